@@ -1,0 +1,208 @@
+package fsm
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Pos is a place in a loop file. The zero Pos means "nowhere in particular".
+type Pos struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // from 1
+	Col  int    `json:"col,omitempty"`  // from 1, in runes
+}
+
+func (p Pos) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// A Severity says whether a [Problem] stops a loop from running.
+type Severity string
+
+// The two severities. A loop with an error never starts; a warning is printed and the loop runs.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// A Problem is one mistake in a loop file, said so that its author can mend it without the manual.
+type Problem struct {
+	Pos      Pos      `json:"pos"`
+	Severity Severity `json:"severity"`
+	Rule     string   `json:"rule"`           // short stable name, as in [unknown-state]
+	Path     string   `json:"path,omitempty"` // where in the document: states.fix.on_yes
+	Message  string   `json:"message"`        // what is wrong and what was expected
+}
+
+// A Loop is a definition, complete and checked: every default is filled in and every fixed target names a
+// state. It is not changed while a run uses it, so runs may share one.
+type Loop struct {
+	Name        string
+	Description string
+	File        string // where it was read from
+	Pos         Pos    // of the document's first key
+	Initial     string
+	States      map[string]*State
+	Order       []string // names of the states as they stand in the file
+
+	Context    *Map // initial values of ${context.*}
+	Parameters *Map // typed inputs, kept as written
+
+	MaxSteps        int           // cap on state entries; 50 unless set
+	MaxIterations   int           // cap on full passes of a maintain loop; 0 = none
+	OnMaxSteps      string        // state entered once when the step cap is hit
+	OnMaxIterations string        // state entered once when the pass cap is hit
+	MaxEdgeRevisits int           // how often one edge may be taken; 100 unless set
+	Backoff         time.Duration // slept after each ordinary transition
+	Timeout         time.Duration // of the whole run, all segments; 0 = none
+	DefaultTimeout  time.Duration // of an action whose state has none; 0 = the fallback of its kind
+	DefaultIdle     time.Duration // longest silence of an action whose state sets none; 0 = off
+	Maintain        bool
+	OnHandoff       string // pause (default), spawn or terminate
+	InputKey        string // context key of the positional input; "input" unless set
+	RequiredInputs  []string
+	Scope           []string // paths this loop locks; empty means the project directory
+	Singleton       bool
+	LLM             LLM
+	Stall           *Stall    // circuit.repeated_failure; nil = off
+	HostGuard       HostGuard // memory limits
+	PromptSizeGuard PromptSizeGuard
+	Category        string
+	Labels          []string
+	Visibility      string
+	SuppressFlags   map[string]bool // the *_ok flags that are true
+	SHA256          string          // of the definition's text, hex
+}
+
+// LLM holds the settings of the judge.
+type LLM struct {
+	Enabled bool // true unless set
+	Model   string
+	Timeout time.Duration
+}
+
+// Stall configures the detector of repeated failures (circuit.repeated_failure).
+type Stall struct {
+	Window          int    // consecutive equal records that fire it; 3 unless set
+	OnRepeated      string // "abort" or a state
+	RecurrentWindow int    // equal records in the whole run that fire it; 0 = off
+	ProgressPaths   []string
+	ExcludePaths    []string
+}
+
+// HostGuard holds the memory limits of a run (host_guard).
+type HostGuard struct {
+	Enabled          bool
+	Cooldown         time.Duration
+	WarnPct          float64
+	CriticalPct      float64
+	OnPressure       string // cool_down, route or abort
+	PressureState    string
+	OnAbortRoute     string
+	BudgetMB         int    // max_cumulative_subproc_mb; 0 = off
+	OnBudgetExceeded string // route or abort
+	BudgetState      string
+}
+
+// PromptSizeGuard warns about very long action texts.
+type PromptSizeGuard struct {
+	Enabled   bool
+	WarnChars int // 50000 unless set; 0 = off
+}
+
+// A State is one node of a Loop.
+type State struct {
+	Name string
+	Pos  Pos // of its name
+
+	Action     string // text as written; "" counts as no action
+	ActionType string // as written
+	Params     *Map   // arguments of an mcp_tool
+	Timeout    time.Duration
+	Idle       time.Duration
+	Capture    string
+	Append     string // append_to_messages
+	Agent      string
+	Tools      []string
+	Model      string
+	Effort     string
+
+	Evaluate *Evaluate
+	Route    *Route
+	On       map[string]string // target by verdict: on_yes is On["yes"], on_foo is On["foo"]
+	Next     string
+	Terminal bool
+	Failure  bool // a failure terminal
+
+	OnMaintain           string
+	MaxRetries           int // 0 = none
+	OnRetryExhausted     string
+	RetryableExitCodes   []int // nil = not set
+	OnRateLimitExhausted string
+	MaxRateLimitRetries  int
+	RateLimitBackoff     time.Duration
+	RateLimitMaxWait     time.Duration
+	RateLimitLadder      []time.Duration
+	Throttle             *Throttle // nil = none (D4)
+	OnThrottleHard       string
+}
+
+// Throttle limits how often one uninterrupted stay in a state may act.
+type Throttle struct{ Normal, Warn, Hard int }
+
+// A Route is a route table: verdict to target.
+type Route struct {
+	Pos     Pos
+	Table   *Map   // verdict -> target (string), in file order, without the two below
+	Default string // key _
+	Error   string // key _error
+}
+
+// Evaluate is an evaluate block. Fields that a type does not use keep their zero value or default.
+type Evaluate struct {
+	Pos           Pos
+	Type          string
+	Operator      string // eq unless set
+	Target        any    // number, bool, string (a template where the type says so), list, *Map or nil
+	HasTarget     bool
+	Tolerance     any // number or template
+	Pattern       string
+	Negate        bool
+	ErrorPatterns []string
+	Path          string
+	Prompt        string
+	Schema        *Map
+	MinConfidence float64 // 0.5 unless set
+	Uncertain     bool    // uncertain_suffix
+	Source        string  // template; HasSource tells "" from absent
+	HasSource     bool
+	Previous      string
+	HasPrevious   bool
+	Direction     string   // minimize unless set
+	Scope         []string // paths of diff_stall
+	MaxStall      int      // 1 unless set
+	HistoryFile   string   // template; "" = the default of the type
+	Epsilon       float64  // 0.5 unless set
+	Track         []string // ["action"] unless set
+	MaxRepeat     int      // 2 unless set
+	BaselinePath  string
+	AutoPromote   bool
+	MinPairs      int
+	Pairs         []any
+	Line          any // of classify: "last", "first" or an int64
+	Key           string
+}
+
+// DefaultEvaluate returns the block with the defaults of the language filled in.
+func DefaultEvaluate(typ string) Evaluate {
+	return Evaluate{
+		Type: typ, Operator: "eq", MinConfidence: 0.5, Direction: "minimize", MaxStall: 1, Epsilon: 0.5,
+		Track: []string{"action"}, MaxRepeat: 2, MinPairs: 1, Line: "last",
+	}
+}
+
+// Current is the target that means "the state we are in" in every transition slot (D6).
+const Current = "$current"

@@ -1,0 +1,114 @@
+package fsm
+
+import (
+	"context"
+	"time"
+)
+
+// A Kind says how an action is carried out.
+type Kind string
+
+// The kinds of action.
+const (
+	KindShell    Kind = "shell"
+	KindPrompt   Kind = "prompt"
+	KindMCP      Kind = "mcp_tool"
+	KindContract Kind = "contract" // never run; the text only belongs to its evaluator
+)
+
+// An Action is one thing to do, with every template in it expanded.
+type Action struct {
+	Kind    Kind
+	Text    string        // bash script, prompt, or server/tool
+	Params  string        // JSON arguments of an mcp_tool
+	State   string        // the state it belongs to
+	Step    int           // of the run, from 1
+	Attempt int           // how often this step was started, from 1; above 1 after a crash
+	Timeout time.Duration // wall clock; 0 = none
+	Idle    time.Duration // longest silence on both streams; 0 = none
+	Keep    bool          // write the full output to a file even if it is short
+	Quiet   bool          // a question of an evaluator: do not call back with output
+	RSS     bool          // sample the peak memory of the process tree
+	Model   string
+	Agent   string
+	Tools   []string
+}
+
+// A Result is what came of an Action that was attempted, well or badly.
+type Result struct {
+	// Stdout and Stderr are valid UTF-8 with \r\n and \r turned into \n (D9, D23). Each is capped: what is
+	// over the cap keeps its head and its tail around a line that says how much is missing.
+	Stdout, Stderr string
+	ExitCode       int           // negative: ended by that signal; 124: timed out
+	Duration       time.Duration // wall clock
+	TimeoutKind    string        // "", "wall" or "idle"
+	Bytes          int64         // of standard output, before the cap
+	Truncated      bool          // Stdout is not the full text
+	File           string        // holds the full standard output; "" where none was written
+	Background     int           // processes the action left running (D25)
+	PeakRSS        int64         // bytes, where asked for; 0 = unknown
+}
+
+// A Runner does actions. Run blocks until the action is over and nothing of it that has to be ended is alive.
+//
+// While the action runs, out (if not nil) is called with pieces of its standard output: whole lines without the last line
+// end, joined by \n, valid UTF-8, in order, never concurrently, at least 20 ms or 64 KiB apart. All calls happen before Run returns. When
+// ctx ends, the action's process group gets TERM, KILL after a grace time, and the Result is of no use.
+// An error means that the action could not be attempted; an action that ran and failed is a Result.
+type Runner interface {
+	Run(ctx context.Context, a Action, out func(text string)) (Result, error)
+}
+
+// Files is how evaluators look at the project. Relative names are relative to the directory actions run in.
+// Errors are those of package os: a missing file is fs.ErrNotExist.
+type Files interface {
+	ReadFile(name string) ([]byte, error)
+	WriteFile(name string, data []byte) error
+	Stat(name string) (modTime time.Time, size int64, err error)
+}
+
+// An Event is one line of a run's history.
+type Event struct {
+	Kind   string
+	Time   time.Time
+	Seq    uint64 // 1, 2, 3 … in the run; set by the Recorder (D14)
+	Depth  int    // 0 in the run itself, 1 in its sub-loop …
+	Fields []Field
+}
+
+// A Field is a named value of an Event. Order is kept.
+type Field struct {
+	Key   string
+	Value any // a value of the language
+}
+
+// Get returns the value of a field, or nil.
+func (e Event) Get(key string) any {
+	for _, f := range e.Fields {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// A Batch is what the machine wants remembered before it goes on.
+type Batch struct {
+	// Events happened since the last batch. Record numbers them in place.
+	Events []Event
+	// Snapshot is the machine's memory after these events, or nil for a batch of output lines. It is lent:
+	// Record must not keep or change it. Invariant: maps inside Captured and Context are never changed after
+	// they were recorded, they are replaced; Messages only grows.
+	Snapshot *Snapshot
+	// Checkpoint asks for durability. It is set before everything that cannot be undone or may take long.
+	Checkpoint bool
+}
+
+// A Recorder remembers. It is called by one goroutine at a time.
+//
+// When Record returns nil, a batch with a snapshot is in the journal: the death of this process cannot lose
+// it. If Checkpoint is set it is durable: the loss of power cannot lose it, nor anything recorded before it. A
+// batch without a snapshot may be written later. After an error the run must stop: nothing more is recorded.
+type Recorder interface {
+	Record(ctx context.Context, b *Batch) error
+}

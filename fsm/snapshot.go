@@ -1,0 +1,102 @@
+package fsm
+
+import "time"
+
+// A Phase says where inside its current state a machine stands.
+type Phase string
+
+// The phases, in the order a state goes through them.
+const (
+	PhasePending Phase = "pending" // Current was chosen but not entered; entering it takes the next step number
+	PhaseActing  Phase = "acting"  // entered, its action was started; a crash here runs the action again
+	PhaseActed   Phase = "acted"   // the action's result is in Result; judge and route, never act again
+	PhaseEnded   Phase = "ended"   // the run is over
+)
+
+// A Snapshot is the machine's whole memory. What is not in it is forgotten when the process dies.
+type Snapshot struct {
+	Loop      string
+	Phase     Phase
+	Current   string // the state about to run, running, or last run
+	Previous  string // the state of the turn before; "" at the start
+	Step      int    // state entries so far
+	Passes    int    // maintain restarts so far
+	Attempt   int    // how often the action of this step was started
+	StartedAt time.Time
+	Elapsed   time.Duration // all segments, at the time of the snapshot
+
+	Context  *Map // ${context.*}
+	Captured *Map // capture name -> *Map record
+	Messages []string
+
+	// PrevResult is {output, exit_code, state, timeout_kind} of the last action or decision state, or nil.
+	PrevResult *Map
+	// LastResult is {verdict, details} of the last evaluation, or nil.
+	LastResult *Map
+	// Result is the result waiting to be judged; set in PhaseActed only.
+	Result *Result
+
+	Retries     map[string]int // consecutive re-entries by state
+	Throttles   map[string]int // actions in one uninterrupted stay by state
+	Holds       map[string]int // consecutive abstentions by state
+	Edges       map[string]int // "from->to" -> times taken
+	JustRouted  bool           // Current was announced by a route event and not entered
+	StepsCapped bool           // the on_max_steps handler was started
+	PassCapped  bool           // the on_max_iterations handler was started
+	LastExit    *int           // exit code of the last action
+
+	StallRing      []StallRecord     // last records of the window detector, oldest first
+	StallCounts    map[string]int    // of the recurrent detector, by record key
+	StallPrints    map[string]string // progress fingerprint last seen by state
+	Evaluators     map[string]Repeat // memory of diff_stall and action_stall by state
+	CumulativeMB   float64           // peak memory of all actions so far, for the host guard
+	BudgetSpent    bool              // the memory budget fired
+	Continuation   string            // payload of a handoff
+	PendingRequest string            // text signal seen but not yet acted on: "", "handoff", "error", "stop"
+	PendingPayload string
+
+	Outcome *Outcome // set in PhaseEnded
+}
+
+// A StallRecord is one evaluated visit as the stall detector sees it.
+type StallRecord struct {
+	State    string
+	ExitCode int
+	Verdict  string
+}
+
+// Repeat is what diff_stall and action_stall remember between visits of a state.
+type Repeat struct {
+	Hash  string // of what was seen last
+	Count int    // how often it was seen again in a row
+	Seen  bool   // false before the first visit
+}
+
+// The ways a run can end (terminated_by).
+const (
+	EndTerminal      = "terminal"
+	EndMaxSteps      = "max_steps"
+	EndMaxIterations = "max_iterations_reached"
+	EndTimeout       = "timeout"
+	EndInterrupted   = "interrupted"
+	EndUserStopped   = "user_stopped"
+	EndSystemSignal  = "system_signal"
+	EndError         = "error"
+	EndHandoff       = "handoff"
+	EndCycle         = "cycle_detected"
+	EndStall         = "stall_detected"
+	EndHostPressure  = "host_pressure_abort"
+	EndHostBudget    = "host_budget_exceeded"
+)
+
+// An Outcome is how a run ended. It never changes after it was recorded.
+type Outcome struct {
+	TerminatedBy string
+	FinalState   string
+	Steps        int
+	Failure      bool   // ended on a failure terminal
+	Error        string // what went wrong, where there is something to say
+	Signal       string // SIGINT, SIGTERM or SIGHUP if one stopped the run
+	Continuation string // payload of a handoff
+	Duration     time.Duration
+}
