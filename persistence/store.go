@@ -1,0 +1,200 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"loops/fsm"
+)
+
+// An ID names one run for life. It is the name of its loop, a dash and a second in UTC (fix-20261121T103405),
+// moved on until nobody else has it, so that the reference tool finds the files too.
+type ID string
+
+// A Status is what a run's record says about it, in the words of the reference tool.
+type Status string
+
+// The statuses.
+const (
+	Running     Status = "running"
+	Completed   Status = "completed"
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted"
+	TimedOut    Status = "timed_out"
+	Awaiting    Status = "awaiting_continuation"
+	UserStopped Status = "user_stopped"
+)
+
+// Resumable says whether a run with this status can be gone on with.
+func (s Status) Resumable() bool {
+	return s == Running || s == Interrupted || s == Awaiting || s == UserStopped
+}
+
+// StatusOf returns the status of a run that ended so.
+func StatusOf(o fsm.Outcome) Status {
+	switch o.TerminatedBy {
+	case fsm.EndTerminal:
+		if o.Failure {
+			return Failed
+		}
+		return Completed
+	case fsm.EndMaxSteps, fsm.EndMaxIterations, fsm.EndInterrupted:
+		return Interrupted
+	case fsm.EndUserStopped:
+		return UserStopped
+	case fsm.EndTimeout:
+		return TimedOut
+	case fsm.EndHandoff:
+		return Awaiting
+	}
+	return Failed
+}
+
+// An Owner is the process that runs a run. Host, boot and start time tell it from a process that got the same
+// pid later.
+type Owner struct {
+	Host  string `json:"host,omitempty"`
+	Boot  string `json:"boot,omitempty"`
+	PID   int    `json:"pid"`
+	Start int64  `json:"start,omitempty"` // of the process, milliseconds since the epoch; 0 = unknown
+}
+
+// A Run is what a store knows about one run without reading its history.
+type Run struct {
+	ID        ID
+	RunID     string // 2026-11-21T103405: with the loop's name, its folder in the archive
+	Loop      string
+	Status    Status // as recorded: a dead run still says running until it is reconciled
+	State     string
+	Step      int
+	Passes    int
+	MaxSteps  int // effective; 0 = unknown
+	StartedAt time.Time
+	UpdatedAt time.Time
+	Elapsed   time.Duration // all segments
+	Ended     string        // terminated_by, where known
+	Error     string
+
+	Owner        Owner // zero where unknown
+	Held         bool  // a live process on this host holds the run's lock
+	Archived     bool
+	Resumable    bool // by its status and place; says nothing about a live owner
+	Reconciled   time.Time
+	Continuation string
+
+	File    string   // the loop file, as recorded; "" where unknown
+	SHA256  string   // of the definition the run was started with; "" where unknown
+	Options *fsm.Map // overrides given when it was started, for resume
+	Marker  string   // environment marker of the action in flight; "" = none
+	Events  string   // path of the event file, for a person; "" where there is none
+	Log     string   // path of the state file
+	Damage  []string // what could not be read, each with its file
+}
+
+// A Spec describes a run that is about to begin or to go on.
+type Spec struct {
+	Loop       string
+	File       string
+	SHA256     string
+	Definition []byte // text of the loop file, kept with the run
+	Scope      []string
+	Singleton  bool
+	MaxSteps   int
+	Options    *fsm.Map
+	Owner      Owner
+	Ancestors  []ID // runs whose action started us: their scopes are ours too
+	StartedAt  time.Time
+}
+
+// A Journal is the memory of one run that this process owns. Record is for the machine; see fsm.Recorder.
+type Journal interface {
+	fsm.Recorder
+	// Run returns what the store knows about the run now.
+	Run() Run
+	// Dir is the absolute path of the run's working folder. It exists.
+	Dir() string
+	// Close lets go of the run. A run whose last recorded snapshot has ended is archived first; any other
+	// stays as it is and counts as interrupted from now on. Close is called once, after the last Record.
+	Close(ctx context.Context) error
+}
+
+// A Store keeps runs. All methods may be called concurrently, also by several processes.
+type Store interface {
+	// Create makes a new run, takes its scope and gives it to the caller. Another live run in the way is a
+	// *ConflictError. Nothing is listed before the first Record.
+	Create(ctx context.Context, spec Spec) (Journal, error)
+	// Resume takes over a recorded run that no live process owns, back from the archive if need be, and
+	// returns its memory. spec gives the new owner, scope and options. A live owner is a *HeldError, a run
+	// that cannot be gone on with a *NotResumableError, an unknown one ErrNotFound.
+	Resume(ctx context.Context, id ID, spec Spec) (Journal, *fsm.Snapshot, error)
+	// Runs returns the runs that match, newest first. A damaged run is listed with what can be read.
+	Runs(ctx context.Context, q Query) ([]Run, error)
+	// Snapshot returns the memory of a run, brought up to date from its journal, without changing anything.
+	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
+	// Events yields the history of a run after seq, oldest first. A damaged line is an error of type
+	// *DamageError, and reading goes on behind it.
+	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
+	// Interrupt records that a run's owner died and archives it. It is ErrNotFound or *HeldError where that
+	// is no longer so.
+	Interrupt(ctx context.Context, id ID, at time.Time, why string) error
+	// Archive moves a run that has ended out of the way of running ones. It never overwrites.
+	Archive(ctx context.Context, id ID) error
+	Close() error
+}
+
+// A Query selects runs. The zero Query is all of them.
+type Query struct {
+	Loop  string // exact name of the loop
+	Live  bool   // only those not archived
+	Limit int    // at most so many; 0 = all
+}
+
+// ErrNotFound means that there is no such run.
+var ErrNotFound = errors.New("no such run")
+
+// A HeldError means that a live process owns the run.
+type HeldError struct {
+	ID    ID
+	Owner Owner
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("run %s is owned by a live process (pid %d)", e.ID, e.Owner.PID)
+}
+
+// A NotResumableError means that a run has ended for good.
+type NotResumableError struct {
+	ID     ID
+	Status Status
+}
+
+func (e *NotResumableError) Error() string {
+	return fmt.Sprintf("run %s is %s and cannot be resumed", e.ID, e.Status)
+}
+
+// A ConflictError means that a live run has locked an overlapping scope.
+type ConflictError struct {
+	Holder ID
+	Loop   string
+	Owner  Owner
+	Path   string // of the holder's that overlaps
+	Since  time.Time
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s is locked by run %s (pid %d) since %s", e.Path, e.Holder, e.Owner.PID, e.Since.Format(time.TimeOnly))
+}
+
+// A DamageError names recorded bytes that cannot be read.
+type DamageError struct {
+	File   string
+	Offset int64
+	What   string
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s: damaged at byte %d: %s", e.File, e.Offset, e.What)
+}
