@@ -10,7 +10,6 @@ const (
 	PhasePending Phase = "pending" // Current was chosen but not entered; entering it takes the next step number
 	PhaseActing  Phase = "acting"  // entered, its action was started; a crash here runs the action again
 	PhaseActed   Phase = "acted"   // the action's result is in Result; judge and route, never act again
-	PhaseEnded   Phase = "ended"   // the run is over
 )
 
 // A Snapshot is the machine's whole memory. What is not in it is forgotten when the process dies.
@@ -55,7 +54,9 @@ type Snapshot struct {
 	PendingRequest string            // text signal seen but not yet acted on: "", "handoff", "error", "stop"
 	PendingPayload string
 
-	Outcome *Outcome // set in PhaseEnded
+	// Outcome is how the run ended, nil while it goes on. Phase and Current still say where it stood, so that
+	// a resumable run goes on from there.
+	Outcome *Outcome
 }
 
 // A StallRecord is one evaluated visit as the stall detector sees it.

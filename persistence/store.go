@@ -116,7 +116,7 @@ type Journal interface {
 	Run() Run
 	// Dir is the absolute path of the run's working folder. It exists.
 	Dir() string
-	// Close lets go of the run. A run whose last recorded snapshot has ended is archived first; any other
+	// Close lets go of the run. A run whose last recorded snapshot has an Outcome is archived first; any other
 	// stays as it is and counts as interrupted from now on. Close is called once, after the last Record.
 	Close(ctx context.Context) error
 }
