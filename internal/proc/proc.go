@@ -1,0 +1,214 @@
+// Package proc knows the processes of this machine: which one a record means, whether it still lives, which ones
+// an environment marker names, and how they are ended. A pid alone means little, because pids are used again;
+// an [Identity] tells a process from a later one with its pid.
+package proc
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// An Identity is one process. Host and Boot may be empty and StartMS zero where they are not known; what is not
+// known is not compared.
+type Identity struct {
+	Host    string // name of the machine
+	Boot    string // one start of the machine
+	PID     int
+	StartMS int64 // of the process, milliseconds since the epoch; 0 = unknown
+}
+
+// tolerance is how far two readings of one start time may lie apart: the wall clock is adjusted while
+// processes run, and the start is derived from it.
+const tolerance = 2 * time.Second
+
+// errGone means that there is no process with that pid.
+var errGone = errors.New("no such process")
+
+// here returns the name of the machine and of its current start. It is asked once.
+var here = sync.OnceValues(func() (Identity, error) {
+	host, err := os.Hostname()
+	return Identity{Host: host, Boot: bootID()}, err
+})
+
+// Self returns the identity of this process.
+func Self() (Identity, error) {
+	id, err := here()
+	if err != nil {
+		return id, err
+	}
+	id.PID = os.Getpid()
+	st, err := look(id.PID)
+	id.StartMS = st.startMS
+	return id, err
+}
+
+// Alive says whether the process runs. A zombie does not, nor does a process of an earlier boot or one whose pid
+// was given to another since. known is false where this machine cannot tell: the process is another machine's
+// (then alive is false too), or it exists but may not be looked at.
+func (id Identity) Alive() (alive, known bool) {
+	if id.PID <= 0 {
+		return false, true
+	}
+	this, err := here()
+	if id.Host != "" && (err != nil || id.Host != this.Host) {
+		return false, false
+	}
+	if id.Boot != "" && this.Boot != "" && id.Boot != this.Boot {
+		return false, true
+	}
+	st, err := look(id.PID)
+	switch {
+	case errors.Is(err, errGone):
+		return false, true
+	case err != nil:
+		return true, false
+	case st.zombie:
+		return false, true
+	case id.StartMS != 0 && st.startMS != 0 && apart(id.StartMS, st.startMS):
+		return false, true
+	}
+	return true, true
+}
+
+// Signal sends sig if the process is alive, looked at right before. One that is gone is no error.
+func (id Identity) Signal(sig syscall.Signal) error {
+	if id.PID <= 0 || id.PID == os.Getpid() {
+		return nil
+	}
+	// The handle is taken before the look, so that the signal cannot reach a later process with this pid
+	// where the system has such handles.
+	p, err := os.FindProcess(id.PID)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = p.Release() }()
+	if alive, _ := id.Alive(); !alive {
+		return nil
+	}
+	err = p.Signal(sig)
+	if errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// StartedAfter says whether the process that has this pid now is known to have started after t, and so cannot
+// be the one that was recorded then without its start time.
+func StartedAfter(pid int, t time.Time) bool {
+	if pid <= 0 {
+		return false
+	}
+	st, err := look(pid)
+	return err == nil && st.startMS != 0 && st.startMS > t.Add(tolerance).UnixMilli()
+}
+
+// Marked returns the live processes of this user whose environment variable has element among its values, which
+// are separated by semicolons. This process and its ancestors are never among them. A process that changed its
+// environment after it began is judged by the one it began with.
+func Marked(variable, element string) ([]Identity, error) {
+	if element == "" {
+		return nil, nil
+	}
+	spared := ancestors()
+	return scan(func(p info) bool {
+		return !spared[p.pid] && !p.zombie && has(environ(p.pid), variable, element)
+	})
+}
+
+// Group returns the live members of a process group, other than this process.
+func Group(pgid int) ([]Identity, error) {
+	self := os.Getpid()
+	return scan(func(p info) bool { return p.pgid == pgid && !p.zombie && p.pid != self })
+}
+
+// TreeRSS returns the resident memory, in bytes, that the process group pid, its leader and all their
+// descendants hold now; 0 where it cannot be told.
+func TreeRSS(pid int) int64 {
+	all, err := list()
+	if err != nil {
+		return 0
+	}
+	var sum int64
+	in := map[int]bool{}
+	for range all { // at most one generation a round
+		grown := false
+		for _, p := range all {
+			if !in[p.pid] && (p.pid == pid || p.pgid == pid || in[p.ppid]) {
+				in[p.pid], grown = true, true
+				sum += rss(p)
+			}
+		}
+		if !grown {
+			break
+		}
+	}
+	return sum
+}
+
+// info is what one look at a process tells.
+type info struct {
+	pid, ppid, pgid int
+	zombie          bool
+	startMS         int64 // 0 = unknown
+	pages           int64 // resident, where the system tells it for nothing
+}
+
+func apart(a, b int64) bool {
+	d := a - b
+	return d > tolerance.Milliseconds() || -d > tolerance.Milliseconds()
+}
+
+// scan returns the identities of the processes that match.
+func scan(match func(info) bool) ([]Identity, error) {
+	this, err := here()
+	if err != nil {
+		return nil, err
+	}
+	all, err := list()
+	if err != nil {
+		return nil, err
+	}
+	var found []Identity
+	for _, p := range all {
+		if match(p) {
+			this.PID, this.StartMS = p.pid, p.startMS
+			found = append(found, this)
+		}
+	}
+	return found, nil
+}
+
+// ancestors returns this process and those it descends from.
+func ancestors() map[int]bool {
+	up := map[int]bool{os.Getpid(): true}
+	for pid := os.Getppid(); pid > 0 && !up[pid]; {
+		up[pid] = true
+		st, err := look(pid)
+		if err != nil {
+			break
+		}
+		pid = st.ppid
+	}
+	return up
+}
+
+// has says whether the environment block (NAME=value, each ended by a zero byte) sets variable to a list that
+// holds element. Of several settings the first counts, as for getenv.
+func has(block, variable, element string) bool {
+	key := variable + "="
+	for entry := range strings.SplitSeq(block, "\x00") {
+		if value, ok := strings.CutPrefix(entry, key); ok {
+			for e := range strings.SplitSeq(value, ";") {
+				if e == element {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return false
+}

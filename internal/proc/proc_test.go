@@ -1,0 +1,303 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// start runs a bash script with MARK=mark in its environment and waits until it has printed a line.
+// Whatever is left of its process group is killed at the end of the test.
+func start(t *testing.T, mark, script string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command("bash", "-c", script)
+	c.Env = append(os.Environ(), "MARK="+mark)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+		_ = c.Wait()
+	})
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatalf("%q printed nothing: %v", script, err)
+	}
+	return c
+}
+
+func identify(t *testing.T, pid int) Identity {
+	t.Helper()
+	id, err := here()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := look(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.PID, id.StartMS = pid, st.startMS
+	return id
+}
+
+func mark(t *testing.T) string { return fmt.Sprintf("%s-%d", t.Name(), os.Getpid()) }
+
+// within waits until ok says yes, long enough for any machine.
+func within(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for range 1000 {
+		if ok() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("not within ten seconds: %s", what)
+}
+
+func TestSelfIsAliveAndKnowsWhenItBegan(t *testing.T) {
+	id, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id.PID != os.Getpid() || id.Host == "" || id.Boot == "" {
+		t.Errorf("Self() = %+v", id)
+	}
+	if age := time.Since(time.UnixMilli(id.StartMS)); age < -tolerance || age > time.Hour {
+		t.Errorf("this process began %s ago", age)
+	}
+	if alive, known := id.Alive(); !alive || !known {
+		t.Errorf("Alive() = %v, %v, want true, true", alive, known)
+	}
+}
+
+func TestAlive(t *testing.T) {
+	self, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(change func(*Identity)) Identity { id := self; change(&id); return id }
+	for _, c := range []struct {
+		name         string
+		id           Identity
+		alive, known bool
+	}{
+		{"no pid", with(func(id *Identity) { id.PID = 0 }), false, true},
+		{"negative pid", with(func(id *Identity) { id.PID = -1 }), false, true},
+		{"no pid on another machine", Identity{Host: "elsewhere"}, false, true},
+		{"pid beyond all pids", with(func(id *Identity) { id.PID = 4194305 }), false, true},
+		{"another machine", with(func(id *Identity) { id.Host = "elsewhere" }), false, false},
+		{"another boot", with(func(id *Identity) { id.Boot = "before" }), false, true},
+		{"pid used again", with(func(id *Identity) { id.StartMS -= 2500 }), false, true},
+		{"pid from the future", with(func(id *Identity) { id.StartMS += 2500 }), false, true},
+		{"clock adjusted a little", with(func(id *Identity) { id.StartMS -= 1500 }), true, true},
+		{"start unknown", with(func(id *Identity) { id.StartMS = 0 }), true, true},
+		{"only a pid", Identity{PID: self.PID}, true, true},
+		{"process of another user", Identity{PID: 1}, true, true},
+	} {
+		if alive, known := c.id.Alive(); alive != c.alive || known != c.known {
+			t.Errorf("%s: Alive() = %v, %v, want %v, %v", c.name, alive, known, c.alive, c.known)
+		}
+	}
+}
+
+func TestZombieIsDead(t *testing.T) {
+	c := start(t, "", "echo; exec sleep 60")
+	id := identify(t, c.Process.Pid)
+	if alive, _ := id.Alive(); !alive {
+		t.Fatal("a sleeping process counts as dead")
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the killed process that nobody waited for is dead", func() bool { alive, _ := id.Alive(); return !alive })
+	if err := syscall.Kill(id.PID, 0); err != nil {
+		t.Fatalf("it was no zombie any more: %v", err)
+	}
+}
+
+func TestNameWithBracketsAndBlanks(t *testing.T) {
+	// The kernel shows the name of the file in /proc/PID/stat as it is.
+	name := t.TempDir() + "/a) Z 1 (b"
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(sleep, name); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(name, "60")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
+	st, err := look(c.Process.Pid)
+	if err != nil || st.ppid != os.Getpid() || st.zombie {
+		t.Errorf("look = %+v, %v; want parent %d, no zombie", st, err, os.Getpid())
+	}
+}
+
+func TestStartedAfter(t *testing.T) {
+	self, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.UnixMilli(self.StartMS)
+	for _, c := range []struct {
+		name string
+		pid  int
+		t    time.Time
+		want bool
+	}{
+		{"record older than the process", self.PID, began.Add(-time.Minute), true},
+		{"record younger than the process", self.PID, began.Add(time.Minute), false},
+		{"record of about the same time", self.PID, began.Add(-time.Second), false},
+		{"no such process", 4194305, began.Add(-time.Minute), false},
+		{"no pid", 0, began.Add(-time.Minute), false},
+	} {
+		if got := StartedAfter(c.pid, c.t); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestMarked(t *testing.T) {
+	m := mark(t)
+	one := start(t, m, "echo; exec sleep 60")
+	inner := start(t, "outer;"+m+";other", "echo; exec sleep 60")
+	start(t, m+"0", "echo; exec sleep 60")
+	start(t, "x"+m, "echo; exec sleep 60")
+	got, err := Marked("MARK", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]bool{}
+	for _, id := range got {
+		found[id.PID] = true
+		if alive, known := id.Alive(); !alive || !known {
+			t.Errorf("%+v: Alive() = %v, %v", id, alive, known)
+		}
+	}
+	if len(got) != 2 || !found[one.Process.Pid] || !found[inner.Process.Pid] {
+		t.Errorf("found %v, want pids %d and %d", got, one.Process.Pid, inner.Process.Pid)
+	}
+	if ids, err := Marked("MARK", ""); err != nil || len(ids) != 0 {
+		t.Errorf("no element: %v, %v, want none", ids, err)
+	}
+}
+
+// The test binary runs itself below a marked bash: neither may be found, their marked sibling must be.
+func TestMarkedSparesItselfAndItsAncestors(t *testing.T) {
+	if m := os.Getenv("PROC_TEST_MARK"); m != "" {
+		ids, err := Marked("MARK", m)
+		fmt.Println("\nfound", len(ids), err)
+		return
+	}
+	m := mark(t)
+	c := exec.Command("bash", "-c", "sleep 60 & "+os.Args[0]+" -test.run '^"+t.Name()+"$' -test.v; kill $!; true")
+	c.Env = append(os.Environ(), "MARK="+m, "PROC_TEST_MARK="+m)
+	out, err := c.Output()
+	if err != nil || !strings.Contains(string(out), "\nfound 1 <nil>\n") {
+		t.Errorf("%v: printed %s, want: found 1", err, out)
+	}
+}
+
+func TestHas(t *testing.T) {
+	for _, c := range []struct {
+		block string
+		want  bool
+	}{
+		{"A=1\x00M=x\x00", true},
+		{"M=a;x;b\x00", true},
+		{"M=a;xb\x00", false},
+		{"XM=x\x00", false},
+		{"A=M=x\x00", false},
+		{"M=a\x00M=x\x00", false},
+		{"M=x", true},
+		{"M=\x00", false},
+		{"", false},
+	} {
+		if got := has(c.block, "M", "x"); got != c.want {
+			t.Errorf("has(%q) = %v, want %v", c.block, got, c.want)
+		}
+	}
+}
+
+func TestGroupAndMemory(t *testing.T) {
+	c := start(t, "", "sleep 60 & echo; wait")
+	ids, err := Group(c.Process.Pid)
+	if err != nil || len(ids) != 2 {
+		t.Errorf("Group = %v, %v; want bash and sleep", ids, err)
+	}
+	if got := TreeRSS(c.Process.Pid); got < 1<<20 || got > 1<<30 {
+		t.Errorf("bash and sleep hold %d bytes", got)
+	}
+	if got := TreeRSS(4194305); got != 0 {
+		t.Errorf("no process holds %d bytes", got)
+	}
+}
+
+func TestEnd(t *testing.T) {
+	polite := start(t, "", "trap 'exit 0' TERM; echo; while :; do sleep 0.01; done")
+	deaf := start(t, "", "trap '' TERM; echo; while :; do sleep 0.01; done")
+	stopped := start(t, "", "echo; kill -STOP $$")
+	later := identify(t, start(t, "", "echo; exec sleep 60").Process.Pid)
+	reused := later
+	reused.StartMS -= 60000
+
+	ids := []Identity{
+		identify(t, polite.Process.Pid), identify(t, deaf.Process.Pid), identify(t, stopped.Process.Pid),
+		reused, {PID: 4194305}, {PID: os.Getpid(), Host: "elsewhere"},
+	}
+	ended, err := End(context.Background(), ids, 300*time.Millisecond)
+	if ended != 3 || err != nil {
+		t.Errorf("End = %d, %v; want 3", ended, err)
+	}
+	for _, id := range ids[:3] {
+		if alive, _ := id.Alive(); alive {
+			t.Errorf("%+v is alive", id)
+		}
+	}
+	if alive, _ := later.Alive(); !alive {
+		t.Error("a process with a reused pid was ended")
+	}
+	if err := polite.Wait(); err != nil {
+		t.Errorf("TERM did not come first: %v", err)
+	}
+}
+
+func TestEndOfContextSkipsTheGrace(t *testing.T) {
+	deaf := start(t, "", "trap '' TERM; echo; while :; do sleep 0.01; done")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	began := time.Now()
+	ended, err := End(ctx, []Identity{identify(t, deaf.Process.Pid)}, time.Hour)
+	if ended != 1 || err != nil || time.Since(began) > time.Minute {
+		t.Errorf("End = %d, %v after %s", ended, err, time.Since(began))
+	}
+}
+
+func BenchmarkSelf(b *testing.B) {
+	for b.Loop() {
+		if _, err := Self(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMarked(b *testing.B) {
+	for b.Loop() {
+		if _, err := Marked("MARK", "none"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
