@@ -68,6 +68,7 @@ type Loop struct {
 	Singleton       bool
 	LLM             LLM
 	Stall           *Stall    // circuit.repeated_failure; nil = off
+	Throttle        *Throttle // of every state that has none of its own; nil = none (D4)
 	HostGuard       HostGuard // memory limits
 	PromptSizeGuard PromptSizeGuard
 	Category        string
