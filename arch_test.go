@@ -1,0 +1,170 @@
+// Package arch_test holds the layout of ARCHITECTURE.md: who may import whom, and how long a file may be.
+package arch_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// arrows says what each package of ours imports beyond the standard library, tests aside. Modules stand for all
+// their packages. A new package or arrow is a decision: it is entered here and in ARCHITECTURE.md.
+var arrows = map[string][]string{
+	"loops/bench":                 {},
+	"loops/cmd/loops":             {"loops/cmd/loops/cli"},
+	"loops/cmd/loops/cli":         {"loops/fsm", "loops/fsm/loopfile", "loops/internal/action", "loops/internal/proc", "loops/persistence", "loops/reconcile", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+	"loops/fsm":                   {"github.com/dlclark/regexp2"},
+	"loops/fsm/loopfile":          {"loops/fsm", "gopkg.in/yaml.v3"},
+	"loops/internal/action":       {"loops/fsm", "loops/internal/proc", "golang.org/x/sys"},
+	"loops/internal/proc":         {"github.com/shirou/gopsutil/v3", "golang.org/x/sys"},
+	"loops/persistence":           {"loops/fsm", "golang.org/x/sys"},
+	"loops/persistence/storetest": {"loops/fsm", "loops/persistence"},
+	"loops/reconcile":             {"loops/persistence", "loops/internal/proc"},
+}
+
+// forbidden names standard packages a package may not import either, with what stands below them.
+var forbidden = map[string][]string{
+	"loops/fsm":          {"os", "syscall", "net", "log", "io/ioutil"},
+	"loops/fsm/loopfile": {"os/exec", "net", "log"},
+	"loops/persistence":  {"os/exec", "net", "log"},
+}
+
+const maxLines = 400
+
+func TestArrows(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		if len(p.GoFiles) == 0 {
+			continue // tests only, like this folder
+		}
+		seen[p.ImportPath] = true
+		allowed, ok := arrows[p.ImportPath]
+		if !ok {
+			t.Errorf("%s is a package that arrows does not know: say there what it may import", p.ImportPath)
+			continue
+		}
+		for _, problem := range checkImports(p, allowed, forbidden[p.ImportPath]) {
+			t.Error(problem)
+		}
+	}
+	for p := range arrows {
+		if !seen[p] {
+			t.Errorf("arrows names %s, which does not exist", p)
+		}
+	}
+}
+
+func checkImports(p goPackage, allowed, denied []string) (problems []string) {
+	for _, imp := range p.Imports {
+		first, _, _ := strings.Cut(imp, "/")
+		ours := first == "loops"
+		std := !ours && !strings.Contains(first, ".")
+		switch {
+		case std && slices.ContainsFunc(denied, func(d string) bool { return within(imp, d) }):
+			problems = append(problems, p.ImportPath+" may not import "+imp)
+		case std, ours && slices.Contains(allowed, imp):
+		case !ours && slices.ContainsFunc(allowed, func(a string) bool { return within(imp, a) }):
+		default:
+			problems = append(problems, p.ImportPath+" imports "+imp+", which is not one of its arrows")
+		}
+	}
+	return problems
+}
+
+func within(imp, tree string) bool { return imp == tree || strings.HasPrefix(imp, tree+"/") }
+
+// TestCheckImports makes sure that TestArrows can fail.
+func TestCheckImports(t *testing.T) {
+	p := goPackage{ImportPath: "loops/x", Imports: []string{"fmt", "os/exec", "loops/y", "loops/z", "gopkg.in/yaml.v3", "example.org/a/b"}}
+	got := checkImports(p, []string{"loops/y", "example.org/a"}, []string{"os"})
+	want := []string{
+		"loops/x may not import os/exec",
+		"loops/x imports loops/z, which is not one of its arrows",
+		"loops/x imports gopkg.in/yaml.v3, which is not one of its arrows",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+type goPackage struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var list []goPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+// TestFileLength wants a reason, in the first comment, of every file over 400 lines that is not a test.
+func TestFileLength(t *testing.T) {
+	reason := regexp.MustCompile(`\blong\b`)
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		n := bytes.Count(src, []byte("\n"))
+		if n > maxLines && !reason.MatchString(firstComment(t, name, src)) {
+			t.Errorf("%s has %d lines: split it, or say in its first comment why it is so long", name, n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func firstComment(t *testing.T, name string, src []byte) string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Comments) == 0 {
+		return ""
+	}
+	return f.Comments[0].Text()
+}

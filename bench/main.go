@@ -1,0 +1,130 @@
+// Command bench measures the built program from outside and prints a Markdown table: what was promised, what was
+// measured, and how that compares with a bare spawn of bash in the same run. Each figure is the median of several
+// rounds; in each round the baseline and the subject take turns, so that a busy machine slows both.
+//
+//	make bench
+//	go run ./bench -bin bin/loops -rounds 9
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	bin := flag.String("bin", "bin/loops", "program to measure")
+	rounds := flag.Int("rounds", 7, "rounds of which the median is taken")
+	only := flag.String("only", "", "measure only what has this text in its name")
+	flag.Parse()
+	if err := run(*bin, *only, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(bin, only string, rounds int) error {
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(bin); err != nil {
+		return fmt.Errorf("%w (make build makes it)", err)
+	}
+	dir, err := os.MkdirTemp("", "loops-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	fmt.Printf("%s/%s, %d cores, kernel %s, %s, medians of %d rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), kernel(), runtime.Version(), rounds)
+	fmt.Println("| what | target | measured | bare spawns | |")
+	fmt.Println("|---|---|---|---|---|")
+	b := &bench{bin: bin, dir: dir, rounds: rounds}
+	for _, m := range measures {
+		if !strings.Contains(m.name, only) {
+			continue
+		}
+		got, spawn, err := b.median(m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		verdict := "ok"
+		if got > m.limit {
+			verdict = "MISSED"
+		}
+		fmt.Printf("| %s | ≤ %s | %s | %s | %s |\n", m.name, m.unit.text(m.limit), m.unit.text(got), m.unit.ratio(got, spawn), verdict)
+	}
+	return nil
+}
+
+// A measure is one row of the table. Its take measures once and returns the figure, in its unit.
+type measure struct {
+	name  string
+	limit float64
+	unit  unit
+	take  func(*bench) (float64, error)
+}
+
+// median takes a measure several times, each time next to a bare spawn, and returns the medians of both; that of
+// the spawn is in seconds.
+func (b *bench) median(m measure) (got, spawn float64, err error) {
+	var all, spawns []float64
+	for range b.rounds {
+		s, err := b.spawns("true", 20)
+		if err != nil {
+			return 0, 0, err
+		}
+		v, err := m.take(b)
+		if err != nil {
+			return 0, 0, err
+		}
+		all, spawns = append(all, v), append(spawns, s.Seconds())
+	}
+	return middle(all), middle(spawns), nil
+}
+
+func middle(v []float64) float64 {
+	slices.Sort(v)
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// A unit is how a figure is printed. Times are in seconds.
+type unit string
+
+const (
+	times  unit = "×"
+	micros unit = "µs"
+	millis unit = "ms"
+	mega   unit = "MB"
+)
+
+func (u unit) text(v float64) string {
+	switch u {
+	case times:
+		return fmt.Sprintf("%.2f×", v)
+	case micros:
+		return fmt.Sprintf("%.1f µs", v*1e6)
+	case millis:
+		return fmt.Sprintf("%.1f ms", v*1e3)
+	}
+	return fmt.Sprintf("%.1f MB", v)
+}
+
+// ratio is a time as so many bare spawns.
+func (u unit) ratio(v, spawn float64) string {
+	if u == mega {
+		return "–"
+	}
+	if u == times {
+		return u.text(v)
+	}
+	return fmt.Sprintf("%.3g", v/spawn)
+}
+
+func since(begin time.Time) float64 { return time.Since(begin).Seconds() }

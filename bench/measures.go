@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+const (
+	transitions = 200
+	decisions   = 20_000
+)
+
+// Two states that act and go to each other until the step cap ends the run, so that one file serves every length.
+const shellLoop = `name: shell
+initial: a
+max_edge_revisits: 1000000
+states:
+  a: {action: "true", next: b}
+  b: {action: "true", next: a}
+  end: {terminal: true}
+`
+
+const decisionLoop = `name: decision
+initial: a
+max_edge_revisits: 1000000
+states:
+  a:
+    evaluate: {type: output_contains, source: "${state.name}", pattern: a}
+    on_yes: b
+    on_no: end
+  b:
+    evaluate: {type: output_contains, source: "${state.name}", pattern: b}
+    on_yes: a
+    on_no: end
+  end: {terminal: true}
+`
+
+const oneLoop = `name: one
+initial: a
+states:
+  a: {action: "true", next: end}
+  end: {terminal: true}
+`
+
+const manyLines = `for ((i = 1; i <= 20000; i++)); do echo "line $i of twenty thousand"; done`
+
+const linesLoop = "name: lines\ninitial: a\nstates:\n  a:\n    action: '" + manyLines + "'\n    next: end\n  end: {terminal: true}\n"
+
+const bigOutputLoop = `name: big
+initial: a
+states:
+  a:
+    action: head -c 60000000 /dev/zero | tr '\0' x | fold -w 99
+    capture: all
+    next: end
+  end: {terminal: true}
+`
+
+const bigCaptureLoop = `name: capture
+initial: a
+max_edge_revisits: 1000
+states:
+  a:
+    action: head -c 10000000 /dev/zero | tr '\0' x | fold -w 99
+    capture: all
+    next: b
+  b: {action: "true", next: c}
+  c: {action: "true", next: b}
+  end: {terminal: true}
+`
+
+var measures = []measure{
+	{"a shell transition, durable, over a bare spawn", 1.25, times, (*bench).shellTransition},
+	{"a transition without an action", 20e-6, micros, func(b *bench) (float64, error) {
+		return b.perStep(decisionLoop, decisions)
+	}},
+	{"a loop of one state, start to end, above a bare spawn", 10e-3, millis, func(b *bench) (float64, error) {
+		return b.above(oneLoop, "true")
+	}},
+	{"20,000 lines of output, above bash alone", 50e-3, millis, func(b *bench) (float64, error) {
+		return b.above(linesLoop, manyLines)
+	}},
+	{"60 MB of output, peak resident", 30, mega, func(b *bench) (float64, error) {
+		r, err := b.loop(bigOutputLoop)
+		return r.rss, err
+	}},
+	{"a 10 MB capture, then 100 shell transitions", 0.3, millis, func(b *bench) (float64, error) {
+		r, err := b.loop(bigCaptureLoop, "--max-steps", "101")
+		return r.seconds, err
+	}},
+	{"history, newest 20 of 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
+		return b.inArchive("history", "one", "--tail", "20")
+	}},
+	{"list, beside 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
+		return b.inArchive("list")
+	}},
+}
+
+// shellTransition compares one step of a long run with a spawn of the same bash in this process.
+func (b *bench) shellTransition() (float64, error) {
+	spawn, err := b.spawns("true", transitions)
+	if err != nil {
+		return 0, err
+	}
+	step, err := b.perStep(shellLoop, transitions)
+	return step / spawn.Seconds(), err
+}
+
+// perStep is the time of one step: a run of n+1 steps less a run of one, over n.
+func (b *bench) perStep(loop string, n int) (float64, error) {
+	long, err1 := b.loop(loop, "--max-steps", fmt.Sprint(n+1))
+	once, err2 := b.loop(loop, "--max-steps", "1")
+	return (long.seconds - once.seconds) / float64(n), errors.Join(err1, err2)
+}
+
+// above is what a run of a one-state loop takes longer than bash alone with the same script.
+func (b *bench) above(loop, script string) (float64, error) {
+	bare, err1 := b.spawns(script, 1)
+	r, err2 := b.loop(loop)
+	return r.seconds - bare.Seconds(), errors.Join(err1, err2)
+}
