@@ -1,0 +1,147 @@
+package loopfile
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// A header is what a listing needs of the top level of a loop file.
+type header struct {
+	keys   map[string]bool
+	text   map[string]string
+	labels []string
+}
+
+func (h *header) has(key string) bool { return h.keys[key] }
+
+// The keys whose value a listing shows.
+var shown = map[string]bool{"description": true, "category": true, "visibility": true, "labels": true}
+
+// scanHeader reads the top-level keys line by line, some fifty times as fast as parsing the file. It returns
+// nil for a file that is written in a way it does not understand, and for one that may be broken.
+func scanHeader(data []byte) *header {
+	if !utf8.Valid(data) {
+		return nil
+	}
+	h := &header{keys: map[string]bool{}, text: map[string]string{}}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	key, start := "", 0 // the key being read, and where its value starts
+	finish := func(end int) bool {
+		if !shown[key] {
+			return true
+		}
+		// The value of one key is a small document, which the parser reads at little cost.
+		var v map[string]yaml.Node
+		if yaml.Unmarshal(data[start:end], &v) != nil {
+			return false
+		}
+		n := v[key]
+		h.take(key, &n)
+		return true
+	}
+	for at := 0; at < len(data); {
+		end := len(data)
+		if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		line := data[at:end]
+		switch c := line[0]; {
+		case c == '\n' || c == '\r' || c == '#' || c == ' ':
+			if key == "" && c == ' ' && len(bytes.TrimSpace(line)) > 0 {
+				return nil
+			}
+		case c == '-' && key != "" && (len(line) > 1 && line[1] == ' '):
+			// An item of a list that is not indented.
+		case c >= 'a' && c <= 'z':
+			i := bytes.IndexByte(line, ':')
+			if i < 0 || !plainKey(line[:i]) || i+1 < len(line) && line[i+1] != ' ' && line[i+1] != '\n' && line[i+1] != '\r' {
+				return nil
+			}
+			if !finish(at) {
+				return nil
+			}
+			key, start = string(line[:i]), at
+			value := bytes.TrimSpace(line[i+1:])
+			if h.keys[key] || len(value) > 0 && (value[0] == '&' || value[0] == '*' || value[0] == '!') {
+				return nil
+			}
+			if j := bytes.Index(value, []byte(" #")); j >= 0 {
+				value = bytes.TrimSpace(value[:j])
+			}
+			// A text in quotation marks or a list in brackets may go on over lines that look like keys.
+			if len(value) > 0 && !closed(value) {
+				return nil
+			}
+			h.keys[key] = true
+		default:
+			return nil
+		}
+		at = end
+	}
+	if !finish(len(data)) {
+		return nil
+	}
+	return h
+}
+
+func plainKey(k []byte) bool {
+	for _, c := range k {
+		if (c < 'a' || c > 'z') && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// closed reports whether a value that begins with a quotation mark or a bracket ends on its line.
+func closed(v []byte) bool {
+	last := v[len(v)-1]
+	switch v[0] {
+	case '"', '\'':
+		return len(v) > 1 && last == v[0]
+	case '[':
+		return last == ']'
+	case '{':
+		return last == '}'
+	}
+	return true
+}
+
+func (h *header) take(key string, n *yaml.Node) {
+	n = deref(n)
+	if key == "labels" && n.Kind == yaml.SequenceNode {
+		for _, c := range n.Content {
+			if c = deref(c); c.Kind == yaml.ScalarNode {
+				h.labels = append(h.labels, c.Value)
+			}
+		}
+		return
+	}
+	if n.Kind == yaml.ScalarNode && !isNull(n) {
+		h.text[key] = n.Value
+	}
+}
+
+// parseHeader is scanHeader for every file. If the file is no mapping it returns the reason instead.
+func parseHeader(name string, data []byte) (*header, string) {
+	d := &decoder{file: name, data: data}
+	root, ok := d.document()
+	if !ok {
+		p := d.problems[0]
+		return nil, strings.TrimPrefix(p.Pos.String(), name+":") + ": " + p.Message
+	}
+	h := &header{keys: map[string]bool{}, text: map[string]string{}}
+	for _, e := range d.entries(root, "") {
+		h.keys[e.name] = true
+		if shown[e.name] {
+			h.take(e.name, e.val)
+		}
+	}
+	if d.failed {
+		return h, d.problems[0].Message
+	}
+	return h, ""
+}

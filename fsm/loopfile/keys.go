@@ -1,0 +1,103 @@
+package loopfile
+
+import "slices"
+
+// A Where names the mapping a key belongs to.
+type Where string
+
+// The mappings of a loop file.
+const (
+	InLoop            Where = "loop" // the top level
+	InState           Where = "state"
+	InEvaluate        Where = "evaluate"
+	InLLM             Where = "llm"
+	InCircuit         Where = "circuit"
+	InRepeatedFailure Where = "circuit.repeated_failure"
+	InHostGuard       Where = "host_guard"
+	InPromptSizeGuard Where = "prompt_size_guard"
+	InThrottle        Where = "throttle"
+	InParameter       Where = "parameter"
+)
+
+// A Type says what a key takes.
+type Type string
+
+// The types of values. A null counts as an absent key, except where Key.NotNull is set.
+const (
+	TypeText    Type = "text"    // any scalar, taken as it is written
+	TypeTarget  Type = "state"   // the name of a state
+	TypeInt     Type = "integer" // 3, also 3.0
+	TypeNumber  Type = "number"  // 3 or 0.5
+	TypeSeconds Type = "seconds" // a number, becomes a time.Duration
+	TypeBool    Type = "boolean" // true, false; also unquoted yes, no, on, off
+	TypeTexts   Type = "list of texts"
+	TypeInts    Type = "list of integers"
+	TypeMap     Type = "mapping" // any keys, any values
+	TypeList    Type = "list"    // any values
+	TypeValue   Type = "value"   // anything
+	TypeBlock   Type = "block"   // a mapping with keys of its own, see Key.Block
+	TypeSpecial Type = "special" // decoded by code of its own
+)
+
+// A Status says what this program does with a key.
+type Status string
+
+// The status of keys.
+const (
+	StatusLive        Status = ""
+	StatusNoEffect    Status = "no effect"     // accepted, changes nothing; a warning says so
+	StatusUnsupported Status = "not supported" // an error: ignoring it would change what the loop does
+	StatusInternal    Status = "internal"      // written by tools; accepted without a word
+)
+
+// A Key is one key of the loop language.
+type Key struct {
+	Name     string   `json:"name"`
+	In       Where    `json:"in"`
+	Type     Type     `json:"type"`
+	Required bool     `json:"required,omitempty"`
+	NotNull  bool     `json:"not_null,omitempty"` // an explicit null is an error
+	Default  any      `json:"default,omitempty"`  // nil: none
+	Values   []string `json:"values,omitempty"`   // the values allowed
+	Advisory bool     `json:"advisory,omitempty"` // a value outside Values is only a warning
+	Min      *float64 `json:"min,omitempty"`
+	Max      *float64 `json:"max,omitempty"`
+	Above    *float64 `json:"above,omitempty"` // the value must be greater than this
+	For      []string `json:"for,omitempty"`   // evaluator types that use the key; empty: all
+	Block    Where    `json:"block,omitempty"`
+	Alias    string   `json:"alias,omitempty"` // of this key
+	Status   Status   `json:"status,omitempty"`
+	Silences string   `json:"silences,omitempty"` // rules that a boolean flag switches off
+	Doc      string   `json:"doc"`
+}
+
+// Keys returns the whole table, grouped by mapping, in the order of the documentation. The caller may keep it.
+func Keys() []Key { return slices.Clone(table) }
+
+var table = slices.Concat(loopKeys, blockKeys, stateKeys, evaluateKeys)
+
+// byWhere finds a key of the table by mapping and name.
+var byWhere = func() map[Where]map[string]*Key {
+	m := map[Where]map[string]*Key{}
+	for i := range table {
+		k := &table[i]
+		if m[k.In] == nil {
+			m[k.In] = map[string]*Key{}
+		}
+		m[k.In][k.Name] = k
+	}
+	return m
+}()
+
+// names returns the keys an author may write in a mapping, in table order.
+func names(in Where) []string {
+	var s []string
+	for _, k := range table {
+		if k.In == in && k.Status != StatusInternal {
+			s = append(s, k.Name)
+		}
+	}
+	return s
+}
+
+func limit(f float64) *float64 { return &f }

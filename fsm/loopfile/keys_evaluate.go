@@ -1,0 +1,67 @@
+package loopfile
+
+// evaluators are the types of evaluate blocks, each with the keys it cannot do without.
+var evaluators = []struct {
+	name     string
+	required []string
+}{
+	{"exit_code", nil},
+	{"output_numeric", []string{"operator", "target"}},
+	{"output_json", []string{"path", "operator", "target"}},
+	{"output_contains", []string{"pattern"}},
+	{"convergence", []string{"target"}},
+	{"classify", nil},
+	{"diff_stall", nil},
+	{"score_stall", nil},
+	{"open_question_stall", nil},
+	{"action_stall", nil},
+	{"llm_structured", nil},
+	{"comparator", []string{"baseline_path"}},
+	{"contract", []string{"pairs"}},
+	{"mcp_result", nil},
+	{"harbor_scorer", nil},
+}
+
+func evaluatorNames() []string {
+	s := make([]string, len(evaluators))
+	for i, e := range evaluators {
+		s[i] = e.name
+	}
+	return s
+}
+
+var (
+	stallTypes = []string{"diff_stall", "score_stall", "open_question_stall"}
+	scoreTypes = []string{"score_stall", "open_question_stall"}
+)
+
+// An evaluate block. Every key is accepted with every type; a type ignores the keys that are not its own.
+var evaluateKeys = []Key{
+	{Name: "type", In: InEvaluate, Type: TypeText, Required: true, Values: evaluatorNames(), Doc: "How the verdict is found."},
+	{Name: "source", In: InEvaluate, Type: TypeText, Doc: "Text to evaluate instead of the output of the action. `${...}` is replaced."},
+	{Name: "operator", In: InEvaluate, Type: TypeText, Default: "eq", Values: []string{"eq", "ne", "lt", "le", "gt", "ge"}, For: []string{"output_numeric", "output_json"}, Doc: "How the value is compared with `target`."},
+	{Name: "target", In: InEvaluate, Type: TypeValue, For: []string{"output_numeric", "output_json", "convergence"}, Doc: "What the value is compared with. `${...}` is replaced, except in `output_json`."},
+	{Name: "tolerance", In: InEvaluate, Type: TypeValue, Default: 0, For: []string{"convergence"}, Doc: "How near to `target` is near enough; a number or a template."},
+	{Name: "previous", In: InEvaluate, Type: TypeText, For: []string{"convergence"}, Doc: "The value of the turn before, usually `${captured.NAME.output}`."},
+	{Name: "direction", In: InEvaluate, Type: TypeText, Default: "minimize", Values: []string{"minimize", "maximize"}, For: []string{"convergence"}, Doc: "Which way the value should move."},
+	{Name: "key", In: InEvaluate, Type: TypeText, For: []string{"output_numeric"}, Doc: "Take the number from the last `KEY=number` in the output."},
+	{Name: "path", In: InEvaluate, Type: TypeText, For: []string{"output_json"}, Doc: "Where the value stands in the JSON output: `.count`, `.items[0].name`."},
+	{Name: "pattern", In: InEvaluate, Type: TypeText, For: []string{"output_contains"}, Doc: "Regular expression to look for; text that is none is searched as it is."},
+	{Name: "negate", In: InEvaluate, Type: TypeBool, Default: false, For: []string{"output_contains"}, Doc: "`yes` when the pattern is not found."},
+	{Name: "error_patterns", In: InEvaluate, Type: TypeTexts, For: []string{"output_contains"}, Doc: "Patterns that give the verdict `error`; looked for first."},
+	{Name: "line", In: InEvaluate, Type: TypeValue, Default: "last", For: []string{"classify"}, Doc: "The line that is the verdict: `last`, `first`, or its number from 0 (negative: from the end) among the lines that are not blank."},
+	{Name: "scope", In: InEvaluate, Type: TypeTexts, For: []string{"diff_stall"}, Doc: "Paths whose changes count."},
+	{Name: "max_stall", In: InEvaluate, Type: TypeInt, Default: 1, Min: limit(1), For: stallTypes, Doc: "Turns without progress that are too many."},
+	{Name: "history_file", In: InEvaluate, Type: TypeText, For: scoreTypes, Doc: "File with one score a line."},
+	{Name: "epsilon", In: InEvaluate, Type: TypeNumber, Default: 0.5, Min: limit(0), For: scoreTypes, Doc: "By how much a score must be better to count as progress."},
+	{Name: "track", In: InEvaluate, Type: TypeTexts, Default: []string{"action"}, For: []string{"action_stall"}, Doc: "What must change from turn to turn: `action`, a context key, or `captured.NAME.output`."},
+	{Name: "max_repeat", In: InEvaluate, Type: TypeInt, Default: 2, Min: limit(1), For: []string{"action_stall"}, Doc: "Repetitions that are too many."},
+	{Name: "prompt", In: InEvaluate, Type: TypeText, For: []string{"llm_structured", "comparator"}, Doc: "What to ask the judge."},
+	{Name: "schema", In: InEvaluate, Type: TypeMap, For: []string{"llm_structured"}, Doc: "JSON Schema of the judge's answer, instead of the built-in one."},
+	{Name: "min_confidence", In: InEvaluate, Type: TypeNumber, Default: 0.5, Min: limit(0), Max: limit(1), For: []string{"llm_structured"}, Doc: "Confidence below which a judgement is uncertain."},
+	{Name: "uncertain_suffix", In: InEvaluate, Type: TypeBool, Default: false, For: []string{"llm_structured"}, Doc: "Add `_uncertain` to the verdict of an uncertain judgement."},
+	{Name: "baseline_path", In: InEvaluate, Type: TypeText, For: []string{"comparator"}, Doc: "Directory of the output to compare with."},
+	{Name: "auto_promote", In: InEvaluate, Type: TypeBool, Default: false, For: []string{"comparator"}, Doc: "Make the output the baseline where there is none, or where it is better."},
+	{Name: "min_pairs", In: InEvaluate, Type: TypeInt, Default: 1, For: []string{"comparator"}, Doc: "How many blind comparisons are made."},
+	{Name: "pairs", In: InEvaluate, Type: TypeList, For: []string{"contract"}, Doc: "Pairs of files that must agree: `producer`, `consumer`, `contract`, and optional patterns."},
+}

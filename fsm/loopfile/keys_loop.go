@@ -1,0 +1,117 @@
+package loopfile
+
+// The top level of a loop file.
+var loopKeys = []Key{
+	{Name: "name", In: InLoop, Type: TypeText, Required: true, Doc: "Identifies the loop: in run ids, locks, listings and `${loop.name}`. It need not equal the file name."},
+	{Name: "description", In: InLoop, Type: TypeText, Doc: "What the loop does, for people. Listings show the first line."},
+	{Name: "initial", In: InLoop, Type: TypeTarget, Required: true, Doc: "The state a run starts in."},
+	{Name: "states", In: InLoop, Type: TypeSpecial, Required: true, NotNull: true, Doc: "The states by name. At least one must be terminal."},
+	{Name: "context", In: InLoop, Type: TypeMap, Doc: "First values of `${context.NAME}`. The command line can replace them."},
+	{Name: "parameters", In: InLoop, Type: TypeSpecial, Doc: "Typed inputs that other loops may bind when they run this one."},
+	{Name: "max_steps", In: InLoop, Type: TypeInt, Default: 50, Above: limit(0), Doc: "How many times states may be entered before the run ends."},
+	{Name: "on_max_steps", In: InLoop, Type: TypeTarget, Doc: "State that is entered once when `max_steps` is reached, to clean up or report."},
+	{Name: "max_iterations", In: InLoop, Type: TypeInt, Above: limit(0), Doc: "How many full passes a `maintain` loop makes. Without `max_steps` it is the older spelling of `max_steps`."},
+	{Name: "on_max_iterations", In: InLoop, Type: TypeTarget, Doc: "State that is entered once when `max_iterations` passes are done."},
+	{Name: "max_edge_revisits", In: InLoop, Type: TypeInt, Default: 100, Above: limit(0), Doc: "How often one and the same transition may be taken before the run ends as a cycle."},
+	{Name: "backoff", In: InLoop, Type: TypeSeconds, Min: limit(0), Doc: "Seconds to wait after every transition."},
+	{Name: "timeout", In: InLoop, Type: TypeSeconds, Above: limit(0), Doc: "Seconds the whole run may take."},
+	{Name: "default_timeout", In: InLoop, Type: TypeSeconds, Min: limit(0), Doc: "Seconds an action may take if its state has no `timeout`; 0 is the same as none."},
+	{Name: "default_idle_timeout", In: InLoop, Type: TypeSeconds, Min: limit(0), Doc: "Seconds an action may be silent if its state has no `idle_timeout`; 0 is the same as none."},
+	{Name: "maintain", In: InLoop, Type: TypeBool, Default: false, Doc: "Start over at a terminal state instead of ending."},
+	{Name: "on_handoff", In: InLoop, Type: TypeText, Default: "pause", Values: []string{"pause", "spawn", "terminate"}, Doc: "What to do when an action asks to be continued in a fresh session."},
+	{Name: "input_key", In: InLoop, Type: TypeText, Default: "input", Doc: "The context key that receives the input given on the command line."},
+	{Name: "required_inputs", In: InLoop, Type: TypeTexts, Doc: "Context keys that must be set, and not empty, before a run starts."},
+	{Name: "scope", In: InLoop, Type: TypeTexts, Doc: "Paths that no other run may work on at the same time; without it, the project directory. `${context.NAME}` is replaced."},
+	{Name: "singleton", In: InLoop, Type: TypeBool, Default: false, Doc: "Refuse a second run of this loop, whatever its scope."},
+	{Name: "throttle", In: InLoop, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Throttle of every state that declares none itself."},
+	{Name: "llm", In: InLoop, Type: TypeBlock, Block: InLLM, Doc: "Settings of the judge that evaluates by language model."},
+	{Name: "circuit", In: InLoop, Type: TypeBlock, Block: InCircuit, Doc: "Detectors that stop a run which goes nowhere."},
+	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
+	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},
+	{Name: "category", In: InLoop, Type: TypeText, Doc: "Group in listings."},
+	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by."},
+	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Whether listings show the loop by default. It can always be run by name."},
+
+	{Name: "from", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Another loop file to inherit from."},
+	{Name: "flow", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "A list of steps instead of `states`."},
+	{Name: "state_defs", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Bodies of the states in `flow`."},
+	{Name: "import", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Files of fragments."},
+	{Name: "fragments", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Partial states to be used by `fragment`."},
+
+	{Name: "config", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Overrides of project settings."},
+	{Name: "commands", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Commands to show for this loop."},
+	{Name: "targets", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Files and states for a prompt optimiser."},
+	{Name: "tamper_guard", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What to do when an action changes tests."},
+	{Name: "prepatch_check", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What to do when tests pass without the change."},
+	{Name: "session_mode", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Whether prompts carry on from the one before."},
+	{Name: "pruning_profile", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What an agent may leave out of its session."},
+
+	flag("artifact_versioning", "overwritten-artifacts", "Declares that the loop keeps copies of what it writes."),
+	flag("artifact_versioning_ok", "overwritten-artifacts", ""),
+	flag("meta_self_eval_ok", "self-evaluation, multimodal-gate", ""),
+	flag("shared_state_ok", "shared-tmp", ""),
+	flag("partial_route_ok", "partial-route, classify-default", ""),
+	flag("generator_fix_ok", "generator-fix", ""),
+	flag("bash_default_ok", "bash-default", ""),
+	flag("evidence_contract_ok", "judge-evidence", ""),
+	flag("shell_pid_ok", "shell-pid", ""),
+	flag("parse_swallow_ok", "swallowed-parse-error", ""),
+	flag("unsafe_context_interpolation_ok", "unquoted-input", ""),
+	flag("pruning_profile_ok", "pruning-profile", ""),
+	flag("abandonment_verdict_ok", "abandonment-verdict", ""),
+	flag("evaluate_unknown_keys_ok", "unknown-key in evaluate", ""),
+	flag("haiku_generator_ok", "small-model", ""),
+	flag("session_mode_ok", "session-mode", ""),
+	flag("tamper_guard_ok", "tamper-guard", ""),
+	flag("prepatch_check_ok", "prepatch-check", ""),
+	flag("terminal_action_ok", "terminal-action", ""),
+	flag("capture_reachability_ok", "unknown-capture, capture-reachability", ""),
+	flag("policy_dims_scored_ok", "policy-dimensions", ""),
+}
+
+func flag(name, silences, doc string) Key {
+	if doc == "" {
+		doc = "Switches off the check " + silences + "."
+	}
+	return Key{Name: name, In: InLoop, Type: TypeBool, Default: false, Silences: silences, Doc: doc}
+}
+
+// The mappings inside the top level.
+var blockKeys = []Key{
+	{Name: "enabled", In: InLLM, Type: TypeBool, Default: true, Doc: "false: every judgement by language model gives the verdict `error`."},
+	{Name: "model", In: InLLM, Type: TypeText, Default: "sonnet", Doc: "Model of the judge, unless the state names one."},
+	{Name: "timeout", In: InLLM, Type: TypeSeconds, Default: 1800, Above: limit(0), Doc: "Seconds a judgement may take."},
+	{Name: "max_tokens", In: InLLM, Type: TypeInt, Default: 256, Above: limit(0), Status: StatusNoEffect, Doc: "Length of a judgement."},
+	{Name: "effort", In: InLLM, Type: TypeText, Status: StatusNoEffect, Doc: "Reasoning effort of the judge."},
+
+	{Name: "repeated_failure", In: InCircuit, Type: TypeBlock, Block: InRepeatedFailure, Doc: "Stops a run that repeats itself: same state, same exit code, same verdict. An empty mapping switches it on."},
+	{Name: "window", In: InRepeatedFailure, Type: TypeInt, Default: 3, Min: limit(1), Doc: "How many equal turns in a row are too many."},
+	{Name: "on_repeated_failure", In: InRepeatedFailure, Type: TypeTarget, Default: "abort", Doc: "`abort` to end the run, or the state to go to."},
+	{Name: "recurrent_window", In: InRepeatedFailure, Type: TypeInt, Min: limit(2), Doc: "How many equal turns in the whole run are too many."},
+	{Name: "progress_paths", In: InRepeatedFailure, Type: TypeTexts, Doc: "Files whose change counts as progress."},
+	{Name: "exclude_paths", In: InRepeatedFailure, Type: TypeTexts, Doc: "Files to leave out of `progress_paths`."},
+
+	{Name: "enabled", In: InHostGuard, Type: TypeBool, Default: true, Doc: "Whether memory is watched before prompts."},
+	{Name: "cooldown_ms", In: InHostGuard, Type: TypeNumber, Default: 500, Min: limit(0), Doc: "Milliseconds to wait when memory is short."},
+	{Name: "warn_pct", In: InHostGuard, Type: TypeNumber, Default: 75.0, Min: limit(0), Max: limit(100), Doc: "Used memory, in percent, from which prompts wait."},
+	{Name: "critical_pct", In: InHostGuard, Type: TypeNumber, Default: 85.0, Min: limit(0), Max: limit(100), Doc: "Used memory, in percent, from which `on_pressure` applies. Not below `warn_pct`."},
+	{Name: "on_pressure", In: InHostGuard, Type: TypeText, Default: "cool_down", Values: []string{"cool_down", "route", "abort"}, Doc: "What to do at `critical_pct`: wait, go to `pressure_state`, or end the run."},
+	{Name: "pressure_state", In: InHostGuard, Type: TypeTarget, Doc: "State to go to with `on_pressure: route`."},
+	{Name: "on_abort_route", In: InHostGuard, Type: TypeTarget, Doc: "State that is recorded as the last one with `on_pressure: abort`."},
+	{Name: "max_cumulative_subproc_mb", In: InHostGuard, Type: TypeInt, Default: 0, Min: limit(0), Doc: "Megabytes all actions together may use at their peaks; 0 is no limit."},
+	{Name: "on_budget_exceeded", In: InHostGuard, Type: TypeText, Default: "route", Values: []string{"route", "abort"}, Doc: "What to do above that limit: go to `budget_state`, or end the run."},
+	{Name: "budget_state", In: InHostGuard, Type: TypeTarget, Doc: "State to go to with `on_budget_exceeded: route`."},
+
+	{Name: "enabled", In: InPromptSizeGuard, Type: TypeBool, Default: true, Doc: "Whether long prompts are reported."},
+	{Name: "warn_chars", In: InPromptSizeGuard, Type: TypeInt, Default: 50000, Min: limit(0), Doc: "Characters from which a prompt is long; 0 switches the guard off."},
+
+	{Name: "normal_max", In: InThrottle, Type: TypeInt, Default: 3, Min: limit(1), Doc: "Actions in one stay in a state that are nothing special."},
+	{Name: "warn_max", In: InThrottle, Type: TypeInt, Default: 8, Min: limit(1), Doc: "Actions in one stay from which a warning is recorded."},
+	{Name: "hard_max", In: InThrottle, Type: TypeInt, Default: 12, Min: limit(1), Doc: "Actions in one stay after which the state is left for `on_throttle_hard`."},
+
+	{Name: "type", In: InParameter, Type: TypeText, Required: true, Values: []string{"string", "integer", "number", "boolean", "enum", "path"}, Doc: "Type of the values that can be bound."},
+	{Name: "required", In: InParameter, Type: TypeBool, Default: false, Doc: "Whether a value must be bound."},
+	{Name: "default", In: InParameter, Type: TypeValue, Doc: "Value of a parameter that is not bound."},
+	{Name: "description", In: InParameter, Type: TypeText, Doc: "What the parameter is for."},
+	{Name: "values", In: InParameter, Type: TypeList, Doc: "The values an `enum` allows."},
+}

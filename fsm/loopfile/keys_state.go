@@ -1,0 +1,66 @@
+package loopfile
+
+// The body of a state.
+var stateKeys = []Key{
+	{Name: "description", In: InState, Type: TypeText, Doc: "What the state does, for people."},
+	{Name: "action", In: InState, Type: TypeText, Doc: "A bash script, a prompt, a slash command, or `server/tool`. `${...}` is replaced before it runs."},
+	{Name: "action_type", In: InState, Type: TypeText, Values: []string{"shell", "prompt", "slash_command", "mcp_tool", "contract"}, Advisory: true, Doc: "How the action is carried out. Without it an action that begins with `/` is a prompt and any other a bash script."},
+	{Name: "params", In: InState, Type: TypeMap, Doc: "Arguments of an `mcp_tool`."},
+	{Name: "timeout", In: InState, Type: TypeSeconds, Min: limit(0), Doc: "Seconds the action may take; 0 is the same as none."},
+	{Name: "idle_timeout", In: InState, Type: TypeSeconds, Min: limit(0), Doc: "Seconds the action may be silent; 0 is the same as none."},
+	{Name: "capture", In: InState, Type: TypeText, Doc: "Name under which the result of the action is kept: `${captured.NAME.output}`."},
+	{Name: "append_to_messages", In: InState, Type: TypeText, Doc: "Text to add to `${messages}` after the action. It must contain a `${...}`."},
+	{Name: "agent", In: InState, Type: TypeText, Doc: "Agent that handles a prompt."},
+	{Name: "tools", In: InState, Type: TypeTexts, Doc: "Tools an agent may use for a prompt."},
+	{Name: "model", In: InState, Type: TypeText, Doc: "Model for a prompt and for the judge of this state."},
+	{Name: "effort", In: InState, Type: TypeText, Doc: "Reasoning effort for a prompt and for the judge of this state."},
+
+	{Name: "evaluate", In: InState, Type: TypeBlock, Block: InEvaluate, NotNull: true, Doc: "How the result becomes a verdict. Without it a bash script is judged by its exit code, a prompt by the judge, a tool by its answer."},
+	{Name: "route", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Where to go by verdict. `_` stands for every other verdict, `_error` for `error`. It replaces the on_ keys."},
+	{Name: "on_yes", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `yes`."},
+	{Name: "on_success", In: InState, Type: TypeTarget, Alias: "on_yes", Doc: "The same as `on_yes`, which wins if both are there."},
+	{Name: "on_no", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `no`; without it, `on_error`."},
+	{Name: "on_failure", In: InState, Type: TypeTarget, Alias: "on_no", Doc: "The same as `on_no`, which wins if both are there."},
+	{Name: "on_error", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `error`, and from a `next` state whose action failed."},
+	{Name: "on_partial", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `partial`."},
+	{Name: "on_blocked", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `blocked`."},
+	{Name: "next", In: InState, Type: TypeTarget, Doc: "Where to go in any case; nothing is evaluated. A failed action goes to `on_error` if there is one."},
+	{Name: "terminal", In: InState, Type: TypeBool, Default: false, Doc: "The run ends here. The action of a terminal state does not run."},
+	{Name: "failure", In: InState, Type: TypeBool, Doc: "Ending here means that the run failed. Terminal states called failed, error, aborted or finalize_aborted are failures unless this is false."},
+	{Name: "on_maintain", In: InState, Type: TypeTarget, Doc: "Where a `maintain` loop starts over from this terminal state; without it, `initial`."},
+
+	{Name: "max_retries", In: InState, Type: TypeInt, Min: limit(1), Doc: "How often the state may be entered again in a row before `on_retry_exhausted` is taken."},
+	{Name: "on_retry_exhausted", In: InState, Type: TypeTarget, Doc: "Where to go when `max_retries` is used up."},
+	{Name: "retryable_exit_codes", In: InState, Type: TypeInts, Min: limit(1), Doc: "Exit codes worth a retry; any other error goes to `on_retry_exhausted` at once. Needs `on_error`."},
+	{Name: "max_rate_limit_retries", In: InState, Type: TypeInt, Default: 3, Min: limit(1), Doc: "Short waits when a prompt is refused for its rate, before the long ones."},
+	{Name: "on_rate_limit_exhausted", In: InState, Type: TypeTarget, Doc: "Where to go when the waits are used up; without it, `on_error`."},
+	{Name: "rate_limit_backoff_base_seconds", In: InState, Type: TypeInt, Default: 30, Min: limit(1), Doc: "Seconds of the first short wait; it doubles each time."},
+	{Name: "rate_limit_max_wait_seconds", In: InState, Type: TypeInt, Default: 21600, Min: limit(1), Doc: "Seconds to wait in all."},
+	{Name: "rate_limit_long_wait_ladder", In: InState, Type: TypeInts, Default: []int{300, 900, 1800, 3600}, Min: limit(1), Doc: "Seconds of the long waits; the last repeats."},
+	{Name: "throttle", In: InState, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Limits how often one uninterrupted stay in this state may act."},
+	{Name: "on_throttle_hard", In: InState, Type: TypeTarget, Doc: "Where to go at `hard_max`; without it, `on_error`."},
+
+	{Name: "loop", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Another loop to run as this state."},
+	{Name: "with", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Values for the parameters of that loop."},
+	{Name: "context_passthrough", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Hand the whole context to that loop."},
+	{Name: "worktree", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Branch whose work tree that loop runs in."},
+	{Name: "fragment", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Fragment to build this state from."},
+
+	{Name: "type", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Kind of state; only `learning` means anything."},
+	{Name: "learning", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Settings of a learning state."},
+	{Name: "tamper_guard", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What to do when the action changes tests."},
+	{Name: "prepatch_check", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What to do when tests pass without the change."},
+	{Name: "session_mode", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Whether the prompt carries on from the one before."},
+	{Name: "request_path", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "How a prompt is sent."},
+	{Name: "pruning_profile", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What an agent may leave out of its session."},
+	{Name: "cost_ceiling", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Cost above which to stop."},
+
+	{Name: "fragment_name", In: InState, Type: TypeSpecial, Status: StatusInternal, Doc: "Written when a fragment is expanded."},
+	{Name: "fragment_bindings", In: InState, Type: TypeSpecial, Status: StatusInternal, Doc: "Written when a fragment is expanded."},
+	{Name: "fragment_parameters", In: InState, Type: TypeSpecial, Status: StatusInternal, Doc: "Written when a fragment is expanded."},
+}
+
+// Keys that begin with on_ and are no verdicts.
+var notVerdicts = map[string]bool{
+	"on_maintain": true, "on_retry_exhausted": true, "on_rate_limit_exhausted": true, "on_throttle_hard": true,
+}

@@ -1,0 +1,194 @@
+package loopfile
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"loops/fsm"
+)
+
+// loop reads the top level.
+func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
+	b := d.block(root, InLoop, "")
+	b.unknown()
+	d.flags = map[string]bool{}
+	for _, k := range loopKeys {
+		if k.Silences != "" && b.bool(k.Name) {
+			d.flags[k.Name] = true
+		}
+	}
+	top := d.pos(root)
+	l := &fsm.Loop{
+		Name: b.text("name"), Description: b.text("description"), File: d.file, Pos: top,
+		Initial: b.target("initial"), States: map[string]*fsm.State{},
+		Context: b.mapping("context"), Parameters: d.parameters(b),
+		MaxSteps: b.int("max_steps"), MaxIterations: b.int("max_iterations"),
+		OnMaxSteps: b.target("on_max_steps"), OnMaxIterations: b.target("on_max_iterations"),
+		MaxEdgeRevisits: b.int("max_edge_revisits"), Backoff: b.duration("backoff"), Timeout: b.duration("timeout"),
+		DefaultTimeout: b.duration("default_timeout"), DefaultIdle: b.duration("default_idle_timeout"),
+		Maintain: b.bool("maintain"), OnHandoff: b.text("on_handoff"), InputKey: b.text("input_key"),
+		RequiredInputs: b.texts("required_inputs"), Scope: b.texts("scope"), Singleton: b.bool("singleton"),
+		LLM: llm(b.sub("llm")), Stall: d.stall(b.sub("circuit")), HostGuard: d.hostGuard(b.sub("host_guard")),
+		PromptSizeGuard: promptSizeGuard(b.sub("prompt_size_guard")),
+		Category:        b.text("category"), Labels: b.texts("labels"), Visibility: b.text("visibility"), SuppressFlags: d.flags,
+	}
+	if l.Context == nil {
+		l.Context = fsm.NewMap()
+	}
+	if !contains(byWhere[InLoop]["visibility"].Values, l.Visibility) {
+		l.Visibility = "public"
+	}
+	if b.has("max_iterations") && !b.has("max_steps") {
+		l.MaxSteps, l.MaxIterations = l.MaxIterations, 0
+		if b.has("on_max_iterations") {
+			d.warnf(b.keyPos("on_max_iterations"), "on_max_iterations", "legacy-cap", "on_max_iterations never applies here: max_iterations without max_steps is the older spelling of max_steps; write max_steps and on_max_steps")
+		}
+	}
+	d.identity(b, l, top)
+	decls := d.states(b, l, d.throttle(b))
+	d.check(l, decls, b)
+	if len(d.noEffect) > 0 {
+		d.warnf(d.first, "", "no-effect", "accepted but without effect in this version: %s", enumerate(d.noEffect))
+	}
+	return l
+}
+
+// identity checks the keys no loop can do without. A loop that gets its states elsewhere has enough said
+// about that.
+func (d *decoder) identity(b *block, l *fsm.Loop, top fsm.Pos) {
+	elsewhere := false
+	for _, e := range b.order {
+		elsewhere = elsewhere || e.name == "from" || e.name == "flow"
+	}
+	var missing []string
+	for _, name := range []string{"name", "initial", "states"} {
+		if f, ok := b.fields[name]; !ok || (name != "states" && f.val == "") {
+			missing = append(missing, name)
+		}
+	}
+	// A null in states was reported as such.
+	if len(missing) > 0 && !elsewhere {
+		d.errorf(top, missing[0], "missing-key", "the loop lacks %s", strings.Join(missing, " and "))
+	}
+	if strings.TrimSpace(l.Description) == "" {
+		d.warnf(b.keyPos("description"), "description", "no-description", "the loop has no description; listings show it")
+	}
+}
+
+func (d *decoder) parameters(b *block) *fsm.Map {
+	f, ok := b.fields["parameters"]
+	if !ok {
+		return nil
+	}
+	if f.node.Kind != yaml.MappingNode {
+		d.errorf(d.pos(f.node), "parameters", "wrong-type", "parameters must be a mapping, found %s", describe(f.node))
+		return nil
+	}
+	out := fsm.NewMap()
+	for _, e := range d.entries(f.node, "parameters") {
+		path := join("parameters", e.name)
+		p := d.block(e.val, InParameter, path)
+		p.unknown()
+		if e.val.Kind != yaml.MappingNode {
+			continue
+		}
+		p.need(d.pos(e.key), "type", "the parameter "+quote(e.name))
+		if p.text("type") == "enum" && len(list(p.get("values"))) == 0 {
+			d.errorf(d.pos(e.key), path+".values", "missing-key", "the parameter %s is an enum and lacks values", quote(e.name))
+		}
+		if p.bool("required") && p.has("default") {
+			d.errorf(p.keyPos("default"), path+".default", "conflict", "the parameter %s is required, so its default is never used; remove one of the two", quote(e.name))
+		}
+		m := fsm.NewMap()
+		for _, pe := range p.order {
+			if pf, ok := p.fields[pe.name]; ok && pf.val != nil {
+				m.Set(pe.name, languageValue(pf.val))
+			}
+		}
+		out.Set(e.name, m)
+	}
+	return out
+}
+
+func list(v any) []any { l, _ := v.([]any); return l }
+
+// languageValue turns what the key table yields into a value of the language.
+func languageValue(v any) any {
+	if n, ok := v.(int); ok {
+		return int64(n)
+	}
+	return v
+}
+
+func llm(b *block) fsm.LLM {
+	return fsm.LLM{Enabled: b.bool("enabled"), Model: b.text("model"), Timeout: b.duration("timeout")}
+}
+
+func (d *decoder) stall(circuit *block) *fsm.Stall {
+	if !circuit.has("repeated_failure") {
+		return nil
+	}
+	b := circuit.sub("repeated_failure")
+	s := &fsm.Stall{
+		Window: b.int("window"), OnRepeated: b.text("on_repeated_failure"), RecurrentWindow: b.int("recurrent_window"),
+		ProgressPaths: b.texts("progress_paths"), ExcludePaths: b.texts("exclude_paths"),
+	}
+	if s.OnRepeated != "abort" {
+		b.target("on_repeated_failure")
+	}
+	return s
+}
+
+func (d *decoder) hostGuard(b *block) fsm.HostGuard {
+	g := fsm.HostGuard{
+		Enabled: b.bool("enabled"), Cooldown: seconds(min(b.number("cooldown_ms")/1000, maxSeconds)),
+		WarnPct: b.number("warn_pct"), CriticalPct: b.number("critical_pct"), OnPressure: b.text("on_pressure"),
+		PressureState: b.target("pressure_state"), OnAbortRoute: b.target("on_abort_route"),
+		BudgetMB: b.int("max_cumulative_subproc_mb"), OnBudgetExceeded: b.text("on_budget_exceeded"), BudgetState: b.target("budget_state"),
+	}
+	if g.CriticalPct < g.WarnPct {
+		at := "critical_pct"
+		if !b.has(at) {
+			at = "warn_pct"
+		}
+		d.errorf(b.pos(at), join(b.path, at), "range", "critical_pct (%v) must not be below warn_pct (%v)", g.CriticalPct, g.WarnPct)
+	}
+	if g.OnPressure == "route" && !b.has("pressure_state") {
+		d.errorf(b.pos("on_pressure"), join(b.path, "pressure_state"), "missing-key", "on_pressure: route needs pressure_state")
+	}
+	if g.BudgetMB > 0 && g.OnBudgetExceeded == "route" && !b.has("budget_state") {
+		d.errorf(b.pos("max_cumulative_subproc_mb"), join(b.path, "budget_state"), "missing-key", "a memory budget with on_budget_exceeded: route needs budget_state")
+	}
+	return g
+}
+
+func promptSizeGuard(b *block) fsm.PromptSizeGuard {
+	return fsm.PromptSizeGuard{Enabled: b.bool("enabled"), WarnChars: b.int("warn_chars")}
+}
+
+// throttle reads the throttle key of a block; nil means that it is not there.
+func (d *decoder) throttle(of *block) *fsm.Throttle {
+	if !of.has("throttle") {
+		return nil
+	}
+	b := of.sub("throttle")
+	t := &fsm.Throttle{Normal: b.int("normal_max"), Warn: b.int("warn_max"), Hard: b.int("hard_max")}
+	below := func(low, high string) {
+		if b.has(low) && b.has(high) && b.int(low) >= b.int(high) {
+			d.errorf(b.pos(low), join(b.path, low), "range", "%s (%d) must be below %s (%d)", low, b.int(low), high, b.int(high))
+		}
+	}
+	below("normal_max", "warn_max")
+	below("warn_max", "hard_max")
+	return t
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,84 @@
+package loopfile
+
+import (
+	"math/big"
+	"strings"
+
+	"loops/fsm"
+)
+
+// Preflight says what the context of a run lacks: every ${context.NAME} in an action or in the prompt of a
+// judge must have a value, unless it is escaped or says what to use instead (:default= or ?), and every required
+// input must be set and not empty. Each missing name is reported once, at the first state that needs it.
+// The context is the one the run would start with.
+func Preflight(l *fsm.Loop, context *fsm.Map) []fsm.Problem {
+	var problems []fsm.Problem
+	said := map[string]bool{}
+	report := func(pos fsm.Pos, path, rule, message string) {
+		problems = append(problems, fsm.Problem{Pos: pos, Severity: fsm.SeverityError, Rule: rule, Path: path, Message: message})
+	}
+	for _, name := range l.RequiredInputs {
+		if v, _ := context.Get(name); truthy(v) || said[name] {
+			continue
+		}
+		said[name] = true
+		report(fsm.Pos{File: l.File, Line: l.Pos.Line, Col: l.Pos.Col}, "required_inputs", "missing-input",
+			"the input "+quote(name)+" is required and not set; "+remedy(l, name))
+	}
+	for _, state := range l.Order {
+		s := l.States[state]
+		look := func(text, path string) {
+			for _, r := range references(text) {
+				if r.Namespace != "context" || guarded(r) {
+					continue
+				}
+				name, _, _ := strings.Cut(r.Path, ".")
+				if _, ok := context.Get(name); ok || said[name] {
+					continue
+				}
+				said[name] = true
+				hint := ""
+				if context.Len() < 1000 {
+					hint = didYouMean(name, context.Keys())
+				}
+				report(s.Pos, path, "missing-context", "the state "+quote(state)+" uses "+clip(r.Text)+", but the context has no "+quote(name)+hint+"; "+remedy(l, name))
+			}
+		}
+		look(s.Action, join("states", state)+".action")
+		if s.Evaluate != nil {
+			look(s.Evaluate.Prompt, join("states", state)+".evaluate.prompt")
+		}
+	}
+	return problems
+}
+
+// remedy says how to give a context key a value.
+func remedy(l *fsm.Loop, name string) string {
+	if name == l.InputKey {
+		return "give it as INPUT after the name of the loop"
+	}
+	return "give it with --context " + clip(name) + "=VALUE"
+}
+
+// truthy is the test of the language: false, 0, "", nothing and empty lists and mappings are not.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	case *big.Int:
+		return v.Sign() != 0
+	case []any:
+		return len(v) > 0
+	case *fsm.Map:
+		return v.Len() > 0
+	}
+	return true
+}

@@ -1,0 +1,196 @@
+package loopfile
+
+import (
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"loops/fsm"
+)
+
+// A stateDecl is a state with the mappings it was read from.
+type stateDecl struct {
+	*fsm.State
+	b      *block
+	ev     *block          // nil without evaluate
+	path   string          // states.NAME
+	open   bool            // part of it comes from something that is not supported
+	custom map[string]bool // the on_<verdict> keys that are not in the table
+}
+
+// states reads the states into l, in order.
+func (d *decoder) states(b *block, l *fsm.Loop, throttle *fsm.Throttle) []*stateDecl {
+	f, ok := b.fields["states"]
+	if !ok || isNull(f.node) {
+		return nil
+	}
+	if f.node.Kind != yaml.MappingNode {
+		d.errorf(d.pos(f.node), "states", "wrong-type", "states must be a mapping of names to states, found %s", describe(f.node))
+		return nil
+	}
+	var decls []*stateDecl
+	for _, e := range d.entries(f.node, "states") {
+		path := join("states", e.name)
+		switch {
+		case strings.TrimSpace(e.name) == "":
+			d.errorf(d.pos(e.key), path, "bad-state-name", "a state needs a name")
+		case e.name == fsm.Current || strings.Contains(e.name, "${"):
+			d.errorf(d.pos(e.key), path, "bad-state-name", "a state cannot be called %s: as a target that means something else", quote(e.name))
+		}
+		l.Order = append(l.Order, e.name)
+		s := &fsm.State{Name: e.name, Pos: d.pos(e.key)}
+		l.States[e.name] = s
+		if isNull(e.val) {
+			d.errorf(d.pos(e.key), path, "null", "the state %s has no body; expected a mapping such as {terminal: true}", quote(e.name))
+			continue
+		}
+		decl := &stateDecl{State: s, b: d.block(e.val, InState, path), path: path}
+		if e.val.Kind != yaml.MappingNode {
+			continue
+		}
+		d.state(decl, throttle)
+		decls = append(decls, decl)
+	}
+	return decls
+}
+
+func (d *decoder) state(s *stateDecl, throttle *fsm.Throttle) {
+	b := s.b
+	to := func(name string) string { return b.target(name) }
+	s.Action, s.ActionType, s.Params = b.text("action"), b.text("action_type"), b.mapping("params")
+	s.Timeout, s.Idle = b.duration("timeout"), b.duration("idle_timeout")
+	s.Capture, s.Append = b.text("capture"), b.text("append_to_messages")
+	s.Agent, s.Tools, s.Model, s.Effort = b.text("agent"), b.texts("tools"), b.text("model"), b.text("effort")
+	s.Next, s.OnMaintain = to("next"), to("on_maintain")
+	s.Terminal, s.Failure = b.bool("terminal"), b.bool("failure")
+	if !b.has("failure") && s.Terminal {
+		switch s.Name {
+		case "failed", "error", "aborted", "finalize_aborted":
+			s.Failure = true
+		}
+	}
+	s.MaxRetries, s.OnRetryExhausted = b.int("max_retries"), to("on_retry_exhausted")
+	s.RetryableExitCodes = b.ints("retryable_exit_codes")
+	s.OnRateLimitExhausted, s.MaxRateLimitRetries = to("on_rate_limit_exhausted"), b.int("max_rate_limit_retries")
+	s.RateLimitBackoff = waits(b.int("rate_limit_backoff_base_seconds"))
+	s.RateLimitMaxWait = waits(b.int("rate_limit_max_wait_seconds"))
+	for _, n := range b.ints("rate_limit_long_wait_ladder") {
+		s.RateLimitLadder = append(s.RateLimitLadder, waits(n))
+	}
+	s.OnThrottleHard = to("on_throttle_hard")
+	if s.Throttle = d.throttle(b); s.Throttle == nil {
+		s.Throttle = throttle
+	}
+	d.verdicts(s)
+	if b.has("route") {
+		s.Route = d.route(b)
+	}
+	if b.has("evaluate") && !isNull(b.fields["evaluate"].node) {
+		d.evaluate(s)
+	}
+	for _, e := range b.order {
+		if k := byWhere[InState][e.name]; k != nil && k.Status == StatusUnsupported {
+			s.open = true
+		}
+	}
+}
+
+func waits(n int) time.Duration { return seconds(min(float64(n), maxSeconds)) }
+
+// verdicts reads the on_ keys. An alias counts where its key is missing or empty.
+func (d *decoder) verdicts(s *stateDecl) {
+	b := s.b
+	s.On = map[string]string{}
+	for _, k := range stateKeys {
+		if !strings.HasPrefix(k.Name, "on_") || notVerdicts[k.Name] {
+			continue
+		}
+		key := k.Name
+		if k.Alias != "" {
+			key = k.Alias
+		}
+		if to := b.target(k.Name); to != "" && s.On[key[3:]] == "" {
+			s.On[key[3:]] = to
+		}
+	}
+	s.custom = map[string]bool{}
+	var rest []entry
+	for _, e := range b.other {
+		if !strings.HasPrefix(e.name, "on_") || len(e.name) == 3 {
+			rest = append(rest, e)
+			continue
+		}
+		path := join(b.path, e.name)
+		if isNull(e.val) {
+			continue
+		}
+		if to, ok := d.text(e.val, path, clip(e.name)); ok && to != "" {
+			s.On[e.name[3:]] = to
+			s.custom[e.name] = true
+			d.targets = append(d.targets, target{false, to, d.pos(e.val), path})
+		}
+		if meant := nearVerdict(e.name); meant != "" {
+			d.warnf(d.pos(e.key), path, "custom-verdict", "%s is a route for the verdict %s, which looks like a typing mistake; did you mean %s?", quote(e.name), quote(e.name[3:]), quote(meant))
+		}
+	}
+	b.other = rest
+	b.unknown()
+}
+
+// nearVerdict returns the on_ key that another one is a slip of the keyboard away from.
+func nearVerdict(name string) string {
+	if len(name) < 6 || len(name) > 40 {
+		return ""
+	}
+	allowed := 2 // exclusive
+	if len(name) >= 9 {
+		allowed = 3
+	}
+	for _, k := range stateKeys {
+		if strings.HasPrefix(k.Name, "on_") && distance(name, k.Name, allowed) < allowed {
+			return k.Name
+		}
+	}
+	return ""
+}
+
+func (d *decoder) route(b *block) *fsm.Route {
+	n, path := b.fields["route"].node, join(b.path, "route")
+	r := &fsm.Route{Pos: d.pos(n), Table: fsm.NewMap()}
+	if isNull(n) {
+		return r
+	}
+	if n.Kind != yaml.MappingNode {
+		d.errorf(d.pos(n), path, "wrong-type", "route must be a mapping of verdicts to states, found %s", describe(n))
+		return r
+	}
+	entries := d.entries(n, path)
+	for _, e := range entries {
+		at := join(path, e.name)
+		to, ok := d.text(e.val, at, "a target")
+		if !ok {
+			continue
+		}
+		if e.name != "_" && e.name != "_error" && strings.HasPrefix(e.name, "_") {
+			d.warnf(d.pos(e.key), at, "unknown-key", "%s is dropped: of the keys that begin with _ a route knows only _ and _error", quote(e.name))
+			continue
+		}
+		d.targets = append(d.targets, target{false, to, d.pos(e.val), at})
+		switch e.name {
+		case "_":
+			r.Default = to
+		case "_error":
+			r.Error = to
+		default:
+			r.Table.Set(e.name, to)
+		}
+	}
+	if len(entries) == 0 {
+		d.errorf(d.pos(n), path, "no-transition", "route is empty; expected verdicts with the states to go to")
+	}
+	if r.Default != "" && r.Error != "" {
+		d.warnf(d.pos(n), path, "route-default", "with both _ and _error, _error takes the verdict error and _ every other one")
+	}
+	return r
+}

@@ -1,0 +1,250 @@
+package loopfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"loops/fsm"
+)
+
+const (
+	maxDepth = 100     // of mappings and lists, aliases followed
+	maxNodes = 200_000 // that aliases may stand for
+)
+
+// document returns the mapping the text consists of. It reports what is no YAML, and YAML that would be too
+// large or too deep with its aliases written out.
+func (d *decoder) document() (*yaml.Node, bool) {
+	if !utf8.Valid(d.data) {
+		line, col := 1, 1
+		for i := 0; i < len(d.data); {
+			r, size := utf8.DecodeRune(d.data[i:])
+			if r == utf8.RuneError && size <= 1 {
+				break
+			}
+			if i += size; r == '\n' {
+				line, col = line+1, 0
+			}
+			col++
+		}
+		d.errorf(fsm.Pos{File: d.file, Line: line, Col: col}, "", "encoding", "this is not UTF-8; save the file as UTF-8 text")
+		return nil, false
+	}
+	start := fsm.Pos{File: d.file, Line: 1, Col: 1}
+	reader := &lineReader{rest: d.data}
+	dec := yaml.NewDecoder(reader)
+	var doc, second yaml.Node
+	err := decode(dec, &doc)
+	if errors.Is(err, io.EOF) {
+		d.errorf(start, "", "empty", "the file is empty; expected a mapping with name, initial and states")
+		return nil, false
+	}
+	if err == nil {
+		if err = decode(dec, &second); err == nil {
+			pos := d.pos(&second)
+			if len(second.Content) > 0 {
+				pos = d.pos(second.Content[0])
+			}
+			d.errorf(pos, "", "yaml", "a second YAML document begins here; a loop file holds one loop")
+			return nil, false
+		} else if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	if err != nil {
+		d.syntaxError(err, reader.lines)
+		return nil, false
+	}
+	root := doc.Content[0]
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		d.errorf(start, "", "empty", "the file is empty; expected a mapping with name, initial and states")
+		return nil, false
+	}
+	if root.Kind != yaml.MappingNode {
+		d.errorf(d.pos(root), "", "wrong-type", "expected a mapping with name, initial and states, found %s", describe(root))
+		return nil, false
+	}
+	return root, d.affordable(root)
+}
+
+// decode reads one document. The parser reports misuse of itself by panicking; to a user a file that makes it
+// do so is one that cannot be read.
+func decode(dec *yaml.Decoder, n *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	return dec.Decode(n)
+}
+
+// A lineReader hands out one line at a time, so that lines tells how far a parser had to read.
+type lineReader struct {
+	rest  []byte
+	lines int
+}
+
+func (r *lineReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		return 0, io.EOF
+	}
+	line := r.rest
+	if i := bytes.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i+1]
+	}
+	n := copy(p, line)
+	if r.rest = r.rest[n:]; n == len(line) {
+		r.lines++
+	}
+	return n, nil
+}
+
+// syntaxError reports an error of the YAML parser. Its own positions are those of the construct it was in;
+// what an author needs is the first line that does not go with those above it. That is the line after the
+// longest run of lines that still parses.
+func (d *decoder) syntaxError(err error, read int) {
+	const tries = 400
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		if _, after, found := strings.Cut(rest, ": "); found {
+			text = after
+		}
+	}
+	all := bytes.SplitAfter(d.data, []byte("\n"))
+	at := max(1, min(read, len(all)))
+	budget := 1 << 20 // bytes to parse again
+	end := 0
+	for _, l := range all[:at] {
+		end += len(l)
+	}
+	for n := at; n > 0 && at-n < tries && budget > 0; n-- {
+		end -= len(all[n-1])
+		budget -= end
+		var node yaml.Node
+		if e := decode(yaml.NewDecoder(bytes.NewReader(d.data[:end])), &node); e == nil || errors.Is(e, io.EOF) {
+			at = n
+			break
+		}
+	}
+	line := strings.TrimRight(string(all[at-1]), "\r\n")
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	d.errorf(fsm.Pos{File: d.file, Line: at, Col: indent + 1}, "", "yaml", "%s", explain(text, line))
+}
+
+// explain says in plain words what a message of the YAML parser usually means.
+func explain(text, line string) string {
+	body := strings.TrimLeft(line, " ")
+	what := ""
+	switch {
+	case strings.HasPrefix(body, "\t"):
+		what = "a tab indents this line; YAML wants spaces"
+	case strings.HasPrefix(line, "<<<<<<<") || strings.HasPrefix(line, "=======") || strings.HasPrefix(line, ">>>>>>>"):
+		what = "this is a mark of an unfinished merge"
+	case strings.Contains(text, "mapping values are not allowed"):
+		what = "a colon followed by a space stands inside a plain text, or the indentation is off; put the text in quotes"
+	case strings.Contains(text, "unexpected end of stream"):
+		what = "a quotation that begins here is never closed"
+	case strings.Contains(text, "unknown anchor"):
+		what = "an alias refers to an anchor that is not defined above"
+	case strings.Contains(text, "cannot start any token"):
+		what = "a plain text cannot begin with this character; put the text in quotes"
+	case strings.Contains(text, "expected ',' or ']'"), strings.Contains(text, "expected ',' or '}'"):
+		what = "a list [...] or mapping {...} that begins here has no end or lacks a comma"
+	case strings.Contains(text, "could not find expected ':'"):
+		what = "a key without a colon"
+	case strings.Contains(text, "exceeded max depth"):
+		return "lists and mappings are nested too deep"
+	case strings.Contains(text, "did not find expected"):
+		what = "this line does not fit the lines above; look for wrong indentation, a missing colon or a missing quotation mark"
+	case strings.Contains(text, "control characters"):
+		what = "the line contains a control character"
+	default:
+		what = "this line cannot be read"
+	}
+	return fmt.Sprintf("%s (YAML: %s)", what, clip(text))
+}
+
+// affordable counts what the document comes to with its aliases written out.
+func (d *decoder) affordable(root *yaml.Node) bool {
+	c := counter{seen: map[*yaml.Node]extent{}}
+	e := c.count(root, 1)
+	switch {
+	case c.loop != nil:
+		d.errorf(d.pos(c.loop), "", "alias", "the alias *%s stands inside what it refers to", clip(c.loop.Value))
+	case e.depth > maxDepth:
+		at := root
+		if c.deep != nil {
+			at = c.deep
+		}
+		d.errorf(d.pos(at), "", "too-deep", "mappings and lists are nested more than %d deep", maxDepth)
+	case e.aliased > maxNodes:
+		at := root
+		if c.alias != nil {
+			at = c.alias
+		}
+		d.errorf(d.pos(at), "", "alias", "aliases make this document too large: more than %d values", maxNodes)
+	default:
+		return true
+	}
+	return false
+}
+
+// An extent is the size of a subtree with its aliases written out.
+type extent struct{ nodes, aliased, depth int }
+
+type counter struct {
+	seen  map[*yaml.Node]extent // of what has an anchor; zero while it is being counted
+	loop  *yaml.Node            // an alias inside its own anchor
+	alias *yaml.Node            // the first alias that passed the limit
+	deep  *yaml.Node            // the first node that passed it
+}
+
+func (c *counter) count(n *yaml.Node, depth int) extent {
+	if depth > maxDepth+1 {
+		return extent{nodes: 1, depth: 1}
+	}
+	if n.Kind == yaml.AliasNode {
+		e, known := c.seen[n.Alias]
+		if known && e.depth == 0 {
+			c.loop = n
+			return extent{nodes: 1, depth: 1}
+		}
+		if !known {
+			e = c.count(n.Alias, depth)
+		}
+		e.aliased += e.nodes
+		c.mark(n, &e)
+		return e
+	}
+	if n.Anchor != "" {
+		c.seen[n] = extent{}
+	}
+	e := extent{nodes: 1, depth: 1}
+	for _, child := range n.Content {
+		s := c.count(child, depth+1)
+		e.nodes = min(e.nodes+s.nodes, 1<<40)
+		e.aliased = min(e.aliased+s.aliased, 1<<40)
+		if s.depth+1 > e.depth {
+			e.depth = s.depth + 1
+		}
+	}
+	if depth == maxDepth+1 && c.deep == nil {
+		c.deep = n
+	}
+	if n.Anchor != "" {
+		c.seen[n] = e
+	}
+	return e
+}
+
+func (c *counter) mark(n *yaml.Node, e *extent) {
+	if e.aliased > maxNodes && c.alias == nil {
+		c.alias = n
+	}
+}

@@ -1,0 +1,130 @@
+package loopfile
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"loops/fsm"
+)
+
+func (d *decoder) pos(n *yaml.Node) fsm.Pos {
+	return fsm.Pos{File: d.file, Line: n.Line, Col: n.Column}
+}
+
+// deref follows an alias. document has made sure that this ends.
+func deref(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// An entry is one key of a mapping with its value, aliases followed.
+type entry struct {
+	name string
+	key  *yaml.Node
+	val  *yaml.Node
+}
+
+// entries returns what a mapping holds, merge keys (<<) included: keys of the mapping itself win over merged
+// ones, earlier merges over later ones. It reports keys that are no text and keys that stand twice.
+func (d *decoder) entries(m *yaml.Node, path string) []entry {
+	out := make([]entry, 0, len(m.Content)/2)
+	at := make(map[string]*yaml.Node, len(m.Content)/2)
+	var merges []*yaml.Node
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		key, val := deref(m.Content[i]), deref(m.Content[i+1])
+		if key.Kind != yaml.ScalarNode {
+			d.errorf(d.pos(m.Content[i]), path, "bad-key", "a key must be a text, found %s", describe(key))
+			continue
+		}
+		if key.ShortTag() == "!!merge" {
+			merges = append(merges, val)
+			continue
+		}
+		if before := at[key.Value]; before != nil {
+			d.errorf(d.pos(key), join(path, key.Value), "duplicate-key", "%s stands here twice; the first is at line %d, column %d", quote(key.Value), before.Line, before.Column)
+			continue
+		}
+		at[key.Value] = key
+		out = append(out, entry{key.Value, key, val})
+	}
+	for _, merge := range merges {
+		sources := []*yaml.Node{merge}
+		if merge.Kind == yaml.SequenceNode {
+			sources = merge.Content
+		}
+		for _, s := range sources {
+			if s = deref(s); s.Kind != yaml.MappingNode {
+				d.errorf(d.pos(s), path, "bad-key", "<< merges mappings; found %s", describe(s))
+				continue
+			}
+			for _, e := range d.entries(s, path) {
+				if at[e.name] == nil {
+					at[e.name] = e.key
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return clip(name)
+	}
+	return path + "." + clip(name)
+}
+
+// describe names a value in a message: "a list", "the text "no"".
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return describe(deref(n))
+	}
+	switch tag := n.ShortTag(); {
+	case tag == "!!null":
+		return "nothing"
+	case tag == "!!int", tag == "!!float":
+		return "the number " + clip(n.Value)
+	case isBool(n):
+		return "the boolean " + clip(n.Value)
+	default:
+		return "the text " + quote(n.Value)
+	}
+}
+
+// isBool reports whether n is a boolean where one is expected: true and false, and unquoted yes, no, on, off.
+func isBool(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode {
+		return false
+	}
+	if n.ShortTag() == "!!bool" {
+		return true
+	}
+	if n.ShortTag() != "!!str" || n.Style&^yaml.TaggedStyle != 0 || n.Style&yaml.TaggedStyle != 0 {
+		return false
+	}
+	v := n.Value
+	l := strings.ToLower(v)
+	if v != l && v != strings.ToUpper(v) && v != strings.ToUpper(l[:1])+l[1:] {
+		return false
+	}
+	return l == "yes" || l == "no" || l == "on" || l == "off"
+}
+
+func boolOf(n *yaml.Node) bool {
+	switch strings.ToLower(n.Value) {
+	case "true", "yes", "on":
+		return true
+	}
+	return false
+}
