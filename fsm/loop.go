@@ -193,7 +193,7 @@ type Evaluate struct {
 	AutoPromote   bool
 	MinPairs      int
 	Pairs         []any
-	Line          any // of classify: "last", "first" or an int64
+	Line          any // of classify: "last", "first" or an int64; nil, the default, is the last too
 	Key           string
 }
 
@@ -201,7 +201,7 @@ type Evaluate struct {
 func DefaultEvaluate(typ string) Evaluate {
 	return Evaluate{
 		Type: typ, Operator: "eq", MinConfidence: 0.5, Direction: "minimize", MaxStall: 1, Epsilon: 0.5,
-		Track: []string{"action"}, MaxRepeat: 2, MinPairs: 1, Line: "last",
+		Track: []string{"action"}, MaxRepeat: 2, MinPairs: 1,
 	}
 }
 

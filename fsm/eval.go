@@ -1,0 +1,153 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Verdict is what an evaluator says about a result. Routes choose the next state by its name.
+type Verdict struct {
+	Name    string
+	Details *Map // shown in the evaluate event and as ${result.details.*}
+}
+
+// Evidence is what an evaluator may look at.
+type Evidence struct {
+	Output   string // standard output of the action or the expanded source; "" without either
+	ExitCode int    // 0 without an action
+	Acted    bool   // the state has an action, and it ran
+	Scope    *Scope
+	Files    Files
+	Memory   Repeat // what Judge returned for this state last time
+	RunDir   string // holds history files where ${context.run_dir} is not set; may be ""
+	// Diff runs git diff --stat on the scope of a diff_stall; nil where there is no way to.
+	Diff func() (Result, error)
+}
+
+// ErrNeedsJudge says that the question cannot be answered without asking a model.
+var ErrNeedsJudge = errors.New("this evaluator asks a judge")
+
+// exitTimeout is the exit code of an action that timed out.
+const exitTimeout = 124
+
+// An evaluator answers for one type. It changes memory only if it has one.
+type evaluator struct {
+	judge func(cfg *Evaluate, ev Evidence, memory *Repeat) (Verdict, error)
+	// anyExit evaluators look at actions that failed; for the others that alone is an error.
+	anyExit bool
+}
+
+var evaluators = map[string]evaluator{
+	"exit_code":           {judge: judgeExitCode, anyExit: true},
+	"output_numeric":      {judge: judgeNumeric},
+	"output_json":         {judge: judgeJSON},
+	"output_contains":     {judge: judgeContains},
+	"convergence":         {judge: judgeConvergence},
+	"classify":            {judge: judgeClassify},
+	"diff_stall":          {judge: judgeDiffStall, anyExit: true},
+	"action_stall":        {judge: judgeActionStall, anyExit: true},
+	"score_stall":         {judge: judgeScoreStall, anyExit: true},
+	"open_question_stall": {judge: judgeOpenQuestionStall, anyExit: true},
+	"mcp_result":          {judge: judgeMCP, anyExit: true},
+	"harbor_scorer":       {judge: judgeHarbor, anyExit: true},
+	"comparator":          {judge: judgeComparator},
+	"contract":            {judge: judgeContract, anyExit: true},
+	"llm_structured":      {judge: needsJudge, anyExit: true},
+}
+
+// Judge answers an evaluate block from the evidence. It returns what the evaluator wants to remember until the
+// next visit of the state, which is ev.Memory for the evaluators that remember nothing.
+//
+// An error is an exception in the sense of the language: there is no verdict, the state goes to on_error. It is
+// [ErrNeedsJudge] where a model has to be asked.
+func Judge(cfg *Evaluate, ev Evidence) (v Verdict, memory Repeat, err error) {
+	memory = ev.Memory
+	e, ok := evaluators[cfg.Type]
+	if !ok {
+		return Verdict{}, memory, fmt.Errorf("unknown evaluator type %q", cfg.Type)
+	}
+	if ev.Scope == nil {
+		ev.Scope = &Scope{}
+	}
+	if ev.ExitCode == exitTimeout && cfg.Type != "mcp_result" {
+		return errorVerdict("exit_code", int64(ev.ExitCode), "error", "action timed out"), memory, nil
+	}
+	if ev.ExitCode != 0 && !e.anyExit {
+		return errorVerdict("exit_code", int64(ev.ExitCode), "error",
+			fmt.Sprintf("action exited with code %d", ev.ExitCode)), memory, nil
+	}
+	v, err = e.judge(cfg, ev, &memory)
+	if err != nil {
+		return Verdict{}, ev.Memory, err
+	}
+	return v, memory, nil
+}
+
+func verdict(name string, details ...any) Verdict { return Verdict{name, NewMap(details...)} }
+
+func errorVerdict(details ...any) Verdict { return verdict("error", details...) }
+
+// yesNo is the verdict of a plain question.
+func yesNo(yes bool, details ...any) Verdict {
+	if yes {
+		return verdict("yes", details...)
+	}
+	return verdict("no", details...)
+}
+
+func needsJudge(*Evaluate, Evidence, *Repeat) (Verdict, error) { return Verdict{}, ErrNeedsJudge }
+
+func judgeExitCode(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
+	name := "error"
+	switch ev.ExitCode {
+	case 0:
+		name = "yes"
+	case 1:
+		name = "no"
+	}
+	return verdict(name, "exit_code", int64(ev.ExitCode)), nil
+}
+
+// judgeMCP reads the envelope that a tool call prints.
+func judgeMCP(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
+	code := int64(ev.ExitCode)
+	switch code {
+	case 127:
+		return verdict("not_found", "exit_code", code, "error", "mcp server or tool not found"), nil
+	case exitTimeout:
+		return verdict("timeout", "exit_code", code, "error", "mcp tool timed out"), nil
+	}
+	envelope := &Map{}
+	if text := trimSpace(ev.Output); text != "" {
+		v, err := ParseJSON([]byte(text))
+		if err != nil {
+			return verdict("tool_error", "exit_code", code, "error", "Invalid JSON from mcp-call: "+firstRunes(text, 200)), nil
+		}
+		m, ok := v.(*Map)
+		if !ok {
+			return Verdict{}, fmt.Errorf("mcp_result expects a JSON object from the tool, got: %s", firstRunes(text, 200))
+		}
+		envelope = m
+	}
+	failed := code != 0
+	if v, ok := envelope.Get("isError"); ok {
+		failed = truthy(v)
+	}
+	name := "success"
+	if failed {
+		name = "tool_error"
+	}
+	return verdict(name, "exit_code", code, "envelope", envelope), nil
+}
+
+func judgeHarbor(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
+	code := int64(ev.ExitCode)
+	if code != 0 {
+		return verdict("no", "exit_code", code), nil
+	}
+	score, ok := ParseFloat(ev.Output)
+	if !ok {
+		return errorVerdict("exit_code", code, "error", "Cannot parse score: "+firstRunes(ev.Output, 100)), nil
+	}
+	return verdict("yes", "score", score, "exit_code", code), nil
+}

@@ -1,0 +1,96 @@
+package fsm
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The classes of a failed prompt action.
+const (
+	FailureReal           = "real"
+	FailureTransient      = "transient"
+	FailureNonRecoverable = "non_recoverable"
+	FailureInfraRetry     = "infra_retry"
+)
+
+// failureSigns are tried in order on the text in lower case; the first that is found decides.
+var failureSigns = []struct {
+	class, kind string
+	texts       []string
+	words       []string // whole words only
+}{
+	{FailureTransient, "rate_limit", []string{
+		"out of extra usage", "rate limit", "quota exceeded", "too many requests", "api limit",
+		"usage limit", "429", "resource exhausted", "resourceexhausted",
+	}, nil},
+	{FailureTransient, "network", []string{
+		"connection refused", "connection timeout", "network error", "dns resolution", "connection reset",
+		"service unavailable", "502 bad gateway", "503 service unavailable", "504 gateway timeout",
+	}, []string{"econnrefused", "enotfound", "etimedout"}},
+	{FailureTransient, "timeout", []string{"timeout", "timed out", "deadline exceeded", "operation timed out"}, nil},
+	{FailureTransient, "resource", []string{
+		"disk full", "no space left", "resource temporarily unavailable", "too many open files",
+		"memory allocation failed", "out of memory",
+	}, nil},
+	{FailureNonRecoverable, "auth", []string{
+		"401", "403", "unauthorized", "forbidden", "authentication", "invalid api key", "invalid_api_key", "expired token",
+	}, nil},
+	{FailureTransient, "api_error", []string{
+		"the server had an error", "internal server error", "overloaded_error", "overloaded", "529", "api error",
+	}, nil},
+	{FailureTransient, "context", []string{
+		"prompt is too long", "context length exceeded", "context window", "maximum context",
+	}, nil},
+	{FailureTransient, "session", []string{"requires a valid session id", "requires a valid session title"}, nil},
+	{FailureTransient, "sandbox", []string{"command not found", "read-only variable"}, nil},
+	{FailureTransient, "killed", nil, []string{"killed"}},
+}
+
+// FailureClass tells from what a failed prompt action printed (standard output, newline, standard error) whether it
+// may work when tried again, and what kind of failure it is. resultSeen says that the agent's final result was read.
+// Shell and mcp_tool actions are never classified (D5).
+func FailureClass(text string, exitCode int, resultSeen bool) (class, kind string) {
+	if exitCode == 143 && resultSeen {
+		return FailureInfraRetry, "infra"
+	}
+	lower := strings.ToLower(text)
+	for _, s := range failureSigns {
+		for _, t := range s.texts {
+			if strings.Contains(lower, t) {
+				return s.class, s.kind
+			}
+		}
+		for _, w := range s.words {
+			if containsWord(lower, w) {
+				return s.class, s.kind
+			}
+		}
+	}
+	switch {
+	case strings.Contains(text, "<tool_use_error>"):
+		return FailureTransient, "cancelled"
+	case strings.Contains(lower, `file "<string>"`), strings.Contains(lower, `file "<stdin>"`):
+		return FailureTransient, "snippet"
+	}
+	return FailureReal, "real"
+}
+
+func containsWord(text, word string) bool {
+	for rest, at := text, 0; ; {
+		i := strings.Index(rest, word)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
+		if !isWordRune(before) && !isWordRune(after) {
+			return true
+		}
+		at += len(word)
+		rest = text[at:]
+	}
+}
+
+func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }

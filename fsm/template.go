@@ -1,0 +1,321 @@
+package fsm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Scope is what the references of a template can see. Expanding does not change it.
+type Scope struct {
+	Context, Captured, Param *Map
+	Prev                     *Map // nil = no action or decision state came before
+	Result                   *Map // {verdict, details}; nil = nothing was evaluated in this state
+	State                    string
+	Step                     int
+	Loop                     string
+	StartedAt                string
+	ElapsedMS                int64
+	Messages                 []string
+	Getenv                   func(name string) (string, bool) // nil = nothing is set
+}
+
+// A TemplateError is a reference that has no value and no fallback.
+type TemplateError struct {
+	Ref     string // as written: ${context.x}
+	Message string
+}
+
+func (e *TemplateError) Error() string { return e.Message }
+
+// Expand replaces every ${namespace.path} in text by its value; $${ stands for ${. Values are inserted as they
+// are and not looked at again. An error is a *TemplateError.
+func Expand(text string, s *Scope) (string, error) {
+	if !strings.Contains(text, "${") {
+		return text, nil
+	}
+	var out strings.Builder
+	start := 0 // of what was not written yet
+	for t := (tokens{text: text}); t.next(); {
+		out.WriteString(text[start:t.start])
+		start = t.end
+		if t.escape {
+			out.WriteString("${")
+			continue
+		}
+		v, err := s.expandReference(text[t.start:t.end])
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(v)
+	}
+	out.WriteString(text[start:])
+	return out.String(), nil
+}
+
+// ExpandValue expands every string inside v; keys and other values stay as they are. Containers are copied.
+func ExpandValue(v any, s *Scope) (any, error) {
+	switch v := v.(type) {
+	case string:
+		return Expand(v, s)
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			x, err := ExpandValue(e, s)
+			if err != nil {
+				return nil, err
+			}
+			l[i] = x
+		}
+		return l, nil
+	case *Map:
+		m := &Map{}
+		for _, k := range v.Keys() {
+			x, err := ExpandValue(v.vals[k], s)
+			if err != nil {
+				return nil, err
+			}
+			m.Set(k, x)
+		}
+		return m, nil
+	}
+	return v, nil
+}
+
+// tokens finds the escapes and references of a text, from left to right.
+type tokens struct {
+	text       string
+	start, end int  // of the token found last
+	escape     bool // it is the three characters $${
+	open       bool // no } follows any more: what is left holds escapes only
+}
+
+func (t *tokens) next() bool {
+	for i := t.end; ; {
+		j := strings.Index(t.text[i:], "${")
+		if j < 0 {
+			return false
+		}
+		j += i
+		if j > t.end && t.text[j-1] == '$' {
+			t.start, t.end, t.escape = j-1, j+2, true
+			return true
+		}
+		if !t.open {
+			k := strings.IndexByte(t.text[j:], '}')
+			if k > 2 { // ${} is text
+				t.start, t.end, t.escape = j, j+k+1, false
+				return true
+			}
+			t.open = k < 0
+		}
+		i = j + 2
+	}
+}
+
+// The ways a reference can say what to do without a value.
+const (
+	suffixDefault  = "default"
+	suffixNullable = "nullable"
+	suffixShell    = "shell"
+)
+
+// cutSuffix cuts the inside of a reference into name and suffix.
+func cutSuffix(inside string) (name, suffix, fallback string) {
+	if name, fallback, ok := strings.Cut(inside, ":default="); ok {
+		return name, suffixDefault, fallback
+	}
+	if name, ok := strings.CutSuffix(inside, "?"); ok {
+		return name, suffixNullable, ""
+	}
+	if name, ok := strings.CutSuffix(inside, ":shell"); ok {
+		return name, suffixShell, ""
+	}
+	return inside, "", ""
+}
+
+// unescape turns $${ into ${, which a default text may hold.
+func unescape(s string) string { return strings.ReplaceAll(s, "$${", "${") }
+
+func (s *Scope) expandReference(ref string) (string, error) {
+	name, suffix, fallback := cutSuffix(ref[2 : len(ref)-1])
+	if suffix == suffixDefault && (strings.HasSuffix(name, "?") || strings.HasSuffix(name, ":shell")) {
+		return "", &TemplateError{ref, "Ambiguous suffix in " + ref + ": use only one of :default=, ? and :shell"}
+	}
+	namespace, path, dotted := strings.Cut(name, ".")
+	if !dotted && namespace != "messages" {
+		return "", &TemplateError{ref, "Invalid variable: ${" + name + "} (expected namespace.path)"}
+	}
+	v, problem := s.resolve(namespace, path)
+	if problem != "" {
+		switch suffix {
+		case suffixDefault:
+			return unescape(fallback), nil
+		case suffixNullable:
+			return "", nil
+		}
+		return "", &TemplateError{ref, problem}
+	}
+	if v == nil {
+		return "", nil
+	}
+	if suffix == suffixShell {
+		return ShellQuote(Str(v)), nil
+	}
+	return Str(v), nil
+}
+
+// resolve looks a reference up. problem says why there is no value.
+func (s *Scope) resolve(namespace, path string) (v any, problem string) {
+	switch namespace {
+	case "context":
+		return walk(namespace, s.Context, path)
+	case "captured":
+		return walk(namespace, s.Captured, path)
+	case "param":
+		return walk(namespace, s.Param, path)
+	case "prev":
+		if s.Prev == nil {
+			return nil, "No previous state result available"
+		}
+		return walk(namespace, s.Prev, path)
+	case "result":
+		if s.Result == nil {
+			return nil, "No evaluation result available"
+		}
+		return walk(namespace, s.Result, path)
+	case "state":
+		switch path {
+		case "name":
+			return s.State, ""
+		case "iteration":
+			return s.Step, ""
+		}
+		return nil, "Unknown state property: " + path
+	case "loop":
+		switch path {
+		case "name":
+			return s.Loop, ""
+		case "started_at":
+			return s.StartedAt, ""
+		case "elapsed_ms":
+			return s.ElapsedMS, ""
+		case "elapsed":
+			return ElapsedText(s.ElapsedMS), ""
+		}
+		return nil, "Unknown loop property: " + path
+	case "env":
+		if s.Getenv != nil {
+			if v, ok := s.Getenv(path); ok {
+				return v, ""
+			}
+		}
+		return nil, "Environment variable '" + path + "' not set"
+	case "messages":
+		return s.messages(path)
+	}
+	return nil, "Unknown namespace: " + namespace
+}
+
+func walk(namespace string, m *Map, path string) (any, string) {
+	for rest := path; ; {
+		key, after, more := strings.Cut(rest, ".")
+		v, ok := m.Get(key)
+		if ok && !more {
+			return v, ""
+		}
+		if ok {
+			m, ok = v.(*Map)
+			if !ok { // name what could not be entered, not what it lacks
+				_, after, _ = strings.Cut(after, ".")
+				if after != "" {
+					after = "." + after
+				}
+				return nil, notFound(namespace, strings.TrimSuffix(path, after))
+			}
+			rest = after
+			continue
+		}
+		if more {
+			path = strings.TrimSuffix(path, "."+after)
+		}
+		return nil, notFound(namespace, path)
+	}
+}
+
+func notFound(namespace, path string) string {
+	return fmt.Sprintf("Path '%s' not found in %s", path, namespace)
+}
+
+func (s *Scope) messages(path string) (any, string) {
+	switch path {
+	case "", "output":
+		return strings.Join(s.Messages, "\n"), ""
+	case "summary":
+		return "", ""
+	}
+	if n, ok := strings.CutPrefix(path, "last("); ok {
+		if n, ok := strings.CutSuffix(n, ")"); ok && allDigits(n) {
+			count, err := strconv.Atoi(n)
+			if err != nil || count == 0 || count > len(s.Messages) { // 0 means all
+				count = len(s.Messages)
+			}
+			return strings.Join(s.Messages[len(s.Messages)-count:], "\n"), ""
+		}
+	}
+	return nil, "Unknown messages property: '" + path + "'"
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// ElapsedText is a duration as ${loop.elapsed} shows it: 999ms, 59s, 1m, 122m 5s.
+func ElapsedText(ms int64) string {
+	seconds := ms / 1000
+	switch {
+	case ms < 1000:
+		return fmt.Sprintf("%dms", ms)
+	case seconds < 60:
+		return fmt.Sprintf("%ds", seconds)
+	case seconds%60 == 0:
+		return fmt.Sprintf("%dm", seconds/60)
+	}
+	return fmt.Sprintf("%dm %ds", seconds/60, seconds%60)
+}
+
+// A Ref is one reference of a text, for checks before a run.
+type Ref struct {
+	Namespace string // before the first dot; all of it if there is none
+	Path      string // after the first dot, without the suffix
+	Suffix    string // "", "default", "nullable" or "shell"
+	Offset    int    // of its first $, in bytes
+	Escaped   bool   // written $${...}: text, not a reference
+	Text      string // as written, with ${ and }
+}
+
+// References returns every reference in text, in order, the escaped ones included.
+func References(text string) []Ref {
+	var refs []Ref
+	for t := (tokens{text: text}); t.next(); {
+		inside := text[t.start:t.end]
+		if t.escape {
+			n := strings.IndexByte(text[t.end:], '}')
+			if n < 1 {
+				continue
+			}
+			inside = text[t.start+1 : t.end+n+1]
+		}
+		r := Ref{Offset: t.start, Escaped: t.escape, Text: inside}
+		name, suffix, _ := cutSuffix(inside[2 : len(inside)-1])
+		r.Suffix = suffix
+		r.Namespace, r.Path, _ = strings.Cut(name, ".")
+		refs = append(refs, r)
+	}
+	return refs
+}
