@@ -2,6 +2,8 @@ package fsm
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -13,7 +15,7 @@ type Config struct {
 	Files    Files
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
-	// Observe, if not nil, is told every event after it was recorded, in order, by the goroutine that runs.
+	// Observe, if not nil, is told every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
 }
 
@@ -31,21 +33,363 @@ func (s *Stop) Error() string {
 	return "stopped"
 }
 
-// An Executor runs one loop once. It is not safe for concurrent use.
+// An Executor runs one loop once: it decides, acts through its Runner, and has everything recorded before it
+// goes on. It is not safe for concurrent use.
+//
+// Invariant: nothing is done before the snapshot that leads to it is durable, and nothing is observed before
+// it is recorded.
 type Executor struct {
-	cfg Config
-	mem *Snapshot
+	cfg     Config
+	mem     *Snapshot
+	resumed bool
+
+	started time.Time     // of this segment, monotonic
+	before  time.Duration // all earlier segments
+	batch   Batch         // events not recorded yet
+	keep    map[string]bool
+	broken  error // the first failed Record; nothing is done after it
 }
 
-// Start prepares a new run with the given context values.
-func Start(cfg Config, context *Map, at time.Time) *Executor {
-	return &Executor{cfg: cfg, mem: &Snapshot{Loop: cfg.Loop.Name, Phase: PhasePending, Current: cfg.Loop.Initial, StartedAt: at, Context: context}}
+// Start prepares a new run with the given context values, which it takes over.
+func Start(cfg Config, values *Map, at time.Time) *Executor {
+	return &Executor{cfg: cfg, mem: &Snapshot{
+		Loop: cfg.Loop.Name, Phase: PhasePending, Current: cfg.Loop.Initial, StartedAt: at,
+		Context: values, Captured: NewMap(),
+	}}
 }
 
-// Resume prepares to go on with a run from its memory, which it takes over.
-func Resume(cfg Config, mem *Snapshot) *Executor { return &Executor{cfg: cfg, mem: mem} }
+// Resume prepares to go on with a run from its memory, which it takes over. The run goes on exactly where it
+// was: an action in flight is started again under the same step number, a recorded result is judged without
+// acting again, a chosen state is entered (D13).
+func Resume(cfg Config, mem *Snapshot) *Executor {
+	if mem.Captured == nil {
+		mem.Captured = NewMap()
+	}
+	return &Executor{cfg: cfg, mem: mem, resumed: true}
+}
 
 // Run runs until the loop ends, and returns how. An error means that the run could not be recorded any more
 // (then it stopped at once) and that there is no outcome. When ctx is cancelled with a *Stop as its cause the
 // run ends gracefully.
-func (e *Executor) Run(ctx context.Context) (Outcome, error) { panic("not built yet") }
+func (e *Executor) Run(ctx context.Context) (Outcome, error) {
+	e.begin(ctx)
+	for e.mem.Outcome == nil && e.broken == nil {
+		e.turn(ctx)
+	}
+	if e.broken != nil {
+		return Outcome{}, e.broken
+	}
+	return *e.mem.Outcome, nil
+}
+
+func (e *Executor) begin(ctx context.Context) {
+	m := e.mem
+	e.started, e.before = time.Now(), m.Elapsed
+	e.keep = capturesWithFile(e.cfg.Loop)
+	if !e.resumed {
+		e.emit("loop_start", Field{"loop", m.Loop})
+		return
+	}
+	fields := []Field{{"loop", m.Loop}, {"from_state", m.Current}, {"iteration", int64(m.Step)}}
+	if m.Outcome != nil && m.Outcome.TerminatedBy == EndHandoff || m.Outcome == nil && m.Continuation != "" {
+		fields = append(fields, Field{"from_handoff", true}, Field{"continuation_prompt", m.Continuation})
+	}
+	// A cap that was raised since is no longer reached.
+	if m.Step < e.cfg.Loop.MaxSteps {
+		m.StepsCapped = false
+	}
+	if m.Passes < e.cfg.Loop.MaxIterations {
+		m.PassCapped = false
+	}
+	m.Outcome, m.Continuation = nil, ""
+	e.emit("loop_resume", fields...)
+	e.record(ctx, false)
+}
+
+// turn goes from one state to the next, or ends the run.
+func (e *Executor) turn(ctx context.Context) {
+	m := e.mem
+	switch m.Phase {
+	case PhaseActing: // the action in flight when the last process died or was stopped
+		if e.stopAsked(ctx) || e.loopTimeout(ctx) != pass {
+			return
+		}
+		st, ok := e.cfg.Loop.States[m.Current]
+		if !ok {
+			e.finish(ctx, EndError, unknownState(m.Current))
+			return
+		}
+		e.enter(false)
+		e.leave(ctx, st, e.visit(ctx, st))
+	case PhaseActed:
+		st, ok := e.cfg.Loop.States[m.Current]
+		if !ok {
+			e.finish(ctx, EndError, unknownState(m.Current))
+			return
+		}
+		e.leave(ctx, st, e.judged(ctx, st, m.Result))
+	default:
+		for _, check := range checks {
+			if check(e, ctx) != pass {
+				return
+			}
+		}
+		st := e.cfg.Loop.States[m.Current]
+		m.Step++
+		m.Attempt = 0
+		e.enter(false)
+		e.leave(ctx, st, e.visit(ctx, st))
+	}
+}
+
+func unknownState(name string) string { return fmt.Sprintf("there is no state %q in the loop", name) }
+
+// enter announces the current state. Its step number was counted before.
+func (e *Executor) enter(flushed bool) {
+	m := e.mem
+	again := m.Phase == PhaseActing
+	m.Phase, m.JustRouted, m.Result = PhaseActing, false, nil
+	fields := []Field{{"state", m.Current}, {"iteration", int64(m.Step)}, {"iteration_count", int64(m.Passes)}}
+	if flushed {
+		fields = append(fields, Field{"flushed", true})
+	}
+	if again {
+		fields = append(fields, Field{"resumed", true})
+	}
+	e.emit("state_enter", fields...)
+}
+
+// A decision is what came of a visit to a state, before the run-wide rules have had their say.
+type decision struct {
+	target string // "" = nowhere
+	stall  string // text of a stall that ends the run
+	fatal  string // text of an error that ends the run
+	died   bool   // the action was killed by a signal nobody asked for
+	halted bool   // stopped by ctx while acting, or not recorded: nothing was decided
+}
+
+// leave applies the rules that stand between a decision and the next state, in the order of engine.md 1.1.
+func (e *Executor) leave(ctx context.Context, st *State, d decision) {
+	m := e.mem
+	if e.broken != nil {
+		return
+	}
+	if d.halted {
+		e.finishStopped(ctx)
+		return
+	}
+	m.Result = nil
+	m.Phase = PhaseActing // whatever ends the run now ended it in this state
+	request, payload := m.PendingRequest, m.PendingPayload
+	if request != "stop" {
+		m.PendingRequest, m.PendingPayload = "", ""
+	}
+	switch {
+	case request == "error":
+		e.finish(ctx, EndError, payload)
+		return
+	case d.fatal != "":
+		e.finish(ctx, EndError, d.fatal)
+		return
+	case d.stall != "":
+		e.finish(ctx, EndStall, d.stall)
+		return
+	case request == "handoff":
+		e.handoff(ctx, payload)
+		return
+	}
+	next := d.target
+	if ended := e.memoryBudget(ctx, &next); ended {
+		return
+	}
+	if next == "" && d.died {
+		e.finish(ctx, EndSystemSignal, "")
+		return
+	}
+	if next == "" && e.cfg.Loop.Maintain {
+		if next = st.OnMaintain; next == "" {
+			next = e.cfg.Loop.Initial
+		}
+	}
+	if next == "" {
+		switch {
+		case e.stopAsked(ctx):
+		case m.StepsCapped:
+			e.finish(ctx, EndMaxSteps, "")
+		case m.PassCapped:
+			e.finish(ctx, EndMaxIterations, "")
+		default:
+			e.finish(ctx, EndError, "No valid transition")
+		}
+		return
+	}
+	e.emit("route", Field{"from", m.Current}, Field{"to", next})
+	if e.cycle(ctx, next) {
+		return
+	}
+	m.Previous, m.Current = m.Current, next
+	m.Phase, m.JustRouted = PhasePending, true
+	if e.cfg.Loop.Backoff > 0 {
+		e.wait(ctx, e.cfg.Loop.Backoff)
+		return
+	}
+	// An action records before it starts, so this transition goes to the journal with it.
+	if to := e.cfg.Loop.States[next]; to != nil && acts(to) && !to.Terminal && ctx.Err() == nil {
+		return
+	}
+	e.record(ctx, false)
+}
+
+// cycle counts the edge to next and ends the run when it was taken too often.
+func (e *Executor) cycle(ctx context.Context, next string) bool {
+	m, max := e.mem, e.cfg.Loop.MaxEdgeRevisits
+	edge := m.Current + "->" + next
+	if m.Edges == nil {
+		m.Edges = make(map[string]int)
+	}
+	m.Edges[edge]++
+	n := m.Edges[edge]
+	if n <= max {
+		return false
+	}
+	e.emit("cycle_detected", Field{"edge", edge}, Field{"from", m.Current}, Field{"to", next},
+		Field{"count", int64(n)}, Field{"max", int64(max)})
+	e.finish(ctx, EndCycle, fmt.Sprintf("edge %s was taken %d times, max_edge_revisits is %d", edge, n, max))
+	return true
+}
+
+func (e *Executor) handoff(ctx context.Context, payload string) {
+	m := e.mem
+	m.Continuation = payload
+	e.emit("handoff_detected", Field{"state", m.Current}, Field{"iteration", int64(m.Step)}, Field{"continuation", payload})
+	if e.cfg.Loop.OnHandoff == "spawn" {
+		e.emit("warning", Field{"state", m.Current}, Field{"message", "on_handoff: spawn is not supported yet: the run is paused"})
+	}
+	e.finish(ctx, EndHandoff, "")
+}
+
+// wait sleeps between two states. The pending state is durable before the wait begins.
+func (e *Executor) wait(ctx context.Context, d time.Duration) {
+	if !e.record(ctx, true) {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (e *Executor) elapsed() time.Duration { return e.before + time.Since(e.started) }
+
+func (e *Executor) emit(kind string, fields ...Field) {
+	e.batch.Events = append(e.batch.Events, Event{Kind: kind, Time: time.Now(), Fields: fields})
+}
+
+func (e *Executor) emitOutput(b *Batch, text string) {
+	b.Events = append(b.Events, Event{Kind: "action_output", Time: time.Now(), Fields: []Field{{"line", text}}})
+}
+
+// record has the events so far remembered together with the memory, and then shows them. It reports whether
+// that worked.
+func (e *Executor) record(ctx context.Context, checkpoint bool) bool {
+	if e.broken != nil {
+		return false
+	}
+	if len(e.batch.Events) == 0 && !checkpoint {
+		return true
+	}
+	e.mem.Elapsed = e.elapsed()
+	e.batch.Snapshot, e.batch.Checkpoint = e.mem, checkpoint
+	return e.write(ctx, &e.batch)
+}
+
+func (e *Executor) write(ctx context.Context, b *Batch) bool {
+	// A stop must not keep the end of the run from being recorded.
+	if err := e.cfg.Recorder.Record(context.WithoutCancel(ctx), b); err != nil {
+		e.broken = err
+		return false
+	}
+	if e.cfg.Observe != nil {
+		for _, ev := range b.Events {
+			e.cfg.Observe(ev)
+		}
+	}
+	clear(b.Events)
+	b.Events, b.Snapshot = b.Events[:0], nil
+	return true
+}
+
+// finish ends the run.
+func (e *Executor) finish(ctx context.Context, by, text string) {
+	m := e.mem
+	o := &Outcome{TerminatedBy: by, FinalState: m.Current, Steps: m.Step, Error: text, Continuation: m.Continuation}
+	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil {
+		o.Failure = st.Failure
+	}
+	if stop := stopCause(ctx); stop != nil && (by == EndInterrupted || by == EndUserStopped) {
+		o.Signal = stop.Signal
+	}
+	o.Duration = e.elapsed()
+	fields := []Field{
+		{"final_state", o.FinalState}, {"iterations", int64(o.Steps)}, {"terminated_by", by},
+		{"failure_terminal", o.Failure},
+	}
+	if text != "" {
+		fields = append(fields, Field{"error", text})
+	}
+	e.emit("loop_complete", fields...)
+	m.Outcome = o
+	if !e.record(ctx, true) {
+		m.Outcome = nil
+	}
+}
+
+// finishStopped ends a run that was asked to stop, by cause.
+func (e *Executor) finishStopped(ctx context.Context) {
+	m := e.mem
+	by, text := EndInterrupted, ""
+	stop := stopCause(ctx)
+	switch {
+	case stop != nil && stop.ByUser:
+		by = EndUserStopped
+	case ctx.Err() != nil && stop == nil:
+		text = context.Cause(ctx).Error()
+	}
+	m.PendingRequest, m.PendingPayload = "", ""
+	e.finish(ctx, by, text)
+}
+
+func stopCause(ctx context.Context) *Stop {
+	stop, _ := context.Cause(ctx).(*Stop)
+	return stop
+}
+
+// stopAsked ends the run if a stop was asked for, by the context or by an action that printed LOOP_STOP.
+func (e *Executor) stopAsked(ctx context.Context) bool {
+	if ctx.Err() == nil && e.mem.PendingRequest != "stop" {
+		return false
+	}
+	e.finishStopped(ctx)
+	return true
+}
+
+// capturesWithFile names the captures whose file some text of the loop asks for, so that their full output
+// goes to a file however short it is.
+func capturesWithFile(l *Loop) map[string]bool {
+	var texts strings.Builder
+	for _, st := range l.States {
+		texts.WriteString(st.Action + "\n" + st.Append + "\n")
+		if st.Evaluate != nil {
+			texts.WriteString(st.Evaluate.Source + "\n" + st.Evaluate.Prompt + "\n" + st.Evaluate.HistoryFile + "\n")
+		}
+	}
+	all, keep := texts.String(), make(map[string]bool)
+	for _, st := range l.States {
+		if st.Capture != "" && strings.Contains(all, "captured."+st.Capture+".file") {
+			keep[st.Capture] = true
+		}
+	}
+	return keep
+}

@@ -42,7 +42,6 @@ type Snapshot struct {
 	JustRouted  bool           // Current was announced by a route event and not entered
 	StepsCapped bool           // the on_max_steps handler was started
 	PassCapped  bool           // the on_max_iterations handler was started
-	LastExit    *int           // exit code of the last action
 
 	StallRing      []StallRecord     // last records of the window detector, oldest first
 	StallCounts    map[string]int    // of the recurrent detector, by record key

@@ -1,0 +1,175 @@
+package fsm
+
+import "context"
+
+// The checks before a state is entered, in their order. It differs from the reference in D2: a run that has
+// reached its terminal is done, whatever its caps say.
+var checks = []func(*Executor, context.Context) result{
+	(*Executor).stopRequested,
+	(*Executor).handlerDone,
+	(*Executor).stateExists,
+	(*Executor).countRetry,
+	(*Executor).terminal,
+	(*Executor).stepCap,
+	(*Executor).passCap,
+	(*Executor).loopTimeout,
+	(*Executor).retryLimit,
+}
+
+// A result of a check says how the turn goes on.
+type result int
+
+const (
+	pass  result = iota // to the next check
+	again               // with a new turn: another state is pending now
+	ended               // not at all: the run is over
+)
+
+func (e *Executor) stopRequested(ctx context.Context) result {
+	if e.stopAsked(ctx) {
+		return ended
+	}
+	return pass
+}
+
+// handlerDone ends a run whose cap handler has had its turn, whatever the handler routed to.
+func (e *Executor) handlerDone(ctx context.Context) result {
+	switch {
+	case e.mem.StepsCapped:
+		e.finish(ctx, EndMaxSteps, "")
+	case e.mem.PassCapped:
+		e.finish(ctx, EndMaxIterations, "")
+	default:
+		return pass
+	}
+	return ended
+}
+
+func (e *Executor) stateExists(ctx context.Context) result {
+	if e.cfg.Loop.States[e.mem.Current] == nil {
+		e.finish(ctx, EndError, unknownState(e.mem.Current))
+		return ended
+	}
+	return pass
+}
+
+// countRetry counts consecutive entries of one state, and forgets what only counts within one stay.
+func (e *Executor) countRetry(context.Context) result {
+	m := e.mem
+	switch m.Previous {
+	case "":
+	case m.Current:
+		if m.Retries == nil {
+			m.Retries = make(map[string]int)
+		}
+		m.Retries[m.Current]++
+	default:
+		delete(m.Retries, m.Previous)
+		delete(m.Throttles, m.Previous)
+	}
+	return pass
+}
+
+func (e *Executor) terminal(ctx context.Context) result {
+	m := e.mem
+	st := e.cfg.Loop.States[m.Current]
+	if !st.Terminal {
+		return pass
+	}
+	if !e.cfg.Loop.Maintain {
+		e.finish(ctx, EndTerminal, "")
+		return ended
+	}
+	next := st.OnMaintain
+	if next == "" {
+		next = e.cfg.Loop.Initial
+	}
+	// A pass that goes straight from terminal to terminal has no action to slow it down, and no edge is
+	// counted here; the step cap is what ends it.
+	if e.stepCap(ctx) == ended {
+		return ended
+	}
+	if m.StepsCapped {
+		return pass
+	}
+	m.Step++
+	m.Passes++
+	e.emit("route", Field{"from", m.Current}, Field{"to", next}, Field{"reason", "maintain"})
+	m.Previous, m.Current, m.JustRouted = m.Current, next, true
+	e.record(ctx, false)
+	return again
+}
+
+// stepCap ends the run at the cap, or moves to the handler, which is then entered in this same turn.
+func (e *Executor) stepCap(ctx context.Context) result {
+	m, l := e.mem, e.cfg.Loop
+	if m.StepsCapped || m.Step < l.MaxSteps {
+		return pass
+	}
+	if l.OnMaxSteps == "" {
+		e.finish(ctx, EndMaxSteps, "")
+		return ended
+	}
+	e.emit("max_steps_summary", Field{"summary_state", l.OnMaxSteps}, Field{"iterations", int64(m.Step)})
+	m.StepsCapped, m.Current = true, l.OnMaxSteps
+	return e.stateExists(ctx)
+}
+
+func (e *Executor) passCap(ctx context.Context) result {
+	m, l := e.mem, e.cfg.Loop
+	if m.StepsCapped || l.MaxIterations <= 0 || m.Passes < l.MaxIterations {
+		return pass
+	}
+	if l.OnMaxIterations == "" {
+		e.finish(ctx, EndMaxIterations, "")
+		return ended
+	}
+	e.emit("max_iterations_reached_summary", Field{"summary_state", l.OnMaxIterations}, Field{"iteration_count", int64(m.Passes)})
+	m.PassCapped, m.Current = true, l.OnMaxIterations
+	return e.stateExists(ctx)
+}
+
+// loopTimeout ends a run that took too long. A shell state that was announced but not entered still acts
+// once, without being judged.
+func (e *Executor) loopTimeout(ctx context.Context) result {
+	m, l := e.mem, e.cfg.Loop
+	if l.Timeout <= 0 || e.elapsed() <= l.Timeout {
+		return pass
+	}
+	if st := l.States[m.Current]; m.Phase == PhasePending && m.JustRouted && st != nil && !st.Terminal && st.Action != "" && modeOf(st) == KindShell {
+		m.Step++
+		m.Attempt = 0
+		e.enter(true)
+		// What goes wrong here has nowhere to go: the run is over either way.
+		if _, err := e.act(ctx, st); err == errHalted {
+			if e.broken == nil {
+				e.finishStopped(ctx)
+			}
+			return ended
+		}
+		m.Result, m.PendingRequest, m.PendingPayload = nil, "", ""
+	}
+	if e.broken == nil {
+		e.finish(ctx, EndTimeout, "")
+	}
+	return ended
+}
+
+func (e *Executor) retryLimit(ctx context.Context) result {
+	m := e.mem
+	st := e.cfg.Loop.States[m.Current]
+	n := m.Retries[m.Current]
+	if st.MaxRetries <= 0 || n <= st.MaxRetries || m.StepsCapped || m.PassCapped {
+		return pass
+	}
+	target, err := e.target(st.OnRetryExhausted, e.scope(nil))
+	if err != nil {
+		e.finish(ctx, EndError, err.Error())
+		return ended
+	}
+	e.emit("retry_exhausted", Field{"state", m.Current}, Field{"retries", int64(n)}, Field{"next", target})
+	delete(m.Retries, m.Current)
+	m.Previous, m.Current = m.Current, target
+	e.record(ctx, false)
+	return again
+}

@@ -1,0 +1,310 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// judged evaluates a state and follows its verdict. res is nil for a state that did not act.
+func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision {
+	m := e.mem
+	v, evaluated, err := e.evaluate(ctx, st, res)
+	if err != nil {
+		return e.exception(st, err)
+	}
+	m.PrevResult = prevResult(st, res)
+	if rec, ok := m.Captured.Get(st.Capture); ok && st.Capture != "" {
+		if rec, ok := rec.(*Map); ok {
+			with := rec.Clone()
+			with.Set("verdict", v.Name)
+			if !evaluated {
+				with.Set("verdict", "")
+			}
+			m.setCapture(st.Capture, with)
+		}
+	}
+	if !evaluated {
+		v.Name = "yes"
+	}
+	code := 0
+	if res != nil {
+		code = res.ExitCode
+	}
+	forced, stall, err := e.stalled(st, code, v.Name)
+	switch {
+	case err != nil:
+		return e.exception(st, err)
+	case stall != "":
+		return decision{stall: stall}
+	case forced != "":
+		return decision{target: forced}
+	}
+	scope := e.scope(NewMap("verdict", v.Name, "details", v.Details))
+	if v.Name == "error" && st.RetryableExitCodes != nil && !listed(st.RetryableExitCodes, code) {
+		slot := st.OnRetryExhausted
+		if slot == "" {
+			slot = st.On["error"]
+		}
+		if slot != "" {
+			target, err := e.target(slot, scope)
+			if err != nil {
+				return e.exception(st, err)
+			}
+			return decision{target: target}
+		}
+	}
+	target, err := e.route(st, v.Name, scope)
+	if err != nil {
+		return e.exception(st, err)
+	}
+	return decision{target: target}
+}
+
+// evaluate finds the verdict on a result. It reports false where there is nothing to evaluate.
+func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdict, bool, error) {
+	m := e.mem
+	cfg, label := st.Evaluate, ""
+	if cfg == nil {
+		if res == nil {
+			return Verdict{}, false, nil
+		}
+		d := DefaultEvaluate(defaultEvaluator(modeOf(st)))
+		cfg, label = &d, "default"
+	} else {
+		label = cfg.Type
+	}
+	scope := e.scope(nil)
+	ev := Evidence{Scope: scope, Files: e.cfg.Files, Memory: m.Evaluators[st.Name]}
+	if res != nil {
+		ev.Output, ev.ExitCode, ev.Acted = res.Stdout, res.ExitCode, true
+	}
+	if cfg.HasSource {
+		if text, err := Expand(cfg.Source, scope); err == nil {
+			ev.Output = text
+		}
+	}
+	if cfg.Type == "diff_stall" {
+		ev.Diff = func() (Result, error) { return e.gitDiff(ctx, st, cfg) }
+	}
+	// What was done is remembered before anything that may take a while looks at it.
+	if res != nil && slow(cfg.Type) && !e.record(ctx, cfg.Type != "output_contains") {
+		return Verdict{}, false, errHalted
+	}
+	var v Verdict
+	var err error
+	if cfg.Type == "llm_structured" && !e.cfg.Loop.LLM.Enabled {
+		v = Verdict{Name: "error", Details: NewMap("error", "LLM evaluation disabled via --no-llm")}
+	} else {
+		v, ev.Memory, err = Judge(cfg, ev)
+	}
+	if e.broken != nil || ctx.Err() != nil && slow(cfg.Type) {
+		return Verdict{}, false, errHalted
+	}
+	if errors.Is(err, ErrNeedsJudge) {
+		err = fmt.Errorf("evaluator %s needs a judge, and no agent host can be used yet: %w", cfg.Type, err)
+	}
+	if err != nil {
+		return Verdict{}, false, err
+	}
+	if ev.Memory != m.Evaluators[st.Name] {
+		if m.Evaluators == nil {
+			m.Evaluators = make(map[string]Repeat)
+		}
+		m.Evaluators[st.Name] = ev.Memory
+	}
+	fields := []Field{{"type", label}, {"verdict", v.Name}}
+	for _, k := range v.Details.Keys() {
+		d, _ := v.Details.Get(k)
+		fields = append(fields, Field{k, d})
+	}
+	e.emit("evaluate", fields...)
+	m.LastResult = NewMap("verdict", v.Name, "details", v.Details)
+	return v, true, nil
+}
+
+func defaultEvaluator(mode Kind) string {
+	switch mode {
+	case KindMCP:
+		return "mcp_result"
+	case KindPrompt:
+		return "llm_structured"
+	}
+	return "exit_code"
+}
+
+// slow names the evaluators that run a process or ask a judge, which want what was done to be durable, and
+// the one that matches patterns of unknown cost, for which the journal is enough.
+func slow(typ string) bool {
+	switch typ {
+	case "diff_stall", "llm_structured", "comparator", "contract", "output_contains":
+		return true
+	}
+	return false
+}
+
+// gitDiff asks for the state of the work tree, through the same runner as any action.
+func (e *Executor) gitDiff(ctx context.Context, st *State, cfg *Evaluate) (Result, error) {
+	text := "git diff --stat"
+	if len(cfg.Scope) > 0 {
+		quoted := make([]string, len(cfg.Scope))
+		for i, p := range cfg.Scope {
+			quoted[i] = ShellQuote(p)
+		}
+		text += " -- " + strings.Join(quoted, " ")
+	}
+	return e.cfg.Runner.Run(ctx, Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Timeout: gitTimeout, Quiet: true}, nil)
+}
+
+// route resolves a verdict to a state, or to "" where no route takes it (D3).
+func (e *Executor) route(st *State, verdict string, scope *Scope) (string, error) {
+	m := e.mem
+	declared := e.declares(st, verdict)
+	if verdict == "cannot_judge" || strings.HasPrefix(verdict, "cannot_judge_") {
+		if !declared {
+			return e.hold(st, scope)
+		}
+	}
+	delete(m.Holds, st.Name)
+	if st.Route == nil {
+		slot := st.On[verdict]
+		if slot == "" && verdict == "no" {
+			slot = st.On["error"]
+		}
+		return e.target(slot, scope)
+	}
+	if declared {
+		t, _ := st.Route.Table.Get(verdict)
+		slot, _ := t.(string)
+		return e.target(slot, scope)
+	}
+	slot := st.Route.Default
+	switch verdict {
+	case "error":
+		if st.Route.Error != "" {
+			slot = st.Route.Error
+		}
+	case "no":
+		if slot == "" {
+			slot = st.Route.Error
+		}
+	}
+	return e.target(slot, scope)
+}
+
+func (e *Executor) declares(st *State, verdict string) bool {
+	if st.Route != nil {
+		_, ok := st.Route.Table.Get(verdict)
+		return ok
+	}
+	return st.On[verdict] != ""
+}
+
+// maxHolds is how often in a row a judge may abstain before that counts as an error.
+const maxHolds = 2
+
+// hold stays in a state whose judge abstained, at most maxHolds times in a row.
+func (e *Executor) hold(st *State, scope *Scope) (string, error) {
+	m := e.mem
+	if m.Holds == nil {
+		m.Holds = make(map[string]int)
+	}
+	if m.Holds[st.Name]++; m.Holds[st.Name] <= maxHolds {
+		return st.Name, nil
+	}
+	delete(m.Holds, st.Name)
+	slot := st.On["error"]
+	if st.Route != nil {
+		slot = st.Route.Error
+	}
+	return e.target(slot, scope)
+}
+
+// target resolves what a transition slot says. "" stays "".
+func (e *Executor) target(slot string, scope *Scope) (string, error) {
+	if slot == "" {
+		return "", nil
+	}
+	if slot == Current {
+		return e.mem.Current, nil
+	}
+	name, err := Expand(slot, scope)
+	if err != nil {
+		return "", err
+	}
+	if name == Current {
+		return e.mem.Current, nil
+	}
+	if e.cfg.Loop.States[name] == nil {
+		return "", fmt.Errorf("state %s routes to %q, which is not a state of the loop", e.mem.Current, name)
+	}
+	return name, nil
+}
+
+// scope is what templates see now. result is {verdict, details} while a verdict is being routed.
+func (e *Executor) scope(result *Map) *Scope {
+	m := e.mem
+	return &Scope{
+		Context: m.Context, Captured: m.Captured, Prev: m.PrevResult, Result: result, State: m.Current, Step: m.Step,
+		Loop: m.Loop, StartedAt: FormatTime(m.StartedAt), ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
+	}
+}
+
+// stalled feeds the stall detector. It returns the state to recover in, or the text that ends the run.
+func (e *Executor) stalled(st *State, code int, verdict string) (target, end string, err error) {
+	cfg := e.cfg.Loop.Stall
+	if cfg == nil {
+		return "", "", nil
+	}
+	fire, fired := e.mem.recordStall(cfg, StallRecord{State: st.Name, ExitCode: code, Verdict: verdict}, e.fingerprint(cfg))
+	if !fired {
+		return "", "", nil
+	}
+	action := "abort"
+	if cfg.OnRepeated != "" && cfg.OnRepeated != "abort" {
+		if target, err = e.target(cfg.OnRepeated, e.scope(nil)); err != nil {
+			return "", "", err
+		}
+		action = "route:" + target
+	}
+	e.emit("stall_detected", Field{"state", st.Name}, Field{"exit_code", int64(code)}, Field{"verdict", verdict},
+		Field{fire.Kind, int64(fire.Count)}, Field{"action", action})
+	if target != "" {
+		return target, "", nil
+	}
+	times := "times in a row"
+	if fire.Kind == "recurrent" {
+		times = "times in this run"
+	}
+	return "", fmt.Sprintf("stalled: state %s ended with exit code %d and verdict %s %d %s", st.Name, code, verdict, fire.Count, times), nil
+}
+
+// fingerprint is the state of the progress paths; "" where there are none.
+func (e *Executor) fingerprint(cfg *Stall) string {
+	if len(cfg.ProgressPaths) == 0 || e.cfg.Files == nil {
+		return ""
+	}
+	scope := e.scope(nil)
+	excluded := make(map[string]bool)
+	for _, p := range cfg.ExcludePaths {
+		if path, err := Expand(p, scope); err == nil {
+			excluded[filepath.Clean(path)] = true
+		}
+	}
+	var b strings.Builder
+	for _, p := range cfg.ProgressPaths {
+		path, err := Expand(p, scope)
+		if err != nil || excluded[filepath.Clean(path)] {
+			continue
+		}
+		mod, size, err := e.cfg.Files.Stat(path)
+		if err != nil {
+			b.WriteString("-;")
+			continue
+		}
+		fmt.Fprintf(&b, "%d,%d;", mod.UnixNano(), size)
+	}
+	return b.String()
+}

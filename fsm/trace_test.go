@@ -1,0 +1,366 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/loopfile"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output of the cases")
+
+// fake carries out actions that say what should come of them: words separated by "; ".
+//
+//	out TEXT      print a line        err TEXT    print to standard error
+//	exit N        end with N          sleep 2s    take that long
+//	timeout       be timed out        fail TEXT   could not be attempted
+//	step N: ...   only in step N      big N       print N bytes of lines
+//	stop          ask the run to stop, as a signal would
+//	stopin 1s     the same, that much later
+type fake struct {
+	ran  []string // state/step of every action started
+	stop context.CancelCauseFunc
+}
+
+func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	if a.Quiet {
+		return fsm.Result{Stdout: " f | 2 +-\n"}, nil
+	}
+	f.ran = append(f.ran, fmt.Sprintf("%s/%d", a.State, a.Step))
+	var res fsm.Result
+	var lines []string
+	for word := range strings.SplitSeq(a.Text, "; ") {
+		if rest, ok := strings.CutPrefix(word, "step "); ok {
+			n, then, _ := strings.Cut(rest, ": ")
+			if strconv.Itoa(a.Step) != n {
+				continue
+			}
+			word = then
+		}
+		verb, arg, _ := strings.Cut(word, " ")
+		switch verb {
+		case "out":
+			lines = append(lines, arg)
+		case "err":
+			res.Stderr += arg + "\n"
+		case "exit":
+			res.ExitCode, _ = strconv.Atoi(arg)
+		case "big":
+			n, _ := strconv.Atoi(arg)
+			for ; n > 0; n -= 64 {
+				lines = append(lines, strings.Repeat("x", 63))
+			}
+		case "sleep":
+			d, _ := time.ParseDuration(arg)
+			select {
+			case <-time.After(d):
+			case <-ctx.Done():
+				return fsm.Result{ExitCode: -15}, nil
+			}
+		case "timeout":
+			res.ExitCode, res.TimeoutKind, res.Stderr = 124, "wall", "Action timed out"
+		case "fail":
+			return fsm.Result{}, errors.New(arg)
+		case "stopin":
+			if f.stop != nil {
+				d, _ := time.ParseDuration(arg)
+				time.AfterFunc(d, func() { f.stop(&fsm.Stop{Signal: "SIGINT"}) })
+			}
+		case "stop":
+			if f.stop != nil {
+				f.stop(&fsm.Stop{Signal: "SIGTERM"})
+			}
+		}
+	}
+	if len(lines) > 0 {
+		res.Stdout = strings.Join(lines, "\n") + "\n"
+		for chunk := range slices.Chunk(lines, 1000) {
+			out(strings.Join(chunk, "\n"))
+		}
+	}
+	res.Bytes = int64(len(res.Stdout))
+	res.Duration = 7 * time.Millisecond
+	return res, nil
+}
+
+// noFiles is a project without files.
+type noFiles struct{}
+
+func (noFiles) ReadFile(name string) ([]byte, error) { return nil, os.ErrNotExist }
+func (noFiles) WriteFile(string, []byte) error       { return nil }
+func (noFiles) Stat(string) (time.Time, int64, error) {
+	return time.Time{}, 0, os.ErrNotExist
+}
+
+// tape remembers every batch. It can be made to die: the batch after the last one is lost with the process.
+type tape struct {
+	seq    uint64
+	events []fsm.Event
+	saved  []*fsm.Snapshot // one a batch that had a snapshot
+	points []int           // len(events) then
+	hard   []bool          // it was a checkpoint
+	die    int             // lose this batch (from 1) and everything after it
+	count  int
+}
+
+var errDied = errors.New("the process died here")
+
+func (r *tape) Record(_ context.Context, b *fsm.Batch) error {
+	if b.Snapshot != nil {
+		if r.count++; r.count == r.die {
+			return errDied
+		}
+	}
+	for i := range b.Events {
+		r.seq++
+		b.Events[i].Seq = r.seq
+		r.events = append(r.events, b.Events[i])
+	}
+	if b.Snapshot != nil {
+		r.saved = append(r.saved, clone(b.Snapshot))
+		r.points = append(r.points, len(r.events))
+		r.hard = append(r.hard, b.Checkpoint)
+	}
+	return nil
+}
+
+// clone copies what a snapshot does not share by contract.
+func clone(s *fsm.Snapshot) *fsm.Snapshot {
+	c := *s
+	c.Messages = slices.Clone(s.Messages)
+	c.Retries, c.Throttles, c.Holds, c.Edges = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds), maps.Clone(s.Edges)
+	c.StallRing, c.StallCounts, c.StallPrints = slices.Clone(s.StallRing), maps.Clone(s.StallCounts), maps.Clone(s.StallPrints)
+	c.Evaluators = maps.Clone(s.Evaluators)
+	if s.Result != nil {
+		r := *s.Result
+		c.Result = &r
+	}
+	if s.Outcome != nil {
+		o := *s.Outcome
+		c.Outcome = &o
+	}
+	return &c
+}
+
+func loadTrace(t *testing.T, file string) *fsm.Loop {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop, problems := loopfile.Parse(filepath.Base(file), data)
+	if loop == nil {
+		t.Fatal(loopfile.Render(problems, func(string) []byte { return data }, false))
+	}
+	return loop
+}
+
+// config returns a machine's surroundings and a context its actions can stop.
+func config(loop *fsm.Loop, rec fsm.Recorder) (fsm.Config, *fake, context.Context) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	f := &fake{stop: cancel}
+	return fsm.Config{Loop: loop, Runner: f, Recorder: rec, Files: noFiles{}}, f, ctx
+}
+
+func show(events []fsm.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&b, "%3d %s", e.Seq, e.Kind)
+		for _, f := range e.Fields {
+			text := string(fsm.AppendJSON(nil, f.Value))
+			if len(text) > 120 {
+				text = fmt.Sprintf("%s… (%d bytes)", text[:40], len(text))
+			}
+			fmt.Fprintf(&b, " %s=%s", f.Key, text)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func showEnd(s *fsm.Snapshot, o fsm.Outcome) string {
+	return fmt.Sprintf("end %s in %s after %d steps failure=%v signal=%q error=%q\nphase %s captured %s messages %q\n",
+		o.TerminatedBy, o.FinalState, o.Steps, o.Failure, o.Signal, o.Error, s.Phase, fsm.AppendJSON(nil, s.Captured), s.Messages)
+}
+
+// TestTraces runs every loop in testdata/trace with the fake runner and compares all that was recorded. A run
+// that ends resumable is resumed once, which is part of the trace.
+func TestTraces(t *testing.T) {
+	for _, file := range traceFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadTrace(t, file)
+				rec := &tape{}
+				cfg, _, ctx := config(loop, rec)
+				out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := show(rec.events) + showEnd(rec.saved[len(rec.saved)-1], out)
+				if out.TerminatedBy == fsm.EndInterrupted || out.TerminatedBy == fsm.EndHandoff {
+					rec.events = nil
+					cfg.Runner = &fake{} // whoever resumes does not stop at the same place again
+					out, err = fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
+					if err != nil {
+						t.Fatal(err)
+					}
+					got += "resume\n" + show(rec.events) + showEnd(rec.saved[len(rec.saved)-1], out)
+				}
+				golden(t, strings.TrimSuffix(file, ".yaml")+".out", got)
+			})
+		})
+	}
+}
+
+func traceFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/trace/*.yaml")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("want at least 20 traces, got %d (%v)", len(files), err)
+	}
+	return files
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; rewrite it with -update if the change is meant\n--- want\n%s--- got\n%s", file, want, got)
+	}
+}
+
+// TestEveryCheckpointLostInTurn lets the process die before each batch of each trace in turn, resumes from what
+// was recorded, and compares with the unbroken run: the same end and captures, no recorded action done again,
+// and at most the one in flight done twice.
+func TestEveryCheckpointLostInTurn(t *testing.T) {
+	for _, file := range traceFiles(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if strings.HasPrefix(name, "stop-") || strings.HasPrefix(name, "timeout-loop") {
+			continue // these end by something from outside the run's memory
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadTrace(t, file)
+				whole := &tape{}
+				cfg, unbroken, _ := config(loop, whole)
+				want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for die := 1; die <= whole.count; die++ {
+					for _, power := range []bool{false, true} {
+						lost(t, loop, die, power, want, whole, unbroken.ran)
+					}
+				}
+			})
+		})
+	}
+}
+
+func lost(t *testing.T, loop *fsm.Loop, die int, power bool, want fsm.Outcome, whole *tape, unbroken []string) {
+	t.Helper()
+	rec := &tape{die: die}
+	cfg, runner, _ := config(loop, rec)
+	if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+		t.Fatalf("batch %d lost: run went on: %v", die, err)
+	}
+	last := len(rec.saved) - 1
+	for power && last >= 0 && !rec.hard[last] { // the loss of power takes what was not durable
+		last--
+	}
+	if last < 0 {
+		return // nothing was recorded: there is no run
+	}
+	finished := make(map[string]bool) // state/step of actions whose result is on record
+	at := ""
+	for _, e := range rec.events[:rec.points[last]] {
+		switch e.Kind {
+		case "state_enter":
+			at = fmt.Sprintf("%s/%d", e.Get("state"), e.Get("iteration"))
+		case "action_complete":
+			finished[at] = true
+		}
+	}
+	inFlight := ""
+	if len(runner.ran) > 0 && !finished[runner.ran[len(runner.ran)-1]] {
+		inFlight = runner.ran[len(runner.ran)-1]
+	}
+	rec.die = 0
+	second := &fake{}
+	cfg.Runner = second
+	got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Duration, want.Duration = 0, 0
+	if got != want {
+		t.Errorf("batch %d lost (power %v): want end %+v, got %+v", die, power, want, got)
+	}
+	w, g := whole.saved[len(whole.saved)-1], rec.saved[len(rec.saved)-1]
+	if a, b := fsm.AppendJSON(nil, w.Captured), fsm.AppendJSON(nil, g.Captured); string(a) != string(b) {
+		t.Errorf("batch %d lost (power %v): want captures %s, got %s", die, power, a, b)
+	}
+	if !slices.Equal(w.Messages, g.Messages) || !maps.Equal(w.Edges, g.Edges) || !maps.Equal(w.Retries, g.Retries) {
+		t.Errorf("batch %d lost (power %v): messages or counters differ: want %v %v %v, got %v %v %v", die, power, w.Messages, w.Edges, w.Retries, g.Messages, g.Edges, g.Retries)
+	}
+	for i, again := range second.ran {
+		if finished[again] {
+			t.Errorf("batch %d lost (power %v): %s was done again although its result was recorded", die, power, again)
+		}
+		if slices.Contains(runner.ran, again) && (again != inFlight || i != 0) && !power {
+			t.Errorf("batch %d lost: %s was done twice and was not in flight", die, again)
+		}
+	}
+	if n := len(runner.ran) + len(second.ran); n > len(unbroken)+1 && !power {
+		t.Errorf("batch %d lost: %d actions in all, %d in an unbroken run", die, n, len(unbroken))
+	}
+}
+
+// TestNothingIsDoneUnrecorded lets every batch fail in turn: the run must stop with that error at once.
+func TestNothingIsDoneUnrecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadTrace(t, "testdata/trace/capture.yaml")
+		for die := 1; ; die++ {
+			rec := &tape{die: die}
+			cfg, runner, _ := config(loop, rec)
+			shown := 0
+			cfg.Observe = func(fsm.Event) { shown++ }
+			_, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+			if err == nil {
+				if die < 4 {
+					t.Fatalf("the run has only %d batches", die)
+				}
+				return
+			}
+			started := 0
+			for _, e := range rec.events {
+				if e.Kind == "action_start" {
+					started++
+				}
+			}
+			if !errors.Is(err, errDied) || len(runner.ran) != started || shown != len(rec.events) {
+				t.Errorf("batch %d failed: error %v, %d actions run but %d recorded, %d events shown of %d recorded", die, err, len(runner.ran), started, shown, len(rec.events))
+			}
+		}
+	})
+}

@@ -1,0 +1,347 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// errHalted means that nothing may be decided: a stop was asked for while acting, or recording failed.
+var errHalted = errors.New("halted")
+
+// The fallbacks where neither the state nor the loop sets a timeout.
+const (
+	mcpTimeout   = 30 * time.Second
+	shellTimeout = time.Hour
+	gitTimeout   = 30 * time.Second
+)
+
+// modeOf says how the action of a state is carried out.
+func modeOf(st *State) Kind {
+	switch st.ActionType {
+	case "contract":
+		return KindContract
+	case "mcp_tool":
+		return KindMCP
+	case "prompt", "slash_command":
+		return KindPrompt
+	case "shell":
+		return KindShell
+	}
+	if strings.HasPrefix(st.Action, "/") {
+		return KindPrompt
+	}
+	return KindShell
+}
+
+// acts says whether a visit to the state carries out an action.
+func acts(st *State) bool {
+	return st.Action != "" && (st.Next != "" || modeOf(st) != KindContract)
+}
+
+// visit carries out an entered state and decides where to go.
+func (e *Executor) visit(ctx context.Context, st *State) decision {
+	switch {
+	case acts(st):
+		res, err := e.act(ctx, st)
+		if err != nil {
+			return e.exception(st, err)
+		}
+		return e.afterAction(ctx, st, res)
+	case st.Next != "":
+		target, err := e.target(st.Next, e.scope(nil))
+		if err != nil {
+			return e.exception(st, err)
+		}
+		return decision{target: target}
+	}
+	return e.judged(ctx, st, nil)
+}
+
+// act carries out the action of a state and remembers what came of it. The error is errHalted, or an
+// exception in the sense of D11.
+func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
+	m, l := e.mem, e.cfg.Loop
+	scope := e.scope(nil)
+	text, err := Expand(st.Action, scope)
+	if err != nil {
+		return Result{}, err
+	}
+	mode := modeOf(st)
+	if mode == KindContract {
+		mode = KindShell // only reached through next, where the action of a contract state does run
+	}
+	a := Action{
+		Kind: mode, Text: text, State: st.Name, Step: m.Step, Keep: e.keep[st.Capture], Model: st.Model, Agent: st.Agent, Tools: st.Tools,
+		RSS: l.HostGuard.BudgetMB > 0,
+	}
+	a.Timeout, a.Idle = e.timeouts(st, mode)
+	if st.Params.Len() > 0 || mode == KindMCP {
+		params := any(st.Params)
+		if st.Params == nil {
+			params = NewMap()
+		}
+		if params, err = ExpandValue(params, scope); err != nil {
+			return Result{}, err
+		}
+		a.Params = string(AppendJSON(nil, params))
+	}
+	e.warnSize(st, text)
+	m.Attempt++
+	a.Attempt = m.Attempt
+	e.emit("action_start", Field{"action", text}, Field{"is_prompt", mode == KindPrompt})
+	if !e.record(ctx, true) {
+		return Result{}, errHalted
+	}
+
+	var signals SignalScanner
+	out := newOutput(e, ctx, &signals)
+	res, err := e.cfg.Runner.Run(ctx, a, out.write)
+	if e.broken != nil || ctx.Err() != nil {
+		return Result{}, errHalted
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	e.completed(st, mode, res, out.dropped)
+	if kind, payload, found := signals.Signal(); found {
+		m.PendingRequest, m.PendingPayload = kind, payload
+	}
+	m.Phase, m.Result = PhaseActed, &res
+	if l.HostGuard.BudgetMB > 0 {
+		e.countMemory(st, res)
+	}
+	if err := e.capture(st, res); err != nil {
+		return res, err
+	}
+	return res, nil
+}
+
+func (e *Executor) timeouts(st *State, mode Kind) (wall, idle time.Duration) {
+	l := e.cfg.Loop
+	if idle = st.Idle; idle == 0 {
+		idle = l.DefaultIdle
+	}
+	if wall = st.Timeout; wall == 0 {
+		wall = l.DefaultTimeout
+	}
+	switch {
+	case wall != 0:
+	case mode == KindMCP:
+		wall = mcpTimeout
+	case mode == KindPrompt && idle > 0: // the silence is the limit
+	default:
+		wall = shellTimeout
+	}
+	return wall, idle
+}
+
+func (e *Executor) warnSize(st *State, text string) {
+	g := e.cfg.Loop.PromptSizeGuard
+	if !g.Enabled || g.WarnChars <= 0 || len(text) < g.WarnChars {
+		return
+	}
+	if n := len([]rune(text)); n >= g.WarnChars {
+		e.emit("prompt_size_warn", Field{"loop", e.mem.Loop}, Field{"state", st.Name}, Field{"size", int64(n)},
+			Field{"threshold", int64(g.WarnChars)}, Field{"est_tokens", int64(n / 4)})
+	}
+}
+
+// previewRunes is how much of the end of an output an action_complete event shows.
+const previewRunes = 2000
+
+func preview(text string) string {
+	cut := len(text)
+	for n := 0; n < previewRunes && cut > 0; n++ {
+		cut--
+		for cut > 0 && text[cut]&0xC0 == 0x80 {
+			cut--
+		}
+	}
+	return strings.TrimSpace(text[cut:])
+}
+
+func (e *Executor) completed(st *State, mode Kind, res Result, dropped bool) {
+	var out, errs any
+	if res.Stdout != "" {
+		out = preview(res.Stdout)
+	}
+	if p := preview(res.Stderr); p != "" {
+		errs = p
+	}
+	fields := []Field{
+		{"exit_code", int64(res.ExitCode)}, {"duration_ms", res.Duration.Milliseconds()},
+		{"output_preview", out}, {"stderr_preview", errs}, {"is_prompt", mode == KindPrompt},
+	}
+	if res.TimeoutKind != "" {
+		fields = append(fields, Field{"timeout_kind", res.TimeoutKind})
+	}
+	if res.Truncated || dropped {
+		fields = append(fields, Field{"output_bytes", res.Bytes}, Field{"output_truncated", true})
+	}
+	if res.File != "" {
+		fields = append(fields, Field{"output_file", res.File})
+	}
+	if res.Background > 0 {
+		fields = append(fields, Field{"background", int64(res.Background)})
+	}
+	e.emit("action_complete", fields...)
+}
+
+// capture stores the result under the state's capture name and appends to the message log.
+func (e *Executor) capture(st *State, res Result) error {
+	m := e.mem
+	if st.Capture != "" {
+		failure, kind := "", any(nil)
+		if res.ExitCode != 0 {
+			failure = "real" // D24; prompts are classified by their host
+		}
+		if res.TimeoutKind != "" {
+			kind = res.TimeoutKind
+		}
+		rec := NewMap("output", strings.TrimRight(res.Stdout, "\r\n"), "stderr", res.Stderr, "exit_code", int64(res.ExitCode),
+			"duration_ms", res.Duration.Milliseconds(), "failure_type", failure, "timeout_kind", kind)
+		if res.File != "" {
+			rec.Set("file", res.File)
+		}
+		if res.Truncated {
+			rec.Set("truncated", true)
+			rec.Set("bytes", res.Bytes)
+		}
+		m.setCapture(st.Capture, rec)
+	}
+	if st.Append == "" {
+		return nil
+	}
+	text, err := Expand(st.Append, e.scope(nil))
+	if err != nil {
+		return err
+	}
+	m.Messages = append(m.Messages, text)
+	e.emit("messages_append", Field{"message", text}, Field{"state", st.Name})
+	return nil
+}
+
+// setCapture replaces a record. Maps that were recorded are never changed (see Batch).
+func (m *Snapshot) setCapture(name string, rec *Map) {
+	c := m.Captured.Clone()
+	c.Set(name, rec)
+	m.Captured = c
+}
+
+// afterAction decides on the result of an action.
+func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decision {
+	if d, done := e.throttle(st); done {
+		return d
+	}
+	if st.Next == "" {
+		return e.judged(ctx, st, &res)
+	}
+	e.mem.PrevResult = prevResult(st, &res)
+	scope := e.scope(nil)
+	slot, onError := st.Next, st.On["error"]
+	switch {
+	case res.ExitCode < 0 && onError == "":
+		return decision{died: true}
+	case res.ExitCode < 0:
+		slot = onError
+	case res.ExitCode != 0 && onError != "":
+		slot = onError
+		if st.RetryableExitCodes != nil && !listed(st.RetryableExitCodes, res.ExitCode) && st.OnRetryExhausted != "" {
+			slot = st.OnRetryExhausted
+		}
+	}
+	target, err := e.target(slot, scope)
+	if err != nil {
+		return e.exception(st, err)
+	}
+	return decision{target: target}
+}
+
+func listed(codes []int, code int) bool {
+	for _, c := range codes {
+		if c == code {
+			return true
+		}
+	}
+	return false
+}
+
+func prevResult(st *State, res *Result) *Map {
+	if res == nil {
+		return NewMap("output", "", "exit_code", int64(0), "state", st.Name, "timeout_kind", nil)
+	}
+	kind := any(nil)
+	if res.TimeoutKind != "" {
+		kind = res.TimeoutKind
+	}
+	return NewMap("output", res.Stdout, "exit_code", int64(res.ExitCode), "state", st.Name, "timeout_kind", kind)
+}
+
+// throttle counts the actions of one uninterrupted stay in a state that declares a throttle.
+func (e *Executor) throttle(st *State) (decision, bool) {
+	m, th := e.mem, st.Throttle
+	if th == nil {
+		th = e.cfg.Loop.Throttle
+	}
+	if th == nil {
+		return decision{}, false
+	}
+	if m.Throttles == nil {
+		m.Throttles = make(map[string]int)
+	}
+	m.Throttles[st.Name]++
+	n := m.Throttles[st.Name]
+	if n == th.Warn {
+		e.emit("throttle_warn", Field{"state", st.Name}, Field{"count", int64(n)}, Field{"normal_max", int64(th.Normal)},
+			Field{"warn_max", int64(th.Warn)}, Field{"hard_max", int64(th.Hard)})
+	}
+	switch {
+	case n > th.Hard:
+		e.emit("throttle_stop", Field{"state", st.Name}, Field{"count", int64(n)}, Field{"hard_max", int64(th.Hard)})
+		return decision{fatal: "throttle: state " + st.Name + " acted more than hard_max times in a row"}, true
+	case n < th.Hard:
+		return decision{}, false
+	}
+	slot := st.OnThrottleHard
+	if slot == "" {
+		slot = st.On["error"]
+	}
+	var next any
+	target := ""
+	if slot != "" {
+		var err error
+		if target, err = e.target(slot, e.scope(nil)); err != nil {
+			return e.exception(st, err), true
+		}
+		next = target
+	}
+	e.emit("throttle_hard", Field{"state", st.Name}, Field{"count", int64(n)}, Field{"hard_max", int64(th.Hard)}, Field{"next", next})
+	return decision{target: target}, target != ""
+}
+
+// exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
+func (e *Executor) exception(st *State, err error) decision {
+	if errors.Is(err, errHalted) || e.broken != nil {
+		return decision{halted: true}
+	}
+	slot, name := st.On["error"], "on_error"
+	if slot == "" && st.Route != nil {
+		slot, name = st.Route.Error, "_error"
+	}
+	var tmpl *TemplateError
+	text := err.Error()
+	if slot == "" {
+		if errors.As(err, &tmpl) {
+			text = "in state " + st.Name + ": " + text
+		}
+		return decision{fatal: text}
+	}
+	target, terr := e.target(slot, e.scope(nil))
+	if terr != nil {
+		return decision{fatal: text + "; and " + name + " cannot be followed: " + terr.Error()}
+	}
+	e.emit("action_error", Field{"state", st.Name}, Field{"error", text}, Field{"route", name})
+	return decision{target: target}
+}
