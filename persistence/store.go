@@ -81,8 +81,11 @@ type Run struct {
 	Owner        Owner // zero where unknown
 	Held         bool  // a live process on this host holds the run's lock
 	Archived     bool
-	Resumable    bool // by its status and place; says nothing about a live owner
-	Reconciled   time.Time
+	Resumable    bool      // by its status and place; says nothing about a live owner
+	Foreign      bool      // written by the reference tool, and not yet gone on with
+	Leftover     bool      // archived, and a crash left live files of it behind; Store.Archive removes them
+	Reconciled   time.Time // when its owner was found dead; zero = never
+	Why          string    // it was interrupted then
 	Continuation string
 
 	File    string   // the loop file, as recorded; "" where unknown

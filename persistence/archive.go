@@ -1,0 +1,301 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"loops/fsm"
+)
+
+// Archive implements [Store].
+func (d *Dir) Archive(ctx context.Context, id ID) error {
+	return d.exclusive(ctx, func() error {
+		p, err := d.find(id)
+		if err != nil {
+			return err
+		}
+		if p.folder != "" && !d.leftover(id) {
+			return nil // it is there already
+		}
+		t, err := d.take(p)
+		if err != nil {
+			return err
+		}
+		defer t.release()
+		if p.folder != "" {
+			return d.clear(id)
+		}
+		l, err := p.load(false)
+		if err != nil {
+			return err
+		}
+		if l.status == Running {
+			return fmt.Errorf("run %s has not ended", id)
+		}
+		return d.archiveLoaded(t, l)
+	})
+}
+
+// Interrupt implements [Store].
+func (d *Dir) Interrupt(ctx context.Context, id ID, at time.Time, why string) error {
+	return d.exclusive(ctx, func() error {
+		p, err := d.find(id)
+		if err != nil {
+			return err
+		}
+		if p.folder != "" {
+			return fmt.Errorf("live run %s: %w", id, ErrNotFound)
+		}
+		t, err := d.take(p)
+		if err != nil {
+			return err
+		}
+		defer t.release()
+		l, err := p.load(false)
+		if err != nil {
+			return err
+		}
+		if l.status != Running {
+			return fmt.Errorf("running run %s: %w", id, ErrNotFound)
+		}
+		l.flat.Set("status", string(Interrupted))
+		l.flat.Set("reconciled_at", fsm.FormatTime(at))
+		if why != "" {
+			l.flat.Set("reconciled_why", why)
+		}
+		return d.archiveLoaded(t, l)
+	})
+}
+
+// archiveLoaded archives a run that was read from its files.
+func (d *Dir) archiveLoaded(t *taken, l *loaded) error {
+	files := d.live(t.id)
+	if l.foreign && !l.status.Resumable() {
+		// The reference tool copies a run into the archive when it ends.
+		dir := filepath.Join(d.history, folderName(makeRunID(l.StartedAt), l.Loop))
+		if sameContent(filepath.Join(dir, "events.jsonl"), t.events, false) && sameContent(filepath.Join(dir, "state.json"), t.state, false) {
+			return d.clear(t.id)
+		}
+	}
+	if err := cutTail(files, l); err != nil {
+		return err
+	}
+	flat := l.flat
+	flat.Set("run_id", l.runID)
+	flat.Set("seq", int64(l.seq))
+	flat.Set("journal", l.good)
+	flat.Set("phase", string(l.Phase))
+	if l.JustRouted {
+		flat.Set("just_routed", true)
+	}
+	if v, _ := flat.Get("updated_at"); v == nil || v == "" {
+		flat.Set("updated_at", fsm.FormatTime(time.Now()))
+	}
+	flat.Delete("pid")
+	flat.Delete("owner")
+	return d.archive(t, flat)
+}
+
+// archive moves a run that this process has taken to the archive: all of it is built under a hidden name,
+// made durable, and renamed into place; then the live files go. A crash before the rename leaves the live run
+// whole, one after it leaves the archive whole and leftovers that Archive removes.
+func (d *Dir) archive(t *taken, flat *fsm.Map) error {
+	if err := d.before("archive"); err != nil {
+		return err
+	}
+	files := d.live(t.id)
+	loop, _ := flat.Get("loop_name")
+	runID, _ := flat.Get("run_id")
+	name, _ := runID.(string)
+	loopName, _ := loop.(string)
+	at, err := time.Parse(runIDLayout, name)
+	if err != nil {
+		return fmt.Errorf("%s: run_id %q is not of the form %s", t.state, name, runIDLayout)
+	}
+	if err := os.MkdirAll(d.history, 0o755); err != nil {
+		return err
+	}
+	tmp := filepath.Join(d.history, "."+folderName(name, loopName)+".tmp")
+	work := t.workOf(flat)
+	if err := d.fillFolder(files, work, tmp); err != nil {
+		return err
+	}
+	for ; ; at = at.Add(time.Second) {
+		flat.Set("run_id", makeRunID(at))
+		if makeID(loopName, at) != t.id {
+			if v, _ := flat.Get("instance"); v == nil {
+				flat.Set("instance", string(t.id))
+			}
+		}
+		target := filepath.Join(d.history, folderName(makeRunID(at), loopName))
+		if err := writeSynced(filepath.Join(tmp, "state.json"), encodeFlat(flat), 0o600); err != nil {
+			return err
+		}
+		if err := syncDir(tmp); err != nil {
+			return err
+		}
+		if err := d.before("place"); err != nil {
+			return err
+		}
+		err := renameNew(tmp, target)
+		if errors.Is(err, fs.ErrExist) {
+			if err = supersede(tmp, target, flat); errors.Is(err, fs.ErrExist) {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		break
+	}
+	if err := syncDir(d.history); err != nil {
+		return err
+	}
+	if err := d.before("clear"); err != nil {
+		return err
+	}
+	return d.clear(t.id)
+}
+
+// fillFolder builds the archive folder but for its state.
+func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
+	if err := os.RemoveAll(tmp); err != nil {
+		return err
+	}
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		return err
+	}
+	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.meta, "meta-eval.jsonl"}}
+	names, _ := readNames(work)
+	for _, n := range names {
+		if strings.HasPrefix(n, "definition.") || n == "summary.json" {
+			links = append(links, [2]string{filepath.Join(work, n), n})
+		}
+	}
+	for _, l := range links {
+		if err := linkOrCopy(l[0], filepath.Join(tmp, l[1])); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if f, err := os.Open(filepath.Join(tmp, "events.jsonl")); err == nil {
+		err = f.Sync()
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return d.before("state")
+}
+
+// supersede replaces an archive folder with tmp if it holds an earlier part of the same run, as the reference tool
+// leaves behind. Otherwise the error is fs.ErrExist.
+func supersede(tmp, target string, flat *fsm.Map) error {
+	old, err := place{state: filepath.Join(target, "state.json"), events: filepath.Join(target, "events.jsonl")}.load(false)
+	if err != nil || old.Loop == "" {
+		return fs.ErrExist
+	}
+	loop, _ := flat.Get("loop_name")
+	started, _ := flat.Get("started_at")
+	if loop != old.Loop || started != fsm.FormatTime(old.StartedAt) ||
+		!sameContent(filepath.Join(target, "events.jsonl"), filepath.Join(tmp, "events.jsonl"), true) {
+		return fs.ErrExist
+	}
+	// What else is in the old folder is kept.
+	names, err := readNames(target)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := linkOrCopy(filepath.Join(target, n), filepath.Join(tmp, n)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if err := syncDir(tmp); err != nil {
+		return err
+	}
+	hidden := tmp[:len(tmp)-len(".tmp")] + ".old"
+	if err := os.RemoveAll(hidden); err != nil {
+		return err
+	}
+	if err := os.Rename(target, hidden); err != nil {
+		return err
+	}
+	if err := renameNew(tmp, target); err != nil {
+		return err
+	}
+	return os.RemoveAll(hidden)
+}
+
+// clear removes the live files of a run that is safe in the archive. The lock goes last, with its owner.
+func (d *Dir) clear(id ID) error {
+	p := d.live(id)
+	if err := removeAll(p.state, p.state+".tmp"); err != nil {
+		return err
+	}
+	if err := d.before("clear events"); err != nil {
+		return err
+	}
+	return removeAll(p.events, p.torn, p.meta, p.pid)
+}
+
+// leftover says whether a run that is in the archive has live files, too.
+func (d *Dir) leftover(id ID) bool {
+	p := d.live(id)
+	return exists(p.state) || exists(p.events)
+}
+
+// unarchive brings a run back among the running ones. The live files are complete and durable before the
+// folder in the archive goes.
+func (d *Dir) unarchive(t *taken) error {
+	files := d.live(t.id)
+	dir := filepath.Join(d.history, t.folder)
+	if err := d.clear(t.id); err != nil { // leftovers
+		return err
+	}
+	for _, l := range [][2]string{{"events.jsonl", files.events}, {"state.json", files.state}, {"events.torn", files.torn}, {"meta-eval.jsonl", files.meta}} {
+		if err := d.before("link " + l[0]); err != nil {
+			return err
+		}
+		if err := linkOrCopy(filepath.Join(dir, l[0]), l[1]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := syncDir(d.running); err != nil {
+		return err
+	}
+	if err := d.before("hide"); err != nil {
+		return err
+	}
+	hidden := filepath.Join(d.history, "."+t.folder+".old")
+	if err := os.RemoveAll(hidden); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, hidden); err != nil {
+		return err
+	}
+	if err := syncDir(d.history); err != nil {
+		return err
+	}
+	return os.RemoveAll(hidden)
+}
+
+// encodeFlat writes a flat object as a state file: known keys in their order, then the others.
+func encodeFlat(flat *fsm.Map) []byte {
+	m := fsm.NewMap()
+	for _, f := range layout {
+		if v, ok := flat.Get(f.key); ok {
+			m.Set(f.key, v)
+		}
+	}
+	for _, k := range flat.Keys() {
+		if v, _ := flat.Get(k); k != "check" {
+			m.Set(k, v)
+		}
+	}
+	return appendCheck(fsm.AppendJSONIndent(nil, m, "  "))
+}

@@ -1,0 +1,131 @@
+package persistence
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"loops/fsm"
+)
+
+// blobFrom is the length in bytes over which a text in the memory gets a file of its own.
+const blobFrom = 64 << 10
+
+// blobs are the large texts of one run, each in a file named after its SHA-256. They are written once, before
+// the journal line that names them.
+type blobs struct {
+	dir    string
+	recent []blobName // the same text usually comes again as the same bytes in memory, so hashing is rare
+}
+
+// A blobName keeps the text, so that its address stays its own.
+type blobName struct{ text, name string }
+
+// blob writes the reference to a large text and stores it if it is new.
+func (e *encoder) blob(s string) bool {
+	name, err := e.blobs.store(s)
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	e.buf = fsm.AppendJSON(e.buf, fsm.NewMap("$blob", name, "bytes", len(s)))
+	return true
+}
+
+func (b *blobs) store(s string) (string, error) {
+	for _, r := range b.recent {
+		if len(r.text) == len(s) && unsafe.StringData(r.text) == unsafe.StringData(s) {
+			return r.name, nil
+		}
+	}
+	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(s), len(s)))
+	name := hex.EncodeToString(sum[:])
+	path := filepath.Join(b.dir, name)
+	if st, err := os.Stat(path); err != nil || st.Size() != int64(len(s)) {
+		if err := b.write(path, s); err != nil {
+			return name, err
+		}
+	}
+	if len(b.recent) >= 8 {
+		b.recent = append(b.recent[:0], b.recent[1:]...)
+	}
+	b.recent = append(b.recent, blobName{s, name})
+	return name, nil
+}
+
+func (b *blobs) write(path, s string) error {
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return err
+	}
+	if err := writeSynced(path+".tmp", []byte(s), 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(b.dir), syncDir(filepath.Dir(b.dir)))
+}
+
+// fill puts the texts back in place of their references.
+func (b *blobs) fill(v any) (any, error) {
+	switch x := v.(type) {
+	case *fsm.Map:
+		if name, n, ok := blobRef(x); ok {
+			path := filepath.Join(b.dir, name)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, &DamageError{File: path, What: "a text of the run is missing: " + errText(err)}
+			}
+			if sum := sha256.Sum256(text); int64(len(text)) != n || hex.EncodeToString(sum[:]) != name {
+				return nil, &DamageError{File: path, What: "the content is not what was recorded"}
+			}
+			return string(text), nil
+		}
+		for _, k := range x.Keys() {
+			y, _ := x.Get(k)
+			z, err := b.fill(y)
+			if err != nil {
+				return nil, err
+			}
+			if _, was := y.(*fsm.Map); was {
+				x.Set(k, z)
+			}
+		}
+	case []any:
+		for i := range x {
+			z, err := b.fill(x[i])
+			if err != nil {
+				return nil, err
+			}
+			x[i] = z
+		}
+	}
+	return v, nil
+}
+
+func blobRef(m *fsm.Map) (name string, size int64, ok bool) {
+	if m.Len() != 2 {
+		return "", 0, false
+	}
+	a, _ := m.Get("$blob")
+	n, _ := m.Get("bytes")
+	name, ok1 := a.(string)
+	size, ok2 := n.(int64)
+	if !ok1 || !ok2 || len(name) != 64 {
+		return "", 0, false
+	}
+	if _, err := hex.DecodeString(name); err != nil {
+		return "", 0, false
+	}
+	return name, size, true
+}
+
+func errText(err error) string {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

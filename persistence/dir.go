@@ -1,0 +1,269 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"loops/fsm"
+)
+
+// A Dir is the store in files, in the layout of the reference tool, which docs/files.md describes. Several
+// processes may use one directory at once, the reference tool among them.
+type Dir struct {
+	root, running, history, runs string
+
+	// Liveness says whether a process that was recorded as an owner at a time still lives. It is asked only
+	// where there is no lock to tell, as in records of the reference tool. nil asks whether any process has
+	// the pid. Set it before the first use.
+	Liveness func(o Owner, recorded time.Time) bool
+
+	// step, if not nil, is called before each step that a crash could fall behind; tests make it fail.
+	step func(name string) error
+}
+
+// OpenDir opens the store in a .loops directory. The directory and its folders are made when the first run is.
+func OpenDir(loopsDir string) (*Dir, error) {
+	root, err := filepath.Abs(loopsDir)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := os.Stat(root); err == nil && !st.IsDir() {
+		return nil, &os.PathError{Op: "open", Path: root, Err: errors.New("not a directory")}
+	}
+	return &Dir{
+		root: root, running: filepath.Join(root, ".running"), history: filepath.Join(root, ".history"),
+		runs: filepath.Join(root, "runs"),
+	}, nil
+}
+
+// Close implements [Store]. It does nothing: journals are closed one by one.
+func (d *Dir) Close() error { return nil }
+
+func (d *Dir) before(step string) error {
+	if d.step != nil {
+		return d.step(step)
+	}
+	return nil
+}
+
+// Create implements [Store].
+func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
+	if spec.Loop == "" {
+		return nil, errors.New("a run needs the name of its loop")
+	}
+	if n := len(encodeLoop(spec.Loop)); n > maxStem {
+		return nil, fmt.Errorf("the loop's name makes a file name of %d bytes; at most %d are possible", n, maxStem)
+	}
+	if spec.StartedAt.IsZero() {
+		spec.StartedAt = time.Now()
+	}
+	scope := resolve(spec.Scope)
+	var j *journal
+	err := d.exclusive(ctx, func() error {
+		if err := d.conflict("", spec, scope); err != nil {
+			return err
+		}
+		id, at, lock, err := d.reserve(spec)
+		if err != nil {
+			return err
+		}
+		j = &journal{d: d, id: id, files: d.live(id), work: d.work(id), lock: lock, created: true}
+		j.rec = record{
+			runID: makeRunID(at), owner: spec.Owner, options: spec.Options, file: spec.File, sha: spec.SHA256,
+			maxSteps: spec.MaxSteps, status: Running,
+		}
+		j.rec.Loop, j.rec.StartedAt = spec.Loop, spec.StartedAt
+		err = d.own(lock, id, spec, scope)
+		if err == nil && spec.Definition != nil {
+			err = os.WriteFile(filepath.Join(d.work(id), "definition.yaml"), spec.Definition, 0o644)
+		}
+		if err != nil {
+			j.abandon()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.init()
+	return j, nil
+}
+
+// reserve finds a second that no run of the loop has, and takes its ID, its folder in the archive and its working
+// folder. Called within exclusive.
+func (d *Dir) reserve(spec Spec) (ID, time.Time, *os.File, error) {
+	if err := os.MkdirAll(d.runs, 0o755); err != nil {
+		return "", time.Time{}, nil, err
+	}
+	for at := spec.StartedAt.UTC().Truncate(time.Second); ; at = at.Add(time.Second) {
+		id := makeID(spec.Loop, at)
+		p := d.live(id)
+		if exists(filepath.Join(d.history, folderName(makeRunID(at), spec.Loop))) ||
+			exists(p.state) || exists(p.events) || exists(p.pid) || exists(p.lock) {
+			continue
+		}
+		err := os.Mkdir(d.work(id), 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", at, nil, err
+		}
+		lock, err := d.claim(id)
+		if err != nil {
+			_ = os.Remove(d.work(id))
+			return "", at, nil, err
+		}
+		return id, at, lock, nil
+	}
+}
+
+// Resume implements [Store].
+func (d *Dir) Resume(ctx context.Context, id ID, spec Spec) (Journal, *fsm.Snapshot, error) {
+	scope := resolve(spec.Scope)
+	if spec.StartedAt.IsZero() {
+		spec.StartedAt = time.Now()
+	}
+	var j *journal
+	var snap *fsm.Snapshot
+	err := d.exclusive(ctx, func() error {
+		p, err := d.find(id)
+		if err != nil {
+			return err
+		}
+		t, err := d.take(p)
+		if err != nil {
+			return err
+		}
+		if err := d.conflict(t.id, spec, scope); err != nil {
+			t.release()
+			return err
+		}
+		if j, snap, err = d.goOn(t, spec, scope); err != nil {
+			t.release()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return j, snap, nil
+}
+
+// goOn makes a journal of a run that was taken over.
+func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot, error) {
+	l, err := t.load(true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !l.status.Resumable() || t.folder != "" && l.foreign {
+		return nil, nil, &NotResumableError{ID: t.id, Status: l.status}
+	}
+	if t.folder != "" {
+		if err := d.unarchive(t); err != nil {
+			return nil, nil, err
+		}
+	}
+	files := d.live(t.id)
+	if err := cutTail(files, l); err != nil {
+		return nil, nil, err
+	}
+	spec.Loop = l.Loop
+	if err := d.own(t.lock, t.id, spec, scope); err != nil {
+		return nil, nil, err
+	}
+	work := t.workOf(l.flat)
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return nil, nil, err
+	}
+	if err := keepDefinition(work, spec.Definition); err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &journal{d: d, id: t.id, files: files, work: work, lock: t.lock, events: f, resumed: true, rec: *l.record, damage: l.damage}
+	j.seq, j.offset = l.seq, l.good
+	j.rec.owner, j.rec.reconciled, j.rec.why = spec.Owner, time.Time{}, ""
+	if spec.Options != nil {
+		j.rec.options = spec.Options
+	}
+	if spec.MaxSteps != 0 {
+		j.rec.maxSteps = spec.MaxSteps
+	}
+	if j.rec.sha == "" {
+		j.rec.file, j.rec.sha = spec.File, spec.SHA256
+	}
+	j.init()
+	return j, cloneSnapshot(&l.Snapshot), nil
+}
+
+// cutTail takes what a crash left of an unfinished batch off the event file, and keeps it in another.
+func cutTail(files livePaths, l *loaded) error {
+	if l.good >= l.size {
+		return nil
+	}
+	f, err := os.OpenFile(files.events, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tail := make([]byte, l.size-l.good)
+	if _, err := f.ReadAt(tail, l.good); err != nil {
+		return err
+	}
+	t, err := os.OpenFile(files.torn, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if tail[len(tail)-1] != '\n' {
+		tail = append(tail, '\n')
+	}
+	_, err = t.Write(tail)
+	if err == nil {
+		err = t.Sync()
+	}
+	if err := errors.Join(err, t.Close()); err != nil {
+		return err
+	}
+	l.note(files.events, "%d bytes of an unfinished batch at byte %d were put aside in %s", l.size-l.good, l.good, filepath.Base(files.torn))
+	if err := f.Truncate(l.good); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// keepDefinition keeps the text a run goes on with, beside the one it began with if they differ.
+func keepDefinition(work string, text []byte) error {
+	if text == nil {
+		return nil
+	}
+	for n := 1; ; n++ {
+		path := filepath.Join(work, "definition.yaml")
+		if n > 1 {
+			path = filepath.Join(work, fmt.Sprintf("definition.%d.yaml", n))
+		}
+		old, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return os.WriteFile(path, text, 0o644)
+		}
+		if err != nil || slices.Equal(old, text) {
+			return err
+		}
+	}
+}
+
+func resolve(scope []string) []string {
+	out := make([]string, 0, len(scope))
+	for _, p := range scope {
+		out = append(out, realPath(p))
+	}
+	return out
+}

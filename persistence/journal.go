@@ -1,0 +1,253 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"loops/fsm"
+)
+
+// burst is how far state.json may lag behind the journal while decisions follow each other quickly.
+const burst = 5 * time.Millisecond
+
+// A whole memory is written to the journal again when the patches since the last one are longer than this, and
+// longer than four times its size.
+const patchesFrom = 256 << 10
+
+// A journal is the run of a Dir that this process owns. Record and Close are called by one goroutine; Run by any.
+type journal struct {
+	d     *Dir
+	id    ID
+	files livePaths
+	work  string
+	lock  *os.File // its flock says that we live
+
+	events  *os.File // nil before the first Record
+	offset  int64    // its length
+	seq     uint64
+	created bool // made by Create, and nothing was recorded yet
+	resumed bool // taken over, and nothing was recorded yet
+	dirty   bool // bytes that are not durable
+	named   bool // the name of the event file is durable
+	failed  error
+	enc     encoder
+	state   encoder
+	pretty  []byte
+	full    int64 // length of the last whole memory; 0 = none in this segment
+	patches int64 // length of the patches since
+	written time.Time
+
+	mu     sync.Mutex
+	rec    record // guarded by mu; Snapshot is a copy that nobody else changes
+	damage []string
+}
+
+func (j *journal) init() {
+	b := &blobs{dir: filepath.Join(j.Dir(), "blobs")}
+	j.enc.blobs, j.state.blobs = b, b
+}
+
+// Dir implements [Journal].
+func (j *journal) Dir() string { return j.work }
+
+// Run implements [Journal].
+func (j *journal) Run() Run {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	p := place{id: j.id, state: j.files.state, events: j.files.events}
+	r := p.run(&loaded{record: &j.rec, damage: j.damage})
+	r.Held = true
+	return r
+}
+
+// Record implements [fsm.Recorder].
+func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
+	if j.failed != nil {
+		return j.failed
+	}
+	if err := j.record(b); err != nil {
+		j.failed = fmt.Errorf("the run could not be recorded and stops: %w", err)
+		return j.failed
+	}
+	return nil
+}
+
+func (j *journal) record(b *fsm.Batch) error {
+	if j.events == nil {
+		f, err := os.OpenFile(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		j.events = f
+	}
+	if b.Snapshot != nil && len(b.Events) == 0 {
+		b.Events = []fsm.Event{{Kind: "checkpoint", Time: time.Now()}} // memory needs a line to stand on
+	}
+	if len(b.Events) > 0 {
+		if err := j.append(b); err != nil {
+			return err
+		}
+	}
+	now := time.Now()
+	if b.Checkpoint && j.dirty {
+		if err := dataSync(j.events); err != nil {
+			return err
+		}
+		if !j.named {
+			if err := syncDir(filepath.Dir(j.files.events)); err != nil {
+				return err
+			}
+			j.named = true
+		}
+		j.dirty = false
+	}
+	if b.Snapshot != nil && (b.Checkpoint || b.Snapshot.Outcome != nil || now.Sub(j.written) >= burst) {
+		j.mu.Lock()
+		j.rec.updated = now
+		j.mu.Unlock()
+		return j.writeState(now)
+	}
+	return nil
+}
+
+// append adds a batch to the journal with one write.
+func (j *journal) append(b *fsm.Batch) error {
+	e := &j.enc
+	e.buf, e.err = e.buf[:0], nil
+	outputOnly := true
+	for i := range b.Events {
+		j.seq++
+		b.Events[i].Seq = j.seq
+		e.buf = append(b.Events[i].AppendJSON(e.buf), '\n')
+		outputOnly = outputOnly && b.Events[i].Kind == "action_output"
+	}
+	size := int64(0)
+	var full bool
+	if b.Snapshot != nil || !outputOnly {
+		e.buf = e.buf[:len(e.buf)-len("}\n")]
+		start := len(e.buf)
+		j.mu.Lock()
+		full = j.memory(b.Snapshot)
+		j.mu.Unlock()
+		size = int64(len(e.buf) - start)
+		e.buf = append(e.buf, "}\n"...)
+	}
+	if e.err != nil {
+		return e.err
+	}
+	if _, err := j.events.Write(e.buf); err != nil {
+		_ = j.events.Truncate(j.offset) // a part of it may be there; readers would cut it, too
+		return err
+	}
+	j.offset += int64(len(e.buf))
+	j.dirty, j.created, j.resumed = true, false, false
+	if full {
+		j.full, j.patches = size, 0
+	} else {
+		j.patches += size
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rec.seq, j.rec.journal = j.seq, j.offset
+	if s := b.Snapshot; s != nil {
+		remember(&j.rec.Snapshot, s)
+		j.rec.status = Running
+		if s.Outcome != nil {
+			j.rec.status = StatusOf(*s.Outcome)
+		}
+	}
+	return nil
+}
+
+// memory writes the last key of a batch: what changed in the machine's memory, or all of it.
+func (j *journal) memory(s *fsm.Snapshot) (full bool) {
+	e := &j.enc
+	if s == nil { // not output, but without memory: the batch is whole all the same
+		e.buf = append(e.buf, `, "memory": {}`...)
+		return false
+	}
+	now := j.rec
+	now.Snapshot = *s
+	if j.full == 0 || j.patches > patchesFrom && j.patches > 4*j.full {
+		e.buf = append(e.buf, `, "memory_full": `...)
+		appendFlat(e, &now, true)
+		return true
+	}
+	e.buf = append(e.buf, `, "memory": `...)
+	appendPatch(e, &now, &j.rec.Snapshot)
+	return false
+}
+
+// writeState brings state.json up to date. Not synced: after a power cut it is rebuilt from the journal.
+func (j *journal) writeState(now time.Time) error {
+	e := &j.state
+	e.buf, e.err = e.buf[:0], nil
+	appendFlat(e, &j.rec, false)
+	e.sweep()
+	if e.err != nil {
+		return e.err
+	}
+	j.pretty = appendCheck(appendIndented(j.pretty[:0], e.buf))
+	j.written = now
+	tmp := j.files.state + ".tmp"
+	if err := os.WriteFile(tmp, j.pretty, 0o600); err != nil {
+		return err
+	}
+	return swapIn(tmp, j.files.state)
+}
+
+// Close implements [Journal].
+func (j *journal) Close(ctx context.Context) error {
+	if j.events == nil {
+		j.abandon()
+		return nil
+	}
+	if j.failed != nil {
+		return errors.Join(j.events.Close(), j.letGo())
+	}
+	var err error
+	if j.dirty {
+		err = dataSync(j.events)
+	}
+	err = errors.Join(err, j.events.Close())
+	if err != nil {
+		return errors.Join(err, j.letGo())
+	}
+	if j.resumed && j.rec.Outcome == nil {
+		return j.letGo() // the files are as they were
+	}
+	j.mu.Lock()
+	j.rec.owner = Owner{}
+	j.mu.Unlock()
+	if j.rec.Outcome == nil {
+		return errors.Join(j.writeState(time.Now()), j.letGo())
+	}
+	e := encoder{blobs: j.enc.blobs}
+	appendFlat(&e, &j.rec, false)
+	flat, err := parseMemory(e.buf)
+	if err = errors.Join(err, e.err); err != nil {
+		return errors.Join(err, j.letGo())
+	}
+	t := &taken{place{id: j.id, state: j.files.state, events: j.files.events, runs: j.d.runs}, j.d, j.lock}
+	err = j.d.archive(t, flat)
+	return errors.Join(err, j.letGo())
+}
+
+// letGo removes what says that we own the run, the lock last.
+func (j *journal) letGo() error {
+	err := removeAll(j.files.pid, j.files.lock)
+	return errors.Join(err, j.lock.Close())
+}
+
+// abandon undoes Create.
+func (j *journal) abandon() {
+	if j.created {
+		_ = os.RemoveAll(j.Dir())
+	}
+	_ = j.letGo()
+}

@@ -1,0 +1,259 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"loops/fsm"
+)
+
+// Runs implements [Store]. The names of the archive's folders sort by time, so with a limit only as many state files
+// are read as are returned.
+func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
+	live, err := d.liveRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := d.folders(q.Loop)
+	if err != nil {
+		return nil, err
+	}
+	live, seen := d.merge(live)
+	live = slices.DeleteFunc(live, func(r Run) bool {
+		return q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived
+	})
+	slices.SortFunc(live, newest)
+	if q.Live {
+		return limit(live, q.Limit), nil
+	}
+	var out []Run
+	for _, f := range folders {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		for len(live) > 0 && live[0].RunID >= f.runID {
+			out, live = append(out, live[0]), live[1:]
+		}
+		if q.Limit > 0 && len(out) >= q.Limit {
+			break
+		}
+		if seen[f.path] {
+			continue
+		}
+		if r, ok := d.archivedRun(f); ok && (q.Loop == "" || r.Loop == q.Loop) {
+			out = append(out, r)
+		}
+	}
+	out = append(out, live...)
+	slices.SortStableFunc(out, newest)
+	return limit(out, q.Limit), nil
+}
+
+func limit(runs []Run, n int) []Run {
+	if n > 0 && len(runs) > n {
+		return runs[:n]
+	}
+	return runs
+}
+
+func newest(a, b Run) int {
+	if c := strings.Compare(b.RunID, a.RunID); c != 0 {
+		return c
+	}
+	if c := b.StartedAt.Compare(a.StartedAt); c != 0 {
+		return c
+	}
+	return strings.Compare(string(b.ID), string(a.ID))
+}
+
+// A folder is one archived run as its name tells.
+type folder struct {
+	runID, loop string
+	path        string // relative to the archive
+}
+
+// folders returns the archive folders of a loop, or of all, newest first.
+func (d *Dir) folders(loop string) ([]folder, error) {
+	names, err := readNames(d.history)
+	if err != nil {
+		return nil, err
+	}
+	var out []folder
+	for _, name := range names {
+		if name[0] == '.' {
+			continue
+		}
+		runID, l, ok := splitFolder(name)
+		if ok {
+			if loop == "" || l == loop {
+				out = append(out, folder{runID, l, name})
+			}
+			continue
+		}
+		if loop != "" && decodeLoop(name) != loop {
+			continue
+		}
+		inner, _ := readNames(filepath.Join(d.history, name)) // the old layout: loop/run id
+		for _, n := range inner {
+			if runID, _, ok := splitFolder(n + "-x"); ok {
+				out = append(out, folder{runID, decodeLoop(name), filepath.Join(name, n)})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b folder) int {
+		if c := strings.Compare(b.runID, a.runID); c != 0 {
+			return c
+		}
+		return strings.Compare(b.path, a.path)
+	})
+	return out, nil
+}
+
+// archivedRun reads one run of the archive. Folders without any of its files are none.
+func (d *Dir) archivedRun(f folder) (Run, bool) {
+	p, ok := d.archived("", f.path)
+	if !ok {
+		return Run{}, false
+	}
+	at, err := parseRunID(f.runID)
+	if err != nil {
+		return Run{}, false
+	}
+	p.id = makeID(f.loop, at)
+	l, err := p.load(false)
+	if err != nil && l == nil {
+		return Run{}, false // gone since we looked
+	}
+	if l.record == nil {
+		l.record = &record{runID: f.runID}
+		l.Loop = f.loop
+		l.StartedAt = at
+	}
+	if l.foreign {
+		p.id = ID(folderName(f.runID, f.loop))
+	}
+	l.runID = f.runID
+	r := p.run(l)
+	r.Resumable = r.Resumable && !l.foreign
+	return r, true
+}
+
+// liveRuns reads the runs that are not in the archive.
+func (d *Dir) liveRuns(ctx context.Context) ([]Run, error) {
+	stems := make(map[string]bool)
+	err := filepath.WalkDir(d.running, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if path == d.running && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil // one folder that cannot be read does not hide the others
+		}
+		rel, _ := filepath.Rel(d.running, path)
+		if e.IsDir() {
+			if strings.Count(rel, string(filepath.Separator)) >= 8 {
+				return fs.SkipDir
+			}
+			return ctx.Err()
+		}
+		for _, suffix := range []string{".state.json", ".events.jsonl"} {
+			if stem, ok := strings.CutSuffix(rel, suffix); ok && stem != "" {
+				stems[filepath.ToSlash(stem)] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var runs []Run
+	for _, stem := range sortedKeys(stems) {
+		if r, ok := d.liveRun(ID(stem)); ok {
+			runs = append(runs, r)
+		}
+	}
+	return runs, nil
+}
+
+func (d *Dir) liveRun(id ID) (Run, bool) {
+	files := d.live(id)
+	p := place{id: id, state: files.state, events: files.events, runs: d.runs}
+	l, err := p.load(false)
+	if err != nil && l == nil {
+		return Run{}, false // gone since we looked
+	}
+	if l.record == nil {
+		l.record = &record{}
+		loop, at, ok := splitID(id)
+		l.Loop = loop
+		if ok {
+			l.runID, l.StartedAt = makeRunID(at), at
+		}
+	}
+	r := p.run(l)
+	r.Held = held(files.lock)
+	if r.Owner.PID == 0 || l.foreign {
+		r.Owner, _ = d.foreignOwner(id, l.owner, l.updated)
+	}
+	if lock, err := readLock(files.lock); err == nil && lock.PID == r.Owner.PID {
+		r.Owner = lock.owner()
+	}
+	return r, true
+}
+
+// merge puts runs that are also in the archive together with what is there. It returns the folders that it used.
+func (d *Dir) merge(live []Run) ([]Run, map[string]bool) {
+	seen := make(map[string]bool)
+	for i := range live {
+		r := &live[i]
+		name := folderName(r.RunID, r.Loop)
+		if !exists(filepath.Join(d.history, name)) {
+			continue
+		}
+		a, ok := d.archivedRun(folder{r.RunID, r.Loop, name})
+		if !ok || a.Loop != r.Loop || !a.StartedAt.Equal(r.StartedAt) && len(r.Damage) == 0 {
+			continue
+		}
+		seen[name] = true
+		if !a.Foreign || a.UpdatedAt.After(r.UpdatedAt) && !r.Resumable {
+			a.Leftover, a.Held, a.Owner = true, r.Held, r.Owner
+			if a.Foreign {
+				a.ID = r.ID
+			}
+			*r = a
+		}
+	}
+	return live, seen
+}
+
+// run is what a listing says about a loaded run.
+func (p place) run(l *loaded) Run {
+	r := Run{
+		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
+		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
+		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
+		File: l.file, SHA256: l.sha, Options: l.options, Log: p.state, Damage: l.damage, Resumable: l.status.Resumable(),
+	}
+	if r.RunID == "" {
+		r.RunID = makeRunID(l.StartedAt)
+	}
+	if l.Outcome != nil {
+		r.Ended, r.Error = l.Outcome.TerminatedBy, l.Outcome.Error
+	}
+	if l.Phase == fsm.PhaseActing && !l.foreign {
+		r.Marker = Marker(p.id, l.Step, l.Attempt)
+	}
+	if exists(p.events) {
+		r.Events = p.events
+	}
+	return r
+}
+
+// Marker is the value of the environment variable by which the processes of an action are known.
+func Marker(id ID, step, attempt int) string { return fmt.Sprintf("%s/%d/%d", id, step, attempt) }
+
+var _ Store = (*Dir)(nil)

@@ -1,0 +1,265 @@
+package persistence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A scopeLock is the content of a .lock file. The first five keys are those of the reference tool.
+type scopeLock struct {
+	Loop      string   `json:"loop_name"`
+	Scope     []string `json:"scope"`
+	PID       int      `json:"pid"`
+	StartedAt string   `json:"started_at"`
+	Singleton bool     `json:"singleton,omitempty"`
+
+	Flock bool   `json:"flock,omitempty"` // the owner holds flock on this file as long as it lives
+	Host  string `json:"host,omitempty"`
+	Boot  string `json:"boot,omitempty"`
+	Start int64  `json:"start,omitempty"`
+}
+
+func (l scopeLock) owner() Owner {
+	return Owner{Host: l.Host, Boot: l.Boot, PID: l.PID, Start: l.Start}
+}
+
+func (l scopeLock) since() time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, l.StartedAt)
+	return t
+}
+
+func readLock(path string) (scopeLock, error) {
+	var l scopeLock
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return l, err
+	}
+	if err := json.Unmarshal(b, &l); err != nil {
+		return scopeLock{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return l, nil
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// exclusive runs f while no other process (of either tool) looks for or makes scope locks.
+func (d *Dir) exclusive(ctx context.Context, f func() error) error {
+	if err := os.MkdirAll(d.running, 0o755); err != nil {
+		return err
+	}
+	g, err := os.OpenFile(filepath.Join(d.running, ".acquire.lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer g.Close() // lets go of the lock
+	for wait := 100 * time.Microsecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		err := flock(g, syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f()
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return &os.PathError{Op: "flock", Path: g.Name(), Err: err}
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w", g.Name(), context.Cause(ctx))
+		}
+	}
+}
+
+// held says whether a live process holds flock on a lock file. Probing takes a shared lock for a moment.
+func held(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(flock(f, syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// claim makes this process the owner of a run: it opens the lock file, which it makes if need be, and takes its
+// flock, which lasts until the file is closed or the process dies. Called within exclusive.
+func (d *Dir) claim(id ID) (*os.File, error) {
+	path := d.live(id).lock
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			// The last owner may have removed the file between our open and our lock.
+			a, e1 := f.Stat()
+			b, e2 := os.Stat(path)
+			if e1 == nil && e2 == nil && os.SameFile(a, b) {
+				return f, nil
+			}
+		}
+		f.Close()
+		switch {
+		case err != nil && !errors.Is(err, syscall.EWOULDBLOCK):
+			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
+		case try >= 25: // a prober lets go within microseconds
+			l, _ := readLock(path)
+			return nil, &HeldError{ID: id, Owner: l.owner()}
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// own writes who owns the run and what it locks into the files that say so.
+func (d *Dir) own(lock *os.File, id ID, spec Spec, scope []string) error {
+	l := scopeLock{
+		Loop: spec.Loop, Scope: scope, PID: spec.Owner.PID, Singleton: spec.Singleton, Flock: true,
+		StartedAt: spec.StartedAt.UTC().Format("2006-01-02T15:04:05.000000+00:00"),
+		Host:      spec.Owner.Host, Boot: spec.Owner.Boot, Start: spec.Owner.Start,
+	}
+	b, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if _, err := lock.WriteAt(b, 0); err != nil {
+		return err
+	}
+	if err := lock.Truncate(int64(len(b))); err != nil {
+		return err
+	}
+	return os.WriteFile(d.live(id).pid, strconv.AppendInt(nil, int64(spec.Owner.PID), 10), 0o644)
+}
+
+// conflict looks for a live run whose scope overlaps. Locks of dead runs are removed. Called within exclusive.
+func (d *Dir) conflict(self ID, spec Spec, scope []string) error {
+	if len(scope) == 0 && !spec.Singleton {
+		return nil
+	}
+	names, err := readNames(d.running)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		stem, ok := strings.CutSuffix(name, ".lock")
+		if !ok || strings.HasPrefix(name, ".") || ID(stem) == self {
+			continue
+		}
+		path := filepath.Join(d.running, name)
+		l, err := readLock(path)
+		if err != nil {
+			continue // unreadable: nobody can say what it locks
+		}
+		alive := held(path)
+		if !alive && !l.Flock {
+			alive = d.alive(l.owner(), l.since())
+		}
+		if !alive {
+			d.discard(ID(stem))
+			continue
+		}
+		if ancestor(ID(stem), spec.Ancestors) {
+			continue
+		}
+		if p, ok := overlap(l.Scope, scope); ok || spec.Singleton && l.Singleton && l.Loop == spec.Loop {
+			if !ok && len(l.Scope) > 0 {
+				p = l.Scope[0]
+			}
+			return &ConflictError{Holder: ID(stem), Loop: l.Loop, Owner: l.owner(), Path: p, Since: l.since()}
+		}
+	}
+	return nil
+}
+
+// discard removes the lock of a dead run, and what else there is of one that never recorded anything.
+func (d *Dir) discard(id ID) {
+	p := d.live(id)
+	if !exists(p.state) && !exists(p.events) {
+		_ = removeAll(p.pid)
+		_ = os.Remove(d.work(id)) // only if it is empty
+	}
+	_ = removeAll(p.lock)
+}
+
+func ancestor(id ID, ids []ID) bool {
+	for _, a := range ids {
+		if a == id {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap returns the first path of holder that is, contains or lies within one of scope.
+func overlap(holder, scope []string) (string, bool) {
+	for _, a := range holder {
+		for _, b := range scope {
+			if within(a, b) || within(b, a) {
+				return a, true
+			}
+		}
+	}
+	return "", false
+}
+
+func within(path, root string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// alive says whether the process that wrote an ownership record without flock still lives.
+func (d *Dir) alive(o Owner, recorded time.Time) bool {
+	if o.PID <= 0 {
+		return false
+	}
+	if d.Liveness != nil {
+		return d.Liveness(o, recorded)
+	}
+	return !errors.Is(syscall.Kill(o.PID, 0), syscall.ESRCH)
+}
+
+// foreignOwner finds the process that owns a run of the reference tool: by its .pid, its .lock, its state.
+func (d *Dir) foreignOwner(id ID, inState Owner, updated time.Time) (Owner, time.Time) {
+	p := d.live(id)
+	if b, err := os.ReadFile(p.pid); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+			at := updated
+			if st, err := os.Stat(p.pid); err == nil && at.IsZero() {
+				at = st.ModTime()
+			}
+			return Owner{PID: n}, at
+		}
+	}
+	if l, err := readLock(p.lock); err == nil && l.PID != 0 {
+		return l.owner(), l.since()
+	}
+	return inState, updated
+}
+
+func readNames(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}

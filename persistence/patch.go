@@ -1,0 +1,243 @@
+package persistence
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+
+	"loops/fsm"
+)
+
+// A patch is how the flat object changed since the memory line before. It is an object with the changed keys of
+// the flat object, each with its whole new value, null for none; but for maps of counters and of records (see
+// field.entries) it holds the entries that changed, each whole. A counter that is null is gone. Entries of
+// captured and context can be null themselves, so if one is gone, or moved, the whole map is written under the
+// key with _all added. Messages only grow; the new ones are in messages_add.
+//
+// This is not RFC 7386: there, null means "remove" at every depth, so a record could not say timeout_kind: null.
+
+// appendPatch writes the difference between two snapshots.
+func appendPatch(e *encoder, now *record, before *fsm.Snapshot) {
+	e.open('{')
+	for i := range layout {
+		f := &layout[i]
+		if f.same == nil || f.same(&now.Snapshot, before) {
+			continue
+		}
+		if f.patch != nil {
+			mark := len(e.buf)
+			e.key(f.key)
+			start := len(e.buf)
+			f.patch(e, &now.Snapshot, before)
+			if len(e.buf) > start {
+				continue
+			}
+			e.buf = e.buf[:mark] // it has no short form
+			e.key(f.key + "_all")
+		} else {
+			e.key(f.key)
+		}
+		if !f.put(e, now) {
+			e.value(nil)
+		}
+	}
+	e.close('}')
+}
+
+func patchEntries[V comparable](e *encoder, now, before map[string]V, put func(V)) {
+	var keys []string
+	for k, v := range now {
+		if w, ok := before[k]; !ok || v != w {
+			keys = append(keys, k)
+		}
+	}
+	for k := range before {
+		if _, ok := now[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	e.open('{')
+	for _, k := range keys {
+		e.key(k)
+		if v, ok := now[k]; ok {
+			put(v)
+		} else {
+			e.value(nil)
+		}
+	}
+	e.close('}')
+}
+
+// patchDict writes the changed entries, or nothing if entries are gone or in another order.
+func patchDict(e *encoder, now, before *fsm.Map) {
+	if now.Len() < before.Len() || !slices.Equal(now.Keys()[:before.Len()], before.Keys()) {
+		return
+	}
+	e.open('{')
+	for _, k := range now.Keys() {
+		v, _ := now.Get(k)
+		if w, ok := before.Get(k); !ok || !sameValue(v, w) {
+			e.key(k)
+			e.record(v)
+		}
+	}
+	e.close('}')
+}
+
+func patchMessages(e *encoder, now, before *fsm.Snapshot) {
+	if len(now.Messages) < len(before.Messages) {
+		return
+	}
+	e.buf = e.buf[:len(e.buf)-len(`": `)]
+	e.buf = append(e.buf, `_add": `...)
+	e.texts(now.Messages[len(before.Messages):])
+}
+
+// applyPatch brings a flat object up to date.
+func applyPatch(flat, patch *fsm.Map) error {
+	for _, k := range patch.Keys() {
+		v, _ := patch.Get(k)
+		if base, ok := cutAny(k, "_all"); ok {
+			flat.Set(base, v)
+			continue
+		}
+		if base, ok := cutAny(k, "_add"); ok {
+			more, ok := v.([]any)
+			if !ok {
+				return fmt.Errorf("%s: %w", k, wrong("a list", v))
+			}
+			old, _ := flat.Get(base)
+			l, _ := old.([]any)
+			flat.Set(base, append(slices.Clip(l), more...))
+			continue
+		}
+		f := byKey[k]
+		if f == nil || !f.entries || v == nil {
+			flat.Set(k, v)
+			continue
+		}
+		entries, ok := v.(*fsm.Map)
+		if !ok {
+			return fmt.Errorf("%s: %w", k, wrong("an object", v))
+		}
+		old, _ := flat.Get(k)
+		to, ok := old.(*fsm.Map)
+		if !ok {
+			to = fsm.NewMap()
+			flat.Set(k, to)
+		}
+		for _, name := range entries.Keys() {
+			x, _ := entries.Get(name)
+			if x == nil && f.dropNull {
+				to.Delete(name)
+			} else {
+				to.Set(name, x)
+			}
+		}
+	}
+	return nil
+}
+
+// cutAny takes a suffix off the key of a layout's field.
+func cutAny(key, suffix string) (string, bool) {
+	if n := len(key) - len(suffix); n > 0 && key[n:] == suffix && byKey[key] == nil && byKey[key[:n]] != nil {
+		return key[:n], true
+	}
+	return key, false
+}
+
+// remember makes shadow what now is. Records and lists within are shared, because they never change.
+func remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
+	old := *shadow
+	*shadow = *now
+	shadow.Context = keepDict(old.Context, now.Context)
+	shadow.Captured = keepDict(old.Captured, now.Captured)
+	shadow.Messages = now.Messages[:len(now.Messages):len(now.Messages)]
+	shadow.Retries = keepCounts(old.Retries, now.Retries)
+	shadow.Throttles = keepCounts(old.Throttles, now.Throttles)
+	shadow.Holds = keepCounts(old.Holds, now.Holds)
+	shadow.Edges = keepCounts(old.Edges, now.Edges)
+	shadow.StallCounts = keepCounts(old.StallCounts, now.StallCounts)
+	shadow.StallPrints = keepCounts(old.StallPrints, now.StallPrints)
+	shadow.Evaluators = keepCounts(old.Evaluators, now.Evaluators)
+	if !equalSlices(old.StallRing, now.StallRing) {
+		shadow.StallRing = slices.Clone(now.StallRing)
+	} else {
+		shadow.StallRing = old.StallRing
+	}
+	if now.Result != nil {
+		r := *now.Result
+		shadow.Result = &r
+	}
+	if now.Outcome != nil {
+		o := *now.Outcome
+		shadow.Outcome = &o
+	}
+}
+
+// cloneSnapshot returns a copy that shares only what never changes.
+func cloneSnapshot(s *fsm.Snapshot) *fsm.Snapshot {
+	c := &fsm.Snapshot{}
+	remember(c, s)
+	return c
+}
+
+func keepDict(old, now *fsm.Map) *fsm.Map {
+	if old != nil && sameEntries(old, now) {
+		return old
+	}
+	if now == nil {
+		return nil
+	}
+	return now.Clone()
+}
+
+func keepCounts[V comparable](old, now map[string]V) map[string]V {
+	if maps.Equal(old, now) && (old == nil) == (now == nil) {
+		return old
+	}
+	return maps.Clone(now)
+}
+
+func equalSlices[T comparable](a, b []T) bool { return slices.Equal(a, b) }
+
+// sameEntries says whether two maps have the same keys in the same order with the same values.
+func sameEntries(a, b *fsm.Map) bool {
+	if a == b {
+		return true
+	}
+	if a.Len() != b.Len() || !slices.Equal(a.Keys(), b.Keys()) {
+		return false
+	}
+	for _, k := range a.Keys() {
+		v, _ := a.Get(k)
+		w, _ := b.Get(k)
+		if !sameValue(v, w) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameValue(a, b any) bool {
+	switch x := a.(type) {
+	case *fsm.Map:
+		y, ok := b.(*fsm.Map)
+		return ok && (x == y || x != nil && y != nil && sameEntries(x, y))
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, sameValue)
+	case *big.Int:
+		y, ok := b.(*big.Int)
+		return ok && (x == y || x != nil && y != nil && x.Cmp(y) == 0)
+	case float64:
+		y, ok := b.(float64)
+		return ok && math.Float64bits(x) == math.Float64bits(y)
+	case nil, bool, int, int64, string:
+		return a == b
+	}
+	return false
+}

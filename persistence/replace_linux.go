@@ -1,0 +1,44 @@
+package persistence
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// swapIn puts the complete file tmp in the place of path. Whoever opens path gets the old content or the new
+// one, whole. It exchanges the two names and removes the old file, because a plain rename over a file makes
+// ext4 write the new one to disk at once, which costs as much as a sync (see docs/files.md).
+func swapIn(tmp, path string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE)
+	if err == nil {
+		return os.Remove(tmp)
+	}
+	return os.Rename(tmp, path)
+}
+
+// renameNew renames a folder unless the new name is taken; then the error is fs.ErrExist.
+func renameNew(from, to string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return renameChecked(from, to)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+// dataSync makes what was written to f durable, without its times.
+func dataSync(f *os.File) error {
+	for {
+		err := unix.Fdatasync(int(f.Fd()))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
+		}
+	}
+}

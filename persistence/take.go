@@ -1,0 +1,122 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"loops/fsm"
+)
+
+// find says where the files of a run are. A run that is both live and in the archive is in the archive, and
+// what is live is left over, unless its archive folder was written by the reference tool, which copies.
+func (d *Dir) find(id ID) (place, error) {
+	if !id.valid() {
+		return place{}, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	if _, _, ok := splitFolder(string(id)); ok { // an archive of the reference tool
+		if p, ok := d.archived(id, string(id)); ok {
+			return p, nil
+		}
+		runID, loop, _ := splitFolder(string(id))
+		if p, ok := d.archived(id, filepath.Join(loop, runID)); ok { // its old nested layout
+			return p, nil
+		}
+	}
+	live := d.live(id)
+	p := place{id: id, state: live.state, events: live.events, runs: d.runs}
+	here := exists(live.state) || exists(live.events)
+	if loop, at, ok := splitID(id); ok {
+		if a, ok := d.archived(id, folderName(makeRunID(at), loop)); ok && (!here || written(a.state)) {
+			return a, nil
+		}
+	}
+	if !here {
+		return place{}, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	return p, nil
+}
+
+func (d *Dir) archived(id ID, folder string) (place, bool) {
+	dir := filepath.Join(d.history, folder)
+	p := place{
+		id: id, state: filepath.Join(dir, "state.json"), events: filepath.Join(dir, "events.jsonl"), runs: d.runs,
+		folder: folder,
+	}
+	return p, exists(p.state) || exists(p.events)
+}
+
+// written says whether a state file was written by this program.
+func written(state string) bool {
+	b, err := os.ReadFile(state)
+	if err != nil {
+		return false
+	}
+	ours, _ := checked(b)
+	return ours
+}
+
+// A taken run is one that this process has made its own for a while.
+type taken struct {
+	place
+	d    *Dir
+	lock *os.File
+}
+
+// take makes sure that nobody owns a run, and that nobody else will. Called within exclusive.
+func (d *Dir) take(p place) (*taken, error) {
+	if p.folder == "" {
+		live := d.live(p.id)
+		l, err := readLock(live.lock)
+		if (err != nil || !l.Flock) && !held(live.lock) { // no lock of ours: it may be a live run of the reference tool
+			var inState Owner
+			var updated time.Time
+			run, _ := place{id: p.id, state: p.state, events: p.events}.load(false)
+			if run != nil && run.record != nil {
+				inState, updated = run.owner, run.updated
+			}
+			if run != nil && run.record != nil && run.foreign && run.status == Running {
+				if o, at := d.foreignOwner(p.id, inState, updated); d.alive(o, at) {
+					return nil, &HeldError{ID: p.id, Owner: o}
+				}
+			}
+		}
+	}
+	lock, err := d.claim(p.id)
+	if err != nil {
+		return nil, err
+	}
+	return &taken{p, d, lock}, nil
+}
+
+// release lets go of a run.
+func (t *taken) release() {
+	_ = removeAll(t.lock.Name())
+	_ = t.lock.Close()
+}
+
+// Snapshot implements [Store].
+func (d *Dir) Snapshot(_ context.Context, id ID) (*fsm.Snapshot, error) {
+	for try := 0; ; try++ {
+		p, err := d.find(id)
+		if err != nil {
+			return nil, err
+		}
+		l, err := p.load(true)
+		if err == nil {
+			return &l.Snapshot, nil
+		}
+		if try < 3 { // it may have been moved, or written, while we read
+			time.Sleep(2 * time.Millisecond)
+			continue
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: %w", id, ErrNotFound)
+		}
+		return nil, err
+	}
+}
