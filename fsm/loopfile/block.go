@@ -3,6 +3,7 @@ package loopfile
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -32,7 +33,7 @@ type field struct {
 func (d *decoder) block(n *yaml.Node, in Where, path string) *block {
 	b := &block{d: d, in: in, at: n, path: path, fields: map[string]field{}}
 	if n.Kind != yaml.MappingNode {
-		d.errorf(d.pos(n), path, "wrong-type", "expected a mapping, found %s", describe(n))
+		d.errorf(d.pos(n), path, "wrong-type", "%s must be a mapping, found %s", in.phrase(), describe(n))
 		return b
 	}
 	b.order = d.entries(n, path)
@@ -51,14 +52,18 @@ func (b *block) read(key *Key, e entry) {
 	d, path := b.d, join(b.path, key.Name)
 	if isNull(e.val) {
 		if key.NotNull {
-			d.errorf(d.pos(e.key), path, "null", "%s has no value; expected a mapping, or leave the key out", key.Name)
+			hint := ", or leave the key out"
+			if key.Required {
+				hint = ""
+			}
+			d.errorf(d.pos(e.key), path, "null", "%s has no value; expected a mapping%s", key.Name, hint)
 			b.fields[key.Name] = field{key: e.key, node: e.val}
 		}
 		return
 	}
 	switch key.Status {
 	case StatusUnsupported:
-		d.errorf(d.pos(e.key), path, "unsupported", "%s is not supported yet: %s", key.Name, key.Doc)
+		d.errorf(d.pos(e.key), path, "unsupported", "%s is not supported yet (%s)", key.Name, lower(key.Doc))
 	case StatusNoEffect:
 		if len(d.noEffect) == 0 {
 			d.first = d.pos(e.key)
@@ -70,6 +75,12 @@ func (b *block) read(key *Key, e entry) {
 		}
 	}
 	b.fields[key.Name] = field{e.key, e.val, d.typed(key, e.val, path)}
+}
+
+// lower turns a sentence of the key table into a clause.
+func lower(doc string) string {
+	doc = strings.TrimSuffix(doc, ".")
+	return strings.ToLower(doc[:1]) + doc[1:]
 }
 
 // typed decodes a value that is not null by its entry in the table, or reports why not and returns nil.
@@ -189,7 +200,7 @@ func (d *decoder) ints(n *yaml.Node, path string, key *Key) any {
 	out := make([]int, 0, len(n.Content))
 	for i, c := range n.Content {
 		c, at := deref(c), path+"["+strconv.Itoa(i)+"]"
-		if v, ok := d.int(c, at, "an entry of "+key.Name); ok && d.inRange(key, c, float64(v), at) {
+		if v, ok := d.int(c, at, "an entry of "+key.Name); ok && d.limits(key, "an entry of "+key.Name, c, float64(v), at) {
 			out = append(out, v)
 		}
 	}
@@ -198,13 +209,10 @@ func (d *decoder) ints(n *yaml.Node, path string, key *Key) any {
 
 // inRange checks the limits of a key, unless it belongs to evaluators of other types; those are checked later.
 func (d *decoder) inRange(key *Key, n *yaml.Node, v float64, path string) bool {
-	if key.For != nil {
-		return true
-	}
-	return d.limits(key, n, v, path)
+	return key.For != nil || d.limits(key, key.Name, n, v, path)
 }
 
-func (d *decoder) limits(key *Key, n *yaml.Node, v float64, path string) bool {
+func (d *decoder) limits(key *Key, name string, n *yaml.Node, v float64, path string) bool {
 	want := ""
 	switch {
 	case key.Min != nil && v < *key.Min && key.Max == nil:
@@ -216,7 +224,7 @@ func (d *decoder) limits(key *Key, n *yaml.Node, v float64, path string) bool {
 	default:
 		return true
 	}
-	d.errorf(d.pos(n), path, "range", "%s must be %s, found %s", key.Name, want, clip(n.Value))
+	d.errorf(d.pos(n), path, "range", "%s must be %s, found %s", name, want, clip(n.Value))
 	return false
 }
 
@@ -230,7 +238,7 @@ func (d *decoder) allowed(key *Key, n *yaml.Node, s, path string) {
 	if key.Advisory {
 		report = d.warnf
 	}
-	report(d.pos(n), path, "bad-value", "%s is not a value of %s; expected one of %s%s", quote(s), key.Name, enumerate(key.Values), didYouMean(s, key.Values))
+	report(d.pos(n), path, "bad-value", "%s is not a value of %s%s (values: %s)", quote(s), key.full(), didYouMean(s, key.Values), enumerate(key.Values))
 }
 
 // maxSeconds is what a time.Duration holds, rounded down.
@@ -248,6 +256,16 @@ func (b *block) has(name string) bool {
 func (b *block) given(name string) bool {
 	f, ok := b.fields[name]
 	return ok && f.val != ""
+}
+
+// unsupported reports whether one of these keys, which the program cannot follow yet, is there.
+func (b *block) unsupported(keys ...string) bool {
+	for _, k := range keys {
+		if b.has(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // pos is where the value of a key stands, or the block if there is none.
@@ -308,8 +326,18 @@ func (b *block) sub(name string) *block {
 func (b *block) unknown() {
 	known := names(b.in)
 	for _, e := range b.other {
-		b.d.warnf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s and has no effect%s", quote(e.name), b.in, didYouMean(e.name, known))
+		b.d.warnf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s and has no effect%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in, known))
 	}
+}
+
+// elsewhere says where an unknown key belongs, or what may have been meant.
+func elsewhere(name string, in Where, known []string) string {
+	for _, other := range []Where{InLoop, InState, InEvaluate} {
+		if k := byWhere[other][name]; other != in && k != nil && k.Type != TypeSpecial {
+			return "; it is a key of " + other.phrase()
+		}
+	}
+	return didYouMean(name, known)
 }
 
 // target notes that the value of a key names a state, and returns it. An empty text counts as absent.

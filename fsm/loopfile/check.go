@@ -1,27 +1,28 @@
 package loopfile
 
 import (
+	"slices"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
 )
 
 // check looks at the loop as a whole, once every state is known.
 func (d *decoder) check(l *fsm.Loop, decls []*stateDecl, b *block) {
-	terminal, open := false, false
+	// What comes from a key that is not supported cannot be seen, so nothing is said to be missing then.
+	terminal, open, inherits := false, false, b.unsupported("from", "flow")
 	for _, s := range decls {
-		terminal = terminal || s.Terminal
+		terminal = terminal || s.mayEnd()
 		open = open || s.open
 	}
-	for _, name := range []string{"from", "flow", "state_defs", "import", "fragments"} {
-		for _, e := range b.order {
-			open = open || e.name == name
-		}
-	}
-	if b.has("states") && !isNull(b.fields["states"].node) && !terminal && !open && len(decls) == len(l.States) {
+	if b.has("states") && b.fields["states"].node.Kind == yaml.MappingNode && !terminal && !open && !inherits && len(decls) == len(l.States) {
 		d.errorf(b.keyPos("states"), "states", "no-terminal", "no state is terminal, so a run could never end well; mark one with terminal: true")
 	}
-	d.checkTargets(l)
+	if !inherits {
+		d.checkTargets(l)
+	}
 	for _, s := range decls {
 		d.checkState(l, s)
 		d.checkRouting(s)
@@ -33,7 +34,7 @@ func (d *decoder) check(l *fsm.Loop, decls []*stateDecl, b *block) {
 			d.checkShellPID(s)
 		}
 	}
-	if !d.flags["capture_reachability_ok"] && !open {
+	if !d.flags["capture_reachability_ok"] && !open && !inherits {
 		d.checkCaptures(decls)
 	}
 	if !d.failed {
@@ -54,7 +55,11 @@ func (d *decoder) checkTargets(l *fsm.Loop) {
 		}
 		hint := ""
 		if budget -= len(l.Order); budget > 0 {
-			hint = didYouMean(t.name, l.Order)
+			words := l.Order
+			if t.top && strings.HasSuffix(t.path, ".on_repeated_failure") {
+				words = append(slices.Clip(words), "abort")
+			}
+			hint = didYouMean(t.name, words)
 		}
 		switch {
 		case t.name == "":

@@ -44,7 +44,7 @@ func (d *decoder) checkRouting(s *stateDecl) {
 			short = append(short, e.name)
 		}
 	}
-	if len(short) == 0 && !b.has("route") && !b.given("next") && !s.Terminal && !s.open {
+	if len(short) == 0 && !b.has("route") && !b.given("next") && !s.mayEnd() && !s.open {
 		d.errorf(s.Pos, s.path, "no-transition", "the state %s leads nowhere; expected next, on_yes and on_no, route, or terminal: true", quote(s.Name))
 	}
 	deaf := slices.DeleteFunc(slices.Clone(short), func(k string) bool { return k == "on_error" })
@@ -57,10 +57,10 @@ func (d *decoder) checkRouting(s *stateDecl) {
 			deaf = append(deaf, "evaluate")
 		}
 		if len(deaf) > 0 {
-			d.warnf(b.keyPos("next"), join(b.path, "next"), "ignored", "next leads on whatever happens, so %s %s no effect here", enumerate(deaf), have(deaf))
+			d.warnf(b.keyPos("next"), join(b.path, "next"), "ignored", "next leads on whatever happens, so %s %s no effect here", and(deaf), have(deaf))
 		}
 	case s.Route != nil && len(deaf) > 0:
-		d.warnf(b.keyPos("route"), join(b.path, "route"), "ignored", "route decides alone, so %s %s no effect here", enumerate(deaf), have(deaf))
+		d.warnf(b.keyPos("route"), join(b.path, "route"), "ignored", "route decides alone, so %s %s no effect here", and(deaf), have(deaf))
 	}
 	if s.Evaluate != nil && s.Evaluate.Type == "classify" && s.Route != nil && s.Route.Default == "" && s.Next == "" && !d.flags["partial_route_ok"] {
 		d.warnf(s.Route.Pos, join(b.path, "route"), "classify-default", "classify answers with whatever line it finds; add _ to the route for lines you did not expect, or set partial_route_ok: true")

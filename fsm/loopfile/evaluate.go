@@ -66,7 +66,7 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 			continue
 		}
 		if v, isNumber := number(f.node); isNumber && (k.Type == TypeInt || k.Type == TypeNumber) {
-			d.limits(&k, f.node, v, join(b.path, k.Name))
+			d.limits(&k, k.Name, f.node, v, join(b.path, k.Name))
 		}
 	}
 	if f, ok := b.fields["tolerance"]; ok && ev.Type == "convergence" {

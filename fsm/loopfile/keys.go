@@ -19,6 +19,19 @@ const (
 	InParameter       Where = "parameter"
 )
 
+// phrase names the mapping in a message.
+func (w Where) phrase() string {
+	switch w {
+	case InLoop:
+		return "the top level"
+	case InState:
+		return "a state"
+	case InParameter:
+		return "a parameter"
+	}
+	return string(w)
+}
+
 // A Type says what a key takes.
 type Type string
 
@@ -69,6 +82,14 @@ type Key struct {
 	Status   Status   `json:"status,omitempty"`
 	Silences string   `json:"silences,omitempty"` // rules that a boolean flag switches off
 	Doc      string   `json:"doc"`
+}
+
+// full is the name of the key with that of its mapping, where that helps.
+func (k *Key) full() string {
+	if k.In == InLoop || k.In == InState {
+		return k.Name
+	}
+	return string(k.In) + "." + k.Name
 }
 
 // Keys returns the whole table, grouped by mapping, in the order of the documentation. The caller may keep it.

@@ -100,7 +100,7 @@ func describeFile(e *Entry) bool {
 			missing = append(missing, "states")
 		}
 		if missing != nil {
-			e.Problem = "lacks " + strings.Join(missing, " and ")
+			e.Problem = "lacks " + and(missing)
 		}
 	}
 	return true

@@ -46,7 +46,8 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 		}
 	}
 	d.identity(b, l, top)
-	decls := d.states(b, l, d.throttle(b))
+	l.Throttle = d.throttle(b)
+	decls := d.states(b, l)
 	d.check(l, decls, b)
 	if len(d.noEffect) > 0 {
 		d.warnf(d.first, "", "no-effect", "accepted but without effect in this version: %s", enumerate(d.noEffect))
@@ -57,10 +58,6 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 // identity checks the keys no loop can do without. A loop that gets its states elsewhere has enough said
 // about that.
 func (d *decoder) identity(b *block, l *fsm.Loop, top fsm.Pos) {
-	elsewhere := false
-	for _, e := range b.order {
-		elsewhere = elsewhere || e.name == "from" || e.name == "flow"
-	}
 	var missing []string
 	for _, name := range []string{"name", "initial", "states"} {
 		if f, ok := b.fields[name]; !ok || (name != "states" && f.val == "") {
@@ -68,8 +65,8 @@ func (d *decoder) identity(b *block, l *fsm.Loop, top fsm.Pos) {
 		}
 	}
 	// A null in states was reported as such.
-	if len(missing) > 0 && !elsewhere {
-		d.errorf(top, missing[0], "missing-key", "the loop lacks %s", strings.Join(missing, " and "))
+	if len(missing) > 0 && !b.unsupported("from", "flow") {
+		d.errorf(top, missing[0], "missing-key", "the loop lacks %s", and(missing))
 	}
 	if strings.TrimSpace(l.Description) == "" {
 		d.warnf(b.keyPos("description"), "description", "no-description", "the loop has no description; listings show it")

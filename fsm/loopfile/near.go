@@ -82,6 +82,14 @@ func enumerate(words []string) string {
 	return b.String()
 }
 
+// and joins words: a, b and c.
+func and(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
 // quote shows a text of the file in a message: one line, printable, not too long.
 func quote(s string) string { return fmt.Sprintf("%q", short(s)) }
 

@@ -1,6 +1,7 @@
 package loopfile
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func Render(problems []fsm.Problem, source func(file string) []byte, color bool)
 			}
 			texts[p.Pos.File] = lines
 		}
-		if p.Pos.Line > len(lines) {
+		if p.Pos.Line > len(lines) || len(bytes.TrimSpace(lines[p.Pos.Line-1])) == 0 {
 			continue
 		}
 		line, caret := excerpt(strings.ToValidUTF8(string(lines[p.Pos.Line-1]), "\ufffd"), p.Pos.Col)

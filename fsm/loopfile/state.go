@@ -19,8 +19,11 @@ type stateDecl struct {
 	custom map[string]bool // the on_<verdict> keys that are not in the table
 }
 
+// mayEnd reports whether the state is terminal, or would be if what its author wrote were a boolean.
+func (s *stateDecl) mayEnd() bool { return s.Terminal || s.b.has("terminal") && s.b.fields["terminal"].val == nil }
+
 // states reads the states into l, in order.
-func (d *decoder) states(b *block, l *fsm.Loop, throttle *fsm.Throttle) []*stateDecl {
+func (d *decoder) states(b *block, l *fsm.Loop) []*stateDecl {
 	f, ok := b.fields["states"]
 	if !ok || isNull(f.node) {
 		return nil
@@ -49,14 +52,15 @@ func (d *decoder) states(b *block, l *fsm.Loop, throttle *fsm.Throttle) []*state
 		if e.val.Kind != yaml.MappingNode {
 			continue
 		}
-		d.state(decl, throttle)
+		d.state(decl)
 		decls = append(decls, decl)
 	}
 	return decls
 }
 
-func (d *decoder) state(s *stateDecl, throttle *fsm.Throttle) {
+func (d *decoder) state(s *stateDecl) {
 	b := s.b
+	s.open = b.unsupported("loop", "with", "context_passthrough", "worktree", "fragment")
 	to := func(name string) string { return b.target(name) }
 	s.Action, s.ActionType, s.Params = b.text("action"), b.text("action_type"), b.mapping("params")
 	s.Timeout, s.Idle = b.duration("timeout"), b.duration("idle_timeout")
@@ -79,20 +83,13 @@ func (d *decoder) state(s *stateDecl, throttle *fsm.Throttle) {
 		s.RateLimitLadder = append(s.RateLimitLadder, waits(n))
 	}
 	s.OnThrottleHard = to("on_throttle_hard")
-	if s.Throttle = d.throttle(b); s.Throttle == nil {
-		s.Throttle = throttle
-	}
+	s.Throttle = d.throttle(b)
 	d.verdicts(s)
 	if b.has("route") {
 		s.Route = d.route(b)
 	}
 	if b.has("evaluate") && !isNull(b.fields["evaluate"].node) {
 		d.evaluate(s)
-	}
-	for _, e := range b.order {
-		if k := byWhere[InState][e.name]; k != nil && k.Status == StatusUnsupported {
-			s.open = true
-		}
 	}
 }
 

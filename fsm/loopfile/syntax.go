@@ -147,7 +147,11 @@ func explain(text, line string) string {
 	case strings.HasPrefix(line, "<<<<<<<") || strings.HasPrefix(line, "=======") || strings.HasPrefix(line, ">>>>>>>"):
 		what = "this is a mark of an unfinished merge"
 	case strings.Contains(text, "mapping values are not allowed"):
-		what = "a colon followed by a space stands inside a plain text, or the indentation is off; put the text in quotes"
+		if _, after, _ := strings.Cut(line, ": "); strings.Contains(after+" ", ": ") {
+			what = "a colon followed by a space stands inside a plain text; put the text in quotes"
+		} else {
+			what = "this line does not fit the one above, which may lack a colon; or the indentation is wrong"
+		}
 	case strings.Contains(text, "unexpected end of stream"):
 		what = "a quotation that begins here is never closed"
 	case strings.Contains(text, "unknown anchor"):
