@@ -1,0 +1,142 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"loops/internal/proc"
+)
+
+// hopeless is how long after KILL a process may still be there: it hangs in the kernel or is another user's.
+const hopeless = 5 * time.Second
+
+// An ending is how far a job has come with ending its action before its time.
+type ending struct {
+	on     bool
+	kind   string        // "wall" or "idle" for a timeout, else ""
+	killAt time.Time     // when KILL is due
+	next   time.Time     // when to look again
+	pause  time.Duration // between two looks
+	told   map[int]bool  // pids that got TERM
+	exited bool          // the first look after the exit of the action's process was taken
+	killed bool          // KILL was sent
+	done   bool          // nothing of the action is alive
+}
+
+const firstPause = 2 * time.Millisecond
+
+// mustEnd says whether the action has to be ended now, and begins with it.
+func (j *job) mustEnd(ctx context.Context, ready bool) bool {
+	kind := ""
+	switch {
+	case ctx.Err() != nil || j.r.forced.Load() || j.fault != nil:
+	case j.exited:
+		return false
+	case j.a.Timeout > 0 && j.now.Sub(j.began) >= j.a.Timeout:
+		kind = "wall"
+	case j.a.Idle > 0 && !ready && j.now.Sub(j.heard) >= j.a.Idle:
+		kind = "idle"
+	default:
+		return false
+	}
+	j.ending = ending{
+		on: true, kind: kind, killAt: j.now.Add(or(j.r.Grace, DefaultGrace)), told: map[int]bool{},
+	}
+	if !j.r.forced.Load() {
+		j.signalGroup(syscall.SIGTERM)
+		j.signalGroup(syscall.SIGCONT) // a stopped process sees TERM only when it goes on
+		if marked, err := j.marked(); err == nil {
+			j.tell(marked)
+		}
+	}
+	return true
+}
+
+// end goes on with ending the action, and says whether nothing of it is alive.
+func (j *job) end() bool {
+	e := &j.ending
+	if e.done {
+		return true
+	}
+	if kill := j.r.forced.Load() || !j.now.Before(e.killAt); kill && !e.killed {
+		e.killed, e.killAt, e.next, e.pause = true, j.now, j.now, firstPause
+	}
+	if j.exited && !e.exited {
+		e.exited, e.next, e.pause = true, j.now, firstPause
+	}
+	if !e.exited && !e.killed {
+		e.next = e.killAt // until then only the exit is of interest
+		return false
+	}
+	if j.now.Before(e.next) {
+		return false
+	}
+	left := j.survivors()
+	switch {
+	case j.exited && len(left) == 0:
+		j.ended()
+		return true
+	case !e.killed:
+		j.tell(left)
+	case j.now.Sub(e.killAt) > hopeless:
+		j.fail(fmt.Errorf("cannot end all processes of state %q: %d of them still run", j.a.State, max(len(left), 1)))
+		j.ended()
+		return true
+	default:
+		j.signalGroup(syscall.SIGKILL)
+		for _, id := range left {
+			_ = id.Signal(syscall.SIGKILL)
+		}
+	}
+	e.next = j.now.Add(e.pause)
+	e.pause = min(2*e.pause, 50*time.Millisecond)
+	if !e.killed && e.next.After(e.killAt) {
+		e.next = e.killAt
+	}
+	return false
+}
+
+// ended is told when there is nothing more to end. The rest of the output gets the usual time from now on.
+func (j *job) ended() {
+	j.ending.done = true
+	j.exitAt, j.sinceEnd = j.now, 0
+}
+
+// tell sends TERM to processes that did not get it yet. Members of the group did.
+func (j *job) tell(ps []proc.Identity) {
+	for _, id := range ps {
+		if j.ending.told[id.PID] {
+			continue
+		}
+		j.ending.told[id.PID] = true
+		if pgid, err := syscall.Getpgid(id.PID); err == nil && pgid == j.child.pid {
+			continue
+		}
+		_ = id.Signal(syscall.SIGTERM)
+		_ = id.Signal(syscall.SIGCONT)
+	}
+}
+
+// signalGroup signals the action's process group. Its number is ours until the process is reaped.
+func (j *job) signalGroup(sig syscall.Signal) {
+	if !j.child.reaped {
+		_ = syscall.Kill(-j.child.pid, sig)
+	}
+}
+
+// survivors returns the live processes of the action other than its first one.
+func (j *job) survivors() []proc.Identity {
+	group, err1 := proc.Group(j.child.pid)
+	marked, err2 := j.marked()
+	if err := errors.Join(err1, err2); err != nil {
+		j.fail(fmt.Errorf("the processes of state %q cannot be listed: %w", j.a.State, err))
+	}
+	return append(group, marked...)
+}
+
+func (j *job) marked() ([]proc.Identity, error) {
+	return proc.Marked(Variable, Marker(j.r.RunID, j.a.Step, j.a.Attempt))
+}

@@ -1,0 +1,419 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"loops/fsm"
+	"loops/internal/proc"
+)
+
+// pipeMost is the most a pipe can hold by default. So much is read after the exit of an action's process whatever
+// the clock says, so that nothing it wrote itself is lost.
+const pipeMost = 1 << 20
+
+// After a piece shorter than smallPiece the next is waited for so long without looking: being woken for every line
+// costs more than the line.
+const (
+	smallPiece = 4 << 10
+	restTime   = time.Millisecond
+)
+
+// A scratch is the memory an action needs while it runs, used again by the next.
+type scratch struct {
+	alarm    *alarm
+	buf      [64 << 10]byte
+	out, err keeper
+	outText  cleaner
+	errText  cleaner
+	lines    lines
+}
+
+// A stream is one output of an action.
+type stream struct {
+	fd    int // -1 after its end
+	text  *cleaner
+	keep  *keeper
+	lines *lines // nil: not passed on
+}
+
+// A job is an action that runs. One goroutine does everything, in turns: it waits in poll(2) for output, for the exit
+// of the process, for an alarm or for the next moment something is due.
+type job struct {
+	*scratch
+	r     *Runner
+	a     fsm.Action
+	child child
+
+	streams [2]stream // standard output, standard error
+	began   time.Time
+	now     time.Time // of this turn
+	heard   time.Time // last byte on either stream
+	resting bool      // the last piece was small
+
+	exited   bool
+	exitAt   time.Time
+	sinceEnd int64 // bytes read since then
+
+	sampleAt time.Time // next look at the memory; zero = never
+	peak     int64
+
+	ending ending
+	fault  error // why the action could not be carried through
+}
+
+// start starts the process of an action.
+func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) {
+	r.mu.Lock()
+	s := r.spare
+	r.spare = nil
+	if r.null == nil {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			r.mu.Unlock()
+			return nil, err
+		}
+		r.null = null
+	}
+	null := r.null.Fd()
+	r.mu.Unlock()
+	if s == nil {
+		bell, err := newAlarm()
+		if err != nil {
+			return nil, fmt.Errorf("no pipe can be made: %w", err)
+		}
+		s = &scratch{alarm: bell}
+	}
+	j := &job{scratch: s, r: r, a: a}
+	limit := or(r.Cap, DefaultCap)
+	s.out.reset(limit, int64(min(fileFrom, limit)), r.outputFile(a, ".out"))
+	s.err.reset(limit, int64(limit), r.outputFile(a, ".err"))
+	if a.Quiet {
+		out = nil
+	}
+	s.lines = lines{out: out, pend: s.lines.pend[:0]}
+
+	outR, outW, err := pipe()
+	if err != nil {
+		r.release(j)
+		return nil, fmt.Errorf("no pipe can be made: %w", err)
+	}
+	errR, errW, err := pipe()
+	if err != nil {
+		_, _ = unix.Close(outR), unix.Close(outW)
+		r.release(j)
+		return nil, fmt.Errorf("no pipe can be made: %w", err)
+	}
+	j.streams = [2]stream{{outR, &s.outText, &s.out, &s.lines}, {errR, &s.errText, &s.err, nil}}
+
+	r.mu.Lock()
+	if r.busy == nil {
+		r.busy = map[*alarm]struct{}{}
+	}
+	r.busy[s.alarm] = struct{}{}
+	r.mu.Unlock()
+	j.began = time.Now()
+	err = j.child.start(c, null, uintptr(outW), uintptr(errW), s.alarm.ring)
+	_, _ = unix.Close(outW), unix.Close(errW)
+	if err != nil {
+		_, _ = unix.Close(outR), unix.Close(errR)
+		r.release(j)
+		r.mu.Lock()
+		r.bash = "" // it may be found elsewhere next time
+		r.mu.Unlock()
+		return nil, err
+	}
+	j.now, j.heard = j.began, j.began
+	if a.RSS {
+		j.sampleAt = j.began
+	}
+	return j, nil
+}
+
+// release gives the memory of a job back.
+func (r *Runner) release(j *job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, j.alarm)
+	if r.spare == nil {
+		r.spare = j.scratch
+	} else {
+		j.alarm.close()
+	}
+}
+
+// run sees the action through to its end.
+func (j *job) run(ctx context.Context) (fsm.Result, error) {
+	for {
+		ready, err := j.wait()
+		if err != nil {
+			j.fail(fmt.Errorf("the output of state %q cannot be read: %w", j.a.State, err))
+		}
+		j.sample()
+		if wait, ok := j.lines.due(j.now); ok && wait == 0 {
+			j.lines.pass()
+		}
+		if !ready {
+			j.flush()
+		}
+		if j.ending.on || j.mustEnd(ctx, ready) {
+			if !j.end() {
+				continue
+			}
+		} else if !j.exited {
+			continue
+		}
+		if j.drained(ready) {
+			return j.finish()
+		}
+	}
+}
+
+// wait waits for something to happen or to be due, and reads what came. ready says that output came or may be
+// waiting.
+func (j *job) wait() (ready bool, err error) {
+	watch := j.child.watch
+	if j.exited {
+		watch = -1
+	}
+	fds := [4]unix.PollFd{
+		{Fd: int32(j.alarm.r), Events: unix.POLLIN},
+		{Fd: int32(watch), Events: unix.POLLIN},
+		{Fd: int32(j.streams[0].fd), Events: unix.POLLIN},
+		{Fd: int32(j.streams[1].fd), Events: unix.POLLIN},
+	}
+	if ready = j.resting && !j.exited; ready {
+		// Output may be there, but it is not looked at in this turn.
+		fds[2].Fd, fds[3].Fd = -1, -1
+	}
+	if _, err := unix.Poll(fds[:], j.patience()); err != nil && !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
+		return false, err
+	}
+	j.now = time.Now()
+	j.resting = false
+	if fds[0].Revents != 0 {
+		j.alarm.clear()
+	}
+	for i := range j.streams {
+		if ev := fds[2+i].Revents; ev != 0 {
+			ready = true
+			if e := j.read(&j.streams[i], ev); e != nil {
+				err = e
+			}
+		}
+	}
+	if !j.exited && j.child.exited(fds[1].Revents != 0) {
+		j.exited, j.exitAt = true, j.now
+	}
+	return ready, err
+}
+
+// patience returns for how many milliseconds there is nothing to do unless something happens; -1 is for ever.
+func (j *job) patience() int {
+	left := time.Duration(math.MaxInt64)
+	until := func(d time.Duration) { left = min(left, max(d, 0)) }
+	if j.resting && !j.exited {
+		until(restTime)
+	}
+	if wait, ok := j.lines.due(j.now); ok {
+		until(wait)
+	}
+	if len(j.out.wait) > 0 || len(j.err.wait) > 0 {
+		until(batchTime)
+	}
+	if !j.sampleAt.IsZero() && !j.exited {
+		until(j.sampleAt.Sub(j.now))
+	}
+	switch {
+	case j.ending.on && !j.ending.done:
+		until(j.ending.next.Sub(j.now))
+	case j.exited || j.ending.done:
+		until(j.drainLeft())
+	default:
+		if j.a.Timeout > 0 {
+			until(j.a.Timeout - j.now.Sub(j.began))
+		}
+		if j.a.Idle > 0 {
+			until(j.a.Idle - j.now.Sub(j.heard))
+		}
+	}
+	if left == math.MaxInt64 {
+		return -1
+	}
+	return int(min((left+time.Millisecond-1)/time.Millisecond, math.MaxInt32))
+}
+
+// read reads once from a stream that has something to say.
+func (j *job) read(s *stream, events int16) error {
+	if events&unix.POLLIN == 0 { // nothing but the end
+		j.shut(s)
+		return nil
+	}
+	n, err := unix.Read(s.fd, j.buf[:])
+	switch {
+	case errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN):
+		return nil
+	case n <= 0:
+		j.shut(s)
+		return err
+	}
+	j.heard, j.resting = j.now, n < smallPiece
+	if j.exited {
+		j.sinceEnd += int64(n)
+	}
+	j.take(s, s.text.feed(j.buf[:n]))
+	return nil
+}
+
+func (j *job) shut(s *stream) {
+	_ = unix.Close(s.fd)
+	s.fd = -1
+}
+
+// take keeps text and passes it on.
+func (j *job) take(s *stream, text []byte) {
+	if err := s.keep.add(text); err != nil {
+		j.unwritable(err)
+	}
+	if s.lines != nil {
+		s.lines.add(text, j.now)
+	}
+}
+
+func (j *job) flush() {
+	for i := range j.streams {
+		if err := j.streams[i].keep.flush(); err != nil {
+			j.unwritable(err)
+		}
+	}
+}
+
+func (j *job) unwritable(err error) {
+	j.fail(fmt.Errorf("the output of state %q cannot be written to a file: %w", j.a.State, err))
+}
+
+// fail makes the action end, with the first error that is said.
+func (j *job) fail(err error) {
+	if j.fault == nil {
+		j.fault = err
+	}
+}
+
+func (j *job) drainLeft() time.Duration {
+	grace := or(j.r.DrainGrace, DefaultDrainGrace)
+	quiet := j.exitAt
+	if j.heard.After(quiet) {
+		quiet = j.heard
+	}
+	return min(grace-j.now.Sub(quiet), 3*grace-j.now.Sub(j.exitAt))
+}
+
+// drained says whether enough of the output was read after the exit.
+func (j *job) drained(ready bool) bool {
+	if j.streams[0].fd < 0 && j.streams[1].fd < 0 {
+		return true
+	}
+	return j.drainLeft() <= 0 && (!ready || j.sinceEnd > pipeMost)
+}
+
+// sample looks at the memory of the action, where that is asked for.
+func (j *job) sample() {
+	if j.sampleAt.IsZero() || j.now.Before(j.sampleAt) && !j.exited {
+		return
+	}
+	j.peak = max(j.peak, proc.TreeRSS(j.child.pid))
+	j.sampleAt = j.now.Add(250 * time.Millisecond)
+	if j.exited {
+		j.sampleAt = time.Time{}
+	}
+}
+
+// finish gathers what came of the action and lets go of it.
+func (j *job) finish() (fsm.Result, error) {
+	held := false
+	for i := range j.streams {
+		s := &j.streams[i]
+		j.take(s, s.text.end())
+		if s.fd >= 0 {
+			held = true
+			j.r.leave(s.fd)
+		}
+	}
+	j.lines.end()
+	if err := j.out.end(j.a.Keep); err != nil {
+		j.unwritable(err)
+	}
+	if err := j.err.end(false); err != nil {
+		j.unwritable(err)
+	}
+	res := fsm.Result{Bytes: j.out.total, File: j.out.path, TimeoutKind: j.ending.kind}
+	res.Stdout, res.Truncated = j.out.text()
+	res.Stderr, _ = j.err.text()
+	j.exit(&res)
+	if !j.ending.on && (held || syscall.Kill(-j.child.pid, 0) == nil) {
+		if left, err := j.marked(); err == nil {
+			res.Background = len(left)
+		}
+	}
+	j.r.release(j)
+	return res, j.fault
+}
+
+// exit says how the process ended.
+func (j *job) exit(res *fsm.Result) {
+	res.Duration = time.Since(j.began)
+	if !j.exited { // it cannot be ended: whenever that happens, nobody is waiting
+		go j.child.reap()
+		res.ExitCode = -int(syscall.SIGKILL)
+		return
+	}
+	ws := j.child.reap()
+	if !j.ending.on {
+		res.Duration = j.exitAt.Sub(j.began)
+	}
+	res.ExitCode = ws.ExitStatus()
+	if ws.Signaled() {
+		res.ExitCode = -int(ws.Signal())
+	}
+	if j.a.RSS {
+		res.PeakRSS = j.peak
+		// The kernel's own figure catches a peak between two looks, but counts what this process held when it started
+		// the other: it says something only where it is more than that.
+		var self syscall.Rusage
+		if m := maxRSS(j.child.usage); syscall.Getrusage(syscall.RUSAGE_SELF, &self) == nil && m > maxRSS(self) {
+			res.PeakRSS = max(res.PeakRSS, m)
+		}
+	}
+	if j.ending.kind == "" {
+		return
+	}
+	res.ExitCode = 124
+	if res.Stderr == "" {
+		what, how := "Action", "timed out"
+		if j.a.Kind == fsm.KindMCP {
+			what = "MCP call"
+		}
+		if j.ending.kind == "idle" {
+			how = "idle-timed out"
+		}
+		res.Stderr = what + " " + how
+	}
+}
+
+// leave reads and drops what comes from a pipe that others hold, until they or Close let go of it.
+func (r *Runner) leave(fd int) {
+	_ = unix.SetNonblock(fd, true) // so that Close ends the reading
+	f := os.NewFile(uintptr(fd), "output of a background process")
+	r.mu.Lock()
+	r.left = append(r.left, f)
+	r.mu.Unlock()
+	r.draining.Go(func() { _, _ = io.Copy(io.Discard, f) })
+}

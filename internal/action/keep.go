@@ -1,0 +1,239 @@
+package action
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"loops/fsm"
+)
+
+// fileFrom is how much standard output may be before its full text goes to a file.
+const fileFrom = 64 << 10
+
+// A keeper holds the first and the last half of what passes through it, and writes the full text to a file once
+// that is longer than from.
+type keeper struct {
+	half  int
+	head  []byte
+	tail  []byte // a ring once it is full
+	pos   int    // where the ring begins
+	total int64
+
+	from   int64
+	create func() (*os.File, error) // nil: no file
+	file   *os.File
+	path   string
+	wait   []byte // not written yet
+}
+
+func (k *keeper) reset(limit int, from int64, create func() (*os.File, error)) {
+	*k = keeper{half: limit / 2, head: k.head[:0], tail: k.tail[:0], wait: k.wait[:0], create: create}
+	k.from = min(from, 2*int64(k.half)) // the file begins with what is kept, so it must begin in time
+}
+
+// add takes the next piece of text. An error means that the file cannot be written; there is none from then on.
+func (k *keeper) add(b []byte) (err error) {
+	if k.file == nil && k.create != nil && k.total+int64(len(b)) > k.from {
+		err = k.open()
+	}
+	k.total += int64(len(b))
+	if k.file != nil {
+		err = k.write(b)
+	}
+	if n := min(k.half-len(k.head), len(b)); n > 0 {
+		k.head = append(k.head, b[:n]...)
+		b = b[n:]
+	}
+	if len(b) > k.half {
+		b = b[len(b)-k.half:]
+	}
+	if n := min(k.half-len(k.tail), len(b)); n > 0 {
+		k.tail = append(k.tail, b[:n]...)
+		b = b[n:]
+	}
+	for len(b) > 0 {
+		n := copy(k.tail[k.pos:], b)
+		b = b[n:]
+		k.pos = (k.pos + n) % len(k.tail)
+	}
+	return err
+}
+
+// write writes to the file, in pieces that are not too small.
+func (k *keeper) write(b []byte) error {
+	if len(k.wait)+len(b) > batchSize {
+		if err := k.flush(); err != nil {
+			return err
+		}
+	}
+	if len(b) < batchSize {
+		k.wait = append(k.wait, b...)
+		return nil
+	}
+	_, err := k.file.Write(b)
+	return k.giveUp(err)
+}
+
+// giveUp closes the file for good if err is one.
+func (k *keeper) giveUp(err error) error {
+	if err != nil {
+		_ = k.file.Close()
+		k.file, k.create, k.wait = nil, nil, k.wait[:0]
+	}
+	return err
+}
+
+// open creates the file and writes what came so far, none of which is missing yet.
+func (k *keeper) open() error {
+	f, err := k.create()
+	if err != nil {
+		k.create = nil
+		return err
+	}
+	k.file, k.path = f, f.Name()
+	for _, b := range [][]byte{k.head, k.tail[k.pos:], k.tail[:k.pos]} {
+		if _, err := f.Write(b); err != nil {
+			return k.giveUp(err)
+		}
+	}
+	return nil
+}
+
+// flush writes what waits.
+func (k *keeper) flush() error {
+	if len(k.wait) == 0 {
+		return nil
+	}
+	_, err := k.file.Write(k.wait)
+	k.wait = k.wait[:0]
+	return k.giveUp(err)
+}
+
+// end writes what is left to the file and closes it; always makes one even of a short text.
+func (k *keeper) end(always bool) error {
+	if k.file == nil && k.create != nil && always {
+		if err := k.open(); err != nil {
+			return err
+		}
+	}
+	if k.file == nil {
+		return nil
+	}
+	if err := k.flush(); err != nil {
+		return err
+	}
+	err := k.file.Close()
+	k.file = nil
+	return err
+}
+
+// text returns the full text, or its head and tail around a line that says how much is missing and where it is.
+func (k *keeper) text() (text string, cut bool) {
+	var b strings.Builder
+	if k.total <= int64(len(k.head)+len(k.tail)) {
+		b.Grow(int(k.total))
+		b.Write(k.head)
+		b.Write(k.tail[k.pos:])
+		b.Write(k.tail[:k.pos])
+		return b.String(), false
+	}
+	ring := append(k.tail[k.pos:len(k.tail):len(k.tail)], k.tail[:k.pos]...)
+	head, tail := k.head[:headEnd(k.head)], ring[tailStart(ring):]
+	b.Grow(len(head) + len(tail) + 200 + len(k.path))
+	b.Write(head)
+	if len(head) > 0 && head[len(head)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "[%d bytes of output are missing here", k.total-int64(len(head)+len(tail)))
+	if k.path != "" {
+		b.WriteString("; the full text is in " + k.path)
+	}
+	b.WriteString("]\n")
+	b.Write(tail)
+	return b.String(), true
+}
+
+// nearby is how much is given up so that a cut falls between two lines.
+const nearby = 4 << 10
+
+// headEnd returns where to end a head that is cut somewhere: after a line if one ends nearby, else after a
+// character.
+func headEnd(b []byte) int {
+	from := max(0, len(b)-nearby)
+	if i := bytes.LastIndexByte(b[from:], '\n'); i >= 0 {
+		return from + i + 1
+	}
+	n := len(b)
+	for i := n - 1; i >= 0 && i >= n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return i
+			}
+			break
+		}
+	}
+	return n
+}
+
+// tailStart returns where to begin a tail that is cut somewhere: before a line if one begins nearby, else before
+// a character.
+func tailStart(b []byte) int {
+	if i := bytes.IndexByte(b[:min(nearby, len(b))], '\n'); i >= 0 && i+1 < len(b) {
+		return i + 1
+	}
+	n := 0
+	for n < len(b) && !utf8.RuneStart(b[n]) {
+		n++
+	}
+	return n
+}
+
+// outputFile returns a function that creates the file for the full text of a stream: STEP-STATE.out, with the
+// attempt after the state if it is not the first, and a number after that where the name is taken: a
+// step may ask more than one question, and the steps of a sub-loop are counted from 1 again.
+func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
+	if r.RunDir == "" {
+		return nil
+	}
+	return func() (*os.File, error) {
+		dir := filepath.Join(r.RunDir, "output")
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return nil, err
+		}
+		name := fmt.Sprintf("%06d-%s", a.Step, fileName(a.State))
+		if a.Attempt > 1 {
+			name += fmt.Sprintf("-%d", a.Attempt)
+		}
+		var err error
+		for i := range 10000 {
+			more := ""
+			if i > 0 {
+				more = fmt.Sprintf("~%d", i)
+			}
+			var f *os.File
+			f, err = os.OpenFile(filepath.Join(dir, name+more+ext), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+			if !errors.Is(err, fs.ErrExist) {
+				return f, err
+			}
+		}
+		return nil, err
+	}
+}
+
+// fileName makes the name of a state fit for a file name.
+func fileName(state string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, state)
+	return name[:min(len(name), 100)]
+}

@@ -1,0 +1,361 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"loops/fsm"
+)
+
+var _ fsm.Files = Files{}
+var _ fsm.Runner = (*Runner)(nil)
+
+// clean returns the text of a stream that comes in parts.
+func clean(parts ...[]byte) string {
+	var c cleaner
+	var text []byte
+	for _, p := range parts {
+		text = append(text, c.feed(p)...)
+	}
+	return string(append(text, c.end()...))
+}
+
+func TestCleaner(t *testing.T) {
+	const x = "\uFFFD"
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{"plain\n", "plain\n"},
+		{"äß€😀\n", "äß€😀\n"},
+		{"\xff", x},
+		{"a\x80b", "a" + x + "b"},
+		{"\x80\x80\x80", x + x + x},
+		{"\xc0\xaf", x + x},                       // never a beginning
+		{"\xe2\x82", x},                           // a beginning, unfinished at the end
+		{"\xe2\x82a", x + "a"},                    // a beginning, cut off
+		{"\xe2\x82\xe2\x82\xac", x + "€"},         // a beginning, then the whole
+		{"\xe0\x80\x80", x + x + x},               // too long a form
+		{"\xed\xa0\x80", x + x + x},               // half of a pair
+		{"\xed\x9f\xbf", "\ud7ff"},                // the last before them
+		{"\xf0\x80\x80\x80", x + x + x + x},       // too long a form
+		{"\xf0\x9f\x98", x},                       // three of four
+		{"\xf0\x9f\x98\n", x + "\n"},              //
+		{"\xf4\x8f\xbf\xbf", "\U0010ffff"},        // the last character
+		{"\xf4\x90\x80\x80", x + x + x + x},       // beyond it
+		{"\xf5\x80", x + x},                       // never a beginning
+		{"\xf1\x80\x80\xe1\x80\xc2", x + x + x},   // three unfinished ones
+		{"a\r\nb\rc\n\rd", "a\nb\nc\n\nd"},        // line ends
+		{"\r\r\n\n", "\n\n\n"},                    //
+		{"ä\r\nß\r\xff\r\n", "ä\nß\n" + x + "\n"}, //
+		{"\xe2\r\n\x82", x + "\n" + x},            //
+		{"\x00\x01\x7f\ufffd", "\x00\x01\x7f" + x},
+	} {
+		// Wherever the stream is cut, the text is the same.
+		for i := range len(c.in) + 1 {
+			for k := i; k <= len(c.in); k++ {
+				in := []byte(c.in)
+				got := clean(in[:i], in[i:k], in[k:])
+				if got != c.want {
+					t.Errorf("%q cut at %d and %d: %q, want %q", c.in, i, k, got, c.want)
+				}
+			}
+		}
+	}
+}
+
+func FuzzCleaner(f *testing.F) {
+	f.Add([]byte("a\r\nb\xe2\x82\xacc\xff\r"), 3)
+	f.Fuzz(func(t *testing.T, in []byte, cut int) {
+		cut = max(0, min(cut, len(in)))
+		whole, parts := clean(in), clean(in[:cut], in[cut:])
+		if whole != parts {
+			t.Errorf("cut at %d: %q, else %q", cut, parts, whole)
+		}
+		if !utf8.ValidString(whole) || strings.Contains(whole, "\r") {
+			t.Errorf("%q became %q", in, whole)
+		}
+		if utf8.Valid(in) {
+			want := strings.ReplaceAll(strings.ReplaceAll(string(in), "\r\n", "\n"), "\r", "\n")
+			if whole != want {
+				t.Errorf("%q became %q, want %q", in, whole, want)
+			}
+		}
+	})
+}
+
+func TestKeeper(t *testing.T) {
+	text := func(limit int, parts ...string) (string, bool) {
+		var k keeper
+		k.reset(limit, int64(limit), nil)
+		for _, p := range parts {
+			if err := k.add([]byte(p)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return k.text()
+	}
+	line := func(n int) string { return fmt.Sprintf("[%d bytes of output are missing here]\n", n) }
+	for _, c := range []struct {
+		name  string
+		limit int
+		parts []string
+		want  string
+		cut   bool
+	}{
+		{"nothing", 10, nil, "", false},
+		{"all of it", 10, []string{"12345", "67890"}, "1234567890", false},
+		{"all of it at once", 10, []string{"1234567890"}, "1234567890", false},
+		{"one too many", 10, []string{"1234567890", "1"}, "12345\n" + line(1) + "78901", true},
+		{"one too many at once", 10, []string{"12345678901"}, "12345\n" + line(1) + "78901", true},
+		{"in single bytes", 4, strings.Split("123456789", ""), "12\n" + line(5) + "89", true},
+		{"pieces that go round", 8, []string{"abcd", "123", "456", "78"}, "abcd\n" + line(4) + "5678", true},
+		{"at line ends", 16, []string{"one\ntwo\nthree\nfour\nfive\n"}, "one\ntwo\n" + line(11) + "five\n", true},
+		{"between characters", 8, []string{"abcääääefgh"}, "abc\n" + line(8) + "efgh", true},
+		{"inside characters", 12, []string{"abcde€zzz€€€xyz"}, "abcde\n" + line(12) + "€xyz", true},
+		{"a limit of nothing", 1, []string{"abc"}, line(3), true},
+	} {
+		if got, cut := text(c.limit, c.parts...); got != c.want || cut != c.cut {
+			t.Errorf("%s: %q, %v; want %q, %v", c.name, got, cut, c.want, c.cut)
+		}
+	}
+}
+
+func TestFullOutputFile(t *testing.T) {
+	r := newRunner(t)
+	dir := filepath.Join(r.RunDir, "output")
+	step := func(n int, change func(*fsm.Action)) fsm.Result {
+		a := shell(fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", n))
+		a.Step, a.State = 7, "make it/all"
+		change(&a)
+		return do(t, r, a)
+	}
+	none := func(*fsm.Action) {}
+	for _, c := range []struct {
+		name   string
+		size   int
+		change func(*fsm.Action)
+		file   string
+	}{
+		{"short", fileFrom, none, ""},
+		{"long", fileFrom + 1, none, "000007-make_it_all.out"},
+		{"long again", fileFrom + 1, none, "000007-make_it_all~1.out"},
+		{"kept", 3, func(a *fsm.Action) { a.Keep = true; a.Attempt = 2 }, "000007-make_it_all-2.out"},
+		{"kept, empty", 0, func(a *fsm.Action) { a.Keep = true; a.Attempt = 3 }, "000007-make_it_all-3.out"},
+		{"over the cap", 1<<20 + 500000, func(a *fsm.Action) { a.Step = 1234567 }, "1234567-make_it_all.out"},
+	} {
+		res := step(c.size, c.change)
+		want := ""
+		if c.file != "" {
+			want = filepath.Join(dir, c.file)
+			if b, err := os.ReadFile(res.File); err != nil || string(b) != strings.Repeat("x", c.size) {
+				t.Errorf("%s: the file has %d bytes, %v; want %d", c.name, len(b), err, c.size)
+			}
+		}
+		if res.File != want || res.Bytes != int64(c.size) || res.Truncated != (c.size > 1<<20) {
+			t.Errorf("%s: file %q, %d bytes, cut %v; want %q, %d", c.name, res.File, res.Bytes, res.Truncated, want, c.size)
+		}
+	}
+}
+
+func TestTextIsCleanInTheFileToo(t *testing.T) {
+	r := newRunner(t)
+	a := shell(`printf 'a\r\nb\377\n'; echo err >&2`)
+	a.Keep = true
+	res := do(t, r, a)
+	if b, err := os.ReadFile(res.File); err != nil || string(b) != "a\nb\uFFFD\n" {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
+	if res.Stdout != "a\nb\uFFFD\n" || res.Stderr != "err\n" {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestLongErrorsGoToAFile(t *testing.T) {
+	r := newRunner(t)
+	r.Cap = 1000
+	res := do(t, r, shell("seq 1000 >&2; echo out"))
+	name := filepath.Join(r.RunDir, "output", "000001-a.err")
+	b, err := os.ReadFile(name)
+	if err != nil || len(b) != 3893 || !strings.HasSuffix(string(b), "\n1000\n") {
+		t.Errorf("the file has %d bytes, %v", len(b), err)
+	}
+	if len(res.Stderr) > 1000+200+len(name) || !strings.Contains(res.Stderr, "bytes of output are missing here; the full text is in "+name+"]\n") ||
+		!strings.HasPrefix(res.Stderr, "1\n2\n") || !strings.HasSuffix(res.Stderr, "\n1000\n") {
+		t.Errorf("stderr %q", res.Stderr)
+	}
+	if res.Stdout != "out\n" || res.Truncated {
+		t.Errorf("%+v", res)
+	}
+}
+
+// 60 MB of output: the result is capped, the file is whole, memory is bounded.
+func TestHugeOutput(t *testing.T) {
+	r := newRunner(t)
+	const lines = 60 << 20 / 64
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var passed int64
+	peak := uint64(0)
+	n := 0
+	res, err := r.Run(context.Background(), shell(fmt.Sprintf("yes %s | head -n %d", strings.Repeat("z", 63), lines)), func(s string) {
+		passed += int64(len(s)) + 1
+		if n++; n%100 == 0 {
+			runtime.ReadMemStats(&after)
+			peak = max(peak, after.HeapAlloc)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Bytes != 60<<20 || passed != 60<<20 || !res.Truncated || len(res.Stdout) > 1<<20+500 || len(res.Stdout) < 1<<20-10000 {
+		t.Errorf("%d bytes, %d passed on, cut %v, %d kept", res.Bytes, passed, res.Truncated, len(res.Stdout))
+	}
+	if grown := int64(peak) - int64(before.HeapAlloc); grown > 20<<20 {
+		t.Errorf("memory grew by %d bytes", grown)
+	}
+	f, err := os.Open(res.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	got, want := sha256.New(), sha256.New()
+	if _, err := f.WriteTo(got); err != nil {
+		t.Fatal(err)
+	}
+	line := []byte(strings.Repeat("z", 63) + "\n")
+	for range lines {
+		want.Write(line)
+	}
+	if !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
+		t.Error("the file is not the output")
+	}
+}
+
+func TestCallback(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		want         []string
+	}{
+		{"nothing", "true", nil},
+		{"one piece", "echo a; echo b", []string{"a\nb"}},
+		{"unfinished line", "echo a; printf b", []string{"a\nb"}},
+		{"empty line", "echo", []string{""}},
+		{"empty lines", "echo; echo; echo", []string{"\n\n"}},
+		{"blanks are kept", "echo '  a  '", []string{"  a  "}},
+		{"pause", "echo a; sleep 0.3; echo b", []string{"a", "b"}},
+		{"pause inside a line", "printf 'a\\nb'; sleep 0.3; printf 'c\\n'", []string{"a", "bc"}},
+		{"pause after half a line", "printf a; sleep 0.3; echo b", []string{"ab"}},
+		{"not errors", "echo err >&2", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			if _, err := newRunner(t).Run(context.Background(), shell(c.script), func(s string) { got = append(got, s) }); err != nil {
+				t.Fatal(err)
+			}
+			if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCallbackComesWhileTheActionRuns(t *testing.T) {
+	r := newRunner(t)
+	_, err := r.Run(context.Background(), shell("echo go; while [ ! -e seen ]; do sleep 0.01; done"), func(string) {
+		if err := os.WriteFile(filepath.Join(r.Dir, "seen"), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestQuietIsNotPassedOn(t *testing.T) {
+	a := shell("echo hi")
+	a.Quiet = true
+	if _, err := newRunner(t).Run(context.Background(), a, func(s string) { t.Errorf("passed on: %q", s) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The pieces of a fast stream are large and come apart; joined they are the output.
+func TestCallbackBatches(t *testing.T) {
+	r := newRunner(t)
+	var pieces []string
+	var last time.Time
+	res, err := r.Run(context.Background(), shell("seq 100000"), func(s string) {
+		now := time.Now()
+		if len(pieces) > 0 && now.Sub(last) < batchTime && len(pieces[len(pieces)-1]) < batchSize-16 {
+			t.Errorf("piece %d of %d bytes was followed after %s", len(pieces), len(pieces[len(pieces)-1]), now.Sub(last))
+		}
+		last = now
+		pieces = append(pieces, s)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(pieces, "\n")+"\n" != res.Stdout || res.Bytes != 588895 {
+		t.Errorf("%d pieces do not make the output of %d bytes", len(pieces), res.Bytes)
+	}
+}
+
+func TestLineWithoutEndIsPassedOnInPieces(t *testing.T) {
+	var total, largest int
+	var pend int
+	l := lines{out: func(s string) { total += len(s); largest = max(largest, len(s)) }}
+	chunk := []byte(strings.Repeat("€", 20000))
+	for range 100 {
+		l.add(chunk, time.Time{})
+		pend = max(pend, len(l.pend))
+	}
+	l.end()
+	if total != 100*60000 || largest > longLine+60000 || pend > longLine+60000 {
+		t.Errorf("%d bytes in pieces of up to %d, %d waiting", total, largest, pend)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	f := Files{Dir: t.TempDir()}
+	if _, err := f.ReadFile("a"); !os.IsNotExist(err) {
+		t.Errorf("missing file: %v", err)
+	}
+	if _, _, err := f.Stat("a"); !os.IsNotExist(err) {
+		t.Errorf("missing file: %v", err)
+	}
+	for _, text := range []string{"one", "two!"} {
+		if err := f.WriteFile("sub/dir/a", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"sub/dir/a", filepath.Join(f.Dir, "sub/dir/a")} {
+			if b, err := f.ReadFile(name); err != nil || string(b) != text {
+				t.Errorf("%s holds %q, %v", name, b, err)
+			}
+			if at, n, err := f.Stat(name); err != nil || n != int64(len(text)) || time.Since(at) > time.Hour {
+				t.Errorf("%s: %s, %d, %v", name, at, n, err)
+			}
+		}
+	}
+	var names []string
+	_ = filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, _ error) error {
+		if !d.IsDir() {
+			names = append(names, filepath.Base(path))
+		}
+		return nil
+	})
+	if fmt.Sprint(names) != "[a]" {
+		t.Errorf("left behind: %v", names)
+	}
+	if err := f.WriteFile("sub/dir/a/b", nil); err == nil {
+		t.Error("a file served as a folder")
+	}
+}

@@ -1,0 +1,240 @@
+// Package action does one [fsm.Action] at a time: it starts a process in a session of its own, streams what that
+// prints, keeps a bounded part of it, watches the clock, and ends everything the action started when it has to.
+//
+// Every process of an action carries [Variable] in its environment. That is how processes are found that have left
+// the action's group, or that have outlived the program that ran them.
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"loops/fsm"
+)
+
+// Variable is the environment variable with the markers of the actions a process belongs to, separated by
+// semicolons; there is more than one where an action runs another loop.
+const Variable = "LOOPS_ACTION"
+
+// Marker returns the element of [Variable] that belongs to one attempt of one step of a run.
+func Marker(runID string, step, attempt int) string {
+	return runID + "/" + strconv.Itoa(step) + "/" + strconv.Itoa(attempt)
+}
+
+// What a Runner does where its fields are zero.
+const (
+	DefaultGrace      = 5 * time.Second
+	DefaultDrainGrace = 100 * time.Millisecond
+	DefaultCap        = 1 << 20
+)
+
+// A Runner does shell actions and tool calls; it implements [fsm.Runner]. The fields are set before its first use
+// and not changed after that. Run and Force may be called concurrently.
+//
+// An action is over when its process has exited and its output was read until its end or until nothing more came
+// for DrainGrace. What it left running goes on, and can still write: its output is read and dropped until Close.
+// An action that is stopped or timed out is over when nothing of it is alive: its group and every process
+// with its marker get TERM, and KILL after Grace. Its process gets KILL when the program that runs it dies (Linux).
+type Runner struct {
+	Dir        string        // working directory of actions; "" is the current one
+	Env        []string      // environment of actions, before what is added; nil is that of this process
+	RunID      string        // of the run the actions belong to
+	RunDir     string        // absolute; full outputs go to its folder output. "": they are not kept
+	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
+	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
+	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
+
+	prepare sync.Once
+	base    []string // Env without what each action sets itself
+	outer   string   // markers of the actions this process is part of, with a ";" behind each
+	search  string   // PATH of base
+	null    *os.File
+
+	forced atomic.Bool
+
+	mu    sync.Mutex
+	bash  string              // path, once found
+	spare *scratch            // of the last action, for the next one
+	busy  map[*alarm]struct{} // of the actions that run
+	left  []*os.File          // pipes that processes of ended actions hold
+
+	draining sync.WaitGroup // one for each of left
+}
+
+// Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is
+// started and the error says so.
+func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return fsm.Result{}, context.Cause(ctx)
+	}
+	if r.forced.Load() {
+		return fsm.Result{}, errors.New("stopped at once: no more actions are started")
+	}
+	r.prepare.Do(r.environ)
+	c := command{dir: r.Dir, env: r.environment(a)}
+	switch a.Kind {
+	case fsm.KindShell:
+		path, err := r.bashPath()
+		if err != nil {
+			return fsm.Result{}, err
+		}
+		c.path, c.argv = path, []string{"bash", "-c", a.Text}
+		if len(a.Text) >= longScript {
+			script, err := r.scriptFile(a.Text)
+			if err != nil {
+				return fsm.Result{}, fmt.Errorf("the script of state %q cannot be written to a file: %w", a.State, err)
+			}
+			defer func() { _ = script.Close() }()
+			c.argv[2], c.script = longScriptText, script
+		}
+	case fsm.KindMCP:
+		path, err := lookPath("mcp-call", r.search, r.Dir)
+		if err != nil {
+			return fsm.Result{ExitCode: 127, Stderr: "mcp-call was not found in PATH, so the tool " + a.Text +
+				" was not called: install mcp-call, or add the directory it is in to PATH\n"}, nil
+		}
+		params := a.Params
+		if params == "" {
+			params = "{}"
+		}
+		c.path, c.argv = path, []string{"mcp-call", a.Text, params}
+	case fsm.KindPrompt:
+		return fsm.Result{ExitCode: 1, Stderr: "Action failed: no agent host: prompt actions are not supported yet"}, nil
+	default:
+		return fsm.Result{}, fmt.Errorf("an action of kind %q cannot be run", a.Kind)
+	}
+
+	// The kernel ends the process when the thread that started it ends, so that thread must be ours until then.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	j, err := r.start(c, a, out)
+	if err != nil {
+		return fsm.Result{}, err
+	}
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, j.alarm.ring)()
+	}
+	return j.run(ctx)
+}
+
+// Force makes the actions that run end at once, by KILL without grace, and keeps others from being started. It
+// does not wait for them. The results are of no use.
+func (r *Runner) Force() {
+	r.forced.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for a := range r.busy {
+		a.ring()
+	}
+}
+
+// Close lets go of what ended actions left behind: their processes go on, but get SIGPIPE if they print.
+// It is called once, when no action runs any more.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	left, spare := r.left, r.spare
+	r.left, r.spare = nil, nil
+	r.mu.Unlock()
+	for _, f := range left {
+		_ = f.Close()
+	}
+	r.draining.Wait()
+	if spare != nil {
+		spare.alarm.close()
+	}
+	if r.null != nil {
+		return r.null.Close()
+	}
+	return nil
+}
+
+// own are the variables that environ drops and environment sets.
+var own = []string{"LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", Variable}
+
+// environ prepares the part of the environment that all actions share.
+func (r *Runner) environ() {
+	env := r.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	r.base = make([]string, 0, len(env)+len(own)+1)
+next:
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		switch {
+		case name == Variable && value != "":
+			r.outer = value + ";"
+		case name == "PATH":
+			r.search = value
+		case name == "PWD" && filepath.IsAbs(r.Dir):
+			continue next
+		}
+		for _, o := range own {
+			if name == o {
+				continue next
+			}
+		}
+		r.base = append(r.base, e)
+	}
+	if filepath.IsAbs(r.Dir) {
+		r.base = append(r.base, "PWD="+r.Dir)
+	}
+}
+
+func (r *Runner) environment(a fsm.Action) []string {
+	return append(r.base[:len(r.base):len(r.base)],
+		"LOOPS_RUN_ID="+r.RunID,
+		"LOOPS_RUN_DIR="+r.RunDir,
+		"LOOPS_STATE="+a.State,
+		"LOOPS_STEP="+strconv.Itoa(a.Step),
+		"LOOPS_ATTEMPT="+strconv.Itoa(a.Attempt),
+		Variable+"="+r.outer+Marker(r.RunID, a.Step, a.Attempt),
+	)
+}
+
+func (r *Runner) bashPath() (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bash == "" {
+		path, err := lookPath("bash", r.search, r.Dir)
+		if err != nil {
+			return "", errors.New("bash was not found in PATH: install bash, or add the directory it is in to PATH")
+		}
+		r.bash = path
+	}
+	return r.bash, nil
+}
+
+// lookPath finds a program in the directories of search, of which relative ones are relative to dir.
+func lookPath(name, search, dir string) (string, error) {
+	for _, d := range filepath.SplitList(search) {
+		if !filepath.IsAbs(d) {
+			d = filepath.Join(dir, d)
+		}
+		path, err := filepath.Abs(filepath.Join(d, name))
+		if err != nil {
+			continue
+		}
+		if st, err := os.Stat(path); err == nil && !st.IsDir() && st.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", os.ErrNotExist
+}
+
+func or[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}

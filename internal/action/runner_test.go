@@ -1,0 +1,373 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/proc"
+)
+
+var runs atomic.Int64
+
+// newRunner returns a Runner for actions in an empty directory, with short times. At the end of the test
+// nothing with the marker of its first 20 steps may be alive.
+func newRunner(t testing.TB) *Runner {
+	t.Helper()
+	r := &Runner{
+		Dir: t.TempDir(), RunDir: t.TempDir(), RunID: fmt.Sprintf("test-%d-%d", os.Getpid(), runs.Add(1)),
+		Grace: 500 * time.Millisecond,
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		for step := range 20 {
+			if left := r.alive(t, step); len(left) > 0 {
+				t.Errorf("step %d left %v alive", step, left)
+				if _, err := proc.End(context.Background(), left, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	return r
+}
+
+func (r *Runner) alive(t testing.TB, step int) []proc.Identity {
+	t.Helper()
+	ids, err := proc.Marked(Variable, Marker(r.RunID, step, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+func shell(script string) fsm.Action {
+	return fsm.Action{Kind: fsm.KindShell, Text: script, State: "a", Step: 1, Attempt: 1}
+}
+
+func do(t testing.TB, r *Runner, a fsm.Action) fsm.Result {
+	t.Helper()
+	res, err := r.Run(context.Background(), a, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// within waits until ok says yes, long enough for any machine.
+func within(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for range 1000 {
+		if ok() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("not within ten seconds: %s", what)
+}
+
+func exists(name string) bool { _, err := os.Stat(name); return err == nil }
+
+func TestShell(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for _, c := range []struct {
+		name, script   string
+		stdout, stderr string
+		exit           int
+	}{
+		{"nothing", "true", "", "", 0},
+		{"both streams", "echo out; echo err >&2", "out\n", "err\n", 0},
+		{"no newline at the end", "printf 'a  \\nb\\n\\n  last'", "a  \nb\n\n  last", "", 0},
+		{"exit code", "exit 3", "", "", 3},
+		{"killed", "kill -9 $$", "", "", -9},
+		{"ended by TERM", "kill $$", "", "", -15},
+		{"large exit code", "exit 255", "", "", 255},
+		{"stdin is empty", "cat; read x || echo nothing", "nothing\n", "", 0},
+		{"no terminal", "(: </dev/tty) 2>/dev/null || echo none", "none\n", "", 0},
+		{"invalid UTF-8", `printf 'ok\n\377bad\342\202\n'`, "ok\n\uFFFDbad\uFFFD\n", "", 0},
+		{"invalid UTF-8 on stderr", `printf 'a\200' >&2`, "", "a\uFFFD", 0},
+		{"zero bytes", `printf 'a\0b\n'`, "a\x00b\n", "", 0},
+		{"carriage returns", `printf 'a\r\nb\rc\r\r\nd\r'`, "a\nb\nc\n\nd\n", "", 0},
+		{"carriage return and line feed apart", `printf 'a\r'; sleep 0.05; printf '\nb\n'`, "a\nb\n", "", 0},
+		{"character in two parts", `printf '\303'; sleep 0.05; printf '\244\n'`, "ä\n", "", 0},
+		{"closed outputs", "exec >&- 2>&-; sleep 0.2; exit 4", "", "", 4},
+		{"no such command", "no-such-command", "", "bash: line 1: no-such-command: command not found\n", 127},
+		{"name and arguments", `echo "$0 $#"`, "bash 0\n", "", 0},
+		{"own group and session", `read -r _ _ _ _ g s _ </proc/$$/stat; [ $g = $$ ] && [ $s = $$ ] && echo own`, "own\n", "", 0},
+		{"a line of 100 letters", "echo " + long, long + "\n", "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRunner(t)
+			res := do(t, r, shell(c.script))
+			if res.Stdout != c.stdout || res.Stderr != c.stderr || res.ExitCode != c.exit {
+				t.Errorf("got %q, %q, exit %d; want %q, %q, exit %d", res.Stdout, res.Stderr, res.ExitCode, c.stdout, c.stderr, c.exit)
+			}
+			if res.TimeoutKind != "" || res.Truncated || res.File != "" || res.Background != 0 || res.PeakRSS != 0 {
+				t.Errorf("%+v", res)
+			}
+			if res.Bytes != int64(len(res.Stdout)) {
+				t.Errorf("%d bytes, want %d", res.Bytes, len(res.Stdout))
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	r := newRunner(t)
+	r.Env = append(os.Environ(), "LOOPS_ACTION=outer/7/1", "LOOPS_STATE=outer", "PWD=/nowhere", "LOOPS_RUN_ID=outer", "KEPT=yes")
+	a := shell("env | grep -E '^(LOOPS_|KEPT)' | sort; pwd")
+	a.State, a.Step, a.Attempt = "build it", 3, 2
+	want := "KEPT=yes\nLOOPS_ACTION=outer/7/1;" + r.RunID + "/3/2\nLOOPS_ATTEMPT=2\nLOOPS_RUN_DIR=" + r.RunDir +
+		"\nLOOPS_RUN_ID=" + r.RunID + "\nLOOPS_STATE=build it\nLOOPS_STEP=3\n" + r.Dir + "\n"
+	if res := do(t, r, a); res.Stdout != want {
+		t.Errorf("got\n%swant\n%s", res.Stdout, want)
+	}
+}
+
+// A script of any length sees what a short one sees.
+func TestLongScript(t *testing.T) {
+	r := newRunner(t)
+	const probe = "echo \"$0 $# $LINENO $-\"\ncat <<'X'\n  'quoted' $text\nX\necho \"$LINENO\"; : > /dev/fd/3 2>/dev/null || echo closed; " +
+		"f() { echo \"$LINENO\"; }; f\ntrap 'echo bye' EXIT\n"
+	short := do(t, r, shell(probe+"exit 5"))
+	for _, n := range []int{longScript - 1, longScript, 128 << 10, 300 << 10, 3 << 20} {
+		script := probe + "x='"
+		script += strings.Repeat("0123456789abcde\n", (n-len(script)-10)/16)
+		script += strings.Repeat("y", n-len(script)-len("'\nexit 5")) + "'\nexit 5"
+		if len(script) != n {
+			t.Fatalf("the script has %d bytes, not %d", len(script), n)
+		}
+		if res := do(t, r, shell(script)); res.Stdout != short.Stdout || res.Stderr != short.Stderr || res.ExitCode != 5 {
+			t.Errorf("%d bytes: got %q, %.200q, exit %d; want %q", n, res.Stdout, res.Stderr, res.ExitCode, short.Stdout)
+		}
+	}
+	if want := "bash 0 1 hBc\n  'quoted' $text\n5\nclosed\n5\nbye\n"; short.Stdout != want {
+		t.Errorf("the probe printed %q, want %q", short.Stdout, want)
+	}
+	if left, err := os.ReadDir(r.RunDir); err != nil || len(left) != 0 {
+		t.Errorf("left in the run's folder: %v, %v", left, err)
+	}
+}
+
+func TestCannotBeAttempted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Runner, *fsm.Action)
+		want   string
+	}{
+		{"no bash", func(r *Runner, _ *fsm.Action) { r.Env = []string{"PATH=" + r.RunDir} }, "install bash"},
+		{"no PATH", func(r *Runner, _ *fsm.Action) { r.Env = []string{} }, "install bash"},
+		{"no directory", func(r *Runner, _ *fsm.Action) { r.Dir += "/gone" }, "/gone: no such file or directory"},
+		{"a file as directory", func(r *Runner, _ *fsm.Action) { r.Dir = file }, "is not a directory"},
+		{"zero byte", func(_ *Runner, a *fsm.Action) { a.Text = "echo a\x00b" }, "zero byte"},
+		{"unknown kind", func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindContract }, `kind "contract"`},
+		{"no place for a long script", func(r *Runner, a *fsm.Action) {
+			r.RunDir += "/gone"
+			a.Text = strings.Repeat("#\n", longScript)
+		}, `script of state "a" cannot be written`},
+		{"environment too long", func(r *Runner, _ *fsm.Action) { r.Env = append(os.Environ(), "X="+strings.Repeat("x", 1<<20)) }, "too long"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, a := newRunner(t), shell("echo ran")
+			c.change(r, &a)
+			_, err := r.Run(context.Background(), a, nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestBashThatMovedIsFoundAgain(t *testing.T) {
+	r := newRunner(t)
+	one, two := t.TempDir(), t.TempDir()
+	bash, err := lookPath("bash", os.Getenv("PATH"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{one, two} {
+		if err := os.Symlink(bash, filepath.Join(dir, "bash")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Env = []string{"PATH=" + one + ":" + two}
+	if res := do(t, r, shell("echo 1")); res.Stdout != "1\n" {
+		t.Errorf("%+v", res)
+	}
+	if err := os.Remove(filepath.Join(one, "bash")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Run(context.Background(), shell("echo 2"), nil); err == nil || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("error %v", err)
+	}
+	if res := do(t, r, shell("echo 3")); res.Stdout != "3\n" {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestMCP(t *testing.T) {
+	r := newRunner(t)
+	bin := t.TempDir()
+	r.Env = []string{"PATH=" + bin}
+	a := fsm.Action{Kind: fsm.KindMCP, Text: "srv/tool", Params: `{"x": 1}`, State: "a", Step: 1, Attempt: 1}
+	if res := do(t, r, a); res.ExitCode != 127 || !strings.Contains(res.Stderr, "install mcp-call") {
+		t.Errorf("missing: %+v", res)
+	}
+	stub := "#!/bin/bash\nif [ \"$1\" = slow ]; then /bin/sleep 60; fi\necho \"$#,$1,$2\"\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "mcp-call"), []byte(stub), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if res := do(t, r, a); res.ExitCode != 1 || res.Stdout != "2,srv/tool,{\"x\": 1}\n" {
+		t.Errorf("called: %+v", res)
+	}
+	a.Params = ""
+	if res := do(t, r, a); res.Stdout != "2,srv/tool,{}\n" {
+		t.Errorf("without arguments: %+v", res)
+	}
+	a.Text, a.Timeout = "slow", 50*time.Millisecond
+	if res := do(t, r, a); res.ExitCode != 124 || res.Stderr != "MCP call timed out" || res.TimeoutKind != "wall" {
+		t.Errorf("timed out: %+v", res)
+	}
+	a.Timeout, a.Idle = 0, 50*time.Millisecond
+	if res := do(t, r, a); res.ExitCode != 124 || res.Stderr != "MCP call idle-timed out" || res.TimeoutKind != "idle" {
+		t.Errorf("idle: %+v", res)
+	}
+}
+
+func TestPromptIsNotSupported(t *testing.T) {
+	a := fsm.Action{Kind: fsm.KindPrompt, Text: "hello"}
+	want := "Action failed: no agent host: prompt actions are not supported yet"
+	if res := do(t, newRunner(t), a); res.ExitCode != 1 || res.Stderr != want {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestPeakMemory(t *testing.T) {
+	r := newRunner(t)
+	// A grandchild holds 64 MB for longer than two looks lie apart.
+	a := shell("(x=$(head -c 64000000 /dev/zero | tr '\\0' x); sleep 0.6)")
+	a.RSS = true
+	if res := do(t, r, a); res.PeakRSS < 60_000_000 || res.PeakRSS > 1<<30 {
+		t.Errorf("peak of %d bytes", res.PeakRSS)
+	}
+}
+
+func TestConcurrentRuns(t *testing.T) {
+	r := newRunner(t)
+	results := make(chan string)
+	for i := range 8 {
+		go func() {
+			a := shell(fmt.Sprintf("echo %d; sleep 0.05; echo %d", i, i))
+			a.Step = i
+			res, err := r.Run(context.Background(), a, nil)
+			results <- fmt.Sprint(res.Stdout == fmt.Sprintf("%d\n%d\n", i, i), err)
+		}()
+	}
+	for range 8 {
+		if got := <-results; got != "true <nil>" {
+			t.Error(got)
+		}
+	}
+}
+
+func TestNoDescriptorsLeak(t *testing.T) {
+	r := newRunner(t)
+	count := func() int {
+		d, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(d)
+	}
+	do(t, r, shell("true"))
+	before := count()
+	for range 20 {
+		do(t, r, shell("echo x; echo y >&2"))
+		_, _ = r.Run(context.Background(), fsm.Action{Kind: fsm.KindShell, Text: "\x00"}, nil)
+	}
+	if after := count(); after > before {
+		t.Errorf("%d open files before, %d after", before, after)
+	}
+}
+
+// An action gets the descriptors any child gets, and none of those its runner works with.
+func TestNoDescriptorIsPassedOn(t *testing.T) {
+	const script = "cd /proc/$$/fd; echo *"
+	r := newRunner(t)
+	do(t, r, shell("sleep 1 &")) // leaves a pipe open here
+	c := exec.Command("bash", "-c", script)
+	want, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := do(t, r, shell(script)); res.Stdout != string(want) {
+		t.Errorf("descriptors %q, want %q", res.Stdout, want)
+	}
+	within(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+}
+
+func TestNothingStartsAfterTheEnd(t *testing.T) {
+	r := newRunner(t)
+	stop := errors.New("stopped by the test")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(stop)
+	if _, err := r.Run(ctx, shell("touch ran"), nil); !errors.Is(err, stop) {
+		t.Errorf("ctx had ended: %v", err)
+	}
+	r.Force()
+	if _, err := r.Run(context.Background(), shell("touch ran"), nil); err == nil {
+		t.Error("ran after Force")
+	}
+	if exists(filepath.Join(r.Dir, "ran")) {
+		t.Error("an action was started")
+	}
+}
+
+func TestActionDiesWithItsRunner(t *testing.T) {
+	if dir := os.Getenv("ACTION_TEST_DIR"); dir != "" {
+		r := &Runner{Dir: dir, RunID: "orphan"}
+		_, _ = r.Run(context.Background(), shell("echo $$ > pid.new; mv pid.new pid; exec sleep 60"), nil)
+		return
+	}
+	dir := t.TempDir()
+	c, err := os.StartProcess(os.Args[0], []string{os.Args[0], "-test.run", "^" + t.Name() + "$"}, &os.ProcAttr{
+		Env: append(os.Environ(), "ACTION_TEST_DIR="+dir),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the action has started", func() bool { return exists(filepath.Join(dir, "pid")) })
+	b, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(b), &pid); err != nil {
+		t.Fatal(err)
+	}
+	if alive, _ := (proc.Identity{PID: pid}).Alive(); !alive {
+		t.Fatal("the action does not run")
+	}
+	if err := c.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the action is dead", func() bool { alive, _ := (proc.Identity{PID: pid}).Alive(); return !alive })
+}

@@ -1,0 +1,22 @@
+package action
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes asks for a session of its own (so that nothing can wait for the terminal), for KILL when the thread
+// that starts the process dies, and for a descriptor that tells when the process has exited.
+func attributes(watch *int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: watch}
+}
+
+func pipe() (r, w int, err error) {
+	var p [2]int
+	err = unix.Pipe2(p[:], unix.O_CLOEXEC)
+	return p[0], p[1], err
+}
+
+// maxRSS returns the peak of ru, in bytes.
+func maxRSS(ru syscall.Rusage) int64 { return ru.Maxrss << 10 }

@@ -1,0 +1,27 @@
+//go:build !linux
+
+package action
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes asks for a session of its own, so that nothing can wait for the terminal.
+func attributes(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func pipe() (r, w int, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	var p [2]int
+	if err := unix.Pipe(p[:]); err != nil {
+		return -1, -1, err
+	}
+	unix.CloseOnExec(p[0])
+	unix.CloseOnExec(p[1])
+	return p[0], p[1], nil
+}
+
+// maxRSS returns the peak of ru, in bytes.
+func maxRSS(ru syscall.Rusage) int64 { return ru.Maxrss }

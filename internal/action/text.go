@@ -1,0 +1,128 @@
+package action
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// replacement stands for bytes that are no UTF-8.
+const replacement = "\uFFFD"
+
+// A cleaner turns a stream of bytes, cut anywhere, into text: valid UTF-8 with \n as the only line end. Each
+// longest beginning of a character that is not finished becomes one U+FFFD, as does every other stray byte.
+type cleaner struct {
+	buf  []byte
+	held [utf8.UTFMax]byte // the beginning of a character whose end may come with the next piece
+	n    int               // bytes in held
+	cr   bool              // the last byte was \r, which became \n; a \n now belongs to it
+}
+
+// feed returns the text of the next piece. It is valid until the next call and while p is not changed.
+func (c *cleaner) feed(p []byte) []byte {
+	if c.n == 0 && !c.cr && bytes.IndexByte(p, '\r') < 0 && utf8.Valid(p) {
+		return p
+	}
+	c.buf = c.buf[:0]
+	if c.n > 0 { // complete the held character byte by byte; the rest is done in bulk
+		k := 0
+		for c.n > 0 && k < len(p) {
+			c.held[c.n] = p[k]
+			size, whole, open := char(c.held[:c.n+1])
+			switch {
+			case open:
+				c.n++
+				k++
+			case whole:
+				c.buf = append(c.buf, c.held[:size]...)
+				c.n = 0
+				k++
+			default: // p[k] does not go on with it and is looked at afresh
+				c.buf = append(c.buf, replacement...)
+				c.n = 0
+			}
+		}
+		p = p[k:]
+	}
+	for len(p) > 0 {
+		i := 0
+		for i < len(p) && p[i] < utf8.RuneSelf && p[i] != '\r' {
+			i++
+		}
+		if i > 0 {
+			if c.cr && p[0] == '\n' {
+				c.buf = append(c.buf, p[1:i]...)
+			} else {
+				c.buf = append(c.buf, p[:i]...)
+			}
+			c.cr = false
+			p = p[i:]
+			continue
+		}
+		if p[0] == '\r' {
+			c.buf = append(c.buf, '\n')
+			c.cr = true
+			p = p[1:]
+			continue
+		}
+		c.cr = false
+		size, whole, open := char(p)
+		switch {
+		case open:
+			c.n = copy(c.held[:], p)
+		case whole:
+			c.buf = append(c.buf, p[:size]...)
+		default:
+			c.buf = append(c.buf, replacement...)
+		}
+		p = p[size:]
+	}
+	return c.buf
+}
+
+// end returns the text of what is still held when the stream has ended.
+func (c *cleaner) end() []byte {
+	n := c.n
+	c.n, c.cr = 0, false
+	if n > 0 {
+		return []byte(replacement)
+	}
+	return nil
+}
+
+// char looks at the character that begins p, which is not ASCII. size is its length, or that of the longest part
+// of p that some character begins with, at least 1. open says that p ends before that is decided.
+func char(p []byte) (size int, whole, open bool) {
+	need, lo, hi := 0, byte(0x80), byte(0xBF)
+	switch b := p[0]; {
+	case b >= 0xC2 && b <= 0xDF:
+		need = 2
+	case b >= 0xE0 && b <= 0xEF:
+		need = 3
+		switch b {
+		case 0xE0:
+			lo = 0xA0
+		case 0xED: // surrogates are no characters
+			hi = 0x9F
+		}
+	case b >= 0xF0 && b <= 0xF4:
+		need = 4
+		switch b {
+		case 0xF0:
+			lo = 0x90
+		case 0xF4:
+			hi = 0x8F
+		}
+	default:
+		return 1, false, false
+	}
+	for size = 1; size < need; size++ {
+		if size == len(p) {
+			return size, false, true
+		}
+		if p[size] < lo || p[size] > hi {
+			return size, false, false
+		}
+		lo, hi = 0x80, 0xBF
+	}
+	return size, true, false
+}
