@@ -244,7 +244,7 @@ func (p place) run(l *loaded) Run {
 	if l.Outcome != nil {
 		r.Ended, r.Error = l.Outcome.TerminatedBy, l.Outcome.Error
 	}
-	if l.Phase == fsm.PhaseActing && !l.foreign {
+	if l.Phase == fsm.PhaseActing && l.Outcome == nil && !l.foreign {
 		r.Marker = Marker(p.id, l.Step, l.Attempt)
 	}
 	if exists(p.events) {

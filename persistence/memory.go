@@ -1,0 +1,300 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"loops/fsm"
+)
+
+// Memory is a store that forgets everything at Close. It is for tests and for runs nobody needs to see again.
+type Memory struct {
+	mu   sync.Mutex
+	runs map[ID]*memoryRun // guarded by mu, as is all of it
+	dir  string            // of the working folders; made by the first run
+}
+
+type memoryRun struct {
+	run    Run
+	spec   Spec
+	scope  []string
+	snap   *fsm.Snapshot // nil before the first Record
+	events []fsm.Event
+	held   bool
+}
+
+// NewMemory returns an empty store.
+func NewMemory() *Memory { return &Memory{runs: make(map[ID]*memoryRun)} }
+
+// Close implements [Store]. It removes the working folders.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.runs = make(map[ID]*memoryRun)
+	dir := m.dir
+	m.dir = ""
+	if dir == "" {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}
+
+// Create implements [Store].
+func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
+	if spec.Loop == "" {
+		return nil, errors.New("a run needs the name of its loop")
+	}
+	if spec.StartedAt.IsZero() {
+		spec.StartedAt = time.Now()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	scope := resolve(spec.Scope)
+	if err := m.conflict("", spec, scope); err != nil {
+		return nil, err
+	}
+	if m.dir == "" {
+		dir, err := os.MkdirTemp("", "loops-memory-")
+		if err != nil {
+			return nil, err
+		}
+		m.dir = dir
+	}
+	at := spec.StartedAt.UTC().Truncate(time.Second)
+	for m.runs[makeID(spec.Loop, at)] != nil {
+		at = at.Add(time.Second)
+	}
+	id := makeID(spec.Loop, at)
+	r := &memoryRun{spec: spec, scope: scope, held: true, run: Run{
+		ID: id, RunID: makeRunID(at), Loop: spec.Loop, Status: Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
+		Owner: spec.Owner, File: spec.File, SHA256: spec.SHA256, Options: spec.Options,
+	}}
+	j := &memoryJournal{m: m, r: r, dir: filepath.Join(m.dir, string(id))}
+	if err := os.MkdirAll(j.dir, 0o755); err != nil {
+		return nil, err
+	}
+	m.runs[id] = r
+	return j, nil
+}
+
+// conflict is called with mu held.
+func (m *Memory) conflict(self ID, spec Spec, scope []string) error {
+	for id, r := range m.runs {
+		if !r.held || id == self || slices.Contains(spec.Ancestors, id) {
+			continue
+		}
+		path, ok := overlap(r.scope, scope)
+		if !ok && !(spec.Singleton && r.spec.Singleton && spec.Loop == r.run.Loop) {
+			continue
+		}
+		if !ok && len(r.scope) > 0 {
+			path = r.scope[0]
+		}
+		return &ConflictError{Holder: id, Loop: r.run.Loop, Owner: r.run.Owner, Path: path, Since: r.spec.StartedAt}
+	}
+	return nil
+}
+
+// Resume implements [Store].
+func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snapshot, error) {
+	if spec.StartedAt.IsZero() {
+		spec.StartedAt = time.Now()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.held {
+		return nil, nil, &HeldError{ID: id, Owner: r.run.Owner}
+	}
+	scope := resolve(spec.Scope)
+	if err := m.conflict(id, spec, scope); err != nil {
+		return nil, nil, err
+	}
+	if !r.run.Status.Resumable() {
+		return nil, nil, &NotResumableError{ID: id, Status: r.run.Status}
+	}
+	r.held, r.spec, r.scope = true, spec, scope
+	r.run.Archived, r.run.Reconciled, r.run.Why, r.run.Owner = false, time.Time{}, "", spec.Owner
+	if spec.Options != nil {
+		r.run.Options = spec.Options
+	}
+	if spec.MaxSteps != 0 {
+		r.run.MaxSteps = spec.MaxSteps
+	}
+	return &memoryJournal{m: m, r: r, dir: filepath.Join(m.dir, string(id))}, cloneSnapshot(r.snap), nil
+}
+
+// recorded finds a run; mu is held.
+func (m *Memory) recorded(id ID) (*memoryRun, error) {
+	r := m.runs[id]
+	if r == nil || r.snap == nil {
+		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	return r, nil
+}
+
+func (r *memoryRun) listed() Run {
+	run := r.run
+	run.Held = r.held
+	run.Resumable = run.Status.Resumable()
+	if s := r.snap; s != nil {
+		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
+		run.StartedAt = s.StartedAt
+		if s.Phase == fsm.PhaseActing && s.Outcome == nil {
+			run.Marker = Marker(run.ID, s.Step, s.Attempt)
+		}
+		if s.Outcome != nil {
+			run.Ended, run.Error = s.Outcome.TerminatedBy, s.Outcome.Error
+		}
+	}
+	return run
+}
+
+// Runs implements [Store].
+func (m *Memory) Runs(_ context.Context, q Query) ([]Run, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Run
+	for _, r := range m.runs {
+		if r.snap == nil || q.Loop != "" && r.run.Loop != q.Loop || q.Live && r.run.Archived {
+			continue
+		}
+		out = append(out, r.listed())
+	}
+	slices.SortFunc(out, newest)
+	return limit(out, q.Limit), nil
+}
+
+// Snapshot implements [Store].
+func (m *Memory) Snapshot(_ context.Context, id ID) (*fsm.Snapshot, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	if err != nil {
+		return nil, err
+	}
+	return cloneSnapshot(r.snap), nil
+}
+
+// Events implements [Store].
+func (m *Memory) Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		m.mu.Lock()
+		r, err := m.recorded(id)
+		var events []fsm.Event
+		if err == nil {
+			events = r.events[:len(r.events):len(r.events)]
+		}
+		m.mu.Unlock()
+		if err != nil {
+			yield(fsm.Event{}, err)
+			return
+		}
+		for _, e := range events {
+			if ctx.Err() != nil {
+				yield(fsm.Event{}, context.Cause(ctx))
+				return
+			}
+			if e.Seq > after && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Interrupt implements [Store].
+func (m *Memory) Interrupt(_ context.Context, id ID, at time.Time, why string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	switch {
+	case err != nil:
+		return err
+	case r.held:
+		return &HeldError{ID: id, Owner: r.run.Owner}
+	case r.run.Status != Running:
+		return fmt.Errorf("running run %s: %w", id, ErrNotFound)
+	}
+	r.run.Status, r.run.Reconciled, r.run.Why, r.run.Archived, r.run.Owner = Interrupted, at, why, true, Owner{}
+	return nil
+}
+
+// Archive implements [Store].
+func (m *Memory) Archive(_ context.Context, id ID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	switch {
+	case err != nil:
+		return err
+	case r.held:
+		return &HeldError{ID: id, Owner: r.run.Owner}
+	case r.run.Status == Running:
+		return fmt.Errorf("run %s has not ended", id)
+	}
+	r.run.Archived = true
+	return nil
+}
+
+// A memoryJournal is a run of a Memory.
+type memoryJournal struct {
+	m   *Memory
+	r   *memoryRun
+	dir string
+}
+
+func (j *memoryJournal) Dir() string { return j.dir }
+
+func (j *memoryJournal) Run() Run {
+	j.m.mu.Lock()
+	defer j.m.mu.Unlock()
+	return j.r.listed()
+}
+
+func (j *memoryJournal) Record(_ context.Context, b *fsm.Batch) error {
+	j.m.mu.Lock()
+	defer j.m.mu.Unlock()
+	if b.Snapshot != nil && len(b.Events) == 0 {
+		b.Events = []fsm.Event{{Kind: "checkpoint", Time: time.Now()}}
+	}
+	for i := range b.Events {
+		b.Events[i].Seq = uint64(len(j.r.events)) + 1
+		j.r.events = append(j.r.events, b.Events[i])
+	}
+	if s := b.Snapshot; s != nil {
+		if j.r.snap == nil {
+			j.r.snap = &fsm.Snapshot{}
+		}
+		remember(j.r.snap, s)
+		j.r.run.Status, j.r.run.UpdatedAt = Running, time.Now()
+		if s.Outcome != nil {
+			j.r.run.Status = StatusOf(*s.Outcome)
+		}
+	}
+	return nil
+}
+
+func (j *memoryJournal) Close(context.Context) error {
+	j.m.mu.Lock()
+	defer j.m.mu.Unlock()
+	j.r.held = false
+	j.r.run.Owner = Owner{}
+	if j.r.snap == nil {
+		delete(j.m.runs, j.r.run.ID)
+		return os.RemoveAll(j.dir)
+	}
+	j.r.run.Archived = j.r.snap.Outcome != nil
+	return nil
+}
+
+var _ Store = (*Memory)(nil)

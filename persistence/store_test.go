@@ -1,0 +1,68 @@
+package persistence_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"loops/persistence"
+	"loops/persistence/storetest"
+)
+
+func TestMemory(t *testing.T) {
+	storetest.Run(t, func(*testing.T) persistence.Store { return persistence.NewMemory() })
+}
+
+func TestDir(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) persistence.Store {
+		root := filepath.Join(t.TempDir(), ".loops")
+		d, err := persistence.OpenDir(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return spoiler{d, root}
+	})
+}
+
+// A spoiler damages the files of a Dir.
+type spoiler struct {
+	*persistence.Dir
+	root string
+}
+
+func (s spoiler) events(id persistence.ID) string {
+	return filepath.Join(s.root, ".running", string(id)+".events.jsonl")
+}
+
+func (s spoiler) CutEvents(id persistence.ID, n int64) error {
+	st, err := os.Stat(s.events(id))
+	if err != nil {
+		return err
+	}
+	return os.Truncate(s.events(id), st.Size()-n)
+}
+
+func (s spoiler) SpoilEvent(id persistence.ID, seq uint64) error {
+	b, err := os.ReadFile(s.events(id))
+	if err != nil {
+		return err
+	}
+	i := bytes.Index(b, fmt.Appendf(nil, `"seq": %d,`, seq))
+	if i < 0 {
+		return fmt.Errorf("no event %d", seq)
+	}
+	b[i] = 0xff
+	return os.WriteFile(s.events(id), b, 0o644)
+}
+
+func (s spoiler) SpoilState(id persistence.ID) error {
+	path := filepath.Join(s.root, ".running", string(id)+".state.json")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	b[len(b)/2] ^= 1
+	return os.WriteFile(path, b, 0o600)
+}

@@ -1,0 +1,243 @@
+// Package storetest is the contract of [persistence.Store] as a suite that anyone can run against a store.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// A Damager is a store whose recorded bytes the suite can spoil. Stores without one skip those cases.
+type Damager interface {
+	persistence.Store
+	// CutEvents removes the last n bytes of a run's history.
+	CutEvents(id persistence.ID, n int64) error
+	// SpoilEvent makes the event of this number unreadable.
+	SpoilEvent(id persistence.ID, seq uint64) error
+	// SpoilState makes the materialised memory of a run unreadable.
+	SpoilState(id persistence.ID) error
+}
+
+// Run runs every case against a new store of its own.
+func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t)
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Errorf("close the store: %v", err)
+				}
+			})
+			c.run(&T{T: t, S: s, ctx: t.Context()})
+		})
+	}
+}
+
+// T is one case at work.
+type T struct {
+	*testing.T
+	S   persistence.Store
+	ctx context.Context
+	n   int
+}
+
+var start = time.Date(2026, 11, 21, 10, 34, 5, 123456000, time.UTC)
+
+func (t *T) spec(loop string) persistence.Spec {
+	return persistence.Spec{
+		Loop: loop, File: loop + ".yaml", SHA256: "abc", Definition: []byte("name: " + loop + "\n"), MaxSteps: 50,
+		Owner: persistence.Owner{Host: "here", Boot: "b", PID: os.Getpid(), Start: 1}, StartedAt: start,
+		Options: fsm.NewMap("max_steps", int64(50)),
+	}
+}
+
+func (t *T) create(loop string) persistence.Journal {
+	t.Helper()
+	j, err := t.S.Create(t.ctx, t.spec(loop))
+	if err != nil {
+		t.Fatalf("create %s: %v", loop, err)
+	}
+	return j
+}
+
+func (t *T) resume(id persistence.ID, loop string) (persistence.Journal, *fsm.Snapshot) {
+	t.Helper()
+	j, s, err := t.S.Resume(t.ctx, id, t.spec(loop))
+	if err != nil {
+		t.Fatalf("resume %s: %v", id, err)
+	}
+	return j, s
+}
+
+func (t *T) record(j persistence.Journal, b *fsm.Batch) {
+	t.Helper()
+	if err := j.Record(t.ctx, b); err != nil {
+		t.Fatalf("record: %v", err)
+	}
+}
+
+func (t *T) close(j persistence.Journal) {
+	t.Helper()
+	if err := j.Close(t.ctx); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}
+
+// snap is the memory at a step of a run of the loop.
+func snap(loop string, step int) *fsm.Snapshot {
+	return &fsm.Snapshot{
+		Loop: loop, Phase: fsm.PhaseActing, Current: fmt.Sprintf("s%d", step), Step: step, Attempt: 1, StartedAt: start,
+		Elapsed: time.Duration(step) * time.Second, Captured: fsm.NewMap(), Context: fsm.NewMap("input", "x"),
+	}
+}
+
+func (t *T) event(kind string, fields ...any) fsm.Event {
+	t.n++
+	e := fsm.Event{Kind: kind, Time: start.Add(time.Duration(t.n) * time.Millisecond)}
+	for i := 0; i+1 < len(fields); i += 2 {
+		e.Fields = append(e.Fields, fsm.Field{Key: fields[i].(string), Value: fields[i+1]})
+	}
+	return e
+}
+
+// enter is a checkpoint before the action of a step.
+func (t *T) enter(s *fsm.Snapshot) *fsm.Batch {
+	return &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{
+		t.event("state_enter", "state", s.Current, "iteration", int64(s.Step)), t.event("action_start", "action", "true"),
+	}}
+}
+
+func (t *T) output(lines ...string) *fsm.Batch {
+	b := &fsm.Batch{}
+	for _, l := range lines {
+		b.Events = append(b.Events, t.event("action_output", "line", l))
+	}
+	return b
+}
+
+// ended is the last batch of a run.
+func (t *T) ended(s *fsm.Snapshot, by string) *fsm.Batch {
+	s.Outcome = &fsm.Outcome{TerminatedBy: by, FinalState: s.Current, Steps: s.Step}
+	return &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event("loop_complete", "terminated_by", by)}}
+}
+
+// crashed makes a run that recorded n steps and whose owner let go of it without an end.
+func (t *T) crashed(loop string, n int) persistence.ID {
+	t.Helper()
+	j := t.create(loop)
+	for i := 1; i <= n; i++ {
+		t.record(j, t.enter(snap(loop, i)))
+	}
+	id := j.Run().ID
+	t.close(j)
+	return id
+}
+
+// finished makes a run that ended.
+func (t *T) finished(loop, by string) persistence.ID {
+	t.Helper()
+	j := t.create(loop)
+	t.record(j, t.enter(snap(loop, 1)))
+	t.record(j, t.ended(snap(loop, 1), by))
+	id := j.Run().ID
+	t.close(j)
+	return id
+}
+
+func (t *T) runs(q persistence.Query) []persistence.Run {
+	t.Helper()
+	rs, err := t.S.Runs(t.ctx, q)
+	if err != nil {
+		t.Fatalf("runs: %v", err)
+	}
+	return rs
+}
+
+// one returns the run with this ID from the list of all.
+func (t *T) one(id persistence.ID) persistence.Run {
+	t.Helper()
+	for _, r := range t.runs(persistence.Query{}) {
+		if r.ID == id {
+			return r
+		}
+	}
+	t.Fatalf("run %s is not listed", id)
+	return persistence.Run{}
+}
+
+func (t *T) events(id persistence.ID, after uint64) (es []fsm.Event) {
+	t.Helper()
+	for e, err := range t.S.Events(t.ctx, id, after) {
+		if err != nil {
+			t.Fatalf("events of %s: %v", id, err)
+		}
+		es = append(es, e)
+	}
+	return es
+}
+
+// memory compares what the store remembers of a run.
+func (t *T) memory(id persistence.ID, want *fsm.Snapshot) {
+	t.Helper()
+	got, err := t.S.Snapshot(t.ctx, id)
+	if err != nil {
+		t.Fatalf("snapshot of %s: %v", id, err)
+	}
+	t.same(got, want)
+}
+
+// same compares two snapshots field by field; an empty map is as good as none.
+func (t *T) same(got, want *fsm.Snapshot) {
+	t.Helper()
+	g, w := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
+	for i := range g.NumField() {
+		a, b := g.Field(i), w.Field(i)
+		name := g.Type().Field(i).Name
+		switch x := a.Interface().(type) {
+		case *fsm.Map:
+			if y := b.Interface().(*fsm.Map); string(fsm.AppendJSON(nil, orEmpty(x))) != string(fsm.AppendJSON(nil, orEmpty(y))) {
+				t.Errorf("%s = %s, want %s", name, fsm.AppendJSON(nil, x), fsm.AppendJSON(nil, y))
+			}
+		case time.Time:
+			if y := b.Interface().(time.Time); !x.Equal(y) {
+				t.Errorf("%s = %v, want %v", name, x, y)
+			}
+		default:
+			if (a.Kind() == reflect.Map || a.Kind() == reflect.Slice) && a.Len() == 0 && b.Len() == 0 {
+				continue
+			}
+			if !reflect.DeepEqual(x, b.Interface()) {
+				t.Errorf("%s = %+v, want %+v", name, x, b.Interface())
+			}
+		}
+	}
+}
+
+func orEmpty(m *fsm.Map) *fsm.Map {
+	if m == nil {
+		return fsm.NewMap()
+	}
+	return m
+}
+
+func (t *T) isHeld(err error) {
+	t.Helper()
+	var held *persistence.HeldError
+	if !errors.As(err, &held) {
+		t.Fatalf("error is %v, want a *HeldError", err)
+	}
+}
+
+func (t *T) is(err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error is %v, want %v", err, want)
+	}
+}
