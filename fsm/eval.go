@@ -145,7 +145,7 @@ func judgeHarbor(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	if code != 0 {
 		return verdict("no", "exit_code", code), nil
 	}
-	score, ok := ParseFloat(ev.Output)
+	score, ok := ParseFloat(trimSpace(ev.Output))
 	if !ok {
 		return errorVerdict("exit_code", code, "error", "Cannot parse score: "+firstRunes(ev.Output, 100)), nil
 	}

@@ -11,7 +11,7 @@ func judgeConvergence(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 		}
 		return Verdict{}, err
 	}
-	current, ok := ParseFloat(ev.Output)
+	current, ok := ParseFloat(trimSpace(ev.Output))
 	if !ok {
 		return errorVerdict("error", "Cannot parse output as number: "+firstRunes(ev.Output, 100)), nil
 	}

@@ -19,7 +19,7 @@ func judgeNumeric(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 		if value, ok = lastNumberOf(cfg.Key, ev.Output); !ok {
 			return errorVerdict("error", "key '"+cfg.Key+"' not found in output"), nil
 		}
-	} else if value, ok = ParseFloat(ev.Output); !ok {
+	} else if value, ok = ParseFloat(trimSpace(ev.Output)); !ok {
 		return errorVerdict("error", "Cannot parse as number: "+firstRunes(ev.Output, 100)), nil
 	}
 	holds, known := number{float: value, isFloat: true}.matches(cfg.Operator, number{float: target, isFloat: true})

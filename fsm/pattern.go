@@ -28,7 +28,7 @@ func Search(pattern, text string) (matched bool, err error) {
 		return false, m.err
 	case m.tree == nil:
 		return strings.Contains(text, pattern), nil
-	case m.fast != nil && (!m.boundary || isASCII(text)):
+	case m.fast != nil && (!m.boundary || text != "" && isASCII(text)):
 		return m.fast.MatchString(text), nil
 	}
 	re, err := m.slow()
@@ -62,7 +62,7 @@ type matcher struct {
 	groups   int
 	err      error          // the pattern is beyond our limits
 	fast     *regexp.Regexp // nil: only the backtracking engine can match it
-	boundary bool           // it has a \b, which fast knows for ASCII text only
+	boundary bool           // fast is right for ASCII text that is not empty only
 
 	once    sync.Once
 	back    *regexp2.Regexp

@@ -341,7 +341,7 @@ func (p *reParser) condition(f *reFlags, inner reFlags) (*reNode, error) {
 		}
 		p.conds = append(p.conds, id)
 	}
-	if id == 0 || p.behind >= 0 && id > p.behind {
+	if _, closed := p.widths[id]; id == 0 || p.behind >= 0 && (!closed || id > p.behind) {
 		return nil, errNoPattern
 	}
 	yes, err := p.sequence(&inner, false)

@@ -189,7 +189,7 @@ type reWriter struct {
 	out       strings.Builder
 	full      bool
 	backtrack bool // the standard engine cannot do it
-	boundary  bool
+	boundary  bool // it has a \b or \B that the standard engine knows for ASCII text that is not empty only
 }
 
 func (w *reWriter) text(parts ...string) {
@@ -318,7 +318,7 @@ func (w *reWriter) repeat(n *reNode, last bool) {
 
 func (w *reWriter) word(n *reNode) {
 	if !w.full {
-		w.boundary = w.boundary || !n.ascii
+		w.boundary = w.boundary || !n.ascii || n.op == reNotWord
 		if n.op == reWord {
 			w.text(`\b`)
 		} else {
@@ -333,7 +333,7 @@ func (w *reWriter) word(n *reNode) {
 	if n.op == reWord {
 		w.text("(?:(?<=", in, ")(?!", in, ")|(?<!", in, ")(?=", in, "))")
 	} else {
-		w.text("(?:(?<=", in, ")(?=", in, ")|(?<!", in, ")(?!", in, "))")
+		w.text(`(?!\A\z)(?:(?<=`, in, ")(?=", in, ")|(?<!", in, ")(?!", in, "))")
 	}
 }
 

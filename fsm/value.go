@@ -148,7 +148,7 @@ func isAlnum(c byte) bool {
 // ParseFloat reads a number the way Python's float does: white space around it, single underscores between
 // digits, decimal digits of any script, inf, infinity and nan in any case. Too large a number is an infinity.
 func ParseFloat(s string) (float64, bool) {
-	s = trimSpace(s)
+	s = strings.TrimFunc(s, unicode.IsSpace)
 	buf := make([]byte, 0, 32)
 	for _, r := range s {
 		if r >= utf8.RuneSelf {

@@ -1,0 +1,187 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/big"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestEqual(t *testing.T) {
+	huge := new(big.Int).Lsh(big.NewInt(1), 80)
+	for _, c := range []struct {
+		a, b any
+		want bool
+	}{
+		{int64(1), 1.0, true},
+		{true, int64(1), true},
+		{false, 0.0, true},
+		{"1", int64(1), false},
+		{nil, false, false},
+		{math.NaN(), math.NaN(), false},
+		{math.Inf(1), math.Inf(1), true},
+		{int64(1<<53 + 1), float64(1 << 53), false},
+		{huge, math.Ldexp(1, 80), true},
+		{huge, int64(5), false},
+		{huge, math.Inf(1), false},
+		{[]any{"a"}, []string{"a"}, true},
+		{[]any{}, NewMap(), false},
+		{[]any{int64(1)}, []any{int64(1), int64(2)}, false},
+		{NewMap("a", int64(1), "b", nil), NewMap("b", nil, "a", true), true},
+		{NewMap("a", nil), NewMap("b", nil), false},
+	} {
+		if Equal(c.a, c.b) != c.want || Equal(c.b, c.a) != c.want {
+			t.Errorf("%s and %s: want equal = %v both ways", Repr(c.a), Repr(c.b), c.want)
+		}
+	}
+}
+
+func TestDiffStall(t *testing.T) {
+	cfg := DefaultEvaluate("diff_stall")
+	cfg.MaxStall = 2
+	ev := Evidence{ExitCode: 1} // a failed action does not keep it from looking
+	calls := []struct {
+		diff    Result
+		verdict string
+		details string
+	}{
+		{Result{Stdout: "a | 1 +"}, "yes", "{'stall_count': 0, 'max_stall': 2, 'diff_changed': True}"},
+		{Result{Stdout: "a | 1 +"}, "yes", "{'stall_count': 1, 'max_stall': 2, 'diff_changed': False}"},
+		{Result{ExitCode: 127}, "error", "{'error': 'git not found in PATH'}"},
+		{Result{ExitCode: 124, TimeoutKind: "wall"}, "error", "{'error': 'git diff timed out'}"},
+		{Result{ExitCode: 129, Stderr: " no\n"}, "error", "{'error': 'git diff failed: no'}"},
+		{Result{Stdout: "a | 1 +"}, "no", "{'stall_count': 2, 'max_stall': 2, 'diff_changed': False}"},
+		{Result{Stdout: "a | 2 +"}, "yes", "{'stall_count': 0, 'max_stall': 2, 'diff_changed': True}"},
+	}
+	for i, c := range calls {
+		ev.Diff = func() (Result, error) { return c.diff, nil }
+		v, memory, err := Judge(&cfg, ev)
+		ev.Memory = memory
+		if err != nil || v.Name != c.verdict || Repr(v.Details) != c.details {
+			t.Errorf("call %d: %s %s, %v; want %s %s", i, v.Name, Repr(v.Details), err, c.verdict, c.details)
+		}
+	}
+	before := ev.Memory
+	ev.Diff = func() (Result, error) { return Result{}, context.Canceled }
+	if _, memory, err := Judge(&cfg, ev); !errors.Is(err, context.Canceled) || memory != before {
+		t.Errorf("a runner that fails: %v, memory %v", err, memory)
+	}
+	ev.Diff = nil
+	if v, _, err := Judge(&cfg, ev); err != nil || v.Name != "error" {
+		t.Errorf("no way to run git: %v, %v", v, err)
+	}
+}
+
+// The fingerprint of existing histories: the default track of an action_stall resolves to nothing.
+func TestActionStallHash(t *testing.T) {
+	cfg := DefaultEvaluate("action_stall")
+	var ev Evidence
+	var v Verdict
+	for range 3 {
+		var err error
+		if v, ev.Memory, err = Judge(&cfg, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if hash, _ := v.Details.Get("repeated_hash"); v.Name != "no" || hash != "e83f17c98ec15ee1ae4bd2f3861f5887" {
+		t.Errorf("third call: %s %s", v.Name, Repr(v.Details))
+	}
+}
+
+func TestJudgeUnknownType(t *testing.T) {
+	if _, _, err := Judge(&Evaluate{Type: "guess"}, Evidence{}); err == nil || err.Error() != `unknown evaluator type "guess"` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNeedsJudge(t *testing.T) {
+	dir := dirFiles(t.TempDir())
+	for name, text := range map[string]string{"p.txt": "p", "c.txt": "c", "base/output.txt": "o"} {
+		if err := dir.WriteFile(name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	contract := Evaluate{Type: "contract", Pairs: []any{NewMap("producer", "p.txt", "consumer", "c.txt")}}
+	comparator := Evaluate{Type: "comparator", BaselinePath: "base/"}
+	judge := Evaluate{Type: "llm_structured"}
+	for _, cfg := range []*Evaluate{&contract, &comparator, &judge} {
+		if _, _, err := Judge(cfg, Evidence{Files: dir}); !errors.Is(err, ErrNeedsJudge) {
+			t.Errorf("%s: %v", cfg.Type, err)
+		}
+		v, _, err := Judge(cfg, Evidence{Files: dir, ExitCode: 124})
+		if err != nil || v.Name != "error" {
+			t.Errorf("%s after a timeout: %v, %v", cfg.Type, v, err)
+		}
+	}
+}
+
+func TestComparatorBootstrap(t *testing.T) {
+	dir := dirFiles(t.TempDir())
+	cfg := Evaluate{Type: "comparator", BaselinePath: "base", AutoPromote: true}
+	v, _, err := Judge(&cfg, Evidence{Files: dir, Output: "first"})
+	boot, _ := v.Details.Get("bootstrapped")
+	if data, readErr := dir.ReadFile("base/output.txt"); err != nil || v.Name != "yes" || boot != true || readErr != nil || string(data) != "first" {
+		t.Errorf("%v %v, baseline %q %v", v, err, data, readErr)
+	}
+}
+
+func TestHistoryFile(t *testing.T) {
+	dir := dirFiles(t.TempDir())
+	if err := dir.WriteFile("run/.score_history", []byte("1\n2\n")); err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultEvaluate("score_stall")
+	for name, ev := range map[string]Evidence{
+		"context": {Scope: &Scope{Context: NewMap("run_dir", "run")}},
+		"run dir": {RunDir: "run/"},
+	} {
+		ev.Files = dir
+		v, _, err := Judge(&cfg, ev)
+		if rounds, _ := v.Details.Get("rounds"); err != nil || rounds != int64(2) {
+			t.Errorf("by %s: %s, %v", name, Repr(v.Details), err)
+		}
+	}
+	cfg.HistoryFile = "run" // a directory
+	if _, _, err := Judge(&cfg, Evidence{Files: dir}); err == nil || errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a history that cannot be read: %v", err)
+	}
+}
+
+func TestSignalScannerKeepsLittle(t *testing.T) {
+	var s SignalScanner
+	s.Write("FATAL_ERROR: ")
+	for range 100 {
+		s.Write(strings.Repeat("x", 4096))
+	}
+	s.Write("\nCONTEXT_HAND")
+	kind, payload, found := s.Signal()
+	if !found || kind != "error" || len(payload) != maxPayload {
+		t.Errorf("%s, %d bytes, %v", kind, len(payload), found)
+	}
+}
+
+func TestStallProgress(t *testing.T) {
+	cfg := &Stall{Window: 2, OnRepeated: "abort"}
+	rec := func(state string) StallRecord { return StallRecord{State: state, ExitCode: 1, Verdict: "no"} }
+	var m Snapshot
+	for i, c := range []struct {
+		state, print string
+		fires        bool
+	}{
+		{"a", "", false},
+		{"a", "p1", true}, // the first fingerprint of a state is no progress
+		{"a", "p2", false},
+		{"b", "p2", false},
+		{"b", "p2", true},
+	} {
+		if _, fired := m.recordStall(cfg, rec(c.state), c.print); fired != c.fires {
+			t.Errorf("record %d: fired = %v", i, fired)
+		}
+	}
+	if _, fired := m.recordStall(nil, rec("a"), ""); fired {
+		t.Error("fired without a detector")
+	}
+}
