@@ -1,7 +1,7 @@
 # go build, go test and go vet work without this file; it only keeps the longer command lines.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X loops/cmd/loops/cli.Version=$(VERSION)
+LDFLAGS := -s -w -X loops/cmd/loops/cli.version=$(VERSION)
 BIN     := bin/loops
 CRASHES ?= 200
 FUZZTIME ?= 10s
