@@ -147,7 +147,7 @@ func (e *Executor) loopTimeout(ctx context.Context) result {
 			}
 			return ended
 		}
-		m.Result, m.PendingRequest, m.PendingPayload = nil, "", ""
+		m.Phase, m.Result, m.PendingRequest, m.PendingPayload = PhaseActing, nil, "", ""
 	}
 	if e.broken == nil {
 		e.finish(ctx, EndTimeout, "")

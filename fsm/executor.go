@@ -3,7 +3,6 @@ package fsm
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -17,6 +16,8 @@ type Config struct {
 	Getenv func(name string) (string, bool)
 	// Observe, if not nil, is told every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
+	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.
+	Verify bool
 }
 
 // A Stop is the cause (context.Cause) of a graceful stop: the action in flight is ended, its result is
@@ -301,6 +302,12 @@ func (e *Executor) record(ctx context.Context, checkpoint bool) bool {
 		return true
 	}
 	e.mem.Elapsed = e.elapsed()
+	if e.cfg.Verify {
+		if err := e.mem.verify(); err != nil {
+			e.broken = err
+			return false
+		}
+	}
 	e.batch.Snapshot, e.batch.Checkpoint = e.mem, checkpoint
 	return e.write(ctx, &e.batch)
 }
@@ -373,23 +380,4 @@ func (e *Executor) stopAsked(ctx context.Context) bool {
 	}
 	e.finishStopped(ctx)
 	return true
-}
-
-// capturesWithFile names the captures whose file some text of the loop asks for, so that their full output
-// goes to a file however short it is.
-func capturesWithFile(l *Loop) map[string]bool {
-	var texts strings.Builder
-	for _, st := range l.States {
-		texts.WriteString(st.Action + "\n" + st.Append + "\n")
-		if st.Evaluate != nil {
-			texts.WriteString(st.Evaluate.Source + "\n" + st.Evaluate.Prompt + "\n" + st.Evaluate.HistoryFile + "\n")
-		}
-	}
-	all, keep := texts.String(), make(map[string]bool)
-	for _, st := range l.States {
-		if st.Capture != "" && strings.Contains(all, "captured."+st.Capture+".file") {
-			keep[st.Capture] = true
-		}
-	}
-	return keep
 }

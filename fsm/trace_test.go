@@ -171,7 +171,7 @@ func loadTrace(t *testing.T, file string) *fsm.Loop {
 func config(loop *fsm.Loop, rec fsm.Recorder) (fsm.Config, *fake, context.Context) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f := &fake{stop: cancel}
-	return fsm.Config{Loop: loop, Runner: f, Recorder: rec, Files: noFiles{}}, f, ctx
+	return fsm.Config{Loop: loop, Runner: f, Recorder: rec, Files: noFiles{}, Verify: true}, f, ctx
 }
 
 func show(events []fsm.Event) string {
