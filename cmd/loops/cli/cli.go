@@ -1,0 +1,142 @@
+// Package cli is the command line of loops: flags, wiring, printing, signals and exit codes. Each command is a
+// file of its own (newXCommand, xOptions, runX); only exitcode.go knows exit codes and only printers print the
+// progress of a run.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// An IO is what a command line touches of the world besides the project's files.
+type IO struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Dir      string   // working directory, absolute; "" = that of the process
+	Env      []string // as os.Environ; nil = that of the process
+}
+
+// System returns the streams, directory and environment of this process.
+func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
+
+// An app is one invocation: its IO and the flags that every command has.
+type app struct {
+	IO
+	dir   string // -C
+	color string // --color
+}
+
+// Main runs one command line (without the program's name) and returns its exit code. It prints every error it
+// returns a code for, and never exits or panics on bad input.
+func Main(args []string, streams IO) int {
+	a := &app{IO: streams}
+	if a.Env == nil {
+		a.Env = os.Environ()
+	}
+	ignorePipe()
+	root := newRootCommand(a)
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	err := root.ExecuteContext(context.Background())
+	code, message := explain(err)
+	if message != "" {
+		fmt.Fprintln(a.Err, "loops: "+message)
+	}
+	return code
+}
+
+// ignorePipe keeps a reader that goes away (loops run x | head -1) from ending the run. Catching the signal,
+// unlike ignoring it, is not inherited by actions.
+func ignorePipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// getenv returns the value of a variable and whether it is set.
+func (a *app) getenv(name string) (string, bool) {
+	for i := len(a.Env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(a.Env[i], name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "loops",
+		Short: "Run state machines written in YAML until they are done",
+		Long: `loops runs state machines written in YAML until they are done, and remembers every step.
+
+A loop is a file .loops/NAME.yaml: states, what each one does, and where each result leads. A run writes down every
+transition before the next one begins; whatever stops it, "loops resume" goes on from there.`,
+		Example: `  loops run fix                 run .loops/fix.yaml
+  loops resume fix              go on with its newest run that was stopped or killed
+  loops history fix             what happened so far`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noSuchCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.dir, "dir", "C", "", "project `directory` (default: the nearest one upwards that has .loops)")
+	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkColor() }
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{flagText(err), cmd.CommandPath() + " --help"}
+	})
+	root.SetHelpCommand(newHelpCommand(root))
+	root.AddCommand(
+		newRunCommand(a), newResumeCommand(a), newListCommand(a), newHistoryCommand(a), newStatusCommand(a),
+		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newVersionCommand(a), newExitCodesTopic(),
+	)
+	addCompletion(root)
+	return root
+}
+
+// flagText says what is wrong with a flag.
+func flagText(err error) string {
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err.Error()
+	}
+	want := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
+	if want == "" {
+		return err.Error()
+	}
+	return fmt.Sprintf("--%s %q: expected %s", bad.GetFlag().Name, bad.GetValue(), want)
+}
+
+// noSuchCommand refuses words behind "loops" that are no command.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("there is no command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return usageError{text, "loops --help"}
+}
+
+// arguments checks the number of positional arguments; max below 0 is no limit.
+func arguments(low, high int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < low:
+			return usageError{"missing argument: " + what, cmd.CommandPath() + " --help"}
+		case high >= 0 && len(args) > high:
+			return usageError{fmt.Sprintf("unexpected argument %q", args[high]), cmd.CommandPath() + " --help"}
+		}
+		return nil
+	}
+}

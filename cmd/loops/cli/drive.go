@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/action"
+	"loops/internal/proc"
+	"loops/persistence"
+)
+
+// Environment variables that runs and their actions share.
+const (
+	envRunID     = "LOOPS_RUN_ID"    // set for actions: the run they belong to
+	envAncestors = "LOOPS_ANCESTORS" // runs whose actions started this one, oldest first, with commas
+)
+
+// grace is how long a process that was asked to end has before it is killed.
+const grace = 5 * time.Second
+
+// A driveSpec is a run that this process owns and is about to carry on.
+type driveSpec struct {
+	project project
+	loop    *fsm.Loop
+	store   persistence.Store
+	journal persistence.Journal
+	printer printer
+	stops   *stops
+	header  header
+	start   func(fsm.Config) *fsm.Executor
+}
+
+// drive runs a run to its end, lets go of it and says how it ended. Its error carries the exit code.
+func (a *app) drive(ctx context.Context, d driveSpec) error {
+	id := d.journal.Run().ID
+	runner := &action.Runner{
+		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), RunDir: d.journal.Dir(), Grace: grace,
+	}
+	executor := d.start(fsm.Config{
+		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Getenv: a.getenv,
+		Observe: d.printer.event,
+	})
+	d.printer.header(d.header)
+	ctx, stop := context.WithCancelCause(ctx)
+	var (
+		outcome fsm.Outcome
+		err     error
+	)
+	d.stops.during(func(n int, s os.Signal) {
+		if n > 1 {
+			d.printer.note("Received " + signalName(s) + " again: killing the action.")
+			runner.Force()
+			return
+		}
+		d.printer.note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
+		stop(&fsm.Stop{Signal: signalName(s)})
+	}, func() {
+		d.printer.watch(func() { outcome, err = executor.Run(ctx) })
+	})
+	stop(nil)
+	ctx = context.WithoutCancel(ctx)
+	runner.Close()
+	if err != nil {
+		// What is recorded stays; the run counts as interrupted once nobody holds it.
+		_ = d.journal.Close(ctx) // its error would say the same again
+		return a.notRecorded(id, err)
+	}
+	if err := d.journal.Close(ctx); err != nil {
+		return a.notRecorded(id, fmt.Errorf("it ended, but could not be archived: %w", err))
+	}
+	resume := ""
+	if persistence.StatusOf(outcome).Resumable() {
+		resume = a.command("resume", string(id))
+	}
+	d.printer.finish(outcome, resume)
+	if code := codeOf(outcome); code != exitOK {
+		return exitError{code: code}
+	}
+	return nil
+}
+
+// notRecorded says that a run stopped because it could not be written down.
+func (a *app) notRecorded(id persistence.ID, err error) error {
+	cause := strings.ReplaceAll(err.Error(), "\n", "; ")
+	return failure(exitRecord, "run %s was stopped: %s\nNothing recorded before is lost. Free or mend the disk, then: %s", id, cause, a.command("resume", string(id)))
+}
+
+// command returns a command line for a person, with -C if this one had it.
+func (a *app) command(words ...string) string {
+	line := "loops "
+	if a.dir != "" {
+		line += "-C " + quote(a.dir) + " "
+	}
+	for i, w := range words {
+		words[i] = quote(w)
+	}
+	return line + strings.Join(words, " ")
+}
+
+// quote quotes a word for a shell where it needs it.
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// ancestors returns the runs whose actions this process is part of.
+func (a *app) ancestors() []persistence.ID {
+	var ids []persistence.ID
+	if list, _ := a.getenv(envAncestors); list != "" {
+		for id := range strings.SplitSeq(list, ",") {
+			ids = append(ids, persistence.ID(id))
+		}
+	}
+	if id, _ := a.getenv(envRunID); id != "" {
+		ids = append(ids, persistence.ID(id))
+	}
+	return ids
+}
+
+// actionEnv returns the environment that actions start from.
+func (a *app) actionEnv() []string {
+	env := make([]string, 0, len(a.Env)+1)
+	for _, kv := range a.Env {
+		if !strings.HasPrefix(kv, envAncestors+"=") && !strings.HasPrefix(kv, envRunID+"=") {
+			env = append(env, kv)
+		}
+	}
+	ids := a.ancestors()
+	if len(ids) == 0 {
+		return env
+	}
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = string(id)
+	}
+	return append(env, envAncestors+"="+strings.Join(words, ","))
+}
+
+// self returns this process as the owner of a run.
+func self() (persistence.Owner, error) {
+	id, err := proc.Self()
+	if err != nil {
+		return persistence.Owner{}, fmt.Errorf("cannot tell this process from others: %w", err)
+	}
+	return persistence.Owner{Host: id.Host, Boot: id.Boot, PID: id.PID, Start: id.StartMS}, nil
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// The exit codes of every command. This file is the only one that knows them.
+const (
+	exitOK       = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitInvalid  = 3
+	exitNotFound = 4
+	exitCapped   = 5
+	exitTimeout  = 6
+	exitStalled  = 7
+	exitHost     = 8
+	exitConflict = 9
+	exitAwaiting = 10
+	exitRecord   = 74
+	exitHangup   = 129
+	exitInt      = 130
+	exitTerm     = 143
+)
+
+// exitTable says what each code means and what to do about it, in the order of "loops help exit-codes".
+var exitTable = []struct {
+	code          int
+	meaning, hint string
+}{
+	{exitOK, "done: a success terminal was reached, or a text LOOP_STOP was seen", ""},
+	{exitFailed, "the run ended on a failure terminal, with an error or by a signal to its action", "loops history NAME RUN shows the last steps"},
+	{exitUsage, "bad command line, or a context value that the loop needs is missing", "loops COMMAND --help; --context KEY=VALUE"},
+	{exitInvalid, "the loop file is not valid, or changed since the run began", "loops validate NAME; resume --force"},
+	{exitNotFound, "no such loop or run, or nothing to resume or to stop", "loops list; loops history NAME"},
+	{exitCapped, "the cap on steps or passes was reached", "loops resume NAME -n MORE"},
+	{exitTimeout, "the timeout of the loop was reached", "raise timeout in the loop file and run again"},
+	{exitStalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle"},
+	{exitHost, "the memory limits of the host were reached", "raise the limits of host_guard"},
+	{exitConflict, "a live run has locked the same files, or owns the run", "wait for it, or loops stop it"},
+	{exitAwaiting, "the run handed off and waits to be continued", "loops resume NAME"},
+	{exitRecord, "what happened could not be written down, so the run was stopped", "free or mend the disk, then loops resume NAME"},
+	{exitHangup, "stopped by SIGHUP", "loops resume NAME"},
+	{exitInt, "stopped by SIGINT (Ctrl-C)", "loops resume NAME"},
+	{exitTerm, "stopped by SIGTERM, also by loops stop", "loops resume NAME"},
+}
+
+// codeOf returns the exit code of a run that ended so.
+func codeOf(o fsm.Outcome) int {
+	switch o.Signal {
+	case "SIGHUP":
+		return exitHangup
+	case "SIGINT":
+		return exitInt
+	case "SIGTERM":
+		return exitTerm
+	}
+	switch o.TerminatedBy {
+	case fsm.EndTerminal:
+		if o.Failure {
+			return exitFailed
+		}
+		return exitOK
+	case fsm.EndInterrupted:
+		return exitOK // a text LOOP_STOP: the signals are above
+	case fsm.EndUserStopped:
+		return exitTerm
+	case fsm.EndMaxSteps, fsm.EndMaxIterations:
+		return exitCapped
+	case fsm.EndTimeout:
+		return exitTimeout
+	case fsm.EndCycle, fsm.EndStall:
+		return exitStalled
+	case fsm.EndHostPressure, fsm.EndHostBudget:
+		return exitHost
+	case fsm.EndHandoff:
+		return exitAwaiting
+	}
+	return exitFailed
+}
+
+// A usageError is a mistake on the command line.
+type usageError struct{ text, see string }
+
+func (e usageError) Error() string { return e.text }
+
+// An exitError carries a code of its own. Without text nothing is printed: it was said already.
+type exitError struct {
+	code int
+	text string
+}
+
+func (e exitError) Error() string { return e.text }
+
+// failure returns an error with a code and a line for a person.
+func failure(code int, format string, args ...any) error {
+	return exitError{code, fmt.Sprintf(format, args...)}
+}
+
+// explain returns the exit code of an error and the lines to print for it.
+func explain(err error) (int, string) {
+	var (
+		usage     usageError
+		exit      exitError
+		held      *persistence.HeldError
+		conflict  *persistence.ConflictError
+		ended     *persistence.NotResumableError
+		damage    *persistence.DamageError
+		operation *fs.PathError
+	)
+	switch {
+	case err == nil:
+		return exitOK, ""
+	case errors.As(err, &exit):
+		return exit.code, exit.text
+	case errors.As(err, &usage):
+		return exitUsage, usage.text + "\nTry: " + usage.see
+	case errors.As(err, &held):
+		return exitConflict, err.Error() + "; wait for it, or: loops stop " + string(held.ID)
+	case errors.As(err, &conflict):
+		return exitConflict, conflictLine(conflict)
+	case errors.As(err, &ended):
+		return exitNotFound, err.Error()
+	case errors.Is(err, persistence.ErrNotFound):
+		return exitNotFound, err.Error() + "; see: loops list, loops history NAME"
+	case errors.As(err, &damage):
+		return exitRecord, err.Error() + "; the file was left as it is"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EDQUOT), errors.Is(err, fs.ErrPermission):
+		return exitRecord, "runs cannot be recorded: " + err.Error() + "; make room or give this user the right to write there, then try again"
+	case errors.As(err, &operation):
+		return exitRecord, "runs cannot be recorded: " + err.Error() + "; mend or remove what is there, then try again"
+	}
+	return exitFailed, err.Error()
+}
+
+// conflictLine says who is in the way and what to do.
+func conflictLine(c *persistence.ConflictError) string {
+	return fmt.Sprintf("%s is locked by run %s of loop %s (pid %d, for %s); wait for it, or: loops stop %s",
+		c.Path, c.Holder, c.Loop, c.Owner.PID, duration(time.Since(c.Since)), c.Holder)
+}
+
+// isDamage says whether an error names damaged bytes, behind which reading goes on.
+func isDamage(err error) bool {
+	_, ok := errors.AsType[*persistence.DamageError](err)
+	return ok
+}
+
+// exitCodes returns the part of a command's help that lists its exit codes.
+func exitCodes(codes ...int) string {
+	var b strings.Builder
+	b.WriteString("\n\nExit codes:")
+	for _, row := range exitTable {
+		for _, c := range codes {
+			if c == row.code {
+				fmt.Fprintf(&b, "\n  %3d  %s", row.code, row.meaning)
+			}
+		}
+	}
+	return b.String()
+}
+
+// runCodes are the codes of run and resume.
+func runCodes() []int {
+	codes := make([]int, len(exitTable))
+	for i, row := range exitTable {
+		codes[i] = row.code
+	}
+	return codes
+}
+
+func newExitCodesTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("Exit codes of loops, the same for every command:\n")
+	for _, row := range exitTable {
+		fmt.Fprintf(&b, "\n  %3d  %s", row.code, row.meaning)
+		if row.hint != "" {
+			fmt.Fprintf(&b, "\n       -> %s", row.hint)
+		}
+	}
+	b.WriteString("\n\nA run that ends with 5, 10, 74, 129, 130 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+func TestCodeOf(t *testing.T) {
+	for _, c := range []struct {
+		o    fsm.Outcome
+		want int
+	}{
+		{fsm.Outcome{TerminatedBy: fsm.EndTerminal}, 0},
+		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, 1},
+		{fsm.Outcome{TerminatedBy: fsm.EndError}, 1},
+		{fsm.Outcome{TerminatedBy: fsm.EndSystemSignal}, 1},
+		{fsm.Outcome{TerminatedBy: fsm.EndMaxSteps}, 5},
+		{fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, 5},
+		{fsm.Outcome{TerminatedBy: fsm.EndTimeout}, 6},
+		{fsm.Outcome{TerminatedBy: fsm.EndStall}, 7},
+		{fsm.Outcome{TerminatedBy: fsm.EndCycle}, 7},
+		{fsm.Outcome{TerminatedBy: fsm.EndHostBudget}, 8},
+		{fsm.Outcome{TerminatedBy: fsm.EndHostPressure}, 8},
+		{fsm.Outcome{TerminatedBy: fsm.EndHandoff}, 10},
+		{fsm.Outcome{TerminatedBy: fsm.EndInterrupted}, 0},
+		{fsm.Outcome{TerminatedBy: fsm.EndInterrupted, Signal: "SIGHUP"}, 129},
+		{fsm.Outcome{TerminatedBy: fsm.EndInterrupted, Signal: "SIGINT"}, 130},
+		{fsm.Outcome{TerminatedBy: fsm.EndInterrupted, Signal: "SIGTERM"}, 143},
+		{fsm.Outcome{TerminatedBy: fsm.EndUserStopped}, 143},
+		{fsm.Outcome{TerminatedBy: "something new"}, 1},
+	} {
+		if got := codeOf(c.o); got != c.want {
+			t.Errorf("%+v: exit code %d, want %d", c.o, got, c.want)
+		}
+		found := false
+		for _, row := range exitTable {
+			found = found || row.code == codeOf(c.o)
+		}
+		if !found {
+			t.Errorf("exit code %d is not in the table", codeOf(c.o))
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		has  string
+	}{
+		{nil, 0, ""},
+		{usageError{"bad flag", "loops run --help"}, 2, "bad flag\nTry: loops run --help"},
+		{exitError{code: 5}, 5, ""},
+		{failure(exitInvalid, "no %s", "way"), 3, "no way"},
+		{fmt.Errorf("x: %w", persistence.ErrNotFound), 4, "no such run"},
+		{&persistence.HeldError{ID: "a-1", Owner: persistence.Owner{PID: 7}}, 9, "pid 7"},
+		{&persistence.ConflictError{Holder: "a-1", Path: "/p", Owner: persistence.Owner{PID: 7}}, 9, "loops stop a-1"},
+		{&persistence.NotResumableError{ID: "a-1", Status: persistence.Completed}, 4, "completed"},
+		{&persistence.DamageError{File: "f", What: "w"}, 74, "left as it is"},
+		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOSPC}, 74, "make room"},
+		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOTDIR}, 74, "not a directory"},
+		{errors.New("odd"), 1, "odd"},
+	} {
+		code, text := explain(c.err)
+		if code != c.code || !strings.Contains(text, c.has) || c.has == "" && text != "" {
+			t.Errorf("%v: %d %q, want %d %q", c.err, code, text, c.code, c.has)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newHelpCommand is "loops help [COMMAND]".
+func newHelpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Help about a command or a topic",
+		Long:    "help shows the help of a command, or a topic: exit-codes." + exitCodes(exitOK, exitUsage),
+		Example: "  loops help run\n  loops help exit-codes",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || cmd == nil || len(rest) > 0 || cmd == root && len(args) > 0 {
+				return usageError{"there is no help for " + strings.Join(args, " "), "loops --help"}
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+// addCompletion adds the commands that print completion scripts, with help like that of all others.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Short = "Print a script that completes commands in your shell"
+		c.Long = "completion prints a script that makes bash, zsh, fish or PowerShell complete commands, flags and names of loops." + exitCodes(exitOK, exitUsage)
+		c.Example = "  source <(loops completion bash)\n  loops completion fish > ~/.config/fish/completions/loops.fish"
+		for _, shell := range c.Commands() {
+			shell.Long = strings.TrimSpace(shell.Long) + exitCodes(exitOK, exitUsage)
+			shell.Example = "  loops completion " + shell.Name()
+			shell.Args = arguments(0, 0, "")
+		}
+		c.Args = arguments(1, 1, "bash, zsh, fish or powershell")
+		c.RunE = func(_ *cobra.Command, args []string) error {
+			return usageError{"there is no shell " + args[0] + " here; expected bash, zsh, fish or powershell", "loops completion --help"}
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"loops/fsm"
+)
+
+// writeJSON prints a value with two-space indent and a line end.
+func writeJSON(w io.Writer, v any) error {
+	_, err := w.Write(append(fsm.AppendJSONIndent(nil, v, "  "), '\n'))
+	return err
+}
+
+// stamp writes a time as the files do, UTC with microseconds; the zero time is null.
+func stamp(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return fsm.FormatTime(t)
+}
+
+// orNull returns nil for "".
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// list returns a list that is [] in JSON when it is empty.
+func list[T any](items []T, value func(T) any) []any {
+	values := make([]any, 0, len(items))
+	for _, item := range items {
+		values = append(values, value(item))
+	}
+	return values
+}
+
+// texts returns a list of strings as a list of values.
+func texts(items []string) []any { return list(items, func(s string) any { return s }) }
+
+// eventObject is an event as one JSON object, with the keys it has in the event file.
+func eventObject(e fsm.Event) *fsm.Map {
+	m := fsm.NewMap("event", e.Kind, "ts", stamp(e.Time), "seq", e.Seq)
+	for _, f := range e.Fields {
+		m.Set(f.Key, f.Value)
+	}
+	if e.Depth > 0 {
+		m.Set("depth", int64(e.Depth))
+	}
+	return m
+}
+
+// parseObject reads text that is one JSON object.
+func parseObject(text string) (*fsm.Map, bool) {
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return nil, false
+	}
+	v, err := fsm.ParseJSON([]byte(text))
+	if err != nil {
+		return nil, false
+	}
+	m, ok := v.(*fsm.Map)
+	return m, ok
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/fsm/loopfile"
+	"loops/persistence"
+)
+
+// openRuns is among how many of the newest runs list --running looks for open ones.
+const openRuns = 200
+
+type listOptions struct{ running, json bool }
+
+func newListCommand(a *app) *cobra.Command {
+	var o listOptions
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the loops of the project, or the runs that are open",
+		Long: `list shows the loops of the project, the files under .loops. A file that cannot run is listed with its mistake.
+
+With --running it shows the runs that go on now and those that can be resumed, among the newest 200 of the project. A
+run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitUsage, exitRecord),
+		Example: `  loops list
+  loops list --running
+  loops list --json | jq -r .[].name`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.running {
+				return runListRunning(cmd.Context(), a, o)
+			}
+			return runList(a, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.running, "running", false, "list runs that go on or can be resumed")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	return cmd
+}
+
+func runList(a *app, o listOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	entries, err := loopfile.List(p.Loops)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cannotOpen(p, err)
+	}
+	if o.json {
+		return writeJSON(a.Out, list(entries, entryObject))
+	}
+	if len(entries) == 0 {
+		fmt.Fprintf(a.Out, "No loops in %s. A loop is a file NAME.yaml there.\n", p.short(p.Loops))
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+	for _, e := range entries {
+		about := firstLine(e.Title)
+		if e.Problem != "" {
+			about = "cannot run: " + firstLine(e.Problem)
+		}
+		if e.Category != "" {
+			about = "[" + e.Category + "] " + about
+		}
+		fmt.Fprintf(w, "%s\t%s\n", e.Name, strings.TrimSpace(about))
+	}
+	return w.Flush()
+}
+
+func entryObject(e loopfile.Entry) any {
+	m := fsm.NewMap(
+		"name", e.Name, "path", e.Path, "description", e.Title, "category", orNull(e.Category), "labels", texts(e.Labels),
+		"visibility", orNull(e.Visibility),
+	)
+	if e.Problem != "" {
+		m.Set("problem", e.Problem)
+	}
+	return m
+}
+
+func runListRunning(ctx context.Context, a *app, o listOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns})
+	if err != nil {
+		return cannotOpen(p, err)
+	}
+	var open []persistence.Run
+	for _, r := range current(runs) {
+		if alive(r) || r.Resumable {
+			open = append(open, r)
+		}
+	}
+	if o.json {
+		return writeJSON(a.Out, list(open, func(r persistence.Run) any { return statusObject(p, r) }))
+	}
+	if len(open) == 0 {
+		fmt.Fprintln(a.Out, "No run goes on, and none can be resumed.")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tSTATUS\tSTATE\tSTEP\tELAPSED\tUPDATED\tPID")
+	for _, r := range open {
+		pid := "-"
+		if alive(r) {
+			pid = fmt.Sprint(r.Owner.PID)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, statusWord(r), r.State, steps(r), duration(elapsed(r)), since(r.UpdatedAt), pid)
+	}
+	return w.Flush()
+}
+
+// statusWord is the status of a run, also where its record cannot be read.
+func statusWord(r persistence.Run) string {
+	if r.Status == "" {
+		return "unreadable"
+	}
+	return string(r.Status)
+}
+
+// steps writes the step of a run, with its cap where it is known.
+func steps(r persistence.Run) string {
+	if r.MaxSteps > 0 {
+		return fmt.Sprintf("%d/%d", r.Step, r.MaxSteps)
+	}
+	return fmt.Sprint(r.Step)
+}
+
+// elapsed returns how long a run has run, with the time since its last record while it goes on.
+func elapsed(r persistence.Run) time.Duration {
+	if r.Status == persistence.Running && !r.UpdatedAt.IsZero() {
+		return r.Elapsed + max(0, time.Since(r.UpdatedAt))
+	}
+	return r.Elapsed
+}
+
+func since(t time.Time) string {
+	if t.IsZero() {
+		return "?"
+	}
+	return ago(time.Since(t))
+}
+
+// statusObject is a run as one flat JSON object, in the words of the state file.
+func statusObject(p project, r persistence.Run) *fsm.Map {
+	held := alive(r)
+	var pid any
+	if r.Owner.PID != 0 {
+		pid = int64(r.Owner.PID)
+	}
+	m := fsm.NewMap(
+		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", orNull(string(r.Status)),
+		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", orNone(r.MaxSteps),
+		"started_at", stamp(r.StartedAt), "updated_at", stamp(r.UpdatedAt), "elapsed_ms", elapsed(r).Milliseconds(),
+		"pid", pid, "alive", held, "owner", ownerObject(r.Owner), "archived", r.Archived, "resumable", r.Resumable && !held,
+		"terminated_by", orNull(r.Ended), "error", orNull(r.Error), "continuation_prompt", orNull(r.Continuation),
+		"reconciled_at", stamp(r.Reconciled), "file", orNull(r.File), "events_file", orNull(r.Events),
+		"run_dir", filepath.Join(p.Loops, "runs", string(r.ID))+"/",
+	)
+	if len(r.Damage) > 0 {
+		m.Set("damage", texts(r.Damage))
+	}
+	return m
+}
+
+func ownerObject(o persistence.Owner) any {
+	if o.PID == 0 {
+		return nil
+	}
+	m := fsm.NewMap("pid", int64(o.PID), "host", orNull(o.Host), "boot", orNull(o.Boot), "start", nil)
+	if o.Start != 0 {
+		m.Set("start", o.Start)
+	}
+	return m
+}
+
+func orNone(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return int64(n)
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// redraw is how often the live line is drawn.
+const redraw = 100 * time.Millisecond
+
+// A live is the last line of a terminal, drawn in place: what runs now, for how long and what it said last. Its
+// owner serialises calls.
+type live struct {
+	file  *os.File
+	head  string // "[3/50] check > make test"; "" = nothing runs
+	last  string // last output line
+	since time.Time
+	drawn string // what stands there now
+}
+
+func newLive(f *os.File) *live { return &live{file: f} }
+
+// set says what runs from now on.
+func (l *live) set(head string, since time.Time) { l.head, l.last, l.since = head, "", since }
+
+// draw brings the line up to date.
+func (l *live) draw(now time.Time, p paint) {
+	if l.head == "" {
+		return
+	}
+	text := l.text(now, l.width())
+	if text == l.drawn {
+		return
+	}
+	l.drawn = text
+	fmt.Fprint(l.file, "\r"+p.dim(text)+"\x1b[K")
+}
+
+// text returns the line, cut to the width of the terminal less one column, where the cursor stays.
+func (l *live) text(now time.Time, width int) string {
+	room := width - 1
+	elapsed := " (" + duration(now.Sub(l.since).Truncate(time.Second)) + ")"
+	head := cut(l.head, max(room/2, room-len(elapsed)-1-widthOf(l.last)))
+	text := cut(head, room-len(elapsed)) + elapsed
+	if l.last != "" {
+		text += " " + l.last
+	}
+	return cut(text, room)
+}
+
+// erase takes the line away, so that others can be printed.
+func (l *live) erase() {
+	if l.drawn != "" {
+		fmt.Fprint(l.file, "\r\x1b[K")
+		l.drawn = ""
+	}
+}
+
+func (l *live) width() int {
+	if w, _, err := term.GetSize(int(l.file.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}
+
+// widthOf returns the columns of clean text, counting no further than a terminal is wide.
+func widthOf(s string) int {
+	n := 0
+	for _, r := range s {
+		if n += columns(r); n > 500 {
+			break
+		}
+	}
+	return n
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"loops/fsm"
+)
+
+func TestOverrides(t *testing.T) {
+	file := &fsm.Loop{MaxSteps: 50, MaxIterations: 4, Backoff: time.Second}
+	for _, c := range []struct {
+		name          string
+		flags         overrides
+		recorded      *fsm.Map
+		steps, passes int
+		backoff       time.Duration
+		keep          string
+	}{
+		{"none", overrides{}, nil, 50, 4, time.Second, "null"},
+		{"steps", overrides{maxSteps: 3}, nil, 3, 4, time.Second, `{"max_steps": 3}`},
+		{"all", overrides{maxSteps: 3, maxIterations: 2, delay: 0.25, delaySet: true}, nil, 3, 2, 250 * time.Millisecond, `{"max_steps": 3, "max_iterations": 2, "delay": 0.25}`},
+		{"no delay", overrides{delaySet: true}, nil, 50, 4, 0, `{"delay": 0.0}`},
+		{"recorded", overrides{}, fsm.NewMap("max_steps", int64(9), "delay", 2.0), 9, 4, 2 * time.Second, `{"max_steps": 9, "delay": 2.0}`},
+		{"recorded as whole number", overrides{}, fsm.NewMap("delay", int64(2)), 50, 4, 2 * time.Second, `{"delay": 2.0}`},
+		{"flags win", overrides{maxSteps: 11, delaySet: true}, fsm.NewMap("max_steps", int64(9), "delay", 2.0), 11, 4, 0, `{"max_steps": 11, "delay": 0.0}`},
+		{"damaged record", overrides{}, fsm.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil), 50, 4, time.Second, "null"},
+	} {
+		l, keep := c.flags.over(c.recorded).apply(file)
+		if l.MaxSteps != c.steps || l.MaxIterations != c.passes || l.Backoff != c.backoff {
+			t.Errorf("%s: steps %d, passes %d, backoff %v", c.name, l.MaxSteps, l.MaxIterations, l.Backoff)
+		}
+		got := "null"
+		if keep != nil {
+			got = string(fsm.AppendJSON(nil, keep))
+		}
+		if got != c.keep {
+			t.Errorf("%s: recorded %s, want %s", c.name, got, c.keep)
+		}
+	}
+	if file.MaxSteps != 50 || file.Backoff != time.Second {
+		t.Error("the definition itself was changed")
+	}
+}

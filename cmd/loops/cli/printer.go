@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"io"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// A printer shows a run to whoever started it. Only note may be called from another goroutine.
+type printer interface {
+	// header is called once, before the first event.
+	header(h header)
+	// watch calls run, keeping what is on the screen up to date until it returns.
+	watch(run func())
+	// event shows something that was recorded.
+	event(e fsm.Event)
+	// note says something to the person that is no part of the run's history.
+	note(text string)
+	// finish is called once, after the last event, with the command that goes on with the run ("" = none).
+	finish(o fsm.Outcome, resume string)
+}
+
+// A header is what is known when a run begins or goes on.
+type header struct {
+	Loop     *fsm.Loop
+	File     string // as a person would write it
+	Run      persistence.Run
+	RunDir   string // absolute, with a slash
+	ShortDir string // the same as a person would write it
+	Resumed  bool
+	Elapsed  time.Duration // before this process took over
+	Begin    time.Time     // of this process's part
+}
+
+// viewFlags are the flags of run and resume that choose a printer.
+type viewFlags struct{ quiet, verbose, json bool }
+
+func (v viewFlags) check(command string) error {
+	if v.quiet && v.verbose {
+		return usageError{"--quiet and --verbose exclude each other", command + " --help"}
+	}
+	return nil
+}
+
+// newPrinter returns the printer for these flags.
+func (a *app) newPrinter(v viewFlags) printer {
+	if v.json {
+		return &jsonPrinter{out: &sink{w: a.Out}, err: &sink{w: a.Err}}
+	}
+	t := &textPrinter{
+		out: &sink{w: a.Out}, err: &sink{w: a.Err}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.colored(a.Out)),
+	}
+	if f, ok := terminal(a.Out); ok && !v.quiet {
+		t.clean = true
+		if kind, _ := a.getenv("TERM"); kind != "dumb" && !v.verbose {
+			t.live = newLive(f)
+		}
+	}
+	return t
+}
+
+// A sink is a writer that swallows everything after the first error: a reader that has gone away is no reason
+// to end a run.
+type sink struct {
+	w    io.Writer
+	dead bool
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	if !s.dead {
+		if _, err := s.w.Write(b); err != nil {
+			s.dead = true
+		}
+	}
+	return len(b), nil
+}

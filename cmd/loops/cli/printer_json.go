@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"loops/fsm"
+)
+
+// A jsonPrinter writes one JSON object a line on standard output: run_info first, then every event as it stands
+// in the event file. Notes go to standard error.
+type jsonPrinter struct {
+	mu       sync.Mutex // of err
+	out, err io.Writer
+	buf      []byte
+}
+
+func (p *jsonPrinter) line(b []byte) {
+	p.buf = append(b, '\n')
+	p.out.Write(p.buf) //nolint:errcheck // a sink never fails
+}
+
+func (p *jsonPrinter) header(h header) {
+	p.line(fsm.AppendJSON(p.buf[:0], fsm.NewMap(
+		"event", "run_info", "ts", stamp(h.Begin), "loop", h.Loop.Name, "instance_id", string(h.Run.ID),
+		"run_id", h.Run.RunID, "resumed", h.Resumed, "max_steps", int64(h.Loop.MaxSteps), "file", h.Loop.File,
+		"run_dir", h.RunDir,
+	)))
+}
+
+func (p *jsonPrinter) watch(run func()) { run() }
+
+func (p *jsonPrinter) event(e fsm.Event) { p.line(e.AppendJSON(p.buf[:0])) }
+
+func (p *jsonPrinter) note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.err, text)
+}
+
+func (p *jsonPrinter) finish(fsm.Outcome, string) {}

@@ -1,0 +1,402 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"loops/fsm"
+)
+
+// indent is where the lines below a state begin.
+const indent = "       "
+
+// A textPrinter shows a run as lines for people. On a terminal the action that runs is shown in a live line and
+// becomes permanent lines when it is over; elsewhere every output line is printed.
+type textPrinter struct {
+	mu             sync.Mutex // guards all below: the live line is redrawn by a goroutine of watch
+	out, err       io.Writer
+	quiet, verbose bool
+	clean          bool // take control characters out of output
+	paint          paint
+	live           *live // nil = none
+
+	max     int // steps
+	name    string
+	base    time.Duration // elapsed before this process
+	begin   time.Time
+	head    string // line of the state that was entered, not printed yet
+	action  string // its action, once started
+	verdict string // not printed yet
+	output  string // of the last action, for the end of a run that failed
+	errors  string
+	shown   bool // output and errors were printed already
+}
+
+func (p *textPrinter) header(h header) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.max, p.name, p.base, p.begin = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin
+	if p.quiet {
+		return
+	}
+	if h.Resumed {
+		fmt.Fprintf(p.out, "Resuming loop: %s\n", p.paint.bold(h.Loop.Name))
+	} else {
+		fmt.Fprintf(p.out, "Running loop: %s\n", p.paint.bold(h.Loop.Name))
+	}
+	fmt.Fprintf(p.out, "Max steps: %d\n", p.max)
+	fmt.Fprintf(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", h.File, h.Run.ID, h.ShortDir)
+	if h.Resumed {
+		fmt.Fprintf(p.out, "  at: %s, step %d, after %s\n", h.Run.State, h.Run.Step, duration(h.Elapsed))
+	}
+	fmt.Fprintln(p.out)
+}
+
+// watch redraws the live line ten times a second while run runs.
+func (p *textPrinter) watch(run func()) {
+	if p.live == nil {
+		run()
+		return
+	}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(redraw)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case now := <-tick.C:
+				p.mu.Lock()
+				p.live.draw(now, p.paint)
+				p.mu.Unlock()
+			}
+		}
+	}()
+	run()
+	close(stop)
+	<-done
+	p.mu.Lock()
+	p.live.erase()
+	p.mu.Unlock()
+}
+
+func (p *textPrinter) note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live != nil {
+		p.live.erase()
+	}
+	fmt.Fprintln(p.err, text)
+}
+
+// print writes one permanent line.
+func (p *textPrinter) print(line string) {
+	if p.live != nil {
+		p.live.erase()
+	}
+	fmt.Fprintln(p.out, line)
+}
+
+func (p *textPrinter) event(e fsm.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remember(e)
+	if p.quiet {
+		return
+	}
+	pad := strings.Repeat("  ", e.Depth)
+	if e.Kind != "route" && p.verdict != "" { // a verdict that no route followed
+		p.print(pad + indent + p.mark(p.verdict))
+		p.verdict = ""
+	}
+	switch e.Kind {
+	case "loop_start", "loop_resume":
+		if e.Depth > 0 {
+			p.flushHead()
+			p.print(pad + "sub-loop " + text(e.Get("loop")))
+		}
+	case "state_enter":
+		p.flushHead()
+		p.head = fmt.Sprintf("%s[%s/%d] %s (%s)", pad, text(e.Get("iteration")), p.max, p.paint.bold(text(e.Get("state"))), duration(p.base+e.Time.Sub(p.begin)))
+		if e.Depth > 0 {
+			p.head = fmt.Sprintf("%s[%s] %s", pad, text(e.Get("iteration")), p.paint.bold(text(e.Get("state"))))
+		}
+	case "action_start":
+		p.startAction(e, pad)
+	case "action_output":
+		p.showOutput(pad, text(e.Get("line")))
+	case "action_complete":
+		p.endAction(e, pad)
+	case "evaluate":
+		p.flushHead()
+		p.verdict = text(e.Get("verdict"))
+		if p.verbose {
+			p.print(pad + indent + p.paint.dim(pairs(e, "verdict")))
+		}
+	case "route":
+		p.flushHead()
+		p.route(e, pad)
+	case "loop_complete":
+		p.flushHead()
+		if e.Depth > 0 {
+			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, text(e.Get("final_state")), text(e.Get("terminated_by"))))
+		}
+	case "messages_append", "prompt_size_warn", "host_subproc_rss":
+		if p.verbose {
+			p.print(pad + indent + p.paint.dim(e.Kind+" "+pairs(e)))
+		}
+	default:
+		p.flushHead()
+		p.print(pad + indent + p.paint.amber(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+pairs(e))))
+	}
+}
+
+// remember keeps what the end of a failed run has to say about its last action.
+func (p *textPrinter) remember(e fsm.Event) {
+	switch e.Kind {
+	case "action_start":
+		p.output, p.errors, p.shown = "", "", false
+	case "action_complete":
+		p.output, p.errors = text(e.Get("output_preview")), text(e.Get("stderr_preview"))
+	}
+}
+
+func (p *textPrinter) flushHead() {
+	if p.head == "" {
+		return
+	}
+	line := p.head
+	p.head = ""
+	if p.action != "" {
+		line += " -> " + p.action
+		p.action = ""
+	}
+	p.print(line)
+}
+
+func (p *textPrinter) startAction(e fsm.Event, pad string) {
+	action := text(e.Get("action"))
+	line := firstLine(action)
+	if p.verbose {
+		line = strings.TrimRight(strings.ReplaceAll(action, "\n", "\n"+pad+indent+"| "), "\n| ")
+	}
+	if p.clean && !p.verbose {
+		line = clean(line)
+	}
+	if !p.verbose {
+		line = cut(line, 100)
+	}
+	if p.head == "" { // a second action in one state, such as a judge
+		p.head = pad + indent + "also"
+	}
+	p.action = line
+	if p.live == nil {
+		p.flushHead()
+		return
+	}
+	p.live.set(clean(p.head)+" > "+line, e.Time)
+}
+
+func (p *textPrinter) showOutput(pad, lines string) {
+	if p.live != nil {
+		lines = strings.TrimRight(lines, "\n \t")
+		p.live.last = clean(lines[strings.LastIndexByte(lines, '\n')+1:])
+		return
+	}
+	p.flushHead()
+	p.block(pad+indent, lines)
+}
+
+// block prints lines with something in front of each, in one write.
+func (p *textPrinter) block(front, lines string) {
+	var b strings.Builder
+	for line := range strings.SplitSeq(lines, "\n") {
+		if p.clean {
+			line = clean(line)
+		}
+		b.WriteString(front)
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	io.WriteString(p.out, b.String()) //nolint:errcheck // a sink never fails
+}
+
+func (p *textPrinter) endAction(e fsm.Event, pad string) {
+	p.flushHead()
+	if p.live != nil {
+		p.live.erase()
+		p.live.head = ""
+	}
+	ms, _ := e.Get("duration_ms").(int64)
+	line := "(" + duration(time.Duration(ms)*time.Millisecond) + ")"
+	code := text(e.Get("exit_code"))
+	failed := code != "0" && code != ""
+	switch {
+	case code == "124":
+		line += " " + p.paint.red("timed out")
+	case failed:
+		line += " " + p.paint.red("exit: "+code)
+	}
+	if p.live == nil && failed {
+		p.showErrors(pad)
+	}
+	p.print(pad + indent + line)
+}
+
+// showErrors prints the end of what an action wrote to standard error.
+func (p *textPrinter) showErrors(pad string) {
+	p.shown = true
+	text := strings.TrimSpace(p.errors)
+	if text == "" {
+		return
+	}
+	if !p.verbose {
+		text = lastLines(text, 10)
+	}
+	p.block(pad+indent+"! ", text)
+}
+
+func (p *textPrinter) route(e fsm.Event, pad string) {
+	line := "-> " + p.paint.cyan(text(e.Get("to")))
+	if p.verdict != "" {
+		line = p.mark(p.verdict) + " " + line
+		p.verdict = ""
+	}
+	if why := text(e.Get("reason")); why != "" {
+		line += " (" + why + ")"
+	}
+	p.print(pad + indent + line)
+}
+
+func (p *textPrinter) mark(verdict string) string {
+	switch verdict {
+	case "yes", "success", "target", "progress":
+		return p.paint.green(verdict)
+	case "no", "error", "blocked", "stall", "timeout":
+		return p.paint.red(verdict)
+	}
+	return p.paint.amber(verdict)
+}
+
+func (p *textPrinter) finish(o fsm.Outcome, resume string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out, code := p.out, codeOf(o)
+	if p.quiet {
+		if code == exitOK {
+			return
+		}
+		out = p.err
+	} else {
+		p.flushHead()
+	}
+	if code == exitFailed && !p.shown {
+		p.showFailure(out)
+	}
+	line := endLine(o, p.max)
+	switch {
+	case code == exitOK && resume == "":
+		line = p.paint.green(line)
+	case code == exitFailed:
+		line = p.paint.red(line)
+	default:
+		line = p.paint.amber(line)
+	}
+	if !p.quiet {
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, line)
+	if resume != "" {
+		fmt.Fprintln(out, "Resume with: "+resume)
+	}
+}
+
+// showFailure prints what the last action of a failed run said, where the live line swallowed it.
+func (p *textPrinter) showFailure(out io.Writer) {
+	said := strings.TrimSpace(p.errors)
+	if said == "" {
+		said = strings.TrimSpace(p.output)
+	}
+	if said == "" || (p.live == nil && !p.quiet) {
+		return
+	}
+	fmt.Fprintln(out, "The last action said:")
+	for line := range strings.SplitSeq(lastLines(said, 40), "\n") {
+		fmt.Fprintln(out, indent+clean(line))
+	}
+}
+
+// endLine says in one line how a run ended.
+func endLine(o fsm.Outcome, maxSteps int) string {
+	word := map[string]string{
+		fsm.EndTerminal: "completed", fsm.EndMaxSteps: fmt.Sprintf("stopped at its cap of %d steps", maxSteps),
+		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
+		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended: its action was killed by a signal", fsm.EndError: "ended with an error",
+		fsm.EndHandoff: "handed off", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",
+		fsm.EndHostPressure: "ended: the host was short of memory", fsm.EndHostBudget: "ended: its memory budget was used up",
+	}[o.TerminatedBy]
+	switch {
+	case word == "":
+		word = o.TerminatedBy
+	case o.Failure && o.TerminatedBy == fsm.EndTerminal:
+		word = "failed"
+	}
+	if o.Signal != "" {
+		word += " by " + o.Signal
+	}
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", word, o.FinalState, count(o.Steps, "iteration"), duration(o.Duration))
+	if o.Error != "" {
+		line += "\nError: " + o.Error
+	}
+	if o.Continuation != "" {
+		line += "\nTo continue: " + firstLine(o.Continuation)
+	}
+	return line
+}
+
+// text returns a value of an event as people read it: text as it is, nothing for null.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return string(fsm.AppendJSON(nil, v))
+}
+
+// pairs returns the fields of an event as k=v, without the named ones.
+func pairs(e fsm.Event, without ...string) string {
+	var b strings.Builder
+next:
+	for _, f := range e.Fields {
+		for _, w := range without {
+			if f.Key == w {
+				continue next
+			}
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%s=%s", f.Key, firstLine(text(f.Value)))
+	}
+	return b.String()
+}
+
+// lastLines returns the last n lines of text.
+func lastLines(s string, n int) string {
+	end := len(s)
+	for range n {
+		i := strings.LastIndexByte(s[:end], '\n')
+		if i < 0 {
+			return s
+		}
+		end = i
+	}
+	return s[end+1:]
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"loops/persistence"
+	"loops/reconcile"
+)
+
+// folder is what makes a directory a project.
+const folder = ".loops"
+
+// A project is where a command works: the directory that actions run in, and its .loops folder.
+type project struct {
+	Dir   string // absolute
+	Loops string // Dir/.loops; need not exist
+	Cwd   string // absolute; paths on the command line are relative to it
+}
+
+// project finds the project: the nearest directory that has a .loops folder, upwards from -C or the working
+// directory. Without one it is the directory itself, where a run makes .loops.
+func (a *app) project() (project, error) {
+	cwd := a.Dir
+	if cwd == "" {
+		var err error
+		if cwd, err = os.Getwd(); err != nil {
+			return project{}, failure(exitNotFound, "the working directory is gone: %v", err)
+		}
+	}
+	start := cwd
+	if a.dir != "" {
+		start = a.dir
+		if !filepath.IsAbs(start) {
+			start = filepath.Join(cwd, start)
+		}
+		info, err := os.Stat(start)
+		if err != nil {
+			return project{}, usageError{fmt.Sprintf("-C %s: %v", a.dir, errnoText(err)), "loops --help"}
+		}
+		if !info.IsDir() {
+			return project{}, usageError{fmt.Sprintf("-C %s: not a directory", a.dir), "loops --help"}
+		}
+	}
+	start = filepath.Clean(start)
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(filepath.Join(dir, folder)); err == nil && info.IsDir() {
+			start = dir
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return project{Dir: start, Loops: filepath.Join(start, folder), Cwd: cwd}, nil
+}
+
+// short returns a path as a person in the project would write it.
+func (p project) short(path string) string {
+	for _, base := range []string{p.Cwd, p.Dir} {
+		if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
+
+// store opens the recorded runs of the project.
+func (p project) store() (*persistence.Dir, error) {
+	store, err := persistence.OpenDir(p.Loops)
+	if err != nil {
+		return nil, cannotOpen(p, err)
+	}
+	store.Liveness = reconcile.OwnerAlive
+	return store, nil
+}
+
+// errnoText returns the cause of a file error without the operation and the path, which the caller names.
+func errnoText(err error) error {
+	type wrapper interface{ Unwrap() error }
+	if w, ok := err.(wrapper); ok && w.Unwrap() != nil {
+		return w.Unwrap()
+	}
+	return err
+}

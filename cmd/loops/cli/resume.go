@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/fsm/loopfile"
+	"loops/internal/action"
+	"loops/internal/proc"
+	"loops/persistence"
+)
+
+type resumeOptions struct {
+	name    string
+	context []string
+	over    overrides
+	force   bool
+	view    viewFlags
+}
+
+func newResumeCommand(a *app) *cobra.Command {
+	var o resumeOptions
+	cmd := &cobra.Command{
+		Use:   "resume NAME|RUN",
+		Short: "Go on with a run that was stopped, killed or capped",
+		Long: `resume goes on with the newest resumable run of the loop NAME, or with the run RUN (its id as "loops history" shows
+it). The state that was interrupted is entered again with everything the run remembers; a result that was recorded is
+not asked for again. Flags given to run hold on unless they are given again.
+
+A run whose loop file changed since it began is refused; --force goes on with the file as it is now.` + exitCodes(runCodes()...),
+		Example: `  loops resume fix
+  loops resume fix-20261121T103405 --context retries=5
+  loops resume capped -n 100`,
+		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if err := o.over.check(cmd); err != nil {
+				return err
+			}
+			if err := o.view.check(cmd.CommandPath()); err != nil {
+				return err
+			}
+			return runResume(cmd.Context(), a, &o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	o.over.addFlags(flags)
+	flags.BoolVar(&o.force, "force", false, "go on although the loop file changed")
+	o.view.addFlags(flags)
+	return cmd
+}
+
+func runResume(ctx context.Context, a *app, o *resumeOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	if err := setPairs(fsm.NewMap(), o.context); err != nil {
+		return err
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	run, err := pickResumable(ctx, finder{p, store}, o.name)
+	if err != nil {
+		return err
+	}
+	l, err := a.loadRecorded(p, run, o.view.quiet)
+	if err != nil {
+		return err
+	}
+	if err := a.checkDefinition(p, l, run, o.force); err != nil {
+		return err
+	}
+	definition, err := os.ReadFile(l.File)
+	if err != nil {
+		return unreadable(p, l.File, err)
+	}
+	l, recorded := o.over.over(run.Options).apply(l)
+	stops := catchSignals()
+	defer stops.release()
+	print := a.newPrinter(o.view)
+	a.tidy(ctx, store, print, o.view.quiet, run.ID)
+	memory, err := store.Snapshot(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	values, err := a.resumeContext(p, l, run, memory, o)
+	if err != nil {
+		return err
+	}
+	owner, err := self()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	journal, memory, err := store.Resume(ctx, run.ID, persistence.Spec{
+		Loop: run.Loop, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, values), Singleton: l.Singleton,
+		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(), StartedAt: began,
+	})
+	if err != nil {
+		return err
+	}
+	fill(values, l, journal.Dir())
+	memory.Context = values
+	if err := endSurvivors(ctx, run, print); err != nil {
+		closeErr := journal.Close(ctx)
+		return failure(exitFailed, "run %s: %v; end them by hand, then resume again", run.ID, errors.Join(err, closeErr))
+	}
+	shown := journal.Run()
+	shown.State, shown.Step = memory.Current, memory.Step
+	return a.drive(ctx, driveSpec{
+		project: p, loop: l, store: store, journal: journal, printer: print, stops: stops,
+		header: header{
+			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Elapsed: memory.Elapsed, Begin: began,
+		},
+		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
+	})
+}
+
+// recentRuns is how many runs are looked at before all of them are.
+const recentRuns = 100
+
+// pickResumable returns the run to go on with, or says why there is none.
+func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, error) {
+	runs, err := f.runs(ctx, arg, recentRuns)
+	if err == nil && len(runs) == recentRuns && !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.Resumable }) {
+		runs, err = f.runs(ctx, arg, 0)
+	}
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	var held *persistence.Run
+	for i, r := range runs {
+		if alive(r) {
+			if held == nil {
+				held = &runs[i]
+			}
+			continue
+		}
+		if r.Resumable {
+			return r, nil
+		}
+	}
+	switch {
+	case held != nil:
+		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
+	case len(runs) == 0:
+		return persistence.Run{}, failure(exitNotFound, "nothing to resume: %s has no recorded run; start one with: loops run %s", arg, quote(arg))
+	case len(runs) == 1:
+		return persistence.Run{}, failure(exitNotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
+	}
+	return persistence.Run{}, failure(exitNotFound, "nothing to resume: none of the %d runs of %s can go on; the newest is %s", len(runs), arg, runs[0].Status)
+}
+
+// loadRecorded reads the loop file that a run was started with, or the one its name means where none is known.
+func (a *app) loadRecorded(p project, run persistence.Run, quiet bool) (*fsm.Loop, error) {
+	if run.File == "" {
+		return a.loadNamed(p, run.Loop, quiet)
+	}
+	path := run.File
+	if !strings.HasPrefix(path, "/") {
+		path = p.Dir + "/" + path
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if other, err := loopfile.Resolve(run.Loop, p.Loops, p.Cwd); err == nil {
+			return a.loadFile(p, other, quiet) // the project moved
+		}
+		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, then resume", run.ID, p.short(path))
+	}
+	return a.loadFile(p, path, quiet)
+}
+
+// checkDefinition refuses to go on with another definition than the run began with, unless forced, and with one
+// that lacks the state the run is in.
+func (a *app) checkDefinition(p project, l *fsm.Loop, run persistence.Run, force bool) error {
+	_, there := l.States[run.State]
+	if !there && run.State != "" {
+		return failure(exitInvalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: loops run %s", p.short(l.File), run.State, run.ID, quote(run.Loop))
+	}
+	if run.SHA256 == "" || run.SHA256 == l.SHA256 || force {
+		return nil
+	}
+	return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: loops resume %s --force",
+		p.short(l.File), run.ID, run.SHA256, l.SHA256, run.State, run.ID)
+}
+
+// resumeContext returns the context to go on with: the recorded one, keys the loop file has and it lacks, and
+// --context over both. The caps follow the flags.
+func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, o *resumeOptions) (*fsm.Map, error) {
+	values := memory.Context.Clone()
+	for _, k := range l.Context.Keys() {
+		if _, ok := values.Get(k); !ok {
+			v, _ := l.Context.Get(k)
+			values.Set(k, v)
+		}
+	}
+	if o.over.maxSteps > 0 {
+		values.Set("max_steps", int64(o.over.maxSteps))
+	}
+	if o.over.maxIterations > 0 {
+		values.Set("max_iterations", int64(o.over.maxIterations))
+	}
+	if err := setPairs(values, o.context); err != nil {
+		return nil, err
+	}
+	planned := values.Clone()
+	fill(planned, l, plannedRunDir(p, l))
+	return values, a.preflight(p, l, planned)
+}
+
+// endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
+// run.
+func endSurvivors(ctx context.Context, run persistence.Run, print printer) error {
+	n, err := endMarked(ctx, run.Marker)
+	if n > 0 {
+		print.note(fmt.Sprintf("Ended %s that the interrupted action of state %s had left running.", processes(n), run.State))
+	}
+	return err
+}
+
+// endMarked ends the processes that carry an action's environment marker and returns how many there were.
+func endMarked(ctx context.Context, marker string) (int, error) {
+	if marker == "" {
+		return 0, nil
+	}
+	found, err := proc.Marked(action.Variable, marker)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return proc.End(ctx, found, grace)
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}

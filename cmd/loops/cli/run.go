@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/fsm/loopfile"
+	"loops/persistence"
+)
+
+type runOptions struct {
+	name    string
+	input   *string // positional; nil = none
+	context []string
+	over    overrides
+	dryRun  bool
+	view    viewFlags
+}
+
+func newRunCommand(a *app) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run NAME|PATH [INPUT]",
+		Short: "Run a loop until it is done",
+		Long: `run runs a loop from its initial state until it ends, and records every step under .loops.
+
+NAME is a file .loops/NAME.yaml; a PATH has a slash or ends in .yaml. INPUT is put into the context: a JSON object sets
+the context keys it names, anything else becomes ${context.input} (or the loop's input_key). Actions run in the
+project directory, the one that holds .loops.
+
+Ctrl-C, SIGTERM or SIGHUP ends the action that runs, and the run stops so that it can be resumed; a second signal ends
+the action at once. A run that was killed is resumed just so.
+
+With --json, standard output has one JSON object a line: run_info, then every event as it is recorded.` + exitCodes(runCodes()...),
+		Example: `  loops run fix
+  loops run fix "the login page" --context retries=3
+  loops run ./drafts/new.yaml --dry-run
+  loops run fix --json | jq -r .event`,
+		Args:              arguments(1, 2, "NAME or PATH of a loop"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if len(args) > 1 {
+				o.input = &args[1]
+			}
+			if err := o.over.check(cmd); err != nil {
+				return err
+			}
+			if err := o.view.check(cmd.CommandPath()); err != nil {
+				return err
+			}
+			return runRun(cmd.Context(), a, &o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	o.over.addFlags(flags)
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
+	o.view.addFlags(flags)
+	return cmd
+}
+
+func runRun(ctx context.Context, a *app, o *runOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	l, err := a.loadNamed(p, o.name, o.view.quiet)
+	if err != nil {
+		return err
+	}
+	l, recorded := o.over.apply(l)
+	values, err := seed(l, o.input, o.context)
+	if err != nil {
+		return err
+	}
+	planned := values.Clone()
+	fill(planned, l, plannedRunDir(p, l))
+	if err := a.preflight(p, l, planned); err != nil {
+		return err
+	}
+	if o.dryRun {
+		return a.printPlan(p, l, planned, o.view.json)
+	}
+	stops := catchSignals()
+	defer stops.release()
+	definition, err := os.ReadFile(l.File)
+	if err != nil {
+		return unreadable(p, l.File, err)
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	print := a.newPrinter(o.view)
+	a.tidy(ctx, store, print, o.view.quiet, "")
+	began := time.Now()
+	owner, err := self()
+	if err != nil {
+		return err
+	}
+	journal, err := store.Create(ctx, persistence.Spec{
+		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, planned), Singleton: l.Singleton,
+		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(), StartedAt: began,
+	})
+	if err != nil {
+		return err
+	}
+	fill(values, l, journal.Dir())
+	return a.drive(ctx, driveSpec{
+		project: p, loop: l, store: store, journal: journal, printer: print, stops: stops,
+		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
+		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
+	})
+}
+
+// preflight refuses a run that lacks context values, one line each.
+func (a *app) preflight(p project, l *fsm.Loop, values *fsm.Map) error {
+	problems := loopfile.Preflight(l, values)
+	if countErrors(problems) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, pr := range problems {
+		if pr.Severity == fsm.SeverityError {
+			pr.Pos.File = p.short(pr.Pos.File)
+			lines = append(lines, strings.TrimPrefix(pr.Pos.String()+": "+pr.Message, ": "))
+		}
+	}
+	return failure(exitUsage, "%s", strings.Join(lines, "\nloops: "))
+}
+
+// completeLoops offers the names of the project's loops to a shell.
+func (a *app) completeLoops(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	p, err := a.project()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	entries, err := loopfile.List(p.Loops)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name, prefix) {
+			names = append(names, e.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+// cannotOpen says that the records of a project cannot be used.
+func cannotOpen(p project, err error) error {
+	return fmt.Errorf("%s: %w", p.short(p.Loops), err)
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// A stops collects the signals that stop a run. Signals that arrive before during was called are kept.
+type stops struct{ ch chan os.Signal }
+
+// catchSignals begins to collect. SIGHUP stays ignored where it is (nohup).
+func catchSignals() *stops {
+	s := &stops{make(chan os.Signal, 8)}
+	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(s.ch, syscall.SIGHUP)
+	}
+	return s
+}
+
+func (s *stops) release() { signal.Stop(s.ch) }
+
+// during calls run, and handle for each signal until run returns, with how many there have been.
+func (s *stops) during(handle func(n int, sig os.Signal), run func()) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 1; ; n++ {
+			select {
+			case <-stop:
+				return
+			case sig := <-s.ch:
+				handle(n, sig)
+			}
+		}
+	}()
+	run()
+	close(stop)
+	<-done
+}
+
+func signalName(s os.Signal) string {
+	switch s {
+	case os.Interrupt:
+		return "SIGINT"
+	case syscall.SIGHUP:
+		return "SIGHUP"
+	}
+	return "SIGTERM"
+}

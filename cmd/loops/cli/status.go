@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loops/persistence"
+)
+
+func newStatusCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status NAME|RUN",
+		Short: "Say how a run stands",
+		Long: `status shows the run RUN, or the run of the loop NAME that goes on now, or its newest one. A run whose owner died shows
+as interrupted; nothing is changed.` + exitCodes(exitOK, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops status fix
+  loops status fix-20261121T103405 --json`,
+		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runStatus(cmd.Context(), a, args[0], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	runs, err := finder{p, store}.runs(ctx, arg, recentRuns)
+	if err != nil {
+		return cannotOpen(p, err)
+	}
+	if len(runs) == 0 {
+		return failure(exitNotFound, "%s has no recorded run; see: loops list --running, loops history NAME", arg)
+	}
+	run := runs[0]
+	for _, r := range runs {
+		if alive(r) {
+			run = r
+			break
+		}
+	}
+	if asJSON {
+		return writeJSON(a.Out, statusObject(p, run))
+	}
+	printStatus(a, p, run)
+	return nil
+}
+
+func printStatus(a *app, p project, r persistence.Run) {
+	row := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(a.Out, "%-10s %s\n", key+":", value)
+		}
+	}
+	row("Loop", r.Loop)
+	row("Run", string(r.ID))
+	row("Status", statusWord(r))
+	row("State", r.State)
+	row("Step", steps(r))
+	if r.Passes > 0 {
+		row("Passes", fmt.Sprint(r.Passes))
+	}
+	row("Elapsed", duration(elapsed(r)))
+	if !r.StartedAt.IsZero() {
+		row("Started", clock(r.StartedAt))
+	}
+	if !r.UpdatedAt.IsZero() {
+		row("Updated", clock(r.UpdatedAt)+" ("+since(r.UpdatedAt)+")")
+	}
+	switch {
+	case alive(r):
+		row("Owner", fmt.Sprintf("pid %d, alive", r.Owner.PID))
+	case r.Owner.PID != 0:
+		row("Owner", fmt.Sprintf("pid %d, gone", r.Owner.PID))
+	}
+	row("Ended by", r.Ended)
+	row("Error", r.Error)
+	row("Continue", firstLine(r.Continuation))
+	if r.Events != "" {
+		row("Events", p.short(r.Events))
+	}
+	if len(r.Damage) > 0 {
+		row("Damaged", strings.Join(r.Damage, "; "))
+	}
+	if r.Resumable && !alive(r) {
+		row("Resume", a.command("resume", string(r.ID)))
+	}
+}

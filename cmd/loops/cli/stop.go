@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/proc"
+	"loops/persistence"
+)
+
+// stopWait is how long stop waits for a run to end: longer than an action may take to end after TERM.
+const stopWait = 15 * time.Second
+
+func newStopCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "stop NAME|RUN",
+		Short: "Stop a run that goes on",
+		Long: `stop asks the run RUN, or every run of the loop NAME that goes on, to stop: it sends SIGTERM to the process that owns the
+run, which ends its action, records the run as interrupted and exits with 143. stop waits 15 seconds for that. The run
+can be resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops stop fix
+  loops stop fix-20261121T103405`,
+		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runStop(cmd.Context(), a, args[0], asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of the runs that were stopped")
+	return cmd
+}
+
+func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	runs, err := f.runs(ctx, arg, recentRuns)
+	if err != nil {
+		return cannotOpen(p, err)
+	}
+	var live []persistence.Run
+	for _, r := range runs {
+		if alive(r) {
+			live = append(live, r)
+		}
+	}
+	switch {
+	case len(runs) == 0:
+		return failure(exitNotFound, "nothing to stop: %s has no recorded run", arg)
+	case len(live) == 0:
+		return failure(exitNotFound, "nothing to stop: run %s is %s", runs[0].ID, runs[0].Status)
+	}
+	stopped := make([]persistence.Run, 0, len(live))
+	for _, r := range live {
+		after, err := stopRun(ctx, f, r)
+		if err != nil {
+			return err
+		}
+		stopped = append(stopped, after)
+		if !asJSON {
+			fmt.Fprintf(a.Out, "Stopped %s (pid %d): %s in state %s. Resume with: %s\n", r.ID, r.Owner.PID, after.Status, after.State, a.command("resume", string(r.ID)))
+		}
+	}
+	if asJSON {
+		return writeJSON(a.Out, list(stopped, func(r persistence.Run) any {
+			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "stopped", true, "status", string(r.Status), "current_state", r.State)
+		}))
+	}
+	return nil
+}
+
+// stopRun sends SIGTERM to the owner of a run, and to it alone, and waits until nobody holds the run.
+func stopRun(ctx context.Context, f finder, r persistence.Run) (persistence.Run, error) {
+	if host, err := os.Hostname(); err == nil && r.Owner.Host != "" && r.Owner.Host != host {
+		return r, failure(exitFailed, "run %s is owned by pid %d on %s; stop it there", r.ID, r.Owner.PID, r.Owner.Host)
+	}
+	owner := proc.Identity{Host: r.Owner.Host, Boot: r.Owner.Boot, PID: r.Owner.PID, StartMS: r.Owner.Start}
+	if err := owner.Signal(syscall.SIGTERM); err != nil {
+		return r, failure(exitFailed, "cannot stop run %s: signal to pid %d: %v", r.ID, owner.PID, err)
+	}
+	for limit := time.Now().Add(stopWait); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
+		runs, err := f.run(ctx, r.Loop, string(r.ID))
+		if err != nil {
+			return r, cannotOpen(f.project, err)
+		}
+		if len(runs) == 0 {
+			return r, nil // never recorded anything
+		}
+		if !alive(runs[0]) {
+			return runs[0], nil
+		}
+	}
+	return r, failure(exitFailed, "run %s did not stop within %s; its process (pid %d) still runs. Look at what its action does, or end it: kill -9 %d (it stays resumable)", r.ID, duration(stopWait), owner.PID, owner.PID)
+}

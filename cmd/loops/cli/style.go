@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
+)
+
+// terminal returns the file behind w if it is a terminal.
+func terminal(w io.Writer) (*os.File, bool) {
+	f, ok := w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+func (a *app) checkColor() error {
+	switch a.color {
+	case "auto", "always", "never":
+		return nil
+	}
+	return usageError{fmt.Sprintf("--color %q: expected auto, always or never", a.color), "loops --help"}
+}
+
+// colored says whether to use colours on w: asked for, or a terminal without NO_COLOR.
+func (a *app) colored(w io.Writer) bool {
+	switch a.color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if v, ok := a.getenv("NO_COLOR"); ok && v != "" {
+		return false
+	}
+	if v, _ := a.getenv("TERM"); v == "dumb" {
+		return false
+	}
+	_, is := terminal(w)
+	return is
+}
+
+// A paint colours words, or does not.
+type paint bool
+
+func (p paint) with(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p paint) bold(s string) string  { return p.with("1", s) }
+func (p paint) dim(s string) string   { return p.with("2", s) }
+func (p paint) red(s string) string   { return p.with("31", s) }
+func (p paint) green(s string) string { return p.with("32", s) }
+func (p paint) amber(s string) string { return p.with("33", s) }
+func (p paint) cyan(s string) string  { return p.with("36", s) }
+
+// columns returns how many terminal columns a rune takes.
+func columns(r rune) int {
+	switch {
+	case r < ' ' || r == 0x7f:
+		return 0
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// cut shortens a line of clean text to so many columns and marks what it took away.
+func cut(s string, limit int) string {
+	if limit <= 0 {
+		return ""
+	}
+	used, last := 0, 0 // last: where the text ends if one column goes to the mark
+	for i, r := range s {
+		w := columns(r)
+		if used+w > limit {
+			return s[:last] + "…"
+		}
+		used += w
+		if used <= limit-1 {
+			last = i + len(string(r))
+		}
+	}
+	return s
+}
+
+// clean takes escape sequences and control characters out of text that goes to a terminal. Tabs become spaces.
+func clean(s string) string {
+	plain := true
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] == 0x7f || s[i] == 0xc2 { // U+0080 to U+009F begin with C2
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	var b strings.Builder
+	rest := []rune(s)
+	for i := 0; i < len(rest); i++ {
+		switch r := rest[i]; {
+		case r == 0x1b:
+			i = skipEscape(rest, i)
+		case r == '\t':
+			b.WriteString("    ")
+		case unicode.IsControl(r):
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// skipEscape returns the index of the last rune of the escape sequence that begins at i.
+func skipEscape(s []rune, i int) int {
+	if i+1 >= len(s) {
+		return i
+	}
+	switch s[i+1] {
+	case '[': // control sequence: up to a final character
+		for j := i + 2; j < len(s); j++ {
+			if s[j] >= 0x40 && s[j] <= 0x7e {
+				return j
+			}
+		}
+		return len(s) - 1
+	case ']', 'P', '_', '^': // string: up to BEL or ST
+		for j := i + 2; j < len(s); j++ {
+			if s[j] == 0x07 {
+				return j
+			}
+			if s[j] == 0x1b && j+1 < len(s) && s[j+1] == '\\' {
+				return j + 1
+			}
+		}
+		return len(s) - 1
+	}
+	for j := i + 1; j < len(s); j++ { // intermediates, then one final character
+		if s[j] < 0x20 || s[j] > 0x2f {
+			return j
+		}
+	}
+	return len(s) - 1
+}
+
+// firstLine returns the first line of text that is not blank.
+func firstLine(s string) string {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return strings.TrimRight(s[:i], " \t\r") + " …"
+	}
+	return s
+}
+
+// duration writes a time span as people read it: 11ms, 3.1s, 45s, 4m05s, 1h02m03s.
+func duration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm%02ds", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
+}
+
+// ago writes how long ago something was.
+func ago(d time.Duration) string {
+	if d < time.Second {
+		return "just now"
+	}
+	return duration(d.Truncate(time.Second)) + " ago"
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

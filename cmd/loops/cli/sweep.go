@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence"
+	"loops/reconcile"
+)
+
+type sweepOptions struct{ dryRun, json bool }
+
+func newSweepCommand(a *app) *cobra.Command {
+	var o sweepOptions
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Tidy up after runs that died",
+		Long: `sweep makes the records agree with what really runs: a run whose owner is dead becomes interrupted and stays resumable,
+what its action left running is ended, and runs that have ended are moved to .loops/.history. A live run is never
+touched. run and resume do the same when they start.` + exitCodes(exitOK, exitUsage, exitRecord),
+		Example: `  loops sweep --dry-run    what would be done
+  loops sweep`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSweep(cmd.Context(), a, o) },
+	}
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	return cmd
+}
+
+func runSweep(ctx context.Context, a *app, o sweepOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	changes, err := plan(ctx, store, "")
+	if err != nil {
+		return err
+	}
+	if !o.dryRun {
+		if changes, err = reconcile.Apply(ctx, store, changes, ender(ctx)); err != nil {
+			return cannotOpen(p, err)
+		}
+	}
+	if o.json {
+		return writeJSON(a.Out, list(changes, func(c reconcile.Change) any {
+			return fsm.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
+		}))
+	}
+	if len(changes) == 0 {
+		fmt.Fprintln(a.Out, "Nothing to tidy up.")
+	}
+	for _, c := range changes {
+		fmt.Fprintln(a.Out, changeLine(c))
+	}
+	return nil
+}
+
+// tidy reconciles before a run begins, all but one run, and says each change in one line. A record that cannot be
+// tidied up is no reason not to run: it is said, and stays as it is.
+func (a *app) tidy(ctx context.Context, store persistence.Store, print printer, quiet bool, except persistence.ID) {
+	changes, err := plan(ctx, store, except)
+	if err == nil && len(changes) > 0 {
+		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx))
+	}
+	if err != nil {
+		print.note("loops: not tidied up: " + strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	if quiet {
+		return
+	}
+	for _, c := range changes {
+		print.note("loops: " + changeLine(c))
+	}
+}
+
+func plan(ctx context.Context, store persistence.Store, except persistence.ID) ([]reconcile.Change, error) {
+	runs, err := store.Runs(ctx, persistence.Query{Live: true})
+	if err != nil {
+		return nil, err
+	}
+	var changes []reconcile.Change
+	for _, c := range reconcile.Plan(runs, alive, time.Now()) {
+		if c.ID != except {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}
+
+func ender(ctx context.Context) func(marker string) (int, error) {
+	return func(marker string) (int, error) { return endMarked(ctx, marker) }
+}
+
+func changeLine(c reconcile.Change) string {
+	return fmt.Sprintf("%s %s: %s", c.Kind, c.ID, c.Why)
+}

@@ -1,0 +1,12 @@
+// Command loops runs state machines written in YAML until they are done, and remembers every step.
+package main
+
+import (
+	"os"
+
+	"loops/cmd/loops/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], cli.System()))
+}

@@ -1,0 +1,151 @@
+package main_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+
+// TestScript runs testdata/script/*.txtar against the real program. Besides the usual commands there are
+//
+//	code N loops ARGS     run, and want exit code N
+//	waitfor FILE          wait until FILE exists
+//	mask stdout|stderr|FILE OUT   write it to OUT with times, pids and folders replaced, to compare
+//	gone FILE             wait until the process whose pid is in FILE has ended
+//	sameevents A B        A, a stream of events, and B, a JSON array of them, hold the same
+func TestScript(t *testing.T) {
+	bin := binary(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: false,
+		Setup: func(env *testscript.Env) error {
+			path := filepath.Join(env.WorkDir, ".bin")
+			if err := os.Mkdir(path, 0o755); err != nil {
+				return err
+			}
+			if err := os.Symlink(bin, filepath.Join(path, "loops")); err != nil {
+				return err
+			}
+			env.Setenv("PATH", path+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("NO_COLOR", "1")
+			env.Setenv("TZ", "UTC")
+			env.Setenv("LC_ALL", "C.UTF-8")
+			env.Setenv("LOOPS_VERIFY", "1")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code": scriptCode, "waitfor": scriptWaitFor, "mask": scriptMask, "gone": scriptGone, "sameevents": scriptSameEvents,
+		},
+	})
+}
+
+func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command [args]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s: exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+func scriptWaitFor(ts *testscript.TestScript, _ bool, args []string) {
+	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%s did not appear", args[0])
+}
+
+func scriptGone(ts *testscript.TestScript, neg bool, args []string) {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		zombie := err == nil && strings.Contains(string(stat), ") Z ")
+		if zombie || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return
+		}
+	}
+	ts.Fatalf("process %d still runs", pid)
+}
+
+func scriptSameEvents(ts *testscript.TestScript, neg bool, args []string) {
+	var stream, list []map[string]any
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	for {
+		var e map[string]any
+		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			ts.Fatalf("%s: %v", args[0], err)
+		}
+		if e["event"] != "run_info" {
+			stream = append(stream, e)
+		}
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &list))
+	if len(list) == 0 || !reflect.DeepEqual(stream, list) {
+		ts.Fatalf("the events differ:\n%v\n%v", stream, list)
+	}
+}
+
+// masks replace what differs from run to run. Their order matters.
+var masks = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00`), "<TS>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d{6}`), "<RUN>"},
+	{regexp.MustCompile(`\d{8}T\d{6}`), "<STAMP>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "<TIME>"},
+	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "<CLOCK>"},
+	{regexp.MustCompile(`"(duration_ms|elapsed_ms|pid|start)": \d+`), `"$1": <N>`},
+	{regexp.MustCompile(`"(host|boot)": "[^"]*"`), `"$1": "<X>"`},
+	{regexp.MustCompile(`\bpid \d+`), "pid <PID>"},
+	{regexp.MustCompile(`sha256 \w{12}, now \w{12}`), "sha256 <SHA>, now <SHA>"},
+	{regexp.MustCompile(`\b\d+(\.\d+)?m?s ago|just now`), "<AGO>"},
+	{regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`), "<DUR>"},
+	{regexp.MustCompile(` {2,}`), "  "},
+	{regexp.MustCompile(` +\n`), "\n"},
+}
+
+func scriptMask(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: mask stdout|stderr|FILE OUT")
+	}
+	text := ts.ReadFile(args[0])
+	for _, prefix := range []string{"/private", ""} {
+		text = strings.ReplaceAll(text, prefix+ts.Getenv("WORK"), "<WORK>")
+	}
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.by)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+}
