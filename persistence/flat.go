@@ -107,9 +107,9 @@ var layout = []field{
 	},
 	counts("throttle_counts", "Throttles", func(s *fsm.Snapshot) *map[string]int { return &s.Throttles }),
 	counts("abstention_counts", "Holds", func(s *fsm.Snapshot) *map[string]int { return &s.Holds }),
-	flag("just_routed", "JustRouted", func(s *fsm.Snapshot) *bool { return &s.JustRouted }),
-	flag("steps_capped", "StepsCapped", func(s *fsm.Snapshot) *bool { return &s.StepsCapped }),
-	flag("passes_capped", "PassCapped", func(s *fsm.Snapshot) *bool { return &s.PassCapped }),
+	boolean("just_routed", "JustRouted", func(s *fsm.Snapshot) *bool { return &s.JustRouted }),
+	boolean("steps_capped", "StepsCapped", func(s *fsm.Snapshot) *bool { return &s.StepsCapped }),
+	boolean("passes_capped", "PassCapped", func(s *fsm.Snapshot) *bool { return &s.PassCapped }),
 	{
 		key: "stall_window", name: "StallRing", put: putRing, take: takeRing,
 		same: func(a, b *fsm.Snapshot) bool { return equalSlices(a.StallRing, b.StallRing) },
@@ -142,7 +142,7 @@ var layout = []field{
 		take: func(r *record, v any) error { return takeFloat(&r.CumulativeMB, v) },
 		same: func(a, b *fsm.Snapshot) bool { return a.CumulativeMB == b.CumulativeMB },
 	},
-	flag("budget_spent", "BudgetSpent", func(s *fsm.Snapshot) *bool { return &s.BudgetSpent }),
+	boolean("budget_spent", "BudgetSpent", func(s *fsm.Snapshot) *bool { return &s.BudgetSpent }),
 	text("pending_request", "PendingRequest", false, func(s *fsm.Snapshot) *string { return &s.PendingRequest }),
 	text("pending_payload", "PendingPayload", false, func(s *fsm.Snapshot) *string { return &s.PendingPayload }),
 	{
@@ -244,7 +244,7 @@ func number(key, name string, always bool, at func(*fsm.Snapshot) *int) field {
 	}
 }
 
-func flag(key, name string, at func(*fsm.Snapshot) *bool) field {
+func boolean(key, name string, at func(*fsm.Snapshot) *bool) field {
 	return field{
 		key: key, name: name,
 		put:  func(e *encoder, r *record) bool { return *at(&r.Snapshot) && e.value(true) },

@@ -1,0 +1,428 @@
+package persistence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loops/fsm"
+)
+
+func open(t *testing.T) *Dir {
+	t.Helper()
+	d, err := OpenDir(filepath.Join(t.TempDir(), ".loops"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func step(n int) *fsm.Batch {
+	return &fsm.Batch{Checkpoint: true,
+		Events: []fsm.Event{{Kind: "state_enter", Time: at}, {Kind: "action_start", Time: at}},
+		Snapshot: &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: fmt.Sprint("s", n), Step: n, StartedAt: at,
+			Captured: fsm.NewMap(fmt.Sprint("c", n), fsm.NewMap("output", "x"))},
+	}
+}
+
+func end(n int, by string) *fsm.Batch {
+	b := step(n)
+	b.Snapshot.Outcome = &fsm.Outcome{TerminatedBy: by}
+	b.Events = []fsm.Event{{Kind: "loop_complete", Time: at}}
+	return b
+}
+
+func begin(t *testing.T, d *Dir, batches ...*fsm.Batch) *journal {
+	t.Helper()
+	j, err := d.Create(t.Context(), Spec{Loop: "fix", StartedAt: at, Definition: []byte("name: fix\n"), Owner: Owner{PID: os.Getpid()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range batches {
+		if err := j.Record(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return j.(*journal)
+}
+
+// die is what the kernel does for a process that is killed: its locks go, its files stay.
+func (j *journal) die() {
+	_ = j.events.Close()
+	_ = j.lock.Close()
+}
+
+var errCrash = errors.New("crash")
+
+// A crash between any two steps of archiving leaves a run that is whole, listed once, and can be tidied.
+func TestCrashWhileArchiving(t *testing.T) {
+	for _, by := range []string{fsm.EndTerminal, fsm.EndInterrupted} {
+		for n := 1; ; n++ {
+			d := open(t)
+			j := begin(t, d, step(1), end(1, by))
+			count, name := 0, ""
+			d.step = func(s string) error {
+				if count++; count >= n {
+					name = s
+					return errCrash
+				}
+				return nil
+			}
+			err := j.Close(t.Context())
+			if !errors.Is(err, errCrash) {
+				if err != nil || n < 5 {
+					t.Fatalf("step %d: %v", n, err)
+				}
+				break
+			}
+			d.step = nil
+			checkWhole(t, d, fmt.Sprintf("%s, crash before %q", by, name), StatusOf(fsm.Outcome{TerminatedBy: by}))
+		}
+	}
+}
+
+// checkWhole expects exactly one run with two batches, tidies, and expects it in the archive alone.
+func checkWhole(t *testing.T, d *Dir, when string, status Status) {
+	t.Helper()
+	for _, tidied := range []bool{false, true} {
+		runs, err := d.Runs(t.Context(), Query{})
+		if err != nil || len(runs) != 1 || runs[0].Status != status || len(runs[0].Damage) > 0 {
+			t.Fatalf("%s: %v, %+v", when, err, runs)
+		}
+		n := 0
+		for _, err := range d.Events(t.Context(), runs[0].ID, 0) {
+			if err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+			n++
+		}
+		if n != 3 {
+			t.Fatalf("%s: %d events", when, n)
+		}
+		if s, err := d.Snapshot(t.Context(), runs[0].ID); err != nil || s.Current != "s1" {
+			t.Fatalf("%s: %v, %+v", when, err, s)
+		}
+		if !tidied {
+			if err := d.Archive(t.Context(), runs[0].ID); err != nil {
+				t.Fatalf("%s: archive: %v", when, err)
+			}
+			continue
+		}
+		if !runs[0].Archived || runs[0].Leftover {
+			t.Fatalf("%s: after tidying %+v", when, runs[0])
+		}
+	}
+	for _, dir := range []string{d.running, d.history} {
+		names, _ := readNames(dir)
+		for _, n := range names {
+			if n != ".acquire.lock" && !strings.HasPrefix(n, "2026-") {
+				t.Errorf("%s: %s is left", when, n)
+			}
+		}
+	}
+}
+
+// A crash between any two steps of bringing a run back leaves it whole on one side.
+func TestCrashWhileUnarchiving(t *testing.T) {
+	for n := 1; ; n++ {
+		d := open(t)
+		j := begin(t, d, step(1), end(1, fsm.EndInterrupted))
+		if err := j.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		count, name := 0, ""
+		d.step = func(s string) error {
+			if count++; count >= n {
+				name = s
+				return errCrash
+			}
+			return nil
+		}
+		_, _, err := d.Resume(t.Context(), j.id, Spec{})
+		d.step = nil
+		if !errors.Is(err, errCrash) {
+			if err != nil || n < 4 {
+				t.Fatalf("step %d: %v", n, err)
+			}
+			return
+		}
+		checkWhole(t, d, fmt.Sprintf("crash before %q", name), Interrupted)
+	}
+}
+
+// Whatever byte the event file ends at, memory and events agree, and the run goes on from there.
+func TestTornAtEveryByte(t *testing.T) {
+	d := open(t)
+	j := begin(t, d, step(1), step(2))
+	before := j.offset
+	out := &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: at, Fields: []fsm.Field{{Key: "line", Value: "one"}}}, {Kind: "action_output", Time: at}}}
+	for _, b := range []*fsm.Batch{out, step(3)} {
+		if err := j.Record(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.die()
+	events, err := os.ReadFile(j.files.events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := os.ReadFile(j.files.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := before; n <= int64(len(events)); n++ {
+		for _, s := range [][]byte{state, nil} {
+			if err := errors.Join(os.WriteFile(j.files.events, events[:n], 0o644), os.RemoveAll(j.files.torn)); err != nil {
+				t.Fatal(err)
+			}
+			if s == nil {
+				err = os.Remove(j.files.state)
+			} else {
+				err = os.WriteFile(j.files.state, s, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantStep, wantEvents := 2, 4+bytes.Count(events[before:n], []byte(`"action_output"`))
+			if n < int64(len(events)) {
+				whole := events[before : before+int64(bytes.LastIndexByte(events[before:n], '\n')+1)]
+				wantEvents = 4 + min(2, bytes.Count(whole, []byte{'\n'}))
+			} else {
+				wantStep, wantEvents = 3, 8
+			}
+			k, snap, err := d.Resume(t.Context(), j.id, Spec{})
+			if err != nil {
+				t.Fatalf("%d bytes: %v", n, err)
+			}
+			got := 0
+			for _, err := range d.Events(t.Context(), j.id, 0) {
+				if err != nil {
+					t.Fatalf("%d bytes: %v", n, err)
+				}
+				got++
+			}
+			if snap.Step != wantStep || got != wantEvents || int(k.(*journal).seq) != wantEvents {
+				t.Fatalf("%d of %d bytes: step %d and %d events (%d), want %d and %d", n, len(events), snap.Step, got, k.(*journal).seq, wantStep, wantEvents)
+			}
+			torn, _ := os.ReadFile(j.files.torn)
+			if kept := k.(*journal).offset; string(torn) != string(events[kept:n]) && string(torn) != string(events[kept:n])+"\n" {
+				t.Fatalf("%d bytes: put aside %q", n, torn)
+			}
+			if (len(torn) > 0) != strings.Contains(strings.Join(k.Run().Damage, "\n"), "put aside") {
+				t.Fatalf("%d bytes: damage %v", n, k.Run().Damage)
+			}
+			k.(*journal).die()
+		}
+	}
+}
+
+// A state file that is cut anywhere, or has any bit flipped, is never believed.
+func TestSpoiltState(t *testing.T) {
+	d := open(t)
+	j := begin(t, d, step(1), step(2))
+	j.die()
+	state, err := os.ReadFile(j.files.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(j.files.state, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		snap, err := d.Snapshot(t.Context(), j.id)
+		if err != nil || snap.Step != 2 || snap.Current != "s2" || !snap.StartedAt.Equal(at) {
+			t.Fatalf("%s: %v, %+v", what, err, snap)
+		}
+		if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 1 || runs[0].Step != 2 {
+			t.Fatalf("%s: %v, %+v", what, err, runs)
+		}
+	}
+	for n := range state {
+		check(fmt.Sprintf("cut to %d bytes", n), state[:n])
+		b := bytes.Clone(state)
+		b[n] ^= 1 << (n % 8)
+		check(fmt.Sprintf("bit %d of byte %d flipped", n%8, n), b)
+	}
+}
+
+// A journal that lost synced-looking bytes in a power cut takes back the memory that state.json is ahead of it.
+func TestStateAheadOfJournal(t *testing.T) {
+	d := open(t)
+	j := begin(t, d, step(1))
+	n := j.offset
+	if err := j.Record(t.Context(), step(2)); err != nil {
+		t.Fatal(err)
+	}
+	j.die()
+	if err := os.Truncate(j.files.events, n); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.Snapshot(t.Context(), j.id); err != nil || s.Step != 1 {
+		t.Fatalf("%v, %+v", err, s)
+	}
+}
+
+// A failing write ends the run at once and leaves what was recorded.
+func TestFailingWrite(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(*journal) string // returns the file the error must name
+	}{
+		{"journal", func(j *journal) string {
+			_ = j.events.Close()
+			ro, err := os.Open(j.files.events)
+			if err != nil {
+				panic(err)
+			}
+			j.events = ro
+			return j.files.events
+		}},
+		{"state", func(j *journal) string {
+			_ = os.Mkdir(j.files.state+".tmp", 0o755)
+			return j.files.state + ".tmp"
+		}},
+		{"large text", func(j *journal) string {
+			_ = os.WriteFile(filepath.Join(j.work, "blobs"), nil, 0o644)
+			return filepath.Join(j.work, "blobs")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := open(t)
+			j := begin(t, d, step(1))
+			file := c.spoil(j)
+			b := step(2)
+			if c.name == "large text" {
+				b.Snapshot.PrevResult = fsm.NewMap("output", strings.Repeat("x", blobFrom+1))
+			}
+			err := j.Record(t.Context(), b)
+			if err == nil || !strings.Contains(err.Error(), file) {
+				t.Fatalf("error %v does not name %s", err, file)
+			}
+			if again := j.Record(t.Context(), step(3)); !errors.Is(again, err) {
+				t.Fatalf("the next error is %v", again)
+			}
+			if err := j.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_ = os.RemoveAll(file)
+			k, s, err := d.Resume(t.Context(), j.id, Spec{})
+			if err != nil || s.Step < 1 || s.Step > 2 {
+				t.Fatalf("%v, %+v", err, s)
+			}
+			if err := k.Record(t.Context(), step(3)); err != nil {
+				t.Fatal(err)
+			}
+			if err := k.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// The reference tool rewrites a state file and drops what it does not know. Nothing is lost by that.
+func TestRewrittenByTheReference(t *testing.T) {
+	d := open(t)
+	b := step(1)
+	b.Snapshot.Holds = map[string]int{"a": 3}
+	j := begin(t, d, b)
+	j.die()
+	text := `{"loop_name": "fix", "current_state": "s1", "iteration": 1, "captured": {}, "prev_result": null, "last_result": null,
+		"started_at": "2026-11-21T08:37:17.206209+00:00", "updated_at": "2026-11-21T08:38:17.206209+00:00", "status": "user_stopped", "accumulated_ms": 0}`
+	if err := os.WriteFile(j.files.state, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := d.Runs(t.Context(), Query{})
+	if err != nil || len(runs) != 1 || runs[0].Status != UserStopped || runs[0].Foreign {
+		t.Fatalf("%v, %+v", err, runs)
+	}
+	s, err := d.Snapshot(t.Context(), j.id)
+	if err != nil || s.Holds["a"] != 3 || s.Phase != fsm.PhaseActing {
+		t.Fatalf("%v, %+v", err, s)
+	}
+}
+
+func FuzzState(f *testing.F) {
+	for _, p := range []string{"testdata/full.state.json", "testdata/small.state.json"} {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(`{"loop_name": "a", "current_state": "b", "iteration": NaN, "captured": [], "started_at": "", "status": "running"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dir := t.TempDir()
+		p := place{id: "a-20261121T083717", state: filepath.Join(dir, "s"), events: filepath.Join(dir, "e"), runs: dir}
+		if err := os.WriteFile(p.state, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := p.load(true)
+		if err != nil {
+			if l == nil || len(l.damage) == 0 {
+				t.Fatalf("%v, but no damage is told", err)
+			}
+			return
+		}
+		// What can be read can be written and read again.
+		again := encode(l.record)
+		flat, err := parseMemory(again)
+		if err != nil {
+			t.Fatalf("%v in %s", err, again)
+		}
+		back, err := takeFlat(flat)
+		if err != nil {
+			t.Fatalf("%v in %s", err, again)
+		}
+		if third := encode(back); string(third) != string(again) {
+			t.Fatalf("%s\nthen\n%s", again, third)
+		}
+	})
+}
+
+func FuzzEvents(f *testing.F) {
+	d, err := OpenDir(filepath.Join(f.TempDir(), ".loops"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	j, err := d.Create(f.Context(), Spec{Loop: "fix", StartedAt: at})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for n := 1; n < 3; n++ {
+		if err := j.Record(f.Context(), step(n)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(j.(*journal).files.events)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add(bytes.ReplaceAll(b, []byte("memory_full"), []byte("memory")))
+	f.Add([]byte("{\"event\": \"x\", \"memory_full\": {\"captured\": 1}}\n{\"event\": \"y\", \"memory\": {\"messages_add\": 3, \"captured_all\": null}}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dir := t.TempDir()
+		p := place{id: "fix-20261121T083717", state: filepath.Join(dir, "s"), events: filepath.Join(dir, "e"), runs: dir}
+		if err := os.WriteFile(p.events, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := p.load(true)
+		if err == nil && (l.good < 0 || l.good > int64(len(b))) {
+			t.Fatalf("good up to %d of %d", l.good, len(b))
+		}
+		var last uint64
+		_ = eachEvent(bytes.NewReader(b), "e", func(e fsm.Event, err error) bool {
+			if err == nil && e.Seq == 0 {
+				t.Fatal("an event without a number")
+			}
+			last = e.Seq
+			return true
+		})
+		_ = last
+	})
+}

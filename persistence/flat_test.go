@@ -1,0 +1,255 @@
+package persistence
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"loops/fsm"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// A field of the Snapshot that is not in the layout would be forgotten at a crash.
+func TestLayoutHasEveryField(t *testing.T) {
+	named := map[string]int{}
+	for _, f := range layout {
+		if f.name != "" {
+			named[f.name]++
+			if f.same == nil {
+				t.Errorf("%s is in no patch", f.name)
+			}
+		}
+		if byKey[f.key].name != f.name {
+			t.Errorf("two fields have the key %s", f.key)
+		}
+	}
+	for i := range reflect.TypeFor[fsm.Snapshot]().NumField() {
+		name := reflect.TypeFor[fsm.Snapshot]().Field(i).Name
+		if named[name] != 1 {
+			t.Errorf("fsm.Snapshot.%s has %d keys in state.json, want 1", name, named[name])
+		}
+	}
+	for _, parts := range []struct {
+		of   reflect.Type
+		want int
+	}{
+		{reflect.TypeFor[fsm.Result](), 10},
+		{reflect.TypeFor[fsm.Outcome](), 8},
+		{reflect.TypeFor[fsm.StallRecord](), 3},
+		{reflect.TypeFor[fsm.Repeat](), 3},
+	} {
+		if n := parts.of.NumField(); n != parts.want {
+			t.Errorf("%s has %d fields; flat_parts.go writes %d", parts.of, n, parts.want)
+		}
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("%s differs (rewrite it with -update):\n%s", path, got)
+	}
+}
+
+var at = time.Date(2026, 11, 21, 8, 37, 17, 206209000, time.UTC)
+
+// example is a run in the middle of everything.
+func example() *record {
+	r := &record{
+		runID: "2026-11-21T083717", status: Running, updated: at.Add(time.Minute), seq: 42, journal: 9001,
+		owner: Owner{Host: "h", Boot: "b", PID: 15629, Start: 1}, options: fsm.NewMap("max_steps", int64(9)),
+		file: "fix.yaml", sha: "ab12", maxSteps: 9, why: "gone", reconciled: at.Add(time.Hour), instance: "fix-1",
+	}
+	r.Snapshot = fsm.Snapshot{
+		Loop: "fix", Phase: fsm.PhaseActed, Current: "judge", Previous: "work", Step: 3, Passes: 1, Attempt: 2,
+		StartedAt: at, Elapsed: 629 * time.Millisecond,
+		Context:  fsm.NewMap("input", "é 😀\n", "none", nil, "n", int64(40), "f", 2.0, "list", []any{}),
+		Captured: fsm.NewMap("tries", fsm.NewMap("output", "try 6", "exit_code", int64(0), "timeout_kind", nil)),
+		Messages: []string{"one", "two"}, PrevResult: fsm.NewMap("output", "x\n", "exit_code", int64(1)),
+		LastResult: fsm.NewMap("verdict", "no", "details", fsm.NewMap("exit_code", int64(1))),
+		Result:     &fsm.Result{Stdout: "out", Stderr: "err", ExitCode: -9, Duration: time.Second, TimeoutKind: "idle", Bytes: 3, Truncated: true, File: "f", Background: 1, PeakRSS: 7},
+		Retries:    map[string]int{"b": 2, "a": 1}, Throttles: map[string]int{"a": 1}, Holds: map[string]int{"a": 1},
+		Edges: map[string]int{"a->b": 4}, JustRouted: true, StepsCapped: true, PassCapped: true,
+		StallRing:   []fsm.StallRecord{{State: "a", ExitCode: 1, Verdict: "no"}},
+		StallCounts: map[string]int{"k": 1}, StallPrints: map[string]string{"a": "p"},
+		Evaluators: map[string]fsm.Repeat{"a": {Hash: "h", Count: 2, Seen: true}}, CumulativeMB: 1.5, BudgetSpent: true,
+		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
+		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Signal: "SIGINT", Continuation: "c", Duration: time.Second},
+	}
+	return r
+}
+
+func encode(r *record) []byte {
+	e := &encoder{}
+	appendFlat(e, r, false)
+	return appendCheck(appendIndented(nil, e.buf))
+}
+
+func TestFlatGolden(t *testing.T) {
+	full := encode(example())
+	golden(t, "full.state.json", full)
+	if ours, ok := checked(full); !ours || !ok {
+		t.Error("the checksum does not hold")
+	}
+	golden(t, "small.state.json", encode(&record{status: Completed, runID: "2026-11-21T083717", Snapshot: fsm.Snapshot{Loop: "a", Current: "done", StartedAt: at}}))
+
+	flat, err := parseMemory(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := encodeFlat(flat); string(again) != string(full) {
+		t.Errorf("rewritten from the parsed object it is\n%s", again)
+	}
+	back, err := takeFlat(flat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := encode(back); string(again) != string(full) {
+		t.Errorf("read and written again it is\n%s", again)
+	}
+}
+
+func TestTakeFlatRefuses(t *testing.T) {
+	const good = `{"loop_name": "a", "current_state": "b", "iteration": 1, "started_at": "2026-11-21T08:37:17+00:00", "status": "running"`
+	for _, c := range []struct{ add, want string }{
+		{``, ""},
+		{`, "captured": null, "context": null, "retry_counts": null, "messages": null, "pid": null, "prev_result": null`, ""},
+		{`, "rate_limit_retries": {"s2": 2}, "unknown": [1]`, ""},
+		{`, "updated_at": ""`, ""},
+		{`, "accumulated_ms": 1.5`, ""},
+		{`, "iteration": "3"`, `iteration: expected a whole number, found "3"`},
+		{`, "iteration": 1.5`, `iteration: expected a whole number, found 1.5`},
+		{`, "iteration": 99999999999999999999`, `iteration: expected a whole number, found 99999999999999999999`},
+		{`, "status": 7`, `status: expected text, found 7`},
+		{`, "status": null`, `there is no "status" in it`},
+		{`, "captured": []`, `captured: expected an object, found []`},
+		{`, "retry_counts": {"a": "x"}`, `retry_counts: a: expected a whole number, found "x"`},
+		{`, "messages": [1]`, `messages: item 1: expected text, found 1`},
+		{`, "started_at": "yesterday"`, `started_at: "yesterday" is not a time such as 2026-11-21T08:37:17.206209+00:00`},
+		{`, "accumulated_ms": NaN`, `accumulated_ms: expected milliseconds, found "NaN"`},
+		{`, "accumulated_ms": -1`, `accumulated_ms: expected milliseconds, found -1`},
+		{`, "seq": -1`, `seq: expected a whole number, found -1`},
+		{`, "stall_window": [["a"]]`, `stall_window: item 1: expected a list of a state, an exit code and a verdict, found ["a"]`},
+		{`, "outcome": {"iterations": true}`, `outcome: iterations: expected a whole number, found true`},
+		{`, "just_routed": 1`, `just_routed: expected true or false, found 1`},
+		{`, "cumulative_mb": "1"`, `cumulative_mb: expected a number, found "1"`},
+	} {
+		flat, err := parseMemory([]byte(good + c.add + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if _, err := takeFlat(flat); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.add, got, c.want)
+		}
+	}
+}
+
+func TestSplitLine(t *testing.T) {
+	for _, c := range []struct{ line, event, memory string }{
+		{`{"event": "a"}`, `{"event": "a"}`, ``},
+		{`{"event": "a", "memory": {}}`, `{"event": "a"}`, `{}`},
+		{`{"event": "a", "memory_full": {"x": {"memory": {}}}}`, `{"event": "a"}`, `full {"x": {"memory": {}}}`},
+		{`{"event": "a", "x": {"y": 1, "memory": {}}, "z": 2}`, `{"event": "a", "x": {"y": 1, "memory": {}}, "z": 2}`, ``},
+		{`{"event": "a", "x": {"y": 1, "memory": {}}, "memory": {"b": "}"}}`, `{"event": "a", "x": {"y": 1, "memory": {}}}`, `{"b": "}"}`},
+		{`{"event": "a", "x": "\", \"memory\": {", "memory": {"k": "\"memory\""}}`, `{"event": "a", "x": "\", \"memory\": {"}`, `{"k": "\"memory\""}`},
+		{`{"event": "a", "x": "memory", "y": ["memory", {"memory": {}}]}`, `{"event": "a", "x": "memory", "y": ["memory", {"memory": {}}]}`, ``},
+		{`{"event": "a", "memory": 3}`, `{"event": "a", "memory": 3}`, ``},
+		{`{"event": "a", "memory": {`, `{"event": "a", "memory": {`, ``},
+		{`"memory`, `"memory`, ``},
+	} {
+		ln := splitLine([]byte(c.line))
+		memory := string(ln.memory)
+		if ln.full {
+			memory = "full " + memory
+		}
+		if string(ln.event) != c.event || memory != c.memory {
+			t.Errorf("%s:\n got %s | %s\nwant %s | %s", c.line, ln.event, memory, c.event, c.memory)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ loop, id string }{
+		{"fix", "fix-20261121T083717"}, {"a-b", "a-b-20261121T083717"}, {"sub/n", "sub%2Fn-20261121T083717"},
+		{"50%", "50%25-20261121T083717"}, {".x", "%2Ex-20261121T083717"}, {"x.y", "x.y-20261121T083717"},
+		{"a\x00b", "a%00b-20261121T083717"}, {"%2F", "%252F-20261121T083717"},
+		{"x-20261121T083717", "x-20261121T083717-20261121T083717"},
+	} {
+		id := makeID(c.loop, at)
+		if string(id) != c.id {
+			t.Errorf("%q: %s, want %s", c.loop, id, c.id)
+		}
+		if loop, when, ok := splitID(id); !ok || loop != c.loop || !when.Equal(at.Truncate(time.Second)) {
+			t.Errorf("%s: %q, %v, %v", id, loop, when, ok)
+		}
+		name := folderName(makeRunID(at), c.loop)
+		if run, loop, ok := splitFolder(name); !ok || loop != c.loop || run != "2026-11-21T083717" {
+			t.Errorf("%s: %q, %q, %v", name, run, loop, ok)
+		}
+	}
+	for _, s := range []string{"fix", "fix-2026112T083717", "fix-20261121T08371x", "fix-20261341T083717", "-20261121T083717", "fix-20261121-083717", ""} {
+		if _, _, ok := splitID(ID(s)); ok {
+			t.Errorf("%q was taken for a stamped name", s)
+		}
+	}
+	for _, s := range []string{"fix", "2026-11-21T083717", "2026-11-21T083717-", "2026-11-21 083717-x", "2026-11-2T1083717-x", ".2026-11-21T083717-x.tmp"} {
+		if _, _, ok := splitFolder(s); ok {
+			t.Errorf("%q was taken for an archive folder", s)
+		}
+	}
+}
+
+func TestIndent(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{`{}`, `{}`}, {`{"a": {}, "b": []}`, "{\n  \"a\": {},\n  \"b\": []\n}"},
+		{`{"a": "x, {\" \\"}`, "{\n  \"a\": \"x, {\\\" \\\\\"\n}"},
+		{`[1, [2, {"k": null}]]`, "[\n  1,\n  [\n    2,\n    {\n      \"k\": null\n    }\n  ]\n]"},
+	} {
+		if got := string(appendIndented(nil, []byte(c.line))); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.line, got, c.want)
+		}
+		v, err := fsm.ParseJSON([]byte(c.line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := string(fsm.AppendJSONIndent(nil, v, "  ")); same != c.want {
+			t.Errorf("fsm writes it as %s", same)
+		}
+	}
+}
+
+func TestBlobsAreStoredOnce(t *testing.T) {
+	dir := t.TempDir()
+	e := &encoder{blobs: &blobs{dir: dir}}
+	big := strings.Repeat("x", blobFrom+1)
+	for range 3 {
+		e.value(fsm.NewMap("a", big, "b", []any{strings.Clone(big)}, "c", big[1:]))
+	}
+	names, err := readNames(dir)
+	if err != nil || len(names) != 1 || e.err != nil {
+		t.Fatalf("%v, %v, %v", names, err, e.err)
+	}
+	if want := fmt.Sprintf(`{"$blob": %q, "bytes": %d}`, names[0], len(big)); !strings.Contains(string(e.buf), want) {
+		t.Errorf("%.300s", e.buf)
+	}
+}
