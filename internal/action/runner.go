@@ -48,6 +48,7 @@ type Runner struct {
 	Dir        string        // working directory of actions; "" is the current one
 	Env        []string      // environment of actions, before what is added; nil is that of this process
 	RunID      string        // of the run the actions belong to
+	Project    string        // put in front of markers, to tell a run from one of another project with its id
 	RunDir     string        // absolute; full outputs go to its folder output. "": they are not kept
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
@@ -197,7 +198,7 @@ func (r *Runner) environment(a fsm.Action) []string {
 		"LOOPS_STATE="+a.State,
 		"LOOPS_STEP="+strconv.Itoa(a.Step),
 		"LOOPS_ATTEMPT="+strconv.Itoa(a.Attempt),
-		Variable+"="+r.outer+Marker(r.RunID, a.Step, a.Attempt),
+		Variable+"="+r.outer+r.Project+Marker(r.RunID, a.Step, a.Attempt),
 	)
 }
 
