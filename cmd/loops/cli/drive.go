@@ -38,7 +38,7 @@ type driveSpec struct {
 func (a *app) drive(ctx context.Context, d driveSpec) error {
 	id := d.journal.Run().ID
 	runner := &action.Runner{
-		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), RunDir: d.journal.Dir(), Grace: grace,
+		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Project: d.project.mark(), RunDir: d.journal.Dir(), Grace: grace,
 	}
 	executor := d.start(fsm.Config{
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Getenv: a.getenv,

@@ -45,7 +45,7 @@ func (l *live) text(now time.Time, width int) string {
 	elapsed := " (" + duration(now.Sub(l.since).Truncate(time.Second)) + ")"
 	head := cut(l.head, max(room/2, room-len(elapsed)-1-widthOf(l.last)))
 	text := cut(head, room-len(elapsed)) + elapsed
-	if l.last != "" {
+	if l.last != "" && widthOf(text)+2 < room {
 		text += " " + l.last
 	}
 	return cut(text, room)

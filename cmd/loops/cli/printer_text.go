@@ -209,7 +209,7 @@ func (p *textPrinter) showOutput(pad, lines string) {
 		return
 	}
 	p.flushHead()
-	p.block(pad+indent, lines)
+	p.block(pad+indent, strings.TrimSuffix(lines, "\n"))
 }
 
 // block prints lines with something in front of each, in one write.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,6 +66,17 @@ func (p project) short(path string) string {
 		}
 	}
 	return path
+}
+
+// mark tells this project from all others of the machine in the environment markers of actions: a run elsewhere
+// can have the same id.
+func (p project) mark() string {
+	path := p.Loops
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:8]) + "/"
 }
 
 // store opens the recorded runs of the project.

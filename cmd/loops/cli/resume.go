@@ -93,7 +93,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	stops := catchSignals()
 	defer stops.release()
 	print := a.newPrinter(o.view)
-	a.tidy(ctx, store, print, o.view.quiet, run.ID)
+	a.tidy(ctx, p, store, print, o.view.quiet, run.ID)
 	memory, err := store.Snapshot(ctx, run.ID)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	}
 	fill(values, l, journal.Dir())
 	memory.Context = values
-	if err := endSurvivors(ctx, run, print); err != nil {
+	if err := endSurvivors(ctx, p, run, print); err != nil {
 		closeErr := journal.Close(ctx)
 		return failure(exitFailed, "run %s: %v; end them by hand, then resume again", run.ID, errors.Join(err, closeErr))
 	}
@@ -224,8 +224,8 @@ func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory 
 
 // endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
 // run.
-func endSurvivors(ctx context.Context, run persistence.Run, print printer) error {
-	n, err := endMarked(ctx, run.Marker)
+func endSurvivors(ctx context.Context, p project, run persistence.Run, print printer) error {
+	n, err := p.endMarked(ctx, run.Marker)
 	if n > 0 {
 		print.note(fmt.Sprintf("Ended %s that the interrupted action of state %s had left running.", processes(n), run.State))
 	}
@@ -233,11 +233,11 @@ func endSurvivors(ctx context.Context, run persistence.Run, print printer) error
 }
 
 // endMarked ends the processes that carry an action's environment marker and returns how many there were.
-func endMarked(ctx context.Context, marker string) (int, error) {
+func (p project) endMarked(ctx context.Context, marker string) (int, error) {
 	if marker == "" {
 		return 0, nil
 	}
-	found, err := proc.Marked(action.Variable, marker)
+	found, err := proc.Marked(action.Variable, p.mark()+marker)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}

@@ -100,7 +100,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	}
 	defer store.Close()
 	print := a.newPrinter(o.view)
-	a.tidy(ctx, store, print, o.view.quiet, "")
+	a.tidy(ctx, p, store, print, o.view.quiet, "")
 	began := time.Now()
 	owner, err := self()
 	if err != nil {

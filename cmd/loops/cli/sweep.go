@@ -48,7 +48,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		return err
 	}
 	if !o.dryRun {
-		if changes, err = reconcile.Apply(ctx, store, changes, ender(ctx)); err != nil {
+		if changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p)); err != nil {
 			return cannotOpen(p, err)
 		}
 	}
@@ -68,10 +68,10 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 
 // tidy reconciles before a run begins, all but one run, and says each change in one line. A record that cannot be
 // tidied up is no reason not to run: it is said, and stays as it is.
-func (a *app) tidy(ctx context.Context, store persistence.Store, print printer, quiet bool, except persistence.ID) {
+func (a *app) tidy(ctx context.Context, p project, store persistence.Store, print printer, quiet bool, except persistence.ID) {
 	changes, err := plan(ctx, store, except)
 	if err == nil && len(changes) > 0 {
-		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx))
+		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p))
 	}
 	if err != nil {
 		print.note("loops: not tidied up: " + strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -98,8 +98,8 @@ func plan(ctx context.Context, store persistence.Store, except persistence.ID) (
 	return changes, nil
 }
 
-func ender(ctx context.Context) func(marker string) (int, error) {
-	return func(marker string) (int, error) { return endMarked(ctx, marker) }
+func ender(ctx context.Context, p project) func(marker string) (int, error) {
+	return func(marker string) (int, error) { return p.endMarked(ctx, marker) }
 }
 
 func changeLine(c reconcile.Change) string {
