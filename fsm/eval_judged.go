@@ -64,11 +64,9 @@ func pairProblem(pair *Map, files Files) (string, error) {
 	for _, side := range []string{"producer", "consumer"} {
 		name, _ := pair.Get(side)
 		pattern, _ := pair.Get(side + "_pattern")
-		text, problem, err := contractText(Str(name), pattern, files)
-		if err != nil || problem != "" {
+		if _, problem, err := contractText(Str(name), pattern, files); err != nil || problem != "" {
 			return problem, err
 		}
-		_ = text
 	}
 	return "", nil
 }

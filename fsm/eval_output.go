@@ -49,12 +49,21 @@ func numericTarget(v any, s *Scope) (float64, error) {
 	return f, nil
 }
 
-// lastNumberOf finds the last key=number in text. The key may be the end of a longer word.
-func lastNumberOf(key, text string) (float64, bool) {
+// keyNumbers are the patterns of key=number, by key.
+var keyNumbers = compiled[*regexp.Regexp]{compile: func(key string) *regexp.Regexp {
 	const space = `[\s\v\x1c-\x1f\x{85}\p{Z}]*`
 	re, err := regexp.Compile(regexp.QuoteMeta(strings.ToValidUTF8(key, "\ufffd")) +
 		space + `=` + space + `([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)`)
-	if err != nil {
+	if err != nil { // a key of an absurd length
+		return nil
+	}
+	return re
+}}
+
+// lastNumberOf finds the last key=number in text. The key may be the end of a longer word.
+func lastNumberOf(key, text string) (float64, bool) {
+	re := keyNumbers.get(key)
+	if re == nil {
 		return 0, false
 	}
 	found := ""

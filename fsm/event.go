@@ -3,6 +3,7 @@ package fsm
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -16,7 +17,7 @@ func (e Event) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '"')
 	if e.Seq != 0 {
 		dst = append(dst, `, "seq": `...)
-		dst = AppendJSON(dst, e.Seq)
+		dst = strconv.AppendUint(dst, e.Seq, 10)
 	}
 	for _, f := range e.Fields {
 		if reservedField(f.Key) {
@@ -29,7 +30,7 @@ func (e Event) AppendJSON(dst []byte) []byte {
 	}
 	if e.Depth > 0 {
 		dst = append(dst, `, "depth": `...)
-		dst = AppendJSON(dst, e.Depth)
+		dst = strconv.AppendInt(dst, int64(e.Depth), 10)
 	}
 	return append(dst, '}')
 }

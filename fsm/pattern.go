@@ -133,25 +133,28 @@ func findAll(pattern, text string) ([]string, error) {
 }
 
 // patterns keeps the compiled patterns that were used last.
-var patterns = patternCache{byText: make(map[string]*matcher)}
+var patterns = compiled[*matcher]{compile: func(pattern string) *matcher { return newMatcher(pattern, false) }}
 
 const maxPatterns = 256
 
-type patternCache struct {
+// compiled keeps what was made of a bounded number of texts. It is safe for concurrent use.
+type compiled[T any] struct {
+	compile func(text string) T
+
 	mu     sync.Mutex
-	byText map[string]*matcher // guarded by mu
+	byText map[string]T // guarded by mu
 }
 
-func (c *patternCache) get(pattern string) *matcher {
+func (c *compiled[T]) get(text string) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := c.byText[pattern]
-	if m == nil {
-		m = newMatcher(pattern, false)
-		if len(c.byText) >= maxPatterns {
-			clear(c.byText)
+	v, ok := c.byText[text]
+	if !ok {
+		v = c.compile(text)
+		if c.byText == nil || len(c.byText) >= maxPatterns {
+			c.byText = make(map[string]T)
 		}
-		c.byText[pattern] = m
+		c.byText[text] = v
 	}
-	return m
+	return v
 }
