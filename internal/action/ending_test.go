@@ -11,7 +11,7 @@ import (
 	"loops/fsm"
 )
 
-const tick = 150 * time.Millisecond // a timeout that leaves bash the time to start
+const tick = time.Second // a timeout that leaves bash the time to start
 
 func TestTimeout(t *testing.T) {
 	for _, c := range []struct {
@@ -41,10 +41,10 @@ func TestTimeout(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
 			a := shell(c.script)
-			a.Timeout = 2 * tick
+			a.Timeout = tick
 			kind := "wall"
 			if c.idle {
-				a.Timeout, a.Idle, kind = 0, 2*tick, "idle"
+				a.Timeout, a.Idle, kind = 0, tick, "idle"
 			}
 			res := do(t, r, a)
 			if res.Stdout != c.stdout || res.ExitCode != 124 || res.TimeoutKind != kind || res.Background != 0 {
@@ -76,12 +76,12 @@ func TestTimeout(t *testing.T) {
 func TestDripIsNotIdle(t *testing.T) {
 	r := newRunner(t)
 	a := shell("for i in 1 2 3 4 5 6 7 8; do printf .; sleep 0.1; printf . >&2; sleep 0.1; done")
-	a.Idle = 700 * time.Millisecond
+	a.Idle = 2 * time.Second
 	if res := do(t, r, a); res.Stdout != "........" || res.Stderr != "........" || res.ExitCode != 0 {
 		t.Errorf("%+v", res)
 	}
 	a = shell("for i in 1 2 3; do echo $i; sleep 0.05; done; sleep 60")
-	a.Idle = 700 * time.Millisecond
+	a.Idle = 2 * time.Second
 	if res := do(t, r, a); res.Stdout != "1\n2\n3\n" || res.TimeoutKind != "idle" {
 		t.Errorf("%+v", res)
 	}
@@ -164,10 +164,10 @@ func TestBackground(t *testing.T) {
 		name, script string
 		count        int
 	}{
-		{"holds the pipe", "(sleep 1; echo late; sleep 0.3; echo later; touch alive) & echo hi", 1},
-		{"holds nothing", "(sleep 1; touch alive) >/dev/null 2>&1 & echo hi", 1},
-		{"prints all the time", "(for i in $(seq 50); do echo $i; sleep 0.02; done >&2; touch alive) & echo hi", 1},
-		{"session of its own", "setsid bash -c 'sleep 1; touch alive' & echo hi", 1},
+		{"holds the pipe", "(sleep 3; echo late; sleep 0.3; echo later; touch alive) & echo hi", 1},
+		{"holds nothing", "(sleep 3; touch alive) >/dev/null 2>&1 & echo hi", 1},
+		{"prints all the time", "(for i in $(seq 150); do echo $i; sleep 0.02; done >&2; touch alive) & echo hi", 1},
+		{"session of its own", "setsid bash -c 'sleep 3; touch alive' & echo hi", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -188,7 +188,7 @@ func TestBackground(t *testing.T) {
 
 func TestBackgroundIsCountedExactly(t *testing.T) {
 	r := newRunner(t)
-	res := do(t, r, shell("sleep 2 & exec sleep 0.1"))
+	res := do(t, r, shell("sleep 3 & exec sleep 0.1"))
 	if res.Background != 1 {
 		t.Errorf("%d in the background, want 1", res.Background)
 	}

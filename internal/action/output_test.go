@@ -246,14 +246,14 @@ func TestCallback(t *testing.T) {
 		want         []string
 	}{
 		{"nothing", "true", nil},
-		{"one piece", "echo a; echo b", []string{"a\nb"}},
-		{"unfinished line", "echo a; printf b", []string{"a\nb"}},
+		{"one piece", `printf 'a\nb\n'`, []string{"a\nb"}},
+		{"unfinished line", `printf 'a\nb'`, []string{"a\nb"}},
 		{"empty line", "echo", []string{""}},
-		{"empty lines", "echo; echo; echo", []string{"\n\n"}},
+		{"empty lines", `printf '\n\n\n'`, []string{"\n\n"}},
 		{"blanks are kept", "echo '  a  '", []string{"  a  "}},
-		{"pause", "echo a; sleep 0.3; echo b", []string{"a", "b"}},
-		{"pause inside a line", "printf 'a\\nb'; sleep 0.3; printf 'c\\n'", []string{"a", "bc"}},
-		{"pause after half a line", "printf a; sleep 0.3; echo b", []string{"ab"}},
+		{"pause", "echo a; sleep 0.5; echo b", []string{"a", "b"}},
+		{"pause inside a line", "printf 'a\\nb'; sleep 0.5; printf 'c\\n'", []string{"a", "bc"}},
+		{"pause after half a line", "printf a; sleep 0.5; echo b", []string{"ab"}},
 		{"not errors", "echo err >&2", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

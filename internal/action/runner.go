@@ -1,4 +1,4 @@
-// Package action does one [fsm.Action] at a time: it starts a process in a session of its own, streams what that
+// Package action does one [fsm.Action] at a time: it starts a process in a group of its own, streams what that
 // prints, keeps a bounded part of it, watches the clock, and ends everything the action started when it has to.
 //
 // Every process of an action carries [Variable] in its environment. That is how processes are found that have left
@@ -10,12 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"loops/fsm"
@@ -44,6 +46,8 @@ const (
 // for DrainGrace. What it left running goes on, and can still write: its output is read and dropped until Close.
 // An action that is stopped or timed out is over when nothing of it is alive: its group and every process
 // with its marker get TERM, and KILL after Grace. Its process gets KILL when the program that runs it dies (Linux).
+//
+// The first Run makes this process ignore SIGTTIN and SIGTTOU.
 type Runner struct {
 	Dir        string        // working directory of actions; "" is the current one
 	Env        []string      // environment of actions, before what is added; nil is that of this process
@@ -161,8 +165,11 @@ func (r *Runner) Close() error {
 // own are the variables that environ drops and environment sets.
 var own = []string{"LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", Variable}
 
-// environ prepares the part of the environment that all actions share.
+// environ prepares what all actions share.
 func (r *Runner) environ() {
+	// An action is in the background of the terminal. Where these are ignored, which actions inherit, one that
+	// asks the terminal for a password gets an error; else it would be stopped and wait for ever.
+	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 	env := r.Env
 	if env == nil {
 		env = os.Environ()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes asks for a session of its own, so that nothing can wait for the terminal.
-func attributes(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+// attributes asks for a process group of its own.
+func attributes(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func pipe() (r, w int, err error) {
 	syscall.ForkLock.RLock()

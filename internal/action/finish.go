@@ -1,0 +1,94 @@
+package action
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"loops/fsm"
+)
+
+// finish gathers what came of the action and lets go of it.
+func (j *job) finish() (fsm.Result, error) {
+	held := false
+	for i := range j.streams {
+		s := &j.streams[i]
+		j.take(s, s.text.end())
+		if s.fd >= 0 {
+			held = true
+			j.r.leave(s.fd)
+		}
+	}
+	j.lines.end()
+	if err := j.out.end(j.a.Keep); err != nil {
+		j.unwritable(err)
+	}
+	if err := j.err.end(false); err != nil {
+		j.unwritable(err)
+	}
+	res := fsm.Result{Bytes: j.out.total, File: j.out.path, TimeoutKind: j.ending.kind}
+	res.Stdout, res.Truncated = j.out.text()
+	res.Stderr, _ = j.err.text()
+	j.exit(&res)
+	if !j.ending.on && (held || syscall.Kill(-j.child.pid, 0) == nil) {
+		if left, err := j.marked(); err == nil {
+			res.Background = len(left)
+		}
+	}
+	j.r.release(j)
+	return res, j.fault
+}
+
+// exit says how the process ended.
+func (j *job) exit(res *fsm.Result) {
+	res.Duration = time.Since(j.began)
+	if !j.exited { // it cannot be ended: whenever that happens, nobody is waiting
+		go j.child.reap()
+		res.ExitCode = -int(syscall.SIGKILL)
+		return
+	}
+	ws := j.child.reap()
+	if !j.ending.on {
+		res.Duration = j.exitAt.Sub(j.began)
+	}
+	res.ExitCode = ws.ExitStatus()
+	if ws.Signaled() {
+		res.ExitCode = -int(ws.Signal())
+	}
+	if j.a.RSS {
+		res.PeakRSS = j.peak
+		// The kernel's own figure catches a peak between two looks, but counts what this process held when it started
+		// the other: it says something only where it is more than that.
+		var self syscall.Rusage
+		if m := maxRSS(j.child.usage); syscall.Getrusage(syscall.RUSAGE_SELF, &self) == nil && m > maxRSS(self) {
+			res.PeakRSS = max(res.PeakRSS, m)
+		}
+	}
+	if j.ending.kind == "" {
+		return
+	}
+	res.ExitCode = 124
+	if res.Stderr == "" {
+		what, how := "Action", "timed out"
+		if j.a.Kind == fsm.KindMCP {
+			what = "MCP call"
+		}
+		if j.ending.kind == "idle" {
+			how = "idle-timed out"
+		}
+		res.Stderr = what + " " + how
+	}
+}
+
+// leave reads and drops what comes from a pipe that others hold, until they or Close let go of it.
+func (r *Runner) leave(fd int) {
+	_ = unix.SetNonblock(fd, true) // so that Close ends the reading
+	f := os.NewFile(uintptr(fd), "output of a background process")
+	r.mu.Lock()
+	r.left = append(r.left, f)
+	r.mu.Unlock()
+	r.draining.Go(func() { _, _ = io.Copy(io.Discard, f) })
+}
