@@ -219,7 +219,6 @@ func (p *reParser) repeat(r rune, f *reFlags, before *reNode) (*reNode, error) {
 // count reads a number of repetitions. ok is false for one that is too large.
 func (p *reParser) count() (n int, has, ok bool) {
 	const limit = 1<<32 - 1
-	ok = true
 	for ; p.peek() >= '0' && p.peek() <= '9'; has = true {
 		n = min(n*10+int(p.get()-'0'), limit)
 	}
