@@ -141,6 +141,10 @@ func (d crashDir) runToEnd(t *testing.T, rnd *rand.Rand, length time.Duration) (
 		case code == 4 && verb == "resume":
 			// Killed before anything was recorded, so nothing may have been done; or after the run had ended.
 			if state := lastState(t, d.cwd); state["status"] == "completed" {
+				// Killed between its end and its archive: the next start, or sweep, archives it.
+				if code := d.start(t, "sweep").end(t, 0); code != 0 {
+					t.Fatalf("sweep exits with %v: %s", code, readText(t, filepath.Join(d.cwd, "err")))
+				}
 				return kills
 			}
 			if log := readText(t, filepath.Join(d.cwd, "log.txt")); log != "" {
