@@ -42,13 +42,21 @@ func (l *live) draw(now time.Time, p paint) {
 // text returns the line, cut to the width of the terminal less one column, where the cursor stays.
 func (l *live) text(now time.Time, width int) string {
 	room := width - 1
-	elapsed := " (" + duration(now.Sub(l.since).Truncate(time.Second)) + ")"
+	elapsed := " (" + seconds(now.Sub(l.since)) + ")"
 	head := cut(l.head, max(room/2, room-len(elapsed)-1-widthOf(l.last)))
 	text := cut(head, room-len(elapsed)) + elapsed
 	if l.last != "" && widthOf(text)+2 < room {
 		text += " " + l.last
 	}
 	return cut(text, room)
+}
+
+// seconds is duration without parts of a second.
+func seconds(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	}
+	return duration(d)
 }
 
 // erase takes the line away, so that others can be printed.

@@ -98,7 +98,7 @@ func TestTextPrinter(t *testing.T) {
 			event(0, "state_enter", "state", "x", "iteration", int64(1), "depth", 1),
 			event(0, "loop_complete", "final_state", "x", "terminated_by", "terminal", "depth", 1),
 			event(0, "retry_exhausted", "state", "a", "retries", int64(3)),
-		}, top + "[1/50] a (0ms)\n  sub-loop child\n  [1] x\n  sub-loop ended: x [terminal]\n       retry exhausted: state=a retries=3\n" +
+		}, top + "[1/50] a (0ms)\n  sub-loop child\n  [1] x (0ms)\n  sub-loop ended: x [terminal]\n       retry exhausted: state=a retries=3\n" +
 			"\nLoop ended with an error: a (1 iteration, 0ms)\nError: no way on\n", ""},
 	} {
 		out, errs := show(c.p, c.outcome, c.resume, c.events...)

@@ -27,7 +27,8 @@ type textPrinter struct {
 	name    string
 	base    time.Duration // elapsed before this process
 	begin   time.Time
-	head    string // line of the state that was entered, not printed yet
+	place   string // "[3/50] check": the state that was entered last
+	head    string // line of that state, not printed yet
 	action  string // its action, once started
 	verdict string // not printed yet
 	output  string // of the last action, for the end of a run that failed
@@ -122,10 +123,12 @@ func (p *textPrinter) event(e fsm.Event) {
 		}
 	case "state_enter":
 		p.flushHead()
-		p.head = fmt.Sprintf("%s[%s/%d] %s (%s)", pad, text(e.Get("iteration")), p.max, p.paint.bold(text(e.Get("state"))), duration(p.base+e.Time.Sub(p.begin)))
-		if e.Depth > 0 {
-			p.head = fmt.Sprintf("%s[%s] %s", pad, text(e.Get("iteration")), p.paint.bold(text(e.Get("state"))))
+		step, state := fmt.Sprintf("%s[%s/%d] ", pad, text(e.Get("iteration")), p.max), text(e.Get("state"))
+		if e.Depth > 0 { // the cap is that of the outermost loop
+			step = fmt.Sprintf("%s[%s] ", pad, text(e.Get("iteration")))
 		}
+		p.place = step + state
+		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.bold(state), duration(p.base+e.Time.Sub(p.begin)))
 	case "action_start":
 		p.startAction(e, pad)
 	case "action_output":
@@ -199,7 +202,7 @@ func (p *textPrinter) startAction(e fsm.Event, pad string) {
 		p.flushHead()
 		return
 	}
-	p.live.set(clean(p.head)+" > "+line, e.Time)
+	p.live.set(p.place+" > "+line, e.Time)
 }
 
 func (p *textPrinter) showOutput(pad, lines string) {
