@@ -171,6 +171,12 @@ func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		return err
 	}
+	if f, err := os.OpenFile(files.events, os.O_WRONLY, 0); err == nil { // before it has a second name: then this is free
+		err = dataSync(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
 	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.meta, "meta-eval.jsonl"}}
 	names, _ := readNames(work)
 	for _, n := range names {
@@ -180,12 +186,6 @@ func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 	}
 	for _, l := range links {
 		if err := linkOrCopy(l[0], filepath.Join(tmp, l[1])); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if f, err := os.Open(filepath.Join(tmp, "events.jsonl")); err == nil {
-		err = f.Sync()
-		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}

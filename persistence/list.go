@@ -36,7 +36,7 @@ func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		for len(live) > 0 && live[0].RunID >= f.runID {
+		for len(live) > 0 && live[0].RunID >= f.key[:len(runIDLayout)] {
 			out, live = append(out, live[0]), live[1:]
 		}
 		if q.Limit > 0 && len(out) >= q.Limit {
@@ -73,8 +73,8 @@ func newest(a, b Run) int {
 
 // A folder is one archived run as its name tells.
 type folder struct {
-	runID, loop string
-	path        string // relative to the archive
+	key  string // run id, dash, encoded name of the loop
+	path string // relative to the archive
 }
 
 // folders returns the archive folders of a loop, or of all, newest first.
@@ -83,15 +83,14 @@ func (d *Dir) folders(loop string) ([]folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []folder
+	out := make([]folder, 0, len(names))
 	for _, name := range names {
 		if name[0] == '.' {
 			continue
 		}
-		runID, l, ok := splitFolder(name)
-		if ok {
+		if _, l, ok := splitFolder(name); ok {
 			if loop == "" || l == loop {
-				out = append(out, folder{runID, l, name})
+				out = append(out, folder{name, name})
 			}
 			continue
 		}
@@ -100,18 +99,18 @@ func (d *Dir) folders(loop string) ([]folder, error) {
 		}
 		inner, _ := readNames(filepath.Join(d.history, name)) // the old layout: loop/run id
 		for _, n := range inner {
-			if runID, _, ok := splitFolder(n + "-x"); ok {
-				out = append(out, folder{runID, decodeLoop(name), filepath.Join(name, n)})
+			if key := n + "-" + name; isFolder(key) {
+				out = append(out, folder{key, filepath.Join(name, n)})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b folder) int {
-		if c := strings.Compare(b.runID, a.runID); c != 0 {
-			return c
-		}
-		return strings.Compare(b.path, a.path)
-	})
+	slices.SortFunc(out, func(a, b folder) int { return strings.Compare(b.key, a.key) })
 	return out, nil
+}
+
+func isFolder(name string) bool {
+	_, _, ok := splitFolder(name)
+	return ok
 }
 
 // archivedRun reads one run of the archive. Folders without any of its files are none.
@@ -120,24 +119,25 @@ func (d *Dir) archivedRun(f folder) (Run, bool) {
 	if !ok {
 		return Run{}, false
 	}
-	at, err := parseRunID(f.runID)
+	runID, loop, _ := splitFolder(f.key)
+	at, err := parseRunID(runID)
 	if err != nil {
 		return Run{}, false
 	}
-	p.id = makeID(f.loop, at)
+	p.id = makeID(loop, at)
 	l, err := p.load(false)
 	if err != nil && l == nil {
 		return Run{}, false // gone since we looked
 	}
 	if l.record == nil {
-		l.record = &record{runID: f.runID}
-		l.Loop = f.loop
+		l.record = &record{}
+		l.Loop = loop
 		l.StartedAt = at
 	}
 	if l.foreign {
-		p.id = ID(folderName(f.runID, f.loop))
+		p.id = ID(f.key)
 	}
-	l.runID = f.runID
+	l.runID = runID
 	r := p.run(l)
 	r.Resumable = r.Resumable && !l.foreign
 	return r, true
@@ -214,7 +214,7 @@ func (d *Dir) merge(live []Run) ([]Run, map[string]bool) {
 		if !exists(filepath.Join(d.history, name)) {
 			continue
 		}
-		a, ok := d.archivedRun(folder{r.RunID, r.Loop, name})
+		a, ok := d.archivedRun(folder{name, name})
 		if !ok || a.Loop != r.Loop || !a.StartedAt.Equal(r.StartedAt) && len(r.Damage) == 0 {
 			continue
 		}

@@ -149,7 +149,8 @@ func cutAny(key, suffix string) (string, bool) {
 	return key, false
 }
 
-// remember makes shadow what now is. Records and lists within are shared, because they never change.
+// remember makes shadow, which nobody else has, what now is. Records and lists within are shared with now, because
+// they never change.
 func remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 	old := *shadow
 	*shadow = *now
@@ -195,11 +196,20 @@ func keepDict(old, now *fsm.Map) *fsm.Map {
 	return now.Clone()
 }
 
+// keepCounts brings old, which is ours, up to date.
 func keepCounts[V comparable](old, now map[string]V) map[string]V {
-	if maps.Equal(old, now) && (old == nil) == (now == nil) {
-		return old
+	if old == nil || now == nil {
+		return maps.Clone(now)
 	}
-	return maps.Clone(now)
+	for k, v := range now {
+		if w, ok := old[k]; !ok || v != w {
+			old[k] = v
+		}
+	}
+	if len(old) > len(now) {
+		maps.DeleteFunc(old, func(k string, _ V) bool { _, ok := now[k]; return !ok })
+	}
+	return old
 }
 
 func equalSlices[T comparable](a, b []T) bool { return slices.Equal(a, b) }
