@@ -18,19 +18,11 @@ type finder struct {
 // loop returns the newest runs of exactly that loop, limit at most (0 = all), as they are now: a run whose owner
 // is dead shows as interrupted. A run that has a record in two places is returned once.
 func (f finder) loop(ctx context.Context, name string, limit int) ([]persistence.Run, error) {
-	ask := limit
-	if ask > 0 {
-		ask *= 2 // directories of the reference tool hold an archived run twice
-	}
-	runs, err := f.store.Runs(ctx, persistence.Query{Loop: name, Limit: ask})
+	runs, err := f.store.Runs(ctx, persistence.Query{Loop: name, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
-	runs = current(runs)
-	if limit > 0 && len(runs) > limit {
-		runs = runs[:limit]
-	}
-	return runs, nil
+	return current(runs), nil
 }
 
 // runs returns the runs that arg means, newest first: those of the loop with that name, else those of the loop
@@ -47,6 +39,20 @@ func (f finder) runs(ctx context.Context, arg string, limit int) ([]persistence.
 		return f.loop(ctx, name, limit)
 	}
 	return nil, nil
+}
+
+// live returns the runs that arg means and that have not been archived, newest first, and the newest of all.
+func (f finder) live(ctx context.Context, arg string) (live []persistence.Run, newest *persistence.Run, err error) {
+	runs, err := f.runs(ctx, arg, 1)
+	if err != nil || len(runs) == 0 {
+		return nil, nil, err
+	}
+	first := runs[0]
+	if named(first, arg) {
+		return runs, &first, nil // one run was named
+	}
+	live, err = f.store.Runs(ctx, persistence.Query{Loop: first.Loop, Live: true})
+	return current(live), &first, err
 }
 
 // run returns the runs with an id, a run id, or the name of an archive folder; of one loop if loop is not "".
@@ -68,11 +74,16 @@ func (f finder) run(ctx context.Context, loop, arg string) ([]persistence.Run, e
 	}
 	var found []persistence.Run
 	for _, r := range current(runs) {
-		if string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg {
+		if named(r, arg) {
 			found = append(found, r)
 		}
 	}
 	return found, nil
+}
+
+// named says whether arg is the id of a run, its run id or the name of its archive folder.
+func named(r persistence.Run, arg string) bool {
+	return string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg
 }
 
 // loopOf returns the loop that the id of a run names, "*" where the id could be any loop's and "" where it is

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,19 +40,16 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		return err
 	}
 	defer store.Close()
-	runs, err := finder{p, store}.runs(ctx, arg, recentRuns)
+	live, newest, err := finder{p, store}.live(ctx, arg)
 	if err != nil {
 		return cannotOpen(p, err)
 	}
-	if len(runs) == 0 {
+	if newest == nil {
 		return failure(exitNotFound, "%s has no recorded run; see: loops list --running, loops history NAME", arg)
 	}
-	run := runs[0]
-	for _, r := range runs {
-		if alive(r) {
-			run = r
-			break
-		}
+	run := *newest
+	if i := slices.IndexFunc(live, alive); i >= 0 {
+		run = live[i]
 	}
 	if asJSON {
 		return writeJSON(a.Out, statusObject(p, run))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -46,21 +47,16 @@ func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
 	}
 	defer store.Close()
 	f := finder{p, store}
-	runs, err := f.runs(ctx, arg, recentRuns)
+	runs, newest, err := f.live(ctx, arg)
 	if err != nil {
 		return cannotOpen(p, err)
 	}
-	var live []persistence.Run
-	for _, r := range runs {
-		if alive(r) {
-			live = append(live, r)
-		}
-	}
-	switch {
-	case len(runs) == 0:
+	if newest == nil {
 		return failure(exitNotFound, "nothing to stop: %s has no recorded run", arg)
-	case len(live) == 0:
-		return failure(exitNotFound, "nothing to stop: run %s is %s", runs[0].ID, runs[0].Status)
+	}
+	live := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !alive(r) })
+	if len(live) == 0 {
+		return failure(exitNotFound, "nothing to stop: run %s is %s", newest.ID, statusWord(*newest))
 	}
 	stopped := make([]persistence.Run, 0, len(live))
 	for _, r := range live {
