@@ -133,11 +133,7 @@ func (d *Dir) Resume(ctx context.Context, id ID, spec Spec) (Journal, *fsm.Snaps
 	var j *journal
 	var snap *fsm.Snapshot
 	err := d.exclusive(ctx, func() error {
-		p, err := d.find(id)
-		if err != nil {
-			return err
-		}
-		t, err := d.take(p)
+		t, err := d.findAndTake(id)
 		if err != nil {
 			return err
 		}
@@ -154,6 +150,24 @@ func (d *Dir) Resume(ctx context.Context, id ID, spec Spec) (Journal, *fsm.Snaps
 		return nil, nil, err
 	}
 	return j, snap, nil
+}
+
+// findAndTake takes a run where it is, even if its last owner is just archiving it.
+func (d *Dir) findAndTake(id ID) (*taken, error) {
+	for try := 0; ; try++ {
+		p, err := d.find(id)
+		if err != nil {
+			return nil, err
+		}
+		t, err := d.take(p)
+		if err != nil {
+			return nil, err
+		}
+		if again, err := d.find(id); err == nil && again == p || try == 3 {
+			return t, err
+		}
+		t.release()
+	}
 }
 
 // goOn makes a journal of a run that was taken over.

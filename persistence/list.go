@@ -15,15 +15,22 @@ import (
 // Runs implements [Store]. The names of the archive's folders sort by time, so with a limit only as many state files
 // are read as are returned.
 func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
-	live, err := d.liveRuns(ctx)
-	if err != nil {
+	// A run may be on its way into the archive, or back. Looked at in this order it cannot be missed.
+	stems := make(map[string]bool)
+	if err := d.stems(ctx, stems); err != nil {
 		return nil, err
 	}
-	folders, err := d.folders(q.Loop)
-	if err != nil {
-		return nil, err
+	var folders []folder
+	if !q.Live {
+		var err error
+		if folders, err = d.folders(q.Loop); err != nil {
+			return nil, err
+		}
+		if err = d.stems(ctx, stems); err != nil {
+			return nil, err
+		}
 	}
-	live, seen := d.merge(live)
+	live, seen := d.merge(d.liveRuns(stems))
 	live = slices.DeleteFunc(live, func(r Run) bool {
 		return q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived
 	})
@@ -143,10 +150,9 @@ func (d *Dir) archivedRun(f folder) (Run, bool) {
 	return r, true
 }
 
-// liveRuns reads the runs that are not in the archive.
-func (d *Dir) liveRuns(ctx context.Context) ([]Run, error) {
-	stems := make(map[string]bool)
-	err := filepath.WalkDir(d.running, func(path string, e fs.DirEntry, err error) error {
+// stems adds the names of the runs that are not in the archive.
+func (d *Dir) stems(ctx context.Context, stems map[string]bool) error {
+	return filepath.WalkDir(d.running, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if path == d.running && !errors.Is(err, fs.ErrNotExist) {
 				return err
@@ -167,16 +173,22 @@ func (d *Dir) liveRuns(ctx context.Context) ([]Run, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	var runs []Run
+}
+
+func (d *Dir) liveRuns(stems map[string]bool) []Run {
+	runs := make([]Run, 0, len(stems))
 	for _, stem := range sortedKeys(stems) {
-		if r, ok := d.liveRun(ID(stem)); ok {
+		r, ok := d.liveRun(ID(stem))
+		if !ok { // moved since we looked
+			if p, err := d.find(ID(stem)); err == nil && p.folder != "" {
+				r, ok = d.archivedRun(folder{p.folder, p.folder})
+			}
+		}
+		if ok {
 			runs = append(runs, r)
 		}
 	}
-	return runs, nil
+	return runs
 }
 
 func (d *Dir) liveRun(id ID) (Run, bool) {
@@ -219,6 +231,9 @@ func (d *Dir) merge(live []Run) ([]Run, map[string]bool) {
 			continue
 		}
 		seen[name] = true
+		if r.Archived {
+			continue
+		}
 		if !a.Foreign || a.UpdatedAt.After(r.UpdatedAt) && !r.Resumable {
 			a.Leftover, a.Held, a.Owner = true, r.Held, r.Owner
 			if a.Foreign {

@@ -1,0 +1,214 @@
+package persistence_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// The test binary is also the other processes of these tests: LOOPS_PERSISTENCE_CHILD says what one does.
+func TestMain(m *testing.M) {
+	if mode, root, ok := strings.Cut(os.Getenv("LOOPS_PERSISTENCE_CHILD"), " "); ok {
+		child(mode, root)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func child(mode, root string) {
+	ctx := context.Background()
+	d, err := persistence.OpenDir(root)
+	check(err)
+	now := time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)
+	for i := 0; i < 1 || mode == "starts" && i < 5; i++ {
+		j, err := d.Create(ctx, persistence.Spec{Loop: "fix", StartedAt: now, Owner: persistence.Owner{PID: os.Getpid()}, Scope: scopeOf(mode, root)})
+		check(err)
+		s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", StartedAt: now}
+		for n := 1; mode == "record"; n++ {
+			s.Step = n
+			check(j.Record(ctx, &fsm.Batch{Snapshot: s, Checkpoint: n%3 == 0, Events: []fsm.Event{{Kind: "state_enter"}, {Kind: "route"}}}))
+			if n == 5 {
+				fmt.Println(j.Run().ID)
+			}
+		}
+		check(j.Record(ctx, &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{{Kind: "state_enter"}}}))
+		fmt.Println(j.Run().ID)
+		if mode == "starts" {
+			s.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal}
+			check(j.Record(ctx, &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{{Kind: "loop_complete"}}}))
+			check(j.Close(ctx))
+		}
+	}
+	if mode == "hold" {
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // until we are killed
+	}
+}
+
+func scopeOf(mode, root string) []string {
+	if mode == "hold" {
+		return []string{root}
+	}
+	return nil
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// spawn starts a child and returns the first line it prints. The child is killed at the end of the test.
+func spawn(t *testing.T, mode, root string) (*exec.Cmd, persistence.ID) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "LOOPS_PERSISTENCE_CHILD="+mode+" "+root)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, persistence.ID(strings.TrimSpace(line))
+}
+
+// A process that is killed lets go of its run and its scope, and of nothing it recorded.
+func TestKilledOwner(t *testing.T) {
+	root := filepath.Join(t.TempDir(), ".loops")
+	cmd, id := spawn(t, "hold", root)
+	d, err := persistence.OpenDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := persistence.Spec{Loop: "other", Scope: []string{filepath.Join(root, "sub")}, Owner: persistence.Owner{PID: os.Getpid()}}
+	var held *persistence.HeldError
+	var conflict *persistence.ConflictError
+	for range 50 { // probing disturbs nobody
+		runs, err := d.Runs(t.Context(), persistence.Query{})
+		if err != nil || len(runs) != 1 || !runs[0].Held || runs[0].Owner.PID != cmd.Process.Pid {
+			t.Fatalf("%v, %+v", err, runs)
+		}
+	}
+	if _, _, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"}); !errors.As(err, &held) || held.Owner.PID != cmd.Process.Pid {
+		t.Fatalf("error is %v, want a *HeldError", err)
+	}
+	if _, err := d.Create(t.Context(), spec); !errors.As(err, &conflict) || conflict.Holder != id || conflict.Owner.PID != cmd.Process.Pid {
+		t.Fatalf("error is %v, want a *ConflictError", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	runs, err := d.Runs(t.Context(), persistence.Query{})
+	if err != nil || len(runs) != 1 || runs[0].Held || runs[0].Status != persistence.Running {
+		t.Fatalf("%v, %+v", err, runs)
+	}
+	j, err := d.Create(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("the scope of the dead: %v", err)
+	}
+	if err := j.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k, s, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"})
+	if err != nil || s.Current != "a" {
+		t.Fatalf("%v, %+v", err, s)
+	}
+	if err := k.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Starts of one loop in one second, in several processes, are all kept.
+func TestStartsInOneSecond(t *testing.T) {
+	root := filepath.Join(t.TempDir(), ".loops")
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "LOOPS_PERSISTENCE_CHILD=starts "+root)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	d, err := persistence.OpenDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := d.Runs(t.Context(), persistence.Query{})
+	if err != nil || len(runs) != 20 {
+		t.Fatalf("%v, %d runs, want 20", err, len(runs))
+	}
+	seen := map[persistence.ID]bool{}
+	for _, r := range runs {
+		if seen[r.ID] || !r.Archived || r.Status != persistence.Completed || len(r.Damage) > 0 {
+			t.Errorf("run %+v", r)
+		}
+		seen[r.ID] = true
+	}
+}
+
+// Killed at any moment, memory and events agree: two events a step.
+func TestKilledWhileRecording(t *testing.T) {
+	for i := range 12 {
+		root := filepath.Join(t.TempDir(), ".loops")
+		cmd, id := spawn(t, "record", root)
+		time.Sleep(time.Duration(i*i) * 300 * time.Microsecond)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		d, err := persistence.OpenDir(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs, err := d.Runs(t.Context(), persistence.Query{})
+		if err != nil || len(runs) != 1 || len(runs[0].Damage) > 0 {
+			t.Fatalf("%v, %+v", err, runs)
+		}
+		j, s, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for e, err := range d.Events(t.Context(), id, 0) {
+			if n++; err != nil || e.Seq != uint64(n) {
+				t.Fatalf("event %d: %v, %+v", n, err, e)
+			}
+		}
+		if s.Step < 5 || n != 2*s.Step || runs[0].Step != s.Step {
+			t.Fatalf("step %d (listed %d) and %d events", s.Step, runs[0].Step, n)
+		}
+		if err := j.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
