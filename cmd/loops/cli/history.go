@@ -226,7 +226,7 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 		when = e.Time.Local().Format(time.TimeOnly)
 	}
 	_, is := terminal(a.Out)
-	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, eventDetail(e, paint(a.colored(a.Out)), verbose))
+	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, eventDetail(e, paint(a.coloured(a.Out)), verbose))
 	line = strings.TrimRight(line, " ")
 	if !verbose {
 		fmt.Fprintln(a.Out, line)

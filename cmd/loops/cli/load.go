@@ -52,7 +52,7 @@ func (a *app) render(p project, problems []fsm.Problem) string {
 			return nil // the problem is still said, without its source line
 		}
 		return data
-	}, a.colored(a.Err))
+	}, a.coloured(a.Err))
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

@@ -50,7 +50,7 @@ func (a *app) newPrinter(v viewFlags) printer {
 		return &jsonPrinter{out: &sink{w: a.Out}, err: &sink{w: a.Err}}
 	}
 	t := &textPrinter{
-		out: &sink{w: a.Out}, err: &sink{w: a.Err}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.colored(a.Out)),
+		out: &sink{w: a.Out}, err: &sink{w: a.Err}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.coloured(a.Out)),
 	}
 	if f, ok := terminal(a.Out); ok && !v.quiet {
 		t.clean = true

@@ -26,8 +26,8 @@ func (a *app) checkColor() error {
 	return usageError{fmt.Sprintf("--color %q: expected auto, always or never", a.color), "loops --help"}
 }
 
-// colored says whether to use colours on w: asked for, or a terminal without NO_COLOR.
-func (a *app) colored(w io.Writer) bool {
+// coloured says whether to use colours on w: asked for, or a terminal without NO_COLOR.
+func (a *app) coloured(w io.Writer) bool {
 	switch a.color {
 	case "always":
 		return true

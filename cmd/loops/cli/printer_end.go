@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"loops/fsm"
+)
+
+func (p *textPrinter) finish(o fsm.Outcome, resume string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out, code := p.out, codeOf(o)
+	if p.quiet {
+		if code == exitOK {
+			return
+		}
+		out = p.err
+	} else {
+		p.flushHead()
+	}
+	if code == exitFailed && !p.shown {
+		p.showFailure(out)
+	}
+	line := endLine(o, p.max)
+	switch {
+	case code == exitOK && resume == "":
+		line = p.paint.green(line)
+	case code == exitFailed:
+		line = p.paint.red(line)
+	default:
+		line = p.paint.amber(line)
+	}
+	if !p.quiet {
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, line)
+	if resume != "" {
+		fmt.Fprintln(out, "Resume with: "+resume)
+	}
+}
+
+// showFailure prints what the last action of a failed run said, where the live line swallowed it.
+func (p *textPrinter) showFailure(out io.Writer) {
+	said := strings.TrimSpace(p.errors)
+	if said == "" {
+		said = strings.TrimSpace(p.output)
+	}
+	if said == "" || (p.live == nil && !p.quiet) {
+		return
+	}
+	fmt.Fprintln(out, "The last action said:")
+	for line := range strings.SplitSeq(lastLines(said, 40), "\n") {
+		fmt.Fprintln(out, indent+clean(line))
+	}
+}
+
+// endLine says in one line how a run ended.
+func endLine(o fsm.Outcome, maxSteps int) string {
+	word := map[string]string{
+		fsm.EndTerminal: "completed", fsm.EndMaxSteps: fmt.Sprintf("stopped at its cap of %d steps", maxSteps),
+		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
+		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended: its action was killed by a signal", fsm.EndError: "ended with an error",
+		fsm.EndHandoff: "handed off", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",
+		fsm.EndHostPressure: "ended: the host was short of memory", fsm.EndHostBudget: "ended: its memory budget was used up",
+	}[o.TerminatedBy]
+	switch {
+	case word == "":
+		word = o.TerminatedBy
+	case o.Failure && o.TerminatedBy == fsm.EndTerminal:
+		word = "failed"
+	}
+	if o.Signal != "" {
+		word += " by " + o.Signal
+	}
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", word, o.FinalState, count(o.Steps, "iteration"), duration(o.Duration))
+	if o.Error != "" {
+		line += "\nError: " + o.Error
+	}
+	if o.Continuation != "" {
+		line += "\nTo continue: " + firstLine(o.Continuation)
+	}
+	return line
+}
