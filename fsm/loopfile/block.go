@@ -324,20 +324,19 @@ func (b *block) sub(name string) *block {
 
 // unknown warns about the keys that the table does not have.
 func (b *block) unknown() {
-	known := names(b.in)
 	for _, e := range b.other {
-		b.d.warnf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s and has no effect%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in, known))
+		b.d.warnf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s and has no effect%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
 	}
 }
 
 // elsewhere says where an unknown key belongs, or what may have been meant.
-func elsewhere(name string, in Where, known []string) string {
+func elsewhere(name string, in Where) string {
 	for _, other := range []Where{InLoop, InState, InEvaluate} {
 		if k := byWhere[other][name]; other != in && k != nil && k.Type != TypeSpecial {
 			return "; it is a key of " + other.phrase()
 		}
 	}
-	return didYouMean(name, known)
+	return didYouMean(name, names(in))
 }
 
 // target notes that the value of a key names a state, and returns it. An empty text counts as absent.

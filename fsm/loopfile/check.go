@@ -150,7 +150,7 @@ func (d *decoder) checkCaptures(decls []*stateDecl) {
 				continue
 			}
 			name, _, _ := strings.Cut(r.Path, ".")
-			if made[name] || said[name] {
+			if made[name] || said[name] || len(said) == maxHits {
 				continue
 			}
 			said[name] = true

@@ -16,11 +16,15 @@ func (d *decoder) checkBashDefaults(s *stateDecl) {
 	if !ok {
 		return
 	}
+	hits := 0
 	for _, r := range references(f.node.Value) {
 		inner := r.Text[2 : len(r.Text)-1]
 		bash := strings.Index(inner, ":-")
 		if def := strings.Index(inner, ":default="); bash < 0 || def >= 0 && def < bash {
 			continue
+		}
+		if hits++; hits > maxHits {
+			return
 		}
 		d.errorf(d.within(f.node, r.Offset), join(s.path, "action"), "bash-default",
 			"${%s} is taken for a template, which has no :- form; write $${%s} for bash, or ${%s:default=%s} for a template", clip(inner), clip(inner), clip(inner[:bash]), clip(inner[bash+2:]))
@@ -33,8 +37,8 @@ func (d *decoder) checkShellPID(s *stateDecl) {
 	if !ok || s.ActionType != "shell" && s.ActionType != "" || strings.HasPrefix(strings.TrimSpace(s.Action), "/") {
 		return
 	}
-	text := f.node.Value
-	for i := 0; i+2 < len(text); i++ {
+	text, hits := f.node.Value, 0
+	for i := 0; i+2 < len(text) && hits < maxHits; i++ {
 		if text[i] != '$' || text[i+1] != '$' {
 			continue
 		}
@@ -42,6 +46,7 @@ func (d *decoder) checkShellPID(s *stateDecl) {
 			d.errorf(d.within(f.node, i), join(s.path, "action"), "shell-pid",
 				"bash reads $$ as its process id, so $$%c is not what it looks like; write a single $ (only ${ is doubled, as in $${name})", c)
 			i += 2
+			hits++
 		} else if c == '{' {
 			i += 2
 		}
@@ -63,12 +68,12 @@ func (d *decoder) within(n *yaml.Node, offset int) fsm.Pos {
 	switch {
 	case n.Style&yaml.LiteralStyle != 0:
 		raw := d.line(n.Line + 1 + row)
-		if !bytes.HasSuffix(raw, []byte(content)) {
+		if len(raw) > maxLine || !bytes.HasSuffix(raw, []byte(content)) {
 			return pos
 		}
 		pos.Line = n.Line + 1 + row
 		pos.Col = utf8.RuneCount(raw) - utf8.RuneCountInString(content) + utf8.RuneCountInString(n.Value[start:offset]) + 1
-	case row == 0 && lineEnd == len(n.Value):
+	case row == 0 && lineEnd == len(n.Value) && len(d.line(n.Line)) <= maxLine:
 		// One line: it stands there as it is unless it was quoted with escapes.
 		raw := d.line(n.Line)
 		for i := 1; i < n.Column && len(raw) > 0; i++ {

@@ -36,7 +36,10 @@ func (d *decoder) evaluate(s *stateDecl) {
 	ev.Scope, ev.MaxStall, ev.HistoryFile, ev.Epsilon = b.texts("scope"), b.int("max_stall"), b.text("history_file"), b.number("epsilon")
 	ev.Track, ev.MaxRepeat = b.texts("track"), b.int("max_repeat")
 	ev.BaselinePath, ev.AutoPromote, ev.MinPairs = b.text("baseline_path"), b.bool("auto_promote"), max(1, b.int("min_pairs"))
-	ev.Pairs, ev.Line = list(b.get("pairs")), b.get("line")
+	ev.Pairs = list(b.get("pairs"))
+	if b.has("line") { // the evaluate event says null where nothing was set
+		ev.Line = b.get("line")
+	}
 	s.Evaluate = &ev
 
 	if !b.has("type") {

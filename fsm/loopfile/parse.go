@@ -16,6 +16,12 @@ import (
 // MaxSize is the size of the largest file that is read, in bytes.
 const MaxSize = 16 << 20
 
+const (
+	maxProblems = 500     // of each severity that are reported
+	maxHits     = 20      // of one kind that are reported in one text
+	maxLine     = 1 << 16 // bytes of a line that is looked at closely to show a place in it
+)
+
 // Load reads the loop file at path. The error is about the file, never about what it says: it is missing, is
 // not a regular file, cannot be read or is larger than [MaxSize]. See [Parse] for the rest.
 func Load(path string) (*fsm.Loop, []fsm.Problem, error) {
@@ -57,12 +63,18 @@ func read(path string) ([]byte, error) {
 
 // Parse reads a loop from its text. The name stands in for the file in positions and in [fsm.Loop.File].
 //
-// It reports everything it finds, sorted by position: errors and warnings. The loop is nil if there is an
-// error among them. It does no I/O except to ask whether an action begins with the path of a program. It
+// It reports everything it finds, sorted by position: errors and warnings, of each up to 500 and then how many
+// more there are. The loop is nil if there is an error among them. It does no I/O except to ask whether an action begins with the path of a program. It
 // takes time and memory in proportion to the text, whatever the text is.
 func Parse(name string, data []byte) (*fsm.Loop, []fsm.Problem) {
 	d := &decoder{file: name, data: data}
 	loop := d.parse()
+	for _, sev := range []fsm.Severity{fsm.SeverityError, fsm.SeverityWarning} {
+		if more := d.count[sev] - maxProblems; more > 0 {
+			last := fsm.Pos{File: name, Line: 1 + bytes.Count(data, []byte("\n")), Col: 1}
+			d.problems = append(d.problems, fsm.Problem{Pos: last, Severity: sev, Rule: "too-many", Message: fmt.Sprintf("%d more like these are not shown (%ss)", more, sev)})
+		}
+	}
 	slices.SortStableFunc(d.problems, byPosition)
 	if d.failed {
 		return nil, d.problems
@@ -90,10 +102,11 @@ type decoder struct {
 	data     []byte
 	lines    [][]byte // of data, split when first needed
 	problems []fsm.Problem
-	failed   bool     // an error is among the problems
-	noEffect []string // keys in use that change nothing
-	first    fsm.Pos  // of the first of them
-	targets  []target // every place that names a state
+	count    map[fsm.Severity]int // of problems, shown or not
+	failed   bool                 // an error is among the problems
+	noEffect []string             // keys in use that change nothing
+	first    fsm.Pos              // of the first of them
+	targets  []target             // every place that names a state
 	flags    map[string]bool
 }
 
@@ -107,6 +120,12 @@ type target struct {
 
 func (d *decoder) report(sev fsm.Severity, pos fsm.Pos, path, rule, format string, args ...any) {
 	d.failed = d.failed || sev == fsm.SeverityError
+	if d.count == nil {
+		d.count = map[fsm.Severity]int{}
+	}
+	if d.count[sev]++; d.count[sev] > maxProblems {
+		return
+	}
 	d.problems = append(d.problems, fsm.Problem{Pos: pos, Severity: sev, Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 

@@ -20,7 +20,9 @@ type stateDecl struct {
 }
 
 // mayEnd reports whether the state is terminal, or would be if what its author wrote were a boolean.
-func (s *stateDecl) mayEnd() bool { return s.Terminal || s.b.has("terminal") && s.b.fields["terminal"].val == nil }
+func (s *stateDecl) mayEnd() bool {
+	return s.Terminal || s.b.has("terminal") && s.b.fields["terminal"].val == nil
+}
 
 // states reads the states into l, in order.
 func (d *decoder) states(b *block, l *fsm.Loop) []*stateDecl {

@@ -91,15 +91,16 @@ type lineReader struct {
 }
 
 func (r *lineReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
+	if len(r.rest) == 0 || len(p) == 0 {
 		return 0, io.EOF
 	}
-	line := r.rest
+	line := r.rest[:min(len(p), len(r.rest))]
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
 		line = line[:i+1]
+		r.lines++
 	}
 	n := copy(p, line)
-	if r.rest = r.rest[n:]; n == len(line) {
+	if r.rest = r.rest[n:]; len(r.rest) == 0 && line[n-1] != '\n' {
 		r.lines++
 	}
 	return n, nil
