@@ -103,7 +103,7 @@ func TestCrash(t *testing.T) {
 			kills := dir.runToEnd(t, rnd, length)
 			got := dir.left(t)
 			if d := compareCrash(want, got, kills); d != "" {
-				t.Errorf("killed %d times: %s\nlog:\n%s\nevents:\n%s", kills, d, got.log, tail(got.events, 30))
+				t.Errorf("killed %d times: %s\nfiles: %v\nlog:\n%s\nevents:\n%s", kills, d, visible(dir.cwd, ".loops/.running/*", ".loops/.history/*/*"), got.log, tail(got.events, 30))
 			}
 		})
 	}
@@ -139,12 +139,12 @@ func (d crashDir) runToEnd(t *testing.T, rnd *rand.Rand, length time.Duration) (
 		case code == 0:
 			return kills
 		case code == 4 && verb == "resume":
-			// Killed before anything was recorded, so nothing may have been done; or after the run had ended.
-			if state := lastState(t, d.cwd); state["status"] == "completed" {
-				// Killed between its end and its archive: the next start, or sweep, archives it.
-				if code := d.start(t, "sweep").end(t, 0); code != 0 {
-					t.Fatalf("sweep exits with %v: %s", code, readText(t, filepath.Join(d.cwd, "err")))
-				}
+			// Killed before anything was recorded, so nothing may have been done; or after its end and before it was
+			// archived, which the next start or sweep makes good.
+			if code := d.start(t, "sweep").end(t, 0); code != 0 {
+				t.Fatalf("sweep exits with %v: %s", code, readText(t, filepath.Join(d.cwd, "err")))
+			}
+			if lastState(t, d.cwd)["status"] == "completed" {
 				return kills
 			}
 			if log := readText(t, filepath.Join(d.cwd, "log.txt")); log != "" {
