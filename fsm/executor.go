@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -288,7 +289,11 @@ func (e *Executor) emit(kind string, fields ...Field) {
 	e.batch.Events = append(e.batch.Events, Event{Kind: kind, Time: time.Now(), Fields: fields})
 }
 
+// emitOutput logs lines. A last line that is empty is ended like the others, so that it can be told from none.
 func (e *Executor) emitOutput(b *Batch, text string) {
+	if strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
 	b.Events = append(b.Events, Event{Kind: "action_output", Time: time.Now(), Fields: []Field{{"line", text}}})
 }
 
