@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,9 +26,15 @@ type Damager interface {
 	SpoilState(id persistence.ID) error
 }
 
+// A test is one case.
+type test struct {
+	name string
+	run  func(t *T)
+}
+
 // Run runs every case against a new store of its own.
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
-	for _, c := range cases {
+	for _, c := range slices.Concat(creating, remembering, living, sharing, damaging) {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t)
 			t.Cleanup(func() {

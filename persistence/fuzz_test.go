@@ -1,0 +1,88 @@
+package persistence
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"loops/fsm"
+)
+
+func FuzzState(f *testing.F) {
+	for _, p := range []string{"testdata/full.state.json", "testdata/small.state.json"} {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(`{"loop_name": "a", "current_state": "b", "iteration": NaN, "captured": [], "started_at": "", "status": "running"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dir := t.TempDir()
+		p := place{id: "a-20261121T083717", state: filepath.Join(dir, "s"), events: filepath.Join(dir, "e"), runs: dir}
+		if err := os.WriteFile(p.state, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := p.load(true)
+		if err != nil {
+			if l == nil || len(l.damage) == 0 {
+				t.Fatalf("%v, but no damage is told", err)
+			}
+			return
+		}
+		// What can be read can be written and read again.
+		again := encode(l.record)
+		flat, err := parseMemory(again)
+		if err != nil {
+			t.Fatalf("%v in %s", err, again)
+		}
+		back, err := takeFlat(flat)
+		if err != nil {
+			t.Fatalf("%v in %s", err, again)
+		}
+		if third := encode(back); string(third) != string(again) {
+			t.Fatalf("%s\nthen\n%s", again, third)
+		}
+	})
+}
+
+func FuzzEvents(f *testing.F) {
+	d, err := OpenDir(filepath.Join(f.TempDir(), ".loops"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	j, err := d.Create(f.Context(), Spec{Loop: "fix", StartedAt: at})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for n := 1; n < 3; n++ {
+		if err := j.Record(f.Context(), step(n)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(j.(*journal).files.events)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add(bytes.ReplaceAll(b, []byte("memory_full"), []byte("memory")))
+	f.Add([]byte("{\"event\": \"x\", \"memory_full\": {\"captured\": 1}}\n{\"event\": \"y\", \"memory\": {\"messages_add\": 3, \"captured_all\": null}}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dir := t.TempDir()
+		p := place{id: "fix-20261121T083717", state: filepath.Join(dir, "s"), events: filepath.Join(dir, "e"), runs: dir}
+		if err := os.WriteFile(p.events, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := p.load(true)
+		if err == nil && (l.good < 0 || l.good > int64(len(b))) {
+			t.Fatalf("good up to %d of %d", l.good, len(b))
+		}
+		_ = eachEvent(bytes.NewReader(b), "e", func(e fsm.Event, err error) bool {
+			if err == nil && e.Seq == 0 {
+				t.Fatal("an event without a number")
+			}
+			return true
+		})
+	})
+}

@@ -1,0 +1,140 @@
+package storetest
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+var creating = []test{
+	{"an empty store lists nothing", func(t *T) {
+		if rs := t.runs(persistence.Query{}); len(rs) != 0 {
+			t.Fatalf("runs = %v, want none", rs)
+		}
+	}},
+	{"a run is not listed before its first record", func(t *T) {
+		j := t.create("fix")
+		if rs := t.runs(persistence.Query{}); len(rs) != 0 {
+			t.Fatalf("runs = %v, want none", rs)
+		}
+		t.record(j, t.enter(snap("fix", 1)))
+		if rs := t.runs(persistence.Query{}); len(rs) != 1 {
+			t.Fatalf("%d runs, want 1", len(rs))
+		}
+		t.close(j)
+	}},
+	{"a run without a record leaves nothing", func(t *T) {
+		j := t.create("fix")
+		dir := j.Dir()
+		t.close(j)
+		if _, err := os.Stat(dir); err == nil {
+			t.Fatalf("%s is still there", dir)
+		}
+		_, err := t.S.Snapshot(t.ctx, "fix-20261121T103405")
+		t.is(err, persistence.ErrNotFound)
+	}},
+	{"the id is the loop and the second in UTC", func(t *T) {
+		spec := t.spec("fix")
+		spec.StartedAt = start.In(time.FixedZone("east", 9*3600))
+		j, err := t.S.Create(t.ctx, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer t.close(j)
+		if r := j.Run(); r.ID != "fix-20261121T103405" || r.RunID != "2026-11-21T103405" {
+			t.Fatalf("id %s, run id %s", r.ID, r.RunID)
+		}
+	}},
+	{"ids are unique within one second", func(t *T) {
+		seen := map[persistence.ID]bool{}
+		for range 5 {
+			id := t.finished("fix", fsm.EndTerminal)
+			if seen[id] {
+				t.Fatalf("%s twice", id)
+			}
+			seen[id] = true
+		}
+	}},
+	{"concurrent creates get runs of their own", func(t *T) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		seen := map[persistence.ID]int{}
+		for range 8 {
+			wg.Go(func() {
+				j, err := t.S.Create(t.ctx, t.spec("fix"))
+				if err != nil {
+					t.Errorf("create: %v", err)
+					return
+				}
+				mu.Lock()
+				seen[j.Run().ID]++
+				mu.Unlock()
+				if err := j.Close(t.ctx); err != nil {
+					t.Errorf("close: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		// A closed run without a record may give its name back, so only names held at once must differ.
+		if len(seen) == 0 {
+			t.Fatal("no run was made")
+		}
+	}},
+	{"runs held at once have different ids and folders", func(t *T) {
+		dirs := map[string]bool{}
+		for range 6 {
+			j := t.create("fix")
+			t.record(j, t.enter(snap("fix", 1)))
+			if dirs[j.Dir()] || !filepath.IsAbs(j.Dir()) {
+				t.Fatalf("folder %s", j.Dir())
+			}
+			dirs[j.Dir()] = true
+			if st, err := os.Stat(j.Dir()); err != nil || !st.IsDir() {
+				t.Fatalf("folder %s: %v", j.Dir(), err)
+			}
+			defer t.close(j)
+		}
+	}},
+	{"a run needs the name of a loop", func(t *T) {
+		if _, err := t.S.Create(t.ctx, persistence.Spec{}); err == nil {
+			t.Fatal("no error")
+		}
+	}},
+	{"what was specified is listed", func(t *T) {
+		id := t.crashed("fix", 2)
+		r := t.one(id)
+		if r.Loop != "fix" || r.File != "fix.yaml" || r.SHA256 != "abc" || r.MaxSteps != 50 || !r.StartedAt.Equal(start) {
+			t.Errorf("run = %+v", r)
+		}
+		if v, _ := r.Options.Get("max_steps"); v != int64(50) {
+			t.Errorf("options = %v", v)
+		}
+		if r.State != "s2" || r.Step != 2 || r.Elapsed != 2*time.Second || r.Status != persistence.Running {
+			t.Errorf("run = %+v", r)
+		}
+	}},
+	{"a run that is owned is held", func(t *T) {
+		j := t.create("fix")
+		t.record(j, t.enter(snap("fix", 1)))
+		if r := t.one(j.Run().ID); !r.Held || r.Archived || r.Owner.PID != os.Getpid() {
+			t.Errorf("run = %+v", r)
+		}
+		t.close(j)
+		if r := t.one(j.Run().ID); r.Held || r.Archived || r.Status != persistence.Running || !r.Resumable {
+			t.Errorf("run = %+v", r)
+		}
+	}},
+	{"the marker names the action in flight", func(t *T) {
+		id := t.crashed("fix", 3)
+		if r := t.one(id); r.Marker != string(id)+"/3/1" {
+			t.Errorf("marker = %q", r.Marker)
+		}
+		if r := t.one(t.finished("b", fsm.EndTerminal)); r.Marker != "" {
+			t.Errorf("marker = %q, want none", r.Marker)
+		}
+	}},
+}
