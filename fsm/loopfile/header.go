@@ -33,6 +33,10 @@ func scanHeader(data []byte) *header {
 		if !shown[key] {
 			return true
 		}
+		if v, ok := plainValue(data[start+len(key)+1 : end]); ok {
+			h.text[key] = v
+			return true
+		}
 		// The value of one key is a small document, which the parser reads at little cost.
 		var v map[string]yaml.Node
 		if yaml.Unmarshal(data[start:end], &v) != nil {
@@ -85,6 +89,18 @@ func scanHeader(data []byte) *header {
 		return nil
 	}
 	return h
+}
+
+// plainValue returns a text of one line that means itself whatever YAML may say: words, and little else.
+func plainValue(v []byte) (string, bool) {
+	v = bytes.TrimSpace(v)
+	for i, c := range v {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c != ' ' && c != '.' && c != ',' && c != '-' && c != '_' && (c < '0' || c > '9')) {
+			return "", false
+		}
+	}
+	return string(v), len(v) > 0 && !strings.EqualFold(string(v), "null")
 }
 
 func plainKey(k []byte) bool {

@@ -1,0 +1,114 @@
+package loopfile
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The keys of the language, copied from nowhere but the specification, to notice one that got lost.
+const languageKeys = `
+loop: name description initial states context parameters scope max_steps on_max_steps max_iterations on_max_iterations
+loop: max_edge_revisits backoff timeout default_timeout default_idle_timeout maintain llm on_handoff input_key required_inputs
+loop: config category labels visibility commands targets circuit import fragments from flow state_defs singleton pruning_profile
+loop: tamper_guard prepatch_check session_mode artifact_versioning artifact_versioning_ok meta_self_eval_ok shared_state_ok
+loop: partial_route_ok generator_fix_ok bash_default_ok shell_pid_ok parse_swallow_ok policy_dims_scored_ok
+loop: unsafe_context_interpolation_ok pruning_profile_ok tamper_guard_ok prepatch_check_ok session_mode_ok haiku_generator_ok
+loop: capture_reachability_ok terminal_action_ok abandonment_verdict_ok evaluate_unknown_keys_ok
+loop: host_guard prompt_size_guard evidence_contract_ok throttle
+state: action action_type params evaluate route on_yes on_success on_no on_failure on_error on_partial on_blocked next terminal
+state: failure capture append_to_messages timeout idle_timeout on_maintain max_retries on_retry_exhausted retryable_exit_codes
+state: max_rate_limit_retries on_rate_limit_exhausted rate_limit_backoff_base_seconds rate_limit_max_wait_seconds
+state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragment agent tools model effort request_path type
+state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
+state: fragment_name fragment_bindings fragment_parameters
+evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
+evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line
+evaluate: error_patterns key
+throttle: normal_max warn_max hard_max
+llm: enabled model max_tokens timeout effort
+circuit: repeated_failure
+circuit.repeated_failure: window on_repeated_failure progress_paths exclude_paths recurrent_window
+host_guard: enabled cooldown_ms warn_pct critical_pct on_pressure pressure_state on_abort_route max_cumulative_subproc_mb
+host_guard: on_budget_exceeded budget_state
+prompt_size_guard: enabled warn_chars
+parameter: type required default description values
+`
+
+func TestKeyTable(t *testing.T) {
+	missing := map[string]bool{}
+	for _, line := range strings.Split(strings.TrimSpace(languageKeys), "\n") {
+		where, keys, _ := strings.Cut(line, ": ")
+		for _, k := range strings.Fields(keys) {
+			missing[where+" "+k] = true
+		}
+	}
+	seen := map[string]bool{}
+	for _, k := range Keys() {
+		id := string(k.In) + " " + k.Name
+		if seen[id] {
+			t.Errorf("%s stands twice", id)
+		}
+		seen[id] = true
+		if !missing[id] {
+			t.Errorf("%s is not in the language", id)
+		}
+		delete(missing, id)
+		if !strings.HasSuffix(k.Doc, ".") || strings.Contains(k.Doc, "\n") {
+			t.Errorf("%s: the description %q is no sentence", id, k.Doc)
+		}
+		if (k.Block != "") != (k.Type == TypeBlock) || k.Block != "" && byWhere[k.Block] == nil {
+			t.Errorf("%s: block %q of type %s", id, k.Block, k.Type)
+		}
+		if k.Alias != "" && byWhere[k.In][k.Alias] == nil {
+			t.Errorf("%s: alias of %q", id, k.Alias)
+		}
+		for _, typ := range k.For {
+			if near(typ, nil) != "" || !contains(evaluatorNames(), typ) {
+				t.Errorf("%s: for the unknown evaluator %q", id, typ)
+			}
+		}
+		if k.Default == nil {
+			continue
+		}
+		// A default must have the type that reading the key gives.
+		b := &block{in: k.In}
+		ok := false
+		switch v := b.get(k.Name); k.Type {
+		case TypeText, TypeTarget:
+			_, ok = v.(string)
+		case TypeInt:
+			_, ok = v.(int)
+		case TypeNumber:
+			_, ok = v.(float64)
+		case TypeSeconds:
+			_, ok = v.(time.Duration)
+		case TypeBool:
+			_, ok = v.(bool)
+		case TypeTexts:
+			_, ok = v.([]string)
+		case TypeInts:
+			_, ok = v.([]int)
+		case TypeValue:
+			ok = true
+		}
+		if !ok {
+			t.Errorf("%s: the default %#v is not of type %s", id, k.Default, k.Type)
+		}
+	}
+	for id := range missing {
+		t.Errorf("%s is not in the table", id)
+	}
+}
+
+func TestNear(t *testing.T) {
+	words := []string{"on_yes", "on_no", "action", "action_type", "capture", "next", "terminal"}
+	for word, want := range map[string]string{
+		"actoin": "action", "acton_type": "action_type", "nxt": "next", "Terminal": "terminal", "captures": "capture",
+		"next": "", "x": "", "": "", "something": "", "éà": "", strings.Repeat("a", 100): "",
+	} {
+		if got := near(word, words); got != want {
+			t.Errorf("near(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
