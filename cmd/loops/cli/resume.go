@@ -74,7 +74,8 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		return err
 	}
 	defer store.Close()
-	run, err := pickResumable(ctx, finder{p, store}, o.name)
+	var run persistence.Run
+	err = untilFree(ctx, func() (err error) { run, err = pickResumable(ctx, finder{p, store}, o.name); return err })
 	if err != nil {
 		return err
 	}
@@ -107,10 +108,12 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		return err
 	}
 	began := time.Now()
-	journal, memory, err := store.Resume(ctx, run.ID, persistence.Spec{
+	spec := persistence.Spec{
 		Loop: run.Loop, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, values), Singleton: l.Singleton,
 		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(), StartedAt: began,
-	})
+	}
+	var journal persistence.Journal
+	err = untilFree(ctx, func() (err error) { journal, memory, err = store.Resume(ctx, run.ID, spec); return err })
 	if err != nil {
 		return err
 	}

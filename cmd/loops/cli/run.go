@@ -106,10 +106,12 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	journal, err := store.Create(ctx, persistence.Spec{
+	spec := persistence.Spec{
 		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, planned), Singleton: l.Singleton,
 		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(), StartedAt: began,
-	})
+	}
+	var journal persistence.Journal
+	err = untilFree(ctx, func() (err error) { journal, err = store.Create(ctx, spec); return err })
 	if err != nil {
 		return err
 	}
