@@ -26,7 +26,7 @@ func (d *decoder) check(l *fsm.Loop, decls []*stateDecl, b *block) {
 	for _, s := range decls {
 		d.checkState(l, s)
 		d.checkRouting(s)
-		d.checkAction(l, s)
+		d.checkAction(s)
 		if !d.flags["bash_default_ok"] {
 			d.checkBashDefaults(s)
 		}

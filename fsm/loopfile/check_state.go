@@ -77,7 +77,7 @@ func have(words []string) string {
 }
 
 // checkAction warns about an action that may not be what its author thinks.
-func (d *decoder) checkAction(l *fsm.Loop, s *stateDecl) {
+func (d *decoder) checkAction(s *stateDecl) {
 	b := s.b
 	judged := s.Evaluate != nil && s.Evaluate.Type == "llm_structured"
 	if s.ActionType == "shell" || s.ActionType == "mcp_tool" || s.ActionType == "contract" {

@@ -74,7 +74,7 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 	}
 	if f, ok := b.fields["tolerance"]; ok && ev.Type == "convergence" {
 		path := join(b.path, "tolerance")
-		switch v := ev.Tolerance.(type) {
+		switch ev.Tolerance.(type) {
 		case string:
 			// A text is a template, or a number in quotation marks; it is read when it is used.
 		case int64, float64, *big.Int:
@@ -82,7 +82,6 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 				d.errorf(d.pos(f.node), path, "range", "tolerance must be at least 0, found %s", clip(f.node.Value))
 			}
 		default:
-			_ = v
 			d.errorf(d.pos(f.node), path, "wrong-type", "tolerance must be a number or a template, found %s", describe(f.node))
 		}
 	}
