@@ -72,7 +72,7 @@ func TestHostile(t *testing.T) {
 			if out := Render(problems[:min(100, len(problems))], func(string) []byte { return []byte(tt.text) }, false); len(out) > 100_000 {
 				t.Errorf("the report of 100 problems is %d bytes long", len(out))
 			}
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > 2*time.Minute {
 				t.Errorf("took %v", took)
 			}
 			t.Log(time.Since(start))
