@@ -96,14 +96,13 @@ var measures = []measure{
 	}},
 }
 
-// shellTransition compares one step of a long run with a spawn of the same bash in this process.
+// shellTransition compares one step of a long run with a spawn of the same bash in this process, half of them
+// before and half after the run.
 func (b *bench) shellTransition() (float64, error) {
-	spawn, err := b.spawns("true", transitions)
-	if err != nil {
-		return 0, err
-	}
-	step, err := b.perStep(shellLoop, transitions)
-	return step / spawn.Seconds(), err
+	before, err1 := b.spawns("true", transitions/2)
+	step, err2 := b.perStep(shellLoop, transitions)
+	after, err3 := b.spawns("true", transitions/2)
+	return step / ((before + after) / 2).Seconds(), errors.Join(err1, err2, err3)
 }
 
 // perStep is the time of one step: a run of n+1 steps less a run of one, over n.
@@ -115,7 +114,8 @@ func (b *bench) perStep(loop string, n int) (float64, error) {
 
 // above is what a run of a one-state loop takes longer than bash alone with the same script.
 func (b *bench) above(loop, script string) (float64, error) {
-	bare, err1 := b.spawns(script, 1)
+	before, err1 := b.spawns(script, 1)
 	r, err2 := b.loop(loop)
-	return r.seconds - bare.Seconds(), errors.Join(err1, err2)
+	after, err3 := b.spawns(script, 1)
+	return r.seconds - ((before + after) / 2).Seconds(), errors.Join(err1, err2, err3)
 }
