@@ -50,7 +50,7 @@ const bigOutputLoop = `name: big
 initial: a
 states:
   a:
-    action: head -c 60000000 /dev/zero | tr '\0' x | fold -w 99
+    action: yes some text that fills a line of output | head -c 60000000
     capture: all
     next: end
   end: {terminal: true}
@@ -61,7 +61,7 @@ initial: a
 max_edge_revisits: 1000
 states:
   a:
-    action: head -c 10000000 /dev/zero | tr '\0' x | fold -w 99
+    action: yes some text that fills a line of output | head -c 10000000
     capture: all
     next: b
   b: {action: "true", next: c}
