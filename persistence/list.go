@@ -33,7 +33,7 @@ func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
 	}
 	live, seen := d.merge(d.liveRuns(stems))
 	live = slices.DeleteFunc(live, func(r Run) bool {
-		return q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived
+		return q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived && !r.Leftover
 	})
 	slices.SortFunc(live, newest)
 	if q.Live {

@@ -151,7 +151,7 @@ type Store interface {
 // A Query selects runs. The zero Query is all of them.
 type Query struct {
 	Loop  string // exact name of the loop
-	Live  bool   // only those not archived
+	Live  bool   // only those with files among the running ones
 	Limit int    // at most so many; 0 = all
 }
 
