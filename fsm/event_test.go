@@ -75,3 +75,15 @@ func TestParseTime(t *testing.T) {
 		}
 	}
 }
+
+// appendTime writes times by hand; it must agree with the standard library.
+func TestFormatTimeAgreesWithAppendFormat(t *testing.T) {
+	for _, base := range []int64{0, 1, -1, 951826155, 951868800, 1795257000, 4102444799, -2208988800} {
+		for _, nano := range []int64{0, 999, 1000, 1999, 123456789, 999999999} {
+			at := time.Unix(base, nano)
+			if want, got := at.UTC().AppendFormat(nil, "2006-01-02T15:04:05.000000+00:00"), FormatTime(at); string(want) != got {
+				t.Errorf("want %s, got %s", want, got)
+			}
+		}
+	}
+}

@@ -49,7 +49,8 @@ type Executor struct {
 	before  time.Duration // all earlier segments
 	batch   Batch         // events not recorded yet
 	keep    map[string]bool
-	broken  error // the first failed Record; nothing is done after it
+	startAt string // of the run, as templates see it
+	broken  error  // the first failed Record; nothing is done after it
 }
 
 // Start prepares a new run with the given context values, which it takes over.
@@ -87,7 +88,7 @@ func (e *Executor) Run(ctx context.Context) (Outcome, error) {
 func (e *Executor) begin(ctx context.Context) {
 	m := e.mem
 	e.started, e.before = time.Now(), m.Elapsed
-	e.keep = capturesWithFile(e.cfg.Loop)
+	e.keep, e.startAt = capturesWithFile(e.cfg.Loop), FormatTime(m.StartedAt)
 	if !e.resumed {
 		e.emit("loop_start", Field{"loop", m.Loop})
 		return
@@ -345,7 +346,9 @@ func (e *Executor) finish(ctx context.Context, by, text string) {
 	}
 	o.Duration = e.elapsed()
 	fields := []Field{
-		{"final_state", o.FinalState}, {"iterations", int64(o.Steps)}, {"terminated_by", by},
+		{"final_state", o.FinalState},
+		{"iterations", int64(o.Steps)},
+		{"terminated_by", by},
 		{"failure_terminal", o.Failure},
 	}
 	if text != "" {

@@ -248,7 +248,7 @@ func (e *Executor) scope(result *Map) *Scope {
 	m := e.mem
 	return &Scope{
 		Context: m.Context, Captured: m.Captured, Prev: m.PrevResult, Result: result, State: m.Current, Step: m.Step,
-		Loop: m.Loop, StartedAt: FormatTime(m.StartedAt), ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
+		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
 	}
 }
 

@@ -19,7 +19,7 @@ type output struct {
 	batch   Batch
 }
 
-func newOutput(e *Executor, ctx context.Context, signals *SignalScanner) *output {
+func newOutput(ctx context.Context, e *Executor, signals *SignalScanner) *output {
 	return &output{e: e, ctx: ctx, signals: signals}
 }
 

@@ -96,7 +96,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	}
 
 	var signals SignalScanner
-	out := newOutput(e, ctx, &signals)
+	out := newOutput(ctx, e, &signals)
 	res, err := e.cfg.Runner.Run(ctx, a, out.write)
 	if e.broken != nil || ctx.Err() != nil {
 		return Result{}, errHalted
@@ -171,8 +171,11 @@ func (e *Executor) completed(st *State, mode Kind, res Result, dropped bool) {
 		errs = p
 	}
 	fields := []Field{
-		{"exit_code", int64(res.ExitCode)}, {"duration_ms", res.Duration.Milliseconds()},
-		{"output_preview", out}, {"stderr_preview", errs}, {"is_prompt", mode == KindPrompt},
+		{"exit_code", int64(res.ExitCode)},
+		{"duration_ms", res.Duration.Milliseconds()},
+		{"output_preview", out},
+		{"stderr_preview", errs},
+		{"is_prompt", mode == KindPrompt},
 	}
 	if res.TimeoutKind != "" {
 		fields = append(fields, Field{"timeout_kind", res.TimeoutKind})
