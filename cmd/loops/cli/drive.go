@@ -17,6 +17,7 @@ import (
 const (
 	envRunID     = "LOOPS_RUN_ID"    // set for actions: the run they belong to
 	envAncestors = "LOOPS_ANCESTORS" // runs whose actions started this one, oldest first, with commas
+	envVerify    = "LOOPS_VERIFY"    // 1: check the machine's invariants
 )
 
 // grace is how long a process that was asked to end has before it is killed.
@@ -40,9 +41,10 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	runner := &action.Runner{
 		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Project: d.project.mark(), RunDir: d.journal.Dir(), Grace: grace,
 	}
+	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Getenv: a.getenv,
-		Observe: d.printer.event,
+		Observe: d.printer.event, Verify: verify == "1",
 	})
 	d.printer.header(d.header)
 	ctx, stop := context.WithCancelCause(ctx)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"time"
 
 	"loops/fsm"
@@ -50,29 +49,14 @@ func (a *app) newPrinter(v viewFlags) printer {
 		return &jsonPrinter{out: &sink{w: a.Out}, err: &sink{w: a.Err}}
 	}
 	t := &textPrinter{
-		out: &sink{w: a.Out}, err: &sink{w: a.Err}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.coloured(a.Out)),
+		out: &sink{w: a.Out, delay: holdBack}, err: &sink{w: a.Err}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.coloured(a.Out)),
 	}
 	if f, ok := terminal(a.Out); ok && !v.quiet {
 		t.clean = true
 		if kind, _ := a.getenv("TERM"); kind != "dumb" && !v.verbose {
-			t.live = newLive(f)
+			t.live, t.out = newLive(f), &sink{w: a.Out} // both write to the screen, in turn
 		}
 	}
 	return t
 }
 
-// A sink is a writer that swallows everything after the first error: a reader that has gone away is no reason
-// to end a run.
-type sink struct {
-	w    io.Writer
-	dead bool
-}
-
-func (s *sink) Write(b []byte) (int, error) {
-	if !s.dead {
-		if _, err := s.w.Write(b); err != nil {
-			s.dead = true
-		}
-	}
-	return len(b), nil
-}

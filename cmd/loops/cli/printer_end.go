@@ -11,6 +11,7 @@ import (
 func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer p.out.flush()
 	out, code := p.out, codeOf(o)
 	if p.quiet {
 		if code == exitOK {

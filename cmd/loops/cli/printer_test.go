@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"loops/fsm"
@@ -28,7 +30,7 @@ func event(after time.Duration, kind string, pairs ...any) fsm.Event {
 // show feeds a run to a printer and returns what it printed.
 func show(p *textPrinter, outcome fsm.Outcome, resume string, events ...fsm.Event) (out, errs string) {
 	var a, b bytes.Buffer
-	p.out, p.err = &a, &b
+	p.out, p.err = &sink{w: &a, delay: holdBack}, &sink{w: &b}
 	p.header(header{
 		Loop: &fsm.Loop{Name: "fix", MaxSteps: 50}, File: ".loops/fix.yaml", ShortDir: ".loops/runs/fix-1/", Run: persistence.Run{ID: "fix-1"}, Begin: began,
 	})
@@ -137,4 +139,35 @@ func TestSink(t *testing.T) {
 	if w.calls != 1 {
 		t.Errorf("%d writes", w.calls)
 	}
+}
+
+// Lines that are held back go out in time, in order, and at the latest when asked for.
+func TestSinkHoldsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		s := &sink{w: &b, delay: holdBack}
+		io.WriteString(s, "one ")
+		io.WriteString(s, "two ")
+		if b.Len() != 0 {
+			t.Errorf("written at once: %q", &b)
+		}
+		time.Sleep(2 * holdBack)
+		synctest.Wait()
+		if b.String() != "one two " {
+			t.Errorf("after the delay: %q", &b)
+		}
+		io.WriteString(s, "three")
+		s.flush()
+		if b.String() != "one two three" {
+			t.Errorf("after flush: %q", &b)
+		}
+		io.WriteString(s, strings.Repeat("x", maxHeld))
+		if b.Len() != len("one two three") {
+			t.Errorf("%d bytes written before there were too many", b.Len())
+		}
+		io.WriteString(s, "y")
+		if b.Len() != len("one two three")+maxHeld+1 {
+			t.Errorf("%d bytes written of a long text", b.Len())
+		}
+	})
 }

@@ -17,7 +17,7 @@ const indent = "       "
 // becomes permanent lines when it is over; elsewhere every output line is printed.
 type textPrinter struct {
 	mu             sync.Mutex // guards all below: the live line is redrawn by a goroutine of watch
-	out, err       io.Writer
+	out, err       *sink
 	quiet, verbose bool
 	clean          bool // take control characters out of output
 	paint          paint
@@ -58,6 +58,7 @@ func (p *textPrinter) header(h header) {
 
 // watch redraws the live line ten times a second while run runs.
 func (p *textPrinter) watch(run func()) {
+	defer p.out.flush()
 	if p.live == nil {
 		run()
 		return
@@ -92,6 +93,7 @@ func (p *textPrinter) note(text string) {
 	if p.live != nil {
 		p.live.erase()
 	}
+	p.out.flush()
 	fmt.Fprintln(p.err, text)
 }
 

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// holdBack is how long lines may wait for others before they are written. A transition prints several.
+const holdBack = 10 * time.Millisecond
+
+// A sink is a writer that swallows everything after the first error: a reader that has gone away is no reason
+// to end a run. It may be used by several goroutines at once.
+type sink struct {
+	w     io.Writer
+	delay time.Duration // how long text may be held back to go out with more; 0 = not at all
+
+	mu   sync.Mutex
+	dead bool   // guarded by mu
+	held []byte // guarded by mu
+}
+
+// maxHeld is how much text is held back at most, in bytes.
+const maxHeld = 32 << 10
+
+func (s *sink) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.delay > 0 && len(s.held) == 0 {
+		time.AfterFunc(s.delay, s.flush)
+	}
+	s.held = append(s.held, b...)
+	if s.delay == 0 || len(s.held) > maxHeld {
+		s.release()
+	}
+	return len(b), nil
+}
+
+// flush writes what is held back.
+func (s *sink) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release()
+}
+
+func (s *sink) release() {
+	if len(s.held) > 0 && !s.dead {
+		_, err := s.w.Write(s.held)
+		s.dead = err != nil
+	}
+	s.held = s.held[:0]
+}
