@@ -22,10 +22,13 @@ func open(t *testing.T) *Dir {
 }
 
 func step(n int) *fsm.Batch {
-	return &fsm.Batch{Checkpoint: true,
-		Events: []fsm.Event{{Kind: "state_enter", Time: at}, {Kind: "action_start", Time: at}},
-		Snapshot: &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: fmt.Sprint("s", n), Step: n, StartedAt: at,
-			Captured: fsm.NewMap(fmt.Sprint("c", n), fsm.NewMap("output", "x"))},
+	return &fsm.Batch{
+		Checkpoint: true,
+		Events:     []fsm.Event{{Kind: "state_enter", Time: at}, {Kind: "action_start", Time: at}},
+		Snapshot: &fsm.Snapshot{
+			Loop: "fix", Phase: fsm.PhaseActing, Current: fmt.Sprint("s", n), Step: n, StartedAt: at,
+			Captured: fsm.NewMap(fmt.Sprint("c", n), fsm.NewMap("output", "x")),
+		},
 	}
 }
 
@@ -187,7 +190,7 @@ func TestTornAtEveryByte(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantStep, wantEvents := 2, 4+bytes.Count(events[before:n], []byte(`"action_output"`))
+			wantStep, wantEvents := 2, 0
 			if n < int64(len(events)) {
 				whole := events[before : before+int64(bytes.LastIndexByte(events[before:n], '\n')+1)]
 				wantEvents = 4 + min(2, bytes.Count(whole, []byte{'\n'}))

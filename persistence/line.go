@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"hash/crc32"
+	"sync"
 
 	"loops/fsm"
 )
@@ -85,14 +86,15 @@ func parseMemory(b []byte) (*fsm.Map, error) {
 // The last key of a state file that this program wrote is a checksum of the bytes before it: a flipped bit makes
 // the file damaged, not a memory of something that never was.
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made when it is first needed: its tables take as long as the rest of a start.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 const checkKey = ",\n  \"check\": \""
 
 func appendCheck(state []byte) []byte {
 	body := state[:len(state)-len("\n}")]
 	var sum [4]byte
-	crc := crc32.Checksum(body, castagnoli)
+	crc := crc32.Checksum(body, castagnoli())
 	sum[0], sum[1], sum[2], sum[3] = byte(crc>>24), byte(crc>>16), byte(crc>>8), byte(crc)
 	body = append(body, checkKey...)
 	body = hex.AppendEncode(body, sum[:])

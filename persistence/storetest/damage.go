@@ -94,14 +94,12 @@ var damaging = []test{
 	}},
 }
 
-func (t *T) damager() Damager {
-	t.Helper()
-	d, ok := t.S.(Damager)
-	if !ok {
-		t.Skip("the store has no bytes to spoil")
-	}
-	return d
+func isDamager(s persistence.Store) bool {
+	_, ok := s.(Damager)
+	return ok
 }
+
+func (t *T) damager() Damager { return t.S.(Damager) }
 
 func (t *T) must(err error) {
 	t.Helper()

@@ -59,7 +59,8 @@ var remembering = []test{
 	{"reading events can stop early", func(t *T) {
 		id := t.crashed("fix", 3)
 		n := 0
-		for range t.S.Events(t.ctx, id, 0) {
+		for _, err := range t.S.Events(t.ctx, id, 0) {
+			t.must(err)
 			if n++; n == 2 {
 				break
 			}

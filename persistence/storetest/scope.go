@@ -24,8 +24,15 @@ var sharing = []test{
 			path string
 			ok   bool
 		}{
-			{"src", false}, {"src/", false}, {"src/a", false}, {".", false}, {"/", false}, {"src/../src", false},
-			{"src/*.py", false}, {"srcx", true}, {"lib", true},
+			{"src", false},
+			{"src/", false},
+			{"src/a", false},
+			{".", false},
+			{"/", false},
+			{"src/../src", false},
+			{"src/*.py", false},
+			{"srcx", true},
+			{"lib", true},
 		} {
 			b := t.spec("b")
 			b.Scope = []string{filepath.Join(dir, "other"), filepath.Join(dir, c.path)}
