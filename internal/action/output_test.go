@@ -17,8 +17,10 @@ import (
 	"loops/fsm"
 )
 
-var _ fsm.Files = Files{}
-var _ fsm.Runner = (*Runner)(nil)
+var (
+	_ fsm.Files  = Files{}
+	_ fsm.Runner = (*Runner)(nil)
+)
 
 // clean returns the text of a stream that comes in parts.
 func clean(parts ...[]byte) string {

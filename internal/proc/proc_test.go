@@ -256,7 +256,9 @@ func TestEnd(t *testing.T) {
 
 	ids := []Identity{
 		identify(t, polite.Process.Pid), identify(t, deaf.Process.Pid), identify(t, stopped.Process.Pid),
-		reused, {PID: 4194305}, {PID: os.Getpid(), Host: "elsewhere"},
+		reused,
+		{PID: 4194305},
+		{PID: os.Getpid(), Host: "elsewhere"},
 	}
 	ended, err := End(context.Background(), ids, 300*time.Millisecond)
 	if ended != 3 || err != nil {
