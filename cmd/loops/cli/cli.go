@@ -31,6 +31,7 @@ func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 // An app is one invocation: its IO and the flags that every command has.
 type app struct {
 	IO
+	out   *sink  // Out, for all but the progress of a run
 	dir   string // -C
 	color string // --color
 }
@@ -43,12 +44,16 @@ func Main(args []string, streams IO) int {
 		a.Env = os.Environ()
 	}
 	ignorePipe()
+	a.out = &sink{w: a.Out, delay: holdBack}
 	root := newRootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(a.In)
-	root.SetOut(a.Out)
+	root.SetOut(a.out)
 	root.SetErr(a.Err)
 	err := root.ExecuteContext(context.Background())
+	if lost := a.out.close(); err == nil && lost != nil {
+		err = failure(exitFailed, "the answer could not be written out: %v", lost)
+	}
 	code, message := explain(err)
 	if message != "" {
 		fmt.Fprintln(a.Err, "loops: "+message)

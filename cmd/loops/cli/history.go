@@ -133,13 +133,13 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, after 
 		}
 	}
 	if o.json {
-		return writeJSON(a.Out, list(shown, runObject))
+		return writeJSON(a.out, list(shown, runObject))
 	}
 	if len(shown) == 0 {
-		fmt.Fprintf(a.Out, "No recorded runs of %s.\n", o.name)
+		fmt.Fprintf(a.out, "No recorded runs of %s.\n", o.name)
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\tENDED BY\tINSTANCE")
 	for _, r := range shown {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), dash(r.Ended), r.ID)
@@ -148,7 +148,7 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, after 
 		return err
 	}
 	if limit > 0 && len(runs) == limit {
-		fmt.Fprintf(a.Out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
+		fmt.Fprintf(a.out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
 	}
 	return nil
 }
@@ -207,10 +207,10 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 		return err
 	}
 	if o.json {
-		return writeJSON(a.Out, list(events, func(e fsm.Event) any { return eventObject(e) }))
+		return writeJSON(a.out, list(events, func(e fsm.Event) any { return eventObject(e) }))
 	}
 	if len(events) == 0 {
-		fmt.Fprintf(a.Out, "No such events in run %s.\n", run.ID)
+		fmt.Fprintf(a.out, "No such events in run %s.\n", run.ID)
 		return nil
 	}
 	for _, e := range events {
@@ -229,7 +229,7 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, eventDetail(e, paint(a.coloured(a.Out)), verbose))
 	line = strings.TrimRight(line, " ")
 	if !verbose {
-		fmt.Fprintln(a.Out, line)
+		fmt.Fprintln(a.out, line)
 		return
 	}
 	for i, part := range strings.Split(line, "\n") {
@@ -239,7 +239,7 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 		if i > 0 {
 			part = strings.Repeat(" ", 28) + part
 		}
-		fmt.Fprintln(a.Out, part)
+		fmt.Fprintln(a.out, part)
 	}
 }
 

@@ -57,13 +57,13 @@ func runList(a *app, o listOptions) error {
 		return cannotOpen(p, err)
 	}
 	if o.json {
-		return writeJSON(a.Out, list(entries, entryObject))
+		return writeJSON(a.out, list(entries, entryObject))
 	}
 	if len(entries) == 0 {
-		fmt.Fprintf(a.Out, "No loops in %s. A loop is a file NAME.yaml there.\n", p.short(p.Loops))
+		fmt.Fprintf(a.out, "No loops in %s. A loop is a file NAME.yaml there.\n", p.short(p.Loops))
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	for _, e := range entries {
 		about := firstLine(e.Title)
 		if e.Problem != "" {
@@ -109,13 +109,13 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		}
 	}
 	if o.json {
-		return writeJSON(a.Out, list(open, func(r persistence.Run) any { return statusObject(p, r) }))
+		return writeJSON(a.out, list(open, func(r persistence.Run) any { return statusObject(p, r) }))
 	}
 	if len(open) == 0 {
-		fmt.Fprintln(a.Out, "No run goes on, and none can be resumed.")
+		fmt.Fprintln(a.out, "No run goes on, and none can be resumed.")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tSTATUS\tSTATE\tSTEP\tELAPSED\tUPDATED\tPID")
 	for _, r := range open {
 		pid := "-"

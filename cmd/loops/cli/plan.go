@@ -11,9 +11,9 @@ import (
 // printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
 func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, asJSON bool) error {
 	if asJSON {
-		return writeJSON(a.Out, planObject(p, l, values))
+		return writeJSON(a.out, planObject(p, l, values))
 	}
-	w := a.Out
+	w := a.out
 	fmt.Fprintf(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.short(l.File))
 	fmt.Fprintf(w, "Initial state: %s\nMax steps: %d\n", l.Initial, l.MaxSteps)
 	if l.MaxIterations > 0 {

@@ -59,4 +59,3 @@ func (a *app) newPrinter(v viewFlags) printer {
 	}
 	return t
 }
-

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -16,7 +18,7 @@ type sink struct {
 	delay time.Duration // how long text may be held back to go out with more; 0 = not at all
 
 	mu   sync.Mutex
-	dead bool   // guarded by mu
+	err  error  // guarded by mu; the first one
 	held []byte // guarded by mu
 }
 
@@ -44,9 +46,19 @@ func (s *sink) flush() {
 }
 
 func (s *sink) release() {
-	if len(s.held) > 0 && !s.dead {
-		_, err := s.w.Write(s.held)
-		s.dead = err != nil
+	if len(s.held) > 0 && s.err == nil {
+		_, s.err = s.w.Write(s.held)
 	}
 	s.held = s.held[:0]
+}
+
+// close writes what is held back and returns what went wrong at any time. That nobody reads on is nothing wrong.
+func (s *sink) close() error {
+	s.flush()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.err, syscall.EPIPE) {
+		return nil
+	}
+	return s.err
 }

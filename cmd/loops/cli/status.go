@@ -52,7 +52,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		run = live[i]
 	}
 	if asJSON {
-		return writeJSON(a.Out, statusObject(p, run))
+		return writeJSON(a.out, statusObject(p, run))
 	}
 	printStatus(a, p, run)
 	return nil
@@ -61,7 +61,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 func printStatus(a *app, p project, r persistence.Run) {
 	row := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(a.Out, "%-10s %s\n", key+":", value)
+			fmt.Fprintf(a.out, "%-10s %s\n", key+":", value)
 		}
 	}
 	row("Loop", r.Loop)

@@ -66,11 +66,11 @@ func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
 		}
 		stopped = append(stopped, after)
 		if !asJSON {
-			fmt.Fprintf(a.Out, "Stopped %s (pid %d): %s in state %s. Resume with: %s\n", r.ID, r.Owner.PID, after.Status, after.State, a.command("resume", string(r.ID)))
+			fmt.Fprintf(a.out, "Stopped %s (pid %d): %s in state %s. Resume with: %s\n", r.ID, r.Owner.PID, after.Status, after.State, a.command("resume", string(r.ID)))
 		}
 	}
 	if asJSON {
-		return writeJSON(a.Out, list(stopped, func(r persistence.Run) any {
+		return writeJSON(a.out, list(stopped, func(r persistence.Run) any {
 			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "stopped", true, "status", string(r.Status), "current_state", r.State)
 		}))
 	}

@@ -53,15 +53,15 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		}
 	}
 	if o.json {
-		return writeJSON(a.Out, list(changes, func(c reconcile.Change) any {
+		return writeJSON(a.out, list(changes, func(c reconcile.Change) any {
 			return fsm.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
 		}))
 	}
 	if len(changes) == 0 {
-		fmt.Fprintln(a.Out, "Nothing to tidy up.")
+		fmt.Fprintln(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
-		fmt.Fprintln(a.Out, changeLine(c))
+		fmt.Fprintln(a.out, changeLine(c))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func runValidate(a *app, names []string, asJSON bool) error {
 		code = max(code, worst)
 	}
 	if asJSON {
-		if err := writeJSON(a.Out, list(results, func(m *fsm.Map) any { return m })); err != nil {
+		if err := writeJSON(a.out, list(results, func(m *fsm.Map) any { return m })); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (a *app) validateOne(p project, name string, asJSON bool) (*fsm.Map, int) {
 	}
 	fmt.Fprint(a.Err, a.render(p, problems))
 	if valid {
-		fmt.Fprintf(a.Out, "%s is valid: %s, starts in %s, at most %s\n", p.short(path), count(len(l.States), "state"), l.Initial, count(l.MaxSteps, "step"))
+		fmt.Fprintf(a.out, "%s is valid: %s, starts in %s, at most %s\n", p.short(path), count(len(l.States), "state"), l.Initial, count(l.MaxSteps, "step"))
 	} else {
 		fmt.Fprintf(a.Err, "%s: %s\n", p.short(path), count(countErrors(problems), "error"))
 	}

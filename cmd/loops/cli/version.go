@@ -24,9 +24,9 @@ func newVersionCommand(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
 			if asJSON {
-				return writeJSON(a.Out, fsm.NewMap("version", v, "go", runtime.Version(), "platform", platform))
+				return writeJSON(a.out, fsm.NewMap("version", v, "go", runtime.Version(), "platform", platform))
 			}
-			_, err := fmt.Fprintf(a.Out, "loops %s (%s, %s)\n", v, runtime.Version(), platform)
+			_, err := fmt.Fprintf(a.out, "loops %s (%s, %s)\n", v, runtime.Version(), platform)
 			return err
 		},
 	}
