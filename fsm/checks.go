@@ -80,17 +80,21 @@ func (e *Executor) terminal(ctx context.Context) result {
 		e.finish(ctx, EndTerminal, "")
 		return ended
 	}
-	next := st.OnMaintain
-	if next == "" {
-		next = e.cfg.Loop.Initial
+	// A maintain run is never done: here its caps hold, as before any other state.
+	for _, limit := range []func(*Executor, context.Context) result{
+		(*Executor).stepCap, (*Executor).passCap, (*Executor).loopTimeout,
+	} {
+		if limit(e, ctx) == ended {
+			return ended
+		}
 	}
-	// A pass that goes straight from terminal to terminal has no action to slow it down, and no edge is
-	// counted here; the step cap is what ends it.
-	if e.stepCap(ctx) == ended {
-		return ended
-	}
-	if m.StepsCapped {
+	if m.StepsCapped || m.PassCapped {
 		return pass
+	}
+	next, err := e.restart(st)
+	if err != nil {
+		e.finish(ctx, EndError, err.Error())
+		return ended
 	}
 	m.Step++
 	m.Passes++
@@ -98,6 +102,14 @@ func (e *Executor) terminal(ctx context.Context) result {
 	m.Previous, m.Current, m.JustRouted = m.Current, next, true
 	e.record(ctx, false)
 	return again
+}
+
+// restart is where a maintain loop starts over after st.
+func (e *Executor) restart(st *State) (string, error) {
+	if st.OnMaintain == "" {
+		return e.cfg.Loop.Initial, nil
+	}
+	return e.target(st.OnMaintain, e.scope(nil))
 }
 
 // stepCap ends the run at the cap, or moves to the handler, which is then entered in this same turn.
@@ -117,7 +129,7 @@ func (e *Executor) stepCap(ctx context.Context) result {
 
 func (e *Executor) passCap(ctx context.Context) result {
 	m, l := e.mem, e.cfg.Loop
-	if m.StepsCapped || l.MaxIterations <= 0 || m.Passes < l.MaxIterations {
+	if m.StepsCapped || m.PassCapped || l.MaxIterations <= 0 || m.Passes < l.MaxIterations {
 		return pass
 	}
 	if l.OnMaxIterations == "" {

@@ -210,8 +210,10 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		return
 	}
 	if next == "" && e.cfg.Loop.Maintain {
-		if next = st.OnMaintain; next == "" {
-			next = e.cfg.Loop.Initial
+		var err error
+		if next, err = e.restart(st); err != nil {
+			e.finish(ctx, EndError, err.Error())
+			return
 		}
 	}
 	if next == "" {
