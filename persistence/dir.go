@@ -206,6 +206,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	j := &journal{d: d, id: t.id, files: files, work: work, lock: t.lock, events: f, resumed: true, rec: *l.record, damage: l.damage}
 	j.seq, j.offset = l.seq, l.good
 	j.rec.owner, j.rec.reconciled, j.rec.why = spec.Owner, time.Time{}, ""
+	j.rec.segment++
 	if spec.Options != nil {
 		j.rec.options = spec.Options
 	}

@@ -25,6 +25,7 @@ type record struct {
 	sha        string
 	maxSteps   int
 	instance   ID // names the working folder, if it is not the ID that the archive folder tells; else ""
+	segment    int
 	reconciled time.Time
 	why        string
 }
@@ -161,6 +162,8 @@ var layout = []field{
 		func(r *record, v any) error { return takeMap(&r.options, v) }),
 	known("instance", func(e *encoder, r *record) bool { return r.instance != "" && e.value(string(r.instance)) },
 		func(r *record, v any) error { return takeText(&r.instance, v) }),
+	known("segment", func(e *encoder, r *record) bool { return r.segment != 0 && e.value(r.segment) },
+		func(r *record, v any) error { return takeInt(&r.segment, v) }),
 	known("owner", putOwner, takeOwner),
 }
 
@@ -188,7 +191,7 @@ func appendFlat(e *encoder, r *record, journal bool) {
 
 // lasting are the keys outside the machine's memory that a journal must hold, so that it is enough to rebuild
 // state.json.
-var lasting = map[string]bool{"run_id": true, "max_steps": true, "definition": true, "options": true, "instance": true}
+var lasting = map[string]bool{"run_id": true, "max_steps": true, "definition": true, "options": true, "instance": true, "segment": true}
 
 // required are the keys without which a state file is none.
 var required = []string{"loop_name", "current_state", "iteration", "started_at", "status"}

@@ -268,7 +268,7 @@ func (p place) run(l *loaded) Run {
 		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
 		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
 		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
-		File: l.file, SHA256: l.sha, Options: l.options, Log: p.state, Damage: l.damage, Resumable: l.status.Resumable(),
+		File: l.file, SHA256: l.sha, Options: l.options, Segment: l.segment, Log: p.state, Damage: l.damage, Resumable: l.status.Resumable(),
 	}
 	if r.RunID == "" {
 		r.RunID = makeRunID(l.StartedAt)
@@ -277,7 +277,7 @@ func (p place) run(l *loaded) Run {
 		r.Ended, r.Error = l.Outcome.TerminatedBy, l.Outcome.Error
 	}
 	if l.Phase == fsm.PhaseActing && l.Outcome == nil && !l.foreign {
-		r.Marker = Marker(p.id, l.Step, l.Attempt)
+		r.Marker = Marker(p.id, l.segment, l.Step, l.Attempt)
 	}
 	if exists(p.events) {
 		r.Events = p.events
@@ -285,7 +285,14 @@ func (p place) run(l *loaded) Run {
 	return r
 }
 
-// Marker is the value of the environment variable by which the processes of an action are known.
-func Marker(id ID, step, attempt int) string { return fmt.Sprintf("%s/%d/%d", id, step, attempt) }
+// Marker is the value of the environment variable by which the processes of an action are known. The segment is in it
+// because the next owner of a run starts an interrupted action again, as the same attempt of the same step: whoever
+// ends what the last owner left must not hit that.
+func Marker(id ID, segment, step, attempt int) string {
+	return SegmentMark(segment) + fmt.Sprintf("%s/%d/%d", id, step, attempt)
+}
+
+// SegmentMark is what the markers of a segment begin with.
+func SegmentMark(segment int) string { return fmt.Sprintf("%d/", segment) }
 
 var _ Store = (*Dir)(nil)

@@ -124,6 +124,7 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 		return nil, nil, &NotResumableError{ID: id, Status: r.run.Status}
 	}
 	r.held, r.spec, r.scope = true, spec, scope
+	r.run.Segment++
 	r.run.Archived, r.run.Reconciled, r.run.Why, r.run.Owner = false, time.Time{}, "", spec.Owner
 	if spec.Options != nil {
 		r.run.Options = spec.Options
@@ -151,7 +152,7 @@ func (r *memoryRun) listed() Run {
 		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
 		run.StartedAt = s.StartedAt
 		if s.Phase == fsm.PhaseActing && s.Outcome == nil {
-			run.Marker = Marker(run.ID, s.Step, s.Attempt)
+			run.Marker = Marker(run.ID, run.Segment, s.Step, s.Attempt)
 		}
 		if s.Outcome != nil {
 			run.Ended, run.Error = s.Outcome.TerminatedBy, s.Outcome.Error

@@ -91,6 +91,7 @@ type Run struct {
 	File    string   // the loop file, as recorded; "" where unknown
 	SHA256  string   // of the definition the run was started with; "" where unknown
 	Options *fsm.Map // overrides given when it was started, for resume
+	Segment int      // how often it was resumed
 	Marker  string   // environment marker of the action in flight; "" = none
 	Events  string   // path of the event file, for a person; "" where there is none
 	Log     string   // path of the state file

@@ -112,7 +112,7 @@ func TestApply(t *testing.T) {
 	var markers []string
 	done, err := reconcile.Apply(t.Context(), s, plan, func(m string) (int, error) {
 		markers = append(markers, m)
-		if strings.HasPrefix(m, "a-") {
+		if strings.HasPrefix(m, "0/a-") {
 			return 0, boom
 		}
 		return 2, nil

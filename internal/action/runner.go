@@ -52,7 +52,7 @@ type Runner struct {
 	Dir        string        // working directory of actions; "" is the current one
 	Env        []string      // environment of actions, before what is added; nil is that of this process
 	RunID      string        // of the run the actions belong to
-	Project    string        // put in front of markers, to tell a run from one of another project with its id
+	Project    string        // put in front of markers, to tell a run from one of another project with its id, and from itself before it was resumed
 	RunDir     string        // absolute; full outputs go to its folder output. "": they are not kept
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace

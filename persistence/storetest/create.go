@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -130,11 +131,25 @@ var creating = []test{
 	}},
 	{"the marker names the action in flight", func(t *T) {
 		id := t.crashed("fix", 3)
-		if r := t.one(id); r.Marker != string(id)+"/3/1" {
+		if r := t.one(id); r.Marker != "0/"+string(id)+"/3/1" {
 			t.Errorf("marker = %q", r.Marker)
 		}
 		if r := t.one(t.finished("b", fsm.EndTerminal)); r.Marker != "" {
 			t.Errorf("marker = %q, want none", r.Marker)
+		}
+	}},
+	{"the marker of an action that is done again is another one", func(t *T) {
+		id := t.crashed("fix", 3)
+		for segment := 1; segment <= 2; segment++ {
+			j, s := t.resume(id, "fix")
+			if r := j.Run(); r.Segment != segment {
+				t.Errorf("segment = %d, want %d", r.Segment, segment)
+			}
+			t.record(j, t.enter(s))
+			t.close(j)
+			if r, want := t.one(id), fmt.Sprintf("%d/%s/3/1", segment, id); r.Marker != want {
+				t.Errorf("marker = %q, want %q", r.Marker, want)
+			}
 		}
 	}},
 }

@@ -37,9 +37,10 @@ type driveSpec struct {
 
 // drive runs a run to its end, lets go of it and says how it ended. Its error carries the exit code.
 func (a *app) drive(ctx context.Context, d driveSpec) error {
-	id := d.journal.Run().ID
+	run := d.journal.Run()
+	id := run.ID
 	runner := &action.Runner{
-		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Project: d.project.mark(), RunDir: d.journal.Dir(), Grace: grace,
+		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Project: d.project.mark() + persistence.SegmentMark(run.Segment), RunDir: d.journal.Dir(), Grace: grace,
 	}
 	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{

@@ -119,7 +119,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	}
 	fill(values, l, journal.Dir())
 	memory.Context = values
-	if err := endSurvivors(ctx, p, run, print); err != nil {
+	if err := endSurvivors(ctx, p, journal.Run(), memory, print); err != nil {
 		closeErr := journal.Close(ctx)
 		return failure(exitFailed, "run %s: %v; end them by hand, then resume again", run.ID, errors.Join(err, closeErr))
 	}
@@ -226,11 +226,14 @@ func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory 
 }
 
 // endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
-// run.
-func endSurvivors(ctx context.Context, p project, run persistence.Run, print printer) error {
-	n, err := p.endMarked(ctx, run.Marker)
+// run. Called when the run is ours: what it remembers now is what the last owner left.
+func endSurvivors(ctx context.Context, p project, run persistence.Run, memory *fsm.Snapshot, print printer) error {
+	if memory.Phase != fsm.PhaseActing || memory.Outcome != nil {
+		return nil
+	}
+	n, err := p.endMarked(ctx, persistence.Marker(run.ID, run.Segment-1, memory.Step, memory.Attempt))
 	if n > 0 {
-		print.note(fmt.Sprintf("Ended %s that the interrupted action of state %s had left running.", processes(n), run.State))
+		print.note(fmt.Sprintf("Ended %s that the interrupted action of state %s had left running.", processes(n), memory.Current))
 	}
 	return err
 }
