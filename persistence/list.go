@@ -1,11 +1,11 @@
 package persistence
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +40,7 @@ func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
 		return limit(live, q.Limit), nil
 	}
 	var out []Run
-	for _, f := range folders {
+	for f := range newestFirst(folders) {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -96,7 +96,7 @@ func makeFolder(key, path string) folder {
 	return f
 }
 
-// folders returns the archive folders of a loop, or of all, newest first.
+// folders returns the archive folders of a loop, or of all, in no order.
 func (d *Dir) folders(loop string) ([]folder, error) {
 	names, err := readNames(d.history)
 	if err != nil {
@@ -123,13 +123,43 @@ func (d *Dir) folders(loop string) ([]folder, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b folder) int {
-		if a.when != b.when {
-			return cmp.Compare(b.when, a.when)
-		}
-		return strings.Compare(b.key, a.key)
-	})
 	return out, nil
+}
+
+func (f folder) newer(g folder) bool {
+	if f.when != g.when {
+		return f.when > g.when
+	}
+	return f.key > g.key
+}
+
+// newestFirst yields the folders in order, which it makes as it goes: of ten thousand, twenty are wanted.
+func newestFirst(fs []folder) iter.Seq[folder] {
+	down := func(i, n int) {
+		for {
+			c := 2*i + 1
+			if c+1 < n && fs[c+1].newer(fs[c]) {
+				c++
+			}
+			if c >= n || !fs[c].newer(fs[i]) {
+				return
+			}
+			fs[i], fs[c] = fs[c], fs[i]
+			i = c
+		}
+	}
+	return func(yield func(folder) bool) {
+		for i := len(fs)/2 - 1; i >= 0; i-- {
+			down(i, len(fs))
+		}
+		for n := len(fs); n > 0; n-- {
+			if !yield(fs[0]) {
+				return
+			}
+			fs[0] = fs[n-1]
+			down(0, n-1)
+		}
+	}
 }
 
 func isFolder(name string) bool {
@@ -149,7 +179,7 @@ func (d *Dir) archivedRun(f folder) (Run, bool) {
 		return Run{}, false
 	}
 	p.id = makeID(loop, at)
-	l, err := p.load(false)
+	l, err := p.glance()
 	if err != nil && l == nil {
 		return Run{}, false // gone since we looked
 	}
