@@ -104,8 +104,8 @@ func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (
 	case fsm.KindMCP:
 		path, err := lookPath("mcp-call", r.search, r.Dir)
 		if err != nil {
-			return fsm.Result{ExitCode: 127, Stderr: "mcp-call was not found in PATH, so the tool " + a.Text +
-				" was not called: install mcp-call, or add the directory it is in to PATH\n"}, nil
+			return fsm.Result{}, errors.New("mcp-call was not found in PATH, so the tool " + a.Text +
+				" was not called: install mcp-call, or add the directory it is in to PATH")
 		}
 		params := a.Params
 		if params == "" {

@@ -225,8 +225,8 @@ func TestMCP(t *testing.T) {
 	bin := t.TempDir()
 	r.Env = []string{"PATH=" + bin}
 	a := fsm.Action{Kind: fsm.KindMCP, Text: "srv/tool", Params: `{"x": 1}`, State: "a", Step: 1, Attempt: 1}
-	if res := do(t, r, a); res.ExitCode != 127 || !strings.Contains(res.Stderr, "install mcp-call") {
-		t.Errorf("missing: %+v", res)
+	if _, err := r.Run(context.Background(), a, nil); err == nil || !strings.Contains(err.Error(), "install mcp-call") {
+		t.Errorf("missing: error %v", err)
 	}
 	stub := "#!/bin/bash\nif [ \"$1\" = slow ]; then /bin/sleep 60; fi\necho \"$#,$1,$2\"\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(bin, "mcp-call"), []byte(stub), 0o700); err != nil {
