@@ -23,6 +23,8 @@ type Dir struct {
 	// the pid. Set it before the first use.
 	Liveness func(o Owner, recorded time.Time) bool
 
+	patience time.Duration // instead of the constant, for tests
+
 	// step, if not nil, is called before each step that a crash could fall behind; tests make it fail.
 	step func(name string) error
 }

@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +59,10 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// exclusive runs f while no other process (of either tool) looks for or makes scope locks.
+// patience is how long exclusive waits. Others hold the lock for milliseconds, unless they were stopped just then.
+const patience = 30 * time.Second
+
+// exclusive runs f while no other process (of either tool) looks for or makes scope locks. It gives up with ErrBusy.
 func (d *Dir) exclusive(ctx context.Context, f func() error) error {
 	if err := os.MkdirAll(d.running, 0o755); err != nil {
 		return err
@@ -68,6 +72,7 @@ func (d *Dir) exclusive(ctx context.Context, f func() error) error {
 		return err
 	}
 	defer g.Close() // lets go of the lock
+	giveUp := time.Now().Add(cmp.Or(d.patience, patience))
 	for wait := 100 * time.Microsecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		err := flock(g, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
@@ -75,6 +80,9 @@ func (d *Dir) exclusive(ctx context.Context, f func() error) error {
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return &os.PathError{Op: "flock", Path: g.Name(), Err: err}
+		}
+		if time.Now().After(giveUp) {
+			return fmt.Errorf("%s: %w", g.Name(), ErrBusy)
 		}
 		select {
 		case <-time.After(wait):

@@ -159,6 +159,9 @@ type Query struct {
 // ErrNotFound means that there is no such run.
 var ErrNotFound = errors.New("no such run")
 
+// ErrBusy means that another process has kept everybody from the store's locks for long. Nothing was changed.
+var ErrBusy = errors.New("another process does not let go of this lock")
+
 // A HeldError means that a live process owns the run.
 type HeldError struct {
 	ID    ID

@@ -79,6 +79,9 @@ func Apply(ctx context.Context, store persistence.Store, changes []Change, end f
 		default:
 			errs = append(errs, fmt.Errorf("run %s: %w", c.ID, err))
 		}
+		if errors.Is(err, persistence.ErrBusy) {
+			break // so it is for all of them, each after a long wait
+		}
 	}
 	return done, errors.Join(errs...)
 }

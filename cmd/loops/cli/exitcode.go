@@ -129,6 +129,8 @@ func explain(err error) (int, string) {
 		return exitConflict, err.Error() + "; wait for it, or: loops stop " + string(held.ID)
 	case errors.As(err, &conflict):
 		return exitConflict, conflictLine(conflict)
+	case errors.Is(err, persistence.ErrBusy):
+		return exitConflict, err.Error() + "; a stopped or hanging process has it (fuser names it): let it go on or end it, then try again"
 	case errors.As(err, &ended):
 		return exitNotFound, err.Error()
 	case errors.Is(err, persistence.ErrNotFound):

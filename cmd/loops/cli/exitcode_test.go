@@ -62,6 +62,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", persistence.ErrNotFound), 4, "no such run"},
 		{&persistence.HeldError{ID: "a-1", Owner: persistence.Owner{PID: 7}}, 9, "pid 7"},
 		{&persistence.ConflictError{Holder: "a-1", Path: "/p", Owner: persistence.Owner{PID: 7}}, 9, "loops stop a-1"},
+		{fmt.Errorf("x: %w", persistence.ErrBusy), 9, "then try again"},
 		{&persistence.NotResumableError{ID: "a-1", Status: persistence.Completed}, 4, "completed"},
 		{&persistence.DamageError{File: "f", What: "w"}, 74, "left as it is"},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOSPC}, 74, "make room"},

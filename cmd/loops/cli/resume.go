@@ -94,7 +94,6 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	stops := catchSignals()
 	defer stops.release()
 	print := a.newPrinter(o.view)
-	a.tidy(ctx, p, store, print, o.view.quiet, run.ID)
 	memory, err := store.Snapshot(ctx, run.ID)
 	if err != nil {
 		return err
@@ -107,19 +106,25 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	var began time.Time
 	spec := persistence.Spec{
 		Loop: run.Loop, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, values), Singleton: l.Singleton,
-		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(), StartedAt: began,
+		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(),
 	}
 	var journal persistence.Journal
-	err = untilFree(ctx, func() (err error) { journal, memory, err = store.Resume(ctx, run.ID, spec); return err })
+	err = stops.before(ctx, func(ctx context.Context) error {
+		a.tidy(ctx, p, store, print, o.view.quiet, run.ID)
+		began = time.Now()
+		spec.StartedAt = began
+		return untilFree(ctx, func() (err error) { journal, memory, err = store.Resume(ctx, run.ID, spec); return err })
+	})
 	if err != nil {
 		return err
 	}
 	fill(values, l, journal.Dir())
 	memory.Context = values
-	if err := endSurvivors(ctx, p, journal.Run(), memory, print); err != nil {
+	err = stops.before(ctx, func(ctx context.Context) error { return endSurvivors(ctx, p, journal.Run(), memory, print) })
+	if err != nil {
 		closeErr := journal.Close(ctx)
 		return failure(exitFailed, "run %s: %v; end them by hand, then resume again", run.ID, errors.Join(err, closeErr))
 	}

@@ -100,18 +100,22 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	}
 	defer store.Close()
 	print := a.newPrinter(o.view)
-	a.tidy(ctx, p, store, print, o.view.quiet, "")
-	began := time.Now()
 	owner, err := self()
 	if err != nil {
 		return err
 	}
+	var began time.Time
 	spec := persistence.Spec{
 		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, planned), Singleton: l.Singleton,
-		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(), StartedAt: began,
+		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(),
 	}
 	var journal persistence.Journal
-	err = untilFree(ctx, func() (err error) { journal, err = store.Create(ctx, spec); return err })
+	err = stops.before(ctx, func(ctx context.Context) error {
+		a.tidy(ctx, p, store, print, o.view.quiet, "")
+		began = time.Now()
+		spec.StartedAt = began
+		return untilFree(ctx, func() (err error) { journal, err = store.Create(ctx, spec); return err })
+	})
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"loops/fsm"
 )
 
 // A stops collects the signals that stop a run. Signals that arrive before during was called are kept.
@@ -20,6 +23,38 @@ func catchSignals() *stops {
 }
 
 func (s *stops) release() { signal.Stop(s.ch) }
+
+// before calls run, which prepares a run and may have to wait for others, and ends its context with the first signal.
+// If run succeeds all the same the signal is kept for during.
+func (s *stops) before(ctx context.Context, run func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var first os.Signal
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-stop:
+		case first = <-s.ch:
+			cancel(&fsm.Stop{Signal: signalName(first)})
+		}
+	}()
+	err := run(ctx)
+	close(stop)
+	<-done
+	switch {
+	case first == nil:
+	case err == nil:
+		select {
+		case s.ch <- first:
+		default: // others wait there
+		}
+	default:
+		name := signalName(first)
+		return failure(codeOf(fsm.Outcome{Signal: name}), "stopped by %s before the run began; nothing was run", name)
+	}
+	return err
+}
 
 // during calls run, and handle for each signal until run returns, with how many there have been.
 func (s *stops) during(handle func(n int, sig os.Signal), run func()) {
