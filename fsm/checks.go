@@ -45,6 +45,12 @@ func (e *Executor) handlerDone(ctx context.Context) result {
 	return ended
 }
 
+// endedInHandler says whether the run ended so in the handler of a cap, which had no route on.
+func (m *Snapshot) endedInHandler(o *Outcome) bool {
+	return o != nil && m.Phase == PhaseActing &&
+		(m.StepsCapped && o.TerminatedBy == EndMaxSteps || m.PassCapped && o.TerminatedBy == EndMaxIterations)
+}
+
 func (e *Executor) stateExists(ctx context.Context) result {
 	if e.cfg.Loop.States[e.mem.Current] == nil {
 		e.finish(ctx, EndError, unknownState(e.mem.Current))

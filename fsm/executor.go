@@ -97,15 +97,16 @@ func (e *Executor) begin(ctx context.Context) {
 	if m.Outcome != nil && m.Outcome.TerminatedBy == EndHandoff || m.Outcome == nil && m.Continuation != "" {
 		fields = append(fields, Field{"from_handoff", true}, Field{"continuation_prompt", m.Continuation})
 	}
-	// A cap that was raised since is no longer reached.
-	if m.Step < e.cfg.Loop.MaxSteps {
-		m.StepsCapped = false
-	}
-	if m.Passes < e.cfg.Loop.MaxIterations {
-		m.PassCapped = false
-	}
-	m.Outcome, m.Continuation = nil, ""
 	e.emit("loop_resume", fields...)
+	before := m.Outcome
+	m.Outcome, m.Continuation = nil, ""
+	if m.endedInHandler(before) {
+		e.finish(ctx, before.TerminatedBy, "") // the handler has had its turn, and led nowhere
+		return
+	}
+	// A cap that was raised since is no longer reached.
+	m.StepsCapped = m.StepsCapped && m.Step >= e.cfg.Loop.MaxSteps
+	m.PassCapped = m.PassCapped && m.Passes >= e.cfg.Loop.MaxIterations
 	e.record(ctx, false)
 }
 

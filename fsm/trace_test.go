@@ -209,7 +209,8 @@ func TestTraces(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := show(rec.events) + showEnd(rec.saved[len(rec.saved)-1], out)
-				if out.TerminatedBy == fsm.EndInterrupted || out.TerminatedBy == fsm.EndHandoff {
+				switch out.TerminatedBy {
+				case fsm.EndInterrupted, fsm.EndHandoff, fsm.EndMaxSteps, fsm.EndMaxIterations:
 					rec.events = nil
 					cfg.Runner = &fake{} // whoever resumes does not stop at the same place again
 					out, err = fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())

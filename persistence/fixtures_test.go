@@ -30,8 +30,8 @@ func TestReferenceDirectories(t *testing.T) {
 		{"handoff-pause/1-handed-off", []string{"hand-20261121T090807 2026-11-21T090807 awaiting_continuation work 2 resumable work/acting/2"}},
 		{"handoff-pause/2-resumed", []string{"hand-20261121T090807 2026-11-21T090809 completed done 3", "2026-11-21T090807-hand 2026-11-21T090807 awaiting_continuation work 2 archived"}},
 		{"legacy-bare-name/1-bare-interrupted", []string{"sleeper 2026-11-21T090857 interrupted oops 2 resumable oops/pending/2"}},
-		{"max-steps/1-capped", []string{"capped-20261121T090818 2026-11-21T090818 interrupted a 3 resumable a/pending/3"}},
-		{"max-steps-summary/after", []string{"capsum-20261121T090820 2026-11-21T090820 interrupted summarize 3 resumable summarize/acting/3"}},
+		{"max-steps/1-capped", []string{"capped-20261121T090818 2026-11-21T090818 interrupted a 3 resumable a/pending/3 after max_steps, handler ran: false"}},
+		{"max-steps-summary/after", []string{"capsum-20261121T090820 2026-11-21T090820 interrupted summarize 3 resumable summarize/acting/3 after max_steps, handler ran: true"}},
 		{"nan-and-unicode/after", []string{"unicode-20261121T090923 2026-11-21T090923 completed done 1", "2026-11-21T090922-nan 2026-11-21T090922 completed done 1 archived"}},
 		{"prompt-and-judge/after", []string{"meta-20261121T091121 2026-11-21T091121 completed done 2"}},
 		{"second-run-sweeps-first/2-second", []string{"other-20261121T090730 2026-11-21T090730 completed done 1", "2026-11-21T090728-other 2026-11-21T090728 completed done 1 archived"}},
@@ -80,6 +80,9 @@ func TestReferenceDirectories(t *testing.T) {
 				switch {
 				case err == nil:
 					s += fmt.Sprintf(" resumable %s/%s/%d", snap.Current, snap.Phase, snap.Step)
+					if snap.Outcome != nil {
+						s += fmt.Sprintf(" after %s, handler ran: %v", snap.Outcome.TerminatedBy, snap.StepsCapped)
+					}
 					if !r.Resumable {
 						t.Errorf("%s was resumed, but listed as not resumable", r.ID)
 					}

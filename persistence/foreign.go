@@ -20,28 +20,54 @@ func (l *loaded) adopt(p place) {
 		return
 	}
 	l.Phase = fsm.PhaseActing
-	if l.status == Interrupted && l.reconciled.IsZero() && routedAway(p.events, l.Current) {
-		// The tool routed the action it had killed: the state it names was never entered.
-		l.Phase, l.JustRouted = fsm.PhasePending, true
+	if l.status == Interrupted && l.reconciled.IsZero() {
+		l.interrupted(readEnding(p.events, l.Current))
 	}
 	if l.status != Running && l.status != Interrupted && l.status != Awaiting && l.status != UserStopped {
 		l.Outcome = lastOutcome(p.events, l.status, &l.Snapshot)
 	}
 }
 
-// routedAway says whether a route to this state was recorded after the last state was entered.
-func routedAway(path, current string) bool {
-	routed := false
+// An ending is what the last events of a run of the reference tool say about how it stopped.
+type ending struct {
+	by     string // terminated_by of the last loop_complete; "" without one
+	routed bool   // to the state the run names, after the last state was entered
+	steps  bool   // the handler of the step cap was started
+	passes bool   // the handler of the pass cap was started
+}
+
+func readEnding(path, current string) ending {
+	var at ending
 	eachIn(path, func(e fsm.Event) {
 		switch {
 		case e.Depth > 0:
+		case e.Kind == "loop_start", e.Kind == "loop_resume":
+			at = ending{routed: at.routed}
 		case e.Kind == "state_enter":
-			routed = false
+			at.routed = false
 		case e.Kind == "route":
-			routed = e.Get("to") == current
+			at.routed = e.Get("to") == current
+		case e.Kind == "max_steps_summary":
+			at.steps = true
+		case e.Kind == "max_iterations_reached_summary":
+			at.passes = true
+		case e.Kind == "loop_complete":
+			at.by, _ = e.Get("terminated_by").(string)
 		}
 	})
-	return routed
+	return at
+}
+
+// interrupted places a run that can go on.
+func (l *loaded) interrupted(at ending) {
+	if at.routed {
+		// The tool routed the action it had killed: the state it names was never entered.
+		l.Phase, l.JustRouted = fsm.PhasePending, true
+	}
+	if at.by == fsm.EndMaxSteps || at.by == fsm.EndMaxIterations {
+		l.StepsCapped, l.PassCapped = at.steps, at.passes
+		l.Outcome = &fsm.Outcome{TerminatedBy: at.by, FinalState: l.Current, Steps: l.Step, Duration: l.Elapsed}
+	}
 }
 
 // lastOutcome reads how a finished run of the reference tool ended.
