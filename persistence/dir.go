@@ -60,7 +60,7 @@ func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
 		return nil, errors.New("a run needs the name of its loop")
 	}
 	if n := len(encodeLoop(spec.Loop)); n > maxStem {
-		return nil, fmt.Errorf("the loop's name makes a file name of %d bytes; at most %d are possible", n, maxStem)
+		return nil, fmt.Errorf("loop %.40s…: %w: %d bytes as a file name, at most %d are possible", spec.Loop, ErrName, n, maxStem)
 	}
 	if spec.StartedAt.IsZero() {
 		spec.StartedAt = time.Now()

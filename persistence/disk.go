@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // renameChecked is renameNew where the system cannot do it in one step. A rename onto a folder that has files
@@ -34,6 +35,12 @@ func writeSynced(path string, data []byte, mode fs.FileMode) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// removed says whether an open file has no name any more, so that what is written to it is lost.
+func removed(f *os.File) bool {
+	var st syscall.Stat_t
+	return syscall.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
 // syncDir makes the names in a folder durable.

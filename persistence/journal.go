@@ -95,6 +95,9 @@ func (j *journal) record(b *fsm.Batch) error {
 	}
 	now := time.Now()
 	if b.Checkpoint && j.dirty {
+		if removed(j.events) {
+			return &os.PathError{Op: "write", Path: j.files.events, Err: ErrRemoved}
+		}
 		if err := dataSync(j.events); err != nil {
 			return err
 		}
@@ -234,7 +237,9 @@ func (j *journal) Close(ctx context.Context) error {
 		return errors.Join(err, j.letGo())
 	}
 	t := &taken{place{id: j.id, state: j.files.state, events: j.files.events, runs: j.d.runs}, j.d, j.lock}
-	err = j.d.archive(t, flat)
+	if err = j.d.archive(t, flat); err != nil {
+		err = &ArchiveError{ID: j.id, Err: err}
+	}
 	return errors.Join(err, j.letGo())
 }
 

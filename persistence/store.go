@@ -121,7 +121,8 @@ type Journal interface {
 	// Dir is the absolute path of the run's working folder. It exists.
 	Dir() string
 	// Close lets go of the run. A run whose last recorded snapshot has an Outcome is archived first; any other
-	// stays as it is and counts as interrupted from now on. Close is called once, after the last Record.
+	// stays as it is and counts as interrupted from now on. Close is called once, after the last Record. Its
+	// error is an *ArchiveError where all is recorded and only the archive could not take the run.
 	Close(ctx context.Context) error
 }
 
@@ -159,8 +160,28 @@ type Query struct {
 // ErrNotFound means that there is no such run.
 var ErrNotFound = errors.New("no such run")
 
+// ErrName means that a loop's name is too long to make file names of.
+var ErrName = errors.New("its name is too long")
+
 // ErrBusy means that another process has kept everybody from the store's locks for long. Nothing was changed.
 var ErrBusy = errors.New("another process does not let go of this lock")
+
+// ErrRemoved means that somebody removed the records of a run while it went on.
+var ErrRemoved = errors.New("the file was removed")
+
+// An ArchiveError means that a run that ended, and is recorded whole, could not be moved to the archive. Store.Archive
+// can do it later.
+type ArchiveError struct {
+	ID  ID
+	Err error
+}
+
+func (e *ArchiveError) Error() string {
+	return fmt.Sprintf("run %s cannot be archived: %v", e.ID, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ArchiveError) Unwrap() error { return e.Err }
 
 // A HeldError means that a live process owns the run.
 type HeldError struct {

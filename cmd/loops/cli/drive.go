@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -70,27 +72,44 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	if err != nil {
 		// What is recorded stays; the run counts as interrupted once nobody holds it.
 		_ = d.journal.Close(ctx) // its error would say the same again
-		return a.notRecorded(id, err)
+		return a.notRecorded(ctx, d.store, run, err)
 	}
-	if err := d.journal.Close(ctx); err != nil {
-		return a.notRecorded(id, fmt.Errorf("it ended, but could not be archived: %w", err))
+	err = d.journal.Close(ctx)
+	unarchived, recorded := errors.AsType[*persistence.ArchiveError](err)
+	if err != nil && !recorded {
+		return a.notRecorded(ctx, d.store, run, err)
 	}
 	resume := ""
 	if persistence.StatusOf(outcome).Resumable() {
 		resume = a.command("resume", string(id))
 	}
 	d.printer.finish(outcome, resume)
+	if unarchived != nil {
+		d.printer.note(fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s",
+			d.project.short(filepath.Dir(run.Log)), oneLine(unarchived.Err), a.command("sweep")))
+	}
 	if code := codeOf(outcome); code != exitOK {
 		return exitError{code: code}
 	}
 	return nil
 }
 
-// notRecorded says that a run stopped because it could not be written down.
-func (a *app) notRecorded(id persistence.ID, err error) error {
-	cause := strings.ReplaceAll(err.Error(), "\n", "; ")
-	return failure(exitRecord, "run %s was stopped: %s\nNothing recorded before is lost. Free or mend the disk, then: %s", id, cause, a.command("resume", string(id)))
+// notRecorded says that a run stopped because it could not be written down, and what is left of it.
+func (a *app) notRecorded(ctx context.Context, store persistence.Store, run persistence.Run, err error) error {
+	text := fmt.Sprintf("run %s was stopped: %s\n", run.ID, oneLine(err))
+	_, lost := store.Snapshot(ctx, run.ID)
+	switch {
+	case errors.Is(lost, persistence.ErrNotFound):
+		text += "Its records were removed, so it cannot be resumed. Keep actions away from .loops, then start anew with: " + a.command("run", run.Loop)
+	case errors.Is(err, persistence.ErrRemoved):
+		text += "The history of the run is lost, but not what it remembers. Keep actions away from .loops, then: " + a.command("resume", string(run.ID))
+	default:
+		text += "Nothing recorded before is lost. Free or mend the disk, then: " + a.command("resume", string(run.ID))
+	}
+	return failure(exitRecord, "%s", text)
 }
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // command returns a command line for a person, with -C if this one had it.
 func (a *app) command(words ...string) string {
@@ -98,10 +117,17 @@ func (a *app) command(words ...string) string {
 	if a.dir != "" {
 		line += "-C " + quote(a.dir) + " "
 	}
+	quoted := make([]string, len(words))
 	for i, w := range words {
-		words[i] = quote(w)
+		quoted[i] = w // the first is a command, with its flags
+		if i > 0 {
+			quoted[i] = quote(w)
+		}
+		if i > 0 && strings.HasPrefix(w, "-") {
+			quoted[0] = words[0] + " --" // or the name of a run would be taken for flags
+		}
 	}
-	return line + strings.Join(words, " ")
+	return line + strings.Join(quoted, " ")
 }
 
 // quote quotes a word for a shell where it needs it.

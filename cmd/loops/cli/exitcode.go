@@ -126,11 +126,13 @@ func explain(err error) (int, string) {
 	case errors.As(err, &usage):
 		return exitUsage, usage.text + "\nTry: " + usage.see
 	case errors.As(err, &held):
-		return exitConflict, err.Error() + "; wait for it, or: loops stop " + string(held.ID)
+		return exitConflict, err.Error() + "; wait for it, or: loops stop " + quote(string(held.ID))
 	case errors.As(err, &conflict):
 		return exitConflict, conflictLine(conflict)
 	case errors.Is(err, persistence.ErrBusy):
 		return exitConflict, err.Error() + "; a stopped or hanging process has it (fuser names it): let it go on or end it, then try again"
+	case errors.Is(err, persistence.ErrName):
+		return exitInvalid, err.Error() + "; give the loop a shorter name"
 	case errors.As(err, &ended):
 		return exitNotFound, err.Error()
 	case errors.Is(err, persistence.ErrNotFound):
@@ -145,10 +147,23 @@ func explain(err error) (int, string) {
 	return exitFailed, err.Error()
 }
 
+// joined returns errors as one, with a line each and the code of the first.
+func joined(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	code, text := explain(errs[0])
+	for _, err := range errs[1:] {
+		_, more := explain(err)
+		text += "\nloops: " + more
+	}
+	return exitError{code, text}
+}
+
 // conflictLine says who is in the way and what to do.
 func conflictLine(c *persistence.ConflictError) string {
 	return fmt.Sprintf("%s is locked by run %s of loop %s (pid %d, for %s); wait for it, or: loops stop %s",
-		c.Path, c.Holder, c.Loop, c.Owner.PID, duration(time.Since(c.Since)), c.Holder)
+		c.Path, c.Holder, c.Loop, c.Owner.PID, duration(time.Since(c.Since)), quote(string(c.Holder)))
 }
 
 // isDamage says whether an error names damaged bytes, behind which reading goes on.

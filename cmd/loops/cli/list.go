@@ -17,7 +17,7 @@ import (
 	"loops/persistence"
 )
 
-// openRuns is among how many of the newest runs list --running looks for open ones.
+// openRuns is among how many of the newest runs list --running looks for those that can be resumed.
 const openRuns = 200
 
 type listOptions struct{ running, json bool }
@@ -29,7 +29,7 @@ func newListCommand(a *app) *cobra.Command {
 		Short: "List the loops of the project, or the runs that are open",
 		Long: `list shows the loops of the project, the files under .loops. A file that cannot run is listed with its mistake.
 
-With --running it shows the runs that go on now and those that can be resumed, among the newest 200 of the project. A
+With --running it shows the runs that go on now, and those among the newest 200 of the project that can be resumed. A
 run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitUsage, exitRecord),
 		Example: `  loops list
   loops list --running
@@ -99,6 +99,12 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 	}
 	defer store.Close()
 	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns})
+	if err == nil && len(runs) == openRuns {
+		// One that goes on for days may be older than all of these.
+		var live []persistence.Run
+		live, err = store.Runs(ctx, persistence.Query{Live: true})
+		runs = append(runs, live...)
+	}
 	if err != nil {
 		return cannotOpen(p, err)
 	}

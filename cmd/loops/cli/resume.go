@@ -197,13 +197,13 @@ func (a *app) loadRecorded(p project, run persistence.Run, quiet bool) (*fsm.Loo
 func (a *app) checkDefinition(p project, l *fsm.Loop, run persistence.Run, force bool) error {
 	_, there := l.States[run.State]
 	if !there && run.State != "" {
-		return failure(exitInvalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: loops run %s", p.short(l.File), run.State, run.ID, quote(run.Loop))
+		return failure(exitInvalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: %s", p.short(l.File), run.State, run.ID, a.command("run", run.Loop))
 	}
 	if run.SHA256 == "" || run.SHA256 == l.SHA256 || force {
 		return nil
 	}
-	return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: loops resume %s --force",
-		p.short(l.File), run.ID, run.SHA256, l.SHA256, run.State, run.ID)
+	return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
+		p.short(l.File), run.ID, run.SHA256, l.SHA256, run.State, a.command("resume --force", string(run.ID)))
 }
 
 // resumeContext returns the context to go on with: the recorded one, keys the loop file has and it lacks, and

@@ -58,35 +58,62 @@ func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
 	if len(live) == 0 {
 		return failure(exitNotFound, "nothing to stop: run %s is %s", newest.ID, statusWord(*newest))
 	}
-	stopped := make([]persistence.Run, 0, len(live))
+	// All are told before one is waited for, and one that cannot be stopped does not keep the others going.
+	var errs []error
+	asked := live[:0:0]
 	for _, r := range live {
-		after, err := stopRun(ctx, f, r)
+		if err := askToStop(r); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		asked = append(asked, r)
+	}
+	limit := time.Now().Add(stopWait)
+	stopped := make([]persistence.Run, 0, len(asked))
+	pids := make(map[persistence.ID]int64, len(asked)) // a run that has stopped has no owner
+	for _, r := range asked {
+		after, err := awaitStop(ctx, f, r, limit)
 		if err != nil {
-			return err
+			errs = append(errs, err)
+			continue
 		}
 		stopped = append(stopped, after)
-		if !asJSON {
+		pids[after.ID] = int64(r.Owner.PID)
+		switch {
+		case asJSON:
+		case after.Status.Resumable():
 			fmt.Fprintf(a.out, "Stopped %s (pid %d): %s in state %s. Resume with: %s\n", r.ID, r.Owner.PID, after.Status, after.State, a.command("resume", string(r.ID)))
+		default:
+			fmt.Fprintf(a.out, "Run %s (pid %d) ended before it could be stopped: %s in state %s.\n", r.ID, r.Owner.PID, after.Status, after.State)
 		}
 	}
 	if asJSON {
-		return writeJSON(a.out, list(stopped, func(r persistence.Run) any {
-			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "stopped", true, "status", string(r.Status), "current_state", r.State)
-		}))
+		errs = append(errs, writeJSON(a.out, list(stopped, func(r persistence.Run) any {
+			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", pids[r.ID], "stopped", r.Status.Resumable(), "status", string(r.Status), "current_state", r.State)
+		})))
 	}
+	return joined(errs)
+}
+
+// askToStop sends SIGTERM to the owner of a run, and to it alone.
+func askToStop(r persistence.Run) error {
+	if host, err := os.Hostname(); err == nil && r.Owner.Host != "" && r.Owner.Host != host {
+		return failure(exitFailed, "run %s is owned by pid %d on %s; stop it there", r.ID, r.Owner.PID, r.Owner.Host)
+	}
+	owner := proc.Identity{Host: r.Owner.Host, Boot: r.Owner.Boot, PID: r.Owner.PID, StartMS: r.Owner.Start}
+	if r.Held {
+		owner.StartMS = 0 // its lock tells more than its start, which moves when the clock is set
+	}
+	if err := owner.Signal(syscall.SIGTERM); err != nil {
+		return failure(exitFailed, "cannot stop run %s: signal to pid %d: %v", r.ID, owner.PID, err)
+	}
+	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it goes on
 	return nil
 }
 
-// stopRun sends SIGTERM to the owner of a run, and to it alone, and waits until nobody holds the run.
-func stopRun(ctx context.Context, f finder, r persistence.Run) (persistence.Run, error) {
-	if host, err := os.Hostname(); err == nil && r.Owner.Host != "" && r.Owner.Host != host {
-		return r, failure(exitFailed, "run %s is owned by pid %d on %s; stop it there", r.ID, r.Owner.PID, r.Owner.Host)
-	}
-	owner := proc.Identity{Host: r.Owner.Host, Boot: r.Owner.Boot, PID: r.Owner.PID, StartMS: r.Owner.Start}
-	if err := owner.Signal(syscall.SIGTERM); err != nil {
-		return r, failure(exitFailed, "cannot stop run %s: signal to pid %d: %v", r.ID, owner.PID, err)
-	}
-	for limit := time.Now().Add(stopWait); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
+// awaitStop waits until nobody holds a run, and returns it as it is then.
+func awaitStop(ctx context.Context, f finder, r persistence.Run, limit time.Time) (persistence.Run, error) {
+	for ; time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
 		runs, err := f.run(ctx, r.Loop, string(r.ID))
 		if err != nil {
 			return r, cannotOpen(f.project, err)
@@ -98,5 +125,5 @@ func stopRun(ctx context.Context, f finder, r persistence.Run) (persistence.Run,
 			return runs[0], nil
 		}
 	}
-	return r, failure(exitFailed, "run %s did not stop within %s; its process (pid %d) still runs. Look at what its action does, or end it: kill -9 %d (it stays resumable)", r.ID, duration(stopWait), owner.PID, owner.PID)
+	return r, failure(exitFailed, "run %s did not stop within %s; its process (pid %d) still runs. Look at what its action does, or end it: kill -9 %d (it stays resumable)", r.ID, duration(stopWait), r.Owner.PID, r.Owner.PID)
 }

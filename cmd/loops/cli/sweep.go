@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,22 +48,24 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		return err
 	}
 	if !o.dryRun {
-		if changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p)); err != nil {
-			return cannotOpen(p, err)
-		}
+		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p))
+	}
+	// What was done is said also where something else failed.
+	if err != nil {
+		err = cannotOpen(p, err)
 	}
 	if o.json {
-		return writeJSON(a.out, list(changes, func(c reconcile.Change) any {
+		return errors.Join(err, writeJSON(a.out, list(changes, func(c reconcile.Change) any {
 			return fsm.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
-		}))
+		})))
 	}
-	if len(changes) == 0 {
+	if len(changes) == 0 && err == nil {
 		fmt.Fprintln(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
 		fmt.Fprintln(a.out, changeLine(c))
 	}
-	return nil
+	return err
 }
 
 // tidy reconciles before a run begins, all but one run, and says each change in one line. A record that cannot be
@@ -74,7 +76,7 @@ func (a *app) tidy(ctx context.Context, p project, store persistence.Store, prin
 		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p))
 	}
 	if err != nil {
-		print.note("loops: not tidied up: " + strings.ReplaceAll(err.Error(), "\n", "; "))
+		print.note("loops: not tidied up: " + oneLine(err))
 	}
 	if quiet {
 		return
