@@ -64,6 +64,8 @@ func TestLoop(t *testing.T) {
 		{"int", "context: {v: -3}", "", ctx, int64(-3)},
 		{"hexadecimal", "context: {v: 0x1F}", "", ctx, int64(31)},
 		{"float", "context: {v: 1.0}", "", ctx, 1.0},
+		{"octal", "context: {v: 010}", "", ctx, int64(8)},
+		{"digits with a zero in front", "context: {v: [08, 0912]}", "", ctx, []any{"08", "0912"}},
 		{"large int", "context: {v: 123456789012345678901234567890}", "", func(l *fsm.Loop) any { v, _ := l.Context.Get("v"); return v.(*big.Int).String() }, "123456789012345678901234567890"},
 		{"date", "context: {v: 2024-01-02}", "", ctx, "2024-01-02"},
 		{"date and time", "context: {v: 2024-01-02 10:00:00}", "", ctx, "2024-01-02 10:00:00"},
