@@ -235,7 +235,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	}
 	m.Previous, m.Current = m.Current, next
 	m.Phase, m.JustRouted = PhasePending, true
-	if e.cfg.Loop.Backoff > 0 {
+	if e.cfg.Loop.Backoff > 0 && m.PendingRequest == "" {
 		e.wait(ctx, e.cfg.Loop.Backoff)
 		return
 	}
