@@ -131,6 +131,7 @@ func (e *Executor) turn(ctx context.Context) {
 			e.finish(ctx, EndError, unknownState(m.Current))
 			return
 		}
+		e.announce(false, true)
 		e.leave(ctx, st, e.judged(ctx, st, m.Result))
 	default:
 		for _, check := range checks {
@@ -151,13 +152,17 @@ func unknownState(name string) string { return fmt.Sprintf("there is no state %q
 // enter announces the current state. Its step number was counted before.
 func (e *Executor) enter(flushed bool) {
 	m := e.mem
-	again := m.Phase == PhaseActing
+	resumed := m.Phase == PhaseActing
 	m.Phase, m.JustRouted, m.Result = PhaseActing, false, nil
-	fields := []Field{{"state", m.Current}, {"iteration", int64(m.Step)}, {"iteration_count", int64(m.Passes)}}
+	e.announce(flushed, resumed)
+}
+
+func (e *Executor) announce(flushed, resumed bool) {
+	fields := []Field{{"state", e.mem.Current}, {"iteration", int64(e.mem.Step)}, {"iteration_count", int64(e.mem.Passes)}}
 	if flushed {
 		fields = append(fields, Field{"flushed", true})
 	}
-	if again {
+	if resumed {
 		fields = append(fields, Field{"resumed", true})
 	}
 	e.emit("state_enter", fields...)

@@ -307,11 +307,18 @@ func lost(t *testing.T, loop *fsm.Loop, die int, power bool, want fsm.Outcome, w
 		inFlight = runner.ran[len(runner.ran)-1]
 	}
 	rec.die = 0
+	resumedAt := rec.seq
 	second := &fake{}
 	cfg.Runner = second
 	got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s := rec.saved[last]; s.Phase != fsm.PhasePending && s.Outcome == nil {
+		tail := rec.events[len(rec.events)-int(rec.seq-resumedAt):]
+		if tail[0].Kind != "loop_resume" || tail[1].Kind != "state_enter" || tail[1].Get("state") != s.Current || tail[1].Get("iteration") != int64(s.Step) || tail[1].Get("resumed") != true {
+			t.Errorf("batch %d lost (power %v): the state in flight is not entered again:\n%s", die, power, show(tail[:2]))
+		}
 	}
 	got.Duration, want.Duration = 0, 0
 	if got != want {
