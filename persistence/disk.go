@@ -152,3 +152,16 @@ func realPath(path string) string {
 		rest = filepath.Join(filepath.Base(p), rest)
 	}
 }
+
+// rewrite makes a file hold exactly these bytes, in the blocks it has.
+func rewrite(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(b, 0)
+	if err == nil {
+		err = f.Truncate(int64(len(b)))
+	}
+	return errors.Join(err, f.Close())
+}

@@ -198,7 +198,7 @@ func (j *journal) writeState(now time.Time) error {
 	j.pretty = appendCheck(appendIndented(j.pretty[:0], e.buf))
 	j.written = now
 	tmp := j.files.state + ".tmp"
-	if err := os.WriteFile(tmp, j.pretty, 0o600); err != nil {
+	if err := rewrite(tmp, j.pretty); err != nil {
 		return err
 	}
 	return swapIn(tmp, j.files.state)
@@ -245,7 +245,7 @@ func (j *journal) Close(ctx context.Context) error {
 
 // letGo removes what says that we own the run, the lock last.
 func (j *journal) letGo() error {
-	err := removeAll(j.files.pid, j.files.lock)
+	err := removeAll(j.files.state+".tmp", j.files.pid, j.files.lock)
 	return errors.Join(err, j.lock.Close())
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"loops/fsm"
 )
@@ -100,26 +101,33 @@ func (p place) glance() (*loaded, error) {
 }
 
 // readState reads state.json into a flat object, nil if that is not possible.
+//
+// A file that was opened just before its run went two checkpoints on may be rewritten while it is read, so a
+// damaged one is looked at again.
 func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false
+	for try := 0; ; try++ {
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, false
+		}
+		if err != nil {
+			l.note(path, "%s", errText(err))
+			return nil, false
+		}
+		ours, ok := checked(b)
+		if !ours || ok {
+			if flat, err = parseMemory(b); err == nil {
+				return flat, ours
+			}
+		} else {
+			err = errors.New("the checksum does not hold")
+		}
+		if try == 2 {
+			l.note(path, "%s", err)
+			return nil, ours
+		}
+		time.Sleep(time.Millisecond)
 	}
-	if err != nil {
-		l.note(path, "%s", errText(err))
-		return nil, false
-	}
-	ours, ok := checked(b)
-	if ours && !ok {
-		l.note(path, "the checksum does not hold")
-		return nil, true
-	}
-	flat, err = parseMemory(b)
-	if err != nil {
-		l.note(path, "%s", err)
-		return nil, ours
-	}
-	return flat, ours
 }
 
 // readJournal brings a flat object up to date, or builds it if there is none, and finds out how far the event
