@@ -66,6 +66,11 @@ func runCase(t *testing.T, dir string, spec caseSpec) caseRun {
 	for k, v := range spec.Env {
 		env = append(env, k+"="+strings.ReplaceAll(v, "<CWD>", cwd))
 	}
+	if strings.Contains(spec.Setup, "python3") {
+		if _, err := exec.LookPath("python3"); err != nil {
+			t.Skip("SKIPPED: the stub of this case is written for python3, which is not installed; CI installs it")
+		}
+	}
 	if spec.Setup != "" {
 		if out, err := bash(cwd, env, spec.Setup); err != nil {
 			t.Fatalf("setup: %v\n%s", err, out)
