@@ -54,13 +54,17 @@ func (p place) load(texts bool) (*loaded, error) {
 		if flat != nil && ours {
 			l.note(p.events, "the file is missing")
 		}
-	case err != nil:
-		return nil, err
-	default:
+	case err == nil:
 		defer f.Close()
-		if flat, err = l.readJournal(f, flat, ours); err != nil {
-			return nil, err
+		var got *fsm.Map
+		if got, err = l.readJournal(f, flat, ours); err == nil {
+			flat = got
 		}
+	}
+	var closed error // why the events cannot be read: what the state file says is shown, but not relied upon
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		closed = err
+		l.note(p.events, "%s", errText(err))
 	}
 	if flat == nil {
 		if len(l.damage) == 0 {
@@ -82,6 +86,9 @@ func (p place) load(texts bool) (*loaded, error) {
 	}
 	if l.foreign {
 		l.adopt(p)
+	}
+	if closed != nil {
+		return l, closed
 	}
 	l.seq = max(l.seq, l.lastSeq(p.events))
 	return l, nil
@@ -130,12 +137,17 @@ func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 	}
 }
 
+var errNotRegular = errors.New("not a regular file")
+
 // readJournal brings a flat object up to date, or builds it if there is none, and finds out how far the event
 // file is good.
 func (l *loaded) readJournal(f *os.File, flat *fsm.Map, ours bool) (*fsm.Map, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, &os.PathError{Op: "read", Path: f.Name(), Err: errNotRegular}
 	}
 	l.size = st.Size()
 	from := int64(0)
