@@ -142,7 +142,7 @@ func explain(err error) (int, string) {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EDQUOT), errors.Is(err, fs.ErrPermission):
 		return exitRecord, "runs cannot be recorded: " + err.Error() + "; make room or give this user the right to write there, then try again"
 	case errors.As(err, &operation):
-		return exitRecord, "runs cannot be recorded: " + err.Error() + "; mend or remove what is there, then try again"
+		return exitRecord, "the records of runs cannot be used: " + err.Error() + "; mend or remove what is there, then try again"
 	}
 	return exitFailed, err.Error()
 }
