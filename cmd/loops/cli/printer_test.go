@@ -148,9 +148,11 @@ func TestSinkHoldsBack(t *testing.T) {
 		s := &sink{w: &b, delay: holdBack}
 		io.WriteString(s, "one ")
 		io.WriteString(s, "two ")
+		s.mu.Lock() // the timer of the sink writes
 		if b.Len() != 0 {
 			t.Errorf("written at once: %q", &b)
 		}
+		s.mu.Unlock()
 		time.Sleep(2 * holdBack)
 		synctest.Wait()
 		if b.String() != "one two " {
