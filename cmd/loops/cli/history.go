@@ -75,11 +75,7 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 		}
 		after = time.Now().Add(-age)
 	}
-	p, err := a.project()
-	if err != nil {
-		return err
-	}
-	store, err := p.store()
+	p, store, err := a.open()
 	if err != nil {
 		return err
 	}

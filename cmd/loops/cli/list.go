@@ -89,11 +89,7 @@ func entryObject(e loopfile.Entry) any {
 }
 
 func runListRunning(ctx context.Context, a *app, o listOptions) error {
-	p, err := a.project()
-	if err != nil {
-		return err
-	}
-	store, err := p.store()
+	p, store, err := a.open()
 	if err != nil {
 		return err
 	}

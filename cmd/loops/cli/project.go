@@ -79,6 +79,16 @@ func (p project) mark() string {
 	return hex.EncodeToString(sum[:8]) + "/"
 }
 
+// open returns the project and its records.
+func (a *app) open() (project, *persistence.Dir, error) {
+	p, err := a.project()
+	if err != nil {
+		return p, nil, err
+	}
+	store, err := p.store()
+	return p, store, err
+}
+
 // store opens the recorded runs of the project.
 func (p project) store() (*persistence.Dir, error) {
 	store, err := persistence.OpenDir(p.Loops)

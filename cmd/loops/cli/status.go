@@ -31,11 +31,7 @@ as interrupted; nothing is changed.` + exitCodes(exitOK, exitUsage, exitNotFound
 }
 
 func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
-	p, err := a.project()
-	if err != nil {
-		return err
-	}
-	store, err := p.store()
+	p, store, err := a.open()
 	if err != nil {
 		return err
 	}

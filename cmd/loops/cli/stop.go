@@ -37,11 +37,7 @@ can be resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRe
 }
 
 func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
-	p, err := a.project()
-	if err != nil {
-		return err
-	}
-	store, err := p.store()
+	p, store, err := a.open()
 	if err != nil {
 		return err
 	}

@@ -34,11 +34,7 @@ touched. run and resume do the same when they start.` + exitCodes(exitOK, exitUs
 }
 
 func runSweep(ctx context.Context, a *app, o sweepOptions) error {
-	p, err := a.project()
-	if err != nil {
-		return err
-	}
-	store, err := p.store()
+	p, store, err := a.open()
 	if err != nil {
 		return err
 	}
