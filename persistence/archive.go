@@ -123,6 +123,11 @@ func (d *Dir) archive(t *taken, flat *fsm.Map) error {
 	}
 	tmp := filepath.Join(d.history, "."+folderName(name, loopName)+".tmp")
 	work := t.workOf(flat)
+	if !t.durable {
+		if err := syncEvents(files.events); err != nil {
+			return err
+		}
+	}
 	if err := d.fillFolder(files, work, tmp); err != nil {
 		return err
 	}
@@ -163,6 +168,15 @@ func (d *Dir) archive(t *taken, flat *fsm.Map) error {
 	return d.clear(t.id)
 }
 
+// syncEvents makes an event file durable, if there is one.
+func syncEvents(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil // without events the rest of the run is worth keeping
+	}
+	return errors.Join(dataSync(f), f.Close())
+}
+
 // fillFolder builds the archive folder but for its state.
 func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 	if err := os.RemoveAll(tmp); err != nil {
@@ -170,12 +184,6 @@ func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 	}
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		return err
-	}
-	if f, err := os.OpenFile(files.events, os.O_WRONLY, 0); err == nil { // before it has a second name: then this is free
-		err = dataSync(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
 	}
 	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.meta, "meta-eval.jsonl"}}
 	names, _ := readNames(work)

@@ -236,7 +236,7 @@ func (j *journal) Close(ctx context.Context) error {
 	if err = errors.Join(err, e.err); err != nil {
 		return errors.Join(err, j.letGo())
 	}
-	t := &taken{place{id: j.id, state: j.files.state, events: j.files.events, runs: j.d.runs}, j.d, j.lock}
+	t := &taken{place: place{id: j.id, state: j.files.state, events: j.files.events, runs: j.d.runs}, d: j.d, lock: j.lock, durable: true}
 	if err = j.d.archive(t, flat); err != nil {
 		err = &ArchiveError{ID: j.id, Err: err}
 	}

@@ -63,8 +63,9 @@ func written(state string) bool {
 // A taken run is one that this process has made its own for a while.
 type taken struct {
 	place
-	d    *Dir
-	lock *os.File
+	d       *Dir
+	lock    *os.File
+	durable bool // its event file is known to be
 }
 
 // take makes sure that nobody owns a run, and that nobody else will. Called within exclusive.
@@ -90,7 +91,7 @@ func (d *Dir) take(p place) (*taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &taken{p, d, lock}, nil
+	return &taken{place: p, d: d, lock: lock}, nil
 }
 
 // release lets go of a run.
