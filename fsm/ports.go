@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -32,6 +33,11 @@ type Action struct {
 	Model   string
 	Agent   string
 	Tools   []string
+}
+
+// AttemptMark is how markers name one start of one step of a run: its step and its attempt.
+func AttemptMark(step, attempt int) string {
+	return "/" + strconv.Itoa(step) + "/" + strconv.Itoa(attempt)
 }
 
 // A Result is what came of an Action that was attempted, well or badly.

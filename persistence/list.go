@@ -3,11 +3,11 @@ package persistence
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"loops/fsm"
@@ -319,10 +319,10 @@ func (p place) run(l *loaded) Run {
 // because the next owner of a run starts an interrupted action again, as the same attempt of the same step: whoever
 // ends what the last owner left must not hit that.
 func Marker(id ID, segment, step, attempt int) string {
-	return SegmentMark(segment) + fmt.Sprintf("%s/%d/%d", id, step, attempt)
+	return RunMark(id, segment) + fsm.AttemptMark(step, attempt)
 }
 
-// SegmentMark is what the markers of a segment begin with.
-func SegmentMark(segment int) string { return fmt.Sprintf("%d/", segment) }
+// RunMark is what the markers of all actions of a segment begin with.
+func RunMark(id ID, segment int) string { return strconv.Itoa(segment) + "/" + string(id) }
 
 var _ Store = (*Dir)(nil)

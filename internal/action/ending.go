@@ -138,5 +138,5 @@ func (j *job) survivors() []proc.Identity {
 }
 
 func (j *job) marked() ([]proc.Identity, error) {
-	return proc.Marked(Variable, j.r.Project+Marker(j.r.RunID, j.a.Step, j.a.Attempt))
+	return proc.Marked(Variable, j.r.marker(j.a))
 }

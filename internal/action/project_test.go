@@ -12,7 +12,7 @@ import (
 func TestSameRunIDInTwoProjects(t *testing.T) {
 	t.Parallel()
 	act := fsm.Action{Kind: fsm.KindShell, State: "a", Step: 1, Attempt: 1}
-	other := &Runner{Dir: t.TempDir(), RunID: "main-20261121T100000", Project: "two/"}
+	other := &Runner{Dir: t.TempDir(), RunID: "main-20261121T100000", Mark: "two/main-20261121T100000"}
 	defer other.Close()
 	ready, done := make(chan struct{}), make(chan fsm.Result, 1)
 	go func() {
@@ -31,7 +31,7 @@ func TestSameRunIDInTwoProjects(t *testing.T) {
 		done <- res
 	}()
 	<-ready
-	one := &Runner{Dir: t.TempDir(), RunID: "main-20261121T100000", Project: "one/"}
+	one := &Runner{Dir: t.TempDir(), RunID: "main-20261121T100000", Mark: "one/main-20261121T100000"}
 	defer one.Close()
 	act.Text, act.Timeout = "sleep 60", 50*time.Millisecond
 	if res, err := one.Run(context.Background(), act, nil); err != nil || res.ExitCode != 124 {

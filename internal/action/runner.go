@@ -27,11 +27,6 @@ import (
 // semicolons; there is more than one where an action runs another loop.
 const Variable = "LOOPS_ACTION"
 
-// Marker returns the element of [Variable] that belongs to one attempt of one step of a run.
-func Marker(runID string, step, attempt int) string {
-	return runID + "/" + strconv.Itoa(step) + "/" + strconv.Itoa(attempt)
-}
-
 // What a Runner does where its fields are zero.
 const (
 	DefaultGrace      = 5 * time.Second
@@ -52,7 +47,7 @@ type Runner struct {
 	Dir        string        // working directory of actions; "" is the current one
 	Env        []string      // environment of actions, before what is added; nil is that of this process
 	RunID      string        // of the run the actions belong to
-	Project    string        // put in front of markers, to tell a run from one of another project with its id, and from itself before it was resumed
+	Mark       string        // what the markers of its actions begin with; no other run on this machine, nor an earlier segment of this one, may have it
 	RunDir     string        // absolute; full outputs go to its folder output. "": they are not kept
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
@@ -205,9 +200,12 @@ func (r *Runner) environment(a fsm.Action) []string {
 		"LOOPS_STATE="+a.State,
 		"LOOPS_STEP="+strconv.Itoa(a.Step),
 		"LOOPS_ATTEMPT="+strconv.Itoa(a.Attempt),
-		Variable+"="+r.outer+r.Project+Marker(r.RunID, a.Step, a.Attempt),
+		Variable+"="+r.outer+r.marker(a),
 	)
 }
+
+// marker is the element of [Variable] that only the processes of this action carry.
+func (r *Runner) marker(a fsm.Action) string { return r.Mark + fsm.AttemptMark(a.Step, a.Attempt) }
 
 func (r *Runner) bashPath() (string, error) {
 	r.mu.Lock()

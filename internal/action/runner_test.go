@@ -24,7 +24,7 @@ var runs atomic.Int64
 func newRunner(t testing.TB) *Runner {
 	t.Helper()
 	r := &Runner{
-		Dir: t.TempDir(), RunDir: t.TempDir(), RunID: fmt.Sprintf("test-%d-%d", os.Getpid(), runs.Add(1)),
+		Dir: t.TempDir(), RunDir: t.TempDir(), RunID: "test", Mark: fmt.Sprintf("test-%d-%d", os.Getpid(), runs.Add(1)),
 		Grace: 2 * time.Second,
 	}
 	t.Cleanup(func() {
@@ -45,7 +45,7 @@ func newRunner(t testing.TB) *Runner {
 
 func (r *Runner) alive(t testing.TB, step int) []proc.Identity {
 	t.Helper()
-	ids, err := proc.Marked(Variable, Marker(r.RunID, step, 1))
+	ids, err := proc.Marked(Variable, r.marker(fsm.Action{Step: step, Attempt: 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestEnvironment(t *testing.T) {
 	r.Env = append(os.Environ(), "LOOPS_ACTION=outer/7/1", "LOOPS_STATE=outer", "PWD=/nowhere", "LOOPS_RUN_ID=outer", "KEPT=yes")
 	a := shell("env | grep -E '^(LOOPS_|KEPT)' | sort; pwd")
 	a.State, a.Step, a.Attempt = "build it", 3, 2
-	want := "KEPT=yes\nLOOPS_ACTION=outer/7/1;" + r.RunID + "/3/2\nLOOPS_ATTEMPT=2\nLOOPS_RUN_DIR=" + r.RunDir +
+	want := "KEPT=yes\nLOOPS_ACTION=outer/7/1;" + r.Mark + "/3/2\nLOOPS_ATTEMPT=2\nLOOPS_RUN_DIR=" + r.RunDir +
 		"\nLOOPS_RUN_ID=" + r.RunID + "\nLOOPS_STATE=build it\nLOOPS_STEP=3\n" + r.Dir + "\n"
 	if res := do(t, r, a); res.Stdout != want {
 		t.Errorf("got\n%swant\n%s", res.Stdout, want)
@@ -340,7 +340,7 @@ func TestNothingStartsAfterTheEnd(t *testing.T) {
 
 func TestActionDiesWithItsRunner(t *testing.T) {
 	if dir := os.Getenv("ACTION_TEST_DIR"); dir != "" {
-		r := &Runner{Dir: dir, RunID: "orphan"}
+		r := &Runner{Dir: dir, Mark: "orphan"}
 		_, _ = r.Run(context.Background(), shell("echo $$ > pid.new; mv pid.new pid; exec sleep 60"), nil)
 		return
 	}

@@ -42,7 +42,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	run := d.journal.Run()
 	id := run.ID
 	runner := &action.Runner{
-		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Project: d.project.mark() + persistence.SegmentMark(run.Segment), RunDir: d.journal.Dir(), Grace: grace,
+		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
 	}
 	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{
