@@ -3,7 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"io"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -146,8 +146,8 @@ func TestSinkHoldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		s := &sink{w: &b, delay: holdBack}
-		io.WriteString(s, "one ")
-		io.WriteString(s, "two ")
+		fmt.Fprint(s, "one ")
+		fmt.Fprint(s, "two ")
 		s.mu.Lock() // the timer of the sink writes
 		if b.Len() != 0 {
 			t.Errorf("written at once: %q", &b)
@@ -158,16 +158,16 @@ func TestSinkHoldsBack(t *testing.T) {
 		if b.String() != "one two " {
 			t.Errorf("after the delay: %q", &b)
 		}
-		io.WriteString(s, "three")
+		fmt.Fprint(s, "three")
 		s.flush()
 		if b.String() != "one two three" {
 			t.Errorf("after flush: %q", &b)
 		}
-		io.WriteString(s, strings.Repeat("x", maxHeld))
+		fmt.Fprint(s, strings.Repeat("x", maxHeld))
 		if b.Len() != len("one two three") {
 			t.Errorf("%d bytes written before there were too many", b.Len())
 		}
-		io.WriteString(s, "y")
+		fmt.Fprint(s, "y")
 		if b.Len() != len("one two three")+maxHeld+1 {
 			t.Errorf("%d bytes written of a long text", b.Len())
 		}
