@@ -125,6 +125,7 @@ func FuzzSearch(f *testing.F) {
 		if len(pattern) > 200 || len(text) > 200 {
 			return
 		}
+		pattern = strings.ToValidUTF8(pattern, "\ufffd")
 		first, err := Search(pattern, text)
 		if err != nil {
 			return

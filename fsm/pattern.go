@@ -18,7 +18,9 @@ const patternLimit = 2 * time.Second
 // Search says whether pattern matches anywhere in text, as re.search of Python has it, without flags. Text that
 // is no pattern at all is looked for as it is. Patterns with look-around, back-references and the like may take
 // very long; after 2 seconds that is an error. Search is safe for concurrent use.
+// Bytes of a pattern that are no UTF-8 stand for U+FFFD, as in the text that actions print.
 func Search(pattern, text string) (matched bool, err error) {
+	pattern = strings.ToValidUTF8(pattern, "\ufffd")
 	if !strings.ContainsAny(pattern, `.\[{()*+?^$|`) {
 		return strings.Contains(text, pattern), nil
 	}
