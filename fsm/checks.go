@@ -45,6 +45,17 @@ func (e *Executor) handlerDone(ctx context.Context) result {
 	return ended
 }
 
+// uncap takes back a cap that was raised since it was reached: the run goes on with the state that was about to be
+// entered then, not with what its handler led to.
+func (e *Executor) uncap() {
+	m, l := e.mem, e.cfg.Loop
+	steps, passes := m.StepsCapped && m.Step >= l.MaxSteps, m.PassCapped && m.Passes >= l.MaxIterations
+	if m.CappedAt != "" && !steps && !passes {
+		m.Phase, m.Current, m.Result, m.JustRouted, m.CappedAt = PhasePending, m.CappedAt, nil, true, ""
+	}
+	m.StepsCapped, m.PassCapped = steps, passes
+}
+
 // endedInHandler says whether the run ended so in the handler of a cap, which had no route on.
 func (m *Snapshot) endedInHandler(o *Outcome) bool {
 	return o != nil && m.Phase == PhaseActing &&
@@ -129,7 +140,7 @@ func (e *Executor) stepCap(ctx context.Context) result {
 		return ended
 	}
 	e.emit("max_steps_summary", Field{"summary_state", l.OnMaxSteps}, Field{"iterations", int64(m.Step)})
-	m.StepsCapped, m.Current = true, l.OnMaxSteps
+	m.StepsCapped, m.CappedAt, m.Current = true, m.Current, l.OnMaxSteps
 	return e.stateExists(ctx)
 }
 
@@ -143,7 +154,7 @@ func (e *Executor) passCap(ctx context.Context) result {
 		return ended
 	}
 	e.emit("max_iterations_reached_summary", Field{"summary_state", l.OnMaxIterations}, Field{"iteration_count", int64(m.Passes)})
-	m.PassCapped, m.Current = true, l.OnMaxIterations
+	m.PassCapped, m.CappedAt, m.Current = true, m.Current, l.OnMaxIterations
 	return e.stateExists(ctx)
 }
 

@@ -93,20 +93,18 @@ func (e *Executor) begin(ctx context.Context) {
 		e.emit("loop_start", Field{"loop", m.Loop})
 		return
 	}
+	before := m.Outcome
+	e.uncap()
 	fields := []Field{{"loop", m.Loop}, {"from_state", m.Current}, {"iteration", int64(m.Step)}}
-	if m.Outcome != nil && m.Outcome.TerminatedBy == EndHandoff || m.Outcome == nil && m.Continuation != "" {
+	if before != nil && before.TerminatedBy == EndHandoff || before == nil && m.Continuation != "" {
 		fields = append(fields, Field{"from_handoff", true}, Field{"continuation_prompt", m.Continuation})
 	}
 	e.emit("loop_resume", fields...)
-	before := m.Outcome
 	m.Outcome, m.Continuation = nil, ""
 	if m.endedInHandler(before) {
 		e.finish(ctx, before.TerminatedBy, "") // the handler has had its turn, and led nowhere
 		return
 	}
-	// A cap that was raised since is no longer reached.
-	m.StepsCapped = m.StepsCapped && m.Step >= e.cfg.Loop.MaxSteps
-	m.PassCapped = m.PassCapped && m.Passes >= e.cfg.Loop.MaxIterations
 	e.record(ctx, false)
 }
 

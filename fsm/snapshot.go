@@ -42,6 +42,7 @@ type Snapshot struct {
 	JustRouted  bool           // Current was announced by a route event and not entered
 	StepsCapped bool           // the on_max_steps handler was started
 	PassCapped  bool           // the on_max_iterations handler was started
+	CappedAt    string         // what was about to be entered when the handler was; "" where none was
 
 	StallRing      []StallRecord     // last records of the window detector, oldest first
 	StallCounts    map[string]int    // of the recurrent detector, by record key

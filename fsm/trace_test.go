@@ -372,3 +372,33 @@ func TestNothingIsDoneUnrecorded(t *testing.T) {
 		}
 	})
 }
+
+// A capped run with an on_max_steps state that leads to a terminal was resumed with a higher cap, did none of the work
+// that was left, and said that it was completed.
+func TestResumeWithAHigherCapGoesOnWithTheWork(t *testing.T) {
+	for name, raise := range map[string]func(*fsm.Loop){
+		"steps":  func(l *fsm.Loop) { l.MaxSteps = 6 },
+		"passes": func(l *fsm.Loop) { l.MaxIterations = 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadTrace(t, "testdata/trace/resume-higher-"+name+".yaml")
+				rec := &tape{}
+				cfg, first, ctx := config(loop, rec)
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				capped := clone(rec.saved[len(rec.saved)-1])
+				raise(loop)
+				second := &fake{}
+				cfg.Runner = second
+				out, err := fsm.Resume(cfg, capped).Run(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := fmt.Sprintf("ran %v\nresumed with a higher cap: ran %v, %s in %s after %d steps\n", first.ran, second.ran, out.TerminatedBy, out.FinalState, out.Steps)
+				golden(t, "testdata/trace/resume-higher-"+name+".again", got)
+			})
+		})
+	}
+}

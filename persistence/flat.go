@@ -111,6 +111,7 @@ var layout = []field{
 	boolean("just_routed", "JustRouted", func(s *fsm.Snapshot) *bool { return &s.JustRouted }),
 	boolean("steps_capped", "StepsCapped", func(s *fsm.Snapshot) *bool { return &s.StepsCapped }),
 	boolean("passes_capped", "PassCapped", func(s *fsm.Snapshot) *bool { return &s.PassCapped }),
+	text("capped_at", "CappedAt", false, func(s *fsm.Snapshot) *string { return &s.CappedAt }),
 	{
 		key: "stall_window", name: "StallRing", put: putRing, take: takeRing,
 		same: func(a, b *fsm.Snapshot) bool { return equalSlices(a.StallRing, b.StallRing) },
