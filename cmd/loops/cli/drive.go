@@ -81,7 +81,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	}
 	resume := ""
 	if persistence.StatusOf(outcome).Resumable() {
-		resume = a.command("resume", string(id))
+		resume = a.resumeCommand(outcome.TerminatedBy, string(id))
 	}
 	d.printer.finish(outcome, resume)
 	if unarchived != nil {
@@ -128,6 +128,17 @@ func (a *app) command(words ...string) string {
 		}
 	}
 	return line + strings.Join(quoted, " ")
+}
+
+// resumeCommand is the command that goes on with a run that ended so. One that was capped needs a higher cap.
+func (a *app) resumeCommand(ended, id string) string {
+	switch ended {
+	case fsm.EndMaxSteps:
+		return a.command("resume -n MORE", id)
+	case fsm.EndMaxIterations:
+		return a.command("resume --max-iterations MORE", id)
+	}
+	return a.command("resume", id)
 }
 
 // quote quotes a word for a shell where it needs it.

@@ -58,6 +58,7 @@ Output of actions is left out unless -v is given. With --json nothing is left ou
 	}
 	flags := cmd.Flags()
 	flags.IntVarP(&o.tail, "tail", "n", -1, "the last `N` only, 0 = all (default 20 runs or 50 events)")
+	flags.Lookup("tail").DefValue = "0" // -1 is no default to show
 	flags.StringVarP(&o.event, "event", "e", "", "only events of this `KIND`")
 	flags.StringVarP(&o.state, "state", "s", "", "only events about this `STATE`")
 	flags.StringVarP(&o.since, "since", "S", "", "only what is newer than `AGE`: 45s, 30m, 1h, 2d")

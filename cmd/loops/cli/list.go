@@ -27,7 +27,8 @@ func newListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the loops of the project, or the runs that are open",
-		Long: `list shows the loops of the project, the files under .loops. A file that cannot run is listed with its mistake.
+		Long: `list shows the loops of the project, the files under .loops. A file that cannot be read, or
+that lacks name, initial or states, is listed with that mistake; validate finds every one.
 
 With --running it shows the runs that go on now, and those among the newest 200 of the project that can be resumed. A
 run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitUsage, exitRecord),

@@ -60,7 +60,7 @@ func (p *textPrinter) showFailure(out io.Writer) {
 // endLine says in one line how a run ended.
 func endLine(o fsm.Outcome, maxSteps int) string {
 	word := map[string]string{
-		fsm.EndTerminal: "completed", fsm.EndMaxSteps: fmt.Sprintf("stopped at its cap of %d steps", maxSteps),
+		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + count(maxSteps, "step"),
 		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
 		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended: its action was killed by a signal", fsm.EndError: "ended with an error",
 		fsm.EndHandoff: "handed off", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",

@@ -34,7 +34,8 @@ func newResumeCommand(a *app) *cobra.Command {
 		Short: "Go on with a run that was stopped, killed or capped",
 		Long: `resume goes on with the newest resumable run of the loop NAME, or with the run RUN (its id as "loops history" shows
 it). The state that was interrupted is entered again with everything the run remembers; a result that was recorded is
-not asked for again. Flags given to run hold on unless they are given again.
+not asked for again. Flags given to run hold on unless they are given again. A run that was
+capped goes on when it gets a higher cap: -n, or --max-iterations.
 
 A run whose loop file changed since it began is refused; --force goes on with the file as it is now.` + exitCodes(runCodes()...),
 		Example: `  loops resume fix

@@ -31,11 +31,14 @@ func newRunCommand(a *app) *cobra.Command {
 		Long: `run runs a loop from its initial state until it ends, and records every step under .loops.
 
 NAME is a file .loops/NAME.yaml; a PATH has a slash or ends in .yaml. INPUT is put into the context: a JSON object sets
-the context keys it names, anything else becomes ${context.input} (or the loop's input_key). Actions run in the
-project directory, the one that holds .loops.
+those keys it names that the loop's context has; one that names none of them, and anything else, becomes
+${context.input} (or the loop's input_key). Actions run in the project directory, the one that holds .loops.
 
 Ctrl-C, SIGTERM or SIGHUP ends the action that runs, and the run stops so that it can be resumed; a second signal ends
-the action at once. A run that was killed is resumed just so.
+the action at once. An action that has not ended after five seconds is killed. A run that was killed is resumed just so.
+
+On a terminal, what an action prints passes by in one line and is gone when the action ends; -v keeps all of it.
+Otherwise it is printed as it comes.
 
 With --json, standard output has one JSON object a line: run_info, then every event as it is recorded.` + exitCodes(runCodes()...),
 		Example: `  loops run fix

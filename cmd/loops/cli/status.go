@@ -91,6 +91,6 @@ func printStatus(a *app, p project, r persistence.Run) {
 		row("Damaged", strings.Join(r.Damage, "; "))
 	}
 	if r.Resumable && !alive(r) {
-		row("Resume", a.command("resume", string(r.ID)))
+		row("Resume", a.resumeCommand(r.Ended, string(r.ID)))
 	}
 }
