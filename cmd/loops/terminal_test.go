@@ -127,9 +127,13 @@ Max steps: 50
   run_dir: .loops/runs/talk-<STAMP>/
 
 [1/50] work (<DUR>) -> for i in 1 2 3 4 5; do echo "part $i of the work"; sleep 0.15; done
+       part 3 of the work
+       part 4 of the work
+       part 5 of the work
        (<DUR>)
        yes -> check
 [2/50] check (<DUR>) -> echo told you; echo wrong >&2; exit 4
+       told you
        (<DUR>) exit: 4
        error -> failed
 The last action said:

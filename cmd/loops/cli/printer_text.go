@@ -10,6 +10,9 @@ import (
 	"loops/fsm"
 )
 
+// liveTail is how many lines of an action's output stay on a terminal.
+const liveTail = 3
+
 // indent is where the lines below a state begin.
 const indent = "       "
 
@@ -247,8 +250,11 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 	case failed:
 		line += " " + p.paint.red("exit: "+code)
 	}
-	if p.live == nil && failed {
+	switch {
+	case p.live == nil && (failed || p.verbose):
 		p.showErrors(pad)
+	case p.live != nil && p.output != "": // the live line had them one at a time
+		p.block(pad+indent, lastLines(p.output, liveTail))
 	}
 	p.print(pad + indent + line)
 }

@@ -37,7 +37,7 @@ ${context.input} (or the loop's input_key). Actions run in the project directory
 Ctrl-C, SIGTERM or SIGHUP ends the action that runs, and the run stops so that it can be resumed; a second signal ends
 the action at once. An action that has not ended after five seconds is killed. A run that was killed is resumed just so.
 
-On a terminal, what an action prints passes by in one line and is gone when the action ends; -v keeps all of it.
+On a terminal, what an action prints passes by in one line, and its last three lines stay; -v keeps all of it.
 Otherwise it is printed as it comes.
 
 With --json, standard output has one JSON object a line: run_info, then every event as it is recorded.` + exitCodes(runCodes()...),
