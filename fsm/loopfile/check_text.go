@@ -10,7 +10,8 @@ import (
 	"loops/fsm"
 )
 
-// checkBashDefaults reports ${x:-y}: here ${...} is a template, and it has no :- form.
+// checkBashDefaults reports ${x:-y}: here ${...} is a template, and it has no :- form. It warns of ${NAME}, which no
+// template can be: such a reference has a namespace.
 func (d *decoder) checkBashDefaults(s *stateDecl) {
 	f, ok := s.b.fields["action"]
 	if !ok {
@@ -20,6 +21,14 @@ func (d *decoder) checkBashDefaults(s *stateDecl) {
 	for _, r := range references(f.node.Value) {
 		inner := r.Text[2 : len(r.Text)-1]
 		bash := strings.Index(inner, ":-")
+		if name, _, _ := strings.Cut(strings.TrimSuffix(inner, "?"), ":"); bash < 0 && !strings.Contains(inner, ".") && name != "messages" {
+			if hits++; hits > maxHits {
+				return
+			}
+			d.warnf(d.within(f.node, r.Offset), join(s.path, "action"), "no-namespace",
+				"${%s} is taken for a template, and none is called so, which the run will fail on; write $${%s} for bash, or ${env.%s}, ${context.%s}", clip(inner), clip(inner), clip(name), clip(name))
+			continue
+		}
 		if def := strings.Index(inner, ":default="); bash < 0 || def >= 0 && def < bash {
 			continue
 		}

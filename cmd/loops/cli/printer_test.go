@@ -71,6 +71,12 @@ func TestTextPrinter(t *testing.T) {
 		{"verbose", &textPrinter{verbose: true}, end, "", failed, top +
 			"[1/50] check (0ms) -> make test\n       | make more\n       one\n       two\n       ! make: oops\n       (1.2s) exit: 2\n       type=exit_code\n       no -> failed\n" +
 			"\nLoop failed: failed (1 iteration, 1.2s)\n", ""},
+		{"verbose shows what a good action complained of", &textPrinter{verbose: true}, fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done", Steps: 1}, "", []fsm.Event{
+			event(0, "state_enter", "state", "a", "iteration", int64(1)),
+			event(0, "action_start", "action", "make"),
+			event(0, "action_complete", "exit_code", int64(0), "duration_ms", int64(5), "output_preview", nil, "stderr_preview", "careful"),
+			event(0, "route", "from", "a", "to", "done"),
+		}, top + "[1/50] a (0ms) -> make\n       ! careful\n       (5ms)\n       -> done\n\nLoop completed: done (1 iteration, 0ms)\n", ""},
 		{"quiet says how it failed", &textPrinter{quiet: true}, end, "", failed, "", "The last action said:\n       make: oops\nLoop failed: failed (1 iteration, 1.2s)\n"},
 		{
 			"quiet says nothing on success",
