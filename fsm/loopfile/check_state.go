@@ -79,6 +79,9 @@ func have(words []string) string {
 // checkAction warns about an action that may not be what its author thinks.
 func (d *decoder) checkAction(s *stateDecl) {
 	b := s.b
+	if s.Action != "" && (s.ActionType == "prompt" || s.ActionType == "slash_command" || s.ActionType == "" && strings.HasPrefix(s.Action, "/")) {
+		d.warnf(b.keyPos("action"), join(b.path, "action"), "no-host", "prompts are not run yet: this action will fail with exit code 1")
+	}
 	judged := s.Evaluate != nil && s.Evaluate.Type == "llm_structured"
 	if s.ActionType == "shell" || s.ActionType == "mcp_tool" || s.ActionType == "contract" {
 		if s.Evaluate != nil && (s.Evaluate.Type == "comparator" || s.Evaluate.Type == "contract") {
