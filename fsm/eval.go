@@ -19,7 +19,6 @@ type Evidence struct {
 	Scope    *Scope
 	Files    Files
 	Memory   Repeat // what Judge returned for this state last time
-	RunDir   string // holds history files where ${context.run_dir} is not set; may be ""
 	// Diff runs git diff --stat on the scope of a diff_stall; nil where there is no way to.
 	Diff func() (Result, error)
 }

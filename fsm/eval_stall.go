@@ -118,12 +118,8 @@ func historyFile(cfg *Evaluate, ev Evidence, name string) string {
 	if text == "" {
 		text = "${context.run_dir}/" + name
 	}
-	file, err := Expand(text, ev.Scope)
-	if err == nil {
+	if file, err := Expand(text, ev.Scope); err == nil {
 		return file
-	}
-	if cfg.HistoryFile == "" && ev.RunDir != "" {
-		return strings.TrimSuffix(ev.RunDir, "/") + "/" + name
 	}
 	return text
 }

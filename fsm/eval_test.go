@@ -134,15 +134,9 @@ func TestHistoryFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := DefaultEvaluate("score_stall")
-	for name, ev := range map[string]Evidence{
-		"context": {Scope: &Scope{Context: NewMap("run_dir", "run")}},
-		"run dir": {RunDir: "run/"},
-	} {
-		ev.Files = dir
-		v, _, err := Judge(&cfg, ev)
-		if rounds, _ := v.Details.Get("rounds"); err != nil || rounds != int64(2) {
-			t.Errorf("by %s: %s, %v", name, Repr(v.Details), err)
-		}
+	v, _, err := Judge(&cfg, Evidence{Files: dir, Scope: &Scope{Context: NewMap("run_dir", "run")}})
+	if rounds, _ := v.Details.Get("rounds"); err != nil || rounds != int64(2) {
+		t.Errorf("%s, %v", Repr(v.Details), err)
 	}
 	cfg.HistoryFile = "run" // a directory
 	if _, _, err := Judge(&cfg, Evidence{Files: dir}); err == nil || errors.Is(err, os.ErrNotExist) {

@@ -203,7 +203,7 @@ func TestEvaluatorVectors(t *testing.T) {
 			}
 			cfg := vectorEvaluate(t, at[*Map](c, "config"))
 			ev := Evidence{
-				Output: at[string](c, "output"), ExitCode: int(at[int64](c, "exit_code")), Acted: true, Files: dir, RunDir: "rd",
+				Output: at[string](c, "output"), ExitCode: int(at[int64](c, "exit_code")), Acted: true, Files: dir,
 				Diff: func() (Result, error) {
 					return Result{ExitCode: 129, Stderr: "fatal: not a git repository"}, nil
 				},
