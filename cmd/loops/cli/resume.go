@@ -87,10 +87,6 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err := a.checkDefinition(p, l, run, o.force); err != nil {
 		return err
 	}
-	definition, err := os.ReadFile(l.File)
-	if err != nil {
-		return unreadable(p, l.File, err)
-	}
 	l, recorded := o.over.over(run.Options).apply(l)
 	stops := catchSignals()
 	defer stops.release()
@@ -103,15 +99,12 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	owner, err := self()
+	spec, err := a.spec(p, l, values, recorded)
 	if err != nil {
 		return err
 	}
+	spec.Loop = run.Loop // also where the file now calls it something else
 	var began time.Time
-	spec := persistence.Spec{
-		Loop: run.Loop, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, values), Singleton: l.Singleton,
-		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(),
-	}
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
 		a.tidy(ctx, p, store, print, o.view.quiet, run.ID)

@@ -93,9 +93,9 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	}
 	stops := catchSignals()
 	defer stops.release()
-	definition, err := os.ReadFile(l.File)
+	spec, err := a.spec(p, l, planned, recorded)
 	if err != nil {
-		return unreadable(p, l.File, err)
+		return err
 	}
 	store, err := p.store()
 	if err != nil {
@@ -103,15 +103,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	}
 	defer store.Close()
 	print := a.newPrinter(o.view)
-	owner, err := self()
-	if err != nil {
-		return err
-	}
 	var began time.Time
-	spec := persistence.Spec{
-		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, planned), Singleton: l.Singleton,
-		MaxSteps: l.MaxSteps, Options: recorded, Owner: owner, Ancestors: a.ancestors(),
-	}
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
 		a.tidy(ctx, p, store, print, o.view.quiet, "")
@@ -128,6 +120,19 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
 		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
 	})
+}
+
+// spec describes a run of a loop with this context that this process is about to own.
+func (a *app) spec(p project, l *fsm.Loop, values, options *fsm.Map) (persistence.Spec, error) {
+	definition, err := os.ReadFile(l.File)
+	if err != nil {
+		return persistence.Spec{}, unreadable(p, l.File, err)
+	}
+	owner, err := self()
+	return persistence.Spec{
+		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, values), Singleton: l.Singleton,
+		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: a.ancestors(),
+	}, err
 }
 
 // preflight refuses a run that lacks context values, one line each.
