@@ -13,6 +13,10 @@ type Config struct {
 	Runner   Runner
 	Recorder Recorder
 	Files    Files
+	// Library finds sub-loops; nil means that there are none.
+	Library Library
+	// MemoryUsed returns how much of the machine's memory is in use, in percent, for host_guard. Nil, or false: unknown.
+	MemoryUsed func() (float64, bool)
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
 	// Observe, if not nil, is told every event after it was recorded, in order, never concurrently.

@@ -48,8 +48,8 @@ type Loop struct {
 	States      map[string]*State
 	Order       []string // names of the states as they stand in the file
 
-	Context    *Map // initial values of ${context.*}
-	Parameters *Map // typed inputs, kept as written
+	Context    *Map        // initial values of ${context.*}
+	Parameters []Parameter // typed inputs, in file order; see [Bind]
 
 	MaxSteps        int           // cap on state entries; 50 unless set
 	MaxIterations   int           // cap on full passes of a maintain loop; 0 = none
@@ -75,7 +75,26 @@ type Loop struct {
 	Labels          []string
 	Visibility      string
 	SuppressFlags   map[string]bool // the *_ok flags that are true
-	SHA256          string          // of the definition's text, hex
+	SHA256          string          // of the definition's text and of every file it is made of, hex
+
+	// Place finds the text that a value of this loop came from; nil where nobody knows. The path is that of the
+	// merged document: "states", "fix", "action". An offset of 0 or more is a byte of the decoded scalar; KeyPlace
+	// asks for the key instead of its value. The place of what is not there is that of the nearest thing around it.
+	Place func(offset int, path ...string) Pos
+}
+
+// KeyPlace is the offset that asks [Loop.Place] for a key.
+const KeyPlace = -1
+
+// A Parameter is a typed input of a loop that another one runs, or of a fragment.
+type Parameter struct {
+	Name        string
+	Pos         Pos
+	Type        string // string, integer, number, boolean, enum or path
+	Required    bool
+	Default     any // nil = none
+	Description string
+	Values      []any // what an enum allows
 }
 
 // LLM holds the settings of the judge.
@@ -131,6 +150,12 @@ type State struct {
 	Model      string
 	Effort     string
 
+	Loop        string    // template; the loop to run as this state, "" = none
+	With        *Map      // values for its parameters; nil = none
+	Passthrough bool      // context_passthrough: it gets the whole context and all captures
+	Worktree    string    // template; the branch whose work tree it runs in
+	Fragment    *Fragment // what the state was built from; nil = none
+
 	Evaluate *Evaluate
 	Route    *Route
 	On       map[string]string // target by verdict: on_yes is On["yes"], on_foo is On["foo"]
@@ -149,6 +174,13 @@ type State struct {
 	RateLimitLadder      []time.Duration
 	Throttle             *Throttle // nil = none (D4)
 	OnThrottleHard       string
+}
+
+// A Fragment says what a state that was built from a fragment sees as ${param.*}.
+type Fragment struct {
+	Name       string
+	Bindings   *Map // values given by the state, templates not expanded; nil = none
+	Parameters []Parameter
 }
 
 // Throttle limits how often one uninterrupted stay in a state may act.

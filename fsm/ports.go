@@ -23,8 +23,11 @@ type Action struct {
 	Text    string        // bash script, prompt, or server/tool
 	Params  string        // JSON arguments of an mcp_tool
 	State   string        // the state it belongs to
-	Step    int           // of the run, from 1
+	Step    int           // of the loop it belongs to, from 1
 	Attempt int           // how often this step was started, from 1; above 1 after a crash
+	Outer   string        // marks of the states this loop runs inside, outermost first (see AttemptMark); "" in the run itself
+	Dir     string        // working directory; "" is that of the run
+	Vars    []Var         // text the action finds in its environment
 	Timeout time.Duration // wall clock; 0 = none
 	Idle    time.Duration // longest silence on both streams; 0 = none
 	Keep    bool          // write the full output to a file even if it is short
@@ -39,6 +42,10 @@ type Action struct {
 func AttemptMark(step, attempt int) string {
 	return "/" + strconv.Itoa(step) + "/" + strconv.Itoa(attempt)
 }
+
+// A Var is one environment variable of an action. A Runner puts a Value that is too long for an environment into a
+// file, whose path is then in the variable Name + "_FILE".
+type Var struct{ Name, Value string }
 
 // A Result is what came of an Action that was attempted, well or badly.
 type Result struct {
@@ -71,6 +78,13 @@ type Files interface {
 	ReadFile(name string) ([]byte, error)
 	WriteFile(name string, data []byte) error
 	Stat(name string) (modTime time.Time, size int64, err error)
+}
+
+// A Library finds the loops that states run as sub-loops.
+type Library interface {
+	// Loop returns the loop that a state of the loop from calls name, complete and checked. An error says to a
+	// person why there is none to run: nothing has that name, or it has mistakes.
+	Loop(name string, from *Loop) (*Loop, error)
 }
 
 // An Event is one line of a run's history.

@@ -54,9 +54,33 @@ type Snapshot struct {
 	PendingRequest string            // text signal seen but not yet acted on: "", "handoff", "error", "stop"
 	PendingPayload string
 
+	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
+	Child *Child
+
 	// Outcome is how the run ended, nil while it goes on. Phase and Current still say where it stood, so that
 	// a resumable run goes on from there.
 	Outcome *Outcome
+}
+
+// A Child is what the machine remembers of the sub-loop it runs.
+type Child struct {
+	Memory   *Snapshot
+	Name     string        // as the state calls it, expanded
+	File     string        // it was read from
+	SHA256   string        // of its definition
+	Timeout  time.Duration // its own and those above it, whichever is least; 0 = none
+	Branch   string        // of the work tree it runs in; "" = none
+	Worktree string        // path of that work tree
+	Log      []string      // its events as JSON, only where the state captures them; only grows
+}
+
+// Mark names the start of the action in flight, through all sub-loops: "" where there is none.
+func (m *Snapshot) Mark() string {
+	mark := AttemptMark(m.Step, m.Attempt)
+	if m.Child != nil {
+		mark += m.Child.Memory.Mark()
+	}
+	return mark
 }
 
 // A StallRecord is one evaluated visit as the stall detector sees it.

@@ -32,10 +32,10 @@ var loopKeys = []Key{
 	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by."},
 	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Whether listings show the loop by default. It can always be run by name."},
 
-	{Name: "from", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Another loop file to inherit from."},
-	{Name: "flow", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "A list of steps instead of `states`."},
+	{Name: "from", In: InLoop, Type: TypeText, Status: StatusUnsupported, Doc: "Another loop file to inherit from."},
+	{Name: "flow", In: InLoop, Type: TypeTexts, Status: StatusUnsupported, Doc: "A list of steps instead of `states`."},
 	{Name: "state_defs", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Bodies of the states in `flow`."},
-	{Name: "import", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Files of fragments."},
+	{Name: "import", In: InLoop, Type: TypeTexts, Status: StatusUnsupported, Doc: "Files of fragments."},
 	{Name: "fragments", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Partial states to be used by `fragment`."},
 
 	{Name: "config", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Overrides of project settings."},

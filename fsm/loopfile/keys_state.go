@@ -40,11 +40,11 @@ var stateKeys = []Key{
 	{Name: "throttle", In: InState, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Limits how often one uninterrupted stay in this state may act."},
 	{Name: "on_throttle_hard", In: InState, Type: TypeTarget, Doc: "Where to go at `hard_max`; without it, `on_error`."},
 
-	{Name: "loop", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Another loop to run as this state."},
-	{Name: "with", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Values for the parameters of that loop."},
-	{Name: "context_passthrough", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Hand the whole context to that loop."},
-	{Name: "worktree", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Branch whose work tree that loop runs in."},
-	{Name: "fragment", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Fragment to build this state from."},
+	{Name: "loop", In: InState, Type: TypeText, Status: StatusUnsupported, Doc: "Another loop to run as this state."},
+	{Name: "with", In: InState, Type: TypeMap, Status: StatusUnsupported, Doc: "Values for the parameters of that loop."},
+	{Name: "context_passthrough", In: InState, Type: TypeBool, Status: StatusUnsupported, Doc: "Hand the whole context to that loop."},
+	{Name: "worktree", In: InState, Type: TypeText, Status: StatusUnsupported, Doc: "Branch whose work tree that loop runs in."},
+	{Name: "fragment", In: InState, Type: TypeText, Status: StatusUnsupported, Doc: "Fragment to build this state from."},
 
 	{Name: "type", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Kind of state; only `learning` means anything."},
 	{Name: "learning", In: InState, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Settings of a learning state."},

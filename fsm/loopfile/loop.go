@@ -73,50 +73,41 @@ func (d *decoder) identity(b *block, l *fsm.Loop, top fsm.Pos) {
 	}
 }
 
-func (d *decoder) parameters(b *block) *fsm.Map {
+// parameters reads the key parameters of the top level or of a fragment.
+func (d *decoder) parameters(b *block) []fsm.Parameter {
 	f, ok := b.fields["parameters"]
 	if !ok {
 		return nil
 	}
 	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), "parameters", "wrong-type", "parameters must be a mapping, found %s", describe(f.node))
+		d.errorf(d.pos(f.node), join(b.path, "parameters"), "wrong-type", "parameters must be a mapping, found %s", describe(f.node))
 		return nil
 	}
-	out := fsm.NewMap()
-	for _, e := range d.entries(f.node, "parameters") {
-		path := join("parameters", e.name)
+	var out []fsm.Parameter
+	for _, e := range d.entries(f.node, join(b.path, "parameters")) {
+		path := join(join(b.path, "parameters"), e.name)
 		p := d.block(e.val, InParameter, path)
 		p.unknown()
 		if e.val.Kind != yaml.MappingNode {
 			continue
 		}
 		p.need(d.pos(e.key), "type", "the parameter "+quote(e.name))
-		if p.text("type") == "enum" && len(list(p.get("values"))) == 0 {
+		values := list(p.get("values"))
+		if p.text("type") == "enum" && len(values) == 0 {
 			d.errorf(d.pos(e.key), path+".values", "missing-key", "the parameter %s is an enum and lacks values", quote(e.name))
 		}
 		if p.bool("required") && p.has("default") {
 			d.errorf(p.keyPos("default"), path+".default", "conflict", "the parameter %s is required, so its default is never used; remove one of the two", quote(e.name))
 		}
-		m := fsm.NewMap()
-		for _, pe := range p.order {
-			if pf, ok := p.fields[pe.name]; ok && pf.val != nil {
-				m.Set(pe.name, languageValue(pf.val))
-			}
-		}
-		out.Set(e.name, m)
+		out = append(out, fsm.Parameter{
+			Name: e.name, Pos: d.pos(e.key), Type: p.text("type"), Required: p.bool("required"), Default: p.get("default"),
+			Description: p.text("description"), Values: values,
+		})
 	}
 	return out
 }
 
 func list(v any) []any { l, _ := v.([]any); return l }
-
-// languageValue turns what the key table yields into a value of the language.
-func languageValue(v any) any {
-	if n, ok := v.(int); ok {
-		return int64(n)
-	}
-	return v
-}
 
 func llm(b *block) fsm.LLM {
 	return fsm.LLM{Enabled: b.bool("enabled"), Model: b.text("model"), Timeout: b.duration("timeout")}

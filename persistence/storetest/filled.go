@@ -45,6 +45,9 @@ func (f *filler) fill(v reflect.Value) {
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Pointer:
+		if v.Type() == reflect.TypeFor[*fsm.Child]() {
+			return // not recorded yet
+		}
 		v.Set(reflect.New(v.Type().Elem()))
 		f.fill(v.Elem())
 	case reflect.Struct:
