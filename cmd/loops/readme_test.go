@@ -25,7 +25,7 @@ func TestReadmeLoops(t *testing.T) {
 			cmd := exec.Command(bin, "run", b[2])
 			cmd.Dir, cmd.Env = dir, cleanEnv(bin, dir)
 			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "Loop completed: done (3 iterations") {
+			if err != nil || !strings.Contains(string(out), "Loop completed: done (3 steps") {
 				t.Errorf("%v\n%s", err, out)
 			}
 			if strings.Contains(string(out), "warning") {

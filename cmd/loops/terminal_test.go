@@ -139,7 +139,7 @@ Max steps: 50
 The last action said:
        wrong
 
-Loop failed: failed (2 iterations, <DUR>)
+Loop failed: failed (2 steps, <DUR>)
 `
 	if shown != want {
 		t.Errorf("the terminal shows\n%s\nwant\n%s", shown, want)
@@ -205,7 +205,7 @@ func TestTerminalCtrlC(t *testing.T) {
 	shown := durations.ReplaceAllString(runIDs.ReplaceAllString(strings.Join(screen(t, out), "\n"), "<STAMP>"), "<DUR>")
 	for _, part := range []string{
 		"Received SIGINT: ending the action, then the run.",
-		"\nLoop interrupted by SIGINT: work (1 iteration, <DUR>)\nResume with: loops resume talk-<STAMP>\n",
+		"\nLoop interrupted by SIGINT: work (1 step, <DUR>)\nResume with: loops resume talk-<STAMP>\n",
 	} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not in\n%s", part, shown)

@@ -244,7 +244,7 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 	get := func(k string) string { return text(e.Get(k)) }
 	switch e.Kind {
 	case "state_enter":
-		return get("state") + "  (iter " + get("iteration") + ")"
+		return get("state") + "  (step " + get("iteration") + ")"
 	case "action_start":
 		if verbose {
 			return get("action")
@@ -268,7 +268,7 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 	case "route":
 		return strings.TrimSpace(get("from") + " -> " + get("to") + "  " + pairs(e, "from", "to"))
 	case "loop_complete":
-		line := fmt.Sprintf("%s  %s iter  [%s]", get("final_state"), get("iterations"), get("terminated_by"))
+		line := fmt.Sprintf("%s  after %s  [%s]", get("final_state"), stepsText(get("iterations")), get("terminated_by"))
 		if get("failure_terminal") == "true" {
 			line += "  failure"
 		}
@@ -316,4 +316,12 @@ func dash(s string) string {
 		return "-"
 	}
 	return s
+}
+
+// stepsText writes the number of steps an event names.
+func stepsText(n string) string {
+	if n == "1" {
+		return "1 step"
+	}
+	return n + " steps"
 }

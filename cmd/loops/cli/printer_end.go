@@ -75,7 +75,7 @@ func endLine(o fsm.Outcome, maxSteps int) string {
 	if o.Signal != "" {
 		word += " by " + o.Signal
 	}
-	line := fmt.Sprintf("Loop %s: %s (%s, %s)", word, o.FinalState, count(o.Steps, "iteration"), duration(o.Duration))
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", word, o.FinalState, count(o.Steps, "step"), duration(o.Duration))
 	if o.Error != "" {
 		line += "\nError: " + o.Error
 	}

@@ -67,17 +67,17 @@ func TestTextPrinter(t *testing.T) {
 	}{
 		{"a failure", &textPrinter{}, end, "", failed, top +
 			"[1/50] check (0ms) -> make test …\n       one\n       two\n       ! make: oops\n       (1.2s) exit: 2\n       no -> failed\n" +
-			"\nLoop failed: failed (1 iteration, 1.2s)\n", ""},
+			"\nLoop failed: failed (1 step, 1.2s)\n", ""},
 		{"verbose", &textPrinter{verbose: true}, end, "", failed, top +
 			"[1/50] check (0ms) -> make test\n       | make more\n       one\n       two\n       ! make: oops\n       (1.2s) exit: 2\n       type=exit_code\n       no -> failed\n" +
-			"\nLoop failed: failed (1 iteration, 1.2s)\n", ""},
+			"\nLoop failed: failed (1 step, 1.2s)\n", ""},
 		{"verbose shows what a good action complained of", &textPrinter{verbose: true}, fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done", Steps: 1}, "", []fsm.Event{
 			event(0, "state_enter", "state", "a", "iteration", int64(1)),
 			event(0, "action_start", "action", "make"),
 			event(0, "action_complete", "exit_code", int64(0), "duration_ms", int64(5), "output_preview", nil, "stderr_preview", "careful"),
 			event(0, "route", "from", "a", "to", "done"),
-		}, top + "[1/50] a (0ms) -> make\n       ! careful\n       (5ms)\n       -> done\n\nLoop completed: done (1 iteration, 0ms)\n", ""},
-		{"quiet says how it failed", &textPrinter{quiet: true}, end, "", failed, "", "The last action said:\n       make: oops\nLoop failed: failed (1 iteration, 1.2s)\n"},
+		}, top + "[1/50] a (0ms) -> make\n       ! careful\n       (5ms)\n       -> done\n\nLoop completed: done (1 step, 0ms)\n", ""},
+		{"quiet says how it failed", &textPrinter{quiet: true}, end, "", failed, "", "The last action said:\n       make: oops\nLoop failed: failed (1 step, 1.2s)\n"},
 		{
 			"quiet says nothing on success",
 			&textPrinter{quiet: true},
@@ -88,7 +88,7 @@ func TestTextPrinter(t *testing.T) {
 			"",
 		},
 		{"colours", &textPrinter{paint: true}, end, "", failed[:1], strings.Replace(top, "fix\n", "\x1b[1mfix\x1b[0m\n", 1) +
-			"[1/50] \x1b[1mcheck\x1b[0m (0ms)\n\n\x1b[31mLoop failed: failed (1 iteration, 1.2s)\x1b[0m\n", ""},
+			"[1/50] \x1b[1mcheck\x1b[0m (0ms)\n\n\x1b[31mLoop failed: failed (1 step, 1.2s)\x1b[0m\n", ""},
 		{"a timeout, a state without action, an interruption", &textPrinter{}, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, Signal: "SIGINT", FinalState: "b", Steps: 2, Duration: 65 * time.Second}, "loops resume fix-1", []fsm.Event{
 			event(0, "state_enter", "state", "a", "iteration", int64(1)),
 			event(0, "action_start", "action", "sleep 99"),
@@ -99,7 +99,7 @@ func TestTextPrinter(t *testing.T) {
 			event(61*time.Second, "evaluate", "type", "default", "verdict", "yes"),
 			event(65*time.Second, "loop_complete", "final_state", "b"),
 		}, top + "[1/50] a (0ms) -> sleep 99\n       (1m00s) timed out\n       error -> b\n[2/50] b (1m01s)\n       yes\n" +
-			"\nLoop interrupted by SIGINT: b (2 iterations, 1m05s)\nResume with: loops resume fix-1\n", ""},
+			"\nLoop interrupted by SIGINT: b (2 steps, 1m05s)\nResume with: loops resume fix-1\n", ""},
 		{"a sub-loop and other events", &textPrinter{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: "no way on"}, "", []fsm.Event{
 			event(0, "state_enter", "state", "a", "iteration", int64(1)),
 			event(0, "loop_start", "loop", "child", "depth", 1),
@@ -107,7 +107,7 @@ func TestTextPrinter(t *testing.T) {
 			event(0, "loop_complete", "final_state", "x", "terminated_by", "terminal", "depth", 1),
 			event(0, "retry_exhausted", "state", "a", "retries", int64(3)),
 		}, top + "[1/50] a (0ms)\n  sub-loop child\n  [1] x (0ms)\n  sub-loop ended: x [terminal]\n       retry exhausted: state=a retries=3\n" +
-			"\nLoop ended with an error: a (1 iteration, 0ms)\nError: no way on\n", ""},
+			"\nLoop ended with an error: a (1 step, 0ms)\nError: no way on\n", ""},
 	} {
 		out, errs := show(c.p, c.outcome, c.resume, c.events...)
 		if out != c.out {
