@@ -76,6 +76,7 @@ func (a *app) getenv(name string) (string, bool) {
 }
 
 func newRootCommand(a *app) *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "loops",
 		Short: "Run state machines written in YAML until they are done",
@@ -89,8 +90,14 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return printVersion(a, false)
+			}
+			return cmd.Help()
+		},
 	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "dir", "C", "", "project `directory` (default: the nearest one upwards that has .loops)")
 	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")

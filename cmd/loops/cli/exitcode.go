@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,26 +35,27 @@ const (
 	exitTerm     = 143
 )
 
-// exitTable says what each code means and what to do about it, in the order of "loops help exit-codes".
+// exitTable says what each code means and what to do about it, in the order of "loops help exit-codes". A command
+// that carries on no run means less by some of them: that is in other.
 var exitTable = []struct {
-	code          int
-	meaning, hint string
+	code                 int
+	meaning, hint, other string
 }{
-	{exitOK, "done: a success terminal was reached, or a text LOOP_STOP was seen", ""},
-	{exitFailed, "the run ended on a failure terminal, with an error or by a signal to its action", "loops history NAME RUN shows the last steps"},
-	{exitUsage, "bad command line, or a context value that the loop needs is missing", "loops COMMAND --help; --context KEY=VALUE"},
-	{exitInvalid, "the loop file is not valid, or changed since the run began", "loops validate NAME; resume --force"},
-	{exitNotFound, "no such loop or run, or nothing to resume or to stop", "loops list; loops history NAME"},
-	{exitCapped, "the cap on steps or passes was reached", "loops resume NAME -n MORE"},
-	{exitTimeout, "the timeout of the loop was reached", "raise timeout in the loop file and run again"},
-	{exitStalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle"},
-	{exitHost, "the memory limits of the host were reached", "raise the limits of host_guard"},
-	{exitConflict, "a live run has locked the same files, or owns the run", "wait for it, or loops stop it"},
-	{exitAwaiting, "the run handed off and waits to be continued", "loops resume NAME"},
-	{exitRecord, "what happened could not be written down, so the run was stopped", "free or mend the disk, then loops resume NAME"},
-	{exitHangup, "stopped by SIGHUP", "loops resume NAME"},
-	{exitInt, "stopped by SIGINT (Ctrl-C)", "loops resume NAME"},
-	{exitTerm, "stopped by SIGTERM, also by loops stop", "loops resume NAME"},
+	{exitOK, "done: a success terminal was reached, or a text LOOP_STOP was seen", "", "done"},
+	{exitFailed, "the run ended on a failure terminal, with an error or by a signal to its action", "loops history NAME RUN shows the last steps", "it failed, or the answer could not be written out"},
+	{exitUsage, "bad command line, or a context value that the loop needs is missing", "loops COMMAND --help; --context KEY=VALUE", "bad command line"},
+	{exitInvalid, "the loop file is not valid, or changed since the run began", "loops validate NAME; resume --force", "the loop file is not valid"},
+	{exitNotFound, "no such loop or run, or nothing to resume or to stop", "loops list; loops history NAME", "no such loop or run"},
+	{exitCapped, "the cap on steps or passes was reached", "loops resume NAME -n MORE", ""},
+	{exitTimeout, "the timeout of the loop was reached", "raise timeout in the loop file and run again", ""},
+	{exitStalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle", ""},
+	{exitHost, "the memory limits of the host were reached", "raise the limits of host_guard", ""},
+	{exitConflict, "a live run has locked the same files, or owns the run", "wait for it, or loops stop it", "another process has the records of runs for too long"},
+	{exitAwaiting, "the run handed off and waits to be continued", "loops resume NAME", ""},
+	{exitRecord, "what happened could not be written down, so the run was stopped", "free or mend the disk, then loops resume NAME", "the records of runs cannot be used"},
+	{exitHangup, "stopped by SIGHUP", "loops resume NAME", ""},
+	{exitInt, "stopped by SIGINT (Ctrl-C)", "loops resume NAME", ""},
+	{exitTerm, "stopped by SIGTERM, also by loops stop", "loops resume NAME", ""},
 }
 
 // codeOf returns the exit code of a run that ended so.
@@ -172,27 +175,46 @@ func isDamage(err error) bool {
 	return ok
 }
 
-// exitCodes returns the part of a command's help that lists its exit codes.
+// exitCodes returns the part of a command's help that lists its exit codes. The command carries on no run.
 func exitCodes(codes ...int) string {
-	var b strings.Builder
-	b.WriteString("\n\nExit codes:")
+	var rows []exitMeaning
 	for _, row := range exitTable {
-		for _, c := range codes {
-			if c == row.code {
-				fmt.Fprintf(&b, "\n  %3d  %s", row.code, row.meaning)
-			}
+		if slices.Contains(codes, row.code) {
+			rows = append(rows, exitMeaning{row.code, cmp.Or(row.other, row.meaning)})
 		}
 	}
-	return b.String()
+	return exitMeanings(rows...)
 }
 
-// runCodes are the codes of run and resume.
-func runCodes() []int {
-	codes := make([]int, len(exitTable))
-	for i, row := range exitTable {
-		codes[i] = row.code
+// runExitCodes is exitCodes of run and resume, which can end with every code. Of some, they mean less.
+func runExitCodes(less ...exitMeaning) string {
+	var rows []exitMeaning
+	for _, row := range exitTable {
+		meaning := exitMeaning{row.code, row.meaning}
+		for _, l := range less {
+			if l.code == row.code {
+				meaning = l
+			}
+		}
+		rows = append(rows, meaning)
 	}
-	return codes
+	return exitMeanings(rows...)
+}
+
+// An exitMeaning is what a command means by a code.
+type exitMeaning struct {
+	code    int
+	meaning string
+}
+
+// exitMeanings is exitCodes in the words of the command.
+func exitMeanings(rows ...exitMeaning) string {
+	var b strings.Builder
+	b.WriteString("\n\nExit codes:")
+	for _, row := range rows {
+		fmt.Fprintf(&b, "\n  %3d  %s", row.code, row.meaning)
+	}
+	return b.String()
 }
 
 func newExitCodesTopic() *cobra.Command {

@@ -11,7 +11,7 @@ func newHelpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "Help about a command or a topic",
-		Long:    "help shows the help of a command, or a topic: exit-codes." + exitCodes(exitOK, exitUsage),
+		Long:    "help shows the help of a command, or a topic: exit-codes." + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: "  loops help run\n  loops help exit-codes",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
@@ -32,10 +32,10 @@ func addCompletion(root *cobra.Command) {
 			continue
 		}
 		c.Short = "Print a script that completes commands in your shell"
-		c.Long = "completion prints a script that makes bash, zsh, fish or PowerShell complete commands, flags and names of loops." + exitCodes(exitOK, exitUsage)
+		c.Long = "completion prints a script that makes bash, zsh, fish or PowerShell complete commands, flags and names of loops." + exitCodes(exitOK, exitFailed, exitUsage)
 		c.Example = "  source <(loops completion bash)\n  loops completion fish > ~/.config/fish/completions/loops.fish"
 		for _, shell := range c.Commands() {
-			shell.Long = strings.TrimSpace(shell.Long) + exitCodes(exitOK, exitUsage)
+			shell.Long = strings.TrimSpace(shell.Long) + exitCodes(exitOK, exitFailed, exitUsage)
 			shell.Example = "  loops completion " + shell.Name()
 			shell.Args = arguments(0, 0, "")
 		}

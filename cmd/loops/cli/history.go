@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/persistence"
 )
 
@@ -38,7 +40,7 @@ func newHistoryCommand(a *app) *cobra.Command {
 an id as the list shows it, or "last".
 
 Output of actions is left out unless -v is given. With --json nothing is left out but what -e, -s, -S and -n say.` +
-			exitCodes(exitOK, exitUsage, exitNotFound, exitRecord),
+			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops history fix
   loops history fix last
   loops history fix 2026-11-21T103405 --event route --tail 10
@@ -123,6 +125,11 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, after 
 	if err != nil {
 		return cannotOpen(f.project, err)
 	}
+	if len(runs) == 0 {
+		if _, err := loopfile.Resolve(o.name, f.project.Loops, f.project.Cwd); err != nil {
+			return noRuns(f.project, o.name, err)
+		}
+	}
 	var shown []persistence.Run
 	for _, r := range runs {
 		if r.StartedAt.After(after) || r.UpdatedAt.After(after) || after.IsZero() {
@@ -148,6 +155,19 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, after 
 		fmt.Fprintf(a.out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
 	}
 	return nil
+}
+
+// noRuns says that a name has no runs and is no loop either.
+func noRuns(p project, name string, err error) error {
+	missing, ok := errors.AsType[*loopfile.NotFoundError](err)
+	if !ok {
+		return notFound(p, err)
+	}
+	text := fmt.Sprintf("there are no runs of %q, and no such loop", name)
+	if len(missing.Near) > 0 {
+		return failure(exitNotFound, "%s; did you mean %s?", text, strings.Join(missing.Near, " or "))
+	}
+	return failure(exitNotFound, "%s; see: loops list", text)
 }
 
 func runObject(r persistence.Run) any {

@@ -31,7 +31,7 @@ func newListCommand(a *app) *cobra.Command {
 that lacks name, initial or states, is listed with that mistake; validate finds every one.
 
 With --running it shows the runs that go on now, and those among the newest 200 of the project that can be resumed. A
-run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitUsage, exitRecord),
+run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
 		Example: `  loops list
   loops list --running
   loops list --json | jq -r .[].name`,

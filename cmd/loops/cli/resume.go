@@ -37,7 +37,7 @@ it). The state that was interrupted is entered again with everything the run rem
 not asked for again. Flags given to run hold on unless they are given again. A run that was
 capped goes on when it gets a higher cap: -n, or --max-iterations.
 
-A run whose loop file changed since it began is refused; --force goes on with the file as it is now.` + exitCodes(runCodes()...),
+A run whose loop file changed since it began is refused; --force goes on with the file as it is now.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, or nothing to resume"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
   loops resume capped -n 100`,

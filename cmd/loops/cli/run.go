@@ -40,7 +40,7 @@ the action at once. An action that has not ended after five seconds is killed. A
 On a terminal, what an action prints passes by in one line, and its last three lines stay; -v keeps all of it.
 Otherwise it is printed as it comes.
 
-With --json, standard output has one JSON object a line: run_info, then every event as it is recorded.` + exitCodes(runCodes()...),
+With --json, standard output has one JSON object a line: run_info, then every event as it is recorded.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
 		Example: `  loops run fix
   loops run fix "the login page" --context retries=3
   loops run ./drafts/new.yaml --dry-run

@@ -17,7 +17,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		Use:   "status NAME|RUN",
 		Short: "Say how a run stands",
 		Long: `status shows the run RUN, or the run of the loop NAME that goes on now, or its newest one. A run whose owner died shows
-as interrupted; nothing is changed.` + exitCodes(exitOK, exitUsage, exitNotFound, exitRecord),
+as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops status fix
   loops status fix-20261121T103405 --json`,
 		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),

@@ -18,20 +18,22 @@ func newVersionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
-		Long:    "version prints the version of loops, the Go it was built with and the platform." + exitCodes(exitOK, exitUsage),
+		Long:    "version prints the version of loops, the Go it was built with and the platform." + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: "  loops version\n  loops version --json",
 		Args:    arguments(0, 0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
-			if asJSON {
-				return writeJSON(a.out, fsm.NewMap("version", v, "go", runtime.Version(), "platform", platform))
-			}
-			_, err := fmt.Fprintf(a.out, "loops %s (%s, %s)\n", v, runtime.Version(), platform)
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return printVersion(a, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+func printVersion(a *app, asJSON bool) error {
+	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
+	if asJSON {
+		return writeJSON(a.out, fsm.NewMap("version", v, "go", runtime.Version(), "platform", platform))
+	}
+	_, err := fmt.Fprintf(a.out, "loops %s (%s, %s)\n", v, runtime.Version(), platform)
+	return err
 }
 
 func buildVersion() string {
