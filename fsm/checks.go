@@ -1,6 +1,9 @@
 package fsm
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // The checks before a state is entered, in their order. It differs from the reference in D2: a run that has
 // reached its terminal is done, whatever its caps say.
@@ -129,7 +132,8 @@ func (e *Executor) restart(st *State) (string, error) {
 	return e.target(st.OnMaintain, e.scope(nil))
 }
 
-// stepCap ends the run at the cap, or moves to the handler, which is then entered in this same turn.
+// stepCap ends the run at the cap, or moves to the handler, which is then entered in this same turn. A state that
+// a sub-loop has just led to still acts once before the handler, without being judged.
 func (e *Executor) stepCap(ctx context.Context) result {
 	m, l := e.mem, e.cfg.Loop
 	if m.StepsCapped || m.Step < l.MaxSteps {
@@ -139,9 +143,44 @@ func (e *Executor) stepCap(ctx context.Context) result {
 		e.finish(ctx, EndMaxSteps, "")
 		return ended
 	}
+	cappedAt := m.Current
+	if st := l.States[m.Current]; m.Flushing || m.JustRouted && l.States[m.Previous] != nil && l.States[m.Previous].Loop != "" && flushes(st) {
+		if !e.flush(ctx, st) {
+			return ended
+		}
+		m.Phase = PhasePending
+	}
 	e.emit("max_steps_summary", Field{"summary_state", l.OnMaxSteps}, Field{"iterations", int64(m.Step)})
-	m.StepsCapped, m.CappedAt, m.Current = true, m.Current, l.OnMaxSteps
+	m.StepsCapped, m.CappedAt, m.Current = true, cappedAt, l.OnMaxSteps
 	return e.stateExists(ctx)
+}
+
+// flushes says whether a state that a limit keeps from being entered can act once more.
+func flushes(st *State) bool {
+	return st != nil && !st.Terminal && st.Loop == "" && st.Action != ""
+}
+
+// flush lets a state act without judging it: the run is at its limit either way, so what goes wrong has nowhere
+// to go. It reports false if the run is over.
+func (e *Executor) flush(ctx context.Context, st *State) bool {
+	m := e.mem
+	if !m.Flushing {
+		m.Step++
+		m.Attempt, m.Flushing = 0, true
+	}
+	e.enter(true)
+	err := e.bindParam(st)
+	if err == nil {
+		_, err = e.act(ctx, st)
+	}
+	if errors.Is(err, errHalted) {
+		if e.broken == nil {
+			e.finishStopped(ctx)
+		}
+		return false
+	}
+	m.Phase, m.Flushing, m.Result, m.PendingRequest, m.PendingPayload = PhaseActing, false, nil, "", ""
+	return e.broken == nil
 }
 
 func (e *Executor) passCap(ctx context.Context) result {
@@ -165,18 +204,11 @@ func (e *Executor) loopTimeout(ctx context.Context) result {
 	if l.Timeout <= 0 || e.elapsed() <= l.Timeout {
 		return pass
 	}
-	if st := l.States[m.Current]; m.Phase == PhasePending && m.JustRouted && st != nil && !st.Terminal && st.Action != "" && modeOf(st) == KindShell {
-		m.Step++
-		m.Attempt = 0
-		e.enter(true)
-		// What goes wrong here has nowhere to go: the run is over either way.
-		if _, err := e.act(ctx, st); err == errHalted {
-			if e.broken == nil {
-				e.finishStopped(ctx)
-			}
+	st := l.States[m.Current]
+	if m.Flushing || m.Phase == PhasePending && m.JustRouted && flushes(st) && modeOf(st) == KindShell {
+		if !e.flush(ctx, st) {
 			return ended
 		}
-		m.Phase, m.Result, m.PendingRequest, m.PendingPayload = PhaseActing, nil, "", ""
 	}
 	if e.broken == nil {
 		e.finish(ctx, EndTimeout, "")

@@ -13,6 +13,8 @@ type Config struct {
 	Runner   Runner
 	Recorder Recorder
 	Files    Files
+	// Dir is the absolute directory that actions run in; work trees of sub-loops are made below it.
+	Dir string
 	// Library finds sub-loops; nil means that there are none.
 	Library Library
 	// MemoryUsed returns how much of the machine's memory is in use, in percent, for host_guard. Nil, or false: unknown.
@@ -55,6 +57,11 @@ type Executor struct {
 	keep    map[string]bool
 	startAt string // of the run, as templates see it
 	broken  error  // the first failed Record; nothing is done after it
+
+	parent *Executor // that runs this one as a sub-loop; nil in the run itself
+	depth  int       // of parents
+	outer  string    // marks of the states this runs inside
+	dir    string    // where actions run, if not where those of the run do
 }
 
 // Start prepares a new run with the given context values, which it takes over.
@@ -120,13 +127,19 @@ func (e *Executor) turn(ctx context.Context) {
 		if e.stopAsked(ctx) || e.loopTimeout(ctx) != pass {
 			return
 		}
+		if m.Flushing = m.Flushing && m.Step > e.cfg.Loop.MaxSteps; m.Flushing {
+			if e.stepCap(ctx) == pass {
+				e.step(ctx)
+			}
+			return
+		}
 		st, ok := e.cfg.Loop.States[m.Current]
 		if !ok {
 			e.finish(ctx, EndError, unknownState(m.Current))
 			return
 		}
 		e.enter(false)
-		e.leave(ctx, st, e.visit(ctx, st))
+		e.visitAndLeave(ctx, st)
 	case PhaseActed:
 		st, ok := e.cfg.Loop.States[m.Current]
 		if !ok {
@@ -141,12 +154,23 @@ func (e *Executor) turn(ctx context.Context) {
 				return
 			}
 		}
-		st := e.cfg.Loop.States[m.Current]
-		m.Step++
-		m.Attempt = 0
-		e.enter(false)
-		e.leave(ctx, st, e.visit(ctx, st))
+		e.step(ctx)
 	}
+}
+
+// step enters the pending state.
+func (e *Executor) step(ctx context.Context) {
+	e.mem.Step++
+	e.mem.Attempt = 0
+	e.enter(false)
+	e.visitAndLeave(ctx, e.cfg.Loop.States[e.mem.Current])
+}
+
+func (e *Executor) visitAndLeave(ctx context.Context, st *State) {
+	if e.pressure(ctx, st) {
+		return
+	}
+	e.leave(ctx, st, e.visit(ctx, st))
 }
 
 func unknownState(name string) string { return fmt.Sprintf("there is no state %q in the loop", name) }
@@ -197,6 +221,9 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	}
 	switch {
 	case request == "error":
+		if e.parent != nil {
+			e.parent.mem.PendingRequest, e.parent.mem.PendingPayload = request, payload
+		}
 		e.finish(ctx, EndError, payload)
 		return
 	case d.fatal != "":
@@ -366,7 +393,8 @@ func (e *Executor) finish(ctx context.Context, by, text string) {
 	}
 	e.emit("loop_complete", fields...)
 	m.Outcome = o
-	if !e.record(ctx, true) {
+	// The end of a sub-loop is durable with what its parent does next.
+	if !e.record(ctx, e.parent == nil) {
 		m.Outcome = nil
 	}
 }

@@ -155,7 +155,7 @@ func (e *Executor) gitDiff(ctx context.Context, st *State, cfg *Evaluate) (Resul
 		}
 		text += " -- " + strings.Join(quoted, " ")
 	}
-	return e.cfg.Runner.Run(ctx, Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Timeout: gitTimeout, Quiet: true}, nil)
+	return e.cfg.Runner.Run(ctx, Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir, Timeout: gitTimeout, Quiet: true}, nil)
 }
 
 // route resolves a verdict to a state, or to "" where no route takes it (D3).
@@ -247,7 +247,7 @@ func (e *Executor) target(slot string, scope *Scope) (string, error) {
 func (e *Executor) scope(result *Map) *Scope {
 	m := e.mem
 	return &Scope{
-		Context: m.Context, Captured: m.Captured, Prev: m.PrevResult, Result: result, State: m.Current, Step: m.Step,
+		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Result: result, State: m.Current, Step: m.Step,
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
 	}
 }

@@ -1,6 +1,10 @@
 package fsm
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
 // countMemory adds the peak memory of an action to the run's sum (host_guard.max_cumulative_subproc_mb).
 func (e *Executor) countMemory(st *State, res Result) {
@@ -32,4 +36,56 @@ func (e *Executor) memoryBudget(ctx context.Context, next *string) bool {
 	}
 	*next = g.BudgetState
 	return false
+}
+
+// pressure looks at the machine's memory before a prompt. It reports true if the prompt is not for now: the run was
+// sent elsewhere, or is over.
+func (e *Executor) pressure(ctx context.Context, st *State) bool {
+	m, g := e.mem, e.cfg.Loop.HostGuard
+	if !g.Enabled || e.cfg.MemoryUsed == nil || st.Loop != "" || !acts(st) || modeOf(st) != KindPrompt {
+		return false
+	}
+	pct, known := e.cfg.MemoryUsed()
+	if !known {
+		return false
+	}
+	used := Field{"used_pct", round1(pct)}
+	if m.UnderPressure && pct < g.WarnPct {
+		m.UnderPressure = false
+		e.emit("host_pressure_relieved", Field{"state", st.Name}, used)
+	}
+	critical := pct >= g.CriticalPct
+	m.UnderPressure = m.UnderPressure || critical
+	switch {
+	case critical && g.OnPressure == "route" && g.PressureState != "":
+		e.emit("host_pressure", Field{"state", st.Name}, used, Field{"action", "route:" + g.PressureState})
+		e.emit("route", Field{"from", m.Current}, Field{"to", g.PressureState}, Field{"reason", "host_pressure"})
+		m.Previous, m.Current = m.Current, g.PressureState
+		m.Phase, m.JustRouted = PhasePending, true
+		e.record(ctx, false)
+		return true
+	case critical && g.OnPressure == "abort":
+		e.emit("host_pressure", Field{"state", st.Name}, used, Field{"action", "abort"})
+		e.emit("host_pressure_abort", Field{"state", st.Name}, used)
+		if g.OnAbortRoute != "" {
+			m.Current = g.OnAbortRoute
+		}
+		e.finish(ctx, EndHostPressure, fmt.Sprintf("%.1f %% of the machine's memory is in use, and host_guard.critical_pct is %v", pct, g.CriticalPct))
+		return true
+	case pct >= g.WarnPct:
+		e.emit("host_cooldown", Field{"state", st.Name}, used, Field{"cooldown_seconds", g.Cooldown.Seconds()})
+		e.cool(ctx, g.Cooldown)
+		if e.broken != nil || ctx.Err() != nil {
+			e.leave(ctx, st, decision{halted: true})
+			return true
+		}
+	}
+	return false
+}
+
+// cool waits. The state that waits is durable before the wait begins.
+func (e *Executor) cool(ctx context.Context, d time.Duration) {
+	if d > 0 {
+		e.wait(ctx, d)
+	}
 }

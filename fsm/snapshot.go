@@ -25,6 +25,7 @@ type Snapshot struct {
 	Elapsed   time.Duration // all segments, at the time of the snapshot
 
 	Context  *Map // ${context.*}
+	Param    *Map // ${param.*} of a current state that was built from a fragment, else nil
 	Captured *Map // capture name -> *Map record
 	Messages []string
 
@@ -42,6 +43,7 @@ type Snapshot struct {
 	JustRouted  bool           // Current was announced by a route event and not entered
 	StepsCapped bool           // the on_max_steps handler was started
 	PassCapped  bool           // the on_max_iterations handler was started
+	Flushing    bool           // Current acts once more after a cap, without being judged
 	CappedAt    string         // what was about to be entered when the handler was; "" where none was
 
 	StallRing      []StallRecord     // last records of the window detector, oldest first
@@ -50,6 +52,7 @@ type Snapshot struct {
 	Evaluators     map[string]Repeat // memory of diff_stall and action_stall by state
 	CumulativeMB   float64           // peak memory of all actions so far, for the host guard
 	BudgetSpent    bool              // the memory budget fired
+	UnderPressure  bool              // the machine was short of memory when it was last looked at
 	Continuation   string            // payload of a handoff
 	PendingRequest string            // text signal seen but not yet acted on: "", "handoff", "error", "stop"
 	PendingPayload string

@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -42,7 +43,12 @@ func acts(st *State) bool {
 
 // visit carries out an entered state and decides where to go.
 func (e *Executor) visit(ctx context.Context, st *State) decision {
+	if err := e.bindParam(st); err != nil {
+		return e.exception(st, err)
+	}
 	switch {
+	case st.Loop != "":
+		return e.subloop(ctx, st)
 	case acts(st):
 		res, err := e.act(ctx, st)
 		if err != nil {
@@ -57,6 +63,27 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 		return decision{target: target}
 	}
 	return e.judged(ctx, st, nil)
+}
+
+// bindParam makes ${param.*} of a state that was built from a fragment.
+func (e *Executor) bindParam(st *State) error {
+	e.mem.Param = nil
+	if st.Fragment == nil {
+		return nil
+	}
+	given := any(NewMap())
+	if st.Fragment.Bindings != nil {
+		var err error
+		if given, err = ExpandValue(st.Fragment.Bindings, e.scope(nil)); err != nil {
+			return err
+		}
+	}
+	bound, err := Bind(st.Fragment.Parameters, given.(*Map))
+	if err != nil {
+		return fmt.Errorf("fragment %s: %w", st.Fragment.Name, err)
+	}
+	e.mem.Param = bound
+	return nil
 }
 
 // act carries out the action of a state and remembers what came of it. The error is errHalted, or an
@@ -74,7 +101,10 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	}
 	a := Action{
 		Kind: mode, Text: text, State: st.Name, Step: m.Step, Keep: e.keep[st.Capture], Model: st.Model, Agent: st.Agent, Tools: st.Tools,
-		RSS: l.HostGuard.BudgetMB > 0,
+		RSS: l.HostGuard.BudgetMB > 0, Outer: e.outer, Dir: e.dir,
+	}
+	if mode == KindShell {
+		a.Vars = e.vars()
 	}
 	a.Timeout, a.Idle = e.timeouts(st, mode)
 	if st.Params.Len() > 0 || mode == KindMCP {

@@ -49,8 +49,8 @@ func (d *decoder) evaluate(s *stateDecl) {
 		return
 	}
 	for _, e := range evaluators {
-		if e.name == ev.Type {
-			d.evaluator(s, e.required)
+		if e.Name == ev.Type {
+			d.evaluator(s, e.Required)
 		}
 	}
 }

@@ -1,31 +1,40 @@
 package loopfile
 
-// evaluators are the types of evaluate blocks, each with the keys it cannot do without.
-var evaluators = []struct {
-	name     string
-	required []string
-}{
-	{"exit_code", nil},
-	{"output_numeric", []string{"operator", "target"}},
-	{"output_json", []string{"path", "operator", "target"}},
-	{"output_contains", []string{"pattern"}},
-	{"convergence", []string{"target"}},
-	{"classify", nil},
-	{"diff_stall", nil},
-	{"score_stall", nil},
-	{"open_question_stall", nil},
-	{"action_stall", nil},
-	{"llm_structured", nil},
-	{"comparator", []string{"baseline_path"}},
-	{"contract", []string{"pairs"}},
-	{"mcp_result", nil},
-	{"harbor_scorer", nil},
+import "slices"
+
+// An Evaluator is one type of evaluate block.
+type Evaluator struct {
+	Name     string
+	Required []string // keys it cannot do without
+	Verdicts []string // that it gives; "*": any text
+	Doc      string
+}
+
+// Evaluators returns the types of evaluate blocks in the order of the documentation. The caller may keep it.
+func Evaluators() []Evaluator { return slices.Clone(evaluators) }
+
+var evaluators = []Evaluator{
+	{"exit_code", nil, []string{"yes", "no", "error"}, "The exit code: 0 is `yes`, 1 is `no`, every other is `error`."},
+	{"output_numeric", []string{"operator", "target"}, []string{"yes", "no", "error"}, "Compares a number in the output with `target`."},
+	{"output_json", []string{"path", "operator", "target"}, []string{"yes", "no", "error"}, "Compares one value of the JSON output with `target`."},
+	{"output_contains", []string{"pattern"}, []string{"yes", "no", "error"}, "Looks for a pattern in the output."},
+	{"convergence", []string{"target"}, []string{"target", "progress", "stall", "error"}, "Asks whether a number has reached its target, or at least moves towards it."},
+	{"classify", nil, []string{"*"}, "Makes one line of the output the verdict."},
+	{"diff_stall", nil, []string{"yes", "no", "error"}, "`no` when the work tree of git has stopped changing."},
+	{"score_stall", nil, []string{"yes", "no"}, "`no` when the scores in a file have stopped getting better."},
+	{"open_question_stall", nil, []string{"yes", "no"}, "`no` when the counts in a file have stopped going down."},
+	{"action_stall", nil, []string{"yes", "no"}, "`no` when the same thing was done too often in a row."},
+	{"llm_structured", nil, []string{"yes", "no", "blocked", "partial", "cannot_judge", "error"}, "Asks a language model."},
+	{"comparator", []string{"baseline_path"}, []string{"yes", "no", "tie", "no_baseline"}, "Asks a language model whether the output is better than an earlier one."},
+	{"contract", []string{"pairs"}, []string{"yes", "no", "error"}, "Asks a language model whether pairs of files agree."},
+	{"mcp_result", nil, []string{"success", "tool_error", "not_found", "timeout"}, "Reads the answer of an MCP tool."},
+	{"harbor_scorer", nil, []string{"yes", "no", "error"}, "Reads a score that a scorer prints; `no` when the scorer failed."},
 }
 
 func evaluatorNames() []string {
 	s := make([]string, len(evaluators))
 	for i, e := range evaluators {
-		s[i] = e.name
+		s[i] = e.Name
 	}
 	return s
 }
@@ -48,7 +57,7 @@ var evaluateKeys = []Key{
 	{Name: "path", In: InEvaluate, Type: TypeText, For: []string{"output_json"}, Doc: "Where the value stands in the JSON output: `.count`, `.items[0].name`."},
 	{Name: "pattern", In: InEvaluate, Type: TypeText, For: []string{"output_contains"}, Doc: "Regular expression to look for; text that is none is searched as it is."},
 	{Name: "negate", In: InEvaluate, Type: TypeBool, Default: false, For: []string{"output_contains"}, Doc: "`yes` when the pattern is not found."},
-	{Name: "error_patterns", In: InEvaluate, Type: TypeTexts, For: []string{"output_contains"}, Doc: "Patterns that give the verdict `error`; looked for first."},
+	{Name: "error_patterns", In: InEvaluate, Type: TypeTexts, For: []string{"output_contains"}, Doc: "Texts that give the verdict `error` where the pattern is not found; without effect with `negate`."},
 	{Name: "line", In: InEvaluate, Type: TypeValue, Default: "last", For: []string{"classify"}, Doc: "The line that is the verdict: `last`, `first`, or its number from 0 (negative: from the end) among the lines that are not blank."},
 	{Name: "scope", In: InEvaluate, Type: TypeTexts, For: []string{"diff_stall"}, Doc: "Paths whose changes count."},
 	{Name: "max_stall", In: InEvaluate, Type: TypeInt, Default: 1, Min: limit(1), For: stallTypes, Doc: "Turns without progress that are too many."},

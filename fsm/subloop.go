@@ -1,0 +1,389 @@
+package fsm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// MaxDepth is how deep sub-loops may nest (D10).
+const MaxDepth = 32
+
+// maxChildLog is how much of a sub-loop's events its state can capture, in bytes.
+const maxChildLog = 1 << 20
+
+// subloop runs another loop as this state, or goes on with the one that the memory holds, and routes its outcome.
+//
+// The sub-loop is an executor of its own whose memory is part of ours: whatever it records is recorded with us, so
+// that a resumed run goes on inside it.
+func (e *Executor) subloop(ctx context.Context, st *State) decision {
+	m := e.mem
+	if m.Child == nil {
+		c, err := e.descend(st)
+		if err != nil {
+			return e.exception(st, err)
+		}
+		m.Child = c
+	}
+	if o := m.Child.Memory.Outcome; o == nil || paused(o) {
+		loop, err := e.childLoop(m.Child)
+		if err != nil {
+			return e.exception(st, err)
+		}
+		if refused, err := e.attach(ctx, st, m.Child); err != nil {
+			return e.exception(st, err)
+		} else if refused {
+			m.Child = nil
+			return e.routeOutcome(st, "error", false)
+		}
+		if _, err := e.child(loop, st).Run(ctx); err != nil {
+			if e.broken == nil {
+				e.broken = err
+			}
+			return decision{halted: true}
+		}
+	}
+	o := m.Child.Memory.Outcome
+	switch {
+	case m.PendingRequest == "error": // what was fatal to the sub-loop is fatal to us
+		return decision{}
+	case o.TerminatedBy == EndHandoff:
+		m.PendingRequest, m.PendingPayload = "handoff", o.Continuation
+		return decision{}
+	case paused(o):
+		return decision{halted: true}
+	}
+	e.detach(ctx, st, m.Child)
+	if e.broken != nil || ctx.Err() != nil {
+		return decision{halted: true} // the outcome is on record and is routed when the run is resumed
+	}
+	e.captureChild(st, o)
+	m.Child = nil
+	key, good := outcomeKey(o)
+	return e.routeOutcome(st, key, good)
+}
+
+// paused says whether a sub-loop ended so that it goes on when the run is resumed.
+func paused(o *Outcome) bool {
+	switch o.TerminatedBy {
+	case EndInterrupted, EndUserStopped, EndHandoff:
+		return true
+	}
+	return false
+}
+
+// descend prepares a fresh sub-loop. An error is an exception.
+func (e *Executor) descend(st *State) (*Child, error) {
+	scope := e.scope(nil)
+	name, err := Expand(st.Loop, scope)
+	if err != nil {
+		return nil, err
+	}
+	if e.depth >= MaxDepth {
+		return nil, fmt.Errorf("sub-loop %s: loops nest more than %d deep; does one of them run itself?", name, MaxDepth)
+	}
+	branch, err := Expand(st.Worktree, scope)
+	if err != nil {
+		return nil, err
+	}
+	c := &Child{Name: name, Branch: strings.TrimSpace(branch)}
+	loop, err := e.childLoop(c)
+	if err != nil {
+		return nil, err
+	}
+	values, err := e.childContext(st, loop, scope)
+	if err != nil {
+		return nil, fmt.Errorf("sub-loop %s: %w", name, err)
+	}
+	c.File, c.SHA256, c.Timeout = loop.File, loop.SHA256, e.clamp(st, loop)
+	c.Memory = &Snapshot{
+		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: values, Captured: NewMap(),
+	}
+	return c, nil
+}
+
+// childLoop finds the definition of a sub-loop.
+func (e *Executor) childLoop(c *Child) (*Loop, error) {
+	if e.cfg.Library == nil {
+		return nil, fmt.Errorf("sub-loop %s: no loops can be found here", c.Name)
+	}
+	loop, err := e.cfg.Library.Loop(c.Name, e.cfg.Loop)
+	if err != nil {
+		return nil, fmt.Errorf("sub-loop %s: %w", c.Name, err)
+	}
+	return loop, nil
+}
+
+// clamp is the time a sub-loop may take: its own limit, that of the state, or what is left of ours.
+func (e *Executor) clamp(st *State, loop *Loop) time.Duration {
+	least := loop.Timeout
+	for _, limit := range []time.Duration{st.Timeout, e.left()} {
+		if limit > 0 && (least <= 0 || limit < least) {
+			least = limit
+		}
+	}
+	return least
+}
+
+// left is what is left of the loop's timeout, a second at least; 0 = it has none.
+func (e *Executor) left() time.Duration {
+	if e.cfg.Loop.Timeout <= 0 {
+		return 0
+	}
+	return max(e.cfg.Loop.Timeout-e.elapsed(), time.Second)
+}
+
+// child returns the executor of the sub-loop in the memory.
+func (e *Executor) child(loop *Loop, st *State) *Executor {
+	c := e.mem.Child
+	own := *loop
+	own.Timeout = c.Timeout
+	cfg := e.cfg
+	cfg.Loop, cfg.Observe = &own, nil
+	if c.Worktree != "" {
+		cfg.Files = filesIn{e.cfg.Files, c.Worktree}
+	}
+	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir}
+	if c.Worktree != "" {
+		x.dir = c.Worktree
+	}
+	x.resumed = c.Memory.Step > 0 || c.Memory.Outcome != nil
+	log := &childLog{on: st.Capture != "", child: c}
+	for _, line := range c.Log {
+		log.size += len(line)
+	}
+	x.cfg.Recorder = nested{e, log}
+	return x
+}
+
+// nested records the batches of a sub-loop together with the memory around it.
+type nested struct {
+	parent *Executor
+	log    *childLog
+}
+
+// Record implements [Recorder]. It is called by the goroutine that runs the parent, which waits for the sub-loop.
+func (n nested) Record(ctx context.Context, b *Batch) error {
+	p := n.parent
+	for _, ev := range b.Events {
+		n.log.add(ev)
+		ev.Depth++
+		p.batch.Events = append(p.batch.Events, ev)
+	}
+	if b.Snapshot == nil {
+		p.write(ctx, &p.batch)
+	} else {
+		p.record(ctx, b.Checkpoint)
+	}
+	return p.broken
+}
+
+// A childLog keeps the events of a sub-loop for the state that captures them.
+type childLog struct {
+	on    bool
+	child *Child
+	size  int
+}
+
+func (l *childLog) add(ev Event) {
+	if !l.on || l.size > maxChildLog {
+		return
+	}
+	line := string(ev.AppendJSON(nil))
+	if l.size += len(line); l.size > maxChildLog {
+		line = `{"event": "log_truncated"}`
+	}
+	l.child.Log = append(l.child.Log, line)
+}
+
+// childContext is what a sub-loop starts with (engine.md 2.4; D10: parameters always have their defaults and their
+// types, and run_dir is always there).
+func (e *Executor) childContext(st *State, loop *Loop, scope *Scope) (*Map, error) {
+	m, values := e.mem, NewMap()
+	given := NewMap()
+	switch {
+	case st.With != nil:
+		v, err := ExpandValue(st.With, scope)
+		if err != nil {
+			return nil, err
+		}
+		given, _ = v.(*Map)
+	case st.Passthrough:
+		values = m.Context.Clone()
+		for _, k := range m.Captured.Keys() {
+			v, _ := m.Captured.Get(k)
+			if rec, ok := v.(*Map); ok {
+				if _, isAction := rec.Get("exit_code"); isAction {
+					v, _ = rec.Get("output")
+				}
+			}
+			values.Set(k, v)
+		}
+		for _, p := range loop.Parameters {
+			if v, ok := values.Get(p.Name); ok {
+				if _, own := loop.Context.Get(p.Name); !own {
+					given.Set(p.Name, v)
+				}
+			}
+		}
+	}
+	for _, k := range loop.Context.Keys() {
+		v, _ := loop.Context.Get(k)
+		values.Set(k, v)
+	}
+	bound, err := Bind(open(loop, given, st.With.Len() > 0), given)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range bound.Keys() {
+		v, _ := bound.Get(k)
+		values.Set(k, v)
+	}
+	e.inherit(values)
+	return values, nil
+}
+
+// open are the parameters that want a value: those that are given one, and those that the sub-loop's own context
+// does not set. Where the state binds parameters, defaults win over that context, as in the reference.
+func open(loop *Loop, given *Map, binds bool) []Parameter {
+	var list []Parameter
+	for _, p := range loop.Parameters {
+		_, isGiven := given.Get(p.Name)
+		_, own := loop.Context.Get(p.Name)
+		if isGiven || !own || binds && !p.Required {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// inherit sets what every run has where the sub-loop's context lacks it.
+func (e *Executor) inherit(values *Map) {
+	for _, k := range []string{"run_dir", "readiness_threshold", "outcome_threshold", "design_tokens_context"} {
+		if _, ok := values.Get(k); ok {
+			continue
+		}
+		if v, ok := e.mem.Context.Get(k); ok {
+			values.Set(k, v)
+		}
+	}
+	if text, ok := valueOf(values, "input").(string); ok {
+		if _, ok := values.Get("input_hash"); !ok {
+			sum := sha256.Sum256([]byte(text))
+			values.Set("input_hash", hex.EncodeToString(sum[:])[:12])
+		}
+	}
+}
+
+func valueOf(m *Map, key string) any {
+	v, _ := m.Get(key)
+	return v
+}
+
+// captureChild stores what a sub-loop left, under the name of its state and under that of its capture.
+func (e *Executor) captureChild(st *State, o *Outcome) {
+	m, c := e.mem, e.mem.Child
+	if st.Capture != "" {
+		verdict := "no"
+		switch {
+		case o.TerminatedBy == EndError:
+			verdict = "error"
+		case o.TerminatedBy == EndTerminal && !o.Failure:
+			verdict = "yes"
+		}
+		m.setCapture(st.Capture, NewMap("output", strings.Join(c.Log, "\n"), "exit_code", nil, "verdict", verdict))
+	}
+	rec := NewMap()
+	if captured := c.Memory.Captured; (st.Passthrough || st.With != nil) && captured.Len() > 0 {
+		rec = captured.Clone()
+	} else if own, ok := valueOf(m.Captured, st.Name).(*Map); ok && st.Capture == st.Name {
+		rec = own.Clone()
+	}
+	rec.Set("terminated_by", o.TerminatedBy)
+	if o.Failure {
+		rec.Set("failure_terminal", true)
+	}
+	if o.TerminatedBy == EndError {
+		rec.Set("error", o.Error)
+	}
+	m.setCapture(st.Name, rec)
+}
+
+// outcomeKey is the key that routes an outcome, and whether the sub-loop did what it was to do.
+func outcomeKey(o *Outcome) (key string, good bool) {
+	switch o.TerminatedBy {
+	case EndTerminal:
+		if !o.Failure {
+			return "yes", true
+		}
+	case EndError:
+		return "error", false
+	case EndTimeout, EndMaxSteps, EndMaxIterations:
+		return "timeout", false
+	}
+	return "no", false
+}
+
+// routeOutcome follows the outcome of a sub-loop. Without a route of their own, errors and timeouts count as no; a
+// next takes whatever nothing else takes.
+func (e *Executor) routeOutcome(st *State, key string, good bool) decision {
+	target, err := e.target(outcomeSlot(st, key, good), e.scope(nil))
+	if err != nil {
+		return e.exception(st, err)
+	}
+	return decision{target: target}
+}
+
+func outcomeSlot(st *State, key string, good bool) string {
+	if st.Next != "" {
+		if onError := st.On["error"]; !good && onError != "" {
+			return onError
+		}
+		return st.Next
+	}
+	if st.Route == nil {
+		if to := st.On[key]; to != "" || good {
+			return to
+		}
+		return st.On["no"]
+	}
+	keys := []string{key}
+	if key == "timeout" {
+		keys = append(keys, "no")
+	}
+	for _, k := range keys {
+		if to, ok := valueOf(st.Route.Table, k).(string); ok {
+			return to
+		}
+	}
+	switch {
+	case key == "error" && st.Route.Error != "", st.Route.Default == "" && !good:
+		if st.Route.Error != "" {
+			return st.Route.Error
+		}
+		to, _ := valueOf(st.Route.Table, "no").(string)
+		return to
+	}
+	return st.Route.Default
+}
+
+// filesIn looks at files from another directory.
+type filesIn struct {
+	Files
+	dir string
+}
+
+func (f filesIn) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(f.dir, name)
+}
+
+func (f filesIn) ReadFile(name string) ([]byte, error)        { return f.Files.ReadFile(f.path(name)) }
+func (f filesIn) WriteFile(name string, data []byte) error    { return f.Files.WriteFile(f.path(name), data) }
+func (f filesIn) Stat(name string) (time.Time, int64, error) { return f.Files.Stat(f.path(name)) }

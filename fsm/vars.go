@@ -1,0 +1,47 @@
+package fsm
+
+import "strings"
+
+// The variables in which a shell action finds the run's texts. Unlike templates they need no quoting.
+const (
+	varContext  = "LOOPS_CONTEXT_"
+	varCaptured = "LOOPS_CAPTURED_"
+	varPrev     = "LOOPS_PREV_OUTPUT"
+)
+
+// vars are the variables of a shell action: every context value and the output of every capture as ${...} would
+// insert it, and the output of the state before. Where two names become one variable, the first has it.
+func (e *Executor) vars() []Var {
+	m := e.mem
+	vars := make([]Var, 0, m.Context.Len()+m.Captured.Len()+1)
+	for _, k := range m.Context.Keys() {
+		v, _ := m.Context.Get(k)
+		vars = append(vars, Var{varContext + VarName(k), Str(v)})
+	}
+	for _, k := range m.Captured.Keys() {
+		v, _ := m.Captured.Get(k)
+		if rec, ok := v.(*Map); ok {
+			if out, ok := rec.Get("output"); ok {
+				vars = append(vars, Var{varCaptured + VarName(k), Str(out)})
+			}
+		}
+	}
+	if m.PrevResult != nil {
+		vars = append(vars, Var{varPrev, Str(valueOf(m.PrevResult, "output"))})
+	}
+	return vars
+}
+
+// VarName is the name of a context key or a capture as part of an environment variable: upper case, and "_" for
+// everything that is not an ASCII letter or digit.
+func VarName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, name)
+}

@@ -1,0 +1,129 @@
+package fsm
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// worktrees is the folder, in the directory of the run, that holds the work trees of sub-loops.
+const worktrees = ".worktrees"
+
+// gitTreeTimeout bounds the checkout of a branch.
+const gitTreeTimeout = 10 * time.Minute
+
+// attach makes sure that a sub-loop has the work tree of its branch. It reports true if git refused. The work tree
+// is on record before git is asked, so that it never lacks its owner; a sub-loop that was not entered yet starts
+// over with a fresh one, because the process may have died while git made it.
+func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused bool, err error) {
+	if c.Branch == "" {
+		return false, nil
+	}
+	if c.Memory.Step > 0 {
+		return false, e.reattach(ctx, st, c)
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, c.Branch)
+	if c.Worktree == "" {
+		c.Worktree = filepath.Join(e.cfg.Dir, worktrees, time.Now().Format("20060102-150405")+"-subloop-"+name)
+		if !e.record(ctx, true) {
+			return false, errHalted
+		}
+	}
+	// What was not committed made an earlier visit leave its work tree, which is used again.
+	res, err := e.git(ctx, st, `set -o pipefail
+new=`+ShellQuote(c.Worktree)+` branch=`+ShellQuote(c.Branch)+`
+kept=$(git worktree list --porcelain | awk -v b="branch refs/heads/$branch" '/^worktree /{p=substr($0,10)} $0==b{print p}') || exit
+case $kept in
+"$new" | '') ;;
+*/`+worktrees+`/*-subloop-`+name+`) echo "$kept"; exit ;;
+esac
+if [ -e "$new" ]; then git worktree remove -ff -- "$new" || rm -rf -- "$new"; git worktree prune; fi
+git worktree add -q -- "$new" "$branch" >&2`)
+	if err != nil {
+		return false, err
+	}
+	if res.ExitCode != 0 {
+		text := gitText(res)
+		e.mem.setCapture(st.Name, NewMap("error", text))
+		e.emit("sub_loop_worktree_error", Field{"branch", c.Branch}, Field{"error", text})
+		return true, nil
+	}
+	if kept := strings.TrimSpace(res.Stdout); kept != "" {
+		c.Worktree = kept
+	}
+	if dir, ok := valueOf(c.Memory.Context, "run_dir").(string); ok && dir != "" && !filepath.IsAbs(dir) {
+		slash := strings.HasSuffix(dir, "/")
+		if dir = filepath.Join(e.cfg.Dir, dir); slash {
+			dir += "/"
+		}
+		values := c.Memory.Context.Clone()
+		values.Set("run_dir", dir)
+		c.Memory.Context = values
+	}
+	e.emit("sub_loop_worktree_attached", Field{"branch", c.Branch}, Field{"path", c.Worktree})
+	return false, nil
+}
+
+// reattach makes the work tree of a resumed sub-loop again if it is gone.
+func (e *Executor) reattach(ctx context.Context, st *State, c *Child) error {
+	if _, _, err := e.cfg.Files.Stat(filepath.Join(c.Worktree, ".git")); err == nil {
+		return nil
+	}
+	res, err := e.git(ctx, st, "git worktree prune && git worktree add -q -- "+ShellQuote(c.Worktree)+" "+ShellQuote(c.Branch)+" >&2")
+	if err != nil {
+		return err
+	}
+	if res.ExitCode != 0 {
+		return fmt.Errorf("sub-loop %s: its work tree %s is gone and cannot be made again: %s", c.Name, c.Worktree, gitText(res))
+	}
+	return nil
+}
+
+// detach removes the work tree of a sub-loop that ended. What was not committed keeps it where it is.
+func (e *Executor) detach(ctx context.Context, st *State, c *Child) {
+	if c.Worktree == "" {
+		return
+	}
+	res, err := e.git(ctx, st, "[ ! -e "+ShellQuote(c.Worktree)+" ] || git worktree remove -- "+ShellQuote(c.Worktree))
+	if ctx.Err() != nil {
+		return
+	}
+	fields := []Field{{"branch", c.Branch}, {"path", c.Worktree}}
+	if err != nil || res.ExitCode != 0 {
+		text := gitText(res)
+		if err != nil {
+			text = err.Error()
+		}
+		fields = append(fields, Field{"kept", true})
+		e.emit("warning", Field{"state", st.Name}, Field{"message", "the work tree " + c.Worktree + " was kept: " + text})
+	}
+	e.emit("sub_loop_worktree_detached", fields...)
+}
+
+// git runs a script that works on the repository, in the directory of the loop.
+func (e *Executor) git(ctx context.Context, st *State, script string) (Result, error) {
+	res, err := e.cfg.Runner.Run(ctx, Action{
+		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir,
+		Timeout: gitTreeTimeout, Quiet: true,
+	}, nil)
+	if ctx.Err() != nil {
+		return Result{}, errHalted
+	}
+	return res, err
+}
+
+// gitText is what git said, on one line.
+func gitText(res Result) string {
+	text := strings.Join(strings.Fields(res.Stderr), " ")
+	if text == "" {
+		return fmt.Sprintf("git ended with exit code %d", res.ExitCode)
+	}
+	return text
+}
