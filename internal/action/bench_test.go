@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/fsm"
 )
 
 // bare starts a script in the simplest way that reads both outputs and gives it a process group.
@@ -37,9 +39,11 @@ func bare(b *testing.B, script string) {
 	}
 }
 
-func runner(b *testing.B, r *Runner, script string) {
+func runner(b *testing.B, r *Runner, script string, vars ...fsm.Var) {
 	lines := 0
-	if _, err := r.Run(context.Background(), shell(script), func(s string) { lines += strings.Count(s, "\n") + 1 }); err != nil {
+	a := shell(script)
+	a.Vars = vars
+	if _, err := r.Run(context.Background(), a, func(s string) { lines += strings.Count(s, "\n") + 1 }); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -59,15 +63,22 @@ func BenchmarkSpawn(b *testing.B) {
 		}
 	})
 	b.Run("ratio", func(b *testing.B) { ratio(b, newRunner(b), "true") })
+	b.Run("ratio-with-variables", func(b *testing.B) {
+		vars := []fsm.Var{{Name: "LOOPS_PREV_OUTPUT", Value: strings.Repeat("x", 1<<20)}}
+		for i := range 20 {
+			vars = append(vars, fsm.Var{Name: fmt.Sprintf("LOOPS_CAPTURED_%d", i), Value: strings.Repeat("x", 1000)})
+		}
+		ratio(b, newRunner(b), "true", vars...)
+	})
 }
 
-func ratio(b *testing.B, r *Runner, script string) {
+func ratio(b *testing.B, r *Runner, script string, vars ...fsm.Var) {
 	var floor, ours []time.Duration
 	for b.Loop() {
 		began := time.Now()
 		bare(b, script)
 		between := time.Now()
-		runner(b, r, script)
+		runner(b, r, script, vars...)
 		floor, ours = append(floor, between.Sub(began)), append(ours, time.Since(between))
 	}
 	slices.Sort(floor)

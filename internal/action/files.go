@@ -1,9 +1,14 @@
 package action
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -18,8 +23,59 @@ func (f Files) path(name string) string {
 	return filepath.Join(f.Dir, name)
 }
 
-// ReadFile returns the content of a file.
-func (f Files) ReadFile(name string) ([]byte, error) { return os.ReadFile(f.path(name)) }
+// mostRead is how long a file may be that is read whole.
+const mostRead = 64 << 20
+
+// ReadFile returns the content of a regular file of at most 64 MiB. Anything else is refused: a FIFO or a device
+// could keep its reader waiting for ever.
+func (f Files) ReadFile(name string) ([]byte, error) {
+	path := f.path(name)
+	refuse := func(format string, args ...any) error {
+		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf(format, args...)}
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO is opened without waiting for a writer
+	if err != nil {
+		if st, e := os.Stat(path); e == nil && st.Mode()&fs.ModeSocket != 0 { // these cannot even be opened
+			return nil, refuse("%s, not a regular file", kind(st.Mode()))
+		}
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !st.Mode().IsRegular():
+		return nil, refuse("%s, not a regular file", kind(st.Mode()))
+	case st.Size() > mostRead:
+		return nil, refuse("too long to be read whole: %d bytes, and %d MiB at most", st.Size(), mostRead>>20)
+	}
+	b := bytes.NewBuffer(make([]byte, 0, st.Size()+bytes.MinRead))
+	// It may grow while it is read, and some files of the system have no size.
+	if _, err := b.ReadFrom(io.LimitReader(file, mostRead+1)); err != nil {
+		return nil, err
+	}
+	if b.Len() > mostRead {
+		return nil, refuse("too long to be read whole: more than %d MiB", mostRead>>20)
+	}
+	return b.Bytes(), nil
+}
+
+// kind names what is not a regular file.
+func kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something else"
+}
 
 // Stat returns when a file was last changed and how long it is.
 func (f Files) Stat(name string) (modTime time.Time, size int64, err error) {
@@ -37,19 +93,27 @@ func (f Files) WriteFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
+	_, err := replace(path, data, mode(path))
+	return err
+}
+
+// replace replaces a file as WriteFile does, in a folder that exists.
+func replace(path string, data []byte, mode os.FileMode) (os.FileInfo, error) {
 	t, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, err = t.Write(data)
-	err = errors.Join(err, t.Chmod(mode(path)), t.Close())
+	err = errors.Join(err, t.Chmod(mode))
+	st, statErr := t.Stat()
+	err = errors.Join(err, statErr, t.Close())
 	if err == nil {
 		err = os.Rename(t.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(t.Name())
 	}
-	return err
+	return st, err
 }
 
 // mode is the mode of the file that is replaced, or that of an ordinary new one.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -195,8 +196,8 @@ func tailStart(b []byte) int {
 }
 
 // outputFile returns a function that creates the file for the full text of a stream: STEP-STATE.out, with the
-// attempt after the state if it is not the first, and a number after that where the name is taken: a
-// step may ask more than one question, and the steps of a sub-loop are counted from 1 again.
+// attempt after the state if it is not the first, and a number after that where the name is taken: a step may ask
+// more than one question. In a sub-loop the steps of the states it runs inside come first: STEP+STEP-STATE.out.
 func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 	if r.RunDir == "" {
 		return nil
@@ -206,7 +207,7 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return nil, err
 		}
-		name := fmt.Sprintf("%06d-%s", a.Step, fileName(a.State))
+		name := outerName(a.Outer) + fmt.Sprintf("%06d-%s", a.Step, fileName(a.State))
 		if a.Attempt > 1 {
 			name += fmt.Sprintf("-%d", a.Attempt)
 		}
@@ -224,6 +225,27 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 		}
 		return nil, err
 	}
+}
+
+// outerName is how the names of files in a sub-loop begin: STEP+ for each mark of outer, STEP@ATTEMPT+ where the
+// attempt is not the first. No [fileName] has these signs.
+func outerName(outer string) string {
+	var b strings.Builder
+	marks := strings.Split(strings.TrimPrefix(outer, "/"), "/")
+	for i := 0; i+1 < len(marks); i += 2 {
+		step, err := strconv.Atoi(marks[i])
+		if err != nil {
+			b.WriteString(fileName(outer) + "+")
+			break
+		}
+		fmt.Fprintf(&b, "%06d", step)
+		if marks[i+1] != "1" {
+			b.WriteString("@" + fileName(marks[i+1]))
+		}
+		b.WriteByte('+')
+	}
+	name := b.String()
+	return name[max(0, len(name)-120):] // a file name has its limit; one that is taken gets a number
 }
 
 // fileName makes the name of a state fit for a file name.

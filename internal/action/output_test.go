@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -359,5 +362,66 @@ func TestFiles(t *testing.T) {
 	}
 	if err := f.WriteFile("sub/dir/a/b", nil); err == nil {
 		t.Error("a file served as a folder")
+	}
+}
+
+func TestReadFileRefuses(t *testing.T) {
+	f := Files{Dir: t.TempDir()}
+	name := func(n string) string { return filepath.Join(f.Dir, n) }
+	sock, err := net.Listen("unix", name("sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sock.Close() }()
+	err = errors.Join(syscall.Mkfifo(name("fifo"), 0o600), os.Symlink(os.DevNull, name("null")),
+		os.WriteFile(name("long"), nil, 0o600), os.Truncate(name("long"), mostRead+1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"":     "a directory, not a regular file",
+		"fifo": "a FIFO, not a regular file",
+		"null": "a device, not a regular file",
+		"sock": "a socket, not a regular file",
+		"long": "too long to be read whole: 67108865 bytes, and 64 MiB at most",
+	} {
+		_, err := f.ReadFile(name)
+		var op *fs.PathError
+		if !errors.As(err, &op) || op.Err.Error() != want || op.Path != filepath.Join(f.Dir, name) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	if b, err := f.ReadFile("/proc/self/stat"); err != nil || len(b) == 0 {
+		t.Errorf("a file without a size: %d bytes, %v", len(b), err)
+	}
+	if err := os.Truncate(name("long"), mostRead); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := f.ReadFile("long"); err != nil || len(b) != mostRead {
+		t.Errorf("the longest file: %d bytes, %v", len(b), err)
+	}
+}
+
+// Whatever is missing from a result is in a file.
+func TestCutOutputIsAlwaysInAFile(t *testing.T) {
+	for _, limit := range []int{1, 2, 3, 1000, 1001, fileFrom, fileFrom + 1, 2 * fileFrom} {
+		for _, more := range []int{-1, 0, 1, 2, 5000} {
+			r := newRunner(t)
+			r.Cap = limit
+			n := max(0, limit+more)
+			res := do(t, r, shell(fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", n)))
+			if res.Truncated != (n > limit/2*2) || res.Bytes != int64(n) {
+				t.Errorf("%d bytes with a cap of %d: cut %v, %d bytes", n, limit, res.Truncated, res.Bytes)
+			}
+			if !res.Truncated {
+				continue
+			}
+			if b, err := os.ReadFile(res.File); err != nil || string(b) != strings.Repeat("x", n) {
+				t.Errorf("%d bytes with a cap of %d: file %q has %d bytes, %v", n, limit, res.File, len(b), err)
+			}
+			if !strings.Contains(res.Stdout, res.File) {
+				t.Errorf("%d bytes with a cap of %d: the file is not named", n, limit)
+			}
+		}
 	}
 }

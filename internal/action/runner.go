@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,22 +45,24 @@ const (
 //
 // The first Run makes this process ignore SIGTTIN and SIGTTOU.
 type Runner struct {
-	Dir        string        // working directory of actions; "" is the current one
+	Dir        string        // working directory of actions that name none; "" is the current one
 	Env        []string      // environment of actions, before what is added; nil is that of this process
 	RunID      string        // of the run the actions belong to
 	Mark       string        // what the markers of its actions begin with; no other run on this machine, nor an earlier segment of this one, may have it
-	RunDir     string        // absolute; full outputs go to its folder output. "": they are not kept
+	RunDir     string        // absolute; full outputs go to its folder output, variables too long for an environment to env. "": outputs are not kept
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
 	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
 
 	prepare sync.Once
 	base    []string // Env without what each action sets itself
+	pwd     string   // PWD of base; "" is none
 	outer   string   // markers of the actions this process is part of, with a ";" behind each
 	search  string   // PATH of base
 	null    *os.File
 
 	forced atomic.Bool
+	vars   varFiles
 
 	mu    sync.Mutex
 	bash  string              // path, once found
@@ -80,13 +83,23 @@ func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (
 		return fsm.Result{}, errors.New("stopped at once: no more actions are started")
 	}
 	r.prepare.Do(r.environ)
-	c := command{dir: r.Dir, env: r.environment(a)}
+	dir, err := r.directory(a)
+	if err != nil {
+		return fsm.Result{}, err
+	}
+	c := command{dir: dir, env: r.environment(a, dir)}
 	switch a.Kind {
 	case fsm.KindShell:
 		path, err := r.bashPath()
 		if err != nil {
 			return fsm.Result{}, err
 		}
+		vars, done, err := r.variables(a)
+		if err != nil {
+			return fsm.Result{}, err
+		}
+		defer done()
+		c.env = append(c.env, vars...)
 		c.path, c.argv = path, []string{"bash", "-c", a.Text}
 		if len(a.Text) >= longScript {
 			script, err := r.scriptFile(a.Text)
@@ -169,32 +182,57 @@ func (r *Runner) environ() {
 	if env == nil {
 		env = os.Environ()
 	}
-	r.base = make([]string, 0, len(env)+len(own)+1)
-next:
+	r.base = make([]string, 0, len(env))
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
-		switch {
-		case name == Variable && value != "":
-			r.outer = value + ";"
-		case name == "PATH":
-			r.search = value
-		case name == "PWD" && filepath.IsAbs(r.Dir):
-			continue next
-		}
-		for _, o := range own {
-			if name == o {
-				continue next
+		switch name {
+		case Variable:
+			if value != "" {
+				r.outer = value + ";"
 			}
+		case "PATH":
+			r.search = value
+		case "PWD":
+			r.pwd = value
+			continue
+		}
+		if slices.Contains(own, name) || isTextVar(name) {
+			continue
 		}
 		r.base = append(r.base, e)
 	}
-	if filepath.IsAbs(r.Dir) {
-		r.base = append(r.base, "PWD="+r.Dir)
+	if dir, err := filepath.Abs(r.Dir); err == nil && r.Dir != "" {
+		r.pwd = dir
 	}
 }
 
-func (r *Runner) environment(a fsm.Action) []string {
-	return append(r.base[:len(r.base):len(r.base)],
+// directory returns the working directory of an action; "" is the current one.
+func (r *Runner) directory(a fsm.Action) (string, error) {
+	if a.Dir == "" {
+		return r.Dir, nil
+	}
+	if filepath.IsAbs(a.Dir) {
+		return a.Dir, nil
+	}
+	dir, err := filepath.Abs(filepath.Join(r.Dir, a.Dir))
+	if err != nil {
+		return "", fmt.Errorf("the working directory %s of state %q: %w", a.Dir, a.State, err)
+	}
+	return dir, nil
+}
+
+// environment returns the environment of an action that runs in dir, without its Vars.
+func (r *Runner) environment(a fsm.Action, dir string) []string {
+	env := make([]string, 0, len(r.base)+len(own)+1+len(a.Vars))
+	env = append(env, r.base...)
+	pwd := r.pwd
+	if a.Dir != "" {
+		pwd = dir
+	}
+	if pwd != "" {
+		env = append(env, "PWD="+pwd)
+	}
+	return append(env,
 		"LOOPS_RUN_ID="+r.RunID,
 		"LOOPS_RUN_DIR="+r.RunDir,
 		"LOOPS_STATE="+a.State,
@@ -205,7 +243,9 @@ func (r *Runner) environment(a fsm.Action) []string {
 }
 
 // marker is the element of [Variable] that only the processes of this action carry.
-func (r *Runner) marker(a fsm.Action) string { return r.Mark + fsm.AttemptMark(a.Step, a.Attempt) }
+func (r *Runner) marker(a fsm.Action) string {
+	return r.Mark + a.Outer + fsm.AttemptMark(a.Step, a.Attempt)
+}
 
 func (r *Runner) bashPath() (string, error) {
 	r.mu.Lock()

@@ -1,0 +1,183 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"loops/fsm"
+)
+
+// How much text actions get in their environment. The system limits one variable to 128 KiB, and all of them, with
+// the arguments, to 2 MiB on most machines, of which actions need the larger part for the programs they start.
+const (
+	longVar  = 32 << 10  // a longer value goes to a file
+	longVars = 256 << 10 // if all that are left are longer together, the longest go to files too
+)
+
+// textVars are how the names of [fsm.Action.Vars] begin. Those that an outer run has set are not passed on.
+var textVars = []string{"LOOPS_CAPTURED_", "LOOPS_CONTEXT_", "LOOPS_PREV_OUTPUT"}
+
+func isTextVar(name string) bool {
+	return slices.ContainsFunc(textVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// A varFile holds one value. While an action that was told of it runs, it is not changed.
+type varFile struct {
+	path  string
+	value string
+	state os.FileInfo // as it was written; nil: not yet
+	users int         // actions that run
+}
+
+// varFiles are the files of one Runner. They stay behind for people to look at.
+type varFiles struct {
+	mu    sync.Mutex
+	files map[string][]*varFile // by the name of the first
+}
+
+// variables returns the environment entries of a, and what is to be called when it is over.
+func (r *Runner) variables(a fsm.Action) (entries []string, done func(), err error) {
+	if len(a.Vars) == 0 {
+		return nil, func() {}, nil
+	}
+	inFile := tooLong(a.Vars)
+	entries = make([]string, 0, len(a.Vars))
+	var used []*varFile
+	done = func() { r.vars.release(used) }
+	for i, v := range a.Vars {
+		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") {
+			done()
+			return nil, nil, fmt.Errorf("state %q: %q cannot be the name of an environment variable", a.State, v.Name)
+		}
+		if inFile == nil || !inFile[i] {
+			entries = append(entries, v.Name+"="+v.Value)
+			continue
+		}
+		f, err := r.vars.hold(r.RunDir, v)
+		if err != nil {
+			done()
+			return nil, nil, fmt.Errorf("the variable %s of state %q is too long for the environment and cannot be written to a file: %w", v.Name, a.State, err)
+		}
+		used = append(used, f)
+		entries = append(entries, v.Name+"_FILE="+f.path)
+	}
+	return entries, done, nil
+}
+
+// tooLong says which variables go to files: those that are too long, those that no environment can hold, and the
+// longest of the others, so that all fit. Nil is none.
+func tooLong(vars []fsm.Var) (inFile []bool) {
+	sum := 0
+	for i, v := range vars {
+		if len(v.Value) > longVar || strings.Contains(v.Value, "\x00") {
+			if inFile == nil {
+				inFile = make([]bool, len(vars))
+			}
+			inFile[i] = true
+			continue
+		}
+		sum += varSize(v)
+	}
+	if sum <= longVars {
+		return inFile
+	}
+	if inFile == nil {
+		inFile = make([]bool, len(vars))
+	}
+	order := make([]int, len(vars))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, k int) int { return varSize(vars[k]) - varSize(vars[i]) })
+	for _, i := range order {
+		if sum <= longVars {
+			break
+		}
+		if !inFile[i] {
+			inFile[i] = true
+			sum -= varSize(vars[i])
+		}
+	}
+	return inFile
+}
+
+// varSize is what a variable takes in an environment.
+func varSize(v fsm.Var) int { return len(v.Name) + len(v.Value) + len("=\x00") }
+
+// hold returns the file that holds the value of v, and writes it unless it is there from an action before.
+func (vf *varFiles) hold(runDir string, v fsm.Var) (*varFile, error) {
+	if runDir == "" {
+		return nil, errors.New("this run has no folder")
+	}
+	vf.mu.Lock()
+	defer vf.mu.Unlock()
+	name := fileName(v.Name)
+	var f *varFile
+	for _, g := range vf.files[name] {
+		if g.value == v.Value && g.intact() {
+			f = g
+			break
+		}
+		if g.users == 0 && f == nil {
+			f = g
+		}
+	}
+	if f == nil {
+		path := filepath.Join(runDir, "env", name)
+		if n := len(vf.files[name]); n > 0 {
+			path += fmt.Sprintf("~%d", n)
+		}
+		f = &varFile{path: path}
+		if vf.files == nil {
+			vf.files = map[string][]*varFile{}
+		}
+		vf.files[name] = append(vf.files[name], f)
+	}
+	if f.value != v.Value || !f.intact() {
+		if err := f.write(v.Value); err != nil {
+			return nil, err
+		}
+	}
+	f.users++
+	return f, nil
+}
+
+func (vf *varFiles) release(used []*varFile) {
+	if len(used) == 0 {
+		return
+	}
+	vf.mu.Lock()
+	defer vf.mu.Unlock()
+	for _, f := range used {
+		f.users--
+	}
+}
+
+// intact says whether the file is as it was written: an action may have removed it or written to it.
+func (f *varFile) intact() bool {
+	if f.state == nil {
+		return false
+	}
+	st, err := os.Stat(f.path)
+	return err == nil && os.SameFile(st, f.state) && st.Size() == f.state.Size() && st.ModTime().Equal(f.state.ModTime())
+}
+
+// write replaces the file. Like an environment, it is for nobody else to read. It is not synced: should the machine
+// lose power, the action is run again, and with it the file is written again.
+func (f *varFile) write(value string) error {
+	f.state = nil
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
+		return err
+	}
+	st, err := replace(f.path, []byte(value), 0o600)
+	if err != nil {
+		return err
+	}
+	f.value, f.state = value, st
+	return nil
+}
