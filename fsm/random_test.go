@@ -13,7 +13,7 @@ import (
 
 // randomLoop makes a loop that always ends, with every kind of transition the machine knows. Its actions depend
 // on the step only, so that a resumed run meets the same results.
-func randomLoop(r *rand.Rand) *fsm.Loop {
+func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 	n := 2 + r.IntN(5)
 	name := func() string { return fmt.Sprintf("s%d", r.IntN(n)) }
 	target := func() string {
@@ -92,6 +92,24 @@ func randomLoop(r *rand.Rand) *fsm.Loop {
 			st.Throttle = &fsm.Throttle{Normal: 1, Warn: 2, Hard: 3}
 			st.OnThrottleHard = maybe(0.5, target)
 		}
+		if len(children) > 0 && r.IntN(3) == 0 {
+			st.Loop, st.Action, st.Evaluate, st.Capture = children[r.IntN(len(children))], "", nil, maybe(0.3, func() string { return "log" })
+			switch r.IntN(3) {
+			case 0:
+				st.With = fsm.NewMap("n", "${context.n}", "more", "${state.name}")
+			case 1:
+				st.Passthrough = true
+			}
+			if r.IntN(2) == 0 {
+				st.On["timeout"] = target()
+			}
+		}
+		if r.IntN(6) == 0 {
+			st.Fragment = &fsm.Fragment{Name: "f", Bindings: fsm.NewMap("p", "${prev.exit_code?}"), Parameters: []fsm.Parameter{{Name: "q", Type: "integer", Default: int64(3)}}}
+			if st.Action != "" {
+				st.Action += "; out ${param.p} ${param.q}"
+			}
+		}
 		l.States[st.Name] = st
 	}
 	l.States["done"] = &fsm.State{Name: "done", Terminal: true, Failure: r.IntN(3) == 0}
@@ -106,9 +124,13 @@ func TestRandomMachines(t *testing.T) {
 	ends := make(map[string]int)
 	for i := range uint64(300) {
 		synctest.Test(t, func(t *testing.T) {
-			loop := randomLoop(rand.New(rand.NewPCG(seed, i)))
+			r := rand.New(rand.NewPCG(seed, i))
+			loops := shelf{"leaf": randomLoop(r), "mid": randomLoop(r, "leaf", "none")}
+			loop := randomLoop(r, "leaf", "mid")
+			loops["leaf"].Parameters = []fsm.Parameter{{Name: "n", Type: "integer", Default: int64(5)}}
 			whole := &tape{}
 			cfg, unbroken, _ := config(loop, whole)
+			cfg.Library = loops
 			want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +138,7 @@ func TestRandomMachines(t *testing.T) {
 			ends[want.TerminatedBy]++
 			complete := 0
 			for _, e := range whole.events {
-				if e.Kind == "loop_complete" {
+				if e.Kind == "loop_complete" && e.Depth == 0 {
 					complete++
 				}
 			}
@@ -124,7 +146,7 @@ func TestRandomMachines(t *testing.T) {
 				t.Fatalf("machine %d: %d loop_complete events, the last event is %s", i, complete, last.Kind)
 			}
 			for die := 1; die <= whole.count; die++ {
-				lost(t, loop, die, die%2 == 0, want, whole, unbroken.ran)
+				lost(t, loop, loops, die, die%2 == 0, want, whole, unbroken.ran)
 			}
 			if t.Failed() {
 				t.Fatalf("machine %d of seed %d", i, seed)

@@ -38,7 +38,7 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 	if a.Quiet {
 		return fsm.Result{Stdout: " f | 2 +-\n"}, nil
 	}
-	f.ran = append(f.ran, fmt.Sprintf("%s/%d", a.State, a.Step))
+	f.ran = append(f.ran, fmt.Sprintf("%s%s/%d", steps(a.Outer), a.State, a.Step))
 	var res fsm.Result
 	var lines []string
 	for word := range strings.SplitSeq(a.Text, "; ") {
@@ -93,6 +93,26 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 	res.Bytes = int64(len(res.Stdout))
 	res.Duration = 7 * time.Millisecond
 	return res, nil
+}
+
+// steps are the steps of marks: "/3/0/2/1" is "3/2/".
+func steps(outer string) string {
+	var b strings.Builder
+	words := strings.Split(outer, "/")
+	for i := 1; i < len(words); i += 2 {
+		b.WriteString(words[i] + "/")
+	}
+	return b.String()
+}
+
+// shelf is a library of loops.
+type shelf map[string]*fsm.Loop
+
+func (s shelf) Loop(name string, _ *fsm.Loop) (*fsm.Loop, error) {
+	if l := s[name]; l != nil {
+		return l, nil
+	}
+	return nil, fmt.Errorf("there is no loop %q", name)
 }
 
 // noFiles is a project without files.
@@ -150,6 +170,11 @@ func clone(s *fsm.Snapshot) *fsm.Snapshot {
 	if s.Outcome != nil {
 		o := *s.Outcome
 		c.Outcome = &o
+	}
+	if s.Child != nil {
+		child := *s.Child
+		child.Memory, child.Log = clone(s.Child.Memory), slices.Clone(s.Child.Log)
+		c.Child = &child
 	}
 	return &c
 }
@@ -270,7 +295,7 @@ func TestEveryCheckpointLostInTurn(t *testing.T) {
 				}
 				for die := 1; die <= whole.count; die++ {
 					for _, power := range []bool{false, true} {
-						lost(t, loop, die, power, want, whole, unbroken.ran)
+						lost(t, loop, nil, die, power, want, whole, unbroken.ran)
 					}
 				}
 			})
@@ -278,10 +303,11 @@ func TestEveryCheckpointLostInTurn(t *testing.T) {
 	}
 }
 
-func lost(t *testing.T, loop *fsm.Loop, die int, power bool, want fsm.Outcome, whole *tape, unbroken []string) {
+func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want fsm.Outcome, whole *tape, unbroken []string) {
 	t.Helper()
 	rec := &tape{die: die}
 	cfg, runner, _ := config(loop, rec)
+	cfg.Library = loops
 	if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
 		t.Fatalf("batch %d lost: run went on: %v", die, err)
 	}
@@ -292,14 +318,16 @@ func lost(t *testing.T, loop *fsm.Loop, die int, power bool, want fsm.Outcome, w
 	if last < 0 {
 		return // nothing was recorded: there is no run
 	}
-	finished := make(map[string]bool) // state/step of actions whose result is on record
-	at := ""
+	finished := make(map[string]bool) // of actions whose result is on record
+	var at []string                   // where the run is, by depth
+	var outer []string
 	for _, e := range rec.events[:rec.points[last]] {
 		switch e.Kind {
 		case "state_enter":
-			at = fmt.Sprintf("%s/%d", e.Get("state"), e.Get("iteration"))
+			at = append(at[:e.Depth], fmt.Sprintf("%s/%d", e.Get("state"), e.Get("iteration")))
+			outer = append(outer[:e.Depth], fmt.Sprintf("%d/", e.Get("iteration")))
 		case "action_complete":
-			finished[at] = true
+			finished[strings.Join(outer[:e.Depth], "")+at[e.Depth]] = true
 		}
 	}
 	inFlight := ""
@@ -325,7 +353,7 @@ func lost(t *testing.T, loop *fsm.Loop, die int, power bool, want fsm.Outcome, w
 		t.Errorf("batch %d lost (power %v): want end %+v, got %+v", die, power, want, got)
 	}
 	w, g := whole.saved[len(whole.saved)-1], rec.saved[len(rec.saved)-1]
-	if a, b := fsm.AppendJSON(nil, w.Captured), fsm.AppendJSON(nil, g.Captured); string(a) != string(b) {
+	if a, b := fsm.AppendJSON(nil, withoutLogs(w.Captured)), fsm.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
 		t.Errorf("batch %d lost (power %v): want captures %s, got %s", die, power, a, b)
 	}
 	if !slices.Equal(w.Messages, g.Messages) || !maps.Equal(w.Edges, g.Edges) || !maps.Equal(w.Retries, g.Retries) {
@@ -342,6 +370,21 @@ func lost(t *testing.T, loop *fsm.Loop, die int, power bool, want fsm.Outcome, w
 	if n := len(runner.ran) + len(second.ran); n > len(unbroken)+1 && !power {
 		t.Errorf("batch %d lost: %d actions in all, %d in an unbroken run", die, n, len(unbroken))
 	}
+}
+
+// withoutLogs leaves out the captured events of sub-loops, which tell of the resume.
+func withoutLogs(m *fsm.Map) *fsm.Map {
+	out := fsm.NewMap()
+	for _, k := range m.Keys() {
+		v, _ := m.Get(k)
+		if inner, ok := v.(*fsm.Map); ok {
+			v = withoutLogs(inner)
+		}
+		if k != "log" {
+			out.Set(k, v)
+		}
+	}
+	return out
 }
 
 // TestNothingIsDoneUnrecorded lets every batch fail in turn: the run must stop with that error at once.
