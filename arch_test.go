@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"loops/cmd/loops/cli":         {"loops/fsm", "loops/fsm/loopfile", "loops/internal/action", "loops/internal/proc", "loops/persistence", "loops/reconcile", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
 	"loops/fsm":                   {"github.com/dlclark/regexp2"},
 	"loops/fsm/loopfile":          {"loops/fsm", "gopkg.in/yaml.v3"},
+	"loops/fsm/policy":            {"loops/fsm"},
 	"loops/internal/action":       {"loops/fsm", "loops/internal/proc", "golang.org/x/sys"},
 	"loops/internal/proc":         {"github.com/shirou/gopsutil/v3", "golang.org/x/sys"},
 	"loops/persistence":           {"loops/fsm", "golang.org/x/sys"},
@@ -38,6 +39,7 @@ var arrows = map[string][]string{
 var forbidden = map[string][]string{
 	"loops/fsm":          {"os", "syscall", "net", "log", "io/ioutil"},
 	"loops/fsm/loopfile": {"os/exec", "net", "log"},
+	"loops/fsm/policy":   {"os", "os/exec", "net", "log"},
 	"loops/persistence":  {"os/exec", "net", "log"},
 }
 

@@ -1,0 +1,119 @@
+// Package policy decides by a table of rules which state comes next, given scores:
+//
+//	security:<65 -> escalate
+//	clarity:>=85 & completeness:>=85 -> done
+//	# a comment
+//	* -> repair
+//
+// The first rule whose predicates all hold wins. Everything here is pure; values may be used from many goroutines
+// as long as nobody changes them.
+package policy
+
+import (
+	"strings"
+
+	"loops/fsm"
+)
+
+// A Rule is one line of a table.
+type Rule struct {
+	Predicates []Predicate // all must hold; none: it always holds, written *
+	Target     string
+	Line       int // from 1
+	Offset     int // of the first byte that is no white space, in the text of the table
+}
+
+// A Predicate compares the score of a dimension with a value.
+type Predicate struct {
+	Dimension string
+	Operator  string // one of >= <= == != < >
+	Value     string // a number for the operators that order
+	Offset    int    // of Dimension, in the text of the table
+}
+
+// CatchAll says whether the rule holds whatever the scores are.
+func (r Rule) CatchAll() bool { return len(r.Predicates) == 0 }
+
+func (r Rule) String() string {
+	if r.CatchAll() {
+		return "* -> " + r.Target
+	}
+	predicates := make([]string, len(r.Predicates))
+	for i, p := range r.Predicates {
+		predicates[i] = p.String()
+	}
+	return strings.Join(predicates, " & ") + " -> " + r.Target
+}
+
+func (p Predicate) String() string { return p.Dimension + ":" + p.Operator + p.Value }
+
+// Format returns the table as text that [Parse] reads: a rule a line, no newline at the end.
+func Format(rules []Rule) string {
+	lines := make([]string, len(rules))
+	for i, r := range rules {
+		lines[i] = r.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Evaluate returns the first rule that holds for the scores, by dimension. Scores are values of the loop language.
+func Evaluate(rules []Rule, scores map[string]any) (Rule, bool) {
+	for _, r := range rules {
+		if r.Holds(scores) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// Holds says whether all predicates of the rule hold.
+func (r Rule) Holds(scores map[string]any) bool {
+	for _, p := range r.Predicates {
+		if !p.Holds(scores[p.Dimension]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Holds compares a score; nil is one that is missing, for which only != holds. The ordering operators want
+// numbers, as [fsm.ParseFloat] reads them, on both sides. == and != compare numbers if both sides are, else the
+// texts they print as. NaN equals nothing.
+func (p Predicate) Holds(score any) bool {
+	if score == nil {
+		return p.Operator == "!="
+	}
+	s, numeric := toFloat(score)
+	v, ok := fsm.ParseFloat(p.Value)
+	numeric = numeric && ok
+	switch p.Operator {
+	case ">=":
+		return numeric && s >= v
+	case "<=":
+		return numeric && s <= v
+	case "<":
+		return numeric && s < v
+	case ">":
+		return numeric && s > v
+	}
+	equal := fsm.Str(score) == p.Value
+	if numeric {
+		equal = s == v
+	}
+	return equal == (p.Operator == "==")
+}
+
+func toFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case string:
+		return fsm.ParseFloat(v)
+	case bool:
+		if v {
+			return 1, true
+		}
+		return 0, true
+	case []any, *fsm.Map:
+		return 0, false
+	}
+	return fsm.ParseFloat(fsm.Str(v))
+}
