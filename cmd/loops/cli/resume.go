@@ -204,9 +204,10 @@ func (a *app) checkDefinition(p project, l *fsm.Loop, run persistence.Run, force
 // --context over both. The caps follow the flags.
 func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, o *resumeOptions) (*fsm.Map, error) {
 	values := memory.Context.Clone()
-	for _, k := range l.Context.Keys() {
+	initial := declared(l)
+	for _, k := range initial.Keys() {
 		if _, ok := values.Get(k); !ok {
-			v, _ := l.Context.Get(k)
+			v, _ := initial.Get(k)
 			values.Set(k, v)
 		}
 	}
@@ -216,9 +217,14 @@ func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory 
 	if o.over.maxIterations > 0 {
 		values.Set("max_iterations", int64(o.over.maxIterations))
 	}
-	if err := setPairs(values, o.context); err != nil {
+	given := fsm.NewMap()
+	if err := setPairs(given, o.context); err != nil {
 		return nil, err
 	}
+	if err := checkGiven(l, given); err != nil {
+		return nil, err
+	}
+	overlay(values, given)
 	planned := values.Clone()
 	fill(planned, l, plannedRunDir(p, l))
 	return values, a.preflight(p, l, planned)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -16,36 +17,78 @@ const (
 	outcomeThreshold   = int64(65)
 )
 
-// seed returns the context of a new run: the file's, then the positional input, then --context.
+// seed returns the context of a new run: the defaults of its parameters, the file's context, the positional input,
+// --context. Each wins over those before it.
 func seed(l *fsm.Loop, input *string, pairs []string) (*fsm.Map, error) {
-	ctx := l.Context.Clone()
+	ctx, given := declared(l), fsm.NewMap()
 	if input != nil {
-		setInput(ctx, l, *input)
+		given = inputValues(ctx, l, *input)
 	}
-	return ctx, setPairs(ctx, pairs)
+	if err := setPairs(given, pairs); err != nil {
+		return nil, err
+	}
+	if err := checkGiven(l, given); err != nil {
+		return nil, err
+	}
+	return overlay(ctx, given), nil
 }
 
-// setInput puts the positional input into the context: a JSON object that has keys of the context sets those
-// and drops the others; anything else is the text of the loop's input key.
-func setInput(ctx *fsm.Map, l *fsm.Loop, text string) {
+// declared returns the values that the file alone gives the context.
+func declared(l *fsm.Loop) *fsm.Map {
+	ctx := fsm.NewMap()
+	for _, p := range l.Parameters {
+		if p.Default != nil {
+			ctx.Set(p.Name, p.Default)
+		}
+	}
+	return overlay(ctx, l.Context)
+}
+
+// overlay sets what other has in ctx, and returns ctx.
+func overlay(ctx, other *fsm.Map) *fsm.Map {
+	for _, k := range other.Keys() {
+		v, _ := other.Get(k)
+		ctx.Set(k, v)
+	}
+	return ctx
+}
+
+// checkGiven refuses values that do not fit the type their parameter declares. They are not converted: text stays
+// what was written, as it does for names that are not declared.
+func checkGiven(l *fsm.Loop, given *fsm.Map) error {
+	var wrong []string
+	for _, p := range l.Parameters {
+		v, ok := given.Get(p.Name)
+		if !ok {
+			continue
+		}
+		p.Required = false
+		if _, err := fsm.Bind([]fsm.Parameter{p}, fsm.NewMap(p.Name, v)); err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return usageError{strings.Join(wrong, "\nloops: "), "loops run --help"}
+}
+
+// inputValues returns what the positional input sets: if it is a JSON object that has keys of the context, those and no
+// others; else it is the text of the loop's input key.
+func inputValues(ctx *fsm.Map, l *fsm.Loop, text string) *fsm.Map {
+	values := fsm.NewMap()
 	if object, ok := parseObject(text); ok {
-		known := false
 		for _, k := range object.Keys() {
 			if _, ok := ctx.Get(k); ok {
 				v, _ := object.Get(k)
-				ctx.Set(k, v)
-				known = true
+				values.Set(k, v)
 			}
 		}
-		if known {
-			return
-		}
 	}
-	key := l.InputKey
-	if key == "" {
-		key = "input"
+	if values.Len() == 0 {
+		values.Set(cmp.Or(l.InputKey, "input"), text)
 	}
-	ctx.Set(key, text)
+	return values
 }
 
 // setPairs applies --context KEY=VALUE in order. Both sides are trimmed; values are text.

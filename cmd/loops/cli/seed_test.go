@@ -39,6 +39,35 @@ func TestSeed(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, s, c.want)
 		}
 	}
+	typed := &fsm.Loop{
+		Context: fsm.NewMap("b", "file"),
+		Parameters: []fsm.Parameter{
+			{Name: "a", Type: "integer", Default: int64(1)}, {Name: "b", Type: "string", Default: "default"}, {Name: "c", Type: "boolean"}, {Name: "d", Type: "path", Required: true},
+		},
+	}
+	for _, c := range []struct {
+		name  string
+		input *string
+		pairs []string
+		want  string // "" = refused
+	}{
+		{"defaults come first", nil, nil, `{"a": 1, "b": "file"}`},
+		{"values stay text", nil, []string{"a=5", "c=yes"}, `{"a": "5", "b": "file", "c": "yes"}`},
+		{"an object keeps types", text(`{"a": 5}`), nil, `{"a": 5, "b": "file"}`},
+		{"text is no number", nil, []string{"a=five"}, ""},
+		{"nothing is no number", nil, []string{"a="}, ""},
+		{"an object is checked too", text(`{"a": 2.5}`), nil, ""},
+		{"the last one counts", nil, []string{"a=x", "a=2"}, `{"a": "2", "b": "file"}`},
+	} {
+		got, err := seed(typed, c.input, c.pairs)
+		code, _ := explain(err)
+		switch {
+		case c.want == "" && code != exitUsage:
+			t.Errorf("%s: accepted, or refused with %d: %v", c.name, code, err)
+		case c.want != "" && (err != nil || string(fsm.AppendJSON(nil, got)) != c.want):
+			t.Errorf("%s:\n got %s %v\nwant %s", c.name, fsm.AppendJSON(nil, got), err, c.want)
+		}
+	}
 	if before, _ := fsm.NewMap("a", 1).Get("a"); before != 1 {
 		t.Error("the map of a file was changed")
 	}
