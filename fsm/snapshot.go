@@ -77,13 +77,30 @@ type Child struct {
 	Log      []string      // its events as JSON, only where the state captures them; only grows
 }
 
-// Mark names the start of the action in flight, through all sub-loops: "" where there is none.
+// inner is the memory of the sub-loop that was entered, or nil.
+func (m *Snapshot) inner() *Snapshot {
+	if m.Child == nil || m.Child.Memory.Step == 0 {
+		return nil
+	}
+	return m.Child.Memory
+}
+
+// Mark names the start of the action done last, through all sub-loops; see [AttemptMark].
 func (m *Snapshot) Mark() string {
 	mark := AttemptMark(m.Step, m.Attempt)
-	if m.Child != nil {
-		mark += m.Child.Memory.Mark()
+	if c := m.inner(); c != nil {
+		mark += c.Mark()
 	}
 	return mark
+}
+
+// InFlight says whether that action was started and its result is not on record.
+func (m *Snapshot) InFlight() bool {
+	if m.Outcome != nil || m.Phase != PhaseActing {
+		return false
+	}
+	c := m.inner()
+	return c == nil || c.InFlight()
 }
 
 // A StallRecord is one evaluated visit as the stall detector sees it.
