@@ -46,7 +46,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	}
 	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{
-		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Getenv: a.getenv,
+		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
 		Observe: d.printer.event, Verify: verify == "1",
 	})
 	d.printer.header(d.header)
