@@ -6,13 +6,29 @@ import (
 	"time"
 )
 
-// countMemory adds the peak memory of an action to the run's sum (host_guard.max_cumulative_subproc_mb).
+// budgeted says whether this loop or one around it counts the memory of actions.
+func (e *Executor) budgeted() bool {
+	for x := e; x != nil; x = x.parent {
+		if x.cfg.Loop.HostGuard.BudgetMB > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// countMemory adds the peak memory of an action to the sums of this loop and of those around it
+// (host_guard.max_cumulative_subproc_mb).
 func (e *Executor) countMemory(st *State, res Result) {
-	m := e.mem
 	peak := float64(res.PeakRSS) / (1 << 20)
-	m.CumulativeMB += peak
-	e.emit("host_subproc_rss", Field{"state", st.Name}, Field{"peak_rss_mb", round1(peak)}, Field{"cumulative_mb", round1(m.CumulativeMB)},
-		Field{"budget_mb", int64(e.cfg.Loop.HostGuard.BudgetMB)})
+	for x := e; x != nil; x = x.parent {
+		if x.cfg.Loop.HostGuard.BudgetMB > 0 {
+			x.mem.CumulativeMB += peak
+		}
+	}
+	if budget := e.cfg.Loop.HostGuard.BudgetMB; budget > 0 {
+		e.emit("host_subproc_rss", Field{"state", st.Name}, Field{"peak_rss_mb", round1(peak)}, Field{"cumulative_mb", round1(e.mem.CumulativeMB)},
+			Field{"budget_mb", int64(budget)})
+	}
 }
 
 func round1(mb float64) float64 { return float64(int64(mb*10+0.5)) / 10 }

@@ -89,7 +89,7 @@ func (e *Executor) bindParam(st *State) error {
 // act carries out the action of a state and remembers what came of it. The error is errHalted, or an
 // exception in the sense of D11.
 func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
-	m, l := e.mem, e.cfg.Loop
+	m := e.mem
 	scope := e.scope(nil)
 	text, err := Expand(st.Action, scope)
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	}
 	a := Action{
 		Kind: mode, Text: text, State: st.Name, Step: m.Step, Keep: e.keep[st.Capture], Model: st.Model, Agent: st.Agent, Tools: st.Tools,
-		RSS: l.HostGuard.BudgetMB > 0, Outer: e.outer, Dir: e.dir,
+		RSS: e.budgeted(), Outer: e.outer, Dir: e.dir,
 	}
 	if mode == KindShell {
 		a.Vars = e.vars()
@@ -139,7 +139,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		m.PendingRequest, m.PendingPayload = kind, payload
 	}
 	m.Phase, m.Result = PhaseActed, &res
-	if l.HostGuard.BudgetMB > 0 {
+	if a.RSS {
 		e.countMemory(st, res)
 	}
 	if err := e.capture(st, res); err != nil {
