@@ -28,153 +28,179 @@ type record struct {
 	segment    int
 	reconciled time.Time
 	why        string
+	depth      int // of the sub-loop whose memory this is; 0 = the run itself
 }
 
 // A field is one key of the flat object.
 type field struct {
 	key  string
-	name string // of the Snapshot's field; "" for what the store knows
+	name string // of the Snapshot's field; "" for what the store knows, and for what another key tells too
 	put  func(e *encoder, r *record) bool
 	take func(r *record, v any) error
 	// same says whether nothing changed; nil for what the store knows, which is in no patch.
 	same func(now, before *fsm.Snapshot) bool
 	// patch, if not nil, writes less than the whole value; see patch.go.
 	patch func(e *encoder, now, before *fsm.Snapshot)
+	// apply, if not nil, brings a value up to date with such a patch.
+	apply func(old, patch any) (any, error)
 	// entries means that a patch of this key holds changed entries of a map. dropNull: null removes one.
 	entries, dropNull bool
 }
 
-var layout = []field{
-	text("loop_name", "Loop", true, func(s *fsm.Snapshot) *string { return &s.Loop }),
-	text("current_state", "Current", true, func(s *fsm.Snapshot) *string { return &s.Current }),
-	number("iteration", "Step", true, func(s *fsm.Snapshot) *int { return &s.Step }),
-	dict("captured", "Captured", true, func(s *fsm.Snapshot) **fsm.Map { return &s.Captured }),
-	object("prev_result", "PrevResult", func(s *fsm.Snapshot) **fsm.Map { return &s.PrevResult }),
-	object("last_result", "LastResult", func(s *fsm.Snapshot) **fsm.Map { return &s.LastResult }),
-	{
-		key: "started_at", name: "StartedAt",
-		put:  func(e *encoder, r *record) bool { return e.time(r.StartedAt) },
-		take: func(r *record, v any) error { return takeTime(&r.StartedAt, v) },
-		same: func(a, b *fsm.Snapshot) bool { return a.StartedAt.Equal(b.StartedAt) },
-	},
-	known("updated_at", func(e *encoder, r *record) bool { return e.time(r.updated) },
-		func(r *record, v any) error { return takeTime(&r.updated, v) }),
-	known("status", func(e *encoder, r *record) bool { return e.value(string(r.status)) },
-		func(r *record, v any) error { return takeText(&r.status, v) }),
-	{
-		key: "accumulated_ms", name: "Elapsed",
-		put:  func(e *encoder, r *record) bool { return e.value(r.Elapsed.Milliseconds()) },
-		take: func(r *record, v any) error { return takeMillis(&r.Elapsed, v) },
-		same: func(a, b *fsm.Snapshot) bool { return a.Elapsed.Milliseconds() == b.Elapsed.Milliseconds() },
-	},
-	text("continuation_prompt", "Continuation", false, func(s *fsm.Snapshot) *string { return &s.Continuation }),
-	counts("retry_counts", "Retries", func(s *fsm.Snapshot) *map[string]int { return &s.Retries }),
-	counts("edge_revisit_counts", "Edges", func(s *fsm.Snapshot) *map[string]int { return &s.Edges }),
-	number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
-	known("pid", func(e *encoder, r *record) bool { return r.owner.PID != 0 && e.value(r.owner.PID) },
-		func(r *record, v any) error { return takeInt(&r.owner.PID, v) }),
-	known("reconciled_at", func(e *encoder, r *record) bool { return !r.reconciled.IsZero() && e.time(r.reconciled) },
-		func(r *record, v any) error { return takeTime(&r.reconciled, v) }),
-	{
-		key: "messages", name: "Messages",
-		put: func(e *encoder, r *record) bool { return len(r.Messages) > 0 && e.texts(r.Messages) },
-		take: func(r *record, v any) error {
-			return takeList(v, func(v any) error {
-				var s string
-				err := takeText(&s, v)
-				r.Messages = append(r.Messages, s)
-				return err
-			})
-		},
-		same:  func(a, b *fsm.Snapshot) bool { return len(a.Messages) == len(b.Messages) },
-		patch: patchMessages,
-	},
-	dict("context", "Context", false, func(s *fsm.Snapshot) **fsm.Map { return &s.Context }),
+// layout holds the keys in their order. The memory of a sub-loop is written with all of them again, so it is made
+// by init.
+var (
+	layout []field
+	byKey  map[string]*field
+)
 
-	known("run_id", func(e *encoder, r *record) bool { return e.value(r.runID) },
-		func(r *record, v any) error { return takeText(&r.runID, v) }),
-	known("seq", func(e *encoder, r *record) bool { return e.value(r.seq) },
-		func(r *record, v any) error { return takeInt(&r.seq, v) }),
-	known("journal", func(e *encoder, r *record) bool { return e.value(r.journal) },
-		func(r *record, v any) error { return takeInt(&r.journal, v) }),
-	text("phase", "Phase", false, func(s *fsm.Snapshot) *fsm.Phase { return &s.Phase }),
-	text("previous_state", "Previous", false, func(s *fsm.Snapshot) *string { return &s.Previous }),
-	number("attempt", "Attempt", false, func(s *fsm.Snapshot) *int { return &s.Attempt }),
-	{
-		key: "pending_result", name: "Result", put: putResult, take: takeResult,
-		same: func(a, b *fsm.Snapshot) bool {
-			return a.Result == b.Result || a.Result != nil && b.Result != nil && *a.Result == *b.Result
-		},
-	},
-	counts("throttle_counts", "Throttles", func(s *fsm.Snapshot) *map[string]int { return &s.Throttles }),
-	counts("abstention_counts", "Holds", func(s *fsm.Snapshot) *map[string]int { return &s.Holds }),
-	boolean("just_routed", "JustRouted", func(s *fsm.Snapshot) *bool { return &s.JustRouted }),
-	boolean("steps_capped", "StepsCapped", func(s *fsm.Snapshot) *bool { return &s.StepsCapped }),
-	boolean("passes_capped", "PassCapped", func(s *fsm.Snapshot) *bool { return &s.PassCapped }),
-	text("capped_at", "CappedAt", false, func(s *fsm.Snapshot) *string { return &s.CappedAt }),
-	{
-		key: "stall_window", name: "StallRing", put: putRing, take: takeRing,
-		same: func(a, b *fsm.Snapshot) bool { return equalSlices(a.StallRing, b.StallRing) },
-	},
-	counts("stall_counts", "StallCounts", func(s *fsm.Snapshot) *map[string]int { return &s.StallCounts }),
-	{
-		key: "stall_fingerprints", name: "StallPrints", entries: true, dropNull: true,
-		put: func(e *encoder, r *record) bool { return len(r.StallPrints) > 0 && e.value(r.StallPrints) },
-		take: func(r *record, v any) error {
-			return takeEntries(v, func(k string, v any) error {
-				var s string
-				err := takeText(&s, v)
-				put(&r.StallPrints, k, s)
-				return err
-			})
-		},
-		same: func(a, b *fsm.Snapshot) bool { return maps.Equal(a.StallPrints, b.StallPrints) },
-		patch: func(e *encoder, a, b *fsm.Snapshot) {
-			patchEntries(e, a.StallPrints, b.StallPrints, func(s string) { e.value(s) })
-		},
-	},
-	{
-		key: "evaluators", name: "Evaluators", put: putEvaluators, take: takeEvaluators, entries: true, dropNull: true,
-		same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(a.Evaluators, b.Evaluators) },
-		patch: func(e *encoder, a, b *fsm.Snapshot) { patchEntries(e, a.Evaluators, b.Evaluators, e.repeat) },
-	},
-	{
-		key: "cumulative_mb", name: "CumulativeMB",
-		put:  func(e *encoder, r *record) bool { return r.CumulativeMB != 0 && e.value(r.CumulativeMB) },
-		take: func(r *record, v any) error { return takeFloat(&r.CumulativeMB, v) },
-		same: func(a, b *fsm.Snapshot) bool { return a.CumulativeMB == b.CumulativeMB },
-	},
-	boolean("budget_spent", "BudgetSpent", func(s *fsm.Snapshot) *bool { return &s.BudgetSpent }),
-	text("pending_request", "PendingRequest", false, func(s *fsm.Snapshot) *string { return &s.PendingRequest }),
-	text("pending_payload", "PendingPayload", false, func(s *fsm.Snapshot) *string { return &s.PendingPayload }),
-	{
-		key: "outcome", name: "Outcome", put: putOutcome, take: takeOutcome,
-		same: func(a, b *fsm.Snapshot) bool {
-			return a.Outcome == b.Outcome || a.Outcome != nil && b.Outcome != nil && *a.Outcome == *b.Outcome
-		},
-	},
-
-	known("reconciled_why", func(e *encoder, r *record) bool { return r.why != "" && e.value(r.why) },
-		func(r *record, v any) error { return takeText(&r.why, v) }),
-	known("max_steps", func(e *encoder, r *record) bool { return r.maxSteps != 0 && e.value(r.maxSteps) },
-		func(r *record, v any) error { return takeInt(&r.maxSteps, v) }),
-	known("definition", putDefinition, takeDefinition),
-	known("options", func(e *encoder, r *record) bool { return r.options.Len() > 0 && e.value(r.options) },
-		func(r *record, v any) error { return takeMap(&r.options, v) }),
-	known("instance", func(e *encoder, r *record) bool { return r.instance != "" && e.value(string(r.instance)) },
-		func(r *record, v any) error { return takeText(&r.instance, v) }),
-	known("segment", func(e *encoder, r *record) bool { return r.segment != 0 && e.value(r.segment) },
-		func(r *record, v any) error { return takeInt(&r.segment, v) }),
-	known("owner", putOwner, takeOwner),
+func init() {
+	layout = fields()
+	byKey = make(map[string]*field, len(layout))
+	for i := range layout {
+		byKey[layout[i].key] = &layout[i]
+	}
 }
 
-var byKey = func() map[string]*field {
-	m := make(map[string]*field, len(layout))
-	for i := range layout {
-		m[layout[i].key] = &layout[i]
+func fields() []field {
+	return []field{
+		text("loop_name", "Loop", true, func(s *fsm.Snapshot) *string { return &s.Loop }),
+		text("current_state", "Current", true, func(s *fsm.Snapshot) *string { return &s.Current }),
+		number("iteration", "Step", true, func(s *fsm.Snapshot) *int { return &s.Step }),
+		dict("captured", "Captured", true, func(s *fsm.Snapshot) **fsm.Map { return &s.Captured }),
+		object("prev_result", "PrevResult", func(s *fsm.Snapshot) **fsm.Map { return &s.PrevResult }),
+		object("last_result", "LastResult", func(s *fsm.Snapshot) **fsm.Map { return &s.LastResult }),
+		{
+			key: "started_at", name: "StartedAt",
+			put:  func(e *encoder, r *record) bool { return e.time(r.StartedAt) },
+			take: func(r *record, v any) error { return takeTime(&r.StartedAt, v) },
+			same: func(a, b *fsm.Snapshot) bool { return a.StartedAt.Equal(b.StartedAt) },
+		},
+		known("updated_at", func(e *encoder, r *record) bool { return e.time(r.updated) },
+			func(r *record, v any) error { return takeTime(&r.updated, v) }),
+		known("status", func(e *encoder, r *record) bool { return e.value(string(r.status)) },
+			func(r *record, v any) error { return takeText(&r.status, v) }),
+		{
+			key: "accumulated_ms", name: "Elapsed",
+			put:  func(e *encoder, r *record) bool { return e.value(r.Elapsed.Milliseconds()) },
+			take: func(r *record, v any) error { return takeMillis(&r.Elapsed, v) },
+			same: func(a, b *fsm.Snapshot) bool { return a.Elapsed.Milliseconds() == b.Elapsed.Milliseconds() },
+		},
+		text("continuation_prompt", "Continuation", false, func(s *fsm.Snapshot) *string { return &s.Continuation }),
+		counts("retry_counts", "Retries", func(s *fsm.Snapshot) *map[string]int { return &s.Retries }),
+		counts("edge_revisit_counts", "Edges", func(s *fsm.Snapshot) *map[string]int { return &s.Edges }),
+		number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
+		{
+			key: "active_sub_loop",
+			put: func(e *encoder, r *record) bool { return r.Child != nil && e.value(r.Child.Name) },
+			// It is for people and for the reference tool: without the memory of the sub-loop its name is of no use.
+			take: func(*record, any) error { return nil },
+			same: func(a, b *fsm.Snapshot) bool {
+				return a.Child == nil && b.Child == nil || a.Child != nil && b.Child != nil && a.Child.Name == b.Child.Name
+			},
+		},
+		known("pid", func(e *encoder, r *record) bool { return r.owner.PID != 0 && e.value(r.owner.PID) },
+			func(r *record, v any) error { return takeInt(&r.owner.PID, v) }),
+		known("reconciled_at", func(e *encoder, r *record) bool { return !r.reconciled.IsZero() && e.time(r.reconciled) },
+			func(r *record, v any) error { return takeTime(&r.reconciled, v) }),
+		{
+			key: "messages", name: "Messages",
+			put:   func(e *encoder, r *record) bool { return len(r.Messages) > 0 && e.texts(r.Messages) },
+			take:  func(r *record, v any) error { return takeTexts(&r.Messages, v) },
+			same:  func(a, b *fsm.Snapshot) bool { return sameTexts(a.Messages, b.Messages) },
+			patch: func(e *encoder, a, b *fsm.Snapshot) { patchTexts(e, a.Messages, b.Messages) },
+		},
+		dict("context", "Context", false, func(s *fsm.Snapshot) **fsm.Map { return &s.Context }),
+
+		known("run_id", func(e *encoder, r *record) bool { return e.value(r.runID) },
+			func(r *record, v any) error { return takeText(&r.runID, v) }),
+		known("seq", func(e *encoder, r *record) bool { return e.value(r.seq) },
+			func(r *record, v any) error { return takeInt(&r.seq, v) }),
+		known("journal", func(e *encoder, r *record) bool { return e.value(r.journal) },
+			func(r *record, v any) error { return takeInt(&r.journal, v) }),
+		text("phase", "Phase", false, func(s *fsm.Snapshot) *fsm.Phase { return &s.Phase }),
+		text("previous_state", "Previous", false, func(s *fsm.Snapshot) *string { return &s.Previous }),
+		number("attempt", "Attempt", false, func(s *fsm.Snapshot) *int { return &s.Attempt }),
+		{
+			key: "pending_result", name: "Result", put: putResult, take: takeResult,
+			same: func(a, b *fsm.Snapshot) bool {
+				return a.Result == b.Result || a.Result != nil && b.Result != nil && *a.Result == *b.Result
+			},
+		},
+		counts("throttle_counts", "Throttles", func(s *fsm.Snapshot) *map[string]int { return &s.Throttles }),
+		counts("abstention_counts", "Holds", func(s *fsm.Snapshot) *map[string]int { return &s.Holds }),
+		{
+			key: "param", name: "Param",
+			put:  func(e *encoder, r *record) bool { return r.Param != nil && e.record(r.Param) },
+			take: func(r *record, v any) error { return takeMap(&r.Param, v) },
+			same: func(a, b *fsm.Snapshot) bool { return sameValue(a.Param, b.Param) },
+		},
+		boolean("under_pressure", "UnderPressure", func(s *fsm.Snapshot) *bool { return &s.UnderPressure }),
+		boolean("flushing", "Flushing", func(s *fsm.Snapshot) *bool { return &s.Flushing }),
+		boolean("just_routed", "JustRouted", func(s *fsm.Snapshot) *bool { return &s.JustRouted }),
+		boolean("steps_capped", "StepsCapped", func(s *fsm.Snapshot) *bool { return &s.StepsCapped }),
+		boolean("passes_capped", "PassCapped", func(s *fsm.Snapshot) *bool { return &s.PassCapped }),
+		text("capped_at", "CappedAt", false, func(s *fsm.Snapshot) *string { return &s.CappedAt }),
+		{
+			key: "stall_window", name: "StallRing", put: putRing, take: takeRing,
+			same: func(a, b *fsm.Snapshot) bool { return equalSlices(a.StallRing, b.StallRing) },
+		},
+		counts("stall_counts", "StallCounts", func(s *fsm.Snapshot) *map[string]int { return &s.StallCounts }),
+		{
+			key: "stall_fingerprints", name: "StallPrints", entries: true, dropNull: true,
+			put: func(e *encoder, r *record) bool { return len(r.StallPrints) > 0 && e.value(r.StallPrints) },
+			take: func(r *record, v any) error {
+				return takeEntries(v, func(k string, v any) error {
+					var s string
+					err := takeText(&s, v)
+					put(&r.StallPrints, k, s)
+					return err
+				})
+			},
+			same: func(a, b *fsm.Snapshot) bool { return maps.Equal(a.StallPrints, b.StallPrints) },
+			patch: func(e *encoder, a, b *fsm.Snapshot) {
+				patchEntries(e, a.StallPrints, b.StallPrints, func(s string) { e.value(s) })
+			},
+		},
+		{
+			key: "evaluators", name: "Evaluators", put: putEvaluators, take: takeEvaluators, entries: true, dropNull: true,
+			same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(a.Evaluators, b.Evaluators) },
+			patch: func(e *encoder, a, b *fsm.Snapshot) { patchEntries(e, a.Evaluators, b.Evaluators, e.repeat) },
+		},
+		{
+			key: "cumulative_mb", name: "CumulativeMB",
+			put:  func(e *encoder, r *record) bool { return r.CumulativeMB != 0 && e.value(r.CumulativeMB) },
+			take: func(r *record, v any) error { return takeFloat(&r.CumulativeMB, v) },
+			same: func(a, b *fsm.Snapshot) bool { return a.CumulativeMB == b.CumulativeMB },
+		},
+		boolean("budget_spent", "BudgetSpent", func(s *fsm.Snapshot) *bool { return &s.BudgetSpent }),
+		text("pending_request", "PendingRequest", false, func(s *fsm.Snapshot) *string { return &s.PendingRequest }),
+		text("pending_payload", "PendingPayload", false, func(s *fsm.Snapshot) *string { return &s.PendingPayload }),
+		{
+			key: "outcome", name: "Outcome", put: putOutcome, take: takeOutcome,
+			same: func(a, b *fsm.Snapshot) bool {
+				return a.Outcome == b.Outcome || a.Outcome != nil && b.Outcome != nil && *a.Outcome == *b.Outcome
+			},
+		},
+		{
+			key: "sub_loop", name: "Child", put: putChild, take: takeChild, apply: applyChild, patch: patchChild,
+			same: func(a, b *fsm.Snapshot) bool { return a.Child == nil && b.Child == nil },
+		},
+
+		known("reconciled_why", func(e *encoder, r *record) bool { return r.why != "" && e.value(r.why) },
+			func(r *record, v any) error { return takeText(&r.why, v) }),
+		known("max_steps", func(e *encoder, r *record) bool { return r.maxSteps != 0 && e.value(r.maxSteps) },
+			func(r *record, v any) error { return takeInt(&r.maxSteps, v) }),
+		known("definition", putDefinition, takeDefinition),
+		known("options", func(e *encoder, r *record) bool { return r.options.Len() > 0 && e.value(r.options) },
+			func(r *record, v any) error { return takeMap(&r.options, v) }),
+		known("instance", func(e *encoder, r *record) bool { return r.instance != "" && e.value(string(r.instance)) },
+			func(r *record, v any) error { return takeText(&r.instance, v) }),
+		known("segment", func(e *encoder, r *record) bool { return r.segment != 0 && e.value(r.segment) },
+			func(r *record, v any) error { return takeInt(&r.segment, v) }),
+		known("owner", putOwner, takeOwner),
 	}
-	return m
-}()
+}
 
 // appendFlat writes the whole record as one line. A line of the journal does without its own place and its
 // writer, which only state.json tells.
@@ -182,7 +208,7 @@ func appendFlat(e *encoder, r *record, journal bool) {
 	e.open('{')
 	for i := range layout {
 		f := &layout[i]
-		if journal && f.name == "" && !lasting[f.key] {
+		if journal && f.same == nil && !lasting[f.key] {
 			continue
 		}
 		e.entry(f.key, func() bool { return f.put(e, r) })
@@ -194,13 +220,17 @@ func appendFlat(e *encoder, r *record, journal bool) {
 // state.json.
 var lasting = map[string]bool{"run_id": true, "max_steps": true, "definition": true, "options": true, "instance": true, "segment": true}
 
-// required are the keys without which a state file is none.
+// required are the keys without which a state file is none, and, but for the last, a memory is none.
 var required = []string{"loop_name", "current_state", "iteration", "started_at", "status"}
 
 // takeFlat reads a flat object. Unknown keys are ignored, null is as good as absent; a value of a wrong type is
 // an error that names its key. The error is about the first one, the rest is read all the same.
 func takeFlat(m *fsm.Map) (*record, error) {
 	r := &record{}
+	return r, r.takeAll(m, required)
+}
+
+func (r *record) takeAll(m *fsm.Map, required []string) error {
 	var first error
 	for _, k := range required {
 		if v, _ := m.Get(k); v == nil {
@@ -217,7 +247,7 @@ func takeFlat(m *fsm.Map) (*record, error) {
 			first = fmt.Errorf("%s: %w", layout[i].key, err)
 		}
 	}
-	return r, first
+	return first
 }
 
 func known(key string, put func(*encoder, *record) bool, take func(*record, any) error) field {

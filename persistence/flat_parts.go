@@ -256,6 +256,15 @@ func takeList(v any, each func(any) error) error {
 	return nil
 }
 
+func takeTexts(to *[]string, v any) error {
+	return takeList(v, func(v any) error {
+		var s string
+		err := takeText(&s, v)
+		*to = append(*to, s)
+		return err
+	})
+}
+
 func takeEntries(v any, each func(string, any) error) error {
 	m, ok := v.(*fsm.Map)
 	if !ok {

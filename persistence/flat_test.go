@@ -31,7 +31,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 	}
 	for i := range reflect.TypeFor[fsm.Snapshot]().NumField() {
 		name := reflect.TypeFor[fsm.Snapshot]().Field(i).Name
-		if named[name] != 1 && name != "Child" { // not recorded yet
+		if named[name] != 1 {
 			t.Errorf("fsm.Snapshot.%s has %d keys in state.json, want 1", name, named[name])
 		}
 	}
@@ -43,9 +43,10 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Outcome](), 8},
 		{reflect.TypeFor[fsm.StallRecord](), 3},
 		{reflect.TypeFor[fsm.Repeat](), 3},
+		{reflect.TypeFor[fsm.Child](), 8},
 	} {
 		if n := parts.of.NumField(); n != parts.want {
-			t.Errorf("%s has %d fields; flat_parts.go writes %d", parts.of, n, parts.want)
+			t.Errorf("%s has %d fields; this package writes %d", parts.of, n, parts.want)
 		}
 	}
 }
@@ -80,19 +81,37 @@ func example() *record {
 		Loop: "fix", Phase: fsm.PhaseActed, Current: "judge", Previous: "work", Step: 3, Passes: 1, Attempt: 2,
 		StartedAt: at, Elapsed: 629 * time.Millisecond,
 		Context:  fsm.NewMap("input", "é 😀\n", "none", nil, "n", int64(40), "f", 2.0, "list", []any{}),
+		Param:    fsm.NewMap("tries", int64(3)),
 		Captured: fsm.NewMap("tries", fsm.NewMap("output", "try 6", "exit_code", int64(0), "timeout_kind", nil)),
 		Messages: []string{"one", "two"}, PrevResult: fsm.NewMap("output", "x\n", "exit_code", int64(1)),
 		LastResult: fsm.NewMap("verdict", "no", "details", fsm.NewMap("exit_code", int64(1))),
 		Result:     &fsm.Result{Stdout: "out", Stderr: "err", ExitCode: -9, Duration: time.Second, TimeoutKind: "idle", Bytes: 3, Truncated: true, File: "f", Background: 1, PeakRSS: 7},
 		Retries:    map[string]int{"b": 2, "a": 1}, Throttles: map[string]int{"a": 1}, Holds: map[string]int{"a": 1},
-		Edges: map[string]int{"a->b": 4}, JustRouted: true, StepsCapped: true, PassCapped: true,
+		Edges: map[string]int{"a->b": 4}, JustRouted: true, StepsCapped: true, PassCapped: true, Flushing: true,
 		StallRing:   []fsm.StallRecord{{State: "a", ExitCode: 1, Verdict: "no"}},
 		StallCounts: map[string]int{"k": 1}, StallPrints: map[string]string{"a": "p"},
-		Evaluators: map[string]fsm.Repeat{"a": {Hash: "h", Count: 2, Seen: true}}, CumulativeMB: 1.5, BudgetSpent: true,
+		Evaluators: map[string]fsm.Repeat{"a": {Hash: "h", Count: 2, Seen: true}}, CumulativeMB: 1.5, BudgetSpent: true, UnderPressure: true,
 		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
 		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Signal: "SIGINT", Continuation: "c", Duration: time.Second},
 	}
 	return r
+}
+
+// nested is the example in a sub-loop of a sub-loop, which tells more of itself than the one around it.
+func nested() *record {
+	inner := example().Snapshot
+	inner.Loop, inner.Outcome = "inner", nil
+	middle := fsm.Snapshot{
+		Loop: "middle", Phase: fsm.PhaseActing, Current: "call", Step: 2, Attempt: 1, StartedAt: at,
+		Child: &fsm.Child{
+			Memory: &inner, Name: "deep/inner", File: "deep/inner.yaml", SHA256: "cd34", Timeout: 90 * time.Second,
+			Branch: "try", Worktree: "/w/.worktrees/1-subloop-try", Log: []string{`{"event": "loop_start"}`, `{"event": "route"}`},
+		},
+	}
+	return &record{status: Running, runID: "2026-11-21T083717", updated: at, Snapshot: fsm.Snapshot{
+		Loop: "outer", Phase: fsm.PhaseActing, Current: "sub", Step: 1, Attempt: 1, StartedAt: at,
+		Child: &fsm.Child{Memory: &middle, Name: "middle"},
+	}}
 }
 
 func encode(r *record) []byte {
@@ -102,26 +121,30 @@ func encode(r *record) []byte {
 }
 
 func TestFlatGolden(t *testing.T) {
-	full := encode(example())
-	golden(t, "full.state.json", full)
-	if ours, ok := checked(full); !ours || !ok {
-		t.Error("the checksum does not hold")
-	}
-	golden(t, "small.state.json", encode(&record{status: Completed, runID: "2026-11-21T083717", Snapshot: fsm.Snapshot{Loop: "a", Current: "done", StartedAt: at}}))
-
-	flat, err := parseMemory(full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again := encodeFlat(flat); string(again) != string(full) {
-		t.Errorf("rewritten from the parsed object it is\n%s", again)
-	}
-	back, err := takeFlat(flat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again := encode(back); string(again) != string(full) {
-		t.Errorf("read and written again it is\n%s", again)
+	for name, r := range map[string]*record{
+		"full.state.json":   example(),
+		"nested.state.json": nested(),
+		"small.state.json":  {status: Completed, runID: "2026-11-21T083717", Snapshot: fsm.Snapshot{Loop: "a", Current: "done", StartedAt: at}},
+	} {
+		text := encode(r)
+		golden(t, name, text)
+		if ours, ok := checked(text); !ours || !ok {
+			t.Errorf("%s: the checksum does not hold", name)
+		}
+		flat, err := parseMemory(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := encodeFlat(flat); string(again) != string(text) {
+			t.Errorf("%s: rewritten from the parsed object it is\n%s", name, again)
+		}
+		back, err := takeFlat(flat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := encode(back); string(again) != string(text) {
+			t.Errorf("%s: read and written again it is\n%s", name, again)
+		}
 	}
 }
 
@@ -148,6 +171,15 @@ func TestTakeFlatRefuses(t *testing.T) {
 		{`, "stall_window": [["a"]]`, `stall_window: item 1: expected a list of a state, an exit code and a verdict, found ["a"]`},
 		{`, "outcome": {"iterations": true}`, `outcome: iterations: expected a whole number, found true`},
 		{`, "just_routed": 1`, `just_routed: expected true or false, found 1`},
+		{`, "active_sub_loop": "x"`, ""},
+		{`, "active_sub_loop": 7, "sub_loop": null`, ""},
+		{`, "sub_loop": {"name": "x", "unknown": 1}`, ""},
+		{`, "sub_loop": {"name": "x", "memory": {"loop_name": "a", "current_state": "b", "iteration": 0, "started_at": ""}}`, ""},
+		{`, "sub_loop": "x"`, `sub_loop: expected an object, found "x"`},
+		{`, "sub_loop": {"memory": []}`, `sub_loop: memory: expected an object, found []`},
+		{`, "sub_loop": {"memory": {"loop_name": "a", "current_state": "b", "started_at": ""}}`, `sub_loop: memory: there is no "iteration" in it`},
+		{`, "sub_loop": {"memory": {"loop_name": "a", "current_state": "b", "iteration": 0, "started_at": "", "messages": 1}}`, `sub_loop: memory: messages: expected a list, found 1`},
+		{`, "sub_loop": {"log": [1], "memory": {"loop_name": "a", "current_state": "b", "iteration": 0, "started_at": ""}}`, `sub_loop: log: item 1: expected text, found 1`},
 		{`, "cumulative_mb": "1"`, `cumulative_mb: expected a number, found "1"`},
 	} {
 		flat, err := parseMemory([]byte(good + c.add + "}"))
@@ -160,6 +192,32 @@ func TestTakeFlatRefuses(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.add, got, c.want)
+		}
+	}
+}
+
+// Sub-loops are read as deep as the machine nests them, and no deeper.
+func TestTakeFlatDepth(t *testing.T) {
+	const level = `{"loop_name": "a", "current_state": "b", "iteration": 1, "started_at": "", "status": "running", "sub_loop": {"memory": `
+	for _, n := range []int{fsm.MaxDepth, fsm.MaxDepth + 1, 400} {
+		flat, err := parseMemory([]byte(strings.Repeat(level, n) + strings.TrimSuffix(level, `, "sub_loop": {"memory": `) + "}" + strings.Repeat("}}", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := "", ""
+		r, err := takeFlat(flat)
+		if err != nil {
+			got = err.Error()
+		}
+		if n > fsm.MaxDepth {
+			want = strings.Repeat("sub_loop: memory: ", fsm.MaxDepth) + "sub_loop: sub-loops are nested deeper than 32"
+		}
+		depth := 0
+		for s := &r.Snapshot; s.Child != nil; s = s.Child.Memory {
+			depth++
+		}
+		if got != want || depth != fsm.MaxDepth {
+			t.Errorf("%d levels: %d are read: %q, want %q", n, depth, got, want)
 		}
 	}
 }

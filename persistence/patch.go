@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"unsafe"
 
 	"loops/fsm"
 )
@@ -14,7 +15,8 @@ import (
 // the flat object, each with its whole new value, null for none; but for maps of counters and of records (see
 // field.entries) it holds the entries that changed, each whole. A counter that is null is gone. Entries of
 // captured and context can be null themselves, so if one is gone, or moved, the whole map is written under the
-// key with _all added. Messages only grow; the new ones are in messages_add.
+// key with _all added. Messages only grow; the new ones are in messages_add. What changed of a sub-loop is a patch of
+// the same form in sub_loop; see child.go.
 //
 // This is not RFC 7386: there, null means "remove" at every depth, so a record could not say timeout_kind: null.
 
@@ -31,6 +33,10 @@ func appendPatch(e *encoder, now *record, before *fsm.Snapshot) {
 			e.key(f.key)
 			start := len(e.buf)
 			f.patch(e, &now.Snapshot, before)
+			if string(e.buf[start:]) == "{}" { // nothing changed after all
+				e.buf = e.buf[:mark]
+				continue
+			}
 			if len(e.buf) > start {
 				continue
 			}
@@ -87,13 +93,24 @@ func patchDict(e *encoder, now, before *fsm.Map) {
 	e.close('}')
 }
 
-func patchMessages(e *encoder, now, before *fsm.Snapshot) {
-	if len(now.Messages) < len(before.Messages) {
+// patchTexts writes what was added to a list that only grows, under its key with _add added, or nothing if more
+// changed.
+func patchTexts(e *encoder, now, before []string) {
+	if !extends(now, before) {
 		return
 	}
 	e.buf = e.buf[:len(e.buf)-len(`": `)]
 	e.buf = append(e.buf, `_add": `...)
-	e.texts(now.Messages[len(before.Messages):])
+	e.texts(now[len(before):])
+}
+
+func sameTexts(a, b []string) bool { return len(a) == len(b) && extends(a, b) }
+
+// extends says whether a list begins with the other. Two states of a list that grew mostly share their memory, so
+// its length does not matter.
+func extends(now, before []string) bool {
+	return len(now) >= len(before) &&
+		(unsafe.SliceData(now) == unsafe.SliceData(before) || slices.Equal(now[:len(before)], before))
 }
 
 // applyPatch brings a flat object up to date.
@@ -105,16 +122,21 @@ func applyPatch(flat, patch *fsm.Map) error {
 			continue
 		}
 		if base, ok := cutAny(k, "_add"); ok {
-			more, ok := v.([]any)
-			if !ok {
-				return fmt.Errorf("%s: %w", k, wrong("a list", v))
+			if err := addTexts(flat, base, v); err != nil {
+				return fmt.Errorf("%s: %w", k, err)
 			}
-			old, _ := flat.Get(base)
-			l, _ := old.([]any)
-			flat.Set(base, append(slices.Clip(l), more...))
 			continue
 		}
 		f := byKey[k]
+		if f != nil && f.apply != nil && v != nil {
+			old, _ := flat.Get(k)
+			now, err := f.apply(old, v)
+			if err != nil {
+				return fmt.Errorf("%s: %w", k, err)
+			}
+			flat.Set(k, now)
+			continue
+		}
 		if f == nil || !f.entries || v == nil {
 			flat.Set(k, v)
 			continue
@@ -138,6 +160,18 @@ func applyPatch(flat, patch *fsm.Map) error {
 			}
 		}
 	}
+	return nil
+}
+
+// addTexts makes the list under a key longer.
+func addTexts(to *fsm.Map, key string, v any) error {
+	more, ok := v.([]any)
+	if !ok {
+		return wrong("a list", v)
+	}
+	old, _ := to.Get(key)
+	l, _ := old.([]any)
+	to.Set(key, append(l, more...))
 	return nil
 }
 
@@ -177,6 +211,7 @@ func remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 		o := *now.Outcome
 		shadow.Outcome = &o
 	}
+	shadow.Child = keepChild(old.Child, now.Child)
 }
 
 // cloneSnapshot returns a copy that shares only what never changes.

@@ -8,8 +8,8 @@ import (
 	"loops/fsm"
 )
 
-// Filled returns a memory in which no field is empty, whatever fields there will be. Strings and numbers differ from
-// field to field.
+// Filled returns a memory in which no field is empty, whatever fields there will be, in a sub-loop of a sub-loop, too.
+// Strings and numbers differ from field to field.
 func Filled(loop string) *fsm.Snapshot {
 	s := &fsm.Snapshot{}
 	f := filler{}
@@ -18,7 +18,7 @@ func Filled(loop string) *fsm.Snapshot {
 	return s
 }
 
-type filler struct{ n int }
+type filler struct{ n, depth int }
 
 func (f *filler) fill(v reflect.Value) {
 	f.n++
@@ -46,7 +46,11 @@ func (f *filler) fill(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Pointer:
 		if v.Type() == reflect.TypeFor[*fsm.Child]() {
-			return // not recorded yet
+			if f.depth == 2 {
+				return
+			}
+			f.depth++
+			defer func() { f.depth-- }()
 		}
 		v.Set(reflect.New(v.Type().Elem()))
 		f.fill(v.Elem())

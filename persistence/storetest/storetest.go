@@ -34,7 +34,7 @@ type test struct {
 
 // Run runs every case against a new store of its own.
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
-	cases := slices.Concat(creating, remembering, living, sharing)
+	cases := slices.Concat(creating, remembering, nesting, living, sharing)
 	if s := open(t); isDamager(s) { // a store without bytes has none to spoil
 		cases = append(cases, damaging...)
 	}
@@ -207,11 +207,23 @@ func (t *T) memory(id persistence.ID, want *fsm.Snapshot) {
 // same compares two snapshots field by field; an empty map is as good as none.
 func (t *T) same(got, want *fsm.Snapshot) {
 	t.Helper()
-	g, w := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
+	t.sameFields("", reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem())
+}
+
+func (t *T) sameFields(in string, g, w reflect.Value) {
+	t.Helper()
 	for i := range g.NumField() {
 		a, b := g.Field(i), w.Field(i)
-		name := g.Type().Field(i).Name
+		name := in + g.Type().Field(i).Name
 		switch x := a.Interface().(type) {
+		case *fsm.Child, *fsm.Snapshot:
+			if a.IsNil() || b.IsNil() {
+				if a.IsNil() != b.IsNil() {
+					t.Errorf("%s = %+v, want %+v", name, x, b.Interface())
+				}
+				continue
+			}
+			t.sameFields(name+".", a.Elem(), b.Elem())
 		case *fsm.Map:
 			if y := b.Interface().(*fsm.Map); string(fsm.AppendJSON(nil, orEmpty(x))) != string(fsm.AppendJSON(nil, orEmpty(y))) {
 				t.Errorf("%s = %s, want %s", name, fsm.AppendJSON(nil, x), fsm.AppendJSON(nil, y))
