@@ -22,7 +22,9 @@ type bench struct {
 	bin, dir string
 	rounds   int
 	projects int
-	archive  string // the project with many archived runs, once it was made
+
+	archive    string // the project with many archived runs, once it was made
+	catalogDir string // the project with many loops, once it was made
 }
 
 type result struct {

@@ -94,6 +94,10 @@ var measures = []measure{
 	{"list, beside 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive("list")
 	}},
+	{"validate, 106 loops", 150e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog() }},
+	{"validate, one of them", 12e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog("loop-007") }},
+	{"validate, a loop that runs itself twice", 50e-3, millis, func(b *bench) (float64, error) { return b.validate(recursive) }},
+	{"validate, 10,000 states", 300e-3, millis, func(b *bench) (float64, error) { return b.validate(largeLoop()) }},
 }
 
 // shellTransition compares one step of a long run with a spawn of the same bash in this process, half of them
