@@ -1,0 +1,189 @@
+package loopfile
+
+import (
+	"slices"
+	"strings"
+)
+
+// A text is any scalar, as it is written. Said as a list of types, editors would suggest true, false and null for it.
+func textDefs() jsonObject {
+	return object(
+		"text", when(object("type", []any{"object", "array"}), object("type", "string")),
+		"given_text", when(object("type", []any{"object", "array", "null"}), object("type", "string")),
+		"target", when(object("type", []any{"object", "array", "null"}), object("type", "string"), object("minLength", 1)),
+		"fixed_target", when(object("type", "string", "pattern", noFixedTarget), refuse("expected the name of a state, without a template"), reference("text")),
+	)
+}
+
+// refuse returns a schema that nothing meets, with the reason as its message.
+func refuse(message string) jsonObject { return object("const", message, "errorMessage", message) }
+
+// keySchema describes the value of one key wherever it may stand. What a key needs of others is in schema_rules.go.
+func keySchema(k *Key) jsonObject {
+	s := object("description", keyDoc(k))
+	switch k.Type {
+	case TypeText:
+		switch {
+		case k.Values == nil:
+			s = append(s, reference("text")...)
+		case k.Advisory:
+			s.add("anyOf", []any{object("enum", texts(k.Values)), reference("text")})
+		default:
+			s.add("enum", append(texts(k.Values), nil))
+		}
+	case TypeTarget:
+		def := "text"
+		if k.In != InState {
+			def = "fixed_target"
+		}
+		s = append(s, reference(def)...)
+	case TypeBool:
+		// An unquoted yes or on is a text to the YAML that editors read.
+		s.add("anyOf", []any{
+			object("type", []any{"boolean", "null"}),
+			object("type", "string", "pattern", yesNo),
+		})
+	case TypeInt:
+		s.add("type", []any{"integer", "null"})
+		s.limits(k)
+	case TypeNumber, TypeSeconds:
+		s.add("type", []any{"number", "null"})
+		s.limits(k)
+		if k.Type == TypeSeconds {
+			s.add("maximum", int64(maxSeconds))
+		}
+	case TypeTexts:
+		s.add("type", []any{"array", "null"})
+		s.add("items", reference("given_text"))
+	case TypeInts:
+		item := object("type", "integer")
+		item.limits(k)
+		s.add("type", []any{"array", "null"})
+		s.add("items", item)
+	case TypeMap:
+		s.add("type", []any{"object", "null"})
+	case TypeList:
+		s.add("type", []any{"array", "null"})
+	case TypeBlock:
+		block := reference(string(k.Block))
+		if k.NotNull {
+			s = append(s, block...)
+		} else {
+			s.add("anyOf", []any{block, object("type", "null")})
+		}
+	case TypeSpecial:
+		s = append(s, specialSchema(k)...)
+	}
+	if k.Default != nil {
+		s.add("default", k.Default)
+	}
+	if k.Status == StatusNoEffect {
+		s.add("deprecated", true)
+		s.add("deprecationMessage", k.Name+" is accepted and has no effect")
+	}
+	return s
+}
+
+const (
+	yesNo = "^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$"
+	// A target outside a state has no current state to stay in and no run to fill in a template.
+	noFixedTarget = `\$\{|^\$current$`
+)
+
+// limits adds the range of a key. That of a key which belongs to some evaluators counts only with those.
+func (o *jsonObject) limits(k *Key) {
+	if k.For == nil {
+		*o = append(*o, rangeOf(k)...)
+	}
+}
+
+func rangeOf(k *Key) (s jsonObject) {
+	if k.Min != nil {
+		s.add("minimum", *k.Min)
+	}
+	if k.Above != nil {
+		s.add("exclusiveMinimum", *k.Above)
+	}
+	if k.Max != nil {
+		s.add("maximum", *k.Max)
+	}
+	return s
+}
+
+// specialSchema describes the keys that are decoded by code of their own; those without an effect may hold anything.
+func specialSchema(k *Key) jsonObject {
+	switch string(k.In) + " " + k.Name {
+	case "loop states":
+		return object("type", "object", "propertyNames", stateName(), "additionalProperties", reference("state"))
+	case "loop state_defs":
+		return object("type", []any{"object", "null"}, "additionalProperties", object("anyOf", []any{reference("state"), object("type", "null")}))
+	case "loop fragments":
+		return object("type", []any{"object", "null"}, "additionalProperties", reference("fragment"))
+	case "loop parameters":
+		return object("type", []any{"object", "null"}, "additionalProperties", reference("parameter"))
+	case "state route":
+		return object("type", "object",
+			"properties", object(
+				"yes", routeTarget("Where to go on the verdict `yes`."),
+				"no", routeTarget("Where to go on the verdict `no`; without it, `_`."),
+				"error", routeTarget("Where to go on the verdict `error`."),
+				"_", routeTarget("Where to go on every verdict that has no entry of its own."),
+				"_error", routeTarget("Where to go on the verdict `error`, and when routing fails."),
+			),
+			"additionalProperties", reference("target"))
+	}
+	return nil
+}
+
+func routeTarget(doc string) jsonObject {
+	return append(object("description", doc), reference("target")...)
+}
+
+func stateName() jsonObject {
+	return when(object("not", object("pattern", `\S`)), refuse("a state needs a name"),
+		when(object("pattern", noFixedTarget), refuse("a state cannot be called so: as a target that means something else")))
+}
+
+func reference(def string) jsonObject { return object("$ref", "#/$defs/"+def) }
+
+// keyDoc is the text an editor shows for a key.
+func keyDoc(k *Key) string {
+	doc := k.Doc
+	if k.For != nil {
+		doc += " Used by " + strings.Join(k.For, ", ") + "."
+	}
+	return doc
+}
+
+// keysOf returns the properties an author may write in a mapping. Keys that tools write are accepted, not suggested.
+func keysOf(in Where) jsonObject {
+	var props jsonObject
+	for i := range table {
+		k := &table[i]
+		if k.In != in {
+			continue
+		}
+		s := keySchema(k)
+		if k.Status == StatusInternal {
+			s.add("doNotSuggest", true)
+		}
+		props.add(k.Name, s)
+	}
+	// YAML's merge key, for editors that show it to the schema.
+	props.add("<<", object("doNotSuggest", true))
+	return props
+}
+
+// unknownKey is the schema of a key that the language does not have: no error, as for the program. Editors built on
+// the language servers of YAML and JSON underline it as a warning; to other validators the message is a comment.
+func unknownKey(in Where) jsonObject {
+	return object("deprecationMessage", "this is not a key of "+in.phrase()+" and has no effect")
+}
+
+func texts(list []string) []any {
+	out := make([]any, 0, len(list)+1)
+	for _, s := range slices.All(list) {
+		out = append(out, s)
+	}
+	return out
+}
