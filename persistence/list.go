@@ -306,8 +306,8 @@ func (p place) run(l *loaded) Run {
 	if l.Outcome != nil {
 		r.Ended, r.Error = l.Outcome.TerminatedBy, l.Outcome.Error
 	}
-	if l.Phase == fsm.PhaseActing && l.Outcome == nil && !l.foreign {
-		r.Marker = Marker(p.id, l.segment, l.Step, l.Attempt)
+	if !l.foreign {
+		r.Marker = Marker(p.id, l.segment, &l.Snapshot)
 	}
 	if exists(p.events) {
 		r.Events = p.events
@@ -315,11 +315,14 @@ func (p place) run(l *loaded) Run {
 	return r
 }
 
-// Marker is the value of the environment variable by which the processes of an action are known. The segment is in it
-// because the next owner of a run starts an interrupted action again, as the same attempt of the same step: whoever
-// ends what the last owner left must not hit that.
-func Marker(id ID, segment, step, attempt int) string {
-	return RunMark(id, segment) + fsm.AttemptMark(step, attempt)
+// Marker is the value of the environment variable by which the processes of the action in flight are known, also one
+// inside sub-loops; "" where none is. The segment is in it because the next owner of a run starts an interrupted action
+// again, as the same attempt of the same step: whoever ends what the last owner left must not hit that.
+func Marker(id ID, segment int, memory *fsm.Snapshot) string {
+	if !memory.InFlight() {
+		return ""
+	}
+	return RunMark(id, segment) + memory.Mark()
 }
 
 // RunMark is what the markers of all actions of a segment begin with.

@@ -151,9 +151,7 @@ func (r *memoryRun) listed() Run {
 	if s := r.snap; s != nil {
 		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
 		run.StartedAt = s.StartedAt
-		if s.Phase == fsm.PhaseActing && s.Outcome == nil {
-			run.Marker = Marker(run.ID, run.Segment, s.Step, s.Attempt)
-		}
+		run.Marker = Marker(run.ID, run.Segment, s)
 		if s.Outcome != nil {
 			run.Ended, run.Error = s.Outcome.TerminatedBy, s.Outcome.Error
 		}

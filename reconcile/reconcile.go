@@ -96,7 +96,10 @@ func apply(ctx context.Context, store persistence.Store, c Change, end func(stri
 		if err != nil {
 			return fmt.Errorf("end what is left of its action: %w", err)
 		}
-		if n > 0 {
+		switch {
+		case n == 1:
+			why += "; a process of its action was ended"
+		case n > 1:
 			why += fmt.Sprintf("; %d processes of its action were ended", n)
 		}
 	}

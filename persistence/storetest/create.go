@@ -138,6 +138,36 @@ var creating = []test{
 			t.Errorf("marker = %q, want none", r.Marker)
 		}
 	}},
+	{"the marker of an action inside sub-loops names the way to it", func(t *T) {
+		j := t.create("fix")
+		id := j.Run().ID
+		top, all := inside("fix", 2)
+		all[1].Step, all[1].Attempt, all[2].Step, all[2].Attempt = 5, 2, 7, 3
+		for _, c := range []struct {
+			name   string
+			change func()
+			want   string
+		}{
+			{"acting", func() {}, "0/" + string(id) + "/1/1/5/2/7/3"},
+			{"chosen", func() { all[2].Phase = fsm.PhasePending }, ""},
+			{"acted", func() { all[2].Phase, all[2].Result = fsm.PhaseActed, &fsm.Result{} }, ""},
+			{"the sub-loop has ended", func() {
+				all[2].Phase, all[2].Result, all[2].Outcome = fsm.PhaseActing, nil, &fsm.Outcome{TerminatedBy: fsm.EndTimeout}
+			}, ""},
+			{"a sub-loop is about to begin", func() { all[1].Child = &fsm.Child{Memory: &fsm.Snapshot{Phase: fsm.PhasePending, Current: "a"}} }, "0/" + string(id) + "/1/1/5/2"},
+			{"outside again", func() { all[1].Child = nil }, "0/" + string(id) + "/1/1/5/2"},
+			{"the outermost acts", func() { all[0].Child = nil }, "0/" + string(id) + "/1/1"},
+		} {
+			c.change()
+			t.record(j, t.enter(top))
+			for _, r := range []persistence.Run{t.one(id), j.Run()} {
+				if r.Marker != c.want {
+					t.Errorf("%s: marker = %q, want %q", c.name, r.Marker, c.want)
+				}
+			}
+		}
+		t.close(j)
+	}},
 	{"the marker of an action that is done again is another one", func(t *T) {
 		id := t.crashed("fix", 3)
 		for segment := 1; segment <= 2; segment++ {

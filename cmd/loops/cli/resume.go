@@ -233,10 +233,7 @@ func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory 
 // endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
 // run. Called when the run is ours: what it remembers now is what the last owner left.
 func endSurvivors(ctx context.Context, p project, run persistence.Run, memory *fsm.Snapshot, print printer) error {
-	if memory.Phase != fsm.PhaseActing || memory.Outcome != nil {
-		return nil
-	}
-	n, err := p.endMarked(ctx, persistence.Marker(run.ID, run.Segment-1, memory.Step, memory.Attempt))
+	n, err := p.endMarked(ctx, persistence.Marker(run.ID, run.Segment-1, memory))
 	if n > 0 {
 		print.note(fmt.Sprintf("Ended %s that the interrupted action of state %s had left running.", processes(n), memory.Current))
 	}
