@@ -28,8 +28,30 @@ type TemplateError struct {
 
 func (e *TemplateError) Error() string { return e.Message }
 
-// Expand replaces every ${namespace.path} in text by its value; $${ stands for ${. Values are inserted as they
-// are and not looked at again. An error is a *TemplateError.
+// Expand replaces every reference in text by its value; $${ stands for ${. A reference is ${namespace.path}, with
+// filters behind the path and then, at the end, what to insert where there is no value:
+//
+//	${captured.list.output:lines:first:shell}
+//	${context.note:trim?}              nothing
+//	${context.max:trim:default=10}     the text behind =, as it is
+//
+// Filters apply from left to right. A text may have several lines; a list of lines is what :lines makes.
+//
+//	:trim    without the white space at both ends; in a list, that of each text
+//	:lines   the lines that are not blank, without their ends; a list gives those of all its items
+//	:first   the first item of a list, the first line of a text that is not blank; "" if there is none
+//	:last    the last one
+//	:json    the value as JSON on one line of ASCII: a text in quotes, a list of lines as an array, null
+//	:shell   as one word of a POSIX shell, and a list of lines as one word each; nothing may follow but ?
+//
+// What is no text, list of lines or list passes :trim, :first and :last as it is. A list of lines is inserted with
+// a newline between them, every other value as [Str] has it; a null that is there is inserted as nothing, quoted
+// or not, except by :json. Filters win over keys that end in their names.
+//
+// Two forms are fixed by loops that exist. :default= does not go with :shell, because it would not say whether the
+// default is quoted; and in ${x.y:shell?}, without another filter, :shell belongs to the path.
+//
+// Values are inserted as they are and not looked at again. An error is a *TemplateError.
 func Expand(text string, s *Scope) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil
@@ -113,56 +135,26 @@ func (t *tokens) next() bool {
 	}
 }
 
-// The ways a reference can say what to do without a value.
-const (
-	suffixDefault  = "default"
-	suffixNullable = "nullable"
-	suffixShell    = "shell"
-)
-
-// cutSuffix cuts the inside of a reference into name and suffix.
-func cutSuffix(inside string) (name, suffix, fallback string) {
-	if name, fallback, ok := strings.Cut(inside, ":default="); ok {
-		return name, suffixDefault, fallback
-	}
-	if name, ok := strings.CutSuffix(inside, "?"); ok {
-		return name, suffixNullable, ""
-	}
-	if name, ok := strings.CutSuffix(inside, ":shell"); ok {
-		return name, suffixShell, ""
-	}
-	return inside, "", ""
-}
-
-// unescape turns $${ into ${, which a default text may hold.
-func unescape(s string) string { return strings.ReplaceAll(s, "$${", "${") }
-
 func (s *Scope) expandReference(ref string) (string, error) {
-	name, suffix, fallback := cutSuffix(ref[2 : len(ref)-1])
-	if suffix == suffixDefault && (strings.HasSuffix(name, "?") || strings.HasSuffix(name, ":shell")) {
-		return "", &TemplateError{ref, "Ambiguous suffix in " + ref + ": use only one of :default=, ? and :shell"}
+	r := parseReference(ref)
+	if r.problem != "" {
+		return "", &TemplateError{ref, r.problem}
 	}
-	namespace, path, dotted := strings.Cut(name, ".")
+	namespace, path, dotted := strings.Cut(r.name, ".")
 	if !dotted && namespace != "messages" {
-		return "", &TemplateError{ref, "Invalid variable: ${" + name + "} (expected namespace.path)"}
+		return "", &TemplateError{ref, "Invalid variable: ${" + r.name + "} (expected namespace.path)"}
 	}
 	v, problem := s.resolve(namespace, path)
 	if problem != "" {
-		switch suffix {
+		switch r.suffix {
 		case suffixDefault:
-			return unescape(fallback), nil
+			return unescape(r.fallback), nil
 		case suffixNullable:
 			return "", nil
 		}
-		return "", &TemplateError{ref, problem}
+		return "", &TemplateError{ref, problem + unknownFilter(path)}
 	}
-	if v == nil {
-		return "", nil
-	}
-	if suffix == suffixShell {
-		return ShellQuote(Str(v)), nil
-	}
-	return Str(v), nil
+	return r.render(v), nil
 }
 
 // resolve looks a reference up. problem says why there is no value.
@@ -287,35 +279,4 @@ func ElapsedText(ms int64) string {
 		return fmt.Sprintf("%dm", seconds/60)
 	}
 	return fmt.Sprintf("%dm %ds", seconds/60, seconds%60)
-}
-
-// A Ref is one reference of a text, for checks before a run.
-type Ref struct {
-	Namespace string // before the first dot; all of it if there is none
-	Path      string // after the first dot, without the suffix
-	Suffix    string // "", "default", "nullable" or "shell"
-	Offset    int    // of its first $, in bytes
-	Escaped   bool   // written $${...}: text, not a reference
-	Text      string // as written, with ${ and }
-}
-
-// References returns every reference in text, in order, the escaped ones included.
-func References(text string) []Ref {
-	var refs []Ref
-	for t := (tokens{text: text}); t.next(); {
-		inside := text[t.start:t.end]
-		if t.escape {
-			n := strings.IndexByte(text[t.end:], '}')
-			if n < 1 {
-				continue
-			}
-			inside = text[t.start+1 : t.end+n+1]
-		}
-		r := Ref{Offset: t.start, Escaped: t.escape, Text: inside}
-		name, suffix, _ := cutSuffix(inside[2 : len(inside)-1])
-		r.Suffix = suffix
-		r.Namespace, r.Path, _ = strings.Cut(name, ".")
-		refs = append(refs, r)
-	}
-	return refs
 }

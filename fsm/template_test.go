@@ -10,21 +10,31 @@ import (
 func TestExpandErrors(t *testing.T) {
 	s := &Scope{Context: NewMap("a", NewMap("b", NewMap("c", int64(1)))), Captured: NewMap()}
 	for text, want := range map[string]string{
-		"${context.zz}":             "Path 'zz' not found in context",
-		"${context.a.zz.y}":         "Path 'a.zz' not found in context",
-		"${context.a.b.c.d}":        "Path 'a.b.c.d' not found in context",
-		"${context.a.b.c.d.e}":      "Path 'a.b.c.d' not found in context",
-		"${captured.c.output}":      "Path 'c' not found in captured",
-		"${prev.output}":            "No previous state result available",
-		"${result.verdict}":         "No evaluation result available",
-		"${bogus.x}":                "Unknown namespace: bogus",
-		"${HOME}":                   "Invalid variable: ${HOME} (expected namespace.path)",
-		"${env.NOPE}":               "Environment variable 'NOPE' not set",
-		"${state.x}":                "Unknown state property: x",
-		"${loop.x}":                 "Unknown loop property: x",
-		"${messages.x}":             "Unknown messages property: 'x'",
-		"${context.a?:default=x}":   "Ambiguous suffix in ${context.a?:default=x}: use only one of :default=, ? and :shell",
-		"ok ${context.a} ${loop.y}": "Unknown loop property: y",
+		"${context.zz}":                     "Path 'zz' not found in context",
+		"${context.a.zz.y}":                 "Path 'a.zz' not found in context",
+		"${context.a.b.c.d}":                "Path 'a.b.c.d' not found in context",
+		"${context.a.b.c.d.e}":              "Path 'a.b.c.d' not found in context",
+		"${captured.c.output}":              "Path 'c' not found in captured",
+		"${prev.output}":                    "No previous state result available",
+		"${result.verdict}":                 "No evaluation result available",
+		"${bogus.x}":                        "Unknown namespace: bogus",
+		"${HOME}":                           "Invalid variable: ${HOME} (expected namespace.path)",
+		"${env.NOPE}":                       "Environment variable 'NOPE' not set",
+		"${state.x}":                        "Unknown state property: x",
+		"${loop.x}":                         "Unknown loop property: x",
+		"${messages.x}":                     "Unknown messages property: 'x'",
+		"${context.a?:default=x}":           "Ambiguous suffix in ${context.a?:default=x}: use only one of :default=, ? and :shell",
+		"${context.a:trim?:default=}":       "Ambiguous suffix in ${context.a:trim?:default=}: use only one of :default=, ? and :shell",
+		"${context.a:json:shell:default=x}": "Ambiguous suffix in ${context.a:json:shell:default=x}: use only one of :default=, ? and :shell",
+		"${context.a:shell:first}":          "Filter :first after :shell in ${context.a:shell:first}: it would take the quotes apart, so put :shell last",
+		"${context.zz:shell:shell?}":        "Filter :shell after :shell in ${context.zz:shell:shell?}: it would take the quotes apart, so put :shell last",
+		"${context.zz:trim}":                "Path 'zz' not found in context",
+		"${context.zz:trimm}":               "Path 'zz:trimm' not found in context; there is no filter :trimm, only :trim, :lines, :first, :last, :json and :shell",
+		"${context.a:upper:trim}":           "Path 'a:upper' not found in context; there is no filter :upper, only :trim, :lines, :first, :last, :json and :shell",
+		"${context.a:-d}":                   "Path 'a:-d' not found in context",
+		"${context.a:}":                     "Path 'a:' not found in context",
+		"${trim:first}":                     "Invalid variable: ${trim} (expected namespace.path)",
+		"ok ${context.a} ${loop.y}":         "Unknown loop property: y",
 	} {
 		_, err := Expand(text, s)
 		var te *TemplateError
@@ -77,16 +87,30 @@ func TestExpandValue(t *testing.T) {
 }
 
 func TestReferences(t *testing.T) {
-	got := References("a ${context.x.y} $${context.z} ${messages} ${env.A:default=}} ${prev.o?}${captured.c.output:shell} ${} $${ ${context.q")
-	want := []Ref{
-		{"context", "x.y", "", 2, false, "${context.x.y}"},
-		{"context", "z", "", 17, true, "${context.z}"},
-		{"messages", "", "", 31, false, "${messages}"},
-		{"env", "A", "default", 43, false, "${env.A:default=}"},
-		{"prev", "o", "nullable", 62, false, "${prev.o?}"},
-		{"captured", "c.output", "shell", 72, false, "${captured.c.output:shell}"},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	for text, want := range map[string][]Ref{
+		"a ${context.x.y} $${context.z} ${messages} ${env.A:default=}} ${prev.o?}${captured.c.output:shell} ${} $${ ${context.q": {
+			{"context", "x.y", "", 2, false, "${context.x.y}", nil},
+			{"context", "z", "", 17, true, "${context.z}", nil},
+			{"messages", "", "", 31, false, "${messages}", nil},
+			{"env", "A", "default", 43, false, "${env.A:default=}", nil},
+			{"prev", "o", "nullable", 62, false, "${prev.o?}", nil},
+			{"captured", "c.output", "shell", 72, false, "${captured.c.output:shell}", []string{"shell"}},
+		},
+		"${context.x:trim:first?}${context.x:lines:shell}${context.x:shell?}$${context.x:json}": {
+			{"context", "x", "nullable", 0, false, "${context.x:trim:first?}", []string{"trim", "first"}},
+			{"context", "x", "shell", 24, false, "${context.x:lines:shell}", []string{"lines", "shell"}},
+			{"context", "x:shell", "nullable", 48, false, "${context.x:shell?}", nil},
+			{"context", "x", "", 67, true, "${context.x:json}", []string{"json"}},
+		},
+		"${context.x:trim:default=a:shell}${messages:last}${context.x:trim:shell?}${context.x:upper}": {
+			{"context", "x", "default", 0, false, "${context.x:trim:default=a:shell}", []string{"trim"}},
+			{"messages", "", "", 33, false, "${messages:last}", []string{"last"}},
+			{"context", "x", "nullable", 49, false, "${context.x:trim:shell?}", []string{"trim", "shell"}},
+			{"context", "x:upper", "", 73, false, "${context.x:upper}", nil},
+		},
+	} {
+		if got := References(text); !reflect.DeepEqual(got, want) {
+			t.Errorf("got\n%+v\nwant\n%+v", got, want)
+		}
 	}
 }

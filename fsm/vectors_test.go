@@ -240,8 +240,12 @@ func TestEvaluatorVectors(t *testing.T) {
 	}
 }
 
-func TestInterpolationVectors(t *testing.T) {
-	base, cases := vectors(t, "interpolation.jsonl")
+func TestInterpolationVectors(t *testing.T) { testTemplates(t, "interpolation.jsonl") }
+
+func TestFilterVectors(t *testing.T) { testTemplates(t, "filters.jsonl") }
+
+func testTemplates(t *testing.T, name string) {
+	base, cases := vectors(t, name)
 	env := at[*Map](base, "env")
 	for _, c := range cases {
 		t.Run(at[string](c, "id"), func(t *testing.T) {
