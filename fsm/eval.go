@@ -1,9 +1,6 @@
 package fsm
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // A Verdict is what an evaluator says about a result. Routes choose the next state by its name.
 type Verdict struct {
@@ -22,9 +19,6 @@ type Evidence struct {
 	// Diff runs git diff --stat on the scope of a diff_stall; nil where there is no way to.
 	Diff func() (Result, error)
 }
-
-// ErrNeedsJudge says that the question cannot be answered without asking a model.
-var ErrNeedsJudge = errors.New("this evaluator asks a judge")
 
 // exitTimeout is the exit code of an action that timed out.
 const exitTimeout = 124
@@ -51,14 +45,14 @@ var evaluators = map[string]evaluator{
 	"harbor_scorer":       {judge: judgeHarbor, anyExit: true},
 	"comparator":          {judge: judgeComparator},
 	"contract":            {judge: judgeContract, anyExit: true},
-	"llm_structured":      {judge: needsJudge, anyExit: true},
+	"llm_structured":      {judge: judgeModel, anyExit: true},
 }
 
 // Judge answers an evaluate block from the evidence. It returns what the evaluator wants to remember until the
 // next visit of the state, which is ev.Memory for the evaluators that remember nothing.
 //
 // An error is an exception in the sense of the language: there is no verdict, the state goes to on_error. It is
-// [ErrNeedsJudge] where a model has to be asked.
+// a [*Question] where a model has to be asked.
 func Judge(cfg *Evaluate, ev Evidence) (v Verdict, memory Repeat, err error) {
 	memory = ev.Memory
 	e, ok := evaluators[cfg.Type]
@@ -93,8 +87,6 @@ func yesNo(yes bool, details ...any) Verdict {
 	}
 	return verdict("no", details...)
 }
-
-func needsJudge(*Evaluate, Evidence, *Repeat) (Verdict, error) { return Verdict{}, ErrNeedsJudge }
 
 func judgeExitCode(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	name := "error"

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"unicode/utf8"
 )
 
-// judgedText is how much of a text, counted from its end in characters, is shown to a judge.
-const judgedText = 4000
+func judgeModel(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
+	return Verdict{}, &Question{Evaluator: "llm_structured", Output: lastRunes(ev.Output, judgedText)}
+}
 
 // judgeComparator answers as far as it goes without a judge: there is no baseline, or it is made now.
 func judgeComparator(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
@@ -18,20 +20,35 @@ func judgeComparator(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	if ev.Files == nil {
 		return verdict("no_baseline", "reason", "no files can be read here"), nil
 	}
-	name := strings.TrimSuffix(cfg.BaselinePath, "/") + "/output.txt"
-	_, _, err := ev.Files.Stat(name)
+	name := baselineFile(cfg)
+	baseline, err := readText(ev.Files, name)
 	switch {
 	case err == nil:
-		return Verdict{}, ErrNeedsJudge
+		return Verdict{}, &Question{
+			Evaluator: "comparator", Output: lastRunes(ev.Output, judgedText), Baseline: lastRunes(baseline, judgedText),
+			Rounds: max(1, cfg.MinPairs),
+		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return Verdict{}, fmt.Errorf("comparator cannot read its baseline: %w", err)
 	case !cfg.AutoPromote:
 		return verdict("no_baseline", "reason", "there is no "+name), nil
 	}
-	if err := ev.Files.WriteFile(name, []byte(ev.Output)); err != nil {
-		return Verdict{}, fmt.Errorf("comparator cannot write its first baseline: %w", err)
+	if err := promote(cfg, ev); err != nil {
+		return Verdict{}, err
 	}
 	return verdict("yes", "reason", "this output is the first baseline", "bootstrapped", true), nil
+}
+
+func baselineFile(cfg *Evaluate) string {
+	return strings.TrimSuffix(cfg.BaselinePath, "/") + "/output.txt"
+}
+
+// promote makes the output, all of it, the baseline.
+func promote(cfg *Evaluate, ev Evidence) error {
+	if err := ev.Files.WriteFile(baselineFile(cfg), []byte(ev.Output)); err != nil {
+		return fmt.Errorf("comparator cannot write its baseline: %w", err)
+	}
+	return nil
 }
 
 // judgeContract collects the texts of both sides of every pair. It answers where none is left to ask about.
@@ -39,60 +56,94 @@ func judgeContract(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	if len(cfg.Pairs) == 0 {
 		return errorVerdict("error", "contract needs at least one pair of producer and consumer"), nil
 	}
-	results := make([]any, 0, len(cfg.Pairs))
+	pairs := make([]Pair, len(cfg.Pairs))
+	ask := false
 	for i, p := range cfg.Pairs {
-		pair, ok := p.(*Map)
-		if !ok {
-			return Verdict{}, fmt.Errorf("contract pair %d must be a map with producer and consumer", i+1)
-		}
-		problem, err := pairProblem(pair, ev.Files)
+		pair, err := readPair(p, ev.Files)
 		if err != nil {
-			return Verdict{}, err
+			return Verdict{}, fmt.Errorf("contract pair %d: %w", i+1, err)
 		}
-		if problem == "" {
-			return Verdict{}, ErrNeedsJudge
-		}
-		producer, _ := pair.Get("producer")
-		consumer, _ := pair.Get("consumer")
-		results = append(results, NewMap("producer", producer, "consumer", consumer, "verdict", "error", "error", problem))
+		pairs[i] = pair
+		ask = ask || pair.Problem == ""
 	}
-	return errorVerdict("pair_results", results), nil
+	if ask {
+		return Verdict{}, &Question{Evaluator: "contract", Pairs: pairs}
+	}
+	return ContractVerdict(pairs, nil) // nobody is asked
 }
 
-// pairProblem says why a pair cannot be judged, or "".
-func pairProblem(pair *Map, files Files) (string, error) {
-	for _, side := range []string{"producer", "consumer"} {
-		name, _ := pair.Get(side)
-		pattern, _ := pair.Get(side + "_pattern")
-		if _, problem, err := contractText(Str(name), pattern, files); err != nil || problem != "" {
-			return problem, err
+// readPair reads what a judge is shown of a pair. An error means that the pair is none, whatever the files hold.
+func readPair(v any, files Files) (p Pair, err error) {
+	m, ok := v.(*Map)
+	if !ok {
+		return p, errors.New("it must be a map with producer and consumer")
+	}
+	for _, key := range []struct {
+		name string
+		to   *string
+	}{{"producer", &p.Producer}, {"consumer", &p.Consumer}} {
+		v, _ := m.Get(key.name)
+		if *key.to, ok = v.(string); !ok || *key.to == "" {
+			return p, fmt.Errorf("%s must be the path of a file", key.name)
 		}
 	}
-	return "", nil
+	if v, ok := m.Get("contract"); ok && v != nil {
+		p.Contract = Str(v)
+	}
+	producer, _ := m.Get("producer_pattern")
+	if p.ProducerText, p.Problem, err = pairText(p.Producer, "producer_pattern", producer, files); err != nil || p.Problem != "" {
+		return p, err
+	}
+	consumer, _ := m.Get("consumer_pattern")
+	p.ConsumerText, p.Problem, err = pairText(p.Consumer, "consumer_pattern", consumer, files)
+	return p, err
 }
 
-// contractText is what a judge is shown of one file: what the pattern matches, or the end of it.
-func contractText(name string, pattern any, files Files) (text, problem string, err error) {
+// pairText is what a judge is shown of one file: what the pattern matches, a line each, or the end of it.
+func pairText(name, key string, pattern any, files Files) (text, problem string, err error) {
+	re, ok := pattern.(string)
+	if !ok && pattern != nil {
+		return "", "", fmt.Errorf("%s must be text", key)
+	}
 	if files == nil {
 		return "", "no files can be read here", nil
 	}
-	data, err := files.ReadFile(name)
+	text, err = readText(files, name)
 	if err != nil {
 		return "", err.Error(), nil
 	}
-	text = strings.ToValidUTF8(string(data), "\ufffd")
-	if p, ok := pattern.(string); ok && p != "" {
-		found, err := findAll(p, text)
-		if err != nil {
-			return "", "", fmt.Errorf("contract: %w", err)
-		}
-		if len(found) == 0 {
-			return "", fmt.Sprintf("pattern %q matches nothing in %s", p, name), nil
-		}
-		return strings.Join(found, "\n"), "", nil
+	if re == "" {
+		return lastRunes(text, judgedText), "", nil
 	}
-	if r := []rune(text); len(r) > judgedText {
-		text = string(r[len(r)-judgedText:])
+	found, err := findAll(re, text)
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", key, err)
 	}
-	return text, "", nil
+	if len(found) == 0 {
+		return "", fmt.Sprintf("%s %q matches nothing in %s", key, re, name), nil
+	}
+	return strings.Join(found, "\n"), "", nil
+}
+
+// readText reads a file as the language reads output: valid UTF-8, every line end \n.
+func readText(files Files, name string) (string, error) {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	text := strings.ToValidUTF8(string(data), "\ufffd")
+	if strings.Contains(text, "\r") {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	}
+	return text, nil
+}
+
+// lastRunes returns the last n characters of s.
+func lastRunes(s string, n int) string {
+	i := len(s)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	return s[i:]
 }

@@ -97,37 +97,6 @@ func TestJudgeUnknownType(t *testing.T) {
 	}
 }
 
-func TestNeedsJudge(t *testing.T) {
-	dir := dirFiles(t.TempDir())
-	for name, text := range map[string]string{"p.txt": "p", "c.txt": "c", "base/output.txt": "o"} {
-		if err := dir.WriteFile(name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	contract := Evaluate{Type: "contract", Pairs: []any{NewMap("producer", "p.txt", "consumer", "c.txt")}}
-	comparator := Evaluate{Type: "comparator", BaselinePath: "base/"}
-	judge := Evaluate{Type: "llm_structured"}
-	for _, cfg := range []*Evaluate{&contract, &comparator, &judge} {
-		if _, _, err := Judge(cfg, Evidence{Files: dir}); !errors.Is(err, ErrNeedsJudge) {
-			t.Errorf("%s: %v", cfg.Type, err)
-		}
-		v, _, err := Judge(cfg, Evidence{Files: dir, ExitCode: 124})
-		if err != nil || v.Name != "error" {
-			t.Errorf("%s after a timeout: %v, %v", cfg.Type, v, err)
-		}
-	}
-}
-
-func TestComparatorBootstrap(t *testing.T) {
-	dir := dirFiles(t.TempDir())
-	cfg := Evaluate{Type: "comparator", BaselinePath: "base", AutoPromote: true}
-	v, _, err := Judge(&cfg, Evidence{Files: dir, Output: "first"})
-	boot, _ := v.Details.Get("bootstrapped")
-	if data, readErr := dir.ReadFile("base/output.txt"); err != nil || v.Name != "yes" || boot != true || readErr != nil || string(data) != "first" {
-		t.Errorf("%v %v, baseline %q %v", v, err, data, readErr)
-	}
-}
-
 func TestHistoryFile(t *testing.T) {
 	dir := dirFiles(t.TempDir())
 	if err := dir.WriteFile("run/.score_history", []byte("1\n2\n")); err != nil {
