@@ -2,6 +2,7 @@ package loopfile
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -10,56 +11,49 @@ import (
 	"loops/fsm"
 )
 
-// checkBashDefaults reports ${x:-y}: here ${...} is a template, and it has no :- form. It warns of ${NAME}, which no
-// template can be: such a reference has a namespace.
-func (d *decoder) checkBashDefaults(s *stateDecl) {
-	f, ok := s.b.fields["action"]
-	if !ok {
-		return
-	}
-	hits := 0
-	for _, r := range references(f.node.Value) {
-		inner := r.Text[2 : len(r.Text)-1]
-		bash := strings.Index(inner, ":-")
-		if name, _, _ := strings.Cut(strings.TrimSuffix(inner, "?"), ":"); bash < 0 && !strings.Contains(inner, ".") && name != "messages" {
-			if hits++; hits > maxHits {
-				return
+// placeIn returns what [fsm.Loop.Place] wants of a document.
+func (d *decoder) placeIn(root *yaml.Node) func(offset int, path ...string) fsm.Pos {
+	return func(offset int, path ...string) fsm.Pos {
+		at, key := root, root
+		for _, name := range path {
+			k, v := child(at, name)
+			if v == nil {
+				return d.pos(key)
 			}
-			d.warnf(d.within(f.node, r.Offset), join(s.path, "action"), "no-namespace",
-				"${%s} is taken for a template, and none is called so, which the run will fail on; write $${%s} for bash, or ${env.%s}, ${context.%s}", clip(inner), clip(inner), clip(name), clip(name))
-			continue
+			key, at = k, v
 		}
-		if def := strings.Index(inner, ":default="); bash < 0 || def >= 0 && def < bash {
-			continue
+		if offset < 0 {
+			return d.pos(key)
 		}
-		if hits++; hits > maxHits {
-			return
+		if at.Kind == yaml.ScalarNode && offset <= len(at.Value) {
+			return d.within(at, offset)
 		}
-		d.errorf(d.within(f.node, r.Offset), join(s.path, "action"), "bash-default",
-			"${%s} is taken for a template, which has no :- form; write $${%s} for bash, or ${%s:default=%s} for a template", clip(inner), clip(inner), clip(inner[:bash]), clip(inner[bash+2:]))
+		return d.pos(at)
 	}
 }
 
-// checkShellPID reports $$( and $$name in shell actions: bash reads $$ as its process id.
-func (d *decoder) checkShellPID(s *stateDecl) {
-	f, ok := s.b.fields["action"]
-	if !ok || s.ActionType != "shell" && s.ActionType != "" || strings.HasPrefix(strings.TrimSpace(s.Action), "/") {
-		return
-	}
-	text, hits := f.node.Value, 0
-	for i := 0; i+2 < len(text) && hits < maxHits; i++ {
-		if text[i] != '$' || text[i+1] != '$' {
-			continue
+// child finds an entry of a mapping or a list; the key of an item is the item.
+func child(n *yaml.Node, name string) (key, value *yaml.Node) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k, v := deref(n.Content[i]), deref(n.Content[i+1])
+			if k.Value == name {
+				return k, v
+			}
+			if k.ShortTag() == "!!merge" {
+				if k, v := child(v, name); v != nil {
+					return k, v
+				}
+			}
 		}
-		if c := text[i+2]; c == '(' || c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' {
-			d.errorf(d.within(f.node, i), join(s.path, "action"), "shell-pid",
-				"bash reads $$ as its process id, so $$%c is not what it looks like; write a single $ (only ${ is doubled, as in $${name})", c)
-			i += 2
-			hits++
-		} else if c == '{' {
-			i += 2
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(n.Content) {
+			v := deref(n.Content[i])
+			return v, v
 		}
 	}
+	return nil, nil
 }
 
 // within returns the place of a byte of a scalar's value in the file; where that cannot be told, the place of

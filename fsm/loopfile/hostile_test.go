@@ -41,11 +41,11 @@ func TestHostile(t *testing.T) {
 		{"flow depth 1,000,000", head + "context: " + strings.Repeat("[", 1_000_000), "yaml"},
 		{"block depth 9,000", head + "context:\n" + deep(9000), "too-deep"},
 		{"list depth 10,000", strings.Repeat("- ", 10_000) + "x", ""},
-		{"10 MB scalar", head + "states:\n  s0: {terminal: true, action: '" + strings.Repeat("x", 10<<20) + "'}\n", "terminal-action"},
-		{"2 MB of references", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("${captured.a.b}", 140_000) + "'}\n", "unknown-capture"},
+		{"10 MB scalar", head + "states:\n  s0: {terminal: true, action: '" + strings.Repeat("x", 10<<20) + "'}\n", ""},
+		{"2 MB of references", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("${captured.a.b}", 140_000) + "'}\n", "no-terminal"},
 		{"2 MB of escapes", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("$${", 700_000) + "}'}\n", ""},
 		{"2 MB of openings", head + "states:\n  s0: {next: s0, action: '" + strings.Repeat("${", 1_000_000) + "'}\n", ""},
-		{"200,000 bash defaults", head + "states:\n  s0:\n    next: s0\n    action: |\n      " + strings.Repeat("${x:-y}", 200_000) + "\n", "bash-default"},
+		{"200,000 bash defaults", head + "states:\n  s0:\n    next: s0\n    action: |\n      " + strings.Repeat("${x:-y}", 200_000) + "\n", "no-terminal"},
 		{"1 MB of digits", head + "context: {n: " + strings.Repeat("9", 1<<20) + "}\nstates: {s0: {terminal: true}}\n", ""},
 		{"long number with an exponent", head + "max_steps: 1e999999999\nstates: {s0: {terminal: true}}\n", "wrong-type"},
 		{"a key of 1 MB", head + strings.Repeat("k", 1<<20) + ": 1\n", ""},
@@ -157,4 +157,20 @@ func FuzzParse(f *testing.F) {
 		}
 		Preflight(loop, fsm.NewMap())
 	})
+}
+
+// successors returns every target of a state.
+func successors(s *fsm.State) []string {
+	out := []string{s.Next, s.OnMaintain, s.OnRetryExhausted, s.OnRateLimitExhausted, s.OnThrottleHard}
+	for _, to := range s.On {
+		out = append(out, to)
+	}
+	if s.Route != nil {
+		out = append(out, s.Route.Default, s.Route.Error)
+		for _, verdict := range s.Route.Table.Keys() {
+			to, _ := s.Route.Table.Get(verdict)
+			out = append(out, to.(string))
+		}
+	}
+	return out
 }

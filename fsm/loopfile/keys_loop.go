@@ -65,7 +65,7 @@ var loopKeys = []Key{
 	offSwitch("tamper_guard_ok", "tamper-guard", ""),
 	offSwitch("prepatch_check_ok", "prepatch-check", ""),
 	offSwitch("terminal_action_ok", "terminal-action", ""),
-	offSwitch("capture_reachability_ok", "unknown-capture, capture-reachability", ""),
+	offSwitch("capture_reachability_ok", "unknown-capture, capture-field, capture-reachability, own-capture", ""),
 	offSwitch("policy_dims_scored_ok", "policy-dimensions", ""),
 }
 

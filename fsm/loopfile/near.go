@@ -10,4 +10,3 @@ func enumerate(words []string) string               { return phrase.List(words) 
 func and(words []string) string                     { return phrase.And(words) }
 func near(word string, words []string) string       { return phrase.Nearest(word, words) }
 func didYouMean(word string, words []string) string { return phrase.DidYouMean(word, words) }
-func distance(a, b string, limit int) int           { return phrase.Distance(a, b, limit) }

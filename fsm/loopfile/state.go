@@ -129,29 +129,9 @@ func (d *decoder) verdicts(s *stateDecl) {
 			s.custom[e.name] = true
 			d.targets = append(d.targets, target{false, to, d.pos(e.val), path})
 		}
-		if meant := nearVerdict(e.name); meant != "" {
-			d.warnf(d.pos(e.key), path, "custom-verdict", "%s is a route for the verdict %s, which looks like a typing mistake; did you mean %s?", quote(e.name), quote(e.name[3:]), quote(meant))
-		}
 	}
 	b.other = rest
 	b.unknown()
-}
-
-// nearVerdict returns the on_ key that another one is a slip of the keyboard away from.
-func nearVerdict(name string) string {
-	if len(name) < 6 || len(name) > 40 {
-		return ""
-	}
-	allowed := 2 // exclusive
-	if len(name) >= 9 {
-		allowed = 3
-	}
-	for _, k := range stateKeys {
-		if strings.HasPrefix(k.Name, "on_") && distance(name, k.Name, allowed) < allowed {
-			return k.Name
-		}
-	}
-	return ""
 }
 
 func (d *decoder) route(b *block) *fsm.Route {
@@ -187,9 +167,6 @@ func (d *decoder) route(b *block) *fsm.Route {
 	}
 	if len(entries) == 0 {
 		d.errorf(d.pos(n), path, "no-transition", "route is empty; expected verdicts with the states to go to")
-	}
-	if r.Default != "" && r.Error != "" {
-		d.warnf(d.pos(n), path, "route-default", "with both _ and _error, _error takes the verdict error and _ every other one")
 	}
 	return r
 }

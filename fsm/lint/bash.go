@@ -1,0 +1,372 @@
+package lint
+
+import (
+	"strings"
+
+	"loops/fsm"
+)
+
+// A quoting says how bash takes the text at a place of a script.
+type quoting int
+
+const (
+	bare    quoting = iota // as code: in no quotes, or inside $(...), `...`, $((...))
+	double                 // inside "..."
+	single                 // inside '...' or $'...'
+	heredoc                // in a here-document that bash expands
+	literal                // in a here-document with a quoted delimiter
+	comment
+)
+
+// A mark is a place of a script that rules care about: a template, or two dollar signs.
+type mark struct {
+	offset  int
+	ref     *fsm.Ref // nil for $$
+	quoting quoting
+	inline  bool // inside a text that follows -c or -e: the program of an interpreter
+}
+
+type frameKind int
+
+const (
+	inScript   frameKind = iota
+	inParens             // (...) and $(...)
+	inArith              // $((...))
+	inBacktick           // `...`
+	inParam              // ${...} of bash, which a loop file writes $${...}
+	inDouble             // "..."
+	inSingle             // '...'
+	inDollar             // $'...'
+)
+
+type frame struct {
+	kind   frameKind
+	quoted bool // a parameter inside double quotes
+	inline bool
+	cases  int // case without its esac: a closing parenthesis may end a pattern
+}
+
+// A scanner reads a bash script far enough to know what is quoted. It never fails: what it cannot make sense of is code.
+type scanner struct {
+	text    string
+	refs    []fsm.Ref // of text, in order
+	stack   []frame
+	pending []heredocTag
+	marks   []mark
+	i       int
+	word    int // where the word at i begins; -1 between words
+}
+
+type heredocTag struct {
+	tag             string
+	quoted, tabless bool
+}
+
+// scan returns the marks of a script, in order. The refs are those of the text.
+func scan(text string, refs []fsm.Ref) []mark {
+	s := &scanner{text: text, refs: refs, stack: []frame{{}}, word: -1}
+	for s.i < len(text) {
+		if s.template() {
+			continue
+		}
+		f := &s.stack[len(s.stack)-1]
+		switch f.kind {
+		case inSingle:
+			if text[s.i] == '\'' {
+				s.pop()
+			}
+			s.i++
+		case inDollar:
+			switch text[s.i] {
+			case '\\':
+				s.i++
+			case '\'':
+				s.pop()
+			}
+			s.i++
+		case inDouble:
+			s.inQuotes()
+		case inParam:
+			if text[s.i] == '}' {
+				s.pop()
+				s.i++
+			} else if f.quoted {
+				s.inQuotes()
+			} else {
+				s.inCode()
+			}
+		default:
+			s.inCode()
+		}
+	}
+	return s.marks
+}
+
+func (s *scanner) push(k frameKind) {
+	top := s.stack[len(s.stack)-1]
+	f := frame{kind: k}
+	switch k {
+	case inParam:
+		f.quoted = top.kind == inDouble || top.kind == inParam && top.quoted
+		f.inline = top.inline
+	case inDouble, inSingle, inDollar:
+		f.inline = s.afterFlag()
+	}
+	s.stack = append(s.stack, f)
+}
+
+func (s *scanner) pop() { s.stack = s.stack[:len(s.stack)-1] }
+
+// afterFlag reports whether the word before the one at i is -c or -e, with other letters before it.
+func (s *scanner) afterFlag() bool {
+	before := strings.TrimRight(s.text[max(0, s.i-64):s.i], " \t")
+	if len(before) == 0 || s.i > 0 && s.text[s.i-1] != ' ' && s.text[s.i-1] != '\t' {
+		return false
+	}
+	word := before[strings.LastIndexAny(before, " \t\n;|&(")+1:]
+	return len(word) > 1 && len(word) < 5 && word[0] == '-' && word[1] != '-' && (strings.HasSuffix(word, "c") || strings.HasSuffix(word, "e"))
+}
+
+func (s *scanner) quoting() (q quoting, inline bool) {
+	f := s.stack[len(s.stack)-1]
+	switch f.kind {
+	case inDouble:
+		return double, f.inline
+	case inSingle, inDollar:
+		return single, f.inline
+	case inParam:
+		if f.quoted {
+			return double, f.inline
+		}
+	}
+	return bare, false
+}
+
+// template passes a template, which expands before bash sees the script.
+func (s *scanner) template() bool {
+	for len(s.refs) > 0 && s.refs[0].Offset < s.i {
+		s.refs = s.refs[1:]
+	}
+	if len(s.refs) == 0 || s.refs[0].Offset != s.i {
+		return false
+	}
+	q, inline := s.quoting()
+	s.marks = append(s.marks, mark{s.i, &s.refs[0], q, inline})
+	if s.word < 0 {
+		s.word = s.i
+	}
+	s.i += len(s.refs[0].Text)
+	return true
+}
+
+// dollar passes what a dollar sign begins, inside or outside of double quotes.
+func (s *scanner) dollar() {
+	rest := s.text[s.i:]
+	switch {
+	case strings.HasPrefix(rest, "$${"):
+		s.i += 3
+		s.push(inParam)
+	case strings.HasPrefix(rest, "$$"):
+		q, inline := s.quoting()
+		s.marks = append(s.marks, mark{s.i, nil, q, inline})
+		s.i += 2
+	case strings.HasPrefix(rest, "$(("):
+		s.i += 3
+		s.push(inArith)
+	case strings.HasPrefix(rest, "$("):
+		s.i += 2
+		s.push(inParens)
+		s.word = -1
+	case strings.HasPrefix(rest, "$'") && s.stack[len(s.stack)-1].kind != inDouble:
+		s.push(inDollar)
+		s.i += 2
+	default:
+		s.i++
+	}
+}
+
+func (s *scanner) inQuotes() {
+	switch s.text[s.i] {
+	case '\\':
+		s.i += 2
+	case '"':
+		if s.stack[len(s.stack)-1].kind == inDouble {
+			s.pop()
+		}
+		s.i++
+	case '`':
+		s.i++
+		s.push(inBacktick)
+		s.word = -1
+	case '$':
+		s.dollar()
+	default:
+		s.i++
+	}
+}
+
+func (s *scanner) inCode() {
+	f := &s.stack[len(s.stack)-1]
+	c := s.text[s.i]
+	if isBlank(c) || strings.IndexByte(";&|()<>`", c) >= 0 {
+		s.endWord(f)
+	} else if s.word < 0 {
+		if c == '#' && f.kind != inArith && f.kind != inParam {
+			s.skipComment()
+			return
+		}
+		s.word = s.i
+	}
+	switch c {
+	case '\\':
+		s.i += 2
+	case '\'':
+		s.push(inSingle)
+		s.i++
+	case '"':
+		s.push(inDouble)
+		s.i++
+	case '`':
+		if f.kind == inBacktick {
+			s.pop()
+		} else {
+			s.push(inBacktick)
+		}
+		s.i++
+	case '$':
+		s.dollar()
+	case '(':
+		s.push(inParens)
+		s.i++
+	case ')':
+		switch {
+		case f.kind == inParens && f.cases == 0:
+			s.pop()
+			s.i++
+		case f.kind == inArith:
+			s.pop()
+			if s.i++; s.i < len(s.text) && s.text[s.i] == ')' {
+				s.i++
+			}
+		default:
+			s.i++
+		}
+	case '<':
+		s.redirect(f)
+	case '\n':
+		s.i++
+		s.heredocs()
+	default:
+		s.i++
+	}
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func (s *scanner) endWord(f *frame) {
+	if s.word >= 0 {
+		switch s.text[s.word:s.i] {
+		case "case":
+			f.cases++
+		case "esac":
+			f.cases = max(0, f.cases-1)
+		}
+	}
+	s.word = -1
+}
+
+// skipComment passes a comment; templates in it expand all the same.
+func (s *scanner) skipComment() {
+	end := len(s.text)
+	if n := strings.IndexByte(s.text[s.i:], '\n'); n >= 0 {
+		end = s.i + n
+	}
+	s.plain(end, comment)
+}
+
+// plain marks the templates up to end, which bash takes as they are in one way.
+func (s *scanner) plain(end int, q quoting) {
+	for len(s.refs) > 0 && s.refs[0].Offset < end {
+		if s.refs[0].Offset >= s.i {
+			s.marks = append(s.marks, mark{offset: s.refs[0].Offset, ref: &s.refs[0], quoting: q})
+		}
+		s.refs = s.refs[1:]
+	}
+	if q == heredoc {
+		for i := s.i; i+1 < end; i++ {
+			if s.text[i] == '$' && s.text[i+1] == '$' {
+				s.marks = append(s.marks, mark{offset: i, quoting: q})
+				i++
+			}
+		}
+	}
+	s.i, s.word = end, -1
+}
+
+// redirect passes < and notes a here-document that begins on the next line.
+func (s *scanner) redirect(f *frame) {
+	rest := s.text[s.i:]
+	switch {
+	case strings.HasPrefix(rest, "<<<"):
+		s.i += 3
+		return
+	case !strings.HasPrefix(rest, "<<") || f.kind == inArith:
+		s.i++
+		return
+	}
+	s.i += 2
+	var h heredocTag
+	if s.i < len(s.text) && s.text[s.i] == '-' {
+		h.tabless = true
+		s.i++
+	}
+	for s.i < len(s.text) && (s.text[s.i] == ' ' || s.text[s.i] == '\t') {
+		s.i++
+	}
+	start := s.i
+	for s.i < len(s.text) && !isBlank(s.text[s.i]) && strings.IndexByte(";&|()<>", s.text[s.i]) < 0 {
+		s.i++
+	}
+	word := s.text[start:s.i]
+	h.tag = strings.NewReplacer(`'`, "", `"`, "", `\`, "").Replace(word)
+	h.quoted = h.tag != word
+	if h.tag != "" {
+		s.pending = append(s.pending, h)
+	}
+}
+
+// heredocs passes the here-documents that the line before asked for.
+func (s *scanner) heredocs() {
+	for _, h := range s.pending {
+		end := s.i
+		for end < len(s.text) {
+			line, _, more := strings.Cut(s.text[end:], "\n")
+			next := end + len(line)
+			if more {
+				next++
+			}
+			if h.tabless {
+				line = strings.TrimLeft(line, "\t")
+			}
+			if line == h.tag {
+				q := heredoc
+				if h.quoted {
+					q = literal
+				}
+				s.plain(end, q)
+				s.i = next
+				end = -1
+				break
+			}
+			end = next
+		}
+		if end >= 0 { // no end: bash takes all that is left
+			q := heredoc
+			if h.quoted {
+				q = literal
+			}
+			s.plain(len(s.text), q)
+		}
+	}
+	s.pending = s.pending[:0]
+}

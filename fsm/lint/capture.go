@@ -1,0 +1,221 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+var (
+	recordFields  = []string{"output", "stderr", "exit_code", "duration_ms", "failure_type", "timeout_kind", "verdict", "file", "truncated", "bytes"}
+	subloopFields = []string{"output", "exit_code", "verdict"}
+)
+
+// walkBudget is how many states and edges may be looked at to find ways around groups of states.
+const walkBudget = 4_000_000
+
+// A captures knows who makes which record of ${captured.*}.
+type captures struct {
+	by       map[string][]int // states by the name they capture under
+	names    []string         // in file order
+	subloops map[string]int   // states that run a loop, by their own name: their records are there without capture
+	dom      *domTree         // nil where ways cannot be told: a target is a template
+	around   map[string][]int // by record with several makers: the ways that avoid them all, see reach
+	budget   int
+}
+
+// captureRules check that what is captured is there when it is used.
+func (c *checker) captureRules() {
+	k := &captures{by: map[string][]int{}, subloops: map[string]int{}, around: map[string][]int{}, budget: walkBudget}
+	for i, s := range c.states {
+		if s.Loop != "" {
+			k.subloops[s.Name] = i
+		}
+		if s.Capture == "" {
+			continue
+		}
+		if k.by[s.Capture] == nil {
+			k.names = append(k.names, s.Capture)
+		}
+		k.by[s.Capture] = append(k.by[s.Capture], i)
+	}
+	for i, s := range c.states {
+		for _, t := range c.texts[i] {
+			said := map[string]bool{}
+			for _, r := range t.refs {
+				if r.Namespace != "captured" || guarded(r) || said[r.Path] || len(said) == maxHits {
+					continue
+				}
+				said[r.Path] = true
+				c.captured(k, i, s, t, r)
+			}
+		}
+	}
+}
+
+// captured checks one reference that fails without a value.
+func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r fsm.Ref) {
+	at := spot{r.Offset, t.path}
+	name, field, _ := strings.Cut(r.Path, ".")
+	if j, ok := k.subloops[name]; ok {
+		if t.use != tolerant || t.source {
+			c.dominated(k, name, []int{j}, i, s, t, at, r, "runs as the sub-loop")
+		}
+		return
+	}
+	makers := k.by[name]
+	if len(makers) == 0 {
+		c.unknownCapture(k, s, t, at, name, r)
+		return
+	}
+	if c.captureField(makers, s, t, at, name, field, r) && (t.use != tolerant || t.source) {
+		c.dominated(k, name, makers, i, s, t, at, r, "is captured")
+	}
+}
+
+// strict reports whether the reference tool refuses a loop for such a text. In other texts there is only a warning.
+func strict(t text) bool { return t.action || t.source }
+
+func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r fsm.Ref) {
+	known := "no state has capture"
+	if len(k.names) > 0 {
+		known = "captures: " + phrase.List(k.names)
+	}
+	hint := ""
+	if len(k.names) < 1000 {
+		hint = phrase.DidYouMean(name, k.names)
+	}
+	report := c.errorf
+	if len(k.subloops) > 0 || !strict(t) {
+		report = c.warnf // context_passthrough may bring it
+	}
+	report("unknown-capture", at, "no state captures %s%s (%s); write ${captured.%s:default=} if it may be absent", phrase.Quote(name), hint, known, phrase.Clip(r.Path))
+}
+
+// captureField checks the part after the name of a record. It reports false if something is wrong with it.
+func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name, field string, r fsm.Ref) bool {
+	loops, judged := 0, false
+	for _, m := range makers {
+		if c.states[m].Loop != "" {
+			loops++
+			judged = true
+		} else if c.states[m].Next == "" {
+			judged = true
+		}
+	}
+	first, deeper, _ := strings.Cut(field, ".")
+	maker := c.states[makers[0]]
+	where := phrase.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at)
+	switch {
+	case field == "":
+		if t.use != tolerant {
+			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", phrase.Clip(r.Text), where, phrase.Clip(name))
+		}
+		return true
+	case loops > 0 && !slices.Contains(subloopFields, field):
+		report := c.errorf
+		if !strict(t) {
+			report = c.warnf
+		}
+		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where, phrase.And(subloopFields), phrase.Quote(field), phrase.Clip(maker.Name))
+		return false
+	case !slices.Contains(recordFields, first):
+		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", phrase.Quote(first), phrase.DidYouMean(first, recordFields), phrase.List(recordFields), phrase.Quote(name), where)
+		return false
+	case deeper != "":
+		c.warnf("capture-field", at, "%s of a capture is one value; there is no %s inside it", first, phrase.Quote(deeper))
+		return false
+	case first == "verdict" && !judged:
+		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no verdict; use ${captured.%s.exit_code}", where, phrase.Clip(name))
+		return false
+	case first == "file" || first == "bytes" || first == "truncated":
+		c.warnf("capture-field", at, "%s of a capture is there only when the output was long; write ${captured.%s?}", first, phrase.Clip(r.Path))
+		return false
+	}
+	return true
+}
+
+// dominated warns if a run can come to the state i without the record: none of its makers stands on the way.
+func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r fsm.Ref, verb string) {
+	if c.off("capture-reachability") {
+		return
+	}
+	if k.dom == nil {
+		if c.g.initial < 0 || slices.Contains(c.g.dynamic, true) {
+			return
+		}
+		k.dom = dominators(c.g.next, c.g.initial)
+	}
+	self := slices.Contains(makers, i)
+	if self && t.use != before {
+		return // made just now
+	}
+	if slices.ContainsFunc(makers, func(m int) bool { return m != i && k.dom.over(m, i) }) {
+		return
+	}
+	if self {
+		c.firstVisit(k, name, makers, i, s, at, r)
+		return
+	}
+	by := c.around(k, name, makers)
+	way := "another way"
+	switch {
+	case by == nil && len(makers) > 1, by != nil && by[i] < 0:
+		return
+	case by != nil:
+		way = c.shown(path(by, i))
+	}
+	places := make([]string, 0, 3)
+	for _, m := range makers[:min(len(makers), 3)] {
+		key := ofState(c.states[m], "capture")
+		if c.states[m].Capture != name {
+			key = ofState(c.states[m])
+		}
+		places = append(places, phrase.Quote(c.states[m].Name)+c.seen(key, at))
+	}
+	if len(makers) > 3 {
+		places = append(places, "others")
+	}
+	c.warnf("capture-reachability", at, "%s may not be there: a run can come to %s by %s, and %s %s in %s; write ${captured.%s:default=}, or make every way lead through there",
+		phrase.Clip(r.Text), phrase.Quote(s.Name), way, phrase.Quote(name), verb, phrase.And(places), phrase.Clip(r.Path))
+}
+
+// firstVisit warns of a state that needs its own capture, unless others make it before.
+func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, at spot, r fsm.Ref) {
+	if len(makers) > 1 {
+		others := slices.DeleteFunc(slices.Clone(makers), func(m int) bool { return m == i })
+		by := c.around(k, name+"\x00"+s.Name, others)
+		if by == nil || by[i] < 0 {
+			return
+		}
+	}
+	if k.dom.enter[i] == 0 {
+		return // no way leads here
+	}
+	c.warnf("own-capture", at, "the state %s captures %s itself, so at its first visit %s is not there yet; write ${captured.%s:default=}", phrase.Quote(s.Name), phrase.Quote(name), phrase.Clip(r.Text), phrase.Clip(r.Path))
+}
+
+// around returns the ways from the initial state that avoid all of some states, or nil if that would take too long.
+func (c *checker) around(k *captures, id string, avoid []int) []int {
+	if by, ok := k.around[id]; ok {
+		return by
+	}
+	if k.budget < 0 {
+		return nil
+	}
+	stop := make([]bool, len(c.states))
+	for _, i := range avoid {
+		stop[i] = true
+	}
+	k.budget -= len(c.states)
+	by := reach(c.g.next, []int{c.g.initial}, func(i int) bool { return stop[i] }, &k.budget)
+	if k.budget < 0 {
+		by = nil
+	}
+	if len(k.around) < 64 { // each is as long as the loop
+		k.around[id] = by
+	}
+	return by
+}

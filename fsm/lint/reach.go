@@ -1,0 +1,98 @@
+package lint
+
+import (
+	"strings"
+
+	"loops/internal/phrase"
+)
+
+// graphRules look at where runs can come to and whether they can end.
+func (c *checker) graphRules() {
+	g := c.g
+	if g.initial < 0 {
+		return
+	}
+	from := reach(g.next, append([]int{g.initial}, g.seeds...), nil, nil)
+	anywhere := g.open
+	for i, by := range from {
+		anywhere = anywhere || by >= 0 && g.dynamic[i]
+	}
+	if anywhere {
+		return
+	}
+	for i, by := range from {
+		if by < 0 {
+			c.warnf("unreachable", ofState(c.states[i]), "no run can come to the state %s; nothing that a run comes to names it", phrase.Quote(c.states[i].Name))
+		}
+	}
+	c.wayOut(from)
+}
+
+// wayOut looks for states no terminal can be reached from, and for a step cap that lets no run reach one.
+func (c *checker) wayOut(from []int) {
+	g := c.g
+	back := make([][]int, len(g.next))
+	var ends []int
+	for i, s := range c.states {
+		if s.Terminal {
+			ends = append(ends, i)
+			continue // whatever it names, a run ends here
+		}
+		for _, j := range g.next[i] {
+			back[j] = append(back[j], i)
+		}
+	}
+	if len(ends) == 0 {
+		return // the loader has said so
+	}
+	out := reach(back, ends, nil, nil)
+	var lost []string
+	first := -1
+	for i, by := range from {
+		if by >= 0 && out[i] < 0 {
+			if first < 0 {
+				first = i
+			}
+			lost = append(lost, phrase.Quote(c.states[i].Name))
+		}
+	}
+	switch {
+	case len(lost) == 1:
+		c.warnf("no-way-out", ofState(c.states[first]), "no terminal state can be reached from %s, so a run that comes here goes round until a cap or a failure ends it", lost[0])
+	case len(lost) > 1:
+		c.warnf("no-way-out", ofState(c.states[first]), "no terminal state can be reached from %s, so a run that comes to one of them goes round until a cap or a failure ends it", listed(lost))
+	}
+	if out[g.initial] < 0 {
+		return
+	}
+	// out is a breadth first search, so following it is a shortest way, from here to the end.
+	way := path(out, g.initial)
+	if steps := len(way) - 1; c.l.MaxSteps > 0 && steps > c.l.MaxSteps {
+		end := c.states[way[0]]
+		c.warnf("step-budget", value("max_steps"), "max_steps is %d, but the shortest way to a terminal state, %s, takes %d steps; no run can end well", c.l.MaxSteps, phrase.Quote(end.Name), steps)
+	}
+}
+
+// listed joins quoted words and cuts a long list short.
+func listed(words []string) string {
+	const most = 8
+	if len(words) > most {
+		words = append(words[:most:most], "more")
+	}
+	return phrase.And(words)
+}
+
+// shown draws a way, without the middle of a long one.
+func (c *checker) shown(way []int) string {
+	const most = 8
+	names := make([]string, 0, most)
+	for k, i := range way {
+		switch {
+		case len(way) <= most || k < most/2 || k >= len(way)-most/2+1:
+			names = append(names, phrase.Clip(c.states[i].Name))
+		case k == most/2:
+			names = append(names, "…")
+		}
+	}
+	return strings.Join(names, " → ")
+}

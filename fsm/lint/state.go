@@ -1,0 +1,115 @@
+package lint
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+// stateRules look at the keys of a state.
+func (c *checker) stateRules(s *fsm.State) {
+	c.ignored(s)
+	c.routeRules(s)
+	if s.Terminal && s.Action != "" && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations {
+		c.warnf("terminal-action", ofState(s, "action"), "the action of a terminal state never runs; move it to a state before this one")
+	}
+	if s.Route != nil && s.Route.Default != "" && s.Route.Error != "" && s.Next == "" && !s.Terminal {
+		c.warnf("route-default", key("states", s.Name, "route", "_error"), "with both _ and _error, _error takes the verdict error and _ every other one")
+	}
+	c.counter(s)
+}
+
+// ignored warns of keys that have no effect because of another one.
+func (c *checker) ignored(s *fsm.State) {
+	var on []string
+	for _, v := range slices.SortedFunc(maps.Keys(s.On), byRank) {
+		if v != "error" && s.On[v] != "" {
+			on = append(on, "on_"+v)
+		}
+	}
+	has := func(list []string, route, evaluate bool) []string {
+		if route && s.Route != nil {
+			list = append(list, "route")
+		}
+		if evaluate && s.Evaluate != nil {
+			list = append(list, "evaluate")
+		}
+		return list
+	}
+	unheard := func(because, why string, deaf []string) {
+		if len(deaf) == 0 {
+			return
+		}
+		have := "have"
+		if len(deaf) == 1 {
+			have = "has"
+		}
+		at := ofState(s, deaf[0])
+		c.warnf("ignored", at, "%s%s, so %s %s no effect here", why, c.seen(ofState(s, because), at), phrase.And(deaf), have)
+	}
+	switch {
+	case s.Terminal && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations:
+		deaf := on
+		if s.On["error"] != "" {
+			deaf = append(deaf, "on_error")
+		}
+		if s.Next != "" {
+			deaf = append([]string{"next"}, deaf...)
+		}
+		unheard("terminal", "a run ends in a terminal state", has(deaf, true, true))
+	case s.Next != "":
+		unheard("next", "next leads on whatever happens", has(on, true, true))
+	case s.Loop != "":
+		unheard("loop", "the end of a sub-loop is its verdict", has(nil, false, true))
+		fallthrough
+	default:
+		if s.Route != nil {
+			unheard("route", "route decides alone", on)
+		}
+	}
+	c.modelless(s)
+}
+
+// byRank sorts the verdicts of the key table before those that authors make up.
+func byRank(a, b string) int {
+	ranks := []string{"yes", "no", "error", "partial", "blocked"}
+	ra, rb := slices.Index(ranks, a), slices.Index(ranks, b)
+	switch {
+	case ra >= 0 && rb >= 0:
+		return ra - rb
+	case ra >= 0:
+		return -1
+	case rb >= 0:
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// modelless warns of settings for a language model where none is asked.
+func (c *checker) modelless(s *fsm.State) {
+	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "contract" || judged(s) {
+		return
+	}
+	if s.Evaluate != nil && (s.Evaluate.Type == "comparator" || s.Evaluate.Type == "contract") {
+		return
+	}
+	for _, k := range []struct{ name, value string }{{"model", s.Model}, {"effort", s.Effort}} {
+		if k.value != "" {
+			c.warnf("ignored", ofState(s, k.name), "%s has no effect here: no language model is asked in this state", k.name)
+		}
+	}
+}
+
+// loopRules look at the keys of the top level.
+func (c *checker) loopRules() {
+	l := c.l
+	if l.InputKey != "" && l.InputKey != "input" && len(l.RequiredInputs) == 0 {
+		c.warnf("input-not-required", value("input_key"), "the input goes to context.%s, and nothing says that a run needs it; add required_inputs: [%s]", phrase.Clip(l.InputKey), phrase.Clip(l.InputKey))
+	}
+	if l.MaxIterations > 0 && !l.Maintain {
+		c.warnf("ignored", key("max_iterations"), "max_iterations counts the full passes of a loop with maintain: true, so it has no effect here; the cap on steps is max_steps")
+	}
+}

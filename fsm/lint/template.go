@@ -1,0 +1,118 @@
+package lint
+
+import (
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+// properties are the names each namespace of templates has; nil for those that are open.
+var properties = map[string][]string{
+	"context": nil, "captured": nil, "param": nil, "env": nil,
+	"prev":     {"output", "exit_code", "state", "timeout_kind"},
+	"result":   {"verdict", "details"},
+	"state":    {"name", "iteration"},
+	"loop":     {"name", "started_at", "elapsed_ms", "elapsed"},
+	"messages": {"output", "summary", "last(N)"},
+}
+
+var namespaces = []string{"context", "captured", "prev", "result", "state", "loop", "env", "messages", "param"}
+
+// textRules look at the templates of a state.
+func (c *checker) textRules(s *fsm.State) {
+	for _, t := range c.texts[c.g.index[s.Name]] {
+		hits := map[string]int{}
+		for _, r := range t.refs {
+			c.reference(s, t, r, hits)
+		}
+	}
+	c.shellRules(s)
+}
+
+// reference checks one template as far as that can be done without the rest of the loop.
+func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int) {
+	inner := r.Text[2 : len(r.Text)-1]
+	say := func(rule, format string, args ...any) {
+		if hits[rule]++; hits[rule] > maxHits {
+			return
+		}
+		report := c.warnf
+		if rule == "bash-default" {
+			report = c.errorf
+		}
+		report(rule, spot{r.Offset, t.path}, format, args...)
+	}
+	if before, after, found := strings.Cut(inner, ":-"); found && t.action && !strings.Contains(before, ":default=") {
+		say("bash-default", "${%s} is taken for a template, which has no :- form; write $${%s} for bash, or ${%s:default=%s} for a template",
+			phrase.Clip(inner), phrase.Clip(inner), phrase.Clip(before), phrase.Clip(after))
+		return
+	}
+	name, _, _ := strings.Cut(strings.TrimSuffix(inner, "?"), ":")
+	if !strings.Contains(inner, ".") && r.Namespace != "messages" {
+		say("no-namespace", "${%s} is taken for a template, and none is called so, which the run will fail on; write $${%s} for bash, or ${env.%s}, ${context.%s}",
+			phrase.Clip(inner), phrase.Clip(inner), phrase.Clip(name), phrase.Clip(name))
+		return
+	}
+	known, ok := properties[r.Namespace]
+	switch {
+	case !ok:
+		say("unknown-namespace", "%s is not something templates know%s (known: %s); for bash write $%s",
+			phrase.Quote(r.Namespace), phrase.DidYouMean(r.Namespace, namespaces), phrase.List(namespaces), phrase.Clip(r.Text))
+	case r.Namespace == "param":
+		c.param(s, r, say)
+	case known != nil:
+		c.property(s, t, r, known, say)
+	}
+}
+
+type sayer func(rule, format string, args ...any)
+
+// property checks the namespaces whose names are fixed.
+func (c *checker) property(s *fsm.State, t text, r fsm.Ref, known []string, say sayer) {
+	field, rest, deeper := strings.Cut(r.Path, ".")
+	found := false
+	for _, k := range known {
+		found = found || k == field
+	}
+	switch {
+	case r.Namespace == "messages" && (r.Path == "" || strings.HasPrefix(r.Path, "last(") && strings.HasSuffix(r.Path, ")")):
+		return
+	case !found:
+		say("unknown-property", "${%s.…} has no %s%s (it has %s)", r.Namespace, phrase.Quote(field), phrase.DidYouMean(field, known), phrase.List(known))
+	case deeper && field != "details":
+		say("unknown-property", "${%s.%s} is one value; there is no %s inside it", r.Namespace, field, phrase.Quote(rest))
+	case r.Namespace == "result" && !guarded(r):
+		say("no-value-yet", "%s has a value only where the verdict of a state chooses the next one, so this fails; write ${captured.NAME.verdict} for the verdict of a state that has capture", phrase.Clip(r.Text))
+	case r.Namespace == "prev" && t.use == before && s.Name == c.l.Initial && !guarded(r):
+		say("no-value-yet", "no state ran before the first one, so %s fails there; write ${prev.%s:default=}", phrase.Clip(r.Text), phrase.Clip(r.Path))
+	}
+}
+
+// param checks a reference to a parameter of the fragment a state comes from.
+func (c *checker) param(s *fsm.State, r fsm.Ref, say sayer) {
+	name, _, _ := strings.Cut(r.Path, ".")
+	if guarded(r) {
+		return
+	}
+	if s.Fragment == nil {
+		say("unknown-parameter", "%s is a parameter of a fragment, and the state %s comes from none; an input of the loop is ${context.%s}", phrase.Clip(r.Text), phrase.Quote(s.Name), phrase.Clip(name))
+		return
+	}
+	var names []string
+	for _, p := range s.Fragment.Parameters {
+		if p.Name == name {
+			return
+		}
+		names = append(names, p.Name)
+	}
+	if _, bound := s.Fragment.Bindings.Get(name); bound {
+		return
+	}
+	names = append(names, s.Fragment.Bindings.Keys()...)
+	has := "it has none"
+	if len(names) > 0 {
+		has = "it has " + phrase.List(names)
+	}
+	say("unknown-parameter", "the fragment %s has no parameter %s%s (%s)", phrase.Quote(s.Fragment.Name), phrase.Quote(name), phrase.DidYouMean(name, names), has)
+}

@@ -1,0 +1,124 @@
+package lint
+
+import (
+	"strconv"
+	"strings"
+
+	"loops/fsm"
+)
+
+// A use says when a text is expanded, and what happens if it cannot be.
+type use int
+
+const (
+	before   use = iota // the action of the state; a reference without a value fails the state
+	after               // the action; the same
+	tolerant            // after the action; without a value the text is ignored or taken as it is written
+)
+
+// A text is one text of a state that may hold templates.
+type text struct {
+	path   []string // in the definition
+	s      string
+	use    use
+	action bool
+	source bool      // evaluate.source
+	refs   []fsm.Ref // without those that are escaped
+}
+
+// texts returns the texts of a state in which templates are expanded.
+func texts(s *fsm.State) []text {
+	var out []text
+	add := func(u use, s string, path ...string) {
+		if !isTemplate(s) {
+			return
+		}
+		if refs := references(s); len(refs) > 0 {
+			out = append(out, text{path: path, s: s, use: u, refs: refs})
+		}
+	}
+	at := func(k ...string) []string { return append([]string{"states", s.Name}, k...) }
+	if isTemplate(s.Action) {
+		n := len(out)
+		if add(before, s.Action, at("action")...); len(out) > n {
+			out[n].action = true
+		}
+	}
+	add(before, s.Loop, at("loop")...)
+	add(before, s.Worktree, at("worktree")...)
+	inside(s.Params, at("params"), func(s string, path []string) { add(before, s, path...) })
+	inside(s.With, at("with"), func(s string, path []string) { add(before, s, path...) })
+	if s.Fragment != nil {
+		inside(s.Fragment.Bindings, at("with"), func(s string, path []string) { add(before, s, path...) })
+	}
+	add(after, s.Append, at("append_to_messages")...)
+	if ev := s.Evaluate; ev != nil && s.Next == "" && s.Loop == "" {
+		if ev.HasSource {
+			n := len(out)
+			if add(tolerant, ev.Source, at("evaluate", "source")...); len(out) > n {
+				out[n].source = true
+			}
+		}
+		if t, ok := ev.Target.(string); ok && (ev.Type == "output_numeric" || ev.Type == "convergence") {
+			add(after, t, at("evaluate", "target")...)
+		}
+		if ev.Type == "convergence" {
+			add(tolerant, ev.Previous, at("evaluate", "previous")...)
+			if t, ok := ev.Tolerance.(string); ok {
+				add(after, t, at("evaluate", "tolerance")...)
+			}
+		}
+		if ev.Type == "llm_structured" {
+			add(tolerant, ev.Prompt, at("evaluate", "prompt")...)
+		}
+		if ev.Type == "score_stall" || ev.Type == "open_question_stall" {
+			add(after, ev.HistoryFile, at("evaluate", "history_file")...)
+		}
+	}
+	return out
+}
+
+// inside finds the strings in a value. Those of lists have the place of the list.
+func inside(v any, path []string, found func(s string, path []string)) {
+	switch v := v.(type) {
+	case string:
+		found(v, path)
+	case []any:
+		for i, e := range v {
+			inside(e, append(path[:len(path):len(path)], strconv.Itoa(i)), found)
+		}
+	case *fsm.Map:
+		for _, k := range v.Keys() {
+			e, _ := v.Get(k)
+			inside(e, append(path[:len(path):len(path)], k), found)
+		}
+	}
+}
+
+// references finds the templates of a text; escaped ones ($${...}) are text and left out.
+func references(text string) []fsm.Ref {
+	// Blanked, not skipped: looking for the end of each escape would take quadratic time in a hostile text.
+	return fsm.References(strings.ReplaceAll(text, "$${", "   "))
+}
+
+// guarded reports whether a reference has a value even where its path leads nowhere.
+func guarded(r fsm.Ref) bool { return r.Suffix == "default" || r.Suffix == "nullable" }
+
+// isShell reports whether the action of a state is a bash script.
+func isShell(s *fsm.State) bool {
+	return s.Action != "" && s.Loop == "" && (s.ActionType == "shell" || !knownType(s.ActionType) && !strings.HasPrefix(s.Action, "/"))
+}
+
+// isPrompt reports whether the action of a state is text for an agent.
+func isPrompt(s *fsm.State) bool {
+	return s.Action != "" && s.Loop == "" && (s.ActionType == "prompt" || s.ActionType == "slash_command" || !knownType(s.ActionType) && strings.HasPrefix(s.Action, "/"))
+}
+
+// knownType reports whether an action type is one of the language; the others count as none.
+func knownType(t string) bool {
+	switch t {
+	case "shell", "prompt", "slash_command", "mcp_tool", "contract":
+		return true
+	}
+	return false
+}
