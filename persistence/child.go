@@ -28,7 +28,7 @@ func putChild(e *encoder, r *record) bool {
 	e.entry("timeout_ns", func() bool { return c.Timeout != 0 && e.value(int64(c.Timeout)) })
 	e.entry("branch", func() bool { return c.Branch != "" && e.value(c.Branch) })
 	e.entry("worktree", func() bool { return c.Worktree != "" && e.value(c.Worktree) })
-	e.entry("log", func() bool { return len(c.Log) > 0 && e.texts(c.Log) })
+	e.entry("log", func() bool { return len(c.Log) > 0 && e.log(c.Log) })
 	e.key("memory")
 	inner := record{Snapshot: *c.Memory}
 	e.open('{')
@@ -68,7 +68,7 @@ func takeChild(r *record, v any) error {
 		"timeout_ns": func(v any) error { return takeInt(&c.Timeout, v) },
 		"branch":     func(v any) error { return takeText(&c.Branch, v) },
 		"worktree":   func(v any) error { return takeText(&c.Worktree, v) },
-		"log":        func(v any) error { return takeTexts(&c.Log, v) },
+		"log":        func(v any) error { return takeLog(&c.Log, v) },
 	})
 	if inside := inner.takeAll(flat, required[:len(required)-1]); err == nil && inside != nil {
 		err = fmt.Errorf("memory: %w", inside)
@@ -141,7 +141,7 @@ func applyChild(old, patch any) (any, error) {
 				return nil, fmt.Errorf("%s: %w", k, err)
 			}
 		case "log_add":
-			if err := addTexts(child, "log", v); err != nil {
+			if err := addLog(child, v); err != nil {
 				return nil, fmt.Errorf("%s: %w", k, err)
 			}
 		default:

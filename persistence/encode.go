@@ -14,6 +14,8 @@ type encoder struct {
 	buf   []byte
 	blobs *blobs
 	err   error // the first large text that could not be stored
+	brief bool  // long logs of sub-loops are only counted
+	whole int64 // where in the journal the batch with the last whole memory begins
 
 	cache map[*fsm.Map]*piece // records as they were last written: they never change, see fsm.Batch
 	round int

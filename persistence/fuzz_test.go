@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"loops/fsm"
 )
 
 func FuzzState(f *testing.F) {
-	for _, p := range []string{"testdata/full.state.json", "testdata/small.state.json"} {
+	for _, p := range []string{"testdata/full.state.json", "testdata/nested.state.json", "testdata/small.state.json"} {
 		b, err := os.ReadFile(p)
 		if err != nil {
 			f.Fatal(err)
@@ -68,6 +69,31 @@ func FuzzEvents(f *testing.F) {
 	f.Add(b)
 	f.Add(bytes.ReplaceAll(b, []byte("memory_full"), []byte("memory")))
 	f.Add([]byte("{\"event\": \"x\", \"memory_full\": {\"captured\": 1}}\n{\"event\": \"y\", \"memory\": {\"messages_add\": 3, \"captured_all\": null}}\n"))
+	top := step(3).Snapshot
+	for _, change := range []func(){
+		func() {
+			top.Child = &fsm.Child{Name: "a", Memory: step(1).Snapshot, Log: []string{strings.Repeat("x", logFrom)}}
+		},
+		func() {
+			top.Child.Memory.Child = &fsm.Child{Name: "b", Memory: step(2).Snapshot}
+			top.Child.Log = append(top.Child.Log, "y")
+		},
+		func() { top.Child.Memory.Child.Memory.Messages = []string{"m"} },
+		func() { top.Child.Memory.Child = nil },
+	} {
+		change()
+		if err := j.Record(f.Context(), &fsm.Batch{Snapshot: top, Events: []fsm.Event{{Kind: "route", Time: at, Depth: 1}}}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	if b, err = os.ReadFile(j.(*journal).files.events); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(`{"event": "x", "memory_full": {"loop_name": "a", "current_state": "b", "iteration": 1, "started_at": "", "sub_loop": {"log": {"lines": 2, "from": 0}, "memory": 3}}}
+{"event": "y", "memory": {"sub_loop": {"log_add": ["z"], "memory": {"sub_loop": {"memory": {}}, "messages_add": [1]}}}}
+{"event": "z", "memory": {"sub_loop_all": {"memory": {}}}}
+`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dir := t.TempDir()
 		p := place{id: "fix-20261121T083717", state: filepath.Join(dir, "s"), events: filepath.Join(dir, "e"), runs: dir}

@@ -50,6 +50,7 @@ type journal struct {
 func (j *journal) init() {
 	b := &blobs{dir: filepath.Join(j.Dir(), "blobs")}
 	j.enc.blobs, j.state.blobs = b, b
+	j.state.brief = true
 }
 
 // Dir implements [Journal].
@@ -147,6 +148,9 @@ func (j *journal) append(b *fsm.Batch) error {
 		_ = j.events.Truncate(j.offset) // a part of it may be there; readers would cut it, too
 		return err
 	}
+	if full {
+		j.state.whole = j.offset
+	}
 	j.offset += int64(len(e.buf))
 	j.dirty, j.created, j.resumed = true, false, false
 	if full {
@@ -230,7 +234,7 @@ func (j *journal) Close(ctx context.Context) error {
 	if j.rec.Outcome == nil {
 		return errors.Join(j.writeState(time.Now()), j.letGo())
 	}
-	e := encoder{blobs: j.enc.blobs}
+	e := encoder{blobs: j.enc.blobs, brief: true, whole: j.state.whole}
 	appendFlat(&e, &j.rec, false)
 	flat, err := parseMemory(e.buf)
 	if err = errors.Join(err, e.err); err != nil {

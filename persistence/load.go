@@ -29,6 +29,7 @@ type loaded struct {
 	flat    *fsm.Map
 	foreign bool     // written by the reference tool
 	damage  []string // what could not be read, each with its file
+	gap     bool     // the log of a sub-loop is among it
 	good    int64    // length of the event file up to which it agrees with the memory
 	size    int64    // length of the event file
 }
@@ -74,6 +75,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	}
 	l.flat = flat
 	if texts {
+		l.fillLogs(p.events, flat)
 		b := blobs{dir: filepath.Join(p.workOf(flat), "blobs")}
 		if _, err := b.fill(flat); err != nil {
 			l.damage = append(l.damage, err.Error())

@@ -108,7 +108,7 @@ func (d *Dir) Snapshot(_ context.Context, id ID) (*fsm.Snapshot, error) {
 			return nil, err
 		}
 		l, err := p.load(true)
-		if err == nil {
+		if err == nil && (!l.gap || try == 3) {
 			return &l.Snapshot, nil
 		}
 		if try < 3 { // it may have been moved, or written, while we read

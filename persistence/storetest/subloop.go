@@ -154,6 +154,37 @@ var nesting = []test{
 		t.same(got, top)
 		t.close(k)
 	}},
+	{"long logs of sub-loops survive", func(t *T) {
+		j := t.create("fix")
+		top, all := inside("fix", 3)
+		line := strings.Repeat(`{"event": "route"} `, 20)
+		for n := range 200 {
+			all[2].Step = n + 1
+			all[0].Child.Log = append(all[0].Child.Log, fmt.Sprint(n, line))
+			if n%3 == 0 {
+				all[1].Child.Log = append(all[1].Child.Log, fmt.Sprint(n, line))
+			}
+			t.record(j, &fsm.Batch{Snapshot: top, Checkpoint: n%2 == 0, Events: []fsm.Event{t.event("route")}})
+			if n%10 == 0 {
+				t.memory(j.Run().ID, top)
+			}
+			if n%50 == 9 {
+				t.close(j)
+				if n == 109 {
+					t.must(t.S.Interrupt(t.ctx, j.Run().ID, start, "test"))
+				}
+				var got *fsm.Snapshot
+				j, got = t.resume(j.Run().ID, "fix")
+				t.same(got, top)
+			}
+		}
+		t.record(j, t.ended(top, fsm.EndInterrupted))
+		t.close(j)
+		t.memory(j.Run().ID, top)
+		j, got := t.resume(j.Run().ID, "fix")
+		t.same(got, top)
+		t.close(j)
+	}},
 	{"what the store keeps of a sub-loop is not what the machine goes on changing", func(t *T) {
 		j := t.create("fix")
 		top, all := inside("fix", 2)

@@ -1,0 +1,127 @@
+package persistence
+
+import (
+	"io"
+	"os"
+
+	"loops/fsm"
+)
+
+// The log of a sub-loop grows with every event. In the journal each line of it stands once, but state.json is written
+// whole at every checkpoint. So there a long log is only counted: {"lines": n, "from": offset}, where the batch with the
+// whole memory on which the later lines build begins at that offset of the journal.
+
+// logFrom is the length in bytes over which a log is only counted in state.json.
+const logFrom = 8 << 10
+
+// log writes a sub-loop's log, or how long it is.
+func (e *encoder) log(lines []string) bool {
+	if e.brief {
+		size := 0
+		for _, s := range lines {
+			if size += len(s); size > logFrom {
+				return e.value(fsm.NewMap("lines", len(lines), "from", e.whole))
+			}
+		}
+	}
+	return e.texts(lines)
+}
+
+// counted says whether a log is only counted.
+func counted(v any) (lines, from int64, ok bool) {
+	m, _ := v.(*fsm.Map)
+	a, _ := m.Get("lines")
+	b, _ := m.Get("from")
+	lines, ok1 := a.(int64)
+	from, ok2 := b.(int64)
+	return lines, from, ok1 && ok2 && lines > 0 && from >= 0
+}
+
+func takeLog(to *[]string, v any) error {
+	if _, _, ok := counted(v); ok {
+		return nil // nobody asked for it
+	}
+	return takeTexts(to, v)
+}
+
+func addLog(child *fsm.Map, v any) error {
+	old, _ := child.Get("log")
+	lines, from, ok := counted(old)
+	if !ok {
+		return addTexts(child, "log", v)
+	}
+	more, ok := v.([]any)
+	if !ok {
+		return wrong("a list", v)
+	}
+	child.Set("log", fsm.NewMap("lines", lines+int64(len(more)), "from", from))
+	return nil
+}
+
+// eachLog calls f with the logs of all sub-loops in two flat objects, outermost first. other may be shorter.
+func eachLog(flat, other *fsm.Map, f func(child, other *fsm.Map, log any)) {
+	for depth := 0; depth < fsm.MaxDepth; depth++ {
+		child, was := inside(flat, "sub_loop"), inside(other, "sub_loop")
+		if child == nil {
+			return
+		}
+		log, _ := child.Get("log")
+		f(child, was, log)
+		flat, other = inside(child, "memory"), inside(was, "memory")
+	}
+}
+
+func inside(m *fsm.Map, key string) *fsm.Map {
+	v, _ := m.Get(key)
+	x, _ := v.(*fsm.Map)
+	return x
+}
+
+// lost stands for a log that cannot be read any more.
+const lost = `{"event": "log_truncated"}`
+
+// fillLogs puts the logs that are only counted back in their places. What cannot be read is no reason not to go on: the
+// log says so in its place, and so does the run.
+func (l *loaded) fillLogs(path string, flat *fsm.Map) {
+	start := int64(-1)
+	eachLog(flat, nil, func(_, _ *fsm.Map, log any) {
+		if _, from, ok := counted(log); ok && (start < 0 || from < start) {
+			start = from
+		}
+	})
+	if start < 0 {
+		return
+	}
+	j := journalReader{l: &loaded{}, name: path, open: true}
+	if err := j.readBetween(path, start, l.good); err != nil {
+		j.l.note(path, "%s", errText(err))
+	}
+	whole := !j.lost && j.good == l.good
+	eachLog(flat, j.flat, func(child, was *fsm.Map, log any) {
+		want, _, ok := counted(log)
+		if !ok {
+			return
+		}
+		v, _ := was.Get("log")
+		if lines, _ := v.([]any); !whole || int64(len(lines)) != want {
+			v, l.gap = []any{lost}, true
+		}
+		child.Set("log", v)
+	})
+	if l.gap {
+		l.note(path, "the log of a sub-loop, which begins at byte %d, cannot be read", start)
+		l.damage = append(l.damage, j.l.damage...)
+	}
+}
+
+func (j *journalReader) readBetween(path string, start, end int64) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if start > end || !lineEnd(f, start) {
+		return nil
+	}
+	return j.read(io.NewSectionReader(f, start, end-start), start)
+}
