@@ -34,7 +34,13 @@ func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 	switch {
 	case ctx.Err() != nil || j.r.forced.Load() || j.fault != nil:
 	case j.exited:
-		return false
+		if !j.sweep {
+			return false
+		}
+		j.sweep = false
+		if len(j.survivors()) == 0 {
+			return false
+		}
 	case j.a.Timeout > 0 && j.now.Sub(j.began) >= j.a.Timeout:
 		kind = "wall"
 	case j.a.Idle > 0 && !ready && j.now.Sub(j.heard) >= j.a.Idle:

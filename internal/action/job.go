@@ -50,6 +50,7 @@ type job struct {
 	r     *Runner
 	a     fsm.Action
 	child child
+	sweep bool // what the process leaves running is still to be ended
 
 	streams [2]stream // standard output, standard error
 	began   time.Time
@@ -90,7 +91,7 @@ func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) 
 		}
 		s = &scratch{alarm: bell}
 	}
-	j := &job{scratch: s, r: r, a: a}
+	j := &job{scratch: s, r: r, a: a, sweep: c.sweep}
 	limit := or(r.Cap, DefaultCap)
 	s.out.reset(limit, int64(min(fileFrom, limit)), r.outputFile(a, ".out"))
 	s.err.reset(limit, int64(limit), r.outputFile(a, ".err"))

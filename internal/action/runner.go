@@ -39,7 +39,8 @@ const (
 // and not changed after that. Run and Force may be called concurrently.
 //
 // An action is over when its process has exited and its output was read until its end or until nothing more came
-// for DrainGrace. What it left running goes on, and can still write: its output is read and dropped until Close.
+// for DrainGrace. What it left running goes on, and can still write: its output is read and dropped until Close. Of a
+// call by ToolCall nothing goes on: what it left is ended.
 // An action that is stopped or timed out is over when nothing of it is alive: its group and every process
 // with its marker get TERM, and KILL after Grace. Its process gets KILL when the program that runs it dies (Linux).
 //
@@ -52,6 +53,7 @@ type Runner struct {
 	RunDir     string        // absolute; full outputs go to its folder output, variables too long for an environment to env. "": outputs are not kept
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
+	ToolCall   ToolCall      // finds the program for tool calls; nil: it is always mcp-call in PATH
 	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
 
 	prepare sync.Once
@@ -110,16 +112,11 @@ func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (
 			c.argv[2], c.script = longScriptText, script
 		}
 	case fsm.KindMCP:
-		path, err := lookPath("mcp-call", r.search, r.Dir)
+		release, err := r.toolCommand(&c, a)
 		if err != nil {
-			return fsm.Result{}, errors.New("mcp-call was not found in PATH, so the tool " + a.Text +
-				" was not called: install mcp-call, or add the directory it is in to PATH")
+			return fsm.Result{}, err
 		}
-		params := a.Params
-		if params == "" {
-			params = "{}"
-		}
-		c.path, c.argv = path, []string{"mcp-call", a.Text, params}
+		defer release()
 	case fsm.KindPrompt:
 		return fsm.Result{ExitCode: 1, Stderr: "Action failed: no agent host: prompt actions are not supported yet"}, nil
 	default:

@@ -44,6 +44,7 @@ type command struct {
 	dir    string
 	env    []string
 	script *os.File // becomes descriptor 3
+	sweep  bool     // when the process has exited, what it left running is ended
 }
 
 // A child is a process that was started. Its pid is ours until reap.

@@ -109,7 +109,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	root.SetHelpCommand(newHelpCommand(root))
 	root.AddCommand(
 		newRunCommand(a), newResumeCommand(a), newListCommand(a), newHistoryCommand(a), newStatusCommand(a),
-		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newSchemaCommand(a), newVersionCommand(a), newExitCodesTopic(),
+		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(),
 	)
 	addCompletion(root)
 	return root

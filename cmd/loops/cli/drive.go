@@ -43,6 +43,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	id := run.ID
 	runner := &action.Runner{
 		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
+		ToolCall: toolCall(d.project.Dir),
 	}
 	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{

@@ -1,0 +1,212 @@
+// Package mcp calls one tool of one MCP server: it starts the server that .mcp.json names, speaks JSON-RPC with it
+// over its standard input and output, and ends it again.
+//
+// It is made to run in a process of its own, which can be ended like any other: nothing a server does, or fails to
+// do, reaches the program that wants the answer.
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"loops/internal/phrase"
+)
+
+// Exit codes of a program that makes a call. Scripts know them from the program mcp-call, and so does the evaluator
+// mcp_result.
+const (
+	ExitToolError = 1   // the tool, or its server, failed
+	ExitUsage     = 2   // the call or .mcp.json cannot be understood
+	ExitTimeout   = 124 // no reply in time
+	ExitNotFound  = 127 // no such server, tool or program, or no .mcp.json
+)
+
+// An Error says why a call has no good result.
+type Error struct {
+	Code int    // the exit code that stands for it
+	Text string // one line
+}
+
+func (e *Error) Error() string { return e.Text }
+
+func failure(code int, format string, args ...any) *Error {
+	return &Error{code, fmt.Sprintf(format, args...)}
+}
+
+// A Call is one call of one tool.
+type Call struct {
+	Config    string    // path of .mcp.json
+	Tool      string    // SERVER/TOOL
+	Arguments []byte    // a JSON object; empty is {}
+	Dir       string    // working directory of the server; "" is that of this process
+	Env       []string  // as os.Environ: what the server gets, and .mcp.json refers to
+	Stderr    io.Writer // gets what the server prints there
+	Version   string    // of the program, for the server
+}
+
+// The protocol is negotiated. Servers of today and before know nothing but initialize; one that does not know that any
+// more is asked again in the way that came after it.
+var protocols = []string{"2025-11-25", ""}
+
+// listLimit is how long a server may take to list its tools after a call has failed.
+const listLimit = 5 * time.Second
+
+// Do makes the call and returns the result object as the server gave it, on one line. The server is gone when Do
+// returns, but not what it has left running.
+//
+// An error is an *Error. If the tool itself reports one the result is returned with it. When ctx ends the server
+// is ended at once; the error then says what it has not answered, and the cause of ctx.
+func (c Call) Do(ctx context.Context) (result []byte, err error) {
+	arguments := json.RawMessage("{}")
+	if trimmed := bytes.TrimSpace(c.Arguments); len(trimmed) > 0 {
+		arguments = trimmed
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &object); err != nil || object == nil {
+		return nil, failure(ExitUsage, "the arguments of %s are no JSON object: %s", c.Tool, phrase.Quote(string(arguments)))
+	}
+	target, err := c.find()
+	if err != nil {
+		return nil, err
+	}
+	// The system ends the server when the thread that started it ends, so that thread must be ours until then.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	server, session, err := c.open(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	defer server.stop(ctx)
+	defer context.AfterFunc(ctx, server.conn.hangUp)()
+
+	_, err = session.CallTool(ctx, &mcp.CallToolParams{Name: target.tool, Arguments: arguments})
+	answer, answered := server.conn.answer()
+	if !answered {
+		if refused, ok := errors.AsType[*jsonrpc.Error](err); ok && ctx.Err() == nil {
+			if refused.Code == jsonrpc.CodeMethodNotFound {
+				return nil, failure(ExitNotFound, "server %s has no tools: %s", phrase.Quote(target.name), phrase.Quote(refused.Message))
+			}
+			if lacks := lacking(ctx, session, target); lacks != nil {
+				return nil, lacks
+			}
+			return envelope(refused), failure(ExitToolError, "server %s refused the call of %s: %s (JSON-RPC error %d)",
+				phrase.Quote(target.name), phrase.Quote(target.tool), phrase.Quote(refused.Message), refused.Code)
+		}
+		return nil, server.explain(ctx, "tools/call", err)
+	}
+	return judge(ctx, session, target, answer)
+}
+
+// open starts the server and agrees with it on a protocol.
+func (c Call) open(ctx context.Context, t target) (*server, *mcp.ClientSession, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "loops", Version: c.Version}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{}, // nobody is there to answer what a server may ask
+	})
+	for i := 0; ; i++ {
+		s, err := start(t, c.Stderr)
+		if err != nil {
+			return nil, nil, err
+		}
+		stop := context.AfterFunc(ctx, s.conn.hangUp)
+		session, err := client.Connect(ctx, s, &mcp.ClientSessionOptions{ProtocolVersion: protocols[i]})
+		stop()
+		if err == nil {
+			return s, session, nil
+		}
+		refused, ok := errors.AsType[*jsonrpc.Error](err)
+		old := ok && (refused.Code == jsonrpc.CodeMethodNotFound || refused.Code == mcp.CodeUnsupportedProtocolVersion)
+		if !old || i+1 == len(protocols) {
+			err = s.explain(ctx, "initialize", err)
+			s.stop(ctx)
+			return nil, nil, err
+		}
+		s.stop(ctx)
+	}
+}
+
+// judge looks at the result of a call.
+func judge(ctx context.Context, session *mcp.ClientSession, target target, answer json.RawMessage) ([]byte, error) {
+	var fields struct {
+		IsError    bool   `json:"isError"`
+		ResultType string `json:"resultType"`
+		Content    []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+	}
+	var result bytes.Buffer
+	if err := json.Compact(&result, answer); err != nil || !bytes.HasPrefix(result.Bytes(), []byte("{")) {
+		return nil, failure(ExitToolError, "server %s answered the call of %s with no object: %s",
+			phrase.Quote(target.name), phrase.Quote(target.tool), phrase.Quote(string(answer)))
+	}
+	_ = json.Unmarshal(answer, &fields) // fields of other types are the business of who reads the result
+	if fields.ResultType != "" && fields.ResultType != "complete" {
+		return nil, failure(ExitToolError, "tool %s of server %s wants to ask somebody something, and nobody is there (result type %s)",
+			phrase.Quote(target.tool), phrase.Quote(target.name), phrase.Quote(fields.ResultType))
+	}
+	if !fields.IsError {
+		return result.Bytes(), nil
+	}
+	if lacks := lacking(ctx, session, target); lacks != nil { // many servers report that as the tool's own error
+		return nil, lacks
+	}
+	says := ""
+	if len(fields.Content) > 0 && fields.Content[0].Text != "" {
+		says = ": " + phrase.Quote(fields.Content[0].Text)
+	}
+	return result.Bytes(), failure(ExitToolError, "tool %s of server %s reports an error%s", phrase.Quote(target.tool), phrase.Quote(target.name), says)
+}
+
+// envelope is a result that stands for an error of the protocol.
+func envelope(refused *jsonrpc.Error) []byte {
+	b, err := json.Marshal(map[string]any{
+		"content": []any{map[string]any{"type": "text", "text": refused.Message}},
+		"isError": true,
+	})
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// lacking returns an error if the server says that it has no such tool.
+func lacking(ctx context.Context, session *mcp.ClientSession, target target) error {
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	const most = 10000
+	var names []string
+	for tool, err := range session.Tools(ctx, nil) {
+		if err != nil || tool.Name == target.tool || len(names) == most {
+			return nil
+		}
+		names = append(names, tool.Name)
+	}
+	return failure(ExitNotFound, "server %s has no tool %s%s", phrase.Quote(target.name), phrase.Quote(target.tool), instead(target.tool, names))
+}
+
+// instead says which name may have been meant, and which there are.
+func instead(word string, names []string) string {
+	text := phrase.DidYouMean(word, names)
+	const most = 10
+	if len(names) == 0 {
+		return text + "; it has none"
+	}
+	shown := make([]string, 0, most+1)
+	for i, name := range names {
+		if i == most {
+			shown = append(shown, fmt.Sprintf("and %d more", len(names)-most))
+			break
+		}
+		shown = append(shown, phrase.Clip(name))
+	}
+	return text + "; it has: " + strings.Join(shown, ", ")
+}

@@ -1,0 +1,127 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// prelude are the words that the servers below are written with, in bash.
+const prelude = `
+echo $$ > pid
+next() { IFS= read -r line || exit 0; [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}; return 0; }
+ok() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+err() { printf '{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":"%s"}}\n' "$id" "$1" "$2"; }
+info='"capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}'
+hello() { next; ok "{\"protocolVersion\":\"${1:-2024-11-05}\",$info"; next; next; }
+tools() { next; ok '{"tools":[{"name":"tool","inputSchema":{"type":"object"}},{"name":"other","inputSchema":{"type":"object"}}]}'; }
+`
+
+const hi = `{"content":[{"type":"text","text":"hi"}]}`
+
+// Servers written by hand: old, odd and broken ones. Each must lead to a clear end, at once.
+func TestNastyServers(t *testing.T) {
+	answer := `ok '` + hi + `'`
+	for _, c := range []struct {
+		name, script string
+		result       string
+		code         int
+		text         string
+	}{
+		{"first protocol", "hello 2024-11-05; " + answer, hi, 0, ""},
+		{"second protocol", "hello 2025-03-26; " + answer, hi, 0, ""},
+		{"third protocol", "hello 2025-06-18; " + answer, hi, 0, ""},
+		{"fourth protocol", "hello 2025-11-25; " + answer, hi, 0, ""},
+		{"unknown protocol", "hello 1999-01-01; " + answer, "", 1, `server "s": initialize: unsupported protocol version: "1999-01-01"`},
+		{
+			"protocol without initialize", `next; case $line in *'"initialize"'*) err -32601 'no initialize here'; next;; esac
+			ok '{"supportedVersions":["2026-07-28"],'"$info"; next; ` + answer, hi, 0, "",
+		},
+		{"neither", "for i in 1 2; do next; err -32601 'what?'; done", "", 1, `server "s" refused initialize: "what?" (JSON-RPC error -32601)`},
+		{"refuses", "next; err -32000 'not today'", "", 1, `server "s" refused initialize: "not today" (JSON-RPC error -32000)`},
+		{"refuses without an id", "next; id=null; err -32700 'parse error'", "", 1, `server "s" refused initialize: "parse error" (JSON-RPC error -32700)`},
+
+		{"everything is kept", `hello; ok ' { "content" : [ {"type":"hologram","x":1.50} ], "a\u003c<":"b", "n":12345678901234567890 } '`, `{"content":[{"type":"hologram","x":1.50}],"a\u003c<":"b","n":12345678901234567890}`, 0, ""},
+		{"empty result", "hello; ok '{}'", "{}", 0, ""},
+		{"odd fields", `hello; ok '{"isError":"x","content":7}'`, `{"isError":"x","content":7}`, 0, ""},
+		{"no object", "hello; ok '[1,2]'", "", 1, `server "s" answered the call of "tool" with no object: "[1,2]"`},
+		{"null", "hello; ok null", "", 1, `server "s" answered the call of "tool" with no object: "null"`},
+		{"wants input", `hello; ok '{"resultType":"input_required","inputRequests":{}}'`, "", 1, `tool "tool" of server "s" wants to ask somebody something, and nobody is there (result type "input_required")`},
+		{"error of the tool", `hello; ok '{"isError":true,"content":[{"type":"text","text":"oh no"}]}'; tools`, `{"isError":true,"content":[{"type":"text","text":"oh no"}]}`, 1, `tool "tool" of server "s" reports an error: "oh no"`},
+		{"error without a word", `hello; ok '{"isError":true}'; tools`, `{"isError":true}`, 1, `tool "tool" of server "s" reports an error`},
+		{"error, then dead", `hello; ok '{"isError":true}'; exit 1`, `{"isError":true}`, 1, `tool "tool" of server "s" reports an error`},
+		{"error of the protocol", "hello; err -32602 'x is missing'; tools", `{"content":[{"text":"x is missing","type":"text"}],"isError":true}`, 1, `server "s" refused the call of "tool": "x is missing" (JSON-RPC error -32602)`},
+		{"knows no tools", "hello; err -32601 'Method not found'", "", 127, `server "s" has no tools: "Method not found"`},
+		{"lists others", `hello; ok '{"isError":true}'; next; ok '{"tools":[{"name":"tol","inputSchema":{}}]}'`, "", 127, `server "s" has no tool "tool"; did you mean "tol"?; it has: tol`},
+		{"lists none", `hello; err -32602 unknown; next; ok '{"tools":[]}'`, "", 127, `server "s" has no tool "tool"; it has none`},
+		{"lists on pages", `hello; err -32602 x; next; ok '{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"2"}'; next; ok '{"tools":[{"name":"tool","inputSchema":{}}]}'`, `{"content":[{"text":"x","type":"text"}],"isError":true}`, 1, `server "s" refused the call of "tool": "x" (JSON-RPC error -32602)`},
+
+		{"dies at once", "echo oops >&2; exit 3", "", 1, `server "s" ended with exit code 3 before it answered initialize`},
+		{"is killed", "kill -9 $$", "", 1, `server "s" was ended by signal 9 (killed) before it answered initialize`},
+		{"dies during the call", "hello; exit 4", "", 1, `server "s" ended with exit code 4 before it answered tools/call`},
+		{"ends well without an answer", "hello; exit 0", "", 1, `server "s" ended with exit code 0 before it answered tools/call`},
+		{"closes its output", "hello; exec >&-; while read -r x; do :; done", "", 1, `server "s" closed its output before it answered tools/call`},
+		{"answers and is gone", "hello; " + answer + "; exit 1", hi, 0, ""},
+		{"last line without an end", `hello; printf '{"jsonrpc":"2.0","id":%s,"result":` + hi + `}' $id; exit`, hi, 0, ""},
+
+		{"greetings", "echo 'Server v1 ready'; echo; hello; echo '{\"level\":\"info\"}'; echo '['; " + answer, hi, 0, ""},
+		{"nothing but greetings", "echo 'Starting up'; echo b; exit 1", "", 1, `server "s" ended with exit code 1 before it answered initialize; it printed 2 lines that are no JSON-RPC messages, the first: "Starting up"`},
+		{"binary", `printf '\0\377\n'; exit 1`, "", 1, `server "s" ended with exit code 1 before it answered initialize; it printed 1 lines that are no JSON-RPC messages, the first: "\x00\xff"`},
+		{"carriage returns", `hello; printf '{"jsonrpc":"2.0","id":%s,"result":` + hi + `}\r\n' $id`, hi, 0, ""},
+		{"a batch", `hello 2025-03-26; printf '[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%s,"result":` + hi + `}]\n' $id`, hi, 0, ""},
+		{"answers to others", `hello; mine=$id; id=999; ok '{"no":1}'; id='"x"'; ok '{"no":2}'; id=$mine; ` + answer, hi, 0, ""},
+		{"asks first", `hello; mine=$id; echo '{"jsonrpc":"2.0","id":7,"method":"ping"}'; next; [[ $line == *'"id":7'*'"result"'* ]] || exit 8
+			echo '{"jsonrpc":"2.0","id":8,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}'; next; [[ $line == *'"error"'* ]] || exit 9
+			id=$mine; ` + answer, hi, 0, ""},
+		{"a message without end", "hello; head -c 40000000 /dev/zero | tr '\\0' x; exec sleep 60", "", 1, `server "s" cannot be understood: it printed a message of more than 32 MiB`},
+		{"does not end by itself", "hello; " + answer + "; while :; do sleep 0.01; done", hi, 0, ""},
+		{"does not end at TERM", "trap '' TERM; hello; " + answer + "; while :; do sleep 0.01; done", hi, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", prelude+c.script)+`}}`)
+			result, err := s.do(soon(t), "s/tool", "")
+			s.check(result, err, c.result, c.code, c.text)
+		})
+	}
+}
+
+// A server that does not answer is ended when the caller gives up, and the error says how far it came.
+func TestNoReply(t *testing.T) {
+	for _, c := range []struct{ name, script, arguments, text string }{
+		{"to initialize", "touch asked; exec sleep 60", "", `server "s" has not answered initialize: the test gave up`},
+		{"to the call", "hello; touch asked; exec sleep 60", "", `server "s" has not answered tools/call: the test gave up`},
+		{"asked for its tools", `hello; ok '{"isError":true}'; next; touch asked; exec sleep 60`, "", `tool "tool" of server "s" reports an error`},
+		{"reads nothing", "next; ok \"{\\\"protocolVersion\\\":\\\"2025-06-18\\\",$info\"; touch asked; exec sleep 60", strings.Repeat("x", 1<<20), `server "s" has not answered tools/call: the test gave up`},
+		{"ignores TERM", "trap '' TERM; hello; touch asked; while :; do sleep 0.01; done", "", `server "s" has not answered tools/call: the test gave up`},
+		{"prints other things", "echo Hello there; touch asked; exec sleep 60", "", `server "s" has not answered initialize: the test gave up; it printed 1 lines that are no JSON-RPC messages, the first: "Hello there"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", prelude+c.script)+`}}`)
+			ctx, cancel := context.WithCancelCause(soon(t))
+			go func() {
+				for range 3000 {
+					if _, err := os.Stat(filepath.Join(s.dir, "asked")); err == nil {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				if c.name == "prints other things" || c.name == "reads nothing" {
+					time.Sleep(100 * time.Millisecond) // for the line, or the pipe, to fill
+				}
+				cancel(errors.New("the test gave up"))
+			}()
+			result, err := s.do(ctx, "s/tool", `{"x":"`+c.arguments+`"}`)
+			code, want := ExitTimeout, ""
+			if strings.HasPrefix(c.text, "tool ") {
+				code, want = ExitToolError, `{"isError":true}`
+			}
+			s.check(result, err, want, code, c.text)
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"loops/internal/phrase"
+)
+
+const (
+	// stopGrace is how long a server may take to end after its input was closed, and again after TERM. Both together
+	// are less than what a program has that was asked to end.
+	stopGrace = 2 * time.Second
+	// deathGrace is how long the end of a server is waited for that has closed its output.
+	deathGrace = time.Second
+)
+
+// A server is one that runs. It implements [mcp.Transport].
+type server struct {
+	name   string
+	cmd    *exec.Cmd
+	conn   *conn
+	exited chan struct{} // closed when it has
+}
+
+// Connect returns the one connection there is.
+func (s *server) Connect(context.Context) (mcp.Connection, error) { return s.conn, nil }
+
+// start starts the process of a server.
+func start(t target, stderr io.Writer) (*server, error) {
+	cannot := func(err error) (*server, error) {
+		return nil, failure(ExitNotFound, "server %s cannot be started: %s: %v", phrase.Quote(t.name), t.path, err)
+	}
+	cmd := &exec.Cmd{Path: t.path, Args: t.argv, Dir: t.dir, Env: t.env, Stderr: stderr, SysProcAttr: attributes(), WaitDelay: deathGrace}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return cannot(err)
+	}
+	out, w, err := os.Pipe()
+	if err != nil {
+		_ = in.Close()
+		return cannot(err)
+	}
+	cmd.Stdout = w
+	err = cmd.Start()
+	_ = w.Close()
+	if err != nil {
+		_ = out.Close()
+		if op, ok := errors.AsType[*os.PathError](err); ok {
+			err = op.Err
+		}
+		if errors.Is(err, syscall.ENOENT) {
+			err = errors.New("the program its first line names is gone")
+		}
+		return cannot(err)
+	}
+	s := &server{name: t.name, cmd: cmd, conn: newConn(in, out), exited: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // how it ended is in cmd.ProcessState
+		close(s.exited)
+	}()
+	return s, nil
+}
+
+// stop ends the server: it closes its input, which asks it to end, and if need be sends TERM, and then KILL. When ctx
+// has ended there is no time for the first.
+func (s *server) stop(ctx context.Context) {
+	_ = s.conn.in.Close()
+	if ctx.Err() != nil || !s.ends(stopGrace) {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		if !s.ends(stopGrace) {
+			_ = s.cmd.Process.Kill()
+			s.ends(stopGrace)
+		}
+	}
+	s.conn.hangUp()
+}
+
+// ends says whether the server has ended within so much time.
+func (s *server) ends(limit time.Duration) bool {
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	select {
+	case <-s.exited:
+		return true
+	case <-over.C:
+		return false
+	}
+}
+
+// explain says why a request has no answer.
+func (s *server) explain(ctx context.Context, method string, err error) error {
+	noise, fault := s.conn.trouble()
+	name := phrase.Quote(s.name)
+	refused, isRefusal := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case ctx.Err() != nil:
+		why := ""
+		if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+			why = ": " + cause.Error()
+		}
+		return failure(ExitTimeout, "server %s has not answered %s%s%s%s", name, method, why, s.ending(", and "), noise)
+	case isRefusal:
+		return failure(ExitToolError, "server %s refused %s: %s (JSON-RPC error %d)", name, method, phrase.Quote(refused.Message), refused.Code)
+	case fault != nil:
+		return failure(ExitToolError, "server %s cannot be understood: %v", name, fault)
+	case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, mcp.ErrConnectionClosed):
+		return failure(ExitToolError, "server %s: %s: %v%s", name, method, err, noise)
+	case s.ends(deathGrace):
+		return failure(ExitToolError, "server %s %s before it answered %s%s", name, s.ending(""), method, noise)
+	}
+	return failure(ExitToolError, "server %s closed its output before it answered %s%s", name, method, noise)
+}
+
+// ending says how the server's process has ended, or nothing while it runs.
+func (s *server) ending(before string) string {
+	select {
+	case <-s.exited:
+	default:
+		return ""
+	}
+	state := s.cmd.ProcessState
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return before + fmt.Sprintf("was ended by signal %d (%s)", ws.Signal(), ws.Signal())
+	}
+	return before + fmt.Sprintf("ended with exit code %d", state.ExitCode())
+}
