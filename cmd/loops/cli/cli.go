@@ -110,6 +110,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	root.AddCommand(
 		newRunCommand(a), newResumeCommand(a), newListCommand(a), newHistoryCommand(a), newStatusCommand(a),
 		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(),
+		newPolicyCommand(a),
 	)
 	addCompletion(root)
 	return root

@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/fsm/policy"
+)
+
+// Where a table of rules and the scores come from, and where the answer goes.
+const (
+	policyRules     = "LOOPS_CONTEXT_POLICY_RULES"
+	policyAggregate = "aggregate"
+	policyScore     = "rubric-dim-" // with the name of the dimension and .txt behind it
+	policyAction    = "policy-action.txt"
+)
+
+type policyOptions struct {
+	rules  string
+	runDir string
+}
+
+func newPolicyCommand(a *app) *cobra.Command {
+	var o policyOptions
+	cmd := &cobra.Command{
+		Use:   "policy [NAME=SCORE...]",
+		Short: "Choose the next state by scores and a table of rules",
+		Long: `policy prints the target of the first rule that holds for the scores, and writes it to policy-action.txt in the folder
+of the run. A state with the evaluator classify can route by it. Which rule it was, and which scores are missing, is
+said on standard error.
+
+A rule is a line: NAME:OP VALUE, more of them joined by &, then -> TARGET. OP is one of >= <= == != < >, and * -> TARGET
+always holds. Lines that begin with # are comments. In a run the rules are those of ${context.policy_rules}.
+
+A score is the text of rubric-aggregate.txt (its name is aggregate) or of rubric-dim-NAME.txt in the folder of the run, or
+NAME=SCORE. Names are exact. Without a score only != holds. Without a rule that holds the line is empty, which takes
+the route _.` + exitMeanings(
+			exitMeaning{exitOK, "the line is printed"},
+			exitMeaning{exitFailed, "the folder of the run cannot be read or written"},
+			exitMeaning{exitUsage, "bad command line, or no rules were given"},
+			exitMeaning{exitInvalid, "the rules have mistakes"}),
+		Example: `  loops policy                                   as the action of a state
+  loops policy --rules rules.txt clarity=80 aggregate=75
+  echo 'clarity:>=85 -> done' | loops policy --rules - --run-dir .loops/runs/refine-20260101T120000`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runPolicy(a, o, args, cmd.Flags().Changed("run-dir"))
+		},
+	}
+	cmd.Flags().StringVar(&o.rules, "rules", "", "read the rules from `FILE`, - is standard input (default: $"+policyRules+")")
+	cmd.Flags().StringVar(&o.runDir, "run-dir", "", "`folder` of the run (default: run_dir of the context)")
+	return cmd
+}
+
+func runPolicy(a *app, o policyOptions, args []string, runDirSet bool) error {
+	given, err := policyArgs(args)
+	if err != nil {
+		return err
+	}
+	rules, err := a.policyRules(o.rules)
+	if err != nil {
+		return err
+	}
+	if !runDirSet {
+		// Where the context has another folder than the run itself, the loop writes its scores there.
+		ctx, _ := a.getenv("LOOPS_CONTEXT_RUN_DIR")
+		own, _ := a.getenv("LOOPS_RUN_DIR")
+		o.runDir = cmp.Or(ctx, own)
+	} else if o.runDir == "" {
+		return usageError{"--run-dir is empty: expected a folder", policyHelp}
+	}
+	scores := map[string]any{}
+	if o.runDir != "" {
+		if scores, err = readScores(a.at(o.runDir)); err != nil {
+			return failure(exitFailed, "the folder of the run %s cannot be read: %v", o.runDir, err)
+		}
+	}
+	maps.Copy(scores, given)
+	rule, ok := policy.Evaluate(rules, scores)
+	asked := slices.DeleteFunc(rules, func(r policy.Rule) bool { return ok && r.Line > rule.Line })
+	notes, names := missingScores(asked, scores)
+	if o.runDir != "" {
+		if err := os.WriteFile(filepath.Join(a.at(o.runDir), policyAction), []byte(rule.Target), 0o666); err != nil {
+			return failure(exitFailed, "the folder of the run %s cannot be written: %v", o.runDir, err)
+		}
+	}
+	for _, n := range notes {
+		fmt.Fprintln(a.Err, "loops: "+n)
+	}
+	if ok {
+		fmt.Fprintf(a.Err, "loops: line %d holds: %s%s\n", rule.Line, clean(rule.String()), scoreList(dimensions(rule), scores))
+	} else {
+		fmt.Fprintf(a.Err, "loops: no rule holds%s; a last rule \"* -> TARGET\" would take everything else\n", scoreList(names, scores))
+	}
+	fmt.Fprintln(a.out, rule.Target)
+	return nil
+}
+
+const policyHelp = "loops policy --help"
+
+// at returns a path of the command line as one for the system.
+func (a *app) at(path string) string {
+	if a.Dir == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.Dir, path)
+}
+
+func policyArgs(args []string) (map[string]any, error) {
+	scores := map[string]any{}
+	for _, arg := range args {
+		name, score, ok := strings.Cut(arg, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, usageError{fmt.Sprintf("%q: expected NAME=SCORE", arg), policyHelp}
+		}
+		if _, ok := scores[name]; ok {
+			return nil, usageError{fmt.Sprintf("the score of %q is given twice", name), policyHelp}
+		}
+		scores[name] = strings.TrimSpace(score)
+	}
+	return scores, nil
+}
+
+// policyRules reads the table from a file, from standard input or from the environment of an action.
+func (a *app) policyRules(file string) ([]policy.Rule, error) {
+	var text, from string
+	switch {
+	case file == "-":
+		data, err := io.ReadAll(a.In)
+		if err != nil {
+			return nil, failure(exitFailed, "standard input cannot be read: %v", err)
+		}
+		text, from = string(data), "standard input"
+	case file != "":
+		data, err := os.ReadFile(a.at(file))
+		if err != nil {
+			return nil, usageError{fmt.Sprintf("--rules %s: %v", file, errnoText(err)), policyHelp}
+		}
+		text, from = string(data), file
+	default:
+		var ok bool
+		if text, ok = a.getenv(policyRules); ok {
+			from = "$" + policyRules
+			break
+		}
+		long, ok := a.getenv(policyRules + "_FILE")
+		if !ok {
+			return nil, usageError{"there are no rules: give --rules FILE, or set policy_rules in the context of the loop", policyHelp}
+		}
+		data, err := os.ReadFile(a.at(long))
+		if err != nil {
+			return nil, failure(exitFailed, "the rules cannot be read: %v", err)
+		}
+		text, from = string(data), long
+	}
+	rules, err := policy.Parse(text)
+	if mistakes, ok := errors.AsType[policy.SyntaxErrors](err); ok {
+		lines := make([]string, len(mistakes))
+		for i, m := range mistakes {
+			lines[i] = fmt.Sprintf("%s:%d:%d: %s", from, m.Line, column(text, m.Offset), m.Message)
+		}
+		return nil, failure(exitInvalid, "%s", strings.Join(lines, "\nloops: "))
+	}
+	if len(rules) == 0 {
+		return nil, failure(exitInvalid, "%s holds no rules", from)
+	}
+	return rules, nil
+}
+
+// column is the column of a byte of text, in characters from 1.
+func column(text string, offset int) int {
+	return 1 + utf8.RuneCountInString(text[strings.LastIndexByte(text[:offset], '\n')+1:offset])
+}
+
+// readScores reads the score files of a run, whoever wrote them.
+func readScores(dir string) (map[string]any, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, errnoText(err)
+	}
+	scores := map[string]any{}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".txt")
+		if !ok {
+			continue
+		}
+		if name == "rubric-"+policyAggregate {
+			name = policyAggregate
+		} else if name, ok = strings.CutPrefix(name, policyScore); !ok || name == "" {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if info, err := os.Stat(path); err != nil {
+			return nil, err
+		} else if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is not a file", e.Name())
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		scores[name] = strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd"))
+	}
+	return scores, nil
+}
+
+// missingScores says what the rules ask for and the scores do not have. It also returns the names the rules use, in
+// their order.
+func missingScores(rules []policy.Rule, scores map[string]any) (notes, names []string) {
+	lines := map[string][]string{} // by name
+	for _, r := range rules {
+		for _, n := range dimensions(r) {
+			if lines[n] == nil {
+				names = append(names, n)
+			}
+			lines[n] = append(lines[n], fmt.Sprint(r.Line))
+		}
+	}
+	for _, n := range names {
+		if scores[n] != nil {
+			continue
+		}
+		where := "line "
+		if len(lines[n]) > 1 {
+			where = "lines "
+		}
+		note := fmt.Sprintf("there is no score for %q (%s%s): only != holds for it", n, where, strings.Join(lines[n], ", "))
+		for _, other := range slices.Sorted(maps.Keys(scores)) {
+			if slug(other) == slug(n) {
+				note += fmt.Sprintf("; did you mean %q?", other)
+				break
+			}
+		}
+		notes = append(notes, note)
+	}
+	for _, r := range rules {
+		for _, p := range r.Predicates {
+			text, _ := scores[p.Dimension].(string)
+			if _, number := fsm.ParseFloat(text); number || scores[p.Dimension] == nil || p.Operator == "==" || p.Operator == "!=" {
+				continue
+			}
+			notes = append(notes, fmt.Sprintf("the score of %q is %q, which is no number, so %s (line %d) does not hold", p.Dimension, cut(text, 60), p, r.Line))
+		}
+	}
+	return notes, names
+}
+
+// slug is a name as files have it.
+func slug(name string) string { return strings.Join(strings.Fields(strings.ToLower(name)), "-") }
+
+// dimensions are the names a rule uses, each once.
+func dimensions(r policy.Rule) []string {
+	var names []string
+	for _, p := range r.Predicates {
+		if !slices.Contains(names, p.Dimension) {
+			names = append(names, p.Dimension)
+		}
+	}
+	return names
+}
+
+// scoreList shows the scores of names, " (a=1, b=2)", or "" if there are none.
+func scoreList(names []string, scores map[string]any) string {
+	var list []string
+	for _, n := range names {
+		if s, ok := scores[n]; ok {
+			list = append(list, n+"="+cut(clean(fsm.Str(s)), 40))
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(list, ", ") + ")"
+}
