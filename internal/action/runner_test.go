@@ -220,35 +220,6 @@ func TestBashThatMovedIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestMCP(t *testing.T) {
-	r := newRunner(t)
-	bin := t.TempDir()
-	r.Env = []string{"PATH=" + bin}
-	a := fsm.Action{Kind: fsm.KindMCP, Text: "srv/tool", Params: `{"x": 1}`, State: "a", Step: 1, Attempt: 1}
-	if _, err := r.Run(context.Background(), a, nil); err == nil || !strings.Contains(err.Error(), "install mcp-call") {
-		t.Errorf("missing: error %v", err)
-	}
-	stub := "#!/bin/bash\nif [ \"$1\" = slow ]; then /bin/sleep 60; fi\necho \"$#,$1,$2\"\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(bin, "mcp-call"), []byte(stub), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if res := do(t, r, a); res.ExitCode != 1 || res.Stdout != "2,srv/tool,{\"x\": 1}\n" {
-		t.Errorf("called: %+v", res)
-	}
-	a.Params = ""
-	if res := do(t, r, a); res.Stdout != "2,srv/tool,{}\n" {
-		t.Errorf("without arguments: %+v", res)
-	}
-	a.Text, a.Timeout = "slow", 50*time.Millisecond
-	if res := do(t, r, a); res.ExitCode != 124 || res.Stderr != "MCP call timed out" || res.TimeoutKind != "wall" {
-		t.Errorf("timed out: %+v", res)
-	}
-	a.Timeout, a.Idle = 0, 50*time.Millisecond
-	if res := do(t, r, a); res.ExitCode != 124 || res.Stderr != "MCP call idle-timed out" || res.TimeoutKind != "idle" {
-		t.Errorf("idle: %+v", res)
-	}
-}
-
 func TestPromptIsNotSupported(t *testing.T) {
 	a := fsm.Action{Kind: fsm.KindPrompt, Text: "hello"}
 	want := "Action failed: no agent host: prompt actions are not supported yet"

@@ -101,6 +101,9 @@ func typeProblem(e *json.UnmarshalTypeError) string {
 	if e.Field != "" {
 		subject = phrase.Quote(e.Field)
 	}
+	if want == "a string" && (e.Field == "args" || e.Field == "env") {
+		return fmt.Sprintf("%s holds a value of type %s; expected strings only", subject, e.Value)
+	}
 	return fmt.Sprintf("%s is a value of type %s; expected %s", subject, e.Value, want)
 }
 
