@@ -384,6 +384,9 @@ func (f filesIn) path(name string) string {
 	return filepath.Join(f.dir, name)
 }
 
-func (f filesIn) ReadFile(name string) ([]byte, error)        { return f.Files.ReadFile(f.path(name)) }
-func (f filesIn) WriteFile(name string, data []byte) error    { return f.Files.WriteFile(f.path(name), data) }
+func (f filesIn) ReadFile(name string) ([]byte, error) { return f.Files.ReadFile(f.path(name)) }
+
+func (f filesIn) WriteFile(name string, data []byte) error {
+	return f.Files.WriteFile(f.path(name), data)
+}
 func (f filesIn) Stat(name string) (time.Time, int64, error) { return f.Files.Stat(f.path(name)) }

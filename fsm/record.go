@@ -1,0 +1,114 @@
+package fsm
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+func (e *Executor) elapsed() time.Duration { return e.before + time.Since(e.started) }
+
+func (e *Executor) emit(kind string, fields ...Field) {
+	e.batch.Events = append(e.batch.Events, Event{Kind: kind, Time: time.Now(), Fields: fields})
+}
+
+// emitOutput logs lines. A last line that is empty is ended like the others, so that it can be told from none.
+func (e *Executor) emitOutput(b *Batch, text string) {
+	if strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	b.Events = append(b.Events, Event{Kind: "action_output", Time: time.Now(), Fields: []Field{{"line", text}}})
+}
+
+// record has the events so far remembered together with the memory, and then shows them. It reports whether
+// that worked.
+func (e *Executor) record(ctx context.Context, checkpoint bool) bool {
+	if e.broken != nil {
+		return false
+	}
+	if len(e.batch.Events) == 0 && !checkpoint {
+		return true
+	}
+	e.mem.Elapsed = e.elapsed()
+	if e.cfg.Verify {
+		if err := e.mem.verify(); err != nil {
+			e.broken = err
+			return false
+		}
+	}
+	e.batch.Snapshot, e.batch.Checkpoint = e.mem, checkpoint
+	return e.write(ctx, &e.batch)
+}
+
+func (e *Executor) write(ctx context.Context, b *Batch) bool {
+	// A stop must not keep the end of the run from being recorded.
+	if err := e.cfg.Recorder.Record(context.WithoutCancel(ctx), b); err != nil {
+		e.broken = err
+		return false
+	}
+	if e.cfg.Observe != nil {
+		for _, ev := range b.Events {
+			e.cfg.Observe(ev)
+		}
+	}
+	clear(b.Events)
+	b.Events, b.Snapshot = b.Events[:0], nil
+	return true
+}
+
+// finish ends the run.
+func (e *Executor) finish(ctx context.Context, by, text string) {
+	m := e.mem
+	o := &Outcome{TerminatedBy: by, FinalState: m.Current, Steps: m.Step, Error: text, Continuation: m.Continuation}
+	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil {
+		o.Failure = st.Failure
+	}
+	if stop := stopCause(ctx); stop != nil && (by == EndInterrupted || by == EndUserStopped) {
+		o.Signal = stop.Signal
+	}
+	o.Duration = e.elapsed()
+	fields := []Field{
+		{"final_state", o.FinalState},
+		{"iterations", int64(o.Steps)},
+		{"terminated_by", by},
+		{"failure_terminal", o.Failure},
+	}
+	if text != "" {
+		fields = append(fields, Field{"error", text})
+	}
+	e.emit("loop_complete", fields...)
+	m.Outcome = o
+	// The end of a sub-loop is durable with what its parent does next.
+	if !e.record(ctx, e.parent == nil) {
+		m.Outcome = nil
+	}
+}
+
+// finishStopped ends a run that was asked to stop, by cause.
+func (e *Executor) finishStopped(ctx context.Context) {
+	m := e.mem
+	by, text := EndInterrupted, ""
+	stop := stopCause(ctx)
+	switch {
+	case stop != nil && stop.ByUser:
+		by = EndUserStopped
+	case ctx.Err() != nil && stop == nil:
+		text = context.Cause(ctx).Error()
+	}
+	m.PendingRequest, m.PendingPayload = "", ""
+	e.finish(ctx, by, text)
+}
+
+func stopCause(ctx context.Context) *Stop {
+	stop, _ := context.Cause(ctx).(*Stop)
+	return stop
+}
+
+// stopAsked ends the run if a stop was asked for, by the context or by an action that printed LOOP_STOP.
+func (e *Executor) stopAsked(ctx context.Context) bool {
+	if ctx.Err() == nil && e.mem.PendingRequest != "stop" {
+		return false
+	}
+	e.finishStopped(ctx)
+	return true
+}
