@@ -10,12 +10,13 @@ import (
 type quoting int
 
 const (
-	bare    quoting = iota // as code: in no quotes, or inside $(...), `...`, $((...))
+	bare    quoting = iota // as code: in no quotes, or inside $(...) and `...`
 	double                 // inside "..."
 	single                 // inside '...' or $'...'
 	heredoc                // in a here-document that bash expands
 	literal                // in a here-document with a quoted delimiter
 	comment
+	arith // in $((...))
 )
 
 // A mark is a place of a script that rules care about: a template, or two dollar signs.
@@ -24,6 +25,7 @@ type mark struct {
 	ref     *fsm.Ref // nil for $$
 	quoting quoting
 	inline  bool // inside a text that follows -c or -e: the program of an interpreter
+	command bool // the template is, or begins, the name of a command
 }
 
 type frameKind int
@@ -54,7 +56,8 @@ type scanner struct {
 	pending []heredocTag
 	marks   []mark
 	i       int
-	word    int // where the word at i begins; -1 between words
+	word    int  // where the word at i begins; -1 between words
+	begun   bool // a command has begun: what comes next is an argument
 }
 
 type heredocTag struct {
@@ -139,6 +142,11 @@ func (s *scanner) quoting() (q quoting, inline bool) {
 			return double, f.inline
 		}
 	}
+	for k := len(s.stack) - 1; k >= 0 && (s.stack[k].kind == inParens || s.stack[k].kind == inArith); k-- {
+		if s.stack[k].kind == inArith {
+			return arith, false
+		}
+	}
 	return bare, false
 }
 
@@ -151,9 +159,9 @@ func (s *scanner) template() bool {
 		return false
 	}
 	q, inline := s.quoting()
-	s.marks = append(s.marks, mark{s.i, &s.refs[0], q, inline})
+	s.marks = append(s.marks, mark{s.i, &s.refs[0], q, inline, q == bare && !s.begun && s.word < 0})
 	if s.word < 0 {
-		s.word = s.i
+		s.word, s.begun = s.i, true
 	}
 	s.i += len(s.refs[0].Text)
 	return true
@@ -168,7 +176,7 @@ func (s *scanner) dollar() {
 		s.push(inParam)
 	case strings.HasPrefix(rest, "$$"):
 		q, inline := s.quoting()
-		s.marks = append(s.marks, mark{s.i, nil, q, inline})
+		s.marks = append(s.marks, mark{offset: s.i, quoting: q, inline: inline})
 		s.i += 2
 	case strings.HasPrefix(rest, "$(("):
 		s.i += 3
@@ -176,7 +184,7 @@ func (s *scanner) dollar() {
 	case strings.HasPrefix(rest, "$("):
 		s.i += 2
 		s.push(inParens)
-		s.word = -1
+		s.word, s.begun = -1, false
 	case strings.HasPrefix(rest, "$'") && s.stack[len(s.stack)-1].kind != inDouble:
 		s.push(inDollar)
 		s.i += 2
@@ -197,7 +205,7 @@ func (s *scanner) inQuotes() {
 	case '`':
 		s.i++
 		s.push(inBacktick)
-		s.word = -1
+		s.word, s.begun = -1, false
 	case '$':
 		s.dollar()
 	default:
@@ -210,12 +218,15 @@ func (s *scanner) inCode() {
 	c := s.text[s.i]
 	if isBlank(c) || strings.IndexByte(";&|()<>`", c) >= 0 {
 		s.endWord(f)
+		if strings.IndexByte("\n;&|()`", c) >= 0 {
+			s.begun = false
+		}
 	} else if s.word < 0 {
 		if c == '#' && f.kind != inArith && f.kind != inParam {
 			s.skipComment()
 			return
 		}
-		s.word = s.i
+		s.word, s.begun = s.i, true
 	}
 	switch c {
 	case '\\':
@@ -270,6 +281,8 @@ func (s *scanner) endWord(f *frame) {
 			f.cases++
 		case "esac":
 			f.cases = max(0, f.cases-1)
+		case "if", "then", "else", "elif", "while", "until", "do", "!", "{":
+			s.begun = false
 		}
 	}
 	s.word = -1

@@ -27,11 +27,17 @@ const (
 func Check(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	c.loopRules()
+	c.contextRules()
+	c.progressRules()
+	c.policyRules()
 	c.graphRules()
+	p := c.newPastes()
 	for _, s := range c.states {
 		c.stateRules(s)
-		c.textRules(s)
+		c.scriptRules(s)
+		c.textRules(p, s)
 	}
+	c.pasteRules(p)
 	c.captureRules()
 	return c.sorted()
 }

@@ -14,6 +14,7 @@ import (
 type Rule struct {
 	Name     string       // as in [unknown-state]
 	Severity fsm.Severity // as a rule; a few are milder where the loop may be right
+	Optional bool         // only [Optional] reports it
 	Flag     string       // the top-level key that silences the rule when it is true; "" = none
 	Summary  string       // one sentence
 	Why      string       // paragraphs: what it means and what to do
@@ -83,6 +84,7 @@ func parseRule(page string) (Rule, error) {
 	r.Name = strings.TrimPrefix(parts[0], "# ")
 	severity, flag, _ := strings.Cut(strings.TrimSuffix(parts[1], "."), "; silenced by ")
 	r.Flag = strings.TrimSuffix(strings.Trim(flag, "`"), ": true")
+	severity, r.Optional = strings.CutSuffix(severity, ", on request only")
 	switch severity {
 	case "Error":
 		r.Severity = fsm.SeverityError

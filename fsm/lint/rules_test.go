@@ -51,6 +51,9 @@ func problems(rule, text string) []fsm.Problem {
 	l, problems := loopfile.Parse("example.yaml", []byte(text))
 	if l != nil {
 		problems = append(problems, lint.Check(l)...)
+		if r, _ := lint.Lookup(rule); r.Optional {
+			problems = append(problems, lint.Optional(l)...)
+		}
 		if strings.HasPrefix(rule, "missing-") {
 			problems = append(problems, loopfile.Preflight(l, l.Context)...)
 		}

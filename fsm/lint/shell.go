@@ -4,11 +4,10 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
 )
 
 // shellRules look at what templates turn a bash script into.
-func (c *checker) shellRules(s *fsm.State) {
+func (c *checker) shellRules(p *pastes, s *fsm.State) {
 	if !isShell(s) || !strings.Contains(s.Action, "$") {
 		return
 	}
@@ -19,27 +18,25 @@ func (c *checker) shellRules(s *fsm.State) {
 	if len(refs) == 0 && !strings.Contains(s.Action, "$$") {
 		return
 	}
-	hits := map[string]int{}
+	hits := 0
 	for _, m := range scan(s.Action, refs) {
-		at := spot{m.offset, []string{"states", s.Name, "action"}}
-		if m.ref == nil {
-			c.shellPID(s, at, m, hits)
-			continue
+		if m.ref != nil {
+			c.pasted(p, s, m)
+		} else if c.isPID(s.Action, m) {
+			if hits++; hits <= maxHits {
+				c.errorf("shell-pid", spot{m.offset, []string{"states", s.Name, "action"}},
+					"bash reads $$ as its process id, so $$%c is not what it looks like; write a single $ (only ${ is doubled, as in $${name})", s.Action[m.offset+2])
+			}
 		}
-		_ = phrase.Clip
 	}
 }
 
-// shellPID reports $$( and $$name: bash reads $$ as its process id.
-func (c *checker) shellPID(s *fsm.State, at spot, m mark, hits map[string]int) {
-	if m.offset+2 >= len(s.Action) || m.quoting == single || m.quoting == literal || m.quoting == comment {
-		return
+// isPID reports whether bash reads the two dollar signs as its process id, and something follows as if it were a name
+// or a command.
+func (c *checker) isPID(script string, m mark) bool {
+	if m.offset+2 >= len(script) || m.quoting == single || m.quoting == literal || m.quoting == comment {
+		return false
 	}
-	next := s.Action[m.offset+2]
-	if next != '(' && next != '_' && (next|0x20 < 'a' || next|0x20 > 'z') {
-		return
-	}
-	if hits["shell-pid"]++; hits["shell-pid"] <= maxHits {
-		c.errorf("shell-pid", at, "bash reads $$ as its process id, so $$%c is not what it looks like; write a single $ (only ${ is doubled, as in $${name})", next)
-	}
+	next := script[m.offset+2]
+	return next == '(' || next == '_' || 'a' <= next|0x20 && next|0x20 <= 'z'
 }

@@ -19,7 +19,6 @@ func (c *checker) stateRules(s *fsm.State) {
 	if s.Route != nil && s.Route.Default != "" && s.Route.Error != "" && s.Next == "" && !s.Terminal {
 		c.warnf("route-default", key("states", s.Name, "route", "_error"), "with both _ and _error, _error takes the verdict error and _ every other one")
 	}
-	c.counter(s)
 }
 
 // ignored warns of keys that have no effect because of another one.

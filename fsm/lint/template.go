@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 
 	"loops/fsm"
@@ -20,14 +21,14 @@ var properties = map[string][]string{
 var namespaces = []string{"context", "captured", "prev", "result", "state", "loop", "env", "messages", "param"}
 
 // textRules look at the templates of a state.
-func (c *checker) textRules(s *fsm.State) {
+func (c *checker) textRules(p *pastes, s *fsm.State) {
 	for _, t := range c.texts[c.g.index[s.Name]] {
 		hits := map[string]int{}
 		for _, r := range t.refs {
 			c.reference(s, t, r, hits)
 		}
 	}
-	c.shellRules(s)
+	c.shellRules(p, s)
 }
 
 // reference checks one template as far as that can be done without the rest of the loop.
@@ -38,12 +39,12 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 			return
 		}
 		report := c.warnf
-		if rule == "bash-default" {
+		if rule == "bash-default" && t.action {
 			report = c.errorf
 		}
 		report(rule, spot{r.Offset, t.path}, format, args...)
 	}
-	if before, after, found := strings.Cut(inner, ":-"); found && t.action && !strings.Contains(before, ":default=") {
+	if before, after, found := strings.Cut(inner, ":-"); found && !strings.Contains(before, ":default=") {
 		say("bash-default", "${%s} is taken for a template, which has no :- form; write $${%s} for bash, or ${%s:default=%s} for a template",
 			phrase.Clip(inner), phrase.Clip(inner), phrase.Clip(before), phrase.Clip(after))
 		return
@@ -52,6 +53,9 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 	if !strings.Contains(inner, ".") && r.Namespace != "messages" {
 		say("no-namespace", "${%s} is taken for a template, and none is called so, which the run will fail on; write $${%s} for bash, or ${env.%s}, ${context.%s}",
 			phrase.Clip(inner), phrase.Clip(inner), phrase.Clip(name), phrase.Clip(name))
+		return
+	}
+	if c.filters(r, inner, say) {
 		return
 	}
 	known, ok := properties[r.Namespace]
@@ -68,6 +72,29 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 
 type sayer func(rule, format string, args ...any)
 
+var filterNames = []string{"trim", "lines", "first", "last", "json", "shell", "default="}
+
+// filters checks what stands behind the path. It reports true if something is wrong with it.
+func (c *checker) filters(r fsm.Ref, inner string, say sayer) bool {
+	before, _, hasDefault := strings.Cut(inner, ":default=")
+	colon := strings.LastIndexByte(r.Path, ':')
+	shell := slices.Index(r.Filters, "shell")
+	switch {
+	case hasDefault && (strings.HasSuffix(before, "?") || strings.HasSuffix(before, ":shell")):
+		say("bad-filter", "%s fails: of :default=, ? and :shell only one can be used", phrase.Clip(r.Text))
+	case shell >= 0 && shell < len(r.Filters)-1:
+		say("bad-filter", "%s fails: :shell quotes for bash, so it must be the last filter", phrase.Clip(r.Text))
+	case colon >= 0 && r.Path[colon:] == ":shell" && r.Suffix == "nullable":
+		say("bad-filter", "in %s the word shell is taken for a part of the name, so there is never a value; write %s}, or name another filter too, as in :trim:shell?", phrase.Clip(r.Text), phrase.Clip(strings.TrimSuffix(r.Text, "?}")))
+	case colon >= 0 && colon < len(r.Path)-1 && strings.Trim(strings.ToLower(r.Path[colon+1:]), "abcdefghijklmnopqrstuvwxyz") == "" && r.Namespace != "env":
+		word := r.Path[colon+1:]
+		say("bad-filter", "there is no filter :%s%s (filters: :trim, :lines, :first, :last, :json, :shell)", phrase.Clip(word), phrase.DidYouMean(word, filterNames))
+	default:
+		return false
+	}
+	return true
+}
+
 // property checks the namespaces whose names are fixed.
 func (c *checker) property(s *fsm.State, t text, r fsm.Ref, known []string, say sayer) {
 	field, rest, deeper := strings.Cut(r.Path, ".")
@@ -82,7 +109,7 @@ func (c *checker) property(s *fsm.State, t text, r fsm.Ref, known []string, say 
 		say("unknown-property", "${%s.…} has no %s%s (it has %s)", r.Namespace, phrase.Quote(field), phrase.DidYouMean(field, known), phrase.List(known))
 	case deeper && field != "details":
 		say("unknown-property", "${%s.%s} is one value; there is no %s inside it", r.Namespace, field, phrase.Quote(rest))
-	case r.Namespace == "result" && !guarded(r):
+	case r.Namespace == "result" && !guarded(r) && !t.target:
 		say("no-value-yet", "%s has a value only where the verdict of a state chooses the next one, so this fails; write ${captured.NAME.verdict} for the verdict of a state that has capture", phrase.Clip(r.Text))
 	case r.Namespace == "prev" && t.use == before && s.Name == c.l.Initial && !guarded(r):
 		say("no-value-yet", "no state ran before the first one, so %s fails there; write ${prev.%s:default=}", phrase.Clip(r.Text), phrase.Clip(r.Path))

@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +25,7 @@ type text struct {
 	use    use
 	action bool
 	source bool      // evaluate.source
+	target bool      // names a state
 	refs   []fsm.Ref // without those that are escaped
 }
 
@@ -74,6 +77,23 @@ func texts(s *fsm.State) []text {
 		if ev.Type == "score_stall" || ev.Type == "open_question_stall" {
 			add(after, ev.HistoryFile, at("evaluate", "history_file")...)
 		}
+	}
+	to := func(s string, path ...string) {
+		n := len(out)
+		if add(after, s, at(path...)...); len(out) > n {
+			out[n].target = true
+		}
+	}
+	to(s.Next, "next")
+	for _, verdict := range slices.Sorted(maps.Keys(s.On)) {
+		to(s.On[verdict], "on_"+verdict)
+	}
+	if s.Route != nil {
+		for _, verdict := range s.Route.Table.Keys() {
+			to(tableTarget(s.Route, verdict), "route", verdict)
+		}
+		to(s.Route.Default, "route", "_")
+		to(s.Route.Error, "route", "_error")
 	}
 	return out
 }

@@ -56,7 +56,7 @@ var loopKeys = []Key{
 	offSwitch("evidence_contract_ok", "judge-evidence", ""),
 	offSwitch("shell_pid_ok", "shell-pid", ""),
 	offSwitch("parse_swallow_ok", "swallowed-parse-error", ""),
-	offSwitch("unsafe_context_interpolation_ok", "unquoted-input", ""),
+	offSwitch("unsafe_context_interpolation_ok", "unquoted-input, raw-capture", ""),
 	offSwitch("pruning_profile_ok", "pruning-profile", ""),
 	offSwitch("abandonment_verdict_ok", "abandonment-verdict", ""),
 	offSwitch("evaluate_unknown_keys_ok", "unknown-key in evaluate", ""),

@@ -1,0 +1,115 @@
+package lint
+
+import (
+	"strconv"
+	"strings"
+
+	"loops/internal/phrase"
+)
+
+// seeded are the context keys that a run has without anybody giving them.
+var seeded = []string{
+	"run_dir", "input_hash", "max_steps", "max_iterations", "include", "readiness_threshold", "outcome_threshold", "design_tokens_context",
+	"_baseline", "_tamper_guard", "_prepatch_check",
+}
+
+// contextRules warn of ${context.NAME} that nothing in the file gives a value.
+func (c *checker) contextRules() {
+	l := c.l
+	known := map[string]bool{"": true}
+	var names []string
+	add := func(name string) {
+		if !known[name] {
+			known[name] = true
+			names = append(names, name)
+		}
+	}
+	for _, k := range l.Context.Keys() {
+		add(k)
+	}
+	if l.InputKey == "" {
+		add("input")
+	}
+	add(l.InputKey)
+	for _, k := range l.RequiredInputs {
+		add(k)
+	}
+	for _, p := range l.Parameters {
+		add(p.Name)
+	}
+	for _, k := range seeded {
+		known[k] = true
+	}
+	type use struct {
+		at     spot
+		ref    string
+		states []string
+	}
+	uses := map[string]*use{}
+	var order []string
+	for i, s := range c.states {
+		for _, t := range c.texts[i] {
+			for _, r := range t.refs {
+				name, _, _ := strings.Cut(r.Path, ".")
+				if r.Namespace != "context" || guarded(r) || known[name] || strings.Contains(name, ":") {
+					continue
+				}
+				u := uses[name]
+				if u == nil {
+					u = &use{at: spot{r.Offset, t.path}, ref: r.Text}
+					uses[name] = u
+					order = append(order, name)
+				}
+				if n := len(u.states); n == 0 || u.states[n-1] != s.Name {
+					u.states = append(u.states, s.Name)
+				}
+			}
+		}
+	}
+	for _, name := range order {
+		u := uses[name]
+		hint := ""
+		if len(names) < 1000 {
+			hint = phrase.DidYouMean(name, names)
+		}
+		also := ""
+		if rest := u.states[1:]; len(rest) > 0 {
+			also = " (also used in " + phrase.List(rest) + ")"
+		}
+		c.warnf("unknown-context", u.at, "nothing in this file gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it%s", phrase.Clip(name), hint, also)
+	}
+}
+
+// progressRules warn of files that count as progress although the loop itself writes them.
+func (c *checker) progressRules() {
+	if c.l.Stall == nil {
+		return
+	}
+	excluded := map[string]bool{}
+	for _, p := range c.l.Stall.ExcludePaths {
+		excluded[p] = true
+	}
+	budget := 50_000_000 // bytes of actions to look through
+	for i, p := range c.l.Stall.ProgressPaths {
+		name := p
+		if isTemplate(name) && strings.HasPrefix(name, "${") {
+			if _, after, found := strings.Cut(name, "}/"); found {
+				name = after
+			}
+		}
+		if excluded[p] || name == "" {
+			continue
+		}
+		for _, s := range c.states {
+			if budget -= len(s.Action); budget < 0 {
+				return
+			}
+			if n := strings.Index(s.Action, name); n >= 0 {
+				at := value("circuit", "repeated_failure", "progress_paths", strconv.Itoa(i))
+				c.warnf("progress-path", at, "the action of %s%s names %s, so if it writes the file each turn looks like progress and the detector never fires; move it to exclude_paths",
+					phrase.Quote(s.Name), c.seen(spot{n, []string{"states", s.Name, "action"}}, at), phrase.Quote(name))
+			}
+		}
+	}
+}
+

@@ -1,0 +1,45 @@
+package lint
+
+import (
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+// Optional gives the advice that many loops do well without: the rules whose [Rule.Optional] is set. It is for those who
+// ask for it; what is said of [Check] holds for it too.
+func Optional(l *fsm.Loop) []fsm.Problem {
+	c := newChecker(l)
+	if len(l.Scope) == 0 {
+		c.warnf("no-scope", key("scope"), "without scope a run locks the whole project directory, so no other run without scope can work beside it; list the paths it works on")
+	}
+	by := make([][]int, len(c.states))
+	for i, next := range c.g.next {
+		for _, j := range next {
+			by[j] = append(by[j], i)
+		}
+	}
+	for i, s := range c.states {
+		if s.Terminal && s.Failure && !c.worked(by[i], i) {
+			c.warnf("failure-without-work", ofState(s), "no state with an action or a loop leads to %s, so a run that fails there leaves no word why; put a state before it that says so", phrase.Quote(s.Name))
+		}
+		if ev := s.Evaluate; ev != nil && ev.Type == "llm_structured" && ev.Prompt != "" && s.Next == "" {
+			p := strings.ToLower(ev.Prompt)
+			if !strings.Contains(p, "verbatim") && !strings.Contains(p, "quote") && !strings.Contains(p, "evidence") {
+				c.warnf("judge-evidence", value("states", s.Name, "evaluate", "prompt"), "this judge is not asked for evidence; ask it to quote what its verdict rests on")
+			}
+		}
+	}
+	return c.sorted()
+}
+
+// worked reports whether a state that does something leads to the state i.
+func (c *checker) worked(from []int, i int) bool {
+	for _, j := range from {
+		if s := c.states[j]; j != i && (s.Action != "" || s.Loop != "") {
+			return true
+		}
+	}
+	return false
+}
