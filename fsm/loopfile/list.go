@@ -66,11 +66,15 @@ func walk(root, rel string, depth int, out *[]Entry) error {
 	return nil
 }
 
+// IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, for somebody
+// has to be told. A library of fragments is not.
+func IsLoop(path string) bool { return describeFile(&Entry{Path: path}) }
+
 // describeFile fills in what the file says about itself. It reports whether the file is meant to be a loop.
 func describeFile(e *Entry) bool {
 	data, err := read(e.Path)
 	if err != nil {
-		e.Problem = cause(err)
+		e.Problem = cause(e.Path, err)
 		return true
 	}
 	h := scanHeader(data)
@@ -107,9 +111,9 @@ func describeFile(e *Entry) bool {
 }
 
 // cause is the reason of an error without the path, which a listing shows anyway.
-func cause(err error) string {
+func cause(path string, err error) string {
 	if pe, ok := err.(*os.PathError); ok {
 		return "cannot be read: " + pe.Err.Error()
 	}
-	return err.Error()
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), path+" "), "is ")
 }

@@ -106,10 +106,10 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{flagText(err), cmd.CommandPath() + " --help"}
 	})
-	root.SetHelpCommand(newHelpCommand(root))
+	root.SetHelpCommand(newHelpCommand(a, root))
 	root.AddCommand(
 		newRunCommand(a), newResumeCommand(a), newListCommand(a), newHistoryCommand(a), newStatusCommand(a),
-		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(),
+		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(), newRulesTopic(a),
 		newPolicyCommand(a),
 	)
 	addCompletion(root)

@@ -6,14 +6,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newHelpCommand is "loops help [COMMAND]".
-func newHelpCommand(root *cobra.Command) *cobra.Command {
+// newHelpCommand is "loops help [COMMAND|TOPIC]".
+func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [COMMAND]",
+		Use:     "help [COMMAND|TOPIC]",
 		Short:   "Help about a command or a topic",
-		Long:    "help shows the help of a command, or a topic: exit-codes." + exitCodes(exitOK, exitFailed, exitUsage),
-		Example: "  loops help run\n  loops help exit-codes",
+		Long:    "help shows the help of a command, or a topic: exit-codes, rules, or rule NAME with the name that stands behind a\nmessage of validate in brackets." + exitCodes(exitOK, exitFailed, exitUsage),
+		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state",
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "rule" {
+				return printRule(a.out, args[1:])
+			}
 			cmd, rest, err := root.Find(args)
 			if err != nil || cmd == nil || len(rest) > 0 || cmd == root && len(args) > 0 {
 				return usageError{"there is no help for " + strings.Join(args, " "), "loops --help"}

@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"loops/fsm"
+	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 )
 
@@ -23,7 +26,7 @@ func (a *app) loadNamed(p project, name string, quiet bool) (*fsm.Loop, error) {
 }
 
 func (a *app) loadFile(p project, path string, quiet bool) (*fsm.Loop, error) {
-	l, problems, err := loopfile.Load(path)
+	l, problems, err := load(path)
 	if err != nil {
 		return nil, unreadable(p, path, err)
 	}
@@ -34,6 +37,41 @@ func (a *app) loadFile(p project, path string, quiet bool) (*fsm.Loop, error) {
 		return nil, failure(exitInvalid, "%s has %s; nothing was started", p.short(path), count(n, "error"))
 	}
 	return l, nil
+}
+
+// load reads a loop file and everything it is made of, and gives advice about it. Problems are sorted by place. The loop
+// is nil if there is an error among them.
+func load(path string) (*fsm.Loop, []fsm.Problem, error) {
+	l, problems, err := loopfile.Load(path)
+	if l == nil || err != nil {
+		return nil, problems, err
+	}
+	if advice := lint.Check(l); len(advice) > 0 {
+		problems = append(problems, advice...)
+		slices.SortStableFunc(problems, byPlace)
+	}
+	if countErrors(problems) > 0 {
+		return nil, problems, nil
+	}
+	return l, problems, nil
+}
+
+// checkOne fills in what there is to say about a file.
+func checkOne(p project, c *checked) {
+	if c.failure != nil {
+		return
+	}
+	if c.file == "" {
+		var err error
+		if c.file, err = loopfile.Resolve(c.name, p.Loops, p.Cwd); err != nil {
+			c.failure = notFound(p, err)
+			return
+		}
+	}
+	var err error
+	if c.loop, c.problems, err = load(c.file); err != nil {
+		c.failure = unreadable(p, c.file, err)
+	}
 }
 
 // render writes problems with their source lines, files as a person in the project would write them.
@@ -78,8 +116,8 @@ func notFound(p project, err error) error {
 	text := fmt.Sprintf("there is no loop %q", missing.Name)
 	var tried []string
 	for _, path := range missing.Tried {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return failure(exitNotFound, "%s is a folder; a loop is a file, such as %s", p.short(path), p.short(filepath.Join(p.Loops, "NAME.yaml")))
+		if code, what := noFile(path); what != "" {
+			return noLoopFile(p, path, code, what)
 		}
 		if !strings.HasSuffix(path, ".yaml.yaml") && !strings.HasSuffix(path, ".yaml.fsm.yaml") {
 			tried = append(tried, p.short(path))
@@ -94,10 +132,45 @@ func notFound(p project, err error) error {
 	return failure(exitNotFound, "%s; see: loops list", text)
 }
 
+func noLoopFile(p project, path string, code int, what string) error {
+	return failure(code, "%s %s; a loop is a file, such as %s", p.short(path), what, p.short(filepath.Join(p.Loops, "NAME.yaml")))
+}
+
+// noFile says what stands at a path that is no regular file, and the exit code for it; "" if there is nothing.
+func noFile(path string) (code int, what string) {
+	if _, err := os.Lstat(path); err != nil {
+		return 0, ""
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		to, _ := os.Readlink(path)
+		return exitNotFound, "is a link to " + to + ", which is not there"
+	case errors.Is(err, syscall.ELOOP):
+		return exitInvalid, "is a link that leads back to itself"
+	case err != nil:
+		return exitInvalid, "cannot be looked at: " + errnoText(err).Error()
+	case info.IsDir():
+		return exitNotFound, "is a folder"
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		return exitInvalid, "is a pipe"
+	case info.Mode()&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0:
+		return exitInvalid, "is a device or a socket"
+	}
+	return 0, ""
+}
+
 // unreadable turns a loop file that cannot be read into an exit.
 func unreadable(p project, path string, err error) error {
+	if code, what := noFile(path); what != "" {
+		return noLoopFile(p, path, code, what)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return failure(exitNotFound, "%s: there is no such loop file", p.short(path))
 	}
-	return failure(exitInvalid, "%s: cannot be read as a loop: %v", p.short(path), errnoText(err))
+	why := errnoText(err).Error()
+	if rest, ok := strings.CutPrefix(why, path); ok {
+		return failure(exitInvalid, "%s%s", p.short(path), rest)
+	}
+	return failure(exitInvalid, "%s: cannot be read as a loop: %s", p.short(path), why)
 }

@@ -1,99 +1,258 @@
 package cli
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/fsm/loopfile"
 )
 
+type validateOptions struct {
+	names  []string
+	strict bool
+	format string
+	json   bool
+}
+
+// The formats of validate.
+var formats = []string{"text", "json", "sarif", "github"}
+
 func newValidateCommand(a *app) *cobra.Command {
-	var asJSON bool
+	var o validateOptions
 	cmd := &cobra.Command{
-		Use:   "validate NAME|PATH...",
+		Use:   "validate [NAME|PATH|FOLDER...]",
 		Short: "Check loop files for mistakes",
 		Long: `validate reads loop files and prints every mistake with its place, what was expected and the line it stands in. Nothing is
-run. Warnings do not make a loop invalid.` + exitCodes(exitOK, exitUsage, exitInvalid, exitNotFound),
-		Example: `  loops validate fix
-  loops validate .loops/*.yaml
+run. Without an argument it checks every loop of the project. Of a FOLDER it checks every loop below it; other YAML files
+there, such as libraries of fragments, are passed over.
+
+Warnings do not make a loop invalid, unless --strict is given. "loops help rule NAME" explains the rule a message names.
+
+--format json prints an array with an object a loop, sarif what code scanning services read (SARIF 2.1.0), and github
+workflow commands, which show as notes in a pull request.` + exitMeanings(
+			exitMeaning{exitOK, "no loop has an error; there may be warnings"},
+			exitMeaning{exitFailed, "the answer could not be written out"},
+			exitMeaning{exitUsage, "bad command line"},
+			exitMeaning{exitInvalid, "a loop has errors (with --strict: or warnings), or its file cannot be read"},
+			exitMeaning{exitNotFound, "no such loop, file or folder, or no loop in it"}),
+		Example: `  loops validate
+  loops validate fix drafts/new.yaml
+  loops validate --strict --format github .loops
   loops validate fix --json`,
-		Args:              arguments(1, -1, "NAME or PATH of a loop"),
+		Args:              arguments(0, -1, ""),
 		ValidArgsFunction: a.completeLoops,
-		RunE:              func(_ *cobra.Command, args []string) error { return runValidate(a, args, asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.names = args
+			if o.json {
+				if cmd.Flags().Changed("format") && o.format != "json" {
+					return usageError{"--json and --format " + o.format + " exclude each other", "loops validate --help"}
+				}
+				o.format = "json"
+			}
+			if !slices.Contains(formats, o.format) {
+				return usageError{fmt.Sprintf("--format %q: expected text, json, sarif or github", o.format), "loops validate --help"}
+			}
+			return runValidate(a, o)
+		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, one object a loop")
+	flags := cmd.Flags()
+	flags.BoolVar(&o.strict, "strict", false, "warnings count as errors")
+	flags.StringVar(&o.format, "format", "text", "`FORMAT` is text, json, sarif or github")
+	flags.BoolVar(&o.json, "json", false, "the same as --format json")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
-func runValidate(a *app, names []string, asJSON bool) error {
+// A checked is what validate found out about one loop.
+type checked struct {
+	name     string // as it was asked for
+	file     string // "" where none was found
+	loop     *fsm.Loop
+	problems []fsm.Problem
+	failure  error // why there is nothing to check
+}
+
+func (c checked) valid(strict bool) bool {
+	return c.failure == nil && countErrors(c.problems) == 0 && (!strict || len(c.problems) == 0)
+}
+
+// A report is what validate found out about all of them.
+type report struct {
+	files    []checked
+	problems []fsm.Problem // of all files, sorted, each once: what stands in a library is found by every loop that imports it
+	notes    []string      // about files that were passed over
+	strict   bool
+}
+
+func newReport(files []checked, notes []string, strict bool) report {
+	r := report{files: files, notes: notes, strict: strict}
+	seen := map[fsm.Problem]bool{}
+	for _, c := range files {
+		for _, pr := range c.problems {
+			if !seen[pr] {
+				seen[pr] = true
+				r.problems = append(r.problems, pr)
+			}
+		}
+	}
+	slices.SortStableFunc(r.problems, byPlace)
+	return r
+}
+
+func byPlace(a, b fsm.Problem) int {
+	return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+}
+
+// code is the exit code of the worst that was found.
+func (r report) code() int {
+	code := exitOK
+	for _, c := range r.files {
+		if c.failure != nil {
+			worse, _ := explain(c.failure)
+			code = max(code, worse)
+		} else if !c.valid(r.strict) {
+			code = max(code, exitInvalid)
+		}
+	}
+	return code
+}
+
+func runValidate(a *app, o validateOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
 	}
-	code := exitOK
-	var results []*fsm.Map
-	for _, name := range names {
-		result, worst := a.validateOne(p, name, asJSON)
-		results = append(results, result)
-		code = max(code, worst)
+	files, notes, err := checkAll(p, o.names)
+	if err != nil {
+		return err
 	}
-	if asJSON {
-		if err := writeJSON(a.out, list(results, func(m *fsm.Map) any { return m })); err != nil {
-			return err
-		}
+	r := newReport(files, notes, o.strict)
+	if err := a.writeReport(p, r, o.format); err != nil {
+		return err
 	}
-	if code != exitOK {
+	if code := r.code(); code != exitOK {
 		return exitError{code: code}
 	}
 	return nil
 }
 
-// validateOne checks one loop and returns its result for JSON, and the exit code it deserves. Without JSON it
-// prints what it found.
-func (a *app) validateOne(p project, name string, asJSON bool) (*fsm.Map, int) {
-	refuse := func(err error) (*fsm.Map, int) {
-		var exit exitError
-		errors.As(err, &exit)
-		if !asJSON {
-			fmt.Fprintln(a.Err, "loops: "+exit.text)
+func (a *app) writeReport(p project, r report, format string) error {
+	switch format {
+	case "json":
+		return writeJSON(a.out, list(r.files, func(c checked) any { return checkedObject(p, c, r.strict) }))
+	case "sarif":
+		return writeJSON(a.out, sarifReport(a.sourceRoot(p), r))
+	case "github":
+		writeGitHub(a.out, a.sourceRoot(p), r)
+		return nil
+	}
+	a.writeText(p, r)
+	return nil
+}
+
+// sourceRoot is the directory that files in reports for services are relative to: that of the checkout where a service
+// says which it is, else the project's.
+func (a *app) sourceRoot(p project) string {
+	if dir, _ := a.getenv("GITHUB_WORKSPACE"); filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return p.Dir
+}
+
+// writeText prints what was found for people. What is wrong goes to standard error.
+func (a *app) writeText(p project, r report) {
+	for _, c := range r.files {
+		if c.failure != nil {
+			_, text := explain(c.failure)
+			fmt.Fprintln(a.Err, "loops: "+text)
 		}
-		problem := fsm.NewMap("severity", string(fsm.SeverityError), "rule", "unreadable", "path", "", "message", exit.text)
-		return fsm.NewMap("loop", name, "valid", false, "violations", []any{problem}), exit.code
 	}
-	path, err := loopfile.Resolve(name, p.Loops, p.Cwd)
-	if err != nil {
-		return refuse(notFound(p, err))
+	for _, note := range r.notes {
+		fmt.Fprintln(a.Err, "loops: "+note)
 	}
-	l, problems, err := loopfile.Load(path)
-	if err != nil {
-		return refuse(unreadable(p, path, err))
+	fmt.Fprint(a.Err, a.render(p, r.problems))
+	if _, is := terminal(a.Err); is && len(r.problems) > 0 {
+		fmt.Fprintf(a.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
 	}
-	valid := countErrors(problems) == 0
-	code := exitOK
-	if !valid {
-		code = exitInvalid
+	var w io.Writer = a.out
+	if r.code() != exitOK {
+		w = a.Err
 	}
-	if asJSON {
-		result := fsm.NewMap("loop", name, "file", path, "valid", valid, "violations", list(problems, func(pr fsm.Problem) any {
-			return problemObject(p, pr)
-		}))
-		return result, code
+	if line := r.summary(p); line != "" {
+		fmt.Fprintln(w, line)
 	}
-	fmt.Fprint(a.Err, a.render(p, problems))
-	if valid {
-		fmt.Fprintf(a.out, "%s is valid: %s, starts in %s, at most %s\n", p.short(path), count(len(l.States), "state"), l.Initial, count(l.MaxSteps, "step"))
-	} else {
-		fmt.Fprintf(a.Err, "%s: %s\n", p.short(path), count(countErrors(problems), "error"))
+}
+
+// summary is the last line for people; "" where all was said.
+func (r report) summary(p project) string {
+	errors := countErrors(r.problems)
+	found := count(errors, "error") + ", " + count(len(r.problems)-errors, "warning")
+	if r.strict && len(r.problems) > errors {
+		found += " (with --strict, warnings count)"
 	}
-	return nil, code
+	if len(r.files) != 1 {
+		unchecked := 0
+		for _, c := range r.files {
+			if c.failure != nil {
+				unchecked++
+			}
+		}
+		if unchecked > 0 {
+			found += fmt.Sprintf("; %d could not be checked", unchecked)
+		}
+		return count(len(r.files), "loop") + ": " + found
+	}
+	c := r.files[0]
+	switch {
+	case c.failure != nil:
+		return ""
+	case !c.valid(r.strict):
+		return p.short(c.file) + ": " + found
+	}
+	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.short(c.file), count(len(c.loop.States), "state"), c.loop.Initial, count(c.loop.MaxSteps, "step"))
+	if len(r.problems) > 0 {
+		line += "; " + count(len(r.problems), "warning")
+	}
+	return line
+}
+
+func checkedObject(p project, c checked, strict bool) *fsm.Map {
+	m := fsm.NewMap("loop", c.name)
+	if c.file != "" {
+		m.Set("file", c.file)
+	}
+	m.Set("valid", c.valid(strict))
+	problems := c.problems
+	if c.failure != nil {
+		problems = []fsm.Problem{failureProblem(c)}
+	}
+	m.Set("violations", list(problems, func(pr fsm.Problem) any { return problemObject(p, pr) }))
+	return m
+}
+
+// failureProblem says what kept a file from being checked, as a problem of it.
+func failureProblem(c checked) fsm.Problem {
+	code, text := explain(c.failure)
+	rule := ruleUnreadable
+	if code == exitNotFound {
+		rule = ruleNotFound
+	}
+	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}
 }
 
 func problemObject(p project, pr fsm.Problem) *fsm.Map {
-	return fsm.NewMap(
-		"severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message,
-		"file", p.short(pr.Pos.File), "line", int64(pr.Pos.Line), "col", int64(pr.Pos.Col),
-	)
+	m := fsm.NewMap("severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message)
+	if pr.Pos.File != "" {
+		m.Set("file", p.short(pr.Pos.File))
+	}
+	if pr.Pos.Line > 0 {
+		m.Set("line", int64(pr.Pos.Line))
+		m.Set("col", int64(pr.Pos.Col))
+	}
+	return m
 }
