@@ -53,6 +53,10 @@ func keySchema(k *Key) jsonObject {
 			s.add("maximum", int64(maxSeconds))
 		}
 	case TypeTexts:
+		if own := specialSchema(k); own != nil {
+			s = append(s, own...)
+			break
+		}
 		s.add("type", []any{"array", "null"})
 		s.add("items", reference("given_text"))
 	case TypeInts:
@@ -85,7 +89,8 @@ func keySchema(k *Key) jsonObject {
 }
 
 const (
-	yesNo = "^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$"
+	flowEntry = `^[^?]+(\?[^:]+:.*[^:])?$`
+	yesNo     = "^(yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$"
 	// A target outside a state has no current state to stay in and no run to fill in a template.
 	noFixedTarget = `\$\{|^\$current$`
 )
@@ -110,9 +115,11 @@ func rangeOf(k *Key) (s jsonObject) {
 	return s
 }
 
-// specialSchema describes the keys that are decoded by code of their own; those without an effect may hold anything.
+// specialSchema describes the keys that hold more than their type says; those without an effect may hold anything.
 func specialSchema(k *Key) jsonObject {
 	switch string(k.In) + " " + k.Name {
+	case "loop flow":
+		return object("type", []any{"array", "null"}, "minItems", 1, "items", object("type", "string", "pattern", flowEntry, "errorMessage", "expected STATE or STATE?YES:NO"))
 	case "loop states":
 		return object("type", "object", "propertyNames", stateName(), "additionalProperties", reference("state"))
 	case "loop state_defs":

@@ -9,6 +9,11 @@ func has(key string) jsonObject {
 
 func hasNot(key string) jsonObject { return object("not", has(key)) }
 
+// filled holds where a key has a mapping that is not empty.
+func filled(key string) jsonObject {
+	return object("required", []any{key}, "properties", object(key, object("type", "object", "minProperties", 1)))
+}
+
 // needs is has as a demand.
 func needs(key string) jsonObject {
 	return object("required", []any{key}, "properties", object(key, when(object("type", "null"), refuse("a value is expected"))))
@@ -125,7 +130,11 @@ func wholeState() []any {
 		pair("retryable_exit_codes", "on_error"),
 		pair("max_rate_limit_retries", "on_rate_limit_exhausted"),
 		pair("on_rate_limit_exhausted", "max_rate_limit_retries"),
-		when(object("required", []any{"params"}, "properties", object("params", object("type", "object", "minProperties", 1))), is("action_type", "mcp_tool")),
+		when(filled("params"), is("action_type", "mcp_tool")),
+		when(filled("with"), needs("loop")),
+		pair("worktree", "loop"),
+		when(allOf(has("loop"), has("action")), refuse("a state that runs another loop has no action of its own")),
+		when(allOf(filled("with"), is("context_passthrough", truths...)), refuse("with and context_passthrough exclude each other")),
 	}
 }
 
