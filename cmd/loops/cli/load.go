@@ -25,35 +25,49 @@ func (a *app) loadNamed(p project, name string, quiet bool) (*fsm.Loop, error) {
 	return a.loadFile(p, path, quiet)
 }
 
+// loadFile is loadNamed of a file. Of advice that keeps nothing from running it only says that there is some: whoever
+// runs a loop is seldom about to edit it.
 func (a *app) loadFile(p project, path string, quiet bool) (*fsm.Loop, error) {
-	l, problems, err := load(path)
+	f, err := load(path)
 	if err != nil {
 		return nil, unreadable(p, path, err)
 	}
-	if n := countErrors(problems); n > 0 || !quiet && len(problems) > 0 {
-		fmt.Fprint(a.Err, a.render(p, problems))
-	}
-	if n := countErrors(problems); n > 0 {
+	if n := countErrors(f.all()); n > 0 {
+		fmt.Fprint(a.Err, a.render(p, f.all()))
 		return nil, failure(exitInvalid, "%s has %s; nothing was started", p.short(path), count(n, "error"))
 	}
-	return l, nil
+	if quiet {
+		return f.loop, nil
+	}
+	fmt.Fprint(a.Err, a.render(p, f.problems))
+	if n := len(f.advice); n > 0 {
+		fmt.Fprintf(a.Err, "loops: %s about %s: %s\n", count(n, "warning"), p.short(path), a.command("validate", p.short(path)))
+	}
+	return f.loop, nil
 }
 
-// load reads a loop file and everything it is made of, and gives advice about it. Problems are sorted by place. The loop
-// is nil if there is an error among them.
-func load(path string) (*fsm.Loop, []fsm.Problem, error) {
+// A loaded is a loop file and everything it is made of, read and checked.
+type loaded struct {
+	loop     *fsm.Loop     // nil if there is an error among the problems
+	problems []fsm.Problem // that the loader has
+	advice   []fsm.Problem // about a loop that could run, errors among it
+}
+
+// all returns problems and advice, sorted by place.
+func (f loaded) all() []fsm.Problem {
+	all := slices.Concat(f.problems, f.advice)
+	slices.SortStableFunc(all, byPlace)
+	return all
+}
+
+// load reads a loop file. The error is about the file and not about what it says.
+func load(path string) (loaded, error) {
 	l, problems, err := loopfile.Load(path)
-	if l == nil || err != nil {
-		return nil, problems, err
+	f := loaded{loop: l, problems: problems}
+	if l != nil && err == nil {
+		f.advice = lint.Check(l)
 	}
-	if advice := lint.Check(l); len(advice) > 0 {
-		problems = append(problems, advice...)
-		slices.SortStableFunc(problems, byPlace)
-	}
-	if countErrors(problems) > 0 {
-		return nil, problems, nil
-	}
-	return l, problems, nil
+	return f, err
 }
 
 // checkOne fills in what there is to say about a file.
@@ -68,10 +82,11 @@ func checkOne(p project, c *checked) {
 			return
 		}
 	}
-	var err error
-	if c.loop, c.problems, err = load(c.file); err != nil {
+	f, err := load(c.file)
+	if err != nil {
 		c.failure = unreadable(p, c.file, err)
 	}
+	c.loop, c.problems = f.loop, f.all()
 }
 
 // render writes problems with their source lines, files as a person in the project would write them.
