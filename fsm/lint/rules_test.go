@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ func TestExamples(t *testing.T) {
 			if r.Bad == "" {
 				return
 			}
-			bad := problems(r.Name, r.Bad)
+			bad := problems(t, r.Name, r.Bad)
 			if len(bad) == 0 {
 				t.Error("nothing is said about the example that fails")
 			}
@@ -39,7 +40,7 @@ func TestExamples(t *testing.T) {
 					t.Errorf("the example that fails: %+v", p)
 				}
 			}
-			for _, p := range problems(r.Name, r.Good) {
+			for _, p := range problems(t, r.Name, r.Good) {
 				t.Errorf("the example that passes: %+v", p)
 			}
 		})
@@ -47,8 +48,30 @@ func TestExamples(t *testing.T) {
 }
 
 // problems is what an author is told about an example; of what only a run lacks, where the rule is about that.
-func problems(rule, text string) []fsm.Problem {
-	l, problems := loopfile.Parse("example.yaml", []byte(text))
+func problems(t *testing.T, rule, text string) []fsm.Problem {
+	t.Helper()
+	dir := t.TempDir()
+	name := "example.yaml"
+	for _, part := range strings.SplitAfter("\n"+text, "\n-- ") {
+		body, more := strings.CutSuffix(part, "\n-- ")
+		if next, rest, ok := strings.Cut(body, " --\n"); ok && name == "" {
+			name, body = next, rest
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(body+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if name = ""; !more {
+			break
+		}
+	}
+	l, problems, err := (&loopfile.Loader{Loops: dir}).Load(filepath.Join(dir, "example.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if l != nil {
 		problems = append(problems, lint.Check(l)...)
 		if r, _ := lint.Lookup(rule); r.Optional {
@@ -76,7 +99,7 @@ func TestFlags(t *testing.T) {
 		if !slices.Contains(silences[r.Flag], r.Name) {
 			t.Errorf("%s is silenced by %s, of which the key table says %q", r.Name, r.Flag, silences[r.Flag])
 		}
-		for _, p := range problems(r.Name, r.Flag+": true\n"+r.Bad) {
+		for _, p := range problems(t, r.Name, r.Flag+": true\n"+r.Bad) {
 			t.Errorf("with %s: %+v", r.Flag, p)
 		}
 	}

@@ -3,7 +3,6 @@ package loopfile
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -61,26 +60,11 @@ func (b *block) read(key *Key, e entry) {
 		}
 		return
 	}
-	switch key.Status {
-	case StatusUnsupported:
-		d.errorf(d.pos(e.key), path, "unsupported", "%s is not supported yet (%s)", key.Name, lower(key.Doc))
-	case StatusNoEffect:
-		if len(d.noEffect) == 0 {
-			d.first = d.pos(e.key)
-		}
-		d.noEffect = append(d.noEffect, path)
-		// What these say is not looked at, except for their ranges, which cost nothing to check.
-		if key.Type == TypeSpecial {
-			return
-		}
+	// What these say is not looked at, except for their ranges, which cost nothing to check.
+	if key.Status == StatusUnsupported {
+		d.notSupported(key, e.key)
 	}
 	b.fields[key.Name] = field{e.key, e.val, d.typed(key, e.val, path)}
-}
-
-// lower turns a sentence of the key table into a clause.
-func lower(doc string) string {
-	doc = strings.TrimSuffix(doc, ".")
-	return strings.ToLower(doc[:1]) + doc[1:]
 }
 
 // typed decodes a value that is not null by its entry in the table, or reports why not and returns nil.
@@ -258,15 +242,8 @@ func (b *block) given(name string) bool {
 	return ok && f.val != ""
 }
 
-// unsupported reports whether one of these keys, which the program cannot follow yet, is there.
-func (b *block) unsupported(keys ...string) bool {
-	for _, k := range keys {
-		if b.has(k) {
-			return true
-		}
-	}
-	return false
-}
+// unsupported reports whether part of the document could not be read, so that nobody can say what is missing.
+func (b *block) unsupported(...string) bool { return b.d.partial }
 
 // pos is where the value of a key stands, or the block if there is none.
 func (b *block) pos(name string) fsm.Pos {

@@ -28,7 +28,6 @@ func (d *decoder) check(l *fsm.Loop, decls []*stateDecl, b *block) {
 		d.checkTransition(s)
 		d.checkAction(s)
 	}
-	l.Place = d.placeIn(b.at)
 }
 
 // checkTargets reports targets that are no states. Targets with a template are resolved by the run.

@@ -33,7 +33,7 @@ func (d *decoder) checkState(s *stateDecl) {
 // checkTransition checks that the state leads somewhere.
 func (d *decoder) checkTransition(s *stateDecl) {
 	b := s.b
-	if b.has("route") || b.given("next") || s.mayEnd() || s.open {
+	if b.has("route") || b.given("next") || s.mayEnd() || s.open || s.Loop != "" {
 		return
 	}
 	for _, e := range b.order {

@@ -5,7 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"loops/fsm"
 )
 
 // A NotFoundError says that no loop file has a name. It is an [fs.ErrNotExist].
@@ -13,15 +16,29 @@ type NotFoundError struct {
 	Name  string
 	Tried []string // the files that were looked for
 	Near  []string // names of loops that are like it, the most likely first
+	Odd   string   // why one of these files, which is there, is none: "lib/x.yaml is a directory"; "" = none is there
+
+	names, folders []string // Tried, as names in folders; empty where it is no such product
 }
 
 func (e *NotFoundError) Error() string {
-	if e.Name == "" {
+	if strings.TrimSpace(e.Name) == "" {
 		return "a loop needs a name"
 	}
-	msg := "no loop called " + quote(e.Name)
-	if len(e.Tried) > 0 {
-		msg += " (looked for " + strings.Join(e.Tried, ", ") + ")"
+	return "no loop called " + quote(e.Name) + e.where()
+}
+
+// where says what was looked for and what may have been meant.
+func (e *NotFoundError) where() string {
+	msg := ""
+	switch {
+	case len(e.names) > 0 && len(e.folders) > 0:
+		msg = " (looked for " + strings.Join(e.names, " and ") + " in " + and(e.folders) + ")"
+	case len(e.Tried) > 0:
+		msg = " (looked for " + strings.Join(e.Tried, ", ") + ")"
+	}
+	if e.Odd != "" {
+		msg += "; " + e.Odd
 	}
 	if len(e.Near) > 0 {
 		msg += "; did you mean " + strings.Join(e.Near, " or ") + "?"
@@ -32,11 +49,31 @@ func (e *NotFoundError) Error() string {
 // Is makes errors.Is(err, fs.ErrNotExist) true.
 func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// Resolve finds the file of a loop. A name with a path separator or the suffix .yaml or .yml is first tried
-// as a path, relative to cwd. Then it is loopsDir/NAME.fsm.yaml or loopsDir/NAME.yaml, where a name may have
-// parts (team/deploy) but cannot leave the directory. Only regular files, and links to them, are found.
-// The error is a *[NotFoundError], or that of a file that cannot be looked at.
-func Resolve(name, loopsDir, cwd string) (path string, err error) {
+// look returns the first of some files that is a regular one, or a link to one. A file that is there but cannot be
+// looked at is an error.
+func (e *NotFoundError) look(paths ...string) (string, error) {
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			return p, nil
+		case errors.Is(err, fs.ErrPermission):
+			return "", err
+		case err == nil && e.Odd == "":
+			e.Odd = p + " is " + irregular(info)
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && e.Odd == "":
+			e.Odd = p + " " + cause(p, err)
+		}
+		e.Tried = append(e.Tried, p)
+	}
+	return "", nil
+}
+
+// Resolve finds the file of a loop that a person names. A name with a path separator or the suffix .yaml or .yml is
+// first tried as a path, relative to cwd. Then it is NAME.fsm.yaml or NAME.yaml in the project's folder, and at last
+// in the catalog; there a name may have parts (team/deploy) but cannot leave the folder. Only regular files, and
+// links to them, are found. The error is a *[NotFoundError], or that of a file that cannot be looked at.
+func (l *Loader) Resolve(name, cwd string) (path string, err error) {
 	missing := &NotFoundError{Name: name}
 	var candidates []string
 	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) || hasYAMLSuffix(name) {
@@ -47,21 +84,191 @@ func Resolve(name, loopsDir, cwd string) (path string, err error) {
 		candidates = append(candidates, p)
 	}
 	if filepath.IsLocal(name) && !strings.ContainsRune(name, 0) {
-		p := filepath.Join(loopsDir, filepath.FromSlash(name))
-		candidates = append(candidates, p+".fsm.yaml", p+".yaml")
-	}
-	for _, c := range candidates {
-		info, err := os.Stat(c)
-		if err == nil && info.Mode().IsRegular() {
-			return c, nil
+		for _, dir := range []string{l.Loops, l.Catalog} {
+			if dir != "" {
+				p := filepath.Join(dir, filepath.FromSlash(name))
+				candidates = append(candidates, p+".fsm.yaml", p+".yaml")
+			}
 		}
-		if err != nil && errors.Is(err, fs.ErrPermission) {
-			return "", err
-		}
-		missing.Tried = append(missing.Tried, c)
 	}
-	missing.Near = nearNames(name, loopsDir)
+	if path, err = missing.look(candidates...); path != "" || err != nil {
+		return path, err
+	}
+	missing.Near = l.nearNames(name)
 	return "", missing
+}
+
+// Resolve finds the file of a loop in a project without a catalog, see [Loader.Resolve].
+func Resolve(name, loopsDir, cwd string) (path string, err error) {
+	return (&Loader{Loops: loopsDir}).Resolve(name, cwd)
+}
+
+// Child finds the file of a loop that a state of another one runs. The name is looked up in the folder of the file
+// in which it stands; then in the folders above it, up to the project's folder of loops or the catalog, whichever
+// the file is in, and otherwise up to the folder that holds .git or is called .loops; then in the project's folder;
+// then in the catalog. If the text was inherited or comes from a fragment, the folders of the file that did so
+// follow its own. In each folder the file is NAME.fsm.yaml or NAME.yaml; a name that ends in .yaml or .yml is that of
+// the file itself. The working directory does not matter. The error is as for [Loader.Resolve].
+func (l *Loader) Child(name string, from *fsm.Loop) (path string, err error) {
+	return l.search(name, "", append(textsOf(from, name), from.File)...)
+}
+
+// textsOf returns the files in which the names of a loop's sub-loops stand. If one of them is this name it is its
+// file alone, else those of the templates that it may have come from.
+func textsOf(from *fsm.Loop, name string) (files []string) {
+	if from.Place == nil {
+		return nil
+	}
+	for _, n := range from.Order {
+		if s := from.States[n]; s.Loop == name {
+			return []string{from.Place(0, "states", n, "loop").File}
+		} else if strings.Contains(s.Loop, "${") {
+			if f := from.Place(0, "states", n, "loop").File; !slices.Contains(files, f) {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
+// search finds what a name in the first of these files means. The file except is not found.
+func (l *Loader) search(name, except string, files ...string) (string, error) {
+	missing := &NotFoundError{Name: name}
+	if name == "" || strings.ContainsRune(name, 0) || strings.HasSuffix(name, "/") {
+		return "", missing
+	}
+	missing.names = []string{name + ".fsm.yaml", name + ".yaml"}
+	if hasYAMLSuffix(name) {
+		missing.names = []string{name}
+	}
+	var folders []string
+	if filepath.IsAbs(name) {
+		folders = []string{""}
+	} else {
+		folders = l.folders(name, files)
+	}
+	for _, dir := range folders {
+		for _, n := range missing.names {
+			p := filepath.Join(dir, filepath.FromSlash(n))
+			if p == except {
+				missing.Odd = l.short(p) + " is this file itself"
+				continue
+			}
+			if path, err := missing.look(p); path != "" || err != nil {
+				return path, err
+			}
+		}
+		if dir != "" {
+			missing.folders = append(missing.folders, l.short(dir))
+		}
+	}
+	missing.Near = nearFiles(name, folders)
+	if len(missing.Near) == 0 {
+		missing.Near = l.nearNames(name)
+	}
+	return "", missing
+}
+
+// folders returns where a name is looked for that stands in these files.
+func (l *Loader) folders(name string, files []string) []string {
+	var out []string
+	add := func(dir string) {
+		if dir != "" && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	for _, f := range files {
+		add(filepath.Dir(f))
+		// A name that leads upwards means one folder.
+		if filepath.IsLocal(name) {
+			for _, dir := range l.above(filepath.Dir(f)) {
+				add(dir)
+			}
+		}
+	}
+	add(l.Loops)
+	add(l.Catalog)
+	return out
+}
+
+const maxAbove = 8 // folders above that of a file in no project that are looked at
+
+// above returns the folders above one that names in its files may mean, the nearest first.
+func (l *Loader) above(dir string) []string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out, known := l.uppers[dir]
+	if !known {
+		out = climb(dir, l.Loops, l.Catalog)
+		if l.uppers == nil {
+			l.uppers = map[string][]string{}
+		}
+		l.uppers[dir] = out
+	}
+	return out
+}
+
+func climb(dir, loops, catalog string) []string {
+	for _, root := range []string{loops, catalog} {
+		if out, ok := climbTo(root, dir); ok {
+			return out
+		}
+	}
+	project := ""
+	if abs, err := filepath.Abs(loops); err == nil && loops != "" {
+		project = filepath.Dir(abs)
+	}
+	var out []string
+	for len(out) < maxAbove && dir != project && filepath.Base(dir) != ".loops" {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+		// What anybody may put into a shared folder is not meant, nor is what lies at the top of the file system.
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm()&0o002 != 0 || dir == filepath.Dir(dir) {
+			break
+		}
+		out = append(out, dir)
+	}
+	return out
+}
+
+// climbTo returns the folders above dir, up to root. It reports whether dir is root or inside it.
+func climbTo(root, dir string) ([]string, bool) {
+	top, err := filepath.Abs(root)
+	if err != nil || root == "" {
+		return nil, false
+	}
+	rel, err := filepath.Rel(top, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil, false
+	}
+	var out []string
+	for rel != "." {
+		rel = filepath.Dir(rel)
+		out = append(out, filepath.Join(root, rel)) // as the root is written
+	}
+	return out, true
+}
+
+// short is a folder as a person in the project would write it.
+func (l *Loader) short(dir string) string {
+	if l.Loops == "" || !filepath.IsAbs(dir) {
+		return dir
+	}
+	abs, err := filepath.Abs(l.Loops)
+	if err != nil {
+		return dir
+	}
+	if rel, err := filepath.Rel(filepath.Dir(abs), dir); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return dir
 }
 
 func hasYAMLSuffix(name string) bool {
@@ -69,22 +276,56 @@ func hasYAMLSuffix(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// nearNames returns up to three loops with a name like this one.
-func nearNames(name, loopsDir string) []string {
-	entries, err := List(loopsDir)
-	if err != nil {
-		return nil
+// nearFiles returns the name of a file in one of these folders, written as the name was.
+func nearFiles(name string, folders []string) []string {
+	const most = 1000 // files of a folder that are looked at
+	dir, base := filepath.Split(filepath.FromSlash(name))
+	for _, folder := range folders {
+		f, err := os.Open(filepath.Join(folder, dir))
+		if err != nil {
+			continue
+		}
+		items, _ := f.Readdirnames(most)
+		f.Close()
+		slices.Sort(items)
+		var words []string
+		for _, n := range items {
+			if !hasYAMLSuffix(n) || strings.HasPrefix(n, ".") {
+				continue
+			}
+			if !hasYAMLSuffix(name) {
+				n = strings.TrimSuffix(strings.TrimSuffix(n, filepath.Ext(n)), ".fsm")
+			}
+			words = append(words, n)
+		}
+		if s := near(base, words); s != "" {
+			return []string{filepath.ToSlash(dir) + s}
+		}
 	}
+	return nil
+}
+
+// nearNames returns up to three loops of the project and the catalog with a name like this one.
+func (l *Loader) nearNames(name string) []string {
 	bare := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), ".fsm")
 	if !hasYAMLSuffix(name) {
 		bare = name
 	}
 	var names, out []string
-	for _, e := range entries {
-		names = append(names, e.Name)
-		// A file suffix or a missing folder is no typing mistake, but easily made.
-		if e.Name == bare || filepath.Base(e.Name) == bare {
-			out = append(out, e.Name)
+	for _, dir := range []string{l.Loops, l.Catalog} {
+		if dir == "" {
+			continue
+		}
+		entries, err := List(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			names = append(names, e.Name)
+			// A file suffix or a missing folder is no typing mistake, but easily made.
+			if (e.Name == bare || filepath.Base(e.Name) == bare) && !slices.Contains(out, e.Name) {
+				out = append(out, e.Name)
+			}
 		}
 	}
 	for len(out) < 3 {
@@ -93,12 +334,7 @@ func nearNames(name, loopsDir string) []string {
 			break
 		}
 		out = append(out, s)
-		for i, n := range names {
-			if n == s {
-				names = append(names[:i], names[i+1:]...)
-				break
-			}
-		}
+		names = slices.DeleteFunc(names, func(n string) bool { return n == s })
 	}
 	return out[:min(3, len(out))]
 }

@@ -143,10 +143,10 @@ func (h *header) take(key string, n *yaml.Node) {
 
 // parseHeader is scanHeader for every file. If the file is no mapping it returns the reason instead.
 func parseHeader(name string, data []byte) (*header, string) {
-	d := &decoder{file: name, data: data}
-	root, ok := d.document()
-	if !ok {
-		p := d.problems[0]
+	src := newSource(name, nil, data)
+	d, root := newDecoder(src, nil), src.root
+	if root == nil {
+		p := src.problems[0]
 		return nil, strings.TrimPrefix(p.Pos.String(), name+":") + ": " + p.Message
 	}
 	h := &header{keys: map[string]bool{}, text: map[string]string{}}

@@ -58,8 +58,7 @@ type Status string
 // The status of keys.
 const (
 	StatusLive        Status = ""
-	StatusNoEffect    Status = "no effect"     // accepted, changes nothing; a warning says so
-	StatusUnsupported Status = "not supported" // an error: ignoring it would change what the loop does
+	StatusUnsupported Status = "not supported" // accepted, changes nothing; a warning says what happens instead
 	StatusInternal    Status = "internal"      // written by tools; accepted without a word
 )
 
@@ -80,9 +79,13 @@ type Key struct {
 	Block    Where    `json:"block,omitempty"`
 	Alias    string   `json:"alias,omitempty"` // of this key
 	Status   Status   `json:"status,omitempty"`
+	Instead  string   `json:"instead,omitempty"`  // what happens where Status is "not supported"
 	Silences string   `json:"silences,omitempty"` // rules that a boolean flag switches off
 	Doc      string   `json:"doc"`
 }
+
+// StatusNoEffect is the older name of [StatusUnsupported].
+const StatusNoEffect = StatusUnsupported
 
 // full is the name of the key with that of its mapping, where that helps.
 func (k *Key) full() string {

@@ -32,19 +32,19 @@ var loopKeys = []Key{
 	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by."},
 	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Whether listings show the loop by default. It can always be run by name."},
 
-	{Name: "from", In: InLoop, Type: TypeText, Status: StatusUnsupported, Doc: "Another loop file to inherit from."},
-	{Name: "flow", In: InLoop, Type: TypeTexts, Status: StatusUnsupported, Doc: "A list of steps instead of `states`."},
-	{Name: "state_defs", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Bodies of the states in `flow`."},
-	{Name: "import", In: InLoop, Type: TypeTexts, Status: StatusUnsupported, Doc: "Files of fragments."},
-	{Name: "fragments", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Doc: "Partial states to be used by `fragment`."},
+	{Name: "from", In: InLoop, Type: TypeText, NotNull: true, Doc: "The loop to inherit from. What this file says is laid over it: mappings key by key, everything else is replaced."},
+	{Name: "flow", In: InLoop, Type: TypeTexts, NotNull: true, Doc: "The steps of a loop in a row, instead of `states`. `NAME` leads to the next step, `NAME?YES:NO` tests; the last step ends the run."},
+	{Name: "state_defs", In: InLoop, Type: TypeSpecial, Doc: "What the steps in `flow` do: states by name, laid over what `flow` says of them."},
+	{Name: "import", In: InLoop, Type: TypeTexts, Doc: "Files whose `fragments` this loop may use. Of two fragments of one name the later wins."},
+	{Name: "fragments", In: InLoop, Type: TypeSpecial, Doc: "Partial states by name, to build states from by `fragment`. They win over imported ones."},
 
-	{Name: "config", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Overrides of project settings."},
-	{Name: "commands", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Commands to show for this loop."},
-	{Name: "targets", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Files and states for a prompt optimiser."},
-	{Name: "tamper_guard", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What to do when an action changes tests."},
-	{Name: "prepatch_check", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What to do when tests pass without the change."},
-	{Name: "session_mode", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "Whether prompts carry on from the one before."},
-	{Name: "pruning_profile", In: InLoop, Type: TypeSpecial, Status: StatusNoEffect, Doc: "What an agent may leave out of its session."},
+	{Name: "config", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "no project setting is changed", Doc: "Overrides of project settings."},
+	{Name: "commands", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "the usual commands are shown", Doc: "Commands to show for this loop."},
+	{Name: "targets", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "no prompt is optimised", Doc: "Files and states for a prompt optimiser."},
+	{Name: "tamper_guard", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: tamper, Doc: "What to do when an action changes tests."},
+	{Name: "prepatch_check", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
+	{Name: "session_mode", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: session, Doc: "Whether prompts carry on from the one before."},
+	{Name: "pruning_profile", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: pruning, Doc: "What an agent may leave out of its session."},
 
 	offSwitch("artifact_versioning", "overwritten-artifacts", "Declares that the loop keeps copies of what it writes."),
 	offSwitch("artifact_versioning_ok", "overwritten-artifacts", ""),
@@ -69,6 +69,14 @@ var loopKeys = []Key{
 	offSwitch("policy_dims_scored_ok", "policy-dimensions", ""),
 }
 
+// What happens instead of keys that both loops and states have.
+const (
+	tamper   = "changes to tests are not noticed"
+	prepatch = "tests are not tried without the change"
+	session  = "every prompt begins a fresh session"
+	pruning  = "an agent gets its whole session"
+)
+
 func offSwitch(name, silences, doc string) Key {
 	if doc == "" {
 		doc = "Switches off the check " + silences + "."
@@ -81,8 +89,8 @@ var blockKeys = []Key{
 	{Name: "enabled", In: InLLM, Type: TypeBool, Default: true, Doc: "false: every judgement by language model gives the verdict `error`."},
 	{Name: "model", In: InLLM, Type: TypeText, Default: "sonnet", Doc: "Model of the judge, unless the state names one."},
 	{Name: "timeout", In: InLLM, Type: TypeSeconds, Default: 1800, Above: limit(0), Doc: "Seconds a judgement may take."},
-	{Name: "max_tokens", In: InLLM, Type: TypeInt, Default: 256, Above: limit(0), Status: StatusNoEffect, Doc: "Length of a judgement."},
-	{Name: "effort", In: InLLM, Type: TypeText, Status: StatusNoEffect, Doc: "Reasoning effort of the judge."},
+	{Name: "max_tokens", In: InLLM, Type: TypeInt, Default: 256, Above: limit(0), Status: StatusUnsupported, Instead: "a judgement is as long as it is", Doc: "Length of a judgement."},
+	{Name: "effort", In: InLLM, Type: TypeText, Status: StatusUnsupported, Instead: "the judge's effort is its own", Doc: "Reasoning effort of the judge."},
 
 	{Name: "repeated_failure", In: InCircuit, Type: TypeBlock, Block: InRepeatedFailure, Doc: "Stops a run that repeats itself: same state, same exit code, same verdict. An empty mapping switches it on."},
 	{Name: "window", In: InRepeatedFailure, Type: TypeInt, Default: 3, Min: limit(1), Doc: "How many equal turns in a row are too many."},

@@ -1,6 +1,7 @@
 package loopfile
 
 import (
+	"path/filepath"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -20,9 +21,9 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	}
 	top := d.pos(root)
 	l := &fsm.Loop{
-		Name: b.text("name"), Description: b.text("description"), File: d.file, Pos: top,
+		Name: b.text("name"), Description: b.text("description"), File: d.main.name, Pos: top,
 		Initial: b.target("initial"), States: map[string]*fsm.State{},
-		Context: b.mapping("context"), Parameters: d.parameters(b),
+		Context: b.mapping("context"), Parameters: d.parameters(b, "parameters", "parameters"),
 		MaxSteps: b.int("max_steps"), MaxIterations: b.int("max_iterations"),
 		OnMaxSteps: b.target("on_max_steps"), OnMaxIterations: b.target("on_max_iterations"),
 		MaxEdgeRevisits: b.int("max_edge_revisits"), Backoff: b.duration("backoff"), Timeout: b.duration("timeout"),
@@ -49,14 +50,11 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	l.Throttle = d.throttle(b)
 	decls := d.states(b, l)
 	d.check(l, decls, b)
-	if len(d.noEffect) > 0 {
-		d.warnf(d.first, "", "no-effect", "accepted but without effect in this version: %s", enumerate(d.noEffect))
-	}
+	d.tellNotSupported()
 	return l
 }
 
-// identity checks the keys no loop can do without. A loop that gets its states elsewhere has enough said
-// about that.
+// identity checks the keys no loop can do without.
 func (d *decoder) identity(b *block, l *fsm.Loop, top fsm.Pos) {
 	var missing []string
 	for _, name := range []string{"name", "initial", "states"} {
@@ -64,8 +62,16 @@ func (d *decoder) identity(b *block, l *fsm.Loop, top fsm.Pos) {
 			missing = append(missing, name)
 		}
 	}
-	// A null in states was reported as such.
-	if len(missing) > 0 && !b.unsupported("from", "flow") {
+	fragments, _ := find(d.main.root, "fragments")
+	from, parent := find(d.main.root, "from")
+	switch {
+	case len(missing) == 0 || d.partial: // a null in states was reported as such
+	case len(missing) == 3 && fragments != nil && from == nil:
+		d.errorf(d.pos(fragments), "", "library", "this is a library of fragments, not a loop; a loop uses it by import: [%s]", clip(filepath.Base(d.main.name)))
+		return
+	case from != nil:
+		d.errorf(d.pos(from), missing[0], "missing-key", "the loop lacks %s, also with what it inherits from %s", and(missing), quote(parent.Value))
+	default:
 		d.errorf(top, missing[0], "missing-key", "the loop lacks %s", and(missing))
 	}
 	if strings.TrimSpace(l.Description) == "" {
@@ -73,19 +79,19 @@ func (d *decoder) identity(b *block, l *fsm.Loop, top fsm.Pos) {
 	}
 }
 
-// parameters reads the key parameters of the top level or of a fragment.
-func (d *decoder) parameters(b *block) []fsm.Parameter {
-	f, ok := b.fields["parameters"]
+// parameters reads the declarations in a key of a block. The path is what messages call that.
+func (d *decoder) parameters(b *block, key, at string) []fsm.Parameter {
+	f, ok := b.fields[key]
 	if !ok {
 		return nil
 	}
 	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), join(b.path, "parameters"), "wrong-type", "parameters must be a mapping, found %s", describe(f.node))
+		d.errorf(d.pos(f.node), at, "wrong-type", "parameters must be a mapping, found %s", describe(f.node))
 		return nil
 	}
 	var out []fsm.Parameter
-	for _, e := range d.entries(f.node, join(b.path, "parameters")) {
-		path := join(join(b.path, "parameters"), e.name)
+	for _, e := range d.entries(f.node, at) {
+		path := join(at, e.name)
 		p := d.block(e.val, InParameter, path)
 		p.unknown()
 		if e.val.Kind != yaml.MappingNode {

@@ -37,12 +37,11 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 // asJSON turns a file into what an editor hands to a schema: the scalars of YAML 1.2, merge keys filled in. It
 // reports false for what is no YAML document.
 func asJSON(data []byte) (any, bool) {
-	d := &decoder{file: "x.yaml", data: data}
-	root, ok := d.document()
-	if !ok {
+	d := newDecoder(newSource("x.yaml", nil, data), nil)
+	if d.main.root == nil {
 		return nil, false
 	}
-	return jsonOf(d, root), true
+	return jsonOf(d, d.main.root), true
 }
 
 func jsonOf(d *decoder, n *yaml.Node) any {

@@ -15,7 +15,7 @@ type stateDecl struct {
 	b      *block
 	ev     *block          // nil without evaluate
 	path   string          // states.NAME
-	open   bool            // part of it comes from something that is not supported
+	open   bool            // part of it comes from something that could not be read
 	custom map[string]bool // the on_<verdict> keys that are not in the table
 }
 
@@ -62,12 +62,14 @@ func (d *decoder) states(b *block, l *fsm.Loop) []*stateDecl {
 
 func (d *decoder) state(s *stateDecl) {
 	b := s.b
-	s.open = b.unsupported("loop", "with", "context_passthrough", "worktree", "fragment")
+	s.open = d.open[b.at]
 	to := func(name string) string { return b.target(name) }
 	s.Action, s.ActionType, s.Params = b.text("action"), b.text("action_type"), b.mapping("params")
 	s.Timeout, s.Idle = b.duration("timeout"), b.duration("idle_timeout")
 	s.Capture, s.Append = b.text("capture"), b.text("append_to_messages")
 	s.Agent, s.Tools, s.Model, s.Effort = b.text("agent"), b.texts("tools"), b.text("model"), b.text("effort")
+	s.Loop, s.With, s.Passthrough, s.Worktree = b.text("loop"), b.mapping("with"), b.bool("context_passthrough"), b.text("worktree")
+	s.Fragment = d.fragmentOf(b)
 	s.Next, s.OnMaintain = to("next"), to("on_maintain")
 	s.Terminal, s.Failure = b.bool("terminal"), b.bool("failure")
 	if !b.has("failure") && s.Terminal {
@@ -93,6 +95,10 @@ func (d *decoder) state(s *stateDecl) {
 	if b.has("evaluate") && !isNull(b.fields["evaluate"].node) {
 		d.evaluate(s)
 	}
+	if b.text("type") == "learning" && s.Loop == "" {
+		d.learn(s)
+	}
+	d.composition(s)
 }
 
 func waits(n int) time.Duration { return seconds(min(float64(n), maxSeconds)) }

@@ -21,10 +21,10 @@ const (
 // document returns the mapping the text consists of. It reports what is no YAML, and YAML that would be too
 // large or too deep with its aliases written out.
 func (d *decoder) document() (*yaml.Node, bool) {
-	if !utf8.Valid(d.data) {
+	if !utf8.Valid(d.main.data) {
 		line, col := 1, 1
-		for i := 0; i < len(d.data); {
-			r, size := utf8.DecodeRune(d.data[i:])
+		for i := 0; i < len(d.main.data); {
+			r, size := utf8.DecodeRune(d.main.data[i:])
 			if r == utf8.RuneError && size <= 1 {
 				break
 			}
@@ -33,11 +33,11 @@ func (d *decoder) document() (*yaml.Node, bool) {
 			}
 			col++
 		}
-		d.errorf(fsm.Pos{File: d.file, Line: line, Col: col}, "", "encoding", "this is not UTF-8; save the file as UTF-8 text")
+		d.errorf(fsm.Pos{File: d.main.name, Line: line, Col: col}, "", "encoding", "this is not UTF-8; save the file as UTF-8 text")
 		return nil, false
 	}
-	start := fsm.Pos{File: d.file, Line: 1, Col: 1}
-	reader := &lineReader{rest: d.data}
+	start := fsm.Pos{File: d.main.name, Line: 1, Col: 1}
+	reader := &lineReader{rest: d.main.data}
 	dec := yaml.NewDecoder(reader)
 	var doc, second yaml.Node
 	err := decode(dec, &doc)
@@ -117,7 +117,7 @@ func (d *decoder) syntaxError(err error, read int) {
 			text = after
 		}
 	}
-	all := bytes.SplitAfter(d.data, []byte("\n"))
+	all := bytes.SplitAfter(d.main.data, []byte("\n"))
 	at := max(1, min(read, len(all)))
 	budget := 1 << 20 // bytes to parse again
 	end := 0
@@ -128,14 +128,14 @@ func (d *decoder) syntaxError(err error, read int) {
 		end -= len(all[n-1])
 		budget -= end
 		var node yaml.Node
-		if e := decode(yaml.NewDecoder(bytes.NewReader(d.data[:end])), &node); e == nil || errors.Is(e, io.EOF) {
+		if e := decode(yaml.NewDecoder(bytes.NewReader(d.main.data[:end])), &node); e == nil || errors.Is(e, io.EOF) {
 			at = n
 			break
 		}
 	}
 	line := strings.TrimRight(string(all[at-1]), "\r\n")
 	indent := len(line) - len(strings.TrimLeft(line, " "))
-	d.errorf(fsm.Pos{File: d.file, Line: at, Col: indent + 1}, "", "yaml", "%s", explain(text, line))
+	d.errorf(fsm.Pos{File: d.main.name, Line: at, Col: indent + 1}, "", "yaml", "%s", explain(text, line))
 }
 
 // explain says in plain words what a message of the YAML parser usually means.

@@ -4,13 +4,7 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"loops/fsm"
 )
-
-func (d *decoder) pos(n *yaml.Node) fsm.Pos {
-	return fsm.Pos{File: d.file, Line: n.Line, Col: n.Column}
-}
 
 // deref follows an alias. document has made sure that this ends.
 func deref(n *yaml.Node) *yaml.Node {
@@ -53,12 +47,8 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 		out = append(out, entry{key.Value, key, val})
 	}
 	for _, merge := range merges {
-		sources := []*yaml.Node{merge}
-		if merge.Kind == yaml.SequenceNode {
-			sources = merge.Content
-		}
-		for _, s := range sources {
-			if s = deref(s); s.Kind != yaml.MappingNode {
+		for _, s := range merged(merge) {
+			if s.Kind != yaml.MappingNode {
 				d.errorf(d.pos(s), path, "bad-key", "<< merges mappings; found %s", describe(s))
 				continue
 			}

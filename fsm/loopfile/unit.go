@@ -1,0 +1,113 @@
+package loopfile
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sync"
+
+	"loops/fsm"
+)
+
+// A unit is one loop file on its way to a loop, in three steps. Each step looks at other loops only as far as the
+// step before took them, so loops may run each other in circles.
+type unit struct {
+	loader *Loader
+	path   string
+
+	build func() // reads and merges; sets err, or dec and made
+	bind  func() // checks what sub-loops are given; may add errors to dec
+	check func() // warns of sub-loops with errors; sets loop and problems
+
+	err      error
+	dec      *decoder
+	made     *fsm.Loop // as far as it came, errors or not; may be nil
+	loop     *fsm.Loop
+	problems []fsm.Problem
+}
+
+func newUnit(l *Loader, path string) *unit {
+	u := &unit{loader: l, path: path}
+	u.build = sync.OnceFunc(func() {
+		src, err := l.source(path)
+		if err != nil {
+			u.err = err
+			return
+		}
+		u.dec = newDecoder(src, l)
+		u.made = u.dec.build()
+	})
+	u.bind = sync.OnceFunc(func() {
+		if u.build(); u.err == nil {
+			u.dec.bindChildren()
+		}
+	})
+	u.check = sync.OnceFunc(func() {
+		if u.bind(); u.err == nil {
+			u.dec.checkChildren()
+			u.loop, u.problems = u.dec.finish(u.made)
+		}
+	})
+	return u
+}
+
+// Parse reads a loop from its text, without any other file: one that says from or import has an error. The name
+// stands in for the file in positions and in [fsm.Loop.File].
+//
+// The result is that of [Loader.Load]. Parse does no I/O except to ask whether an action begins with the path of a
+// program. It takes time and memory in proportion to the text, whatever the text is.
+func Parse(name string, data []byte) (*fsm.Loop, []fsm.Problem) {
+	d := newDecoder(newSource(name, nil, data), nil)
+	return d.finish(d.build())
+}
+
+// build merges everything the loop is made of and reads it.
+func (d *decoder) build() *fsm.Loop {
+	d.include(d.main, "", fsm.Pos{})
+	if d.main.root == nil {
+		return nil
+	}
+	root := d.assemble()
+	d.merged = root
+	l := d.loop(root)
+	p := &places{origins: d.origins, root: root}
+	l.Place = p.place
+	return l
+}
+
+// finish returns the loop, unless it has errors, and everything there is to say about it.
+func (d *decoder) finish(l *fsm.Loop) (*fsm.Loop, []fsm.Problem) {
+	for _, sev := range []fsm.Severity{fsm.SeverityError, fsm.SeverityWarning} {
+		if more := d.count[sev] - maxProblems; more > 0 {
+			last := fsm.Pos{File: d.main.name, Line: 1 + bytes.Count(d.main.data, []byte("\n")), Col: 1}
+			d.problems = append(d.problems, fsm.Problem{Pos: last, Severity: sev, Rule: "too-many", Message: fmt.Sprintf("%d more like these are not shown (%ss)", more, sev)})
+		}
+	}
+	slices.SortStableFunc(d.problems, byPosition)
+	if d.failed {
+		return nil, d.problems
+	}
+	l.SHA256 = d.hash()
+	return l, d.problems
+}
+
+// hash is that of the text of a loop in one file, which recorded runs know it by, or else covers the texts of all
+// files in the order in which they were needed.
+func (d *decoder) hash() string {
+	sum := d.main.sum
+	if len(d.files) > 1 {
+		h := sha256.New()
+		for _, f := range d.files {
+			h.Write(f.sum[:])
+		}
+		h.Sum(sum[:0])
+	}
+	return hex.EncodeToString(sum[:])
+}
+
+func byPosition(a, b fsm.Problem) int {
+	return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+}
