@@ -69,16 +69,21 @@ type heredocTag struct {
 func scan(text string, refs []fsm.Ref) []mark {
 	s := &scanner{text: text, refs: refs, stack: []frame{{}}, word: -1}
 	for s.i < len(text) {
-		if s.template() {
+		if text[s.i] == '$' && s.template() {
 			continue
 		}
 		f := &s.stack[len(s.stack)-1]
 		switch f.kind {
 		case inSingle:
-			if text[s.i] == '\'' {
+			switch text[s.i] {
+			case '\'':
 				s.pop()
+				s.i++
+			case '$':
+				s.i++
+			default:
+				s.skip("'$")
 			}
-			s.i++
 		case inDollar:
 			switch text[s.i] {
 			case '\\':
@@ -209,16 +214,25 @@ func (s *scanner) inQuotes() {
 	case '$':
 		s.dollar()
 	default:
-		s.i++
+		s.skip("\\\"`$}")
+	}
+}
+
+// skip passes what is none of these.
+func (s *scanner) skip(until string) {
+	if n := strings.IndexAny(s.text[s.i+1:], until); n >= 0 {
+		s.i += 1 + n
+	} else {
+		s.i = len(s.text)
 	}
 }
 
 func (s *scanner) inCode() {
 	f := &s.stack[len(s.stack)-1]
 	c := s.text[s.i]
-	if isBlank(c) || strings.IndexByte(";&|()<>`", c) >= 0 {
+	if class[c] != 0 {
 		s.endWord(f)
-		if strings.IndexByte("\n;&|()`", c) >= 0 {
+		if class[c] == endsCommand {
 			s.begun = false
 		}
 	} else if s.word < 0 {
@@ -269,7 +283,31 @@ func (s *scanner) inCode() {
 		s.heredocs()
 	default:
 		s.i++
+		for s.word >= 0 && s.i < len(s.text) && isWord(s.text[s.i]) {
+			s.i++
+		}
 	}
+}
+
+const (
+	endsWord    = 1
+	endsCommand = 2
+)
+
+// class says which characters end a word, and which the command too.
+var class = func() (t [256]byte) {
+	for _, c := range []byte(" \t\r<>") {
+		t[c] = endsWord
+	}
+	for _, c := range []byte("\n;&|()`") {
+		t[c] = endsCommand
+	}
+	return t
+}()
+
+// isWord reports whether a character means nothing to bash inside a word.
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/' || c >= 0x80
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

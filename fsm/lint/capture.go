@@ -139,7 +139,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 
 // dominated warns if a run can come to the state i without the record: none of its makers stands on the way.
 func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r fsm.Ref, verb string) {
-	if c.off("capture-reachability") {
+	if c.off("capture-reachability") || t.name {
 		return
 	}
 	if k.dom == nil {

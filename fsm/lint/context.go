@@ -40,13 +40,7 @@ func (c *checker) contextRules() {
 	for _, k := range seeded {
 		known[k] = true
 	}
-	type use struct {
-		at     spot
-		ref    string
-		states []string
-	}
-	uses := map[string]*use{}
-	var order []string
+	hints := map[string]string{}
 	for i, s := range c.states {
 		for _, t := range c.texts[i] {
 			for _, r := range t.refs {
@@ -54,29 +48,14 @@ func (c *checker) contextRules() {
 				if r.Namespace != "context" || guarded(r) || known[name] || strings.Contains(name, ":") {
 					continue
 				}
-				u := uses[name]
-				if u == nil {
-					u = &use{at: spot{r.Offset, t.path}, ref: r.Text}
-					uses[name] = u
-					order = append(order, name)
+				hint, ok := hints[name]
+				if !ok && len(names) < 1000 {
+					hint = phrase.DidYouMean(name, names)
+					hints[name] = hint
 				}
-				if n := len(u.states); n == 0 || u.states[n-1] != s.Name {
-					u.states = append(u.states, s.Name)
-				}
+				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in this file gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it", phrase.Clip(name), hint)
 			}
 		}
-	}
-	for _, name := range order {
-		u := uses[name]
-		hint := ""
-		if len(names) < 1000 {
-			hint = phrase.DidYouMean(name, names)
-		}
-		also := ""
-		if rest := u.states[1:]; len(rest) > 0 {
-			also = " (also used in " + phrase.List(rest) + ")"
-		}
-		c.warnf("unknown-context", u.at, "nothing in this file gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it%s", phrase.Clip(name), hint, also)
 	}
 }
 
@@ -112,4 +91,3 @@ func (c *checker) progressRules() {
 		}
 	}
 }
-

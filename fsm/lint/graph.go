@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -59,7 +58,7 @@ func targets(s *fsm.State) []string {
 		}
 	}
 	add(s.Next)
-	for _, verdict := range slices.Sorted(maps.Keys(s.On)) {
+	for _, verdict := range verdicts(s) {
 		add(s.On[verdict])
 	}
 	if s.Route != nil {
@@ -74,6 +73,19 @@ func targets(s *fsm.State) []string {
 	add(s.OnRateLimitExhausted)
 	add(s.OnThrottleHard)
 	return out
+}
+
+// verdicts returns the keys of On, sorted.
+func verdicts(s *fsm.State) []string {
+	if len(s.On) == 0 {
+		return nil
+	}
+	keys := make([]string, 0, len(s.On))
+	for v := range s.On {
+		keys = append(keys, v)
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 func tableTarget(r *fsm.Route, verdict string) string {

@@ -37,8 +37,8 @@ func Check(l *fsm.Loop) []fsm.Problem {
 		c.scriptRules(s)
 		c.textRules(p, s)
 	}
-	c.pasteRules(p)
 	c.captureRules()
+	c.reportGathered()
 	return c.sorted()
 }
 
@@ -48,12 +48,14 @@ type checker struct {
 	states   []*fsm.State // in file order
 	texts    [][]text     // of each of them
 	g        *graph
+	gathered map[string]*gathered
+	order    []*gathered
 	problems []fsm.Problem
 	count    map[fsm.Severity]int // of problems, kept or not
 }
 
 func newChecker(l *fsm.Loop) *checker {
-	c := &checker{l: l, count: map[fsm.Severity]int{}}
+	c := &checker{l: l, gathered: map[string]*gathered{}, count: map[fsm.Severity]int{}}
 	seen := make(map[string]bool, len(l.States))
 	for _, name := range l.Order {
 		if s := l.States[name]; s != nil && !seen[name] {

@@ -11,19 +11,8 @@ import (
 // inputWords are context keys that hold what somebody typed, in loops that do not declare their inputs.
 var inputWords = []string{"input", "goal", "description", "task", "prompt", "query", "topic"}
 
-// A paste is a text of other people that one or more scripts paste. It is reported once, at the first place.
-type paste struct {
-	rule   string
-	at     spot
-	format string
-	args   []any
-	states []string // all of them
-}
-
-// pastes collects them by rule and by what is pasted.
+// pastes says whose text a template inserts.
 type pastes struct {
-	order []string
-	by    map[string]*paste
 	input map[string]bool // context keys with the input of a run
 	bound map[string]bool // context keys that another loop binds
 	made  map[string]bool // captures there are
@@ -31,7 +20,7 @@ type pastes struct {
 }
 
 func (c *checker) newPastes() *pastes {
-	p := &pastes{by: map[string]*paste{}, input: map[string]bool{}, bound: map[string]bool{}, made: map[string]bool{}, agent: map[string]bool{}}
+	p := &pastes{input: map[string]bool{}, bound: map[string]bool{}, made: map[string]bool{}, agent: map[string]bool{}}
 	for _, w := range inputWords {
 		p.input[w] = true
 	}
@@ -41,12 +30,11 @@ func (c *checker) newPastes() *pastes {
 	for _, k := range c.l.RequiredInputs {
 		p.input[k] = true
 	}
+	delete(p.input, "run_dir") // chosen by this program
 	for _, k := range c.l.Parameters {
 		switch k.Type {
-		case "string":
-			p.bound[k.Name] = true
-		case "path":
-			p.bound[k.Name] = k.Name != "run_dir" // chosen by this program
+		case "string", "path":
+			p.bound[k.Name] = k.Name != "run_dir"
 		default:
 			delete(p.input, k.Name) // its values are checked
 		}
@@ -66,14 +54,14 @@ func (c *checker) newPastes() *pastes {
 // pasted looks at one template in a script.
 func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 	name, field, _ := strings.Cut(m.ref.Path, ".")
-	safe := slices.Contains(m.ref.Filters, "shell")
-	if safe {
+	at := spot{m.offset, []string{"states", s.Name, "action"}}
+	if slices.Contains(m.ref.Filters, "shell") {
 		if (m.quoting == double || m.quoting == single) && !m.inline {
 			quotes := `"…"`
 			if m.quoting == single {
 				quotes = "'…'"
 			}
-			c.warnf("quoted-filter", spot{m.offset, []string{"states", s.Name, "action"}},
+			c.warnf("quoted-filter", at,
 				":shell makes a word of its own with the quotation marks it needs, and inside %s those become part of the text; take %s out of the quotes", quotes, phrase.Clip(m.ref.Text))
 		}
 		return
@@ -94,7 +82,7 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 		if !p.input[name] && (!p.bound[name] || m.quoting != bare || m.command) {
 			return
 		}
-		p.add("unquoted-input", "context\x00"+name, s, m, "%s is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
+		c.gather("unquoted-input", "context\x00"+name, s.Name, at, "%s is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
 			phrase.Clip(m.ref.Text), instead("CONTEXT", name))
 	case "captured":
 		if field != "output" && field != "stderr" || !p.made[name] {
@@ -105,41 +93,16 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 			if m.command {
 				return // a command that a state made
 			}
-			p.add("raw-capture", name, s, m, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", phrase.Clip(m.ref.Text), instead("CAPTURED", name))
+			c.gather("raw-capture", name, s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", phrase.Clip(m.ref.Text), instead("CAPTURED", name))
 		case double, heredoc, single:
 			if p.agent[name] && !m.inline {
-				p.add("raw-capture", name, s, m, "%s is text no script wrote, and quotation marks, $ and ` in it become code here; write %s", phrase.Clip(m.ref.Text), instead("CAPTURED", name))
+				c.gather("raw-capture", name, s.Name, at, "%s is text no script wrote, and quotation marks, $ and ` in it become code here; write %s", phrase.Clip(m.ref.Text), instead("CAPTURED", name))
 			}
 		}
 	case "prev":
 		if m.quoting == bare && m.ref.Path == "output" && !m.command {
-			p.add("raw-capture", "\x00prev", s, m, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", phrase.Clip(m.ref.Text), instead("PREV", "output"))
+			c.gather("raw-capture", "\x00prev", s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", phrase.Clip(m.ref.Text), instead("PREV", "output"))
 		}
-	}
-}
-
-func (p *pastes) add(rule, what string, s *fsm.State, m mark, format string, args ...any) {
-	id := rule + "\x00" + what
-	have := p.by[id]
-	if have == nil {
-		have = &paste{rule: rule, at: spot{m.offset, []string{"states", s.Name, "action"}}, format: format, args: args}
-		p.by[id] = have
-		p.order = append(p.order, id)
-	}
-	if n := len(have.states); n == 0 || have.states[n-1] != s.Name {
-		have.states = append(have.states, s.Name)
-	}
-}
-
-// pasteRules reports what was collected.
-func (c *checker) pasteRules(p *pastes) {
-	for _, id := range p.order {
-		w := p.by[id]
-		also := ""
-		if rest := w.states[1:]; len(rest) > 0 {
-			also = " (also in " + phrase.List(rest) + ")"
-		}
-		c.warnf(w.rule, w.at, w.format+"%s", append(w.args, also)...)
 	}
 }
 

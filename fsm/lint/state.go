@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ func (c *checker) stateRules(s *fsm.State) {
 // ignored warns of keys that have no effect because of another one.
 func (c *checker) ignored(s *fsm.State) {
 	var on []string
-	for _, v := range slices.SortedFunc(maps.Keys(s.On), byRank) {
+	for _, v := range slices.SortedFunc(slices.Values(verdicts(s)), byRank) {
 		if v != "error" && s.On[v] != "" {
 			on = append(on, "on_"+v)
 		}
@@ -47,7 +46,7 @@ func (c *checker) ignored(s *fsm.State) {
 			have = "has"
 		}
 		at := ofState(s, deaf[0])
-		c.warnf("ignored", at, "%s%s, so %s %s no effect here", why, c.seen(ofState(s, because), at), phrase.And(deaf), have)
+		c.gather("ignored", because+" "+strings.Join(deaf, " "), s.Name, at, "%s%s, so %s %s no effect here", why, c.seen(ofState(s, because), at), phrase.And(deaf), have)
 	}
 	switch {
 	case s.Terminal && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations:

@@ -86,9 +86,10 @@ func (c *checker) filters(r fsm.Ref, inner string, say sayer) bool {
 		say("bad-filter", "%s fails: :shell quotes for bash, so it must be the last filter", phrase.Clip(r.Text))
 	case colon >= 0 && r.Path[colon:] == ":shell" && r.Suffix == "nullable":
 		say("bad-filter", "in %s the word shell is taken for a part of the name, so there is never a value; write %s}, or name another filter too, as in :trim:shell?", phrase.Clip(r.Text), phrase.Clip(strings.TrimSuffix(r.Text, "?}")))
-	case colon >= 0 && colon < len(r.Path)-1 && strings.Trim(strings.ToLower(r.Path[colon+1:]), "abcdefghijklmnopqrstuvwxyz") == "" && r.Namespace != "env":
+	case colon >= 0 && r.Namespace != "env":
+		colon = strings.IndexByte(r.Path, ':')
 		word := r.Path[colon+1:]
-		say("bad-filter", "there is no filter :%s%s (filters: :trim, :lines, :first, :last, :json, :shell)", phrase.Clip(word), phrase.DidYouMean(word, filterNames))
+		say("bad-filter", "no template knows :%s%s (filters: :trim, :lines, :first, :last, :json, :shell); what bash is to do, do with a variable of bash", phrase.Clip(word), phrase.DidYouMean(word, filterNames))
 	default:
 		return false
 	}

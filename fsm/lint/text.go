@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +24,7 @@ type text struct {
 	action bool
 	source bool      // evaluate.source
 	target bool      // names a state
+	name   bool      // names a loop or a branch: who writes a template there has looked at its value before
 	refs   []fsm.Ref // without those that are escaped
 }
 
@@ -33,9 +32,6 @@ type text struct {
 func texts(s *fsm.State) []text {
 	var out []text
 	add := func(u use, s string, path ...string) {
-		if !isTemplate(s) {
-			return
-		}
 		if refs := references(s); len(refs) > 0 {
 			out = append(out, text{path: path, s: s, use: u, refs: refs})
 		}
@@ -47,8 +43,12 @@ func texts(s *fsm.State) []text {
 			out[n].action = true
 		}
 	}
-	add(before, s.Loop, at("loop")...)
-	add(before, s.Worktree, at("worktree")...)
+	for _, n := range []struct{ key, s string }{{"loop", s.Loop}, {"worktree", s.Worktree}} {
+		k := len(out)
+		if add(before, n.s, at(n.key)...); len(out) > k {
+			out[k].name = true
+		}
+	}
 	inside(s.Params, at("params"), func(s string, path []string) { add(before, s, path...) })
 	inside(s.With, at("with"), func(s string, path []string) { add(before, s, path...) })
 	if s.Fragment != nil {
@@ -85,8 +85,10 @@ func texts(s *fsm.State) []text {
 		}
 	}
 	to(s.Next, "next")
-	for _, verdict := range slices.Sorted(maps.Keys(s.On)) {
-		to(s.On[verdict], "on_"+verdict)
+	for _, verdict := range verdicts(s) {
+		if isTemplate(s.On[verdict]) {
+			to(s.On[verdict], "on_"+verdict)
+		}
 	}
 	if s.Route != nil {
 		for _, verdict := range s.Route.Table.Keys() {
@@ -117,6 +119,9 @@ func inside(v any, path []string, found func(s string, path []string)) {
 
 // references finds the templates of a text; escaped ones ($${...}) are text and left out.
 func references(text string) []fsm.Ref {
+	if !isTemplate(text) {
+		return nil
+	}
 	// Blanked, not skipped: looking for the end of each escape would take quadratic time in a hostile text.
 	return fsm.References(strings.ReplaceAll(text, "$${", "   "))
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -120,7 +119,7 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 	if slices.Contains(possible, "yes") {
 		words = append(words, "on_success", "on_failure")
 	}
-	for _, v := range slices.Sorted(maps.Keys(s.On)) {
+	for _, v := range verdicts(s) {
 		if comes(v) {
 			continue
 		}
