@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -66,6 +67,9 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 		c.mu.Unlock()
 	}
 	_, err = c.in.Write(append(b, '\n'))
+	if errors.Is(err, syscall.EPIPE) {
+		return nil // a server that is gone says so by the end of its output, behind what it had to say
+	}
 	return err
 }
 

@@ -41,20 +41,21 @@ func start(t target, stderr io.Writer) (*server, error) {
 		return nil, failure(ExitNotFound, "server %s cannot be started: %s: %v", phrase.Quote(t.name), t.path, err)
 	}
 	cmd := &exec.Cmd{Path: t.path, Args: t.argv, Dir: t.dir, Env: t.env, Stderr: stderr, SysProcAttr: attributes(), WaitDelay: deathGrace}
-	in, err := cmd.StdinPipe()
+	// The pipes are our own, because Wait would close those of cmd before everything was read from them.
+	stdin, in, err := os.Pipe()
 	if err != nil {
 		return cannot(err)
 	}
-	out, w, err := os.Pipe()
+	out, stdout, err := os.Pipe()
 	if err != nil {
-		_ = in.Close()
+		_, _ = stdin.Close(), in.Close()
 		return cannot(err)
 	}
-	cmd.Stdout = w
+	cmd.Stdin, cmd.Stdout = stdin, stdout
 	err = cmd.Start()
-	_ = w.Close()
+	_, _ = stdin.Close(), stdout.Close()
 	if err != nil {
-		_ = out.Close()
+		_, _ = in.Close(), out.Close()
 		if op, ok := errors.AsType[*os.PathError](err); ok {
 			err = op.Err
 		}
@@ -113,7 +114,7 @@ func (s *server) explain(ctx context.Context, method string, err error) error {
 		return failure(ExitToolError, "server %s refused %s: %s (JSON-RPC error %d)", name, method, phrase.Quote(refused.Message), refused.Code)
 	case fault != nil:
 		return failure(ExitToolError, "server %s cannot be understood: %v", name, fault)
-	case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, mcp.ErrConnectionClosed):
+	case !errors.Is(err, io.EOF) && !errors.Is(err, mcp.ErrConnectionClosed):
 		return failure(ExitToolError, "server %s: %s: %v%s", name, method, err, noise)
 	case s.ends(deathGrace):
 		return failure(ExitToolError, "server %s %s before it answered %s%s", name, s.ending(""), method, noise)
