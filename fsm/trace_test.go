@@ -197,7 +197,7 @@ type children struct{ loader loopfile.Loader }
 func (c *children) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	path, err := c.loader.Child(name, from)
 	if err != nil {
-		return nil, err
+		return nil, errors.New("there is none") // the real words hold paths of this machine
 	}
 	loop, problems, err := c.loader.Load(path)
 	if err == nil && loop == nil {

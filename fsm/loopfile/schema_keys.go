@@ -24,6 +24,8 @@ func keySchema(k *Key) jsonObject {
 	switch k.Type {
 	case TypeText:
 		switch {
+		case k.Values == nil && k.NotNull:
+			s = append(s, reference("given_text")...)
 		case k.Values == nil:
 			s = append(s, reference("text")...)
 		case k.Advisory:
@@ -81,9 +83,9 @@ func keySchema(k *Key) jsonObject {
 	if k.Default != nil {
 		s.add("default", k.Default)
 	}
-	if k.Status == StatusNoEffect {
+	if k.Status == StatusUnsupported {
 		s.add("deprecated", true)
-		s.add("deprecationMessage", k.Name+" is accepted and has no effect")
+		s.add("deprecationMessage", "not supported: "+k.Instead)
 	}
 	return s
 }
@@ -115,11 +117,11 @@ func rangeOf(k *Key) (s jsonObject) {
 	return s
 }
 
-// specialSchema describes the keys that hold more than their type says; those without an effect may hold anything.
+// specialSchema describes the keys that hold more than their type says; those that are not supported may hold anything.
 func specialSchema(k *Key) jsonObject {
 	switch string(k.In) + " " + k.Name {
 	case "loop flow":
-		return object("type", []any{"array", "null"}, "minItems", 1, "items", object("type", "string", "pattern", flowEntry, "errorMessage", "expected STATE or STATE?YES:NO"))
+		return object("type", "array", "minItems", 1, "items", object("type", "string", "pattern", flowEntry, "errorMessage", "expected STATE or STATE?YES:NO"))
 	case "loop states":
 		return object("type", "object", "propertyNames", stateName(), "additionalProperties", reference("state"))
 	case "loop state_defs":

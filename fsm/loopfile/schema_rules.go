@@ -9,6 +9,11 @@ func has(key string) jsonObject {
 
 func hasNot(key string) jsonObject { return object("not", has(key)) }
 
+// given holds where a key has a text that is not empty.
+func given(key string) jsonObject {
+	return object("required", []any{key}, "properties", object(key, object("not", object("enum", []any{nil, ""}))))
+}
+
 // filled holds where a key has a mapping that is not empty.
 func filled(key string) jsonObject {
 	return object("required", []any{key}, "properties", object(key, object("type", "object", "minProperties", 1)))
@@ -132,8 +137,8 @@ func wholeState() []any {
 		pair("on_rate_limit_exhausted", "max_rate_limit_retries"),
 		when(filled("params"), is("action_type", "mcp_tool")),
 		when(filled("with"), needs("loop")),
-		pair("worktree", "loop"),
-		when(allOf(has("loop"), has("action")), refuse("a state that runs another loop has no action of its own")),
+		when(given("worktree"), needs("loop")),
+		when(allOf(given("loop"), given("action")), refuse("a state that runs another loop has no action of its own")),
 		when(allOf(filled("with"), is("context_passthrough", truths...)), refuse("with and context_passthrough exclude each other")),
 	}
 }
