@@ -170,7 +170,7 @@ func (d *Dir) archive(t *taken, flat *fsm.Map) error {
 
 // syncEvents makes an event file durable, if there is one.
 func syncEvents(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := openFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return nil // without events the rest of the run is worth keeping
 	}
@@ -269,7 +269,11 @@ func (d *Dir) unarchive(t *taken) error {
 		if err := d.before("link " + l[0]); err != nil {
 			return err
 		}
-		if err := linkOrCopy(filepath.Join(dir, l[0]), l[1]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := linkOrCopy(filepath.Join(dir, l[0]), l[1])
+		if l[0] == "state.json" && errors.Is(err, errNotRegular) {
+			continue // what is known of the run came from its events
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

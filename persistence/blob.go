@@ -74,7 +74,7 @@ func (b *blobs) fill(v any) (any, error) {
 	case *fsm.Map:
 		if name, n, ok := blobRef(x); ok {
 			path := filepath.Join(b.dir, name)
-			text, err := os.ReadFile(path)
+			text, err := readFile(path)
 			if err != nil {
 				return nil, &DamageError{File: path, What: "a text of the run is missing: " + errText(err)}
 			}

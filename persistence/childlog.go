@@ -115,7 +115,7 @@ func (l *loaded) fillLogs(path string, flat *fsm.Map) {
 }
 
 func (j *journalReader) readBetween(path string, start, end int64) error {
-	f, err := os.Open(path)
+	f, err := openFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -286,7 +286,7 @@ func TestFailingWrite(t *testing.T) {
 			return j.files.events
 		}},
 		{"state", func(j *journal) string {
-			_ = os.Mkdir(j.files.state+".tmp", 0o755)
+			_ = os.MkdirAll(filepath.Join(j.files.state+".tmp", "not empty"), 0o755)
 			return j.files.state + ".tmp"
 		}},
 		{"large text", func(j *journal) string {

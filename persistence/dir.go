@@ -83,7 +83,7 @@ func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
 		j.rec.Loop, j.rec.StartedAt = spec.Loop, spec.StartedAt
 		err = d.own(lock, id, spec, scope)
 		if err == nil && spec.Definition != nil {
-			err = os.WriteFile(filepath.Join(d.work(id), "definition.yaml"), spec.Definition, 0o644)
+			err = writeFile(filepath.Join(d.work(id), "definition.yaml"), spec.Definition)
 		}
 		if err != nil {
 			j.abandon()
@@ -201,7 +201,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	if err := keepDefinition(work, spec.Definition); err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := openFile(files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -227,7 +227,7 @@ func cutTail(files livePaths, l *loaded) error {
 	if l.good >= l.size {
 		return nil
 	}
-	f, err := os.OpenFile(files.events, os.O_RDWR, 0)
+	f, err := openFile(files.events, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func cutTail(files livePaths, l *loaded) error {
 	if _, err := f.ReadAt(tail, l.good); err != nil {
 		return err
 	}
-	t, err := os.OpenFile(files.torn, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	t, err := openFile(files.torn, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -267,9 +267,9 @@ func keepDefinition(work string, text []byte) error {
 		if n > 1 {
 			path = filepath.Join(work, fmt.Sprintf("definition.%d.yaml", n))
 		}
-		old, err := os.ReadFile(path)
+		old, err := readFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return os.WriteFile(path, text, 0o644)
+			return writeFile(path, text)
 		}
 		if err != nil || slices.Equal(old, text) {
 			return err

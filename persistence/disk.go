@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -8,6 +9,53 @@ import (
 	"path/filepath"
 	"syscall"
 )
+
+var errNotRegular = errors.New("not a regular file")
+
+// openFile opens a regular file. Anything else in its place is an error at once; to open a named pipe would wait for
+// somebody at its other end.
+func openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, mode)
+	if errors.Is(err, syscall.ENXIO) { // nobody is at the other end
+		return nil, &os.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = &os.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := openFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(make([]byte, 0, min(st.Size(), 1<<20)+bytes.MinRead))
+	_, err = b.ReadFrom(f)
+	return b.Bytes(), err
+}
+
+func writeFile(path string, data []byte) error {
+	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
 
 // renameChecked is renameNew where the system cannot do it in one step. A rename onto a folder that has files
 // in it fails by itself, so only an empty folder could be lost.
@@ -26,7 +74,7 @@ func renameChecked(from, to string) error {
 
 // writeSynced makes a file with this content, durable but for its name.
 func writeSynced(path string, data []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
@@ -59,7 +107,7 @@ func linkOrCopy(from, to string) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	in, err := os.Open(from)
+	in, err := openFile(from, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -95,12 +143,12 @@ func sameContent(a, b string, prefix bool) bool {
 	if sa.Size() > sb.Size() || !prefix && sa.Size() != sb.Size() {
 		return false
 	}
-	fa, err := os.Open(a)
+	fa, err := openFile(a, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
 	defer fa.Close()
-	fb, err := os.Open(b)
+	fb, err := openFile(b, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
@@ -153,9 +201,13 @@ func realPath(path string) string {
 	}
 }
 
-// rewrite makes a file hold exactly these bytes, in the blocks it has.
+// rewrite makes a file hold exactly these bytes, in the blocks it has. What stands in its place and cannot be written to
+// is removed, if nothing is in it.
 func rewrite(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := openFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil && os.Remove(path) == nil {
+		f, err = openFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	}
 	if err != nil {
 		return err
 	}

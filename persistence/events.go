@@ -78,11 +78,11 @@ func (d *Dir) Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Eve
 			yield(fsm.Event{}, err)
 			return
 		}
-		f, err := os.Open(p.events)
+		f, err := openFile(p.events, os.O_RDONLY, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			// The run may have been moved to the archive, or back, since we looked.
 			if p, err = d.find(id); err == nil {
-				f, err = os.Open(p.events)
+				f, err = openFile(p.events, os.O_RDONLY, 0)
 			}
 			if errors.Is(err, fs.ErrNotExist) {
 				return

@@ -95,7 +95,7 @@ func lastOutcome(path string, status Status, s *fsm.Snapshot) *fsm.Outcome {
 }
 
 func eachIn(path string, f func(fsm.Event)) {
-	r, err := os.Open(path)
+	r, err := openFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return
 	}

@@ -249,7 +249,8 @@ func (j *journal) Close(ctx context.Context) error {
 
 // letGo removes what says that we own the run, the lock last.
 func (j *journal) letGo() error {
-	err := removeAll(j.files.state+".tmp", j.files.pid, j.files.lock)
+	_ = os.Remove(j.files.state + ".tmp")
+	err := removeAll(j.files.pid, j.files.lock)
 	return errors.Join(err, j.lock.Close())
 }
 

@@ -258,8 +258,13 @@ func (d *Dir) liveRun(id ID) (Run, bool) {
 	if r.Owner.PID == 0 || l.foreign {
 		r.Owner, _ = d.foreignOwner(id, l.owner, l.updated)
 	}
-	if lock, err := readLock(files.lock); err == nil && lock.PID == r.Owner.PID {
+	lock, err := readLock(files.lock)
+	if err == nil && lock.PID == r.Owner.PID {
 		r.Owner = lock.owner()
+	}
+	if errors.Is(err, errNotRegular) {
+		l.note(files.lock, "%s", errText(err))
+		r.Damage = l.damage
 	}
 	return r, true
 }

@@ -46,7 +46,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	flat, ours := l.readState(p.state)
 	l.foreign = flat != nil && !ours
 
-	f, err := os.Open(p.events)
+	f, err := openFile(p.events, os.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if flat == nil && len(l.damage) == 0 {
@@ -115,7 +115,7 @@ func (p place) glance() (*loaded, error) {
 // damaged one is looked at again.
 func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 	for try := 0; ; try++ {
-		b, err := os.ReadFile(path)
+		b, err := readFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, false
 		}
@@ -139,17 +139,12 @@ func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 	}
 }
 
-var errNotRegular = errors.New("not a regular file")
-
 // readJournal brings a flat object up to date, or builds it if there is none, and finds out how far the event
 // file is good.
 func (l *loaded) readJournal(f *os.File, flat *fsm.Map, ours bool) (*fsm.Map, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, &os.PathError{Op: "read", Path: f.Name(), Err: errNotRegular}
 	}
 	l.size = st.Size()
 	from := int64(0)
@@ -299,7 +294,7 @@ func (j *journalReader) line(b []byte, start, end int64) {
 // lastSeq finds the number of the last event within the good part: the one it carries, or, for files of the
 // reference tool, how many there are.
 func (l *loaded) lastSeq(path string) uint64 {
-	f, err := os.Open(path)
+	f, err := openFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return 0
 	}

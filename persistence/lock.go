@@ -40,7 +40,7 @@ func (l scopeLock) since() time.Time {
 
 func readLock(path string) (scopeLock, error) {
 	var l scopeLock
-	b, err := os.ReadFile(path)
+	b, err := readFile(path)
 	if err != nil {
 		return l, err
 	}
@@ -67,7 +67,7 @@ func (d *Dir) exclusive(ctx context.Context, f func() error) error {
 	if err := os.MkdirAll(d.running, 0o755); err != nil {
 		return err
 	}
-	g, err := os.OpenFile(filepath.Join(d.running, ".acquire.lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	g, err := openFile(filepath.Join(d.running, ".acquire.lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (d *Dir) exclusive(ctx context.Context, f func() error) error {
 
 // held says whether a live process holds flock on a lock file. Probing takes a shared lock for a moment.
 func held(path string) bool {
-	f, err := os.Open(path)
+	f, err := openFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
@@ -110,7 +110,7 @@ func (d *Dir) claim(id ID) (*os.File, error) {
 		return nil, err
 	}
 	for try := 0; ; try++ {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		f, err := openFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func (d *Dir) own(lock *os.File, id ID, spec Spec, scope []string) error {
 	if err := lock.Truncate(int64(len(b))); err != nil {
 		return err
 	}
-	return os.WriteFile(d.live(id).pid, strconv.AppendInt(nil, int64(spec.Owner.PID), 10), 0o644)
+	return writeFile(d.live(id).pid, strconv.AppendInt(nil, int64(spec.Owner.PID), 10))
 }
 
 // conflict looks for a live run whose scope overlaps. Locks of dead runs are removed. Called within exclusive.
@@ -245,7 +245,7 @@ func (d *Dir) alive(o Owner, recorded time.Time) bool {
 // foreignOwner finds the process that owns a run of the reference tool: by its .pid, its .lock, its state.
 func (d *Dir) foreignOwner(id ID, inState Owner, updated time.Time) (Owner, time.Time) {
 	p := d.live(id)
-	if b, err := os.ReadFile(p.pid); err == nil {
+	if b, err := readFile(p.pid); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			at := updated
 			if st, err := os.Stat(p.pid); err == nil && at.IsZero() {
@@ -261,7 +261,7 @@ func (d *Dir) foreignOwner(id ID, inState Owner, updated time.Time) (Owner, time
 }
 
 func readNames(dir string) ([]string, error) {
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

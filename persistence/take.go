@@ -52,7 +52,7 @@ func (d *Dir) archived(id ID, folder string) (place, bool) {
 
 // written says whether a state file was written by this program.
 func written(state string) bool {
-	b, err := os.ReadFile(state)
+	b, err := readFile(state)
 	if err != nil {
 		return false
 	}
