@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -22,17 +21,18 @@ const maxChildLog = 1 << 20
 // that a resumed run goes on inside it.
 func (e *Executor) subloop(ctx context.Context, st *State) decision {
 	m := e.mem
+	var loop *Loop
+	var err error
 	if m.Child == nil {
-		c, err := e.descend(st)
-		if err != nil {
+		if m.Child, loop, err = e.descend(st); err != nil {
 			return e.exception(st, err)
 		}
-		m.Child = c
 	}
 	if o := m.Child.Memory.Outcome; o == nil || paused(o) {
-		loop, err := e.childLoop(m.Child)
-		if err != nil {
-			return e.exception(st, err)
+		if loop == nil {
+			if loop, err = e.childLoop(m.Child.Name); err != nil {
+				return e.exception(st, err)
+			}
 		}
 		if refused, err := e.attach(ctx, st, m.Child); err != nil {
 			return e.exception(st, err)
@@ -77,43 +77,43 @@ func paused(o *Outcome) bool {
 }
 
 // descend prepares a fresh sub-loop. An error is an exception.
-func (e *Executor) descend(st *State) (*Child, error) {
+func (e *Executor) descend(st *State) (*Child, *Loop, error) {
 	scope := e.scope(nil)
 	name, err := Expand(st.Loop, scope)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if e.depth >= MaxDepth {
-		return nil, fmt.Errorf("sub-loop %s: loops nest more than %d deep; does one of them run itself?", name, MaxDepth)
+		return nil, nil, fmt.Errorf("sub-loop %s: loops nest more than %d deep; does one of them run itself?", name, MaxDepth)
 	}
 	branch, err := Expand(st.Worktree, scope)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := &Child{Name: name, Branch: strings.TrimSpace(branch)}
-	loop, err := e.childLoop(c)
+	loop, err := e.childLoop(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	values, err := e.childContext(st, loop, scope)
 	if err != nil {
-		return nil, fmt.Errorf("sub-loop %s: %w", name, err)
+		return nil, nil, fmt.Errorf("sub-loop %s: %w", name, err)
 	}
 	c.File, c.SHA256, c.Timeout = loop.File, loop.SHA256, e.clamp(st, loop)
 	c.Memory = &Snapshot{
 		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: values, Captured: NewMap(),
 	}
-	return c, nil
+	return c, loop, nil
 }
 
 // childLoop finds the definition of a sub-loop.
-func (e *Executor) childLoop(c *Child) (*Loop, error) {
+func (e *Executor) childLoop(name string) (*Loop, error) {
 	if e.cfg.Library == nil {
-		return nil, fmt.Errorf("sub-loop %s: no loops can be found here", c.Name)
+		return nil, fmt.Errorf("sub-loop %s: no loops can be found here", name)
 	}
-	loop, err := e.cfg.Library.Loop(c.Name, e.cfg.Loop)
+	loop, err := e.cfg.Library.Loop(name, e.cfg.Loop)
 	if err != nil {
-		return nil, fmt.Errorf("sub-loop %s: %w", c.Name, err)
+		return nil, fmt.Errorf("sub-loop %s: %w", name, err)
 	}
 	return loop, nil
 }
@@ -370,23 +370,3 @@ func outcomeSlot(st *State, key string, good bool) string {
 	}
 	return st.Route.Default
 }
-
-// filesIn looks at files from another directory.
-type filesIn struct {
-	Files
-	dir string
-}
-
-func (f filesIn) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(f.dir, name)
-}
-
-func (f filesIn) ReadFile(name string) ([]byte, error) { return f.Files.ReadFile(f.path(name)) }
-
-func (f filesIn) WriteFile(name string, data []byte) error {
-	return f.Files.WriteFile(f.path(name), data)
-}
-func (f filesIn) Stat(name string) (time.Time, int64, error) { return f.Files.Stat(f.path(name)) }

@@ -127,3 +127,23 @@ func gitText(res Result) string {
 	}
 	return text
 }
+
+// filesIn looks at files from another directory.
+type filesIn struct {
+	Files
+	dir string
+}
+
+func (f filesIn) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(f.dir, name)
+}
+
+func (f filesIn) ReadFile(name string) ([]byte, error) { return f.Files.ReadFile(f.path(name)) }
+
+func (f filesIn) WriteFile(name string, data []byte) error {
+	return f.Files.WriteFile(f.path(name), data)
+}
+func (f filesIn) Stat(name string) (time.Time, int64, error) { return f.Files.Stat(f.path(name)) }
