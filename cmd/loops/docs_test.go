@@ -24,7 +24,7 @@ type example struct {
 }
 
 var (
-	fileLine    = regexp.MustCompile("^`([^`]+)`:$")
+	fileLine    = regexp.MustCompile("^`([^` ]+[./][^` ]+)`:$")
 	nameLine    = regexp.MustCompile(`(?m)^name: ([a-z-]+)$`)
 	warningLine = regexp.MustCompile(`(?m)^.*: warning: .*\[([a-z-]+)\]$`)
 	wantLine    = regexp.MustCompile("^(?:`loops (run [^`]+)`: )?`([^`]+)`, exit code ([0-9]+)(?:; prints `([^`]+)`)?$")

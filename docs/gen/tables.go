@@ -116,12 +116,12 @@ func (t *tables) flags() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// idle is the table of the keys that are accepted and have no effect.
+// idle is the table of the keys that are accepted and not supported.
 func (t *tables) idle() string {
 	var b strings.Builder
-	b.WriteString("| key | in | what it says |\n|---|---|---|\n")
+	b.WriteString("| key | in | what it says | what happens instead |\n|---|---|---|---|\n")
 	for _, k := range t.keys {
-		if k.Status != loopfile.StatusNoEffect {
+		if k.Status != loopfile.StatusUnsupported {
 			continue
 		}
 		t.shown[id(k)] = true
@@ -129,7 +129,7 @@ func (t *tables) idle() string {
 		if in == "" {
 			in = "`" + string(k.In) + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.Name, in, cell(k.Doc))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Name, in, cell(k.Doc), cell(k.Instead))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -84,9 +84,6 @@ type Key struct {
 	Doc      string   `json:"doc"`
 }
 
-// StatusNoEffect is the older name of [StatusUnsupported].
-const StatusNoEffect = StatusUnsupported
-
 // full is the name of the key with that of its mapping, where that helps.
 func (k *Key) full() string {
 	if k.In == InLoop || k.In == InState {
