@@ -13,6 +13,7 @@ type Evidence struct {
 	Output   string // standard output of the action or the expanded source; "" without either
 	ExitCode int    // 0 without an action
 	Acted    bool   // the state has an action, and it ran
+	Cut      bool   // Output is not the full text
 	Scope    *Scope
 	Files    Files
 	Memory   Repeat // what Judge returned for this state last time
@@ -109,7 +110,8 @@ func judgeMCP(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 		return verdict("timeout", "exit_code", code, "error", "mcp tool timed out"), nil
 	}
 	envelope := &Map{}
-	if text := trimSpace(ev.Output); text != "" {
+	// Of an envelope that was cut the exit code tells what there is to know.
+	if text := trimSpace(ev.Output); text != "" && !ev.Cut {
 		v, err := ParseJSON([]byte(text))
 		if err != nil {
 			return verdict("tool_error", "exit_code", code, "error", "Invalid JSON from mcp-call: "+firstRunes(text, 200)), nil

@@ -97,6 +97,16 @@ func TestJudgeUnknownType(t *testing.T) {
 	}
 }
 
+// Of a tool result that was too long to keep, half is no JSON: the exit code says how the call went.
+func TestCutToolResult(t *testing.T) {
+	for code, want := range map[int]string{0: "success", 1: "tool_error", 124: "timeout", 127: "not_found"} {
+		ev := Evidence{Output: `{"content": "xx[1000 bytes of output are missing here]`, ExitCode: code, Acted: true, Cut: true}
+		if v, _, err := Judge(&Evaluate{Type: "mcp_result"}, ev); err != nil || v.Name != want {
+			t.Errorf("exit code %d: %q, %v; want %q", code, v.Name, err, want)
+		}
+	}
+}
+
 func TestHistoryFile(t *testing.T) {
 	dir := dirFiles(t.TempDir())
 	if err := dir.WriteFile("run/.score_history", []byte("1\n2\n")); err != nil {

@@ -79,11 +79,11 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 	scope := e.scope(nil)
 	ev := Evidence{Scope: scope, Files: e.cfg.Files, Memory: m.Evaluators[st.Name]}
 	if res != nil {
-		ev.Output, ev.ExitCode, ev.Acted = res.Stdout, res.ExitCode, true
+		ev.Output, ev.ExitCode, ev.Acted, ev.Cut = res.Stdout, res.ExitCode, true, res.Truncated
 	}
 	if cfg.HasSource {
 		if text, err := Expand(cfg.Source, scope); err == nil {
-			ev.Output = text
+			ev.Output, ev.Cut = text, false
 		}
 	}
 	if cfg.Type == "diff_stall" {
