@@ -31,9 +31,10 @@ func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 // An app is one invocation: its IO and the flags that every command has.
 type app struct {
 	IO
-	out   *sink  // Out, for all but the progress of a run
-	dir   string // -C
-	color string // --color
+	out   *sink    // Out, for all but the progress of a run
+	dir   string   // -C
+	color string   // --color
+	lib   *library // what library returned first
 }
 
 // Main runs one command line (without the program's name) and returns its exit code. It prints every error it
@@ -109,7 +110,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	root.SetHelpCommand(newHelpCommand(a, root))
 	root.AddCommand(
 		newRunCommand(a), newResumeCommand(a), newListCommand(a), newHistoryCommand(a), newStatusCommand(a),
-		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(), newRulesTopic(a),
+		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(), newRulesTopic(a),
 		newPolicyCommand(a),
 	)
 	addCompletion(root)

@@ -114,7 +114,7 @@ func isStamp(s string) bool {
 
 // nameIn returns the name that the loop file of this name gives its loop, "" if there is none.
 func (f finder) nameIn(arg string) string {
-	path, err := loopfile.Resolve(arg, f.project.Loops, f.project.Cwd)
+	path, err := f.project.resolve(arg)
 	if err != nil {
 		return ""
 	}

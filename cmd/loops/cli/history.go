@@ -126,7 +126,7 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, after 
 		return cannotOpen(f.project, err)
 	}
 	if len(runs) == 0 {
-		if _, err := loopfile.Resolve(o.name, f.project.Loops, f.project.Cwd); err != nil {
+		if _, err := f.project.resolve(o.name); err != nil {
 			return noRuns(f.project, o.name, err)
 		}
 	}

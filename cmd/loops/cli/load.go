@@ -6,21 +6,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
 	"loops/fsm"
-	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 )
 
 // loadNamed finds and reads a loop by name or path. Problems are printed on standard error; a loop with errors
 // is not returned. With quiet, warnings are not printed.
 func (a *app) loadNamed(p project, name string, quiet bool) (*fsm.Loop, error) {
-	path, err := loopfile.Resolve(name, p.Loops, p.Cwd)
+	lib, err := a.library(p)
 	if err != nil {
-		return nil, notFound(p, err)
+		return nil, err
+	}
+	path, err := lib.find(name)
+	if err != nil {
+		return nil, err
 	}
 	return a.loadFile(p, path, quiet)
 }
@@ -28,13 +30,17 @@ func (a *app) loadNamed(p project, name string, quiet bool) (*fsm.Loop, error) {
 // loadFile is loadNamed of a file. Of advice that keeps nothing from running it only says that there is some: whoever
 // runs a loop is seldom about to edit it.
 func (a *app) loadFile(p project, path string, quiet bool) (*fsm.Loop, error) {
-	f, err := load(path)
+	lib, err := a.library(p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := lib.load(path)
 	if err != nil {
 		return nil, unreadable(p, path, err)
 	}
-	if n := countErrors(f.all()); n > 0 {
+	if f.loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.all()))
-		return nil, failure(exitInvalid, "%s has %s; nothing was started", p.short(path), count(n, "error"))
+		return nil, failure(exitInvalid, "%s has %s; nothing was started", p.short(path), count(countErrors(f.all()), "error"))
 	}
 	if quiet {
 		return f.loop, nil
@@ -44,49 +50,6 @@ func (a *app) loadFile(p project, path string, quiet bool) (*fsm.Loop, error) {
 		fmt.Fprintf(a.Err, "loops: %s about %s: %s\n", count(n, "warning"), p.short(path), a.command("validate", p.short(path)))
 	}
 	return f.loop, nil
-}
-
-// A loaded is a loop file and everything it is made of, read and checked.
-type loaded struct {
-	loop     *fsm.Loop     // nil if there is an error among the problems
-	problems []fsm.Problem // that the loader has
-	advice   []fsm.Problem // about a loop that could run, errors among it
-}
-
-// all returns problems and advice, sorted by place.
-func (f loaded) all() []fsm.Problem {
-	all := slices.Concat(f.problems, f.advice)
-	slices.SortStableFunc(all, byPlace)
-	return all
-}
-
-// load reads a loop file. The error is about the file and not about what it says.
-func load(path string) (loaded, error) {
-	l, problems, err := loopfile.Load(path)
-	f := loaded{loop: l, problems: problems}
-	if l != nil && err == nil {
-		f.advice = lint.Check(l)
-	}
-	return f, err
-}
-
-// checkOne fills in what there is to say about a file.
-func checkOne(p project, c *checked) {
-	if c.failure != nil {
-		return
-	}
-	if c.file == "" {
-		var err error
-		if c.file, err = loopfile.Resolve(c.name, p.Loops, p.Cwd); err != nil {
-			c.failure = notFound(p, err)
-			return
-		}
-	}
-	f, err := load(c.file)
-	if err != nil {
-		c.failure = unreadable(p, c.file, err)
-	}
-	c.loop, c.problems = f.loop, f.all()
 }
 
 // render writes problems with their source lines, files as a person in the project would write them.

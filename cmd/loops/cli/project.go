@@ -7,9 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"loops/fsm/loopfile"
 	"loops/persistence"
 	"loops/reconcile"
 )
+
+// envCatalog names a folder of loops and libraries that every project may use.
+const envCatalog = "LOOPS_CATALOG"
 
 // folder is what makes a directory a project.
 const folder = ".loops"
@@ -19,6 +23,8 @@ type project struct {
 	Dir   string // absolute
 	Loops string // Dir/.loops; need not exist
 	Cwd   string // absolute; paths on the command line are relative to it
+
+	catalog string // folder of further loops; "" = none
 }
 
 // project finds the project: the nearest directory that has a .loops folder, upwards from -C or the working
@@ -55,8 +61,20 @@ func (a *app) project() (project, error) {
 			break
 		}
 	}
-	return project{Dir: start, Loops: filepath.Join(start, folder), Cwd: cwd}, nil
+	p := project{Dir: start, Loops: filepath.Join(start, folder), Cwd: cwd}
+	if catalog, _ := a.getenv(envCatalog); catalog != "" {
+		if p.catalog = catalog; !filepath.IsAbs(catalog) {
+			p.catalog = filepath.Join(cwd, catalog)
+		}
+	}
+	return p, nil
 }
+
+// loader reads loops as they are now; it keeps what it has read.
+func (p project) loader() *loopfile.Loader { return &loopfile.Loader{Loops: p.Loops, Catalog: p.catalog} }
+
+// resolve finds the file of a loop that a person names.
+func (p project) resolve(name string) (string, error) { return p.loader().Resolve(name, p.Cwd) }
 
 // short returns a path as a person in the project would write it.
 func (p project) short(path string) string {

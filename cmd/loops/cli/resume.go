@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/fsm/loopfile"
 	"loops/internal/action"
 	"loops/internal/proc"
 	"loops/persistence"
@@ -178,7 +177,7 @@ func (a *app) loadRecorded(p project, run persistence.Run, quiet bool) (*fsm.Loo
 		path = p.Dir + "/" + path
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if other, err := loopfile.Resolve(run.Loop, p.Loops, p.Cwd); err == nil {
+		if other, err := p.resolve(run.Loop); err == nil {
 			return a.loadFile(p, other, quiet) // the project moved
 		}
 		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, then resume", run.ID, p.short(path))

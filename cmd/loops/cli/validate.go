@@ -127,7 +127,11 @@ func runValidate(a *app, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	files, notes, err := checkAll(p, o.names)
+	lib, err := a.library(p)
+	if err != nil {
+		return err
+	}
+	files, notes, err := lib.checkAll(o.names)
 	if err != nil {
 		return err
 	}

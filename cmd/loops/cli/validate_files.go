@@ -16,12 +16,13 @@ import (
 
 // checkAll checks the loops that words on the command line mean, or all of the project if there are none. A word is a
 // loop, or else a folder. Notes tell of files that were passed over.
-func checkAll(p project, words []string) (files []checked, notes []string, err error) {
+func (l *library) checkAll(words []string) (files []checked, notes []string, err error) {
+	p := l.project
 	if len(words) == 0 {
 		files, err = projectLoops(p)
 	}
 	for _, word := range words {
-		root := wordFolder(p, word)
+		root := l.wordFolder(word)
 		if root == "" {
 			files = append(files, checked{name: word})
 			continue
@@ -38,7 +39,7 @@ func checkAll(p project, words []string) (files []checked, notes []string, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	check(p, files)
+	l.check(files)
 	return files, notes, nil
 }
 
@@ -59,13 +60,13 @@ func projectLoops(p project) ([]checked, error) {
 }
 
 // wordFolder returns the folder that a word on the command line means, or "" if it means a loop.
-func wordFolder(p project, word string) string {
+func (l *library) wordFolder(word string) string {
 	if word == "" {
 		return "" // no loop either, which is said later
 	}
 	path := word
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Cwd, path)
+		path = filepath.Join(l.project.Cwd, path)
 	}
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -74,7 +75,7 @@ func wordFolder(p project, word string) string {
 	if last := word[len(word)-1]; last == '/' || word == "." || word == ".." {
 		return path
 	}
-	if _, err := loopfile.Resolve(word, p.Loops, p.Cwd); err == nil {
+	if _, err := l.find(word); err == nil {
 		return "" // a folder never hides a loop
 	}
 	return path
@@ -129,13 +130,13 @@ func holdsNoLoops(p project, path string) bool {
 }
 
 // check fills in what there is to say about each file. It works on several at once.
-func check(p project, files []checked) {
+func (l *library) check(files []checked) {
 	var wait sync.WaitGroup
 	next := make(chan *checked)
 	for range min(len(files), runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
 			for c := range next {
-				checkOne(p, c)
+				l.checkOne(c)
 			}
 		})
 	}
@@ -144,4 +145,21 @@ func check(p project, files []checked) {
 	}
 	close(next)
 	wait.Wait()
+}
+
+// checkOne fills in what there is to say about a file.
+func (l *library) checkOne(c *checked) {
+	if c.failure != nil {
+		return
+	}
+	if c.file == "" {
+		if c.file, c.failure = l.find(c.name); c.failure != nil {
+			return
+		}
+	}
+	f, err := l.load(c.file)
+	if err != nil {
+		c.failure = unreadable(l.project, c.file, err)
+	}
+	c.loop, c.problems = f.loop, f.all()
 }

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/lint"
+	"loops/fsm/loopfile"
+)
+
+// A library reads the loops of a project and of the catalog, with everything they are made of, and has them checked.
+// It reads each file once. To a run it is where sub-loops come from: it is an [fsm.Library]. It is safe for concurrent
+// use.
+type library struct {
+	project project
+	files   *loopfile.Loader
+	delay   *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
+
+	mu      sync.Mutex
+	checked map[string]func() (loaded, error) // by path; guarded by mu
+}
+
+// A loaded is a loop and what there is to say about it.
+type loaded struct {
+	loop     *fsm.Loop     // nil if there is an error among the problems
+	problems []fsm.Problem // that reading it showed
+	advice   []fsm.Problem // about a loop that could run, errors among it
+}
+
+// all returns problems and advice, sorted by place.
+func (l loaded) all() []fsm.Problem {
+	all := slices.Concat(l.problems, l.advice)
+	slices.SortStableFunc(all, byPlace)
+	return all
+}
+
+// library returns the loops that can be named in a project. It is the same one for all of a command line.
+func (a *app) library(p project) (*library, error) {
+	if a.lib != nil {
+		return a.lib, nil
+	}
+	if p.catalog != "" {
+		if info, err := os.Stat(p.catalog); err != nil {
+			return nil, failure(exitUsage, "%s=%s: %v", envCatalog, p.catalog, errnoText(err))
+		} else if !info.IsDir() {
+			return nil, failure(exitUsage, "%s=%s: not a folder", envCatalog, p.catalog)
+		}
+	}
+	a.lib = &library{project: p, files: p.loader(), checked: map[string]func() (loaded, error){}}
+	return a.lib, nil
+}
+
+// find returns the file of the loop that a word on the command line means. The error carries the exit code.
+func (l *library) find(name string) (string, error) {
+	path, err := l.files.Resolve(name, l.project.Cwd)
+	if err != nil {
+		return "", notFound(l.project, err)
+	}
+	return path, nil
+}
+
+// load reads and checks the loop in a file, once. The error is about the file and not about what it says.
+func (l *library) load(path string) (loaded, error) {
+	l.mu.Lock()
+	check := l.checked[path]
+	if check == nil {
+		check = sync.OnceValues(func() (loaded, error) {
+			loop, problems, err := l.files.Load(path)
+			if err != nil || loop == nil {
+				return loaded{problems: problems}, err
+			}
+			advice := lint.Check(loop)
+			if countErrors(advice) > 0 {
+				loop = nil
+			}
+			return loaded{loop, problems, advice}, nil
+		})
+		l.checked[path] = check
+	}
+	l.mu.Unlock()
+	return check()
+}
+
+// Loop implements [fsm.Library]. Of the overrides of the command line it takes the delay; caps hold for the run as a
+// whole, which has its own.
+func (l *library) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
+	path, err := l.files.Child(name, from)
+	if err != nil {
+		return nil, err
+	}
+	f, err := l.load(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.project.short(path), errnoText(err))
+	}
+	if f.loop == nil {
+		return nil, l.invalid(path, f.all())
+	}
+	if l.delay == nil {
+		return f.loop, nil
+	}
+	changed := *f.loop
+	changed.Backoff = *l.delay
+	return &changed, nil
+}
+
+// invalid says in one text what is wrong with a loop.
+func (l *library) invalid(path string, problems []fsm.Problem) error {
+	i := slices.IndexFunc(problems, func(p fsm.Problem) bool { return p.Severity == fsm.SeverityError })
+	first, n := problems[i], countErrors(problems)
+	first.Pos.File = l.project.short(first.Pos.File)
+	text := fmt.Sprintf("%s: %s [%s]", first.Pos, first.Message, first.Rule)
+	if n > 1 {
+		text += fmt.Sprintf("; and %s more", count(n-1, "error"))
+	}
+	return fmt.Errorf("it has mistakes: %s; loops validate %s shows them", text, quote(l.project.short(path)))
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// patternFiles are the loops that new starts from. Each is called as its file and runs as it stands.
+//
+//go:embed patterns/*.yaml
+var patternFiles embed.FS
+
+// patternNames are the patterns in the order in which a newcomer should meet them.
+var patternNames = []string{"fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent-with-judge"}
+
+// pattern returns the text of a pattern as a loop of that name.
+func pattern(from, name string) (string, bool) {
+	data, err := patternFiles.ReadFile("patterns/" + from + ".yaml")
+	if err != nil {
+		return "", false
+	}
+	text := strings.Replace(string(data), "\nname: "+from+"\n", "\nname: "+scalar(name)+"\n", 1)
+	for _, command := range []string{"loops run ", "loops resume "} {
+		text = strings.ReplaceAll(text, command+from, command+name)
+	}
+	header := "# yaml-language-server: $schema=" + strings.Repeat("../", strings.Count(name, "/")) + schemaFile + "\n#\n"
+	return header + text, true
+}
+
+// firstCommand returns the first command line in the comments of a pattern.
+func firstCommand(text string) string {
+	_, after, _ := strings.Cut(text, "\n#   ")
+	line, _, _ := strings.Cut(after, "\n")
+	return line
+}
+
+// prefixed returns a command line of loops with -C if this one had it.
+func (a *app) prefixed(line string) string {
+	return strings.TrimSuffix(a.command("."), ".") + strings.TrimPrefix(line, "loops ")
+}
+
+// scalar writes a name so that YAML reads it as text: 12, 1e3, null and yes would be something else.
+func scalar(name string) string {
+	word := strings.ToLower(name)
+	switch word {
+	case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
+		return `"` + name + `"`
+	}
+	if c := name[0]; c >= '0' && c <= '9' {
+		return `"` + name + `"`
+	}
+	return name
+}
+
+func listPatterns(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, name := range patternNames {
+		text, _ := pattern(name, name)
+		_, after, _ := strings.Cut(text, "\ndescription: ")
+		about, _, _ := strings.Cut(after, "\n")
+		fmt.Fprintf(w, "%s\t%s\n", name, about)
+	}
+	return w.Flush()
+}
