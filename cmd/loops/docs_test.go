@@ -114,7 +114,8 @@ func (e example) run(t *testing.T, files map[string]string, want string) {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, args...)
 		var out, errs bytes.Buffer
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, cleanEnv(bin, dir), &out, &errs
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+		cmd.Env = append(cleanEnv(bin, dir), "PATH="+filepath.Dir(bin)+string(os.PathListSeparator)+os.Getenv("PATH"))
 		_ = cmd.Run() // how it ended is read from ProcessState
 		if args[0] == "validate" {
 			return out.String() + errs.String(), int(exitCode(cmd.ProcessState))
