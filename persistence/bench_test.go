@@ -66,6 +66,44 @@ func BenchmarkRecordCheckpoint(b *testing.B) {
 	}
 }
 
+// A transition inside sub-loops costs what one outside costs, also where much is remembered around it. Two memories of 20
+// captures and a log of 100 KB stand around the innermost.
+func BenchmarkRecordInside(b *testing.B) {
+	for _, depth := range []int{0, 1, 3} {
+		for _, checkpoint := range []bool{false, true} {
+			b.Run(fmt.Sprintf("depth=%d/checkpoint=%v", depth, checkpoint), func(b *testing.B) {
+				j, top := benchJournal(b), small()
+				inner := top
+				for range depth {
+					for i := range 20 {
+						inner.Captured.Set(fmt.Sprint("more", i), fsm.NewMap("output", strings.Repeat("some output ", 20), "exit_code", int64(0)))
+					}
+					inner.Child = &fsm.Child{Name: "sub", Memory: small()}
+					for range 1000 {
+						inner.Child.Log = append(inner.Child.Log, strings.Repeat("l", 100))
+					}
+					inner = inner.Child.Memory
+				}
+				record1(b, j, top, 0, true)
+				before := j.offset
+				for i := 0; b.Loop(); i++ {
+					inner.Step = i + 1
+					inner.Edges["a->b"] = i + 1
+					err := j.Record(b.Context(), &fsm.Batch{Snapshot: top, Checkpoint: checkpoint, Events: []fsm.Event{
+						{Kind: "state_enter", Time: at, Depth: depth, Fields: []fsm.Field{{Key: "state", Value: "a"}, {Key: "iteration", Value: int64(i)}}},
+						{Kind: "route", Time: at, Depth: depth, Fields: []fsm.Field{{Key: "from", Value: "a"}, {Key: "to", Value: "b"}}},
+					}})
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(j.offset-before)/float64(b.N), "journal-B/op")
+				b.ReportMetric(float64(len(j.pretty)), "state-B")
+			})
+		}
+	}
+}
+
 // The floor of a checkpoint: one line of the same length, synced.
 func BenchmarkFloorAppendSync(b *testing.B) {
 	f, err := os.OpenFile(filepath.Join(b.TempDir(), "f"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

@@ -156,12 +156,12 @@ func keepChild(old, now *fsm.Child) *fsm.Child {
 	if now == nil {
 		return nil
 	}
-	c := *now
-	c.Log = now.Log[:len(now.Log):len(now.Log)]
-	c.Memory = &fsm.Snapshot{}
-	if old != nil {
-		c.Memory = old.Memory
+	if old == nil {
+		old = &fsm.Child{Memory: &fsm.Snapshot{}}
 	}
-	remember(c.Memory, now.Memory)
-	return &c
+	memory := old.Memory
+	*old = *now
+	old.Memory, old.Log = memory, now.Log[:len(now.Log):len(now.Log)]
+	remember(memory, now.Memory)
+	return old
 }
