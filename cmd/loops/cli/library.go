@@ -13,12 +13,10 @@ import (
 )
 
 // A library reads the loops of a project and of the catalog, with everything they are made of, and has them checked.
-// It reads each file once. To a run it is where sub-loops come from: it is an [fsm.Library]. It is safe for concurrent
-// use.
+// It reads each file once. It is safe for concurrent use.
 type library struct {
 	project project
 	files   *loopfile.Loader
-	delay   *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
 
 	mu      sync.Mutex
 	checked map[string]func() (loaded, error) // by path; guarded by mu
@@ -85,25 +83,41 @@ func (l *library) load(path string) (loaded, error) {
 	return check()
 }
 
-// Loop implements [fsm.Library]. Of the overrides of the command line it takes the delay; caps hold for the run as a
-// whole, which has its own.
-func (l *library) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
-	path, err := l.files.Child(name, from)
+// A subloops is a library as a run sees it: it is the run's [fsm.Library].
+type subloops struct {
+	*library
+	delay *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
+}
+
+// subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay holds
+// there too (D26); caps are those of the run itself.
+func (l *library) subloops(o overrides) subloops {
+	s := subloops{library: l}
+	if o.delaySet {
+		delay := o.pause()
+		s.delay = &delay
+	}
+	return s
+}
+
+// Loop implements [fsm.Library].
+func (s subloops) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
+	path, err := s.files.Child(name, from)
 	if err != nil {
 		return nil, err
 	}
-	f, err := l.load(path)
+	f, err := s.load(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.project.short(path), errnoText(err))
+		return nil, fmt.Errorf("%s: %w", s.project.short(path), errnoText(err))
 	}
 	if f.loop == nil {
-		return nil, l.invalid(path, f.all())
+		return nil, s.invalid(path, f.all())
 	}
-	if l.delay == nil {
+	if s.delay == nil {
 		return f.loop, nil
 	}
 	changed := *f.loop
-	changed.Backoff = *l.delay
+	changed.Backoff = *s.delay
 	return &changed, nil
 }
 

@@ -56,7 +56,7 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 		recorded.Set("max_iterations", int64(o.maxIterations))
 	}
 	if o.delaySet {
-		changed.Backoff = time.Duration(o.delay * float64(time.Second))
+		changed.Backoff = o.pause()
 		recorded.Set("delay", o.delay)
 	}
 	if recorded.Len() == 0 {
@@ -64,6 +64,9 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 	}
 	return &changed, recorded
 }
+
+// pause is the delay, where it is set.
+func (o overrides) pause() time.Duration { return time.Duration(o.delay * float64(time.Second)) }
 
 // over returns these overrides where they are set, and the recorded ones elsewhere.
 func (o overrides) over(recorded *fsm.Map) overrides {

@@ -71,7 +71,9 @@ func (a *app) project() (project, error) {
 }
 
 // loader reads loops as they are now; it keeps what it has read.
-func (p project) loader() *loopfile.Loader { return &loopfile.Loader{Loops: p.Loops, Catalog: p.catalog} }
+func (p project) loader() *loopfile.Loader {
+	return &loopfile.Loader{Loops: p.Loops, Catalog: p.catalog}
+}
 
 // resolve finds the file of a loop that a person names.
 func (p project) resolve(name string) (string, error) { return p.loader().Resolve(name, p.Cwd) }
