@@ -29,6 +29,7 @@ const grace = 5 * time.Second
 type driveSpec struct {
 	project project
 	loop    *fsm.Loop
+	library fsm.Library
 	store   persistence.Store
 	journal persistence.Journal
 	printer printer
@@ -47,7 +48,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	}
 	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{
-		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
+		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
 		Observe: d.printer.event, Verify: verify == "1",
 	})
 	d.printer.header(d.header)

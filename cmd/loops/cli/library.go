@@ -48,8 +48,12 @@ func (a *app) library(p project) (*library, error) {
 			return nil, failure(exitUsage, "%s=%s: not a folder", envCatalog, p.catalog)
 		}
 	}
-	a.lib = &library{project: p, files: p.loader(), checked: map[string]func() (loaded, error){}}
+	a.lib = newLibrary(p)
 	return a.lib, nil
+}
+
+func newLibrary(p project) *library {
+	return &library{project: p, files: p.loader(), checked: map[string]func() (loaded, error){}}
 }
 
 // find returns the file of the loop that a word on the command line means. The error carries the exit code.
@@ -83,16 +87,17 @@ func (l *library) load(path string) (loaded, error) {
 	return check()
 }
 
-// A subloops is a library as a run sees it: it is the run's [fsm.Library].
+// A subloops is a library as a run sees it: it is the run's [fsm.Library]. It reads the files anew each time, because
+// an action may have written the loop that a state is about to run.
 type subloops struct {
-	*library
-	delay *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
+	project project
+	delay   *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
 }
 
 // subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay holds
 // there too (D26); caps are those of the run itself.
 func (l *library) subloops(o overrides) subloops {
-	s := subloops{library: l}
+	s := subloops{project: l.project}
 	if o.delaySet {
 		delay := o.pause()
 		s.delay = &delay
@@ -102,16 +107,17 @@ func (l *library) subloops(o overrides) subloops {
 
 // Loop implements [fsm.Library].
 func (s subloops) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
-	path, err := s.files.Child(name, from)
+	now := newLibrary(s.project)
+	path, err := now.files.Child(name, from)
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.load(path)
+	f, err := now.load(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.project.short(path), errnoText(err))
 	}
 	if f.loop == nil {
-		return nil, s.invalid(path, f.all())
+		return nil, now.invalid(path, f.all())
 	}
 	if s.delay == nil {
 		return f.loop, nil

@@ -86,12 +86,21 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err := a.checkDefinition(p, l, run, o.force); err != nil {
 		return err
 	}
-	l, recorded := o.over.over(run.Options).apply(l)
+	over := o.over.over(run.Options)
+	l, recorded := over.apply(l)
+	loops, err := a.library(p)
+	if err != nil {
+		return err
+	}
+	lib := loops.subloops(over)
 	stops := catchSignals()
 	defer stops.release()
 	print := a.newPrinter(o.view)
 	memory, err := store.Snapshot(ctx, run.ID)
 	if err != nil {
+		return err
+	}
+	if err := a.checkSubloops(p, lib, l, run, memory, o.force); err != nil {
 		return err
 	}
 	values, err := a.resumeContext(p, l, run, memory, o)
@@ -124,7 +133,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	shown := journal.Run()
 	shown.State, shown.Step = memory.Current, memory.Step
 	return a.drive(ctx, driveSpec{
-		project: p, loop: l, store: store, journal: journal, printer: print, stops: stops,
+		project: p, loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
 		header: header{
 			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Elapsed: memory.Elapsed, Begin: began,
 		},
@@ -197,6 +206,23 @@ func (a *app) checkDefinition(p project, l *fsm.Loop, run persistence.Run, force
 	}
 	return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
 		p.short(l.File), run.ID, run.SHA256, l.SHA256, run.State, a.command("resume --force", string(run.ID)))
+}
+
+// checkSubloops is checkDefinition of the sub-loops a run stands in.
+func (a *app) checkSubloops(p project, lib fsm.Library, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, force bool) error {
+	for c := memory.Child; c != nil; c = c.Memory.Child {
+		inner, err := lib.Loop(c.Name, l)
+		if err != nil {
+			return failure(exitInvalid, "run %s stands inside the sub-loop %s, which cannot be read any more: %v", run.ID, c.Name, err)
+		}
+		run := run
+		run.State, run.SHA256 = c.Memory.Current, c.SHA256
+		if err := a.checkDefinition(p, inner, run, force); err != nil {
+			return err
+		}
+		l = inner
+	}
+	return nil
 }
 
 // resumeContext returns the context to go on with: the recorded one, keys the loop file has and it lacks, and

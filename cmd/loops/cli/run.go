@@ -78,6 +78,10 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	lib, err := a.library(p)
+	if err != nil {
+		return err
+	}
 	l, recorded := o.over.apply(l)
 	values, err := seed(l, o.input, o.context)
 	if err != nil {
@@ -116,7 +120,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	}
 	fill(values, l, journal.Dir())
 	return a.drive(ctx, driveSpec{
-		project: p, loop: l, store: store, journal: journal, printer: print, stops: stops,
+		project: p, loop: l, library: lib.subloops(o.over), store: store, journal: journal, printer: print, stops: stops,
 		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
 		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
 	})
