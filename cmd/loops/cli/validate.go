@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/phrase"
 )
 
 type validateOptions struct {
@@ -75,6 +76,7 @@ type checked struct {
 	loop     *fsm.Loop
 	problems []fsm.Problem
 	failure  error // why there is nothing to check
+	inLib    bool  // it was come across in a folder of libraries
 }
 
 func (c checked) valid(strict bool) bool {
@@ -85,12 +87,12 @@ func (c checked) valid(strict bool) bool {
 type report struct {
 	files    []checked
 	problems []fsm.Problem // of all files, sorted, each once: what stands in a library is found by every loop that imports it
-	notes    []string      // about files that were passed over
+	others   []string      // files that were passed over, as they define no loop
 	strict   bool
 }
 
-func newReport(files []checked, notes []string, strict bool) report {
-	r := report{files: files, notes: notes, strict: strict}
+func newReport(files []checked, others []string, strict bool) report {
+	r := report{files: files, others: others, strict: strict}
 	seen := map[fsm.Problem]bool{}
 	for _, c := range files {
 		for _, pr := range c.problems {
@@ -131,11 +133,11 @@ func runValidate(a *app, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	files, notes, err := lib.checkAll(o.names)
+	files, others, err := lib.checkAll(o.names)
 	if err != nil {
 		return err
 	}
-	r := newReport(files, notes, o.strict)
+	r := newReport(files, others, o.strict)
 	if err := a.writeReport(p, r, o.format); err != nil {
 		return err
 	}
@@ -176,8 +178,12 @@ func (a *app) writeText(p project, r report) {
 			fmt.Fprintln(a.Err, "loops: "+text)
 		}
 	}
-	for _, note := range r.notes {
-		fmt.Fprintln(a.Err, "loops: "+note)
+	switch len(r.others) {
+	case 0:
+	case 1:
+		fmt.Fprintf(a.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
+	default:
+		fmt.Fprintf(a.Err, "loops: passed over, as they define no loop: %s\n", phrase.List(r.others))
 	}
 	fmt.Fprint(a.Err, a.render(p, r.problems))
 	if _, is := terminal(a.Err); is && len(r.problems) > 0 {

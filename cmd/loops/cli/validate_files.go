@@ -7,40 +7,59 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
+	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/phrase"
 )
 
 // checkAll checks the loops that words on the command line mean, or all of the project if there are none. A word is a
-// loop, or else a folder. Notes tell of files that were passed over.
-func (l *library) checkAll(words []string) (files []checked, notes []string, err error) {
-	p := l.project
+// loop, or else a folder. Others are the files below folders that were passed over.
+func (l *library) checkAll(words []string) (files []checked, others []string, err error) {
 	if len(words) == 0 {
-		files, err = projectLoops(p)
+		files, err = projectLoops(l.project)
 	}
+	var folders []string
 	for _, word := range words {
 		root := l.wordFolder(word)
 		if root == "" {
 			files = append(files, checked{name: word})
 			continue
 		}
-		found, note, err := folderLoops(p, root)
+		folders = append(folders, l.project.short(root))
+		found, passed, err := folderFiles(l.project, root)
 		if err != nil {
 			return nil, nil, err
 		}
-		files = append(files, found...)
-		if note != "" {
-			notes = append(notes, note)
-		}
+		files, others = append(files, found...), append(others, passed...)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	l.check(files)
-	return files, notes, nil
+	files = slices.DeleteFunc(files, func(c checked) bool {
+		if c.partOnly() {
+			others = append(others, c.name)
+			return true
+		}
+		return false
+	})
+	if len(files) == 0 {
+		return nil, nil, noLoops(folders, others)
+	}
+	return files, others, nil
+}
+
+// noLoops says that there was nothing to check in folders.
+func noLoops(folders, others []string) error {
+	text := "there is no loop in " + phrase.And(folders)
+	if len(others) > 0 {
+		text += fmt.Sprintf(", only %s", phrase.List(others))
+	}
+	return failure(exitNotFound, "%s; loops new writes one", text)
 }
 
 // projectLoops returns the loops that list shows.
@@ -81,43 +100,37 @@ func (l *library) wordFolder(word string) string {
 	return path
 }
 
-// folderLoops returns the loops below a folder, and a note about the YAML files that are none.
-func folderLoops(p project, root string) (files []checked, note string, err error) {
-	var others []string
+// folderFiles returns the YAML files below a folder that may be loops, and those that are none.
+func folderFiles(p project, root string) (files []checked, others []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			files = append(files, checked{name: p.short(path), file: path, failure: unreadable(p, path, err)})
-			return nil
 		case d.IsDir() && path != root && holdsNoLoops(p, path):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":
-			return nil
 		case !loopfile.IsLoop(path):
 			others = append(others, p.short(path))
-			return nil
+		default:
+			files = append(files, checked{name: p.short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
 		}
-		files = append(files, checked{name: p.short(path), file: path})
 		return nil
 	})
-	if err != nil {
-		return nil, "", unreadable(p, root, err)
+	return files, others, err
+}
+
+// partOnly says whether a file that was found in a folder of libraries is there for others to inherit from: it is
+// complete but for what makes a loop of its own.
+func (c checked) partOnly() bool {
+	if !c.inLib || countErrors(c.problems) == 0 {
+		return false
 	}
-	if len(files) == 0 {
-		text := "there is no loop in " + p.short(root)
-		if len(others) > 0 {
-			text += fmt.Sprintf(", only %s", phrase.List(others))
+	for _, pr := range c.problems {
+		if pr.Severity == fsm.SeverityError && (pr.Rule != "missing-key" || strings.Contains(pr.Path, ".")) {
+			return false
 		}
-		return nil, "", failure(exitNotFound, "%s; loops new writes one", text)
 	}
-	if len(others) > 0 {
-		note = "passed over, as they define no loop: "
-		if len(others) == 1 {
-			note = "passed over, as it defines no loop: "
-		}
-		note += phrase.List(others)
-	}
-	return files, note, nil
+	return true
 }
 
 // holdsNoLoops says whether a folder inside another is left out: the records of runs and what other programs hide.
