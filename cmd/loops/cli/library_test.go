@@ -76,19 +76,18 @@ func TestSubloops(t *testing.T) {
 			t.Errorf("%s: %+v %v", c.name, loop, err)
 		}
 	}
-	first, _ := plain.Loop("child", from(".loops/main.yaml"))
-	again, _ := plain.Loop("child", from(".loops/sub/main.yaml"))
-	if first != again {
-		t.Error("one file became two loops")
-	}
 	for _, seconds := range []float64{0, 0.5} {
 		loop, err := lib.subloops(overrides{delay: seconds, delaySet: true, maxSteps: 3}).Loop("child", from(".loops/main.yaml"))
 		if want := time.Duration(seconds * float64(time.Second)); err != nil || loop.Backoff != want || loop.MaxSteps != 7 {
 			t.Errorf("--delay %v: %+v %v", seconds, loop, err)
 		}
 	}
-	if first.Backoff != 2*time.Second {
-		t.Error("a delay changed the loop for everybody")
+	// An action may write the loop that a later state runs.
+	if err := os.WriteFile(filepath.Join(lib.project.Loops, "child.yaml"), []byte(strings.Replace(child, "backoff: 2", "backoff: 3", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if loop, err := plain.Loop("child", from(".loops/main.yaml")); err != nil || loop.Backoff != 3*time.Second {
+		t.Errorf("after a change on disk: %+v %v", loop, err)
 	}
 }
 
