@@ -61,7 +61,7 @@ func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r fsm.Ref) 
 	name, field, _ := strings.Cut(r.Path, ".")
 	if j, ok := k.subloops[name]; ok {
 		if t.use != tolerant || t.source {
-			c.dominated(k, name, []int{j}, i, s, t, at, r, "runs as the sub-loop")
+			c.dominated(k, name, []int{j}, i, s, t, at, r)
 		}
 		return
 	}
@@ -71,7 +71,7 @@ func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r fsm.Ref) 
 		return
 	}
 	if c.captureField(makers, s, t, at, name, field, r) && (t.use != tolerant || t.source) {
-		c.dominated(k, name, makers, i, s, t, at, r, "is captured")
+		c.dominated(k, name, makers, i, s, t, at, r)
 	}
 }
 
@@ -107,11 +107,11 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	}
 	first, deeper, _ := strings.Cut(field, ".")
 	maker := c.states[makers[0]]
-	where := phrase.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at)
+	where := func() string { return phrase.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at) }
 	switch {
 	case field == "":
 		if t.use != tolerant {
-			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", phrase.Clip(r.Text), where, phrase.Clip(name))
+			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", phrase.Clip(r.Text), where(), phrase.Clip(name))
 		}
 		return true
 	case loops > 0 && !slices.Contains(subloopFields, field):
@@ -119,16 +119,16 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		if !strict(t) {
 			report = c.warnf
 		}
-		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where, phrase.And(subloopFields), phrase.Quote(field), phrase.Clip(maker.Name))
+		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where(), phrase.And(subloopFields), phrase.Quote(field), phrase.Clip(maker.Name))
 		return false
 	case !slices.Contains(recordFields, first):
-		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", phrase.Quote(first), phrase.DidYouMean(first, recordFields), phrase.List(recordFields), phrase.Quote(name), where)
+		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", phrase.Quote(first), phrase.DidYouMean(first, recordFields), phrase.List(recordFields), phrase.Quote(name), where())
 		return false
 	case deeper != "":
 		c.warnf("capture-field", at, "%s of a capture is one value; there is no %s inside it", first, phrase.Quote(deeper))
 		return false
 	case first == "verdict" && !judged:
-		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no verdict; use ${captured.%s.exit_code}", where, phrase.Clip(name))
+		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no verdict; use ${captured.%s.exit_code}", where(), phrase.Clip(name))
 		return false
 	case first == "file" || first == "bytes" || first == "truncated":
 		c.warnf("capture-field", at, "%s of a capture is there only when the output was long; write ${captured.%s?}", first, phrase.Clip(r.Path))
@@ -138,7 +138,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 }
 
 // dominated warns if a run can come to the state i without the record: none of its makers stands on the way.
-func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r fsm.Ref, verb string) {
+func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r fsm.Ref) {
 	if c.off("capture-reachability") || t.name {
 		return
 	}
@@ -168,18 +168,23 @@ func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fs
 		way = c.shown(path(by, i))
 	}
 	places := make([]string, 0, 3)
+	does := "captures"
 	for _, m := range makers[:min(len(makers), 3)] {
 		key := ofState(c.states[m], "capture")
 		if c.states[m].Capture != name {
-			key = ofState(c.states[m])
+			key, does = ofState(c.states[m], "loop"), "runs"
 		}
 		places = append(places, phrase.Quote(c.states[m].Name)+c.seen(key, at))
 	}
 	if len(makers) > 3 {
-		places = append(places, "others")
+		places = append(places, "another one")
 	}
-	c.warnf("capture-reachability", at, "%s may not be there: a run can come to %s by %s, and %s %s in %s; write ${captured.%s:default=}, or make every way lead through there",
-		phrase.Clip(r.Text), phrase.Quote(s.Name), way, phrase.Quote(name), verb, phrase.And(places), phrase.Clip(r.Path))
+	what := phrase.Quote(name)
+	if does == "runs" {
+		what = "that loop"
+	}
+	c.warnf("capture-reachability", at, "%s may not be there: a run can come to %s by %s, and then no state %s %s, as %s does; write ${captured.%s:default=}, or make every way lead through there",
+		phrase.Clip(r.Text), phrase.Quote(s.Name), way, does, what, strings.Join(places, " or "), phrase.Clip(r.Path))
 }
 
 // firstVisit warns of a state that needs its own capture, unless others make it before.

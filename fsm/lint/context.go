@@ -53,7 +53,7 @@ func (c *checker) contextRules() {
 					hint = phrase.DidYouMean(name, names)
 					hints[name] = hint
 				}
-				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in this file gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it", phrase.Clip(name), hint)
+				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in the loop %s gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it", phrase.Quote(c.l.Name), phrase.Clip(name), hint)
 			}
 		}
 	}

@@ -26,6 +26,7 @@ const (
 // says nothing then about what it cannot work out.
 func Check(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
+	c.texts = allTexts(c.states)
 	c.loopRules()
 	c.contextRules()
 	c.progressRules()
@@ -38,6 +39,19 @@ func Check(l *fsm.Loop) []fsm.Problem {
 		c.textRules(p, s)
 	}
 	c.captureRules()
+	c.reportGathered()
+	return c.sorted()
+}
+
+// CheckTexts is the part of [Check] that looks at one text at a time: templates and scripts. It holds for a loop that
+// has other mistakes too, so that their author hears of all at once.
+func CheckTexts(l *fsm.Loop) []fsm.Problem {
+	c := newChecker(l)
+	c.texts = allTexts(c.states)
+	p := c.newPastes()
+	for _, s := range c.states {
+		c.textRules(p, s)
+	}
 	c.reportGathered()
 	return c.sorted()
 }
@@ -76,10 +90,6 @@ func newChecker(l *fsm.Loop) *checker {
 		}
 	}
 	c.g = newGraph(l, c.states)
-	c.texts = make([][]text, len(c.states))
-	for i, s := range c.states {
-		c.texts[i] = texts(s)
-	}
 	return c
 }
 
@@ -149,6 +159,9 @@ func (c *checker) report(sev fsm.Severity, rule string, at spot, format string, 
 	parts := make([]string, len(at.path))
 	for i, p := range at.path {
 		parts[i] = phrase.Clip(p)
+	}
+	if len(parts) > 2 && parts[0] == "states" && parts[2] == "fragment_bindings" {
+		parts[2] = "with" // as the author wrote it
 	}
 	c.problems = append(c.problems, fsm.Problem{
 		Pos: c.pos(at), Severity: sev, Rule: rule, Path: strings.Join(parts, "."), Message: fmt.Sprintf(format, args...),

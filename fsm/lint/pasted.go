@@ -66,13 +66,15 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 		}
 		return
 	}
-	// What may be absent is best left to bash: :shell does not go with a default.
 	instead := func(kind, name string) string {
-		v := "\"$" + variable(kind, name) + "\""
-		if guarded(*m.ref) {
-			return v
+		v := variable(kind, name)
+		switch {
+		case m.quoting == heredoc:
+			return "$" + v + ", or quote the delimiter of the here-document, as in <<'EOF'"
+		case guarded(*m.ref): // :shell does not go with a default
+			return "\"$" + v + "\""
 		}
-		return phrase.Clip("${"+m.ref.Namespace+"."+m.ref.Path) + ":shell} without quotes around it, or " + v
+		return phrase.Clip("${"+m.ref.Namespace+"."+m.ref.Path) + ":shell} without quotes around it, or \"$" + v + "\""
 	}
 	switch m.ref.Namespace {
 	case "context":

@@ -47,8 +47,12 @@ func (c *checker) policyRules() {
 				continue
 			}
 			said[p.Dimension] = true
-			hint := phrase.DidYouMean(p.Dimension, names)
-			c.warnf("policy-dimensions", at(p.Offset), "nothing scores %s, so this rule never holds%s; add it to context.rubric_dimensions, or write rubric-dim-%s.txt in an action", phrase.Quote(p.Dimension), hint, phrase.Clip(p.Dimension))
+			holds := "never holds"
+			if p.Operator == "!=" {
+				holds = "always holds"
+			}
+			c.warnf("policy-dimensions", at(p.Offset), "nothing scores %s, so this condition %s%s; add the name to context.rubric_dimensions, or write rubric-dim-%s.txt in an action",
+				phrase.Quote(p.Dimension), holds, phrase.DidYouMean(p.Dimension, names), phrase.Clip(p.Dimension))
 		}
 	}
 }

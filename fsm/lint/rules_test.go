@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -50,30 +49,8 @@ func TestExamples(t *testing.T) {
 // problems is what an author is told about an example; of what only a run lacks, where the rule is about that.
 func problems(t *testing.T, rule, text string) []fsm.Problem {
 	t.Helper()
-	dir := t.TempDir()
-	name := "example.yaml"
-	for _, part := range strings.SplitAfter("\n"+text, "\n-- ") {
-		body, more := strings.CutSuffix(part, "\n-- ")
-		if next, rest, ok := strings.Cut(body, " --\n"); ok && name == "" {
-			name, body = next, rest
-		}
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(body+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if name = ""; !more {
-			break
-		}
-	}
-	l, problems, err := (&loopfile.Loader{Loops: dir}).Load(filepath.Join(dir, "example.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, problems, _ := load(t, "example.yaml", text)
 	if l != nil {
-		problems = append(problems, lint.Check(l)...)
 		if r, _ := lint.Lookup(rule); r.Optional {
 			problems = append(problems, lint.Optional(l)...)
 		}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -45,8 +46,13 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 		report(rule, spot{r.Offset, t.path}, format, args...)
 	}
 	if before, after, found := strings.Cut(inner, ":-"); found && !strings.Contains(before, ":default=") {
-		say("bash-default", "${%s} is taken for a template, which has no :- form; write $${%s} for bash, or ${%s:default=%s} for a template",
-			phrase.Clip(inner), phrase.Clip(inner), phrase.Clip(before), phrase.Clip(after))
+		instead := fmt.Sprintf("$${%s} for bash, or ${%s:default=%s} for a template", phrase.Clip(inner), phrase.Clip(before), phrase.Clip(after))
+		if strings.Contains(before, ".") { // no variable of bash
+			instead = fmt.Sprintf("${%s:default=%s}", phrase.Clip(before), phrase.Clip(after))
+		} else if !strings.Contains(before, ":") {
+			instead = fmt.Sprintf("$${%s} for bash, or ${context.%s:default=%s} for a template", phrase.Clip(inner), phrase.Clip(before), phrase.Clip(after))
+		}
+		say("bash-default", "${%s} is taken for a template, which has no :- form; write %s", phrase.Clip(inner), instead)
 		return
 	}
 	name, _, _ := strings.Cut(strings.TrimSuffix(inner, "?"), ":")
@@ -107,7 +113,7 @@ func (c *checker) property(s *fsm.State, t text, r fsm.Ref, known []string, say 
 	case r.Namespace == "messages" && (r.Path == "" || strings.HasPrefix(r.Path, "last(") && strings.HasSuffix(r.Path, ")")):
 		return
 	case !found:
-		say("unknown-property", "${%s.…} has no %s%s (it has %s)", r.Namespace, phrase.Quote(field), phrase.DidYouMean(field, known), phrase.List(known))
+		say("unknown-property", "%s has no value: %s has no %s%s (it has %s)", phrase.Clip(r.Text), r.Namespace, phrase.Quote(field), phrase.DidYouMean(field, known), phrase.List(known))
 	case deeper && field != "details":
 		say("unknown-property", "${%s.%s} is one value; there is no %s inside it", r.Namespace, field, phrase.Quote(rest))
 	case r.Namespace == "result" && !guarded(r) && !t.target:
@@ -137,7 +143,11 @@ func (c *checker) param(s *fsm.State, r fsm.Ref, say sayer) {
 	if _, bound := s.Fragment.Bindings.Get(name); bound {
 		return
 	}
-	names = append(names, s.Fragment.Bindings.Keys()...)
+	for _, b := range s.Fragment.Bindings.Keys() {
+		if !slices.Contains(names, b) {
+			names = append(names, b)
+		}
+	}
 	has := "it has none"
 	if len(names) > 0 {
 		has = "it has " + phrase.List(names)

@@ -28,6 +28,14 @@ type text struct {
 	refs   []fsm.Ref // without those that are escaped
 }
 
+func allTexts(states []*fsm.State) [][]text {
+	out := make([][]text, len(states))
+	for i, s := range states {
+		out[i] = texts(s)
+	}
+	return out
+}
+
 // texts returns the texts of a state in which templates are expanded.
 func texts(s *fsm.State) []text {
 	var out []text
@@ -52,7 +60,7 @@ func texts(s *fsm.State) []text {
 	inside(s.Params, at("params"), func(s string, path []string) { add(before, s, path...) })
 	inside(s.With, at("with"), func(s string, path []string) { add(before, s, path...) })
 	if s.Fragment != nil {
-		inside(s.Fragment.Bindings, at("with"), func(s string, path []string) { add(before, s, path...) })
+		inside(s.Fragment.Bindings, at("fragment_bindings"), func(s string, path []string) { add(before, s, path...) })
 	}
 	add(after, s.Append, at("append_to_messages")...)
 	if ev := s.Evaluate; ev != nil && s.Next == "" && s.Loop == "" {
@@ -123,7 +131,12 @@ func references(text string) []fsm.Ref {
 		return nil
 	}
 	// Blanked, not skipped: looking for the end of each escape would take quadratic time in a hostile text.
-	return fsm.References(strings.ReplaceAll(text, "$${", "   "))
+	refs := fsm.References(strings.ReplaceAll(text, "$${", "   "))
+	for i := range refs {
+		r := &refs[i]
+		r.Text = text[r.Offset : r.Offset+len(r.Text)] // a default may hold an escape
+	}
+	return refs
 }
 
 // guarded reports whether a reference has a value even where its path leads nowhere.

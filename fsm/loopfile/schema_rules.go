@@ -68,21 +68,11 @@ func loopRules() []any {
 		when(allOf(hasNot("from"), object("not", is("bash_default_ok", truths...))), object("properties", object("states", each(
 			object("properties", object("action", when(object("type", "string", "pattern", bashDefault), refuse("${NAME:-...} is taken for a template, which has no :- form; write $${NAME:-...} for bash")))),
 		)))),
-		when(allOf(hasNot("from"), object("not", is("shell_pid_ok", truths...))), object("properties", object("states", each(
-			when(script(), object("properties", object("action", when(object("type", "string", "pattern", shellPID), refuse("bash reads $$ as its process id; write a single $ (only ${ is doubled)"))))),
-		)))),
 	}
 }
 
-const (
-	bashDefault = `(^|[^$])\$\{[A-Za-z0-9_.]+:-`
-	shellPID    = `\$\$[(A-Za-z_]`
-)
-
-// script holds for a state whose action is a bash script, as far as the state itself shows.
-func script() jsonObject {
-	return anyOf(is("action_type", "shell"), object("properties", object("action", object("not", object("pattern", `^\s*/`)), "action_type", object("type", "null"), "fragment", object("type", "null"))))
-}
+// bashDefault finds ${NAME:-...} in its plainest form.
+const bashDefault = `(^|[^$])\$\{[A-Za-z0-9_.]+:-`
 
 // someTerminal holds for states of which one is terminal, or may be by its fragment.
 func someTerminal() jsonObject {
