@@ -54,7 +54,7 @@ func (p *textPrinter) header(h header) {
 	fmt.Fprintf(p.out, "Max steps: %d\n", p.max)
 	fmt.Fprintf(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", h.File, h.Run.ID, h.ShortDir)
 	if h.Resumed {
-		fmt.Fprintf(p.out, "  at: %s, step %d, after %s\n", h.Run.State, h.Run.Step, duration(h.Elapsed))
+		fmt.Fprintf(p.out, "  at: %s, step %d, after %s\n", h.Where, h.Run.Step, duration(h.Elapsed))
 	}
 	fmt.Fprintln(p.out)
 }

@@ -135,10 +135,18 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	return a.drive(ctx, driveSpec{
 		project: p, loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
 		header: header{
-			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Elapsed: memory.Elapsed, Begin: began,
+			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began,
 		},
 		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
 	})
+}
+
+// where names the state a run stands in and, behind it, those of its sub-loops.
+func where(m *fsm.Snapshot) string {
+	if m.Child == nil {
+		return m.Current
+	}
+	return m.Current + " > " + where(m.Child.Memory)
 }
 
 // recentRuns is how many runs are looked at before all of them are.
