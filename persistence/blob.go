@@ -18,6 +18,7 @@ const blobFrom = 64 << 10
 // the journal line that names them.
 type blobs struct {
 	dir    string
+	in     Texts      // if not nil, it keeps them, and not dir
 	recent []blobName // the same text usually comes again as the same bytes in memory, so hashing is rare
 }
 
@@ -42,17 +43,36 @@ func (b *blobs) store(s string) (string, error) {
 	}
 	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(s), len(s)))
 	name := hex.EncodeToString(sum[:])
-	path := filepath.Join(b.dir, name)
-	if st, err := os.Stat(path); err != nil || st.Size() != int64(len(s)) {
-		if err := b.write(path, s); err != nil {
-			return name, err
-		}
+	if err := b.put(name, s); err != nil {
+		return name, err
 	}
 	if len(b.recent) >= 8 {
 		b.recent = append(b.recent[:0], b.recent[1:]...)
 	}
 	b.recent = append(b.recent, blobName{s, name})
 	return name, nil
+}
+
+func (b *blobs) put(name, s string) error {
+	if b.in != nil {
+		return b.in.Put(name, s)
+	}
+	path := filepath.Join(b.dir, name)
+	if st, err := os.Stat(path); err == nil && st.Size() == int64(len(s)) {
+		return nil
+	}
+	return b.write(path, s)
+}
+
+// get reads a text, and says where it is.
+func (b *blobs) get(name string) (text []byte, path string, err error) {
+	if b.in != nil {
+		text, err = b.in.Get(name)
+		return text, name, err
+	}
+	path = filepath.Join(b.dir, name)
+	text, err = readFile(path)
+	return text, path, err
 }
 
 func (b *blobs) write(path, s string) error {
@@ -73,8 +93,7 @@ func (b *blobs) fill(v any) (any, error) {
 	switch x := v.(type) {
 	case *fsm.Map:
 		if name, n, ok := blobRef(x); ok {
-			path := filepath.Join(b.dir, name)
-			text, err := readFile(path)
+			text, path, err := b.get(name)
 			if err != nil {
 				return nil, &DamageError{File: path, What: "a text of the run is missing: " + errText(err)}
 			}

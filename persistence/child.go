@@ -30,15 +30,20 @@ func putChild(e *encoder, r *record) bool {
 	e.entry("worktree", func() bool { return c.Worktree != "" && e.value(c.Worktree) })
 	e.entry("log", func() bool { return len(c.Log) > 0 && e.log(c.Log) })
 	e.key("memory")
-	inner := record{Snapshot: *c.Memory}
+	appendMemory(e, c.Memory)
+	return e.close('}')
+}
+
+// appendMemory writes the machine's memory alone, without what a store knows.
+func appendMemory(e *encoder, s *fsm.Snapshot) {
+	r := record{Snapshot: *s}
 	e.open('{')
 	for i := range layout {
 		if f := &layout[i]; f.same != nil {
-			e.entry(f.key, func() bool { return f.put(e, &inner) })
+			e.entry(f.key, func() bool { return f.put(e, &r) })
 		}
 	}
 	e.close('}')
-	return e.close('}')
 }
 
 // takeChild reads a sub-loop. One without a memory is none: it starts over.

@@ -56,11 +56,8 @@ func (d *Dir) before(step string) error {
 
 // Create implements [Store].
 func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
-	if spec.Loop == "" {
-		return nil, errors.New("a run needs the name of its loop")
-	}
-	if n := len(encodeLoop(spec.Loop)); n > maxStem {
-		return nil, fmt.Errorf("loop %.40s…: %w: %d bytes as a file name, at most %d are possible", spec.Loop, ErrName, n, maxStem)
+	if err := CheckLoop(spec.Loop); err != nil {
+		return nil, err
 	}
 	if spec.StartedAt.IsZero() {
 		spec.StartedAt = time.Now()

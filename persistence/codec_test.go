@@ -1,0 +1,100 @@
+package persistence_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+
+	"loops/fsm"
+	"loops/persistence"
+	"loops/persistence/storetest"
+)
+
+type texts map[string]string
+
+func (t texts) Put(name, text string) error {
+	t[name] = text
+	return nil
+}
+
+func (t texts) Get(name string) ([]byte, error) {
+	s, ok := t[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return []byte(s), nil
+}
+
+// TestMemoryCodec goes through every field: a memory with one field of another, as a patch, is that memory again.
+func TestMemoryCodec(t *testing.T) {
+	full, empty := storetest.Filled("fix"), &fsm.Snapshot{Loop: "fix", Current: "a", StartedAt: storetest.Filled("x").StartedAt}
+	big := strings.Repeat("0123456789abcdef", 8<<10)
+	full.Captured.Set("big", fsm.NewMap("output", big))
+	full.Result.Stdout = big
+	store := texts{}
+	enc, dec := persistence.NewMemoryEncoder(store), &persistence.MemoryDecoder{}
+	now := *empty
+	must := func(b []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	lines := [][]byte{[]byte(string(must(enc.Whole(&now))))}
+	for i := range reflect.TypeFor[fsm.Snapshot]().NumField() {
+		reflect.ValueOf(&now).Elem().Field(i).Set(reflect.ValueOf(full).Elem().Field(i))
+		lines = append(lines, []byte(string(must(enc.Patch(&now)))))
+		for n, l := range lines {
+			if n == 0 {
+				must(nil, dec.Whole(l))
+			} else {
+				must(nil, dec.Patch(l))
+			}
+		}
+		got, err := dec.Snapshot(store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Compared as text: an empty map and none are the same.
+		a := must(persistence.NewMemoryEncoder(nil).Whole(got))
+		b := must(persistence.NewMemoryEncoder(nil).Whole(&now))
+		if string(a) != string(b) {
+			t.Fatalf("after a change of %s:\n%s\nwant\n%s", reflect.TypeFor[fsm.Snapshot]().Field(i).Name, a, b)
+		}
+	}
+	if len(store) != 1 {
+		t.Errorf("%d large texts are stored, want 1", len(store))
+	}
+	for name := range store {
+		store[name] = "spoilt"
+	}
+	must(nil, dec.Whole(must(persistence.NewMemoryEncoder(store).Whole(&now))))
+	for name := range store {
+		store[name] = "spoilt"
+	}
+	var damage *persistence.DamageError
+	if _, err := dec.Snapshot(store); !errors.As(err, &damage) {
+		t.Errorf("error is %v, want a *DamageError", err)
+	}
+}
+
+func TestFencedError(t *testing.T) {
+	for _, c := range []struct {
+		err  persistence.FencedError
+		want string
+	}{
+		{persistence.FencedError{ID: "fix-1", Owner: persistence.Owner{PID: 7}}, "another process (pid 7) took over run fix-1"},
+		{persistence.FencedError{ID: "fix-1", Owner: persistence.Owner{PID: 7, Host: "box"}}, "another process (pid 7 on box) took over run fix-1"},
+		{persistence.FencedError{ID: "fix-1"}, "run fix-1 was taken from this process, which had not been heard of for too long"},
+		{persistence.FencedError{ID: "fix-1", Why: "gone"}, "run fix-1 was taken from this process, which had not been heard of for too long (recorded as: gone)"},
+	} {
+		err := fmt.Errorf("stop: %w", &c.err)
+		if !errors.Is(err, persistence.ErrFenced) || c.err.Error() != c.want {
+			t.Errorf("got %q, want %q", c.err.Error(), c.want)
+		}
+	}
+}
