@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"loops/bench":                 {},
 	"loops/cmd/loops":             {"loops/cmd/loops/cli"},
 	"loops/cmd/loops/cli":         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/mcp", "loops/internal/phrase", "loops/internal/proc", "loops/persistence", "loops/reconcile", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
-	"loops/docs/gen":              {"loops/fsm/loopfile"},
+	"loops/docs/gen":              {"loops/fsm/lint", "loops/fsm/loopfile"},
 	"loops/fsm":                   {"github.com/dlclark/regexp2"},
 	"loops/fsm/lint":              {"loops/fsm", "loops/fsm/policy", "loops/internal/phrase"},
 	"loops/fsm/loopfile":          {"loops/fsm", "loops/internal/phrase", "gopkg.in/yaml.v3"},

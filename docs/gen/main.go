@@ -1,5 +1,5 @@
-// Command gen writes docs/language.md: the sections of this folder, with the tables of keys and evaluators filled in
-// from the tables that the program itself reads loop files by.
+// Command gen writes docs/language.md: the sections of this folder, with the tables of keys, evaluators and rules filled
+// in from the tables that the program itself reads and checks loop files by.
 package main
 
 import (

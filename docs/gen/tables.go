@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/template"
 
+	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 )
 
@@ -20,7 +21,7 @@ func newTables() *tables {
 }
 
 func (t *tables) funcs() template.FuncMap {
-	return template.FuncMap{"keys": t.some, "all": t.all, "for": t.forEvaluator, "evaluators": evaluators, "flags": t.flags, "idle": t.idle}
+	return template.FuncMap{"keys": t.some, "all": t.all, "for": t.forEvaluator, "evaluators": evaluators, "flags": t.flags, "idleFlags": t.idleFlags, "rules": rules, "idle": t.idle}
 }
 
 func id(k loopfile.Key) string { return string(k.In) + " " + k.Name }
@@ -106,12 +107,45 @@ func (t *tables) filter(keep func(loopfile.Key) bool) (list []loopfile.Key) {
 func (t *tables) flags() string {
 	var b strings.Builder
 	b.WriteString("| key | switches off |\n|---|---|\n")
-	for _, k := range t.keys {
+	for _, k := range t.filter(isSwitch) {
 		if k.Silences == "" {
 			continue
 		}
 		t.shown[id(k)] = true
 		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, cell(k.Silences))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// idleFlags lists the switches for checks that loops does not make.
+func (t *tables) idleFlags() string {
+	var names []string
+	for _, k := range t.filter(isSwitch) {
+		if k.Silences == "" {
+			t.shown[id(k)] = true
+			names = append(names, "`"+k.Name+"`")
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func isSwitch(k loopfile.Key) bool {
+	return k.Silences != "" || k.In == loopfile.InLoop && (strings.HasSuffix(k.Name, "_ok") || k.Name == "artifact_versioning")
+}
+
+// rules is the table of what loops validate reports about a loop file.
+func rules() string {
+	var b strings.Builder
+	b.WriteString("| rule | | what it says | silenced by |\n|---|---|---|---|\n")
+	for _, r := range lint.Rules() {
+		if r.Optional {
+			continue
+		}
+		flag := ""
+		if r.Flag != "" {
+			flag = "`" + r.Flag + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Name, r.Severity, cell(r.Summary), flag)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
