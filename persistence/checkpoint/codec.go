@@ -1,0 +1,143 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A stored checkpoint is three lines: what ListInterrupted tells, the rest, and a checksum of the two. All stores of
+// this package use this form, so that all of them refuse the same things.
+
+const format = 1
+
+type header struct {
+	Format int `json:"checkpoint"`
+	Meta
+	Iteration int       `json:"iteration"`
+	Phases    []string  `json:"phases,omitempty"`
+	Seq       uint64    `json:"seq,omitempty"`
+	SavedAt   time.Time `json:"saved_at"`
+}
+
+type body struct {
+	Messages []json.RawMessage `json:"messages"`
+	Data     json.RawMessage   `json:"data,omitempty"`
+}
+
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+
+const (
+	checkOpen  = `{"crc32c": "`
+	checkClose = "\"}\n"
+	checkLen   = len(checkOpen) + 8 + len(checkClose)
+)
+
+// encode returns the stored form of c, saved at that time.
+func encode(c *Checkpoint, at time.Time) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // messages stay as they are, but for blanks between tokens
+	err := e.Encode(header{format, c.Meta, c.Iteration, c.Phases, c.Seq, at.UTC()})
+	if err == nil {
+		err = e.Encode(body{c.Messages, c.Data})
+	}
+	if err != nil {
+		return nil, notJSON(c, err)
+	}
+	return appendSum(b.Bytes()), nil
+}
+
+func appendSum(b []byte) []byte {
+	sum := crc32.Checksum(b, castagnoli())
+	return fmt.Appendf(b, "%s%08x%s", checkOpen, sum, checkClose)
+}
+
+// notJSON says which part of c is not JSON.
+func notJSON(c *Checkpoint, err error) error {
+	for i, m := range c.Messages {
+		if m != nil && !json.Valid(m) {
+			return fmt.Errorf("run %s, message %d: %w", c.Run, i, ErrNotJSON)
+		}
+	}
+	if c.Data != nil && !json.Valid(c.Data) {
+		return fmt.Errorf("run %s, data: %w", c.Run, ErrNotJSON)
+	}
+	return fmt.Errorf("run %s: %w", c.Run, err)
+}
+
+// errSum is what is wrong with bytes that do not end with the checksum of what is before it.
+var errSum = errors.New("its checksum does not hold")
+
+// decode reads the stored form of run's checkpoint; whole = false leaves messages and data out. An error means that
+// the bytes are damaged, unless it is ErrNewer.
+func decode(b []byte, run string, whole bool) (*Checkpoint, error) {
+	n := len(b) - checkLen
+	if n < 0 || !bytes.Equal(appendSum(bytes.Clone(b[:n])), b) {
+		return nil, errSum
+	}
+	first, second, _ := bytes.Cut(b[:n], []byte{'\n'})
+	var h header
+	if err := json.Unmarshal(first, &h); err != nil {
+		return nil, err
+	}
+	if h.Format != format {
+		return nil, fmt.Errorf("%w (format %d, not %d)", ErrNewer, h.Format, format)
+	}
+	if h.Run != run {
+		return nil, errors.New("it is of run " + strconv.Quote(h.Run))
+	}
+	c := &Checkpoint{Meta: h.Meta, Iteration: h.Iteration, Phases: h.Phases, Seq: h.Seq, SavedAt: h.SavedAt}
+	if whole {
+		var rest body
+		if err := json.Unmarshal(second, &rest); err != nil {
+			return nil, err
+		}
+		c.Messages, c.Data = rest.Messages, rest.Data
+	}
+	return c, nil
+}
+
+// A stored event is one line whose last key is a checksum of the bytes before it.
+
+const lineClose = "\"}\n"
+
+var lineCheck = []byte(`, "crc32c": "`)
+
+// appendEvent appends the stored form of an event to b.
+func appendEvent(b []byte, e Event) ([]byte, error) {
+	if e.Data != nil && !json.Valid(e.Data) {
+		return nil, fmt.Errorf("data of event %q: %w", e.Kind, ErrNotJSON)
+	}
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return nil, fmt.Errorf("event %q: %w", e.Kind, err)
+	}
+	text := line.Bytes()[:line.Len()-len("}\n")]
+	b = append(b, text...)
+	b = append(b, lineCheck...)
+	return fmt.Appendf(b, "%08x%s", crc32.Checksum(text, castagnoli()), lineClose), nil
+}
+
+// parseEvent reads one line, with its end.
+func parseEvent(line []byte) (Event, error) {
+	var e Event
+	n := len(line) - len(lineCheck) - 8 - len(lineClose)
+	if n < 0 || !bytes.HasPrefix(line[n:], lineCheck) || !bytes.HasSuffix(line, []byte(lineClose)) {
+		return e, errors.New("this is no whole event")
+	}
+	if fmt.Sprintf("%08x", crc32.Checksum(line[:n], castagnoli())) != string(line[n+len(lineCheck):n+len(lineCheck)+8]) {
+		return e, errSum
+	}
+	if err := json.Unmarshal(append(line[:n:n], '}'), &e); err != nil {
+		return e, err
+	}
+	return e, nil
+}

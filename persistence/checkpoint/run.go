@@ -1,0 +1,221 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"sync"
+	"time"
+)
+
+// A Factory makes the handles of runs. In is what a run is started with. It may be used by several goroutines at once.
+// A nil Factory, and one without a Store, makes handles that work and keep nothing.
+type Factory[In any] struct {
+	Store    Store
+	Interval time.Duration    // between two saves, see Run.Save; 0 = every Save is written
+	Meta     func(in In) Meta // takes the run's meta from its inputs; it must give the same Run after a restart
+}
+
+// New returns the handle of the run with these inputs. It reads and writes nothing.
+func (f *Factory[In]) New(in In) *Run {
+	if f == nil {
+		return nil
+	}
+	var meta Meta
+	if f.Meta != nil {
+		meta = f.Meta(in)
+	}
+	return NewRun(f.Store, meta, f.Interval)
+}
+
+// MetaFromMap is a Factory's Meta for inputs that are a map. Its keys are those of Meta in JSON: run, agent, caller,
+// channel, parent, prompt and model_tier. A value that is no string is written as fmt.Sprint does.
+func MetaFromMap(in map[string]any) Meta {
+	text := func(key string) string {
+		if v, ok := in[key]; ok && v != nil {
+			return fmt.Sprint(v)
+		}
+		return ""
+	}
+	return Meta{
+		Run: text("run"), Agent: text("agent"), Caller: text("caller"), Channel: text("channel"),
+		Parent: text("parent"), Prompt: text("prompt"), ModelTier: text("model_tier"),
+	}
+}
+
+// A Run is the handle through which one run saves its checkpoints; Factory and NewRun make one. It may be used by several goroutines at once. All
+// methods of a nil Run work and keep nothing, so a pipeline need not ask whether it is checkpointed.
+type Run struct {
+	store    Store
+	meta     Meta
+	interval time.Duration
+
+	writing chan struct{} // holds one entry while the store writes
+
+	mu    sync.Mutex
+	last  time.Time // guarded by mu; end of the last Save that succeeded
+	ended bool      // guarded by mu
+}
+
+// NewRun returns the handle of a run; see Factory for the parameters. Without a store, or with a nil pointer to one, it
+// returns nil, which works.
+func NewRun(store Store, meta Meta, interval time.Duration) *Run {
+	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil // so that Save does not claim that something was saved
+	}
+	return &Run{store: store, meta: meta, interval: interval, writing: make(chan struct{}, 1)}
+}
+
+// Meta returns what the run was made with.
+func (r *Run) Meta() Meta {
+	if r == nil {
+		return Meta{}
+	}
+	return r.meta
+}
+
+// Resume returns the run's checkpoint, or a new one, whose SavedAt is zero, if there is none. An error that is
+// ErrDamaged comes with the checkpoint before the damaged one; it is nil if that is not good either.
+func (r *Run) Resume(ctx context.Context) (*Checkpoint, error) {
+	if r == nil {
+		return &Checkpoint{}, nil
+	}
+	c, err := r.store.Load(ctx, r.meta.Run)
+	if errors.Is(err, ErrNotFound) {
+		return &Checkpoint{Meta: r.meta}, nil
+	}
+	return c, err
+}
+
+// Save saves c, with the meta of the run, unless the last Save that succeeded ended less than the interval ago or
+// another is under way. It says whether c is durable now. The first Save is always written, and so is the one after an
+// error. After Complete or Fail it is ErrEnded. The caller may change c when Save has returned.
+func (r *Run) Save(ctx context.Context, c *Checkpoint) (saved bool, err error) {
+	if r == nil || !r.due() {
+		return false, r.over()
+	}
+	select {
+	case r.writing <- struct{}{}:
+		defer r.free()
+	default:
+		return false, r.over()
+	}
+	if !r.due() { // another Save has just ended
+		return false, r.over()
+	}
+	return r.save(ctx, c)
+}
+
+// SaveNow saves c whatever the interval: before something that cannot be undone, or when the program is told to stop.
+// It waits for a Save that is under way. c is durable when it returns nil; a nil Run keeps nothing.
+func (r *Run) SaveNow(ctx context.Context, c *Checkpoint) error {
+	if r == nil {
+		return nil
+	}
+	if err := r.wait(ctx); err != nil {
+		return err
+	}
+	defer r.free()
+	_, err := r.save(ctx, c)
+	return err
+}
+
+// wait waits until nothing is being written, and keeps it so until free.
+func (r *Run) wait(ctx context.Context) error {
+	select {
+	case r.writing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("run %s: waiting for another save: %w", r.meta.Run, context.Cause(ctx))
+	}
+}
+
+func (r *Run) free() { <-r.writing }
+
+// save writes c. Called between wait and free.
+func (r *Run) save(ctx context.Context, c *Checkpoint) (bool, error) {
+	if err := r.over(); err != nil {
+		return false, err
+	}
+	mine := *c
+	mine.Meta = r.meta
+	if err := r.store.Save(ctx, &mine); err != nil {
+		return false, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = time.Now()
+	return true, nil
+}
+
+func (r *Run) due() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.ended && (r.last.IsZero() || time.Since(r.last) >= r.interval)
+}
+
+func (r *Run) over() error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return fmt.Errorf("run %s cannot be saved: %w", r.meta.Run, ErrEnded)
+	}
+	return nil
+}
+
+// Complete forgets the checkpoint because the run has done its work. It waits for a Save that is under way; nothing can
+// be saved afterwards. After an error the checkpoint may still be there, and Complete may be called again. The events
+// of the run stay.
+func (r *Run) Complete(ctx context.Context) error { return r.end(ctx) }
+
+// Fail is Complete for a run that failed in a way that going on cannot mend. A run that should be gone on with at the
+// next start calls neither.
+func (r *Run) Fail(ctx context.Context) error { return r.end(ctx) }
+
+func (r *Run) end(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
+	if err := r.wait(ctx); err != nil {
+		return err
+	}
+	defer r.free()
+	return r.store.Delete(ctx, r.meta.Run)
+}
+
+// Append appends events to the run's log, see Log. It is errors.ErrUnsupported if the store is no Log.
+func (r *Run) Append(ctx context.Context, events ...Event) (uint64, error) {
+	if r == nil {
+		return 0, nil
+	}
+	l, ok := r.store.(Log)
+	if !ok {
+		return 0, noLog(r.store)
+	}
+	return l.Append(ctx, r.meta.Run, events...)
+}
+
+// Since yields the run's events after number seq, see Log.
+func (r *Run) Since(ctx context.Context, seq uint64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if r == nil {
+			return
+		}
+		l, ok := r.store.(Log)
+		if !ok {
+			yield(Event{}, noLog(r.store))
+			return
+		}
+		l.Since(ctx, r.meta.Run, seq)(yield)
+	}
+}
+
+func noLog(s Store) error { return fmt.Errorf("%T keeps no events: %w", s, errors.ErrUnsupported) }

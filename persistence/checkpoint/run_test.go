@@ -1,0 +1,237 @@
+package checkpoint_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/persistence/checkpoint"
+)
+
+func contains(err error, text string) bool { return strings.Contains(err.Error(), text) }
+
+// A spy is a store that counts saves, fails on demand and can be slow.
+type spy struct {
+	checkpoint.Memory
+	mu    sync.Mutex
+	err   error
+	slow  time.Duration
+	saves int
+}
+
+func (s *spy) Save(ctx context.Context, c *checkpoint.Checkpoint) error {
+	time.Sleep(s.slow)
+	s.mu.Lock()
+	s.saves++
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.Memory.Save(ctx, c)
+}
+
+func (s *spy) Delete(ctx context.Context, run string) error {
+	s.mu.Lock()
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.Memory.Delete(ctx, run)
+}
+
+var errFull = errors.New("disk full")
+
+func TestThrottle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &spy{}
+		r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, time.Minute)
+		c := &checkpoint.Checkpoint{}
+		step := func(wait time.Duration, fail error, wantSaved bool, wantSaves int) {
+			t.Helper()
+			time.Sleep(wait)
+			s.err = fail
+			c.Iteration++
+			saved, err := r.Save(t.Context(), c)
+			if !errors.Is(err, fail) || wantSaves > 0 && s.saves != wantSaves || saved != wantSaved {
+				t.Fatalf("saved %v, %v, %d saves, want %v, %v, %d", saved, err, s.saves, wantSaved, fail, wantSaves)
+			}
+		}
+		step(0, errFull, false, 1) // the first is written; it failed, so the next one is too
+		step(0, nil, true, 2)
+		step(0, nil, false, 2)
+		step(59*time.Second, nil, false, 2)
+		step(time.Second, nil, true, 3)
+		step(time.Minute, errFull, false, 4)
+		step(time.Second, errFull, false, 5) // the clock has not moved
+		step(time.Second, nil, true, 6)
+		step(59*time.Second, nil, false, 6)
+		if err := r.SaveNow(t.Context(), c); err != nil || s.saves != 7 {
+			t.Fatalf("save now: %v, %d saves", err, s.saves)
+		}
+		step(59*time.Second, nil, false, 7) // counted from there
+		step(time.Second, nil, true, 8)
+		s.slow = 5 * time.Minute
+		step(time.Minute, nil, true, 9)
+		s.slow = 0
+		step(59*time.Second, nil, false, 9) // counted from the end of a slow save
+		step(time.Second, nil, true, 10)
+		got, err := s.Load(t.Context(), "r1")
+		if err != nil || got.Iteration != c.Iteration {
+			t.Fatalf("%v, %+v", err, got)
+		}
+	})
+}
+
+func TestNoInterval(t *testing.T) {
+	s := &spy{}
+	r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, 0)
+	for range 5 {
+		if saved, err := r.Save(t.Context(), &checkpoint.Checkpoint{}); err != nil || !saved {
+			t.Fatalf("%v, %v", saved, err)
+		}
+	}
+}
+
+// Save does not wait for a save that is under way, SaveNow does, and nothing is written after Complete.
+func TestSlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &spy{slow: time.Minute}
+		r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, 0)
+		start := time.Now()
+		go func() { _, _ = r.Save(t.Context(), &checkpoint.Checkpoint{Iteration: 1}) }()
+		synctest.Wait()
+		if saved, err := r.Save(t.Context(), &checkpoint.Checkpoint{Iteration: 2}); saved || err != nil || time.Since(start) > 0 {
+			t.Fatalf("%v, %v after %v", saved, err, time.Since(start))
+		}
+		if err := r.SaveNow(t.Context(), &checkpoint.Checkpoint{Iteration: 3}); err != nil || time.Since(start) != 2*time.Minute {
+			t.Fatalf("%v after %v", err, time.Since(start))
+		}
+		go func() { _, _ = r.Save(t.Context(), &checkpoint.Checkpoint{Iteration: 4}) }()
+		synctest.Wait()
+		late := make(chan error)
+		go func() { late <- r.SaveNow(t.Context(), &checkpoint.Checkpoint{Iteration: 5}) }()
+		synctest.Wait()
+		if err := r.Complete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-late; !errors.Is(err, checkpoint.ErrEnded) {
+			t.Errorf("a save behind the end: %v", err)
+		}
+		if _, err := s.Load(t.Context(), "r1"); !errors.Is(err, checkpoint.ErrNotFound) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+func TestEnds(t *testing.T) {
+	for name, end := range map[string]func(*checkpoint.Run, context.Context) error{"complete": (*checkpoint.Run).Complete, "fail": (*checkpoint.Run).Fail} {
+		t.Run(name, func(t *testing.T) {
+			s := &spy{}
+			r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, 0)
+			c, err := r.Resume(t.Context())
+			if err != nil || !c.SavedAt.IsZero() || c.Run != "r1" {
+				t.Fatalf("%v, %+v", err, c)
+			}
+			if _, err := r.Save(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Append(t.Context(), checkpoint.Event{Kind: "a"}); err != nil {
+				t.Fatal(err)
+			}
+			s.err = errFull
+			if err := end(r, t.Context()); !errors.Is(err, errFull) {
+				t.Fatalf("error is %v", err)
+			}
+			s.err = nil
+			saved, err := r.Save(t.Context(), c)
+			if !errors.Is(err, checkpoint.ErrEnded) || saved {
+				t.Fatalf("a save behind the end: %v, %v", saved, err)
+			}
+			if err := r.SaveNow(t.Context(), c); !errors.Is(err, checkpoint.ErrEnded) {
+				t.Fatalf("a save behind the end: %v", err)
+			}
+			for range 2 {
+				if err := end(r, t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if list, err := s.ListInterrupted(t.Context()); err != nil || len(list) != 0 {
+				t.Fatalf("%v, %v", err, list)
+			}
+			n := 0
+			for e, err := range r.Since(t.Context(), 0) {
+				if n++; err != nil || e.Kind != "a" {
+					t.Errorf("%v, %+v", err, e)
+				}
+			}
+			if n != 1 {
+				t.Errorf("%d events outlived the run", n)
+			}
+		})
+	}
+}
+
+// The meta of the handle is what is saved, and Save changes nothing of its argument.
+func TestMetaOfHandle(t *testing.T) {
+	s := &spy{}
+	f := checkpoint.Factory[map[string]any]{Store: s, Meta: checkpoint.MetaFromMap}
+	r := f.New(map[string]any{"run": 17, "agent": "a", "caller": "c", "channel": "ch", "parent": "p", "prompt": "pr", "model_tier": "m", "other": 1, "x": nil})
+	want := checkpoint.Meta{Run: "17", Agent: "a", Caller: "c", Channel: "ch", Parent: "p", Prompt: "pr", ModelTier: "m"}
+	c := &checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "wrong"}, Iteration: 3}
+	if saved, err := r.Save(t.Context(), c); err != nil || !saved || c.Run != "wrong" || r.Meta() != want {
+		t.Fatalf("%v, %+v, %+v", err, c, r.Meta())
+	}
+	got, err := r.Resume(t.Context())
+	if err != nil || got.Meta != want || got.Iteration != 3 {
+		t.Fatalf("%v, %+v", err, got)
+	}
+	none := checkpoint.Factory[int]{Store: s}
+	if _, err := none.New(1).Save(t.Context(), c); !errors.Is(err, checkpoint.ErrRunID) {
+		t.Errorf("without a run id: %v", err)
+	}
+}
+
+// plain is a store without a log.
+type plain struct{ checkpoint.Store }
+
+func TestNoLog(t *testing.T) {
+	r := checkpoint.NewRun(plain{&spy{}}, checkpoint.Meta{Run: "r1"}, 0)
+	if _, err := r.Append(t.Context(), checkpoint.Event{}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("append: %v", err)
+	}
+	n := 0
+	for _, err := range r.Since(t.Context(), 0) {
+		if n++; !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("since: %v", err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("since yields %d times", n)
+	}
+}
+
+// Many goroutines use one handle; each Save is written or put off.
+func TestManyGoroutines(t *testing.T) {
+	s := &spy{}
+	r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, time.Microsecond)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				if _, err := r.Save(t.Context(), &checkpoint.Checkpoint{Iteration: i}); err != nil {
+					t.Errorf("save: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, err := s.Load(t.Context(), "r1"); err != nil || s.saves == 0 {
+		t.Errorf("%v, %d saves", err, s.saves)
+	}
+}

@@ -1,0 +1,369 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Stages keep the results of the stages of a script, so that a script that was killed goes on with the first stage
+// that was not completed. They are the files of one folder: NAME.json holds the value of a stage, and manifest.json says
+// which stages count. Results are good for one day in UTC.
+//
+// Stages may be used by several goroutines and several processes at once; of two Saves of one stage the last wins. Each
+// file is replaced in one step, and file and folder are synced before a method returns, so a crash between any two
+// writes leaves what was there before, with or without a stage that was just being saved.
+type Stages struct {
+	dir      string
+	disk     disk
+	now      func() time.Time
+	manifest string // manifest.json
+	cleared  string // the manifest of stages that are being removed
+	lock     string
+}
+
+// Begun is what Begin answers.
+type Begun struct {
+	Resume    bool     // false: it started afresh
+	RunDate   string   // the day of the stages, YYYY-MM-DD in UTC
+	Completed []string // in the order they were completed; never nil
+}
+
+// ErrStageName means that a stage's name does not match [a-z0-9][a-z0-9_-]*, is longer than 200 bytes or is manifest.
+var ErrStageName = errors.New("not the name of a stage")
+
+// OpenStages returns the stages in a folder. It reads and writes nothing.
+func OpenStages(dir string) *Stages {
+	dir = filepath.Clean(dir)
+	return &Stages{
+		dir: dir, disk: disk{dirMode: 0o755, fileMode: 0o644}, now: time.Now,
+		manifest: filepath.Join(dir, "manifest.json"), cleared: filepath.Join(dir, ".manifest.cleared.json"), lock: filepath.Join(dir, ".lock"),
+	}
+}
+
+type manifest struct {
+	Version   int      `json:"schema_version"`
+	RunDate   string   `json:"run_date"`
+	Completed []string `json:"completed"`
+}
+
+const manifestVersion = 1
+
+// Begin says which stages are completed and can be loaded. It starts afresh, without any, if the manifest is of another
+// day, absent or damaged; the values of another day are removed. An error that is ErrDamaged comes with an answer that
+// holds nevertheless: it says what was damaged, and so is to be done again. The folder is made if need be.
+func (s *Stages) Begin(ctx context.Context) (Begun, error) {
+	lock, err := s.disk.lock(ctx, s.lock, lockMake)
+	if err != nil {
+		return Begun{}, err
+	}
+	defer lock.Close()
+	if err := s.tidy(); err != nil {
+		return Begun{}, err
+	}
+	today := s.today()
+	m, damage := s.readManifest()
+	switch {
+	case errors.Is(damage, fs.ErrNotExist):
+		damage = nil
+	case damage != nil && !errors.Is(damage, ErrDamaged):
+		return Begun{}, damage
+	case damage == nil && m.RunDate == today:
+		return s.resume(m)
+	case damage == nil:
+		if err := s.clear(); err != nil {
+			return Begun{}, err
+		}
+	}
+	if err := s.disk.sync(filepath.Dir(s.dir)); err != nil {
+		return Begun{}, err
+	}
+	if err := s.writeManifest(manifest{RunDate: today}); err != nil {
+		return Begun{}, err
+	}
+	return Begun{RunDate: today, Completed: []string{}}, damage
+}
+
+// resume is Begin on a manifest of today. Stages whose values cannot be loaded are no longer completed.
+func (s *Stages) resume(m manifest) (Begun, error) {
+	var damage error
+	good := []string{}
+	for _, name := range m.Completed {
+		_, err := s.readValue(name)
+		switch {
+		case err == nil:
+			good = append(good, name)
+		case errors.Is(err, fs.ErrNotExist):
+			damage = also(damage, &DamageError{File: s.value(name), What: "the value of the stage is gone"})
+		case errors.Is(err, ErrDamaged):
+			damage = also(damage, err)
+		default:
+			return Begun{}, err
+		}
+	}
+	if damage != nil {
+		m.Completed = good
+		if err := s.writeManifest(m); err != nil {
+			return Begun{}, err
+		}
+	}
+	return Begun{Resume: true, RunDate: m.RunDate, Completed: good}, damage
+}
+
+func also(err, more error) error {
+	if err == nil {
+		return more
+	}
+	return fmt.Errorf("%w; %w", err, more)
+}
+
+// Save records the value of a stage, which must be one JSON value in UTF-8, and with it that the stage is completed.
+// The file keeps these bytes, and its mode if it was there. Without a manifest Save begins one of today; in a damaged one
+// nothing is saved, and the error is ErrDamaged.
+func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
+	if err := CheckStage(name); err != nil {
+		return err
+	}
+	if err := checkJSON(value); err != nil {
+		return err
+	}
+	lock, err := s.disk.lock(ctx, s.lock, lockMake)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := s.finishClearing(); err != nil {
+		return err
+	}
+	m, err := s.readManifest()
+	if errors.Is(err, fs.ErrNotExist) {
+		m, err = manifest{RunDate: s.today()}, s.disk.sync(filepath.Dir(s.dir))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.disk.replace(s.value(name), value); err != nil {
+		return err
+	}
+	if slices.Contains(m.Completed, name) {
+		return nil
+	}
+	m.Completed = append(m.Completed, name)
+	return s.writeManifest(m)
+}
+
+// Load returns the value of a completed stage, byte for byte. It is ErrNotFound if the stage is not completed. It may be
+// called while others save.
+func (s *Stages) Load(ctx context.Context, name string) ([]byte, error) {
+	if err := CheckStage(name); err != nil {
+		return nil, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	m, err := s.readManifest()
+	var value []byte
+	if err == nil && !slices.Contains(m.Completed, name) {
+		err = fs.ErrNotExist
+	}
+	if err == nil {
+		value, err = s.readValue(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("stage %s: %w", name, ErrNotFound)
+	}
+	return value, err
+}
+
+// Done removes the manifest and the values of its stages; the folder stays, and so do other files in it. That there is
+// nothing to remove is no error. If the manifest was damaged the error is ErrDamaged: it was removed too, but the values
+// of its stages are still there as files that count for nothing.
+func (s *Stages) Done(ctx context.Context) error {
+	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lock, err := s.disk.lock(ctx, s.lock, lockMake)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := s.tidy(); err != nil {
+		return err
+	}
+	_, damage := s.readManifest()
+	if damage != nil && !errors.Is(damage, ErrDamaged) && !errors.Is(damage, fs.ErrNotExist) {
+		return damage
+	}
+	if errors.Is(damage, fs.ErrNotExist) {
+		damage = nil
+	} else if err := s.clear(); err != nil {
+		return err
+	}
+	if err := s.disk.remove(s.lock); err != nil {
+		return err
+	}
+	return damage
+}
+
+// clear removes all stages. From its first step on, there are none.
+func (s *Stages) clear() error {
+	if err := s.disk.next("rename", s.cleared); err != nil {
+		return err
+	}
+	if err := os.Rename(s.manifest, s.cleared); err != nil {
+		return err
+	}
+	if err := s.disk.sync(s.dir); err != nil {
+		return err
+	}
+	return s.finishClearing()
+}
+
+// finishClearing removes the values of stages that clear was removing when the process died.
+func (s *Stages) finishClearing() error {
+	m, err := readManifest(s.cleared)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	for _, name := range m.Completed {
+		if err := s.disk.remove(s.value(name)); err != nil {
+			return err
+		}
+	}
+	if err := s.disk.sync(s.dir); err != nil {
+		return err
+	}
+	return s.disk.remove(s.cleared)
+}
+
+// tidy removes what a process that died was writing or removing.
+func (s *Stages) tidy() error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".json"+tmpSuffix) {
+			if err := s.disk.remove(filepath.Join(s.dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return s.finishClearing()
+}
+
+func (s *Stages) today() string { return s.now().UTC().Format(time.DateOnly) }
+
+func (s *Stages) value(name string) string { return filepath.Join(s.dir, name+".json") }
+
+func (s *Stages) readValue(name string) ([]byte, error) {
+	b, err := os.ReadFile(s.value(name))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkJSON(b); err != nil {
+		return nil, &DamageError{File: s.value(name), What: err.Error()}
+	}
+	return b, nil
+}
+
+func (s *Stages) readManifest() (manifest, error) { return readManifest(s.manifest) }
+
+// readManifest reads a manifest, whose names are safe to use. Damage is a *DamageError.
+func readManifest(path string) (manifest, error) {
+	var m manifest
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return m, err
+	}
+	damaged := func(what string, args ...any) (manifest, error) {
+		return manifest{}, &DamageError{File: path, What: fmt.Sprintf(what, args...)}
+	}
+	if err := checkJSON(b); err != nil {
+		return damaged("%v", err)
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return damaged("it does not have the form of a manifest (%v)", err)
+	}
+	if m.Version != manifestVersion {
+		return damaged("schema_version is %d, not %d", m.Version, manifestVersion)
+	}
+	if _, err := time.Parse(time.DateOnly, m.RunDate); err != nil {
+		return damaged("run_date %q is no day", m.RunDate)
+	}
+	if m.Completed == nil {
+		return damaged("completed is missing")
+	}
+	for i, name := range m.Completed {
+		if CheckStage(name) != nil || slices.Contains(m.Completed[:i], name) {
+			return damaged("completed names %q", name)
+		}
+	}
+	return m, nil
+}
+
+func (s *Stages) writeManifest(m manifest) error {
+	m.Version = manifestVersion
+	if m.Completed == nil {
+		m.Completed = []string{}
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return s.disk.replace(s.manifest, append(b, '\n'))
+}
+
+// CheckStage says whether name can be the name of a stage. The error is ErrStageName.
+func CheckStage(name string) error {
+	const first = "abcdefghijklmnopqrstuvwxyz0123456789"
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: it is empty", ErrStageName)
+	case strings.Trim(name, first+"_-") != "", !strings.Contains(first, name[:1]):
+		return fmt.Errorf("%w: %.60q; expected small letters, digits, _ and -, and a letter or digit first", ErrStageName, name)
+	case len(name) > maxRunID:
+		return fmt.Errorf("%w: it is longer than %d bytes", ErrStageName, maxRunID)
+	case name == "manifest":
+		return fmt.Errorf("%w: %s, because manifest.json is the list of stages", ErrStageName, name)
+	}
+	return nil
+}
+
+// checkJSON wants exactly one JSON value. The error is ErrNotJSON and says where it is wrong.
+func checkJSON(b []byte) error {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return fmt.Errorf("%w: there is nothing", ErrNotJSON)
+	}
+	if !utf8.Valid(b) {
+		i := 0
+		for r, n := utf8.DecodeRune(b); r != utf8.RuneError || n != 1; r, n = utf8.DecodeRune(b[i:]) {
+			i += n
+		}
+		return fmt.Errorf("%w: byte %d is not UTF-8", ErrNotJSON, i)
+	}
+	if json.Valid(b) {
+		return nil
+	}
+	var any json.RawMessage
+	err := json.Unmarshal(b, &any)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		before := b[:min(max(0, int(syntax.Offset)-1), len(b))]
+		line := bytes.Count(before, []byte{'\n'}) + 1
+		col := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+		return fmt.Errorf("%w: line %d, column %d: %v", ErrNotJSON, line, col, err)
+	}
+	return fmt.Errorf("%w: %v", ErrNotJSON, err)
+}
