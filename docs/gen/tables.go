@@ -82,16 +82,14 @@ func (t *tables) forEvaluator(name string) (string, error) {
 	if list == nil {
 		return "", fmt.Errorf("no key belongs to the evaluator %s", name)
 	}
-	text := t.table(list)
 	for _, e := range loopfile.Evaluators() {
-		if e.Name != name {
-			continue
-		}
-		for _, key := range e.Required {
-			text = strings.Replace(text, "| `"+key+"` |", "| `"+key+"` (required) |", 1)
+		for i := range list {
+			if e.Name == name && slices.Contains(e.Required, list[i].Name) {
+				list[i].Default, list[i].Required = nil, true
+			}
 		}
 	}
-	return text, nil
+	return t.table(list), nil
 }
 
 func (t *tables) filter(keep func(loopfile.Key) bool) (list []loopfile.Key) {
@@ -119,14 +117,15 @@ func (t *tables) flags() string {
 
 // idleFlags lists the switches for checks that loops does not make.
 func (t *tables) idleFlags() string {
-	var names []string
+	var b strings.Builder
+	b.WriteString("| key | |\n|---|---|\n")
 	for _, k := range t.filter(isSwitch) {
 		if k.Silences == "" {
 			t.shown[id(k)] = true
-			names = append(names, "`"+k.Name+"`")
+			fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, cell(k.Doc))
 		}
 	}
-	return strings.Join(names, ", ")
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func isSwitch(k loopfile.Key) bool {

@@ -7,7 +7,7 @@ var loopKeys = []Key{
 	{Name: "initial", In: InLoop, Type: TypeTarget, Required: true, Doc: "The state a run starts in."},
 	{Name: "states", In: InLoop, Type: TypeSpecial, Required: true, NotNull: true, Doc: "The states by name. At least one must be terminal."},
 	{Name: "context", In: InLoop, Type: TypeMap, Doc: "First values of `${context.NAME}`. The command line can replace them."},
-	{Name: "parameters", In: InLoop, Type: TypeSpecial, Doc: "Typed inputs that other loops may bind when they run this one."},
+	{Name: "parameters", In: InLoop, Type: TypeSpecial, Doc: "Typed inputs: of a run of its own, and of the loops that run this one."},
 	{Name: "max_steps", In: InLoop, Type: TypeInt, Default: 50, Above: limit(0), Doc: "How many times states may be entered before the run ends."},
 	{Name: "on_max_steps", In: InLoop, Type: TypeTarget, Doc: "State that is entered once when `max_steps` is reached, to clean up or report."},
 	{Name: "max_iterations", In: InLoop, Type: TypeInt, Above: limit(0), Doc: "How many full passes a `maintain` loop makes. Without `max_steps` it is the older spelling of `max_steps`."},
@@ -30,7 +30,7 @@ var loopKeys = []Key{
 	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},
 	{Name: "category", In: InLoop, Type: TypeText, Doc: "Group in listings."},
 	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by."},
-	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Whether listings show the loop by default. It can always be run by name."},
+	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Who the loop is for, in listings. It can always be run by name."},
 
 	{Name: "from", In: InLoop, Type: TypeText, NotNull: true, Doc: "The loop to inherit from. What this file says is laid over it: mappings key by key, everything else is replaced."},
 	{Name: "flow", In: InLoop, Type: TypeTexts, NotNull: true, Doc: "The steps of a loop in a row, instead of `states`. `NAME` leads to the next step, `NAME?YES:NO` tests; the last step ends the run."},
