@@ -34,7 +34,7 @@ type test struct {
 
 // Run runs every case against a new store of its own.
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
-	cases := slices.Concat(creating, remembering, nesting, living, sharing)
+	cases := slices.Concat(creating, remembering, nesting, living, sharing, guaranteeing, modelled())
 	if s := open(t); isDamager(s) { // a store without bytes has none to spoil
 		cases = append(cases, damaging...)
 	}
