@@ -172,11 +172,11 @@ func keysOf(in Where) jsonObject {
 		if k.In != in {
 			continue
 		}
-		s := keySchema(k)
 		if k.Status == StatusInternal {
-			s.add("doNotSuggest", true)
+			props.add(k.Name, object("description", k.Doc, "doNotSuggest", true))
+			continue
 		}
-		props.add(k.Name, s)
+		props.add(k.Name, keySchema(k))
 	}
 	// YAML's merge key, for editors that show it to the schema.
 	props.add("<<", object("doNotSuggest", true))
