@@ -45,7 +45,9 @@ type frame struct {
 	kind   frameKind
 	quoted bool // a parameter inside double quotes
 	inline bool
-	cases  int // case without its esac: a closing parenthesis may end a pattern
+	// substituted tells $(...) from (...), which may be a pattern of case.
+	substituted bool
+	cases       int // case without its esac: a closing parenthesis may end a pattern
 }
 
 // A scanner reads a bash script far enough to know what is quoted. It never fails: what it cannot make sense of is code.
@@ -58,11 +60,7 @@ type scanner struct {
 	i       int
 	word    int  // where the word at i begins; -1 between words
 	begun   bool // a command has begun: what comes next is an argument
-}
-
-type heredocTag struct {
-	tag             string
-	quoted, tabless bool
+	head    bool // the word is where a command begins
 }
 
 // scan returns the marks of a script, in order. The refs are those of the text.
@@ -166,7 +164,7 @@ func (s *scanner) template() bool {
 	q, inline := s.quoting()
 	s.marks = append(s.marks, mark{s.i, &s.refs[0], q, inline, q == bare && !s.begun && s.word < 0})
 	if s.word < 0 {
-		s.word, s.begun = s.i, true
+		s.beginWord()
 	}
 	s.i += len(s.refs[0].Text)
 	return true
@@ -189,6 +187,7 @@ func (s *scanner) dollar() {
 	case strings.HasPrefix(rest, "$("):
 		s.i += 2
 		s.push(inParens)
+		s.stack[len(s.stack)-1].substituted = true
 		s.word, s.begun = -1, false
 	case strings.HasPrefix(rest, "$'") && s.stack[len(s.stack)-1].kind != inDouble:
 		s.push(inDollar)
@@ -240,7 +239,7 @@ func (s *scanner) inCode() {
 			s.skipComment()
 			return
 		}
-		s.word, s.begun = s.i, true
+		s.beginWord()
 	}
 	switch c {
 	case '\\':
@@ -254,6 +253,7 @@ func (s *scanner) inCode() {
 	case '`':
 		if f.kind == inBacktick {
 			s.pop()
+			s.begun = true
 		} else {
 			s.push(inBacktick)
 		}
@@ -266,13 +266,16 @@ func (s *scanner) inCode() {
 	case ')':
 		switch {
 		case f.kind == inParens && f.cases == 0:
+			pattern := !f.substituted && len(s.stack) > 1 && s.stack[len(s.stack)-2].cases > 0
 			s.pop()
 			s.i++
+			s.begun = !pattern // what was substituted is a word, or a part of one
 		case f.kind == inArith:
 			s.pop()
 			if s.i++; s.i < len(s.text) && s.text[s.i] == ')' {
 				s.i++
 			}
+			s.begun = true
 		default:
 			s.i++
 		}
@@ -312,8 +315,10 @@ func isWord(c byte) bool {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
+func (s *scanner) beginWord() { s.word, s.head, s.begun = s.i, !s.begun, true }
+
 func (s *scanner) endWord(f *frame) {
-	if s.word >= 0 {
+	if s.word >= 0 && s.head {
 		switch s.text[s.word:s.i] {
 		case "case":
 			f.cases++
@@ -324,100 +329,4 @@ func (s *scanner) endWord(f *frame) {
 		}
 	}
 	s.word = -1
-}
-
-// skipComment passes a comment; templates in it expand all the same.
-func (s *scanner) skipComment() {
-	end := len(s.text)
-	if n := strings.IndexByte(s.text[s.i:], '\n'); n >= 0 {
-		end = s.i + n
-	}
-	s.plain(end, comment)
-}
-
-// plain marks the templates up to end, which bash takes as they are in one way.
-func (s *scanner) plain(end int, q quoting) {
-	for len(s.refs) > 0 && s.refs[0].Offset < end {
-		if s.refs[0].Offset >= s.i {
-			s.marks = append(s.marks, mark{offset: s.refs[0].Offset, ref: &s.refs[0], quoting: q})
-		}
-		s.refs = s.refs[1:]
-	}
-	if q == heredoc {
-		for i := s.i; i+1 < end; i++ {
-			if s.text[i] == '$' && s.text[i+1] == '$' {
-				s.marks = append(s.marks, mark{offset: i, quoting: q})
-				i++
-			}
-		}
-	}
-	s.i, s.word = end, -1
-}
-
-// redirect passes < and notes a here-document that begins on the next line.
-func (s *scanner) redirect(f *frame) {
-	rest := s.text[s.i:]
-	switch {
-	case strings.HasPrefix(rest, "<<<"):
-		s.i += 3
-		return
-	case !strings.HasPrefix(rest, "<<") || f.kind == inArith:
-		s.i++
-		return
-	}
-	s.i += 2
-	var h heredocTag
-	if s.i < len(s.text) && s.text[s.i] == '-' {
-		h.tabless = true
-		s.i++
-	}
-	for s.i < len(s.text) && (s.text[s.i] == ' ' || s.text[s.i] == '\t') {
-		s.i++
-	}
-	start := s.i
-	for s.i < len(s.text) && !isBlank(s.text[s.i]) && strings.IndexByte(";&|()<>", s.text[s.i]) < 0 {
-		s.i++
-	}
-	word := s.text[start:s.i]
-	h.tag = strings.NewReplacer(`'`, "", `"`, "", `\`, "").Replace(word)
-	h.quoted = h.tag != word
-	if h.tag != "" {
-		s.pending = append(s.pending, h)
-	}
-}
-
-// heredocs passes the here-documents that the line before asked for.
-func (s *scanner) heredocs() {
-	for _, h := range s.pending {
-		end := s.i
-		for end < len(s.text) {
-			line, _, more := strings.Cut(s.text[end:], "\n")
-			next := end + len(line)
-			if more {
-				next++
-			}
-			if h.tabless {
-				line = strings.TrimLeft(line, "\t")
-			}
-			if line == h.tag {
-				q := heredoc
-				if h.quoted {
-					q = literal
-				}
-				s.plain(end, q)
-				s.i = next
-				end = -1
-				break
-			}
-			end = next
-		}
-		if end >= 0 { // no end: bash takes all that is left
-			q := heredoc
-			if h.quoted {
-				q = literal
-			}
-			s.plain(len(s.text), q)
-		}
-	}
-	s.pending = s.pending[:0]
 }

@@ -83,10 +83,7 @@ func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, nam
 	if len(k.names) > 0 {
 		known = "captures: " + phrase.List(k.names)
 	}
-	hint := ""
-	if len(k.names) < 1000 {
-		hint = phrase.DidYouMean(name, k.names)
-	}
+	hint := c.didYouMean(name, k.names)
 	report := c.errorf
 	if len(k.subloops) > 0 || !strict(t) {
 		report = c.warnf // context_passthrough may bring it
@@ -122,7 +119,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where(), phrase.And(subloopFields), phrase.Quote(field), phrase.Clip(maker.Name))
 		return false
 	case !slices.Contains(recordFields, first):
-		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", phrase.Quote(first), phrase.DidYouMean(first, recordFields), phrase.List(recordFields), phrase.Quote(name), where())
+		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", phrase.Quote(first), c.didYouMean(first, recordFields), phrase.List(recordFields), phrase.Quote(name), where())
 		return false
 	case deeper != "":
 		c.warnf("capture-field", at, "%s of a capture is one value; there is no %s inside it", first, phrase.Quote(deeper))

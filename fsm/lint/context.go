@@ -49,8 +49,8 @@ func (c *checker) contextRules() {
 					continue
 				}
 				hint, ok := hints[name]
-				if !ok && len(names) < 1000 {
-					hint = phrase.DidYouMean(name, names)
+				if !ok {
+					hint = c.didYouMean(name, names)
 					hints[name] = hint
 				}
 				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in the loop %s gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it", phrase.Quote(c.l.Name), phrase.Clip(name), hint)

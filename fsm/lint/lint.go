@@ -64,6 +64,7 @@ type checker struct {
 	g        *graph
 	gathered map[string]*gathered
 	order    []*gathered
+	hints    int // how many suggestions were looked for
 	problems []fsm.Problem
 	count    map[fsm.Severity]int // of problems, kept or not
 }
@@ -166,6 +167,17 @@ func (c *checker) report(sev fsm.Severity, rule string, at spot, format string, 
 	c.problems = append(c.problems, fsm.Problem{
 		Pos: c.pos(at), Severity: sev, Rule: rule, Path: strings.Join(parts, "."), Message: fmt.Sprintf(format, args...),
 	})
+}
+
+// didYouMean is that of package phrase. Each suggestion looks at every word, so a large loop full of mistakes gets a
+// limited number of them.
+func (c *checker) didYouMean(word string, words []string) string {
+	const work = 200_000
+	if c.hints > work {
+		return ""
+	}
+	c.hints += len(words) + 1
+	return phrase.DidYouMean(word, words)
 }
 
 // off reports whether the loop silences a rule.

@@ -68,7 +68,7 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 	switch {
 	case !ok:
 		say("unknown-namespace", "%s is not something templates know%s (known: %s); for bash write $%s",
-			phrase.Quote(r.Namespace), phrase.DidYouMean(r.Namespace, namespaces), phrase.List(namespaces), phrase.Clip(r.Text))
+			phrase.Quote(r.Namespace), c.didYouMean(r.Namespace, namespaces), phrase.List(namespaces), phrase.Clip(r.Text))
 	case r.Namespace == "param":
 		c.param(s, r, say)
 	case known != nil:
@@ -95,7 +95,7 @@ func (c *checker) filters(r fsm.Ref, inner string, say sayer) bool {
 	case colon >= 0 && r.Namespace != "env":
 		colon = strings.IndexByte(r.Path, ':')
 		word := r.Path[colon+1:]
-		say("bad-filter", "no template knows :%s%s (filters: :trim, :lines, :first, :last, :json, :shell); what bash is to do, do with a variable of bash", phrase.Clip(word), phrase.DidYouMean(word, filterNames))
+		say("bad-filter", "no template knows :%s%s (filters: :trim, :lines, :first, :last, :json, :shell); what bash is to do, do with a variable of bash", phrase.Clip(word), c.didYouMean(word, filterNames))
 	default:
 		return false
 	}
@@ -113,7 +113,7 @@ func (c *checker) property(s *fsm.State, t text, r fsm.Ref, known []string, say 
 	case r.Namespace == "messages" && (r.Path == "" || strings.HasPrefix(r.Path, "last(") && strings.HasSuffix(r.Path, ")")):
 		return
 	case !found:
-		say("unknown-property", "%s has no value: %s has no %s%s (it has %s)", phrase.Clip(r.Text), r.Namespace, phrase.Quote(field), phrase.DidYouMean(field, known), phrase.List(known))
+		say("unknown-property", "%s has no value: %s has no %s%s (it has %s)", phrase.Clip(r.Text), r.Namespace, phrase.Quote(field), c.didYouMean(field, known), phrase.List(known))
 	case deeper && field != "details":
 		say("unknown-property", "${%s.%s} is one value; there is no %s inside it", r.Namespace, field, phrase.Quote(rest))
 	case r.Namespace == "result" && !guarded(r) && !t.target:
@@ -152,5 +152,5 @@ func (c *checker) param(s *fsm.State, r fsm.Ref, say sayer) {
 	if len(names) > 0 {
 		has = "it has " + phrase.List(names)
 	}
-	say("unknown-parameter", "the fragment %s has no parameter %s%s (%s)", phrase.Quote(s.Fragment.Name), phrase.Quote(name), phrase.DidYouMean(name, names), has)
+	say("unknown-parameter", "the fragment %s has no parameter %s%s (%s)", phrase.Quote(s.Fragment.Name), phrase.Quote(name), c.didYouMean(name, names), has)
 }

@@ -104,7 +104,7 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 				continue
 			}
 			found = true
-			hint := phrase.DidYouMean(v, possible)
+			hint := c.didYouMean(v, possible)
 			if (v == "success" || v == "failure") && s.Loop == "" {
 				hint = "; did you mean " + map[string]string{"success": `"yes"?`, "failure": `"no"?`}[v]
 			}
@@ -124,7 +124,7 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 			continue
 		}
 		found = true
-		hint := phrase.DidYouMean("on_"+v, words)
+		hint := c.didYouMean("on_"+v, words)
 		if v == "yes" && slices.Contains(possible, "success") {
 			hint = "; on_success is the same as on_yes, so success needs a route table: route: {success: …}"
 		}

@@ -1,0 +1,105 @@
+package lint
+
+import "strings"
+
+// A heredocTag is a here-document that a line asks for.
+type heredocTag struct {
+	tag             string
+	quoted, tabless bool
+}
+
+// skipComment passes a comment; templates in it expand all the same.
+func (s *scanner) skipComment() {
+	end := len(s.text)
+	if n := strings.IndexByte(s.text[s.i:], '\n'); n >= 0 {
+		end = s.i + n
+	}
+	s.plain(end, comment)
+}
+
+// plain marks the templates up to end, which bash takes as they are in one way.
+func (s *scanner) plain(end int, q quoting) {
+	for len(s.refs) > 0 && s.refs[0].Offset < end {
+		if s.refs[0].Offset >= s.i {
+			s.marks = append(s.marks, mark{offset: s.refs[0].Offset, ref: &s.refs[0], quoting: q})
+		}
+		s.refs = s.refs[1:]
+	}
+	if q == heredoc {
+		for i := s.i; i+1 < end; i++ {
+			if s.text[i] == '$' && s.text[i+1] == '$' {
+				s.marks = append(s.marks, mark{offset: i, quoting: q})
+				i++
+			}
+		}
+	}
+	s.i, s.word = end, -1
+}
+
+// redirect passes < and notes a here-document that begins on the next line.
+func (s *scanner) redirect(f *frame) {
+	rest := s.text[s.i:]
+	switch {
+	case strings.HasPrefix(rest, "<<<"):
+		s.i += 3
+		return
+	case !strings.HasPrefix(rest, "<<") || f.kind == inArith:
+		s.i++
+		return
+	}
+	s.i += 2
+	var h heredocTag
+	if s.i < len(s.text) && s.text[s.i] == '-' {
+		h.tabless = true
+		s.i++
+	}
+	for s.i < len(s.text) && (s.text[s.i] == ' ' || s.text[s.i] == '\t') {
+		s.i++
+	}
+	start := s.i
+	for s.i < len(s.text) && !isBlank(s.text[s.i]) && strings.IndexByte(";&|()<>", s.text[s.i]) < 0 {
+		s.i++
+	}
+	word := s.text[start:s.i]
+	h.tag = strings.NewReplacer(`'`, "", `"`, "", `\`, "").Replace(word)
+	h.quoted = h.tag != word
+	if h.tag != "" {
+		s.pending = append(s.pending, h)
+	}
+}
+
+// heredocs passes the here-documents that the line before asked for.
+func (s *scanner) heredocs() {
+	for _, h := range s.pending {
+		end := s.i
+		for end < len(s.text) {
+			line, _, more := strings.Cut(s.text[end:], "\n")
+			next := end + len(line)
+			if more {
+				next++
+			}
+			if h.tabless {
+				line = strings.TrimLeft(line, "\t")
+			}
+			if line == h.tag {
+				q := heredoc
+				if h.quoted {
+					q = literal
+				}
+				s.plain(end, q)
+				s.i = next
+				end = -1
+				break
+			}
+			end = next
+		}
+		if end >= 0 { // no end: bash takes all that is left
+			q := heredoc
+			if h.quoted {
+				q = literal
+			}
+			s.plain(len(s.text), q)
+		}
+	}
+	s.pending = s.pending[:0]
+}
