@@ -87,7 +87,7 @@ func (c Call) Do(ctx context.Context) (result []byte, err error) {
 		return nil, err
 	}
 	defer server.stop(ctx)
-	defer context.AfterFunc(ctx, server.conn.hangUp)()
+	defer context.AfterFunc(ctx, server.conn.hangUp)() // a call may be too long for a server that does not read
 
 	_, err = session.CallTool(ctx, &mcp.CallToolParams{Name: target.tool, Arguments: arguments})
 	answer, answered := server.conn.answer()
@@ -118,9 +118,7 @@ func (c Call) open(ctx context.Context, t target) (*server, *mcp.ClientSession, 
 		if err != nil {
 			return nil, nil, err
 		}
-		stop := context.AfterFunc(ctx, s.conn.hangUp)
 		session, err := client.Connect(ctx, s, &mcp.ClientSessionOptions{ProtocolVersion: protocols[i]})
-		stop()
 		if err == nil {
 			return s, session, nil
 		}

@@ -15,6 +15,9 @@ import (
 	"loops/internal/phrase"
 )
 
+// example shows what a configuration looks like.
+const example = `{"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`
+
 // configMost is how long a configuration may be.
 const configMost = 4 << 20
 
@@ -54,7 +57,7 @@ func readConfig(path string) (map[string]json.RawMessage, error) {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, failure(ExitNotFound, "there is no %s: it names the MCP servers of a project", path)
+		return nil, failure(ExitNotFound, "there is no %s, so no MCP server is known; expected in it: %s", path, example)
 	case err == nil && !st.Mode().IsRegular():
 		return nil, failure(ExitUsage, "%s is not a regular file", path)
 	case err == nil && st.Size() > configMost:
@@ -72,7 +75,7 @@ func readConfig(path string) (map[string]json.RawMessage, error) {
 		return nil, failure(ExitUsage, "%s%s", path, jsonProblem(b, err))
 	}
 	if config.Servers == nil {
-		return nil, failure(ExitUsage, `%s has no "mcpServers"; expected {"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`, path)
+		return nil, failure(ExitUsage, `%s has no "mcpServers"; expected: %s`, path, example)
 	}
 	return config.Servers, nil
 }

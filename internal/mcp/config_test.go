@@ -25,7 +25,7 @@ func TestConfigurationProblems(t *testing.T) {
 		{"comma at the end", "{\"mcpServers\": {\"s\": {\"command\": \"x\",}}}", "s/t", 2, `DIR/.mcp.json:1:38: not JSON: invalid character '}' looking for beginning of object key string`},
 		{"a list", `[1]`, "s/t", 2, `DIR/.mcp.json:1:1: this is a value of type array; expected an object`},
 		{"servers are a list", `{"mcpServers": []}`, "s/t", 2, `DIR/.mcp.json:1:16: "mcpServers" is a value of type array; expected an object`},
-		{"no servers", `{"servers": {}}`, "s/t", 2, `DIR/.mcp.json has no "mcpServers"; expected {"mcpServers": {"NAME": {"command": "PROGRAM", "args": []}}}`},
+		{"no servers", `{"servers": {}}`, "s/t", 2, `DIR/.mcp.json has no "mcpServers"; expected: ` + example},
 		{"empty", `{"mcpServers": {}}`, "s/t", 127, `DIR/.mcp.json names no server "s"; it has none`},
 		{"another", `{"mcpServers": {"github": {}, "git": {}, "db": {}}}`, "gihub/t", 127, `DIR/.mcp.json names no server "gihub"; did you mean "github"?; it has: db, git, github`},
 		{"many", `{"mcpServers": {"a1":{},"a2":{},"a3":{},"a4":{},"a5":{},"a6":{},"a7":{},"a8":{},"a9":{},"b1":{},"b2":{},"b3":{}}}`, "zzzz/t", 127, `DIR/.mcp.json names no server "zzzz"; it has: a1, a2, a3, a4, a5, a6, a7, a8, a9, b1, and 2 more`},
@@ -78,7 +78,7 @@ func TestConfigurationThatCannotBeRead(t *testing.T) {
 		text  string
 		named bool
 	}{
-		{"gone", os.Remove, 127, "there is no DIR/.mcp.json: it names the MCP servers of a project", false},
+		{"gone", os.Remove, 127, "there is no DIR/.mcp.json, so no MCP server is known; expected in it: " + example, false},
 		{"directory", func(p string) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) }, 2, "DIR/.mcp.json is not a regular file", true},
 		{"FIFO", func(p string) error { return errors.Join(os.Remove(p), syscall.Mkfifo(p, 0o600)) }, 2, "DIR/.mcp.json is not a regular file", true},
 		{"long", func(p string) error { return os.Truncate(p, configMost+1) }, 2, "DIR/.mcp.json has 4194305 bytes, which is too long for a list of servers", true},

@@ -74,10 +74,11 @@ func TestNastyServers(t *testing.T) {
 		{"carriage returns", `hello; printf '{"jsonrpc":"2.0","id":%s,"result":` + hi + `}\r\n' $id`, hi, 0, ""},
 		{"a batch", `hello 2025-03-26; printf '[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%s,"result":` + hi + `}]\n' $id`, hi, 0, ""},
 		{"answers to others", `hello; mine=$id; id=999; ok '{"no":1}'; id='"x"'; ok '{"no":2}'; id=$mine; ` + answer, hi, 0, ""},
+		{"answers others only", `hello; id=999; ok '{"no":1}'; exit 6`, "", 1, `server "s" ended with exit code 6 before it answered tools/call`},
 		{"asks first", `hello; mine=$id; echo '{"jsonrpc":"2.0","id":7,"method":"ping"}'; next; [[ $line == *'"id":7'*'"result"'* ]] || exit 8
 			echo '{"jsonrpc":"2.0","id":8,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}'; next; [[ $line == *'"error"'* ]] || exit 9
 			id=$mine; ` + answer, hi, 0, ""},
-		{"a message without end", "hello; head -c 40000000 /dev/zero | tr '\\0' x; exec sleep 60", "", 1, `server "s" cannot be understood: it printed a message of more than 32 MiB`},
+		{"a message without end", "hello; head -c 40000000 /dev/zero | tr '\\0' x; exec sleep 3600", "", 1, `server "s" cannot be understood: it printed a message of more than 32 MiB`},
 		{"does not end by itself", "hello; " + answer + "; while :; do sleep 0.01; done", hi, 0, ""},
 		{"does not end at TERM", "trap '' TERM; hello; " + answer + "; while :; do sleep 0.01; done", hi, 0, ""},
 	} {
@@ -93,12 +94,12 @@ func TestNastyServers(t *testing.T) {
 // A server that does not answer is ended when the caller gives up, and the error says how far it came.
 func TestNoReply(t *testing.T) {
 	for _, c := range []struct{ name, script, arguments, text string }{
-		{"to initialize", "touch asked; exec sleep 60", "", `server "s" has not answered initialize: the test gave up`},
-		{"to the call", "hello; touch asked; exec sleep 60", "", `server "s" has not answered tools/call: the test gave up`},
-		{"asked for its tools", `hello; ok '{"isError":true}'; next; touch asked; exec sleep 60`, "", `tool "tool" of server "s" reports an error`},
-		{"reads nothing", "next; ok \"{\\\"protocolVersion\\\":\\\"2025-06-18\\\",$info\"; touch asked; exec sleep 60", strings.Repeat("x", 1<<20), `server "s" has not answered tools/call: the test gave up`},
+		{"to initialize", "touch asked; exec sleep 3600", "", `server "s" has not answered initialize: the test gave up`},
+		{"to the call", "hello; touch asked; exec sleep 3600", "", `server "s" has not answered tools/call: the test gave up`},
+		{"asked for its tools", `hello; ok '{"isError":true}'; next; touch asked; exec sleep 3600`, "", `tool "tool" of server "s" reports an error`},
+		{"reads nothing", "next; ok \"{\\\"protocolVersion\\\":\\\"2025-06-18\\\",$info\"; touch asked; exec sleep 3600", strings.Repeat("x", 1<<20), `server "s" has not answered tools/call: the test gave up`},
 		{"ignores TERM", "trap '' TERM; hello; touch asked; while :; do sleep 0.01; done", "", `server "s" has not answered tools/call: the test gave up`},
-		{"prints other things", "echo Hello there; touch asked; exec sleep 60", "", `server "s" has not answered initialize: the test gave up; it printed 1 lines that are no JSON-RPC messages, the first: "Hello there"`},
+		{"prints other things", "echo Hello there; touch asked; exec sleep 3600", "", `server "s" has not answered initialize: the test gave up; it printed 1 lines that are no JSON-RPC messages, the first: "Hello there"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -122,6 +123,25 @@ func TestNoReply(t *testing.T) {
 				code, want = ExitToolError, `{"isError":true}`
 			}
 			s.check(result, err, want, code, c.text)
+		})
+	}
+}
+
+// A server is asked to end in good order, first by the end of its input.
+func TestServersEndInGoodOrder(t *testing.T) {
+	for _, c := range []struct{ name, script, left string }{
+		{"at the end of its input", "trap 'echo TERM >> left' TERM; hello; ok {}; while next; do :; done", "input\n"},
+		{"at TERM", "trap 'echo TERM >> left; exit' TERM; hello; ok {}; while :; do sleep 0.01; done", "TERM\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			script := strings.Replace(prelude, "|| exit 0", "|| { echo input >> left; exit 0; }", 1) + c.script
+			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", script)+`}}`)
+			result, err := s.do(soon(t), "s/tool", "")
+			s.check(result, err, "{}", 0, "")
+			if b, err := os.ReadFile(filepath.Join(s.dir, "left")); err != nil || string(b) != c.left {
+				t.Errorf("it noticed %q, %v; want %q", b, err, c.left)
+			}
 		})
 	}
 }
