@@ -77,8 +77,13 @@ func targets(s *fsm.State) []string {
 
 // verdicts returns the keys of On, sorted.
 func verdicts(s *fsm.State) []string {
-	if len(s.On) == 0 {
+	switch len(s.On) {
+	case 0:
 		return nil
+	case 1:
+		for v := range s.On {
+			return []string{v}
+		}
 	}
 	keys := make([]string, 0, len(s.On))
 	for v := range s.On {

@@ -36,6 +36,8 @@ func (s *scanner) plain(end int, q quoting) {
 	s.i, s.word = end, -1
 }
 
+var unquoter = strings.NewReplacer(`'`, "", `"`, "", `\`, "")
+
 // redirect passes < and notes a here-document that begins on the next line.
 func (s *scanner) redirect(f *frame) {
 	rest := s.text[s.i:]
@@ -61,7 +63,7 @@ func (s *scanner) redirect(f *frame) {
 		s.i++
 	}
 	word := s.text[start:s.i]
-	h.tag = strings.NewReplacer(`'`, "", `"`, "", `\`, "").Replace(word)
+	h.tag = unquoter.Replace(word)
 	h.quoted = h.tag != word
 	if h.tag != "" {
 		s.pending = append(s.pending, h)

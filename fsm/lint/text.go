@@ -19,7 +19,6 @@ const (
 // A text is one text of a state that may hold templates.
 type text struct {
 	path   []string // in the definition
-	s      string
 	use    use
 	action bool
 	source bool      // evaluate.source
@@ -39,71 +38,59 @@ func allTexts(states []*fsm.State) [][]text {
 // texts returns the texts of a state in which templates are expanded.
 func texts(s *fsm.State) []text {
 	var out []text
-	add := func(u use, s string, path ...string) {
-		if refs := references(s); len(refs) > 0 {
-			out = append(out, text{path: path, s: s, use: u, refs: refs})
+	add := func(t text, in string, path ...string) {
+		if !isTemplate(in) {
+			return
+		}
+		if t.refs = references(in); len(t.refs) > 0 {
+			t.path = append([]string{"states", s.Name}, path...)
+			out = append(out, t)
 		}
 	}
-	at := func(k ...string) []string { return append([]string{"states", s.Name}, k...) }
-	if isTemplate(s.Action) {
-		n := len(out)
-		if add(before, s.Action, at("action")...); len(out) > n {
-			out[n].action = true
+	add(text{use: before, action: true}, s.Action, "action")
+	add(text{use: before, name: true}, s.Loop, "loop")
+	add(text{use: before, name: true}, s.Worktree, "worktree")
+	deep := func(v *fsm.Map, key string) {
+		if v.Len() > 0 {
+			inside(v, []string{key}, func(in string, path []string) { add(text{use: before}, in, path...) })
 		}
 	}
-	for _, n := range []struct{ key, s string }{{"loop", s.Loop}, {"worktree", s.Worktree}} {
-		k := len(out)
-		if add(before, n.s, at(n.key)...); len(out) > k {
-			out[k].name = true
-		}
-	}
-	inside(s.Params, at("params"), func(s string, path []string) { add(before, s, path...) })
-	inside(s.With, at("with"), func(s string, path []string) { add(before, s, path...) })
+	deep(s.Params, "params")
+	deep(s.With, "with")
 	if s.Fragment != nil {
-		inside(s.Fragment.Bindings, at("fragment_bindings"), func(s string, path []string) { add(before, s, path...) })
+		deep(s.Fragment.Bindings, "fragment_bindings")
 	}
-	add(after, s.Append, at("append_to_messages")...)
+	add(text{use: after}, s.Append, "append_to_messages")
 	if ev := s.Evaluate; ev != nil && s.Next == "" && s.Loop == "" {
 		if ev.HasSource {
-			n := len(out)
-			if add(tolerant, ev.Source, at("evaluate", "source")...); len(out) > n {
-				out[n].source = true
-			}
+			add(text{use: tolerant, source: true}, ev.Source, "evaluate", "source")
 		}
 		if t, ok := ev.Target.(string); ok && (ev.Type == "output_numeric" || ev.Type == "convergence") {
-			add(after, t, at("evaluate", "target")...)
+			add(text{use: after}, t, "evaluate", "target")
 		}
-		if ev.Type == "convergence" {
-			add(tolerant, ev.Previous, at("evaluate", "previous")...)
+		switch ev.Type {
+		case "convergence":
+			add(text{use: tolerant}, ev.Previous, "evaluate", "previous")
 			if t, ok := ev.Tolerance.(string); ok {
-				add(after, t, at("evaluate", "tolerance")...)
+				add(text{use: after}, t, "evaluate", "tolerance")
 			}
-		}
-		if ev.Type == "llm_structured" {
-			add(tolerant, ev.Prompt, at("evaluate", "prompt")...)
-		}
-		if ev.Type == "score_stall" || ev.Type == "open_question_stall" {
-			add(after, ev.HistoryFile, at("evaluate", "history_file")...)
+		case "llm_structured":
+			add(text{use: tolerant}, ev.Prompt, "evaluate", "prompt")
+		case "score_stall", "open_question_stall":
+			add(text{use: after}, ev.HistoryFile, "evaluate", "history_file")
 		}
 	}
-	to := func(s string, path ...string) {
-		n := len(out)
-		if add(after, s, at(path...)...); len(out) > n {
-			out[n].target = true
-		}
-	}
-	to(s.Next, "next")
+	to := text{use: after, target: true}
+	add(to, s.Next, "next")
 	for _, verdict := range verdicts(s) {
-		if isTemplate(s.On[verdict]) {
-			to(s.On[verdict], "on_"+verdict)
-		}
+		add(to, s.On[verdict], "on_"+verdict)
 	}
 	if s.Route != nil {
 		for _, verdict := range s.Route.Table.Keys() {
-			to(tableTarget(s.Route, verdict), "route", verdict)
+			add(to, tableTarget(s.Route, verdict), "route", verdict)
 		}
-		to(s.Route.Default, "route", "_")
-		to(s.Route.Error, "route", "_error")
+		add(to, s.Route.Default, "route", "_")
+		add(to, s.Route.Error, "route", "_error")
 	}
 	return out
 }
