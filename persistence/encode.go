@@ -17,7 +17,9 @@ type encoder struct {
 	brief bool  // long logs of sub-loops are only counted
 	whole int64 // where in the journal the batch with the last whole memory begins
 
-	cache map[*fsm.Map]*piece // records as they were last written: they never change, see fsm.Batch
+	// cache, if not nil, has the records as they were last written, which never change; see fsm.Batch. It is for who
+	// writes all of them again and again, and calls sweep.
+	cache map[*fsm.Map]*piece
 	round int
 }
 
@@ -151,10 +153,7 @@ func (e *encoder) record(v any) bool {
 	}
 	n := len(e.buf)
 	e.value(m)
-	if len(e.buf)-n >= cacheFrom {
-		if e.cache == nil {
-			e.cache = make(map[*fsm.Map]*piece)
-		}
+	if e.cache != nil && len(e.buf)-n >= cacheFrom {
 		e.cache[m] = &piece{text: bytes.Clone(e.buf[n:]), round: e.round}
 	}
 	return true

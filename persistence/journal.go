@@ -50,7 +50,7 @@ type journal struct {
 func (j *journal) init() {
 	b := &blobs{dir: filepath.Join(j.Dir(), "blobs")}
 	j.enc.blobs, j.state.blobs = b, b
-	j.state.brief = true
+	j.state.brief, j.state.cache = true, make(map[*fsm.Map]*piece)
 }
 
 // Dir implements [Journal].

@@ -1,0 +1,25 @@
+package persistence
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"loops/fsm"
+)
+
+// What a run writes once is not kept for good: its memory does not grow with its length.
+func TestEncodersForget(t *testing.T) {
+	j := begin(t, open(t))
+	s := step(1).Snapshot
+	for n := range 300 {
+		s.Captured.Set("c", fsm.NewMap("output", strings.Repeat(fmt.Sprint(n), cacheFrom)))
+		if err := j.Record(t.Context(), &fsm.Batch{Snapshot: s, Checkpoint: n%10 == 0, Events: []fsm.Event{{Kind: "route", Time: at}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, m := len(j.enc.cache), len(j.state.cache); n > 5 || m > 5 {
+		t.Errorf("the encoders keep %d and %d records", n, m)
+	}
+	j.die()
+}
