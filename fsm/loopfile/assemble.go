@@ -30,6 +30,12 @@ func (d *decoder) include(s *source, what string, by fsm.Pos) bool {
 	}
 	d.files = append(d.files, s)
 	d.size += len(s.data)
+	switch what {
+	case "from":
+		d.via[s.name] = "; inherited by " + by.String()
+	case "import":
+		d.via[s.name] = imported + by.String()
+	}
 	for _, p := range s.problems {
 		if what == "import" {
 			p.Message = strings.Replace(p.Message, "a mapping with name, initial and states", "a mapping with fragments", 1)
@@ -39,10 +45,15 @@ func (d *decoder) include(s *source, what string, by fsm.Pos) bool {
 	return true
 }
 
+const (
+	needsFile = " needs this file"
+	imported  = "; imported by "
+)
+
 // neededBy adds to a problem of another file how the loop comes to need it.
 func neededBy(p fsm.Problem, by fsm.Pos) fsm.Problem {
 	if by.File != "" {
-		p.Message += "; " + by.String() + " needs this file"
+		p.Message += "; " + by.String() + needsFile
 	}
 	return p
 }
@@ -59,11 +70,14 @@ func (d *decoder) need(n *yaml.Node, path, what string, except string) *source {
 	if what == "import" {
 		files = append(files, d.main.name)
 	}
-	file, err := d.loader.search(n.Value, except, files...)
+	file, err := d.find(n.Value, except, files...)
 	var missing *NotFoundError
 	switch {
 	case errors.As(err, &missing) && what == "import":
 		d.errorf(pos, path, "not-found", "there is no file %s%s", quote(n.Value), missing.where())
+		return nil
+	case missing != nil && missing.self:
+		d.errorf(pos, path, "cycle", "%s is this file itself, and a loop does not inherit from itself", quote(n.Value))
 		return nil
 	case err != nil:
 		d.errorf(pos, path, "not-found", "%v", err)
@@ -82,6 +96,19 @@ func (d *decoder) need(n *yaml.Node, path, what string, except string) *source {
 		return nil
 	}
 	return s
+}
+
+// find finds a file, with suggestions for the first that are missing.
+func (d *decoder) find(name, except string, files ...string) (string, error) {
+	const most = 20
+	if d.missing >= most {
+		return d.loader.lookUp(name, except, files...)
+	}
+	path, err := d.loader.search(name, except, files...)
+	if err != nil {
+		d.missing++
+	}
+	return path, err
 }
 
 // inherit merges a document over the loop that it inherits from. The chain holds the files so far, this one last.
@@ -143,6 +170,9 @@ func namesOf(files []*source) []string {
 func (d *decoder) merge(base, over *yaml.Node, path string) *yaml.Node {
 	base, over = deref(base), deref(over)
 	if base.Kind != yaml.MappingNode || over.Kind != yaml.MappingNode {
+		if isNull(over) && !isNull(base) {
+			d.nulled[over] = base
+		}
 		return over
 	}
 	out := d.like(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}, over)

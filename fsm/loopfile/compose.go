@@ -1,7 +1,9 @@
 package loopfile
 
 import (
+	"runtime"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -66,7 +68,7 @@ func (d *decoder) contract(c contract) {
 	for _, e := range d.entries(c.given, c.path) {
 		p := declared[e.name]
 		if p == nil {
-			d.errorf(d.pos(e.key), join(c.path, e.name), "unknown-binding", "%s has no parameter %s%s (parameters: %s)", c.what, quote(e.name), didYouMean(e.name, names), enumerate(names))
+			d.errorf(d.pos(e.key), join(c.path, e.name), "unknown-binding", "%s has no parameter %s%s (parameters: %s, declared at %v)", c.what, quote(e.name), didYouMean(e.name, names), enumerate(names), c.params[0].Pos)
 			continue
 		}
 		v, _ := c.values.Get(e.name)
@@ -100,87 +102,84 @@ func (d *decoder) composition(s *stateDecl) {
 	if s.open {
 		return
 	}
-	if b.has("with") && (s.With.Len() > 0 || b.fields["with"].val == nil) {
-		d.errorf(b.keyPos("with"), join(s.path, "with"), "missing-key", "with gives values to a loop or a fragment; this state has neither%s", elsewhereOf(b))
+	if s.With.Len() > 0 {
+		d.errorf(b.keyPos("with"), join(s.path, "with"), "missing-key", "with gives values to a loop or a fragment; this state has neither")
 	}
-	for _, key := range []string{"worktree", "context_passthrough"} {
-		if key == "worktree" && s.Worktree != "" {
-			d.errorf(b.keyPos(key), join(s.path, key), "missing-key", "%s says how a loop is run; this state has no loop", key)
-		}
+	if s.Worktree != "" {
+		d.errorf(b.keyPos("worktree"), join(s.path, "worktree"), "missing-key", "worktree says how a loop is run; this state has no loop")
+	}
+	if s.Passthrough {
+		d.warnf(b.keyPos("context_passthrough"), join(s.path, "context_passthrough"), "ignored", "context_passthrough has no effect without a loop to hand the context to")
 	}
 }
 
-// elsewhereOf says what may have been meant by a with that nothing takes.
-func elsewhereOf(b *block) string {
-	if b.has("fragment_name") {
-		return ""
-	}
-	return "; add loop or fragment"
-}
-
-// bindChildren looks for the loops that states run, and checks what they are given.
-func (d *decoder) bindChildren() {
+// children looks for the loops that states run, and checks what they are given. It looks at each as far as its own
+// files go and not at the loops that it runs in turn, so it ends where loops run each other in circles.
+func (d *decoder) children() {
 	if d.loader == nil {
 		return
 	}
-	for _, c := range d.calls {
-		if u := d.child(c); u != nil {
-			d.bindChild(c, u)
-		}
-	}
-}
-
-// child returns the loop that a state runs, as far as it can be told before the run.
-func (d *decoder) child(c call) *unit {
-	name := c.state.Loop
-	if strings.Contains(name, "${") {
-		return nil
-	}
-	at := c.b.fields["loop"].node
-	file, err := d.loader.search(name, "", d.source(at).name, d.main.name)
-	if err != nil {
-		d.errorf(d.pos(at), join(c.path, "loop"), "unknown-loop", "%v", err)
-		return nil
-	}
-	return d.loader.unit(file)
-}
-
-func (d *decoder) bindChild(c call, u *unit) {
-	if u.build(); u.err != nil || u.dec.failed || u.made == nil || c.state.Passthrough || len(u.made.Parameters) == 0 {
-		return
-	}
-	given, path := &yaml.Node{Kind: yaml.MappingNode}, join(c.path, "with")
-	if f, ok := c.b.fields["with"]; ok {
-		if f.val == nil {
-			return
-		}
-		given = f.node
-	}
-	d.contract(contract{
-		what: "the loop " + quote(c.state.Loop), params: u.made.Parameters, given: given, values: c.state.With,
-		path: path, pos: c.b.pos("loop"),
-	})
-}
-
-// checkChildren warns of loops that states run and that would not run by themselves.
-func (d *decoder) checkChildren() {
-	if d.loader == nil {
-		return
-	}
-	for _, c := range d.calls {
+	units := make([]*unit, len(d.calls))
+	for i, c := range d.calls {
+		// A name with a template is looked up by the run.
 		if strings.Contains(c.state.Loop, "${") {
 			continue
 		}
 		at := c.b.fields["loop"].node
-		file, err := d.loader.search(c.state.Loop, "", d.source(at).name, d.main.name)
+		file, err := d.find(c.state.Loop, "", d.source(at).name, d.main.name)
 		if err != nil {
-			continue // reported
+			d.errorf(d.pos(at), join(c.path, "loop"), "unknown-loop", "%v", err)
+			continue
 		}
-		u := d.loader.unit(file)
-		if u.bind(); u.err != nil {
-			d.warnf(d.pos(at), join(c.path, "loop"), "broken-loop", "the loop %s cannot be read: %s", quote(c.state.Loop), cause(u.path, u.err))
-		} else if u.dec.failed {
-			d.warnf(d.pos(at), join(c.path, "loop"), "broken-loop", "the loop %s (%s) has errors of its own, so this state will fail; see them with: loops validate %s", quote(c.state.Loop), d.loader.short(file), clip(c.state.Loop))
+		units[i] = d.loader.unit(file)
+	}
+	buildAll(units)
+	for i, c := range d.calls {
+		u, pos := units[i], c.b.pos("loop")
+		switch {
+		case u == nil:
+		case u.err != nil:
+			d.warnf(pos, join(c.path, "loop"), "broken-loop", "the loop %s cannot be read: %s", quote(c.state.Loop), cause(u.path, u.err))
+		case u.broken:
+			d.warnf(pos, join(c.path, "loop"), "broken-loop", "the loop %s has errors of its own, so this state will fail; see them with: loops validate %s", quote(c.state.Loop), printable(d.loader.short(u.path)))
+		default:
+			d.bindChild(c, u.made)
 		}
 	}
+}
+
+// buildAll takes the first step with each unit that is not nil, as many at once as there are processors.
+func buildAll(units []*unit) {
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	seen := map[*unit]bool{nil: true}
+	for _, u := range units {
+		if seen[u] {
+			continue
+		}
+		seen[u] = true
+		slots <- struct{}{}
+		wg.Go(func() {
+			u.build()
+			<-slots
+		})
+	}
+	wg.Wait()
+}
+
+func (d *decoder) bindChild(c call, child *fsm.Loop) {
+	if c.state.Passthrough || len(child.Parameters) == 0 {
+		return
+	}
+	given := &yaml.Node{Kind: yaml.MappingNode}
+	if f, ok := c.b.fields["with"]; ok {
+		if f.val == nil {
+			return // reported
+		}
+		given = f.node
+	}
+	d.contract(contract{
+		what: "the loop " + quote(c.state.Loop), params: child.Parameters, given: given, values: c.state.With,
+		path: join(c.path, "with"), pos: c.b.pos("loop"),
+	})
 }

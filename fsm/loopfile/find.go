@@ -18,6 +18,7 @@ type NotFoundError struct {
 	Near  []string // names of loops that are like it, the most likely first
 	Odd   string   // why one of these files, which is there, is none: "lib/x.yaml is a directory"; "" = none is there
 
+	self           bool     // the file that asks has the name
 	names, folders []string // Tried, as names in folders; empty where it is no such product
 }
 
@@ -133,6 +134,23 @@ func textsOf(from *fsm.Loop, name string) (files []string) {
 
 // search finds what a name in the first of these files means. The file except is not found.
 func (l *Loader) search(name, except string, files ...string) (string, error) {
+	path, err := l.lookUp(name, except, files...)
+	if missing, ok := errors.AsType[*NotFoundError](err); ok {
+		l.suggest(missing, files)
+	}
+	return path, err
+}
+
+// suggest adds names that may have been meant.
+func (l *Loader) suggest(missing *NotFoundError, files []string) {
+	missing.Near = nearFiles(missing.Name, l.folders(missing.Name, files))
+	if len(missing.Near) == 0 {
+		missing.Near = l.nearNames(missing.Name)
+	}
+}
+
+// lookUp is search without suggestions, for which it would have to look at every name there is.
+func (l *Loader) lookUp(name, except string, files ...string) (string, error) {
 	missing := &NotFoundError{Name: name}
 	if name == "" || strings.ContainsRune(name, 0) || strings.HasSuffix(name, "/") {
 		return "", missing
@@ -141,17 +159,15 @@ func (l *Loader) search(name, except string, files ...string) (string, error) {
 	if hasYAMLSuffix(name) {
 		missing.names = []string{name}
 	}
-	var folders []string
-	if filepath.IsAbs(name) {
-		folders = []string{""}
-	} else {
+	folders := []string{""}
+	if !filepath.IsAbs(name) {
 		folders = l.folders(name, files)
 	}
 	for _, dir := range folders {
 		for _, n := range missing.names {
 			p := filepath.Join(dir, filepath.FromSlash(n))
 			if p == except {
-				missing.Odd = l.short(p) + " is this file itself"
+				missing.self = true
 				continue
 			}
 			if path, err := missing.look(p); path != "" || err != nil {
@@ -161,10 +177,6 @@ func (l *Loader) search(name, except string, files ...string) (string, error) {
 		if dir != "" {
 			missing.folders = append(missing.folders, l.short(dir))
 		}
-	}
-	missing.Near = nearFiles(name, folders)
-	if len(missing.Near) == 0 {
-		missing.Near = l.nearNames(name)
 	}
 	return "", missing
 }
@@ -316,11 +328,9 @@ func (l *Loader) nearNames(name string) []string {
 		if dir == "" {
 			continue
 		}
-		entries, err := List(dir)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
+		var files []Entry
+		_ = walk(dir, "", 0, &files)
+		for _, e := range files {
 			names = append(names, e.Name)
 			// A file suffix or a missing folder is no typing mistake, but easily made.
 			if (e.Name == bare || filepath.Base(e.Name) == bare) && !slices.Contains(out, e.Name) {

@@ -82,7 +82,15 @@ func TestList(t *testing.T) {
 		"json.yaml":       "{name: n, description: As JSON., initial: s, states: {s: {terminal: true}}}\n",
 		"crlf.yaml":       "name: n\r\ndescription: With CRLF.\r\ninitial: s\r\nstates:\r\n  s: {terminal: true}\r\n",
 		"sub/deep.yaml":   good,
-		"child.yaml":      "name: n\ndescription: Inherits.\nfrom: plain\n",
+		"child.yaml":      "name: n\nlabels: [z]\nfrom: plain\n",
+		"grandchild.yaml": "description: 'Inherits.'\nfrom: child\n",
+		"orphan.yaml":     "name: n\nfrom: nobody\n",
+		"circle.yaml":     "from: circle2\n",
+		"circle2.yaml":    "from: ./circle\n",
+		"itself.yaml":     "from: itself\n",
+		"heir.yaml":       "from: broken\n",
+		"little.yaml":     "from: lib/part\ndescription: Still lacks something.\n",
+		"lib/part.yaml":   "name: part\nstates: {s: {terminal: true}}\n",
 		"flow.yaml":       "name: n\ndescription: Steps.\ninitial: a\nflow: [a, b]\n",
 		"nothing.yaml":    "name: n\ninitial: s\n",
 		"broken.yaml":     "name: n\nstates:\n\ts: 1\n",
@@ -108,14 +116,21 @@ func TestList(t *testing.T) {
 		"block|block.yaml|First line.||x,y|public|",
 		`broken|broken.yaml|||||3:1: a tab indents this line; YAML wants spaces (YAML: found character that cannot start any token)`,
 		`bytes|bytes.yaml|||||1:7: this is not UTF-8; save the file as UTF-8 text`,
-		"child|child.yaml|Inherits.|||public|",
+		"child|child.yaml|What it does.|c|z|example|",
+		`circle|circle.yaml||||public|inherits from itself, by way of "./circle"`,
+		`circle2|circle2.yaml||||public|inherits from itself, by way of "circle2"`,
 		"crlf|crlf.yaml|With CRLF.|||public|",
 		"flow|flow.yaml|Steps.|||public|",
 		"folded.fsm|folded.fsm.yaml|One two.|||public|",
+		"grandchild|grandchild.yaml|Inherits.|c|z|example|",
+		`heir|heir.yaml||||public|inherits from "broken", which has a mistake: 3:1: a tab indents this line; YAML wants spaces (YAML: found character that cannot start any token)`,
+		`itself|itself.yaml||||public|inherits from itself`,
 		"json|json.yaml|As JSON.|||public|",
 		"list|list.yaml|||||1:1: expected a mapping with name, initial and states, found a list",
+		"little|little.yaml|Still lacks something.|||public|lacks initial",
 		"long|long.yaml|goes initial: on|||public|",
 		"nothing|nothing.yaml||||public|lacks states",
+		`orphan|orphan.yaml||||public|inherits from "nobody", which is not there`,
 		"plain|plain.yaml|What it does.|c|a,b|example|",
 		"quoted|quoted.yaml|Quoted: keys.|||public|",
 		"sub/deep|sub/deep.yaml|d|||public|",
@@ -152,8 +167,8 @@ func TestHeaderScan(t *testing.T) {
 			t.Fatal(err)
 		}
 		quick := scanHeader(data)
-		full, _ := parseHeader(f, data)
-		if quick == nil || full == nil {
+		full := parseHeader(f, data)
+		if quick == nil || full.broken() {
 			continue
 		}
 		scanned++

@@ -45,13 +45,13 @@ func (d *decoder) flow(root *yaml.Node) *yaml.Node {
 
 // steps reads the list.
 func (d *decoder) steps(key, val *yaml.Node) ([]step, bool) {
-	const want = "flow must be a list of steps, such as [build, test?ship:build, ship]"
+	const want = "expected a list of steps, such as [build, test?ship:build, ship]"
 	if isNull(val) {
 		d.errorf(d.pos(key), "flow", "null", "flow has no value; %s", want)
 		return nil, false
 	}
 	if val.Kind != yaml.SequenceNode {
-		d.errorf(d.pos(val), "flow", "wrong-type", "%s; found %s", want, describe(val))
+		d.errorf(d.pos(val), "flow", "wrong-type", "%s, found %s", strings.Replace(want, "expected", "flow must be", 1), describe(val))
 		return nil, false
 	}
 	if len(val.Content) == 0 {
@@ -138,7 +138,7 @@ func (d *decoder) chain(list *yaml.Node, steps []step, defs *yaml.Node) *yaml.No
 	}
 	for _, name := range order {
 		if _, ok := at[name]; !ok {
-			d.warnf(d.pos(bodies[name].key), join("state_defs", name), "ignored", "%s is not a step of flow%s, so this has no effect (steps: %s)", quote(name), didYouMean(name, words), enumerate(words))
+			d.warnf(d.pos(bodies[name].key), join("state_defs", name), "ignored", "%s is not a step of flow and has no effect%s (steps: %s)", quote(name), didYouMean(name, words), enumerate(words))
 		}
 	}
 	return states

@@ -134,6 +134,9 @@ func (d *decoder) importAll(to *shelf, imports *yaml.Node) {
 		if lib.imports && src != d.main {
 			to.imports = append(to.imports, src.name)
 		}
+		if len(lib.fragments) == 0 && len(lib.problems) == 0 {
+			d.warnf(d.pos(n), "import", "ignored", "%s has no fragments, so the import has no effect", quote(n.Value))
+		}
 		for _, e := range lib.fragments {
 			to.put(&fragment{entry: e, src: src})
 		}

@@ -2,6 +2,7 @@ package loopfile
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -10,15 +11,64 @@ import (
 
 // A header is what a listing needs of the top level of a loop file.
 type header struct {
-	keys   map[string]bool
-	text   map[string]string
-	labels []string
+	keys    map[string]bool // nil if the file holds no mapping
+	text    map[string]string
+	labels  []string
+	problem string // why the file cannot run
 }
 
 func (h *header) has(key string) bool { return h.keys[key] }
 
-// The keys whose value a listing shows.
-var shown = map[string]bool{"description": true, "category": true, "visibility": true, "labels": true}
+// broken reports whether nobody can say what the file is meant to be.
+func (h *header) broken() bool { return h.keys == nil }
+
+// meant reports whether the file is meant to be a loop.
+func (h *header) meant() bool {
+	return h.has("states") || h.has("flow") || h.has("initial") || h.has("from")
+}
+
+// lacks says which of the keys are missing that no loop can do without.
+func (h *header) lacks() string {
+	var missing []string
+	for _, k := range []string{"name", "initial"} {
+		if !h.has(k) {
+			missing = append(missing, k)
+		}
+	}
+	if !h.has("states") && !h.has("flow") {
+		missing = append(missing, "states")
+	}
+	if missing == nil {
+		return ""
+	}
+	return "lacks " + and(missing)
+}
+
+// over returns what the two say together, where h wins.
+func (h *header) over(base *header) *header {
+	out := &header{keys: maps.Clone(base.keys), text: maps.Clone(base.text), labels: h.labels}
+	maps.Copy(out.keys, h.keys)
+	maps.Copy(out.text, h.text)
+	if !h.has("labels") {
+		out.labels = base.labels
+	}
+	return out
+}
+
+// The keys whose value a listing shows, and from.
+var shown = map[string]bool{"description": true, "category": true, "visibility": true, "labels": true, "from": true}
+
+// readHeader reads the header of a file, or says in it why that cannot be done.
+func readHeader(path string) *header {
+	data, err := read(path)
+	if err != nil {
+		return &header{problem: cause(path, err)}
+	}
+	if h := scanHeader(data); h != nil {
+		return h
+	}
+	return parseHeader(path, data)
+}
 
 // scanHeader reads the top-level keys line by line, some fifty times as fast as parsing the file. It returns
 // nil for a file that is written in a way it does not understand, and for one that may be broken.
@@ -141,23 +191,23 @@ func (h *header) take(key string, n *yaml.Node) {
 	}
 }
 
-// parseHeader is scanHeader for every file. If the file is no mapping it returns the reason instead.
-func parseHeader(name string, data []byte) (*header, string) {
+// parseHeader is scanHeader for every file.
+func parseHeader(name string, data []byte) *header {
 	src := newSource(name, nil, data)
-	d, root := newDecoder(src, nil), src.root
-	if root == nil {
+	if src.root == nil {
 		p := src.problems[0]
-		return nil, strings.TrimPrefix(p.Pos.String(), name+":") + ": " + p.Message
+		return &header{problem: strings.TrimPrefix(p.Pos.String(), name+":") + ": " + p.Message}
 	}
+	d := newDecoder(src, nil)
 	h := &header{keys: map[string]bool{}, text: map[string]string{}}
-	for _, e := range d.entries(root, "") {
+	for _, e := range d.entries(src.root, "") {
 		h.keys[e.name] = true
 		if shown[e.name] {
 			h.take(e.name, e.val)
 		}
 	}
 	if d.failed {
-		return h, d.problems[0].Message
+		h.problem = d.problems[0].Message
 	}
-	return h, ""
+	return h
 }

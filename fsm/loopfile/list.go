@@ -2,6 +2,7 @@ package loopfile
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,19 +26,49 @@ var notDefinitions = map[string]bool{"runs": true, "tmp": true, "lib": true, "ba
 
 const maxFolders = 16 // inside each other
 
-// List returns the loop definitions below loopsDir, sorted by name. It reads only the top level of each file
-// and does not check the rest, so a file without a Problem may still not load. Files that define no loop, such
-// as libraries of fragments, are left out. Links to folders are not followed. The error is that of reading
-// loopsDir itself; it is an fs.ErrNotExist if there is no such directory.
+// List returns the loop definitions below loopsDir, sorted by name. It reads only the top level of each file, and of
+// those it inherits from, and does not check the rest, so a file without a Problem may still not load. Files that define
+// no loop, such as libraries of fragments, are left out. Links to folders are not followed. The error is that of
+// reading loopsDir itself; it is an fs.ErrNotExist if there is no such directory.
 func List(loopsDir string) ([]Entry, error) {
-	var out []Entry
-	if err := walk(loopsDir, "", 0, &out); err != nil {
+	var files []Entry
+	if err := walk(loopsDir, "", 0, &files); err != nil {
 		return nil, err
+	}
+	l := lister{loader: &Loader{Loops: loopsDir}, headers: make(map[string]*header, len(files))}
+	out := files[:0]
+	for _, e := range files {
+		if l.describe(&e) {
+			out = append(out, e)
+		}
 	}
 	slices.SortFunc(out, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
+// IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, for somebody
+// has to be told. A library of fragments is not.
+func IsLoop(path string) bool {
+	h := readHeader(path)
+	return h.broken() || h.meant()
+}
+
+// A lister lists one folder of loops.
+type lister struct {
+	loader  *Loader
+	headers map[string]*header // of the files read so far, by path
+}
+
+func (l *lister) header(path string) *header {
+	h := l.headers[path]
+	if h == nil {
+		h = readHeader(path)
+		l.headers[path] = h
+	}
+	return h
+}
+
+// walk finds the files below a folder that may be definitions, without opening them.
 func walk(root, rel string, depth int, out *[]Entry) error {
 	items, err := os.ReadDir(filepath.Join(root, rel))
 	if err != nil {
@@ -54,38 +85,25 @@ func walk(root, rel string, depth int, out *[]Entry) error {
 			_ = walk(root, at, depth+1, out)
 			continue
 		}
-		base, ok := strings.CutSuffix(at, ".yaml")
-		if !ok || strings.HasPrefix(name, ".") {
-			continue
-		}
-		e := Entry{Name: filepath.ToSlash(base), Path: filepath.Join(root, at), Visibility: "public"}
-		if describeFile(&e) {
-			*out = append(*out, e)
+		if base, ok := strings.CutSuffix(at, ".yaml"); ok && !strings.HasPrefix(name, ".") {
+			*out = append(*out, Entry{Name: filepath.ToSlash(base), Path: filepath.Join(root, at), Visibility: "public"})
 		}
 	}
 	return nil
 }
 
-// IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, for somebody
-// has to be told. A library of fragments is not.
-func IsLoop(path string) bool { return describeFile(&Entry{Path: path}) }
-
-// describeFile fills in what the file says about itself. It reports whether the file is meant to be a loop.
-func describeFile(e *Entry) bool {
-	data, err := read(e.Path)
-	if err != nil {
-		e.Problem = cause(e.Path, err)
+// describe fills in what the file says about itself. It reports whether the file is meant to be a loop.
+func (l *lister) describe(e *Entry) bool {
+	h := l.header(e.Path)
+	e.Problem = h.problem
+	if h.broken() {
 		return true
 	}
-	h := scanHeader(data)
-	if h == nil {
-		h, e.Problem = parseHeader(e.Path, data)
-		if h == nil {
-			return true
-		}
-	}
-	if !h.has("states") && !h.has("flow") && !h.has("initial") && !h.has("from") {
+	if !h.meant() {
 		return false
+	}
+	if e.Problem == "" && h.has("from") {
+		h, e.Problem = l.inherit(e.Path, h)
 	}
 	e.Title, _, _ = strings.Cut(strings.TrimSpace(h.text["description"]), "\n")
 	e.Title = printable(strings.TrimSpace(e.Title))
@@ -93,21 +111,39 @@ func describeFile(e *Entry) bool {
 	if v := h.text["visibility"]; v != "" {
 		e.Visibility = v
 	}
-	if e.Problem == "" && !h.has("from") {
-		var missing []string
-		for _, k := range []string{"name", "initial"} {
-			if !h.has(k) {
-				missing = append(missing, k)
-			}
-		}
-		if !h.has("states") && !h.has("flow") {
-			missing = append(missing, "states")
-		}
-		if missing != nil {
-			e.Problem = "lacks " + and(missing)
-		}
+	if e.Problem == "" {
+		e.Problem = h.lacks()
 	}
 	return true
+}
+
+// inherit lays a header over that of the file it inherits from. It returns why that cannot be done.
+func (l *lister) inherit(path string, h *header) (*header, string) {
+	own := h
+	for seen := []string{path}; h.has("from"); {
+		name := h.text["from"]
+		parent, err := l.loader.lookUp(name, path, path)
+		switch {
+		case name == "":
+			return own, "inherits from nothing"
+		case err != nil:
+			if missing, ok := errors.AsType[*NotFoundError](err); ok && missing.self {
+				return own, "inherits from itself"
+			}
+			return own, "inherits from " + quote(name) + ", which is not there"
+		case slices.Contains(seen, parent):
+			return own, "inherits from itself, by way of " + quote(name)
+		case len(seen) > MaxParents:
+			return own, "inherits from too many files in a row"
+		}
+		path, h = parent, l.header(parent)
+		if h.problem != "" {
+			return own, "inherits from " + quote(name) + ", which has a mistake: " + h.problem
+		}
+		seen = append(seen, parent)
+		own = own.over(h)
+	}
+	return own, ""
 }
 
 // cause is the reason of an error without the path, which a listing shows anyway.

@@ -1,6 +1,7 @@
 package loopfile
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -113,14 +114,15 @@ func readFile(path string) ([]byte, os.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
-	if err != nil {
+	var data bytes.Buffer
+	data.Grow(int(min(info.Size(), MaxSize)) + bytes.MinRead)
+	if _, err := data.ReadFrom(io.LimitReader(f, MaxSize+1)); err != nil {
 		return nil, nil, err
 	}
-	if len(data) > MaxSize {
+	if data.Len() > MaxSize {
 		return nil, nil, fmt.Errorf("%s is larger than %d MiB; a loop file is some kilobytes of YAML", path, MaxSize>>20)
 	}
-	return data, info, nil
+	return data.Bytes(), info, nil
 }
 
 func irregular(info os.FileInfo) string {

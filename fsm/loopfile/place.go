@@ -18,8 +18,10 @@ type places struct {
 	index map[*yaml.Node]map[string]int // of the keys of long mappings; guarded by mu
 }
 
-// The older names of keys, in the mappings that a path leads through.
-var older = map[string]string{"on_yes": "on_success", "on_no": "on_failure", "max_steps": "max_iterations"}
+// Other names of keys of the top level and of states: older ones, and those that keys of a fragment's user get.
+var alias = map[string]string{
+	"on_yes": "on_success", "on_no": "on_failure", "max_steps": "max_iterations", "fragment": "fragment_name", "with": "fragment_bindings",
+}
 
 func (p *places) place(offset int, path ...string) fsm.Pos {
 	n := p.root
@@ -29,8 +31,8 @@ func (p *places) place(offset int, path ...string) fsm.Pos {
 		switch n.Kind {
 		case yaml.MappingNode:
 			k, v = p.find(n, name)
-			if k == nil && (i == 0 || i == 2) && older[name] != "" {
-				k, v = p.find(n, older[name])
+			if k == nil && (i == 0 || i == 2) && alias[name] != "" {
+				k, v = p.find(n, alias[name])
 			}
 		case yaml.SequenceNode:
 			if j, err := strconv.Atoi(name); err == nil && j >= 0 && j < len(n.Content) {

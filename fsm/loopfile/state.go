@@ -47,7 +47,11 @@ func (d *decoder) states(b *block, l *fsm.Loop) []*stateDecl {
 		s := &fsm.State{Name: e.name, Pos: d.pos(e.key)}
 		l.States[e.name] = s
 		if isNull(e.val) {
-			d.errorf(d.pos(e.key), path, "null", "the state %s has no body; expected a mapping such as {terminal: true}", quote(e.name))
+			hint := ""
+			if old := d.nulled[e.val]; old != nil {
+				hint = "; an inherited state (" + d.pos(old).String() + ") cannot be taken away"
+			}
+			d.errorf(d.pos(e.key), path, "null", "the state %s has no body; expected a mapping such as {terminal: true}%s", quote(e.name), hint)
 			continue
 		}
 		decl := &stateDecl{State: s, b: d.block(e.val, InState, path), path: path}
@@ -103,14 +107,21 @@ func (d *decoder) state(s *stateDecl) {
 
 func waits(n int) time.Duration { return seconds(min(float64(n), maxSeconds)) }
 
+// The keys of the table that lead on by verdict.
+var verdictKeys = func() (keys []Key) {
+	for _, k := range stateKeys {
+		if strings.HasPrefix(k.Name, "on_") && !notVerdicts[k.Name] {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}()
+
 // verdicts reads the on_ keys. An alias counts where its key is missing or empty.
 func (d *decoder) verdicts(s *stateDecl) {
 	b := s.b
 	s.On = map[string]string{}
-	for _, k := range stateKeys {
-		if !strings.HasPrefix(k.Name, "on_") || notVerdicts[k.Name] {
-			continue
-		}
+	for _, k := range verdictKeys {
 		key := k.Name
 		if k.Alias != "" {
 			key = k.Alias

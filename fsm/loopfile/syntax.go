@@ -37,8 +37,7 @@ func (d *decoder) document() (*yaml.Node, bool) {
 		return nil, false
 	}
 	start := fsm.Pos{File: d.main.name, Line: 1, Col: 1}
-	reader := &lineReader{rest: d.main.data}
-	dec := yaml.NewDecoder(reader)
+	dec := yaml.NewDecoder(bytes.NewReader(d.main.data))
 	var doc, second yaml.Node
 	err := decode(dec, &doc)
 	if errors.Is(err, io.EOF) {
@@ -58,7 +57,7 @@ func (d *decoder) document() (*yaml.Node, bool) {
 		}
 	}
 	if err != nil {
-		d.syntaxError(err, reader.lines)
+		d.syntaxError(err, linesRead(d.main.data))
 		return nil, false
 	}
 	root := doc.Content[0]
@@ -82,6 +81,18 @@ func decode(dec *yaml.Decoder, n *yaml.Node) (err error) {
 		}
 	}()
 	return dec.Decode(n)
+}
+
+// linesRead tells how many lines a parser reads before it finds a mistake.
+func linesRead(data []byte) int {
+	reader := &lineReader{rest: data}
+	dec := yaml.NewDecoder(reader)
+	for {
+		var n yaml.Node
+		if decode(dec, &n) != nil {
+			return reader.lines
+		}
+	}
 }
 
 // A lineReader hands out one line at a time, so that lines tells how far a parser had to read.

@@ -27,7 +27,7 @@ type entry struct {
 // ones, earlier merges over later ones. It reports keys that are no text and keys that stand twice.
 func (d *decoder) entries(m *yaml.Node, path string) []entry {
 	out := make([]entry, 0, len(m.Content)/2)
-	at := make(map[string]*yaml.Node, len(m.Content)/2)
+	at := newNames(len(m.Content) / 2)
 	var merges []*yaml.Node
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		key, val := deref(m.Content[i]), deref(m.Content[i+1])
@@ -39,11 +39,11 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 			merges = append(merges, val)
 			continue
 		}
-		if before := at[key.Value]; before != nil {
+		if before := at.find(out, key.Value); before != nil {
 			d.errorf(d.pos(key), join(path, key.Value), "duplicate-key", "%s stands here twice; the first is at line %d, column %d", quote(key.Value), before.Line, before.Column)
 			continue
 		}
-		at[key.Value] = key
+		at.add(key)
 		out = append(out, entry{key.Value, key, val})
 	}
 	for _, merge := range merges {
@@ -53,8 +53,8 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 				continue
 			}
 			for _, e := range d.entries(s, path) {
-				if at[e.name] == nil {
-					at[e.name] = e.key
+				if at.find(out, e.name) == nil {
+					at.add(e.key)
 					out = append(out, e)
 				}
 			}
@@ -63,11 +63,52 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 	return out
 }
 
-func join(path, name string) string {
-	if path == "" {
-		return clip(name)
+// A nameIndex finds the key of a name among the entries so far; of a few it looks at each.
+type nameIndex map[string]*yaml.Node
+
+func newNames(n int) nameIndex {
+	if n <= 12 {
+		return nil
 	}
-	return path + "." + clip(name)
+	return make(nameIndex, n)
+}
+
+func (x nameIndex) add(key *yaml.Node) {
+	if x != nil {
+		x[key.Value] = key
+	}
+}
+
+func (x nameIndex) find(among []entry, name string) *yaml.Node {
+	if x != nil {
+		return x[name]
+	}
+	for i := range among {
+		if among[i].name == name {
+			return among[i].key
+		}
+	}
+	return nil
+}
+
+func join(path, name string) string {
+	if !plainName(name) {
+		name = clip(name)
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// plainName reports whether clip leaves a name as it is; most are such.
+func plainName(name string) bool {
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && c != '_' && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(name) < 50
 }
 
 // describe names a value in a message: "a list", "the text "no"".

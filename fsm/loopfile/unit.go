@@ -7,30 +7,29 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"loops/fsm"
 )
 
-// A unit is one loop file on its way to a loop, in three steps. Each step looks at other loops only as far as the
-// step before took them, so loops may run each other in circles.
+// A unit is one loop file on its way to a loop. The second step looks at other loops only as far as the first took
+// them, so loops may run each other in circles.
 type unit struct {
-	loader *Loader
-	path   string
+	build func() // reads and merges; sets err, or dec, made and broken
+	check func() // looks at the loops that states run; sets loop and problems
 
-	build func() // reads and merges; sets err, or dec and made
-	bind  func() // checks what sub-loops are given; may add errors to dec
-	check func() // warns of sub-loops with errors; sets loop and problems
-
+	path     string
 	err      error
 	dec      *decoder
-	made     *fsm.Loop // as far as it came, errors or not; may be nil
+	made     *fsm.Loop // as far as it came
+	broken   bool      // made has errors
 	loop     *fsm.Loop
 	problems []fsm.Problem
 }
 
 func newUnit(l *Loader, path string) *unit {
-	u := &unit{loader: l, path: path}
+	u := &unit{path: path}
 	u.build = sync.OnceFunc(func() {
 		src, err := l.source(path)
 		if err != nil {
@@ -39,15 +38,11 @@ func newUnit(l *Loader, path string) *unit {
 		}
 		u.dec = newDecoder(src, l)
 		u.made = u.dec.build()
-	})
-	u.bind = sync.OnceFunc(func() {
-		if u.build(); u.err == nil {
-			u.dec.bindChildren()
-		}
+		u.broken = u.dec.failed
 	})
 	u.check = sync.OnceFunc(func() {
-		if u.bind(); u.err == nil {
-			u.dec.checkChildren()
+		if u.build(); u.err == nil {
+			u.dec.children()
 			u.loop, u.problems = u.dec.finish(u.made)
 		}
 	})
@@ -86,12 +81,48 @@ func (d *decoder) finish(l *fsm.Loop) (*fsm.Loop, []fsm.Problem) {
 			d.problems = append(d.problems, fsm.Problem{Pos: last, Severity: sev, Rule: "too-many", Message: fmt.Sprintf("%d more like these are not shown (%ss)", more, sev)})
 		}
 	}
+	d.tellWhy(l)
 	slices.SortStableFunc(d.problems, byPosition)
 	if d.failed {
 		return nil, d.problems
 	}
 	l.SHA256 = d.hash()
 	return l, d.problems
+}
+
+// tellWhy adds to each problem in another file how this loop comes by it.
+func (d *decoder) tellWhy(l *fsm.Loop) {
+	if l == nil || len(d.files) < 2 {
+		return
+	}
+	states := make(map[string]*fsm.State, len(l.States))
+	for name, s := range l.States {
+		states[clip(name)] = s
+	}
+	for i := range d.problems {
+		p := &d.problems[i]
+		if p.Pos.File == d.main.name || strings.HasSuffix(p.Message, needsFile) {
+			continue
+		}
+		how := d.via[p.Pos.File]
+		if s := stateIn(p.Path, states); s != nil && s.Pos.File != p.Pos.File && strings.HasPrefix(how, imported) {
+			how = "; used by the state " + quote(s.Name) + " at " + s.Pos.String()
+		}
+		p.Message += how
+	}
+}
+
+// stateIn returns the state that a path leads into. Its name may hold dots too.
+func stateIn(path string, states map[string]*fsm.State) *fsm.State {
+	rest, ok := strings.CutPrefix(path, "states.")
+	for i := 0; ok && i <= len(rest); i++ {
+		if i == len(rest) || rest[i] == '.' {
+			if s := states[rest[:i]]; s != nil {
+				return s
+			}
+		}
+	}
+	return nil
 }
 
 // hash is that of the text of a loop in one file, which recorded runs know it by, or else covers the texts of all
