@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,13 +95,13 @@ func (c Call) Do(ctx context.Context) (result []byte, err error) {
 	if !answered {
 		if refused, ok := errors.AsType[*jsonrpc.Error](err); ok && ctx.Err() == nil {
 			if refused.Code == jsonrpc.CodeMethodNotFound {
-				return nil, failure(ExitNotFound, "server %s has no tools: %s", phrase.Quote(target.name), phrase.Quote(refused.Message))
+				return nil, failure(ExitNotFound, "server %s has no tools: %s", phrase.Quote(target.name), quoteLong(refused.Message))
 			}
 			if lacks := lacking(ctx, session, target); lacks != nil {
 				return nil, lacks
 			}
 			return envelope(refused), failure(ExitToolError, "server %s refused the call of %s: %s (JSON-RPC error %d)",
-				phrase.Quote(target.name), phrase.Quote(target.tool), phrase.Quote(refused.Message), refused.Code)
+				phrase.Quote(target.name), phrase.Quote(target.tool), quoteLong(refused.Message), refused.Code)
 		}
 		return nil, server.explain(ctx, "tools/call", err)
 	}
@@ -160,7 +161,7 @@ func judge(ctx context.Context, session *mcp.ClientSession, target target, answe
 	}
 	says := ""
 	if len(fields.Content) > 0 && fields.Content[0].Text != "" {
-		says = ": " + phrase.Quote(fields.Content[0].Text)
+		says = ": " + quoteLong(fields.Content[0].Text)
 	}
 	return result.Bytes(), failure(ExitToolError, "tool %s of server %s reports an error%s", phrase.Quote(target.tool), phrase.Quote(target.name), says)
 }
@@ -208,4 +209,13 @@ func instead(word string, names []string) string {
 		shown = append(shown, phrase.Clip(name))
 	}
 	return text + "; it has: " + strings.Join(shown, ", ")
+}
+
+// quoteLong quotes what a server or a tool says about an error, of which more is of use than of a name.
+func quoteLong(s string) string {
+	const most = 400
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return strconv.Quote(s)
 }

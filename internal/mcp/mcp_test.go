@@ -159,7 +159,7 @@ func TestServerOfTheLibrary(t *testing.T) {
 		},
 		{
 			"bad arguments", "go/add", `{"A": "x"}`, `{"content":[{"type":"text","text":"validating \"arguments\": validating root: validating /properties/A: type: x has type \"string\", want \"integer\""}],"isError":true}`, 1,
-			`tool "add" of server "go" reports an error: "validating \"arguments\": validating root: validating /propert…"`,
+			`tool "add" of server "go" reports an error: "validating \"arguments\": validating root: validating /properties/A: type: x has type \"string\", want \"integer\""`,
 		},
 		{"no such tool", "go/ecko", "", "", 127, `server "go" has no tool "ecko"; did you mean "echo"?` + many},
 		{"nothing like it", "go/x/y", "", "", 127, `server "go" has no tool "x/y"` + many},

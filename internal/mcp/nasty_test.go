@@ -43,6 +43,7 @@ func TestNastyServers(t *testing.T) {
 		},
 		{"neither", "for i in 1 2; do next; err -32601 'what?'; done", "", 1, `server "s" refused initialize: "what?" (JSON-RPC error -32601)`},
 		{"refuses", "next; err -32000 'not today'", "", 1, `server "s" refused initialize: "not today" (JSON-RPC error -32000)`},
+		{"refuses at length", `next; err -32000 "ä$(printf '%500s' '' | tr ' ' x)"`, "", 1, `server "s" refused initialize: "ä` + strings.Repeat("x", 398) + `…" (JSON-RPC error -32000)`},
 		{"refuses without an id", "next; id=null; err -32700 'parse error'", "", 1, `server "s" refused initialize: "parse error" (JSON-RPC error -32700)`},
 
 		{"everything is kept", `hello; ok ' { "content" : [ {"type":"hologram","x":1.50} ], "a\u003c<":"b", "n":12345678901234567890 } '`, `{"content":[{"type":"hologram","x":1.50}],"a\u003c<":"b","n":12345678901234567890}`, 0, ""},

@@ -111,7 +111,7 @@ func (s *server) explain(ctx context.Context, method string, err error) error {
 		}
 		return failure(ExitTimeout, "server %s has not answered %s%s%s%s", name, method, why, s.ending(", and "), noise)
 	case isRefusal:
-		return failure(ExitToolError, "server %s refused %s: %s (JSON-RPC error %d)", name, method, phrase.Quote(refused.Message), refused.Code)
+		return failure(ExitToolError, "server %s refused %s: %s (JSON-RPC error %d)", name, method, quoteLong(refused.Message), refused.Code)
 	case fault != nil:
 		return failure(ExitToolError, "server %s cannot be understood: %v", name, fault)
 	case !errors.Is(err, io.EOF) && !errors.Is(err, mcp.ErrConnectionClosed):
