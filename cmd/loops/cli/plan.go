@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"loops/fsm"
@@ -32,14 +31,30 @@ func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, asJSON bool) er
 			continue
 		}
 		fmt.Fprintf(w, "  [%s]%s\n", name, kindOf(s))
+		if s.Fragment != nil {
+			fmt.Fprintf(w, "      fragment: %s%s\n", s.Fragment.Name, bindings(s.Fragment.Bindings))
+		}
+		if s.Loop != "" {
+			fmt.Fprintf(w, "      loop: %s%s\n", s.Loop, bindings(s.With))
+			fmt.Fprintf(w, "            %s\n", a.subloopLine(p, l, s))
+		}
 		if s.Action != "" {
 			fmt.Fprintf(w, "      action: %s\n", strings.ReplaceAll(strings.TrimSpace(s.Action), "\n", "\n              "))
+			if from := l.Place(0, "states", name, "action").File; from != l.File {
+				fmt.Fprintf(w, "              (from %s)\n", p.short(from))
+			}
 		}
 		if s.Evaluate != nil {
 			fmt.Fprintf(w, "      evaluate: %s\n", s.Evaluate.Type)
 		}
 		for _, e := range edges(s) {
 			fmt.Fprintf(w, "      %s -> %s\n", e[0], e[1])
+		}
+	}
+	if len(l.Parameters) > 0 {
+		fmt.Fprintln(w, "\nParameters:")
+		for _, prm := range l.Parameters {
+			fmt.Fprintf(w, "  %s\n", parameterLine(prm))
 		}
 	}
 	fmt.Fprintln(w, "\nContext:")
@@ -49,6 +64,30 @@ func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, asJSON bool) er
 	}
 	fmt.Fprintln(w, "\nNothing was run.")
 	return nil
+}
+
+// bindings writes what a state gives a fragment or a loop.
+func bindings(given *fsm.Map) string {
+	if given.Len() == 0 {
+		return ""
+	}
+	return " with " + string(fsm.AppendJSON(nil, given))
+}
+
+// subloopLine says which loop a state would run.
+func (a *app) subloopLine(p project, l *fsm.Loop, s *fsm.State) string {
+	if strings.Contains(s.Loop, "${") {
+		return "(which one is known when it runs)"
+	}
+	lib, err := a.library(p)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	child, err := lib.subloops(overrides{}).Loop(s.Loop, l)
+	if err != nil {
+		return "(" + oneLine(err) + ")"
+	}
+	return fmt.Sprintf("(%s: %s, at most %s)", p.short(child.File), count(len(child.States), "state"), count(child.MaxSteps, "step"))
 }
 
 func kindOf(s *fsm.State) string {
@@ -64,12 +103,7 @@ func kindOf(s *fsm.State) string {
 // edges returns the ways out of a state as pairs of condition and target.
 func edges(s *fsm.State) [][2]string {
 	var out [][2]string
-	verdicts := make([]string, 0, len(s.On))
-	for v := range s.On {
-		verdicts = append(verdicts, v)
-	}
-	slices.Sort(verdicts)
-	for _, v := range verdicts {
+	for _, v := range verdicts(s) {
 		out = append(out, [2]string{"on_" + v, s.On[v]})
 	}
 	if s.Route != nil {
@@ -86,6 +120,7 @@ func edges(s *fsm.State) [][2]string {
 	}
 	for _, slot := range [][2]string{
 		{"next", s.Next}, {"on_maintain", s.OnMaintain}, {"on_retry_exhausted", s.OnRetryExhausted},
+		{"on_rate_limit_exhausted", s.OnRateLimitExhausted}, {"on_throttle_hard", s.OnThrottleHard},
 	} {
 		if slot[1] != "" {
 			out = append(out, slot)
@@ -102,6 +137,16 @@ func planObject(p project, l *fsm.Loop, values *fsm.Map) *fsm.Map {
 			continue
 		}
 		m := fsm.NewMap("name", name, "action", orNull(s.Action), "terminal", s.Terminal, "failure", s.Terminal && s.Failure)
+		if s.Loop != "" {
+			m.Set("loop", s.Loop)
+			m.Set("with", s.With)
+		}
+		if s.Fragment != nil {
+			m.Set("fragment", s.Fragment.Name)
+		}
+		if s.Evaluate != nil {
+			m.Set("evaluate", s.Evaluate.Type)
+		}
 		ways := fsm.NewMap()
 		for _, e := range edges(s) {
 			ways.Set(e[0], e[1])

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/loopfile"
+)
+
+// model returns a definition as a value, with the keys of a loop file: what it inherits and its fragments are in
+// their place, aliases have their proper name, and what is as it would be anyway is left out. Written as JSON it is a
+// loop file itself, and means the same loop.
+func model(l *fsm.Loop) *fsm.Map {
+	def := plainLoop()
+	w := object{fsm.NewMap()}
+	w.text("name", l.Name, "")
+	w.text("description", l.Description, "")
+	w.text("category", l.Category, def.Category)
+	w.texts("labels", l.Labels)
+	w.text("visibility", l.Visibility, def.Visibility)
+	w.text("initial", l.Initial, "")
+	w.list("parameters", parametersModel(l.Parameters))
+	w.value("context", l.Context, l.Context.Len() > 0)
+	w.text("input_key", l.InputKey, def.InputKey)
+	w.texts("required_inputs", l.RequiredInputs)
+	w.value("max_steps", int64(l.MaxSteps), l.MaxSteps != def.MaxSteps || l.MaxIterations != 0)
+	w.count("max_iterations", l.MaxIterations, 0)
+	w.text("on_max_steps", l.OnMaxSteps, "")
+	w.text("on_max_iterations", l.OnMaxIterations, "")
+	w.count("max_edge_revisits", l.MaxEdgeRevisits, def.MaxEdgeRevisits)
+	w.seconds("backoff", l.Backoff, def.Backoff)
+	w.seconds("timeout", l.Timeout, def.Timeout)
+	w.seconds("default_timeout", l.DefaultTimeout, def.DefaultTimeout)
+	w.seconds("default_idle_timeout", l.DefaultIdle, def.DefaultIdle)
+	w.flag("maintain", l.Maintain, def.Maintain)
+	w.text("on_handoff", l.OnHandoff, def.OnHandoff)
+	w.texts("scope", l.Scope)
+	w.flag("singleton", l.Singleton, def.Singleton)
+	w.list("throttle", throttleModel(l.Throttle))
+	llm := object{fsm.NewMap()}
+	llm.flag("enabled", l.LLM.Enabled, def.LLM.Enabled)
+	llm.text("model", l.LLM.Model, def.LLM.Model)
+	llm.seconds("timeout", l.LLM.Timeout, def.LLM.Timeout)
+	w.list("llm", llm.m)
+	w.list("circuit", stallModel(l.Stall))
+	w.list("host_guard", guardModel(l.HostGuard, def.HostGuard))
+	size := object{fsm.NewMap()}
+	size.flag("enabled", l.PromptSizeGuard.Enabled, def.PromptSizeGuard.Enabled)
+	size.count("warn_chars", l.PromptSizeGuard.WarnChars, def.PromptSizeGuard.WarnChars)
+	w.list("prompt_size_guard", size.m)
+	for _, flag := range sortedKeys(l.SuppressFlags) {
+		w.flag(flag, l.SuppressFlags[flag], false)
+	}
+	states := fsm.NewMap()
+	for _, name := range l.Order {
+		if s := l.States[name]; s != nil {
+			states.Set(name, stateModel(s, def.States["plain"]))
+		}
+	}
+	w.m.Set("states", states)
+	return w.m
+}
+
+// plainLoop has the default of everything a loop file may leave out.
+func plainLoop() *fsm.Loop {
+	l, _ := loopfile.Parse("", []byte("name: plain\ninitial: plain\nstates: {plain: {action: a, next: end}, end: {terminal: true}}\n"))
+	return l
+}
+
+func parametersModel(parameters []fsm.Parameter) *fsm.Map {
+	m := fsm.NewMap()
+	for _, p := range parameters {
+		w := object{fsm.NewMap()}
+		w.text("type", p.Type, "")
+		w.flag("required", p.Required, false)
+		w.value("default", p.Default, p.Default != nil)
+		w.text("description", p.Description, "")
+		w.value("values", p.Values, len(p.Values) > 0)
+		m.Set(p.Name, w.m)
+	}
+	return m
+}
+
+func throttleModel(t *fsm.Throttle) *fsm.Map {
+	if t == nil {
+		return nil
+	}
+	return fsm.NewMap("normal_max", int64(t.Normal), "warn_max", int64(t.Warn), "hard_max", int64(t.Hard))
+}
+
+func stallModel(s *fsm.Stall) *fsm.Map {
+	if s == nil {
+		return nil
+	}
+	w := object{fsm.NewMap("window", int64(s.Window), "on_repeated_failure", s.OnRepeated)}
+	w.count("recurrent_window", s.RecurrentWindow, 0)
+	w.texts("progress_paths", s.ProgressPaths)
+	w.texts("exclude_paths", s.ExcludePaths)
+	return fsm.NewMap("repeated_failure", w.m)
+}
+
+func guardModel(g, def fsm.HostGuard) *fsm.Map {
+	w := object{fsm.NewMap()}
+	w.flag("enabled", g.Enabled, def.Enabled)
+	w.value("cooldown_ms", number64(float64(g.Cooldown)/float64(time.Millisecond)), g.Cooldown != def.Cooldown)
+	w.value("warn_pct", number64(g.WarnPct), g.WarnPct != def.WarnPct)
+	w.value("critical_pct", number64(g.CriticalPct), g.CriticalPct != def.CriticalPct)
+	w.text("on_pressure", g.OnPressure, def.OnPressure)
+	w.text("pressure_state", g.PressureState, "")
+	w.text("on_abort_route", g.OnAbortRoute, "")
+	w.count("max_cumulative_subproc_mb", g.BudgetMB, def.BudgetMB)
+	w.text("on_budget_exceeded", g.OnBudgetExceeded, def.OnBudgetExceeded)
+	w.text("budget_state", g.BudgetState, "")
+	return w.m
+}
+
+// An object is a mapping that is built key by key, without what is as it would be anyway.
+type object struct{ m *fsm.Map }
+
+func (w object) value(key string, v any, want bool) {
+	if want {
+		w.m.Set(key, v)
+	}
+}
+func (w object) text(key, v, def string)      { w.value(key, v, v != def) }
+func (w object) flag(key string, v, def bool) { w.value(key, v, v != def) }
+func (w object) count(key string, v, def int) { w.value(key, int64(v), v != def) }
+func (w object) texts(key string, v []string) { w.value(key, texts(v), len(v) > 0) }
+
+func (w object) seconds(key string, v, def time.Duration) {
+	w.value(key, number64(v.Seconds()), v != def)
+}
+
+// list sets a mapping that has something in it.
+func (w object) list(key string, m *fsm.Map) { w.value(key, m, m.Len() > 0) }
+
+// number64 returns a whole number where there is one.
+func number64(f float64) any {
+	if n := int64(f); float64(n) == f {
+		return n
+	}
+	return f
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// originsOf says for every value of a model where it stands.
+func originsOf(p project, l *fsm.Loop, m *fsm.Map) *fsm.Map {
+	out := fsm.NewMap()
+	var walk func(m *fsm.Map, path []string)
+	walk = func(m *fsm.Map, path []string) {
+		for _, k := range m.Keys() {
+			v, _ := m.Get(k)
+			at := append(path[:len(path):len(path)], k)
+			if inner, ok := v.(*fsm.Map); ok && !reflect.DeepEqual(path, []string{"context"}) {
+				walk(inner, at)
+				continue
+			}
+			pos := l.Place(0, at...)
+			pos.File = p.short(pos.File)
+			out.Set(strings.Join(at, "."), pos.String())
+		}
+	}
+	walk(m, nil)
+	return out
+}

@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/loopfile"
+)
+
+// What show --json prints is a loop file that means the same loop.
+func TestModelLoadsAgain(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"../../../.loops.example/*.yaml", "patterns/*.yaml", "../../../../shared/corpus/*/*.yaml", "../../../../shared/corpus/*/oracles/*.yaml"} {
+		hits, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, hits...)
+	}
+	n := 0
+	for _, file := range files {
+		file, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loop, problems, err := (&loopfile.Loader{Loops: filepath.Dir(file), Catalog: filepath.Dir(filepath.Dir(file))}).Load(file)
+		if err != nil || loop == nil {
+			t.Errorf("%s: %v %v", file, err, problems)
+			continue
+		}
+		n++
+		sameLoop(t, file, loop)
+	}
+	if n < 12 {
+		t.Errorf("only %d loops", n)
+	}
+}
+
+// sameLoop wants the model of a loop, written beside its file, to be the same loop.
+func sameLoop(t *testing.T, file string, loop *fsm.Loop) {
+	t.Helper()
+	text := fsm.AppendJSONIndent(nil, model(loop), "  ")
+	again, problems := loopfile.Parse(file, text)
+	if again == nil {
+		t.Errorf("%s: the model does not load: %v\n%s", file, problems, text)
+		return
+	}
+	if diff := differ("", reflect.ValueOf(bare(loop)), reflect.ValueOf(bare(again))); diff != "" {
+		t.Errorf("%s: the model is another loop: %s\n%s", file, diff, text)
+	}
+}
+
+// bare returns a loop without what says where it stands.
+func bare(l *fsm.Loop) fsm.Loop {
+	c := *l
+	c.Pos, c.Place, c.SHA256, c.File = fsm.Pos{}, nil, "", ""
+	c.Parameters = bareParameters(c.Parameters)
+	c.States = map[string]*fsm.State{}
+	for name, s := range l.States {
+		s := *s
+		s.Pos = fsm.Pos{}
+		if s.Evaluate != nil {
+			e := *s.Evaluate
+			e.Pos = fsm.Pos{}
+			s.Evaluate = &e
+		}
+		if s.Route != nil {
+			r := *s.Route
+			r.Pos = fsm.Pos{}
+			s.Route = &r
+		}
+		if s.Fragment != nil {
+			f := *s.Fragment
+			f.Parameters = bareParameters(f.Parameters)
+			s.Fragment = &f
+		}
+		c.States[name] = &s
+	}
+	return c
+}
+
+func bareParameters(ps []fsm.Parameter) []fsm.Parameter {
+	out := make([]fsm.Parameter, len(ps))
+	for i, p := range ps {
+		p.Pos = fsm.Pos{}
+		out[i] = p
+	}
+	return out
+}
+
+// differ says where two values differ; an empty list is like none.
+func differ(at string, a, b reflect.Value) string {
+	if a.Type() == reflect.TypeFor[*fsm.Map]() {
+		x, y := fsm.AppendJSON(nil, a.Interface()), fsm.AppendJSON(nil, b.Interface())
+		if a.Interface().(*fsm.Map).Len()+b.Interface().(*fsm.Map).Len() > 0 && string(x) != string(y) {
+			return fmt.Sprintf("%s is %s, then %s", at, x, y)
+		}
+		return ""
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if d := differ(at+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i)); d != "" {
+				return d
+			}
+		}
+		return ""
+	case reflect.Pointer:
+		if a.IsNil() || b.IsNil() {
+			if a.IsNil() != b.IsNil() {
+				return fmt.Sprintf("%s is %v, then %v", at, a, b)
+			}
+			return ""
+		}
+		return differ(at, a.Elem(), b.Elem())
+	case reflect.Map:
+		for _, k := range a.MapKeys() {
+			if !b.MapIndex(k).IsValid() {
+				return fmt.Sprintf("%s[%v] is gone", at, k)
+			}
+			if d := differ(fmt.Sprintf("%s[%v]", at, k), a.MapIndex(k), b.MapIndex(k)); d != "" {
+				return d
+			}
+		}
+		if a.Len() != b.Len() {
+			return fmt.Sprintf("%s has %d keys, then %d", at, a.Len(), b.Len())
+		}
+		return ""
+	case reflect.Slice:
+		if a.Len() == 0 && b.Len() == 0 {
+			return ""
+		}
+	case reflect.Func:
+		return ""
+	}
+	if !reflect.DeepEqual(a.Interface(), b.Interface()) {
+		return fmt.Sprintf("%s is %#v, then %#v", at, a, b)
+	}
+	return ""
+}
+
+// Every field of a definition is in its model: one that was forgotten would not change it.
+func TestModelHasEveryField(t *testing.T) {
+	base := func() *fsm.Loop {
+		l := plainLoop()
+		s := l.States["plain"]
+		s.Evaluate = &fsm.Evaluate{}
+		*s.Evaluate = fsm.DefaultEvaluate("exit_code")
+		s.Route = &fsm.Route{Table: fsm.NewMap()}
+		s.Fragment = &fsm.Fragment{}
+		s.Throttle, l.Throttle, l.Stall = &fsm.Throttle{}, &fsm.Throttle{}, &fsm.Stall{}
+		l.Parameters = []fsm.Parameter{{Name: "p"}}
+		s.Fragment.Parameters = []fsm.Parameter{{Name: "p"}}
+		s.Terminal = true // else failure says nothing
+		return l
+	}
+	placed := map[string]bool{"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true, "States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true}
+	plain := string(fsm.AppendJSON(nil, model(base())))
+	fields := 0
+	for _, part := range []func(*fsm.Loop) any{
+		func(l *fsm.Loop) any { return l },
+		func(l *fsm.Loop) any { return &l.LLM },
+		func(l *fsm.Loop) any { return &l.HostGuard },
+		func(l *fsm.Loop) any { return &l.PromptSizeGuard },
+		func(l *fsm.Loop) any { return l.Stall },
+		func(l *fsm.Loop) any { return l.Throttle },
+		func(l *fsm.Loop) any { return &l.Parameters[0] },
+		func(l *fsm.Loop) any { return l.States["plain"] },
+		func(l *fsm.Loop) any { return l.States["plain"].Evaluate },
+		func(l *fsm.Loop) any { return l.States["plain"].Route },
+		func(l *fsm.Loop) any { return l.States["plain"].Fragment },
+		func(l *fsm.Loop) any { return l.States["plain"].Throttle },
+		func(l *fsm.Loop) any { return &l.States["plain"].Fragment.Parameters[0] },
+	} {
+		typ := reflect.TypeOf(part(base())).Elem()
+		for i := range typ.NumField() {
+			name := typ.Field(i).Name
+			if placed[name] {
+				continue
+			}
+			l := base()
+			field := reflect.ValueOf(part(l)).Elem().Field(i)
+			if e, ok := part(l).(*fsm.Evaluate); ok {
+				e.HasTarget, e.HasSource, e.HasPrevious = name == "Target", name == "Source", name == "Previous"
+			}
+			change(t, typ.Name()+"."+name, field)
+			fields++
+			if string(fsm.AppendJSON(nil, model(l))) == plain {
+				t.Errorf("%s.%s is not in the model", typ.Name(), name)
+			}
+		}
+	}
+	if fields < 100 {
+		t.Errorf("only %d fields", fields)
+	}
+}
+
+// change makes a field something it is not.
+func change(t *testing.T, name string, f reflect.Value) {
+	t.Helper()
+	switch v := f.Addr().Interface().(type) {
+	case *string:
+		*v += "x"
+	case *int:
+		*v += 7
+	case *bool:
+		*v = !*v
+	case *float64:
+		*v += 0.25
+	case *time.Duration:
+		*v += 1500 * time.Millisecond
+	case *[]string:
+		*v = append(*v, "x")
+	case *[]int:
+		*v = []int{3}
+	case *[]time.Duration:
+		*v = append(*v, 3*time.Second)
+	case *[]any:
+		*v = []any{"x"}
+	case *any:
+		*v = "x"
+	case **fsm.Map:
+		*v = fsm.NewMap("x", "y")
+	case *map[string]string:
+		*v = map[string]string{"x": "y"}
+	case *map[string]bool:
+		*v = map[string]bool{"x_ok": true}
+	case *[]fsm.Parameter:
+		*v = append(*v, fsm.Parameter{Name: "more"})
+	default:
+		if f.Kind() == reflect.Struct || f.Kind() == reflect.Pointer {
+			// A part of its own: its fields are changed one by one, and its being there counts here.
+			if f.Kind() == reflect.Pointer {
+				f.SetZero()
+				return
+			}
+			change(t, name, f.Field(0))
+			return
+		}
+		t.Fatalf("%s: do not know how to change %s", name, f.Type())
+	}
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"slices"
+
+	"loops/fsm"
+)
+
+func stateModel(s, def *fsm.State) *fsm.Map {
+	w := object{fsm.NewMap()}
+	w.text("action_type", s.ActionType, "")
+	w.text("action", s.Action, "")
+	w.value("params", s.Params, s.Params != nil)
+	w.text("loop", s.Loop, "")
+	w.value("with", s.With, s.With != nil)
+	w.flag("context_passthrough", s.Passthrough, false)
+	w.text("worktree", s.Worktree, "")
+	if f := s.Fragment; f != nil {
+		w.m.Set("fragment_name", f.Name)
+		w.value("fragment_bindings", f.Bindings, f.Bindings != nil)
+		w.list("fragment_parameters", parametersModel(f.Parameters))
+	}
+	w.text("agent", s.Agent, "")
+	w.texts("tools", s.Tools)
+	w.text("model", s.Model, "")
+	w.text("effort", s.Effort, "")
+	w.seconds("timeout", s.Timeout, def.Timeout)
+	w.seconds("idle_timeout", s.Idle, def.Idle)
+	w.text("capture", s.Capture, "")
+	w.text("append_to_messages", s.Append, "")
+	if s.Evaluate != nil {
+		w.m.Set("evaluate", evaluateModel(s.Evaluate))
+	}
+	for _, v := range verdicts(s) {
+		w.m.Set("on_"+v, s.On[v])
+	}
+	if s.Route != nil {
+		table := s.Route.Table.Clone()
+		r := object{table}
+		r.text("_", s.Route.Default, "")
+		r.text("_error", s.Route.Error, "")
+		w.m.Set("route", table)
+	}
+	w.text("next", s.Next, "")
+	w.flag("terminal", s.Terminal, false)
+	if s.Terminal {
+		w.m.Set("failure", s.Failure) // some names make it true
+	}
+	w.text("on_maintain", s.OnMaintain, "")
+	w.count("max_retries", s.MaxRetries, def.MaxRetries)
+	w.text("on_retry_exhausted", s.OnRetryExhausted, "")
+	w.value("retryable_exit_codes", list(s.RetryableExitCodes, func(n int) any { return int64(n) }), s.RetryableExitCodes != nil)
+	w.value("max_rate_limit_retries", int64(s.MaxRateLimitRetries), s.OnRateLimitExhausted != "" || s.MaxRateLimitRetries != def.MaxRateLimitRetries)
+	w.text("on_rate_limit_exhausted", s.OnRateLimitExhausted, "")
+	w.seconds("rate_limit_backoff_base_seconds", s.RateLimitBackoff, def.RateLimitBackoff)
+	w.seconds("rate_limit_max_wait_seconds", s.RateLimitMaxWait, def.RateLimitMaxWait)
+	if !slices.Equal(s.RateLimitLadder, def.RateLimitLadder) {
+		ladder := []any{}
+		for _, d := range s.RateLimitLadder {
+			ladder = append(ladder, number64(d.Seconds()))
+		}
+		w.m.Set("rate_limit_long_wait_ladder", ladder)
+	}
+	w.list("throttle", throttleModel(s.Throttle))
+	w.text("on_throttle_hard", s.OnThrottleHard, "")
+	return w.m
+}
+
+// verdicts returns the verdicts that a state has an on_ key for, the common ones first.
+func verdicts(s *fsm.State) []string {
+	var out []string
+	for _, v := range []string{"yes", "no", "error", "partial", "blocked"} {
+		if _, ok := s.On[v]; ok {
+			out = append(out, v)
+		}
+	}
+	for _, v := range sortedKeys(s.On) {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func evaluateModel(e *fsm.Evaluate) *fsm.Map {
+	def := fsm.DefaultEvaluate(e.Type)
+	w := object{fsm.NewMap("type", e.Type)}
+	w.value("source", e.Source, e.HasSource)
+	w.value("operator", e.Operator, e.HasTarget || e.Operator != def.Operator) // a target asks for it
+	w.value("target", e.Target, e.HasTarget)
+	w.value("tolerance", e.Tolerance, e.Tolerance != nil)
+	w.value("previous", e.Previous, e.HasPrevious)
+	w.text("direction", e.Direction, def.Direction)
+	w.text("key", e.Key, "")
+	w.text("path", e.Path, "")
+	w.text("pattern", e.Pattern, "")
+	w.flag("negate", e.Negate, false)
+	w.texts("error_patterns", e.ErrorPatterns)
+	w.value("line", e.Line, e.Line != nil)
+	w.texts("scope", e.Scope)
+	w.count("max_stall", e.MaxStall, def.MaxStall)
+	w.text("history_file", e.HistoryFile, "")
+	w.value("epsilon", number64(e.Epsilon), e.Epsilon != def.Epsilon)
+	w.value("track", texts(e.Track), !slices.Equal(e.Track, def.Track))
+	w.count("max_repeat", e.MaxRepeat, def.MaxRepeat)
+	w.text("prompt", e.Prompt, "")
+	w.value("schema", e.Schema, e.Schema != nil)
+	w.value("min_confidence", number64(e.MinConfidence), e.MinConfidence != def.MinConfidence)
+	w.flag("uncertain_suffix", e.Uncertain, false)
+	w.text("baseline_path", e.BaselinePath, "")
+	w.flag("auto_promote", e.AutoPromote, false)
+	w.count("min_pairs", e.MinPairs, def.MinPairs)
+	w.value("pairs", e.Pairs, e.Pairs != nil)
+	return w.m
+}

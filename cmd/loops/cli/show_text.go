@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"loops/fsm"
+)
+
+// previewWidth is how much of an action the summary of a loop shows, in columns.
+const previewWidth = 44
+
+// printLoop prints the summary of a loop: what to know before it is run, on a screen where it fits on one.
+func (a *app) printLoop(p project, l *fsm.Loop) {
+	paint := paint(a.coloured(a.Out))
+	fmt.Fprintf(a.out, "%s  %s\n", paint.bold(l.Name), paint.dim(p.short(l.File)))
+	about, _, _ := strings.Cut(strings.TrimSpace(l.Description), "\n\n")
+	for line := range strings.SplitSeq(about, "\n") {
+		fmt.Fprintln(a.out, clean(line))
+	}
+	fmt.Fprintln(a.out)
+	var facts [][]string
+	row := func(key, value string) {
+		if value != "" {
+			facts = append(facts, []string{key, value})
+		}
+	}
+	row("starts in", l.Initial)
+	row("ends in", endings(l))
+	row("limits", limits(l))
+	row("then", handlers(l))
+	row("inputs", inputs(l))
+	for i, prm := range l.Parameters {
+		key := ""
+		if i == 0 {
+			key = "parameters"
+		}
+		row(key, parameterLine(prm))
+	}
+	row("context", contextLine(l))
+	row("made of", strings.Join(madeOf(p, l), ", "))
+	row("locks", strings.Join(l.Scope, ", "))
+	row("silenced", strings.Join(sortedKeys(l.SuppressFlags), ", "))
+	writeTable(a.out, facts)
+	fmt.Fprintln(a.out)
+	var states [][]string
+	for _, name := range l.Order {
+		states = append(states, []string{clean(name), does(l.States[name]), ways(l.States[name])})
+	}
+	writeTable(a.out, states)
+}
+
+// writeTable writes rows with their cells below each other, and no blanks at the end of a line.
+func writeTable(out io.Writer, rows [][]string) {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	for _, cells := range rows {
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	w.Flush() //nolint:errcheck // a strings.Builder never fails
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(out, strings.TrimRight(line, " \n"))
+	}
+}
+
+// endings names the terminals.
+func endings(l *fsm.Loop) string {
+	var out []string
+	for _, name := range l.Order {
+		if s := l.States[name]; s.Terminal {
+			if s.Failure {
+				name += " (failure)"
+			}
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func limits(l *fsm.Loop) string {
+	out := []string{count(l.MaxSteps, "step")}
+	if l.MaxIterations > 0 {
+		out = append(out, passes(l.MaxIterations))
+	}
+	if l.Timeout > 0 {
+		out = append(out, duration(l.Timeout)+" in all")
+	}
+	if l.Backoff > 0 {
+		out = append(out, "a pause of "+duration(l.Backoff)+" between states")
+	}
+	if l.Stall != nil {
+		out = append(out, fmt.Sprintf("%d equal results in a row", l.Stall.Window))
+	}
+	if l.Maintain {
+		out = append(out, "begins again where no way leads on")
+	}
+	return strings.Join(out, ", ")
+}
+
+func passes(n int) string {
+	if n == 1 {
+		return "1 pass"
+	}
+	return fmt.Sprintf("%d passes", n)
+}
+
+// handlers says where caps lead.
+func handlers(l *fsm.Loop) string {
+	var out []string
+	for _, h := range [][2]string{{"steps used up", l.OnMaxSteps}, {"passes used up", l.OnMaxIterations}} {
+		if h[1] != "" {
+			out = append(out, h[0]+" -> "+h[1])
+		}
+	}
+	if l.Stall != nil && l.Stall.OnRepeated != "abort" && l.Stall.OnRepeated != "" {
+		out = append(out, "no progress -> "+l.Stall.OnRepeated)
+	}
+	return strings.Join(out, ", ")
+}
+
+// inputs says what whoever runs the loop can give it.
+func inputs(l *fsm.Loop) string {
+	key := l.InputKey
+	var out []string
+	for _, name := range l.RequiredInputs {
+		what := " (required)"
+		if name == key {
+			what = " (required, behind the name)"
+			key = ""
+		}
+		out = append(out, name+what)
+	}
+	if _, ok := l.Context.Get(key); ok && key != "" {
+		out = append(out, key+" (behind the name)")
+	}
+	return strings.Join(out, ", ")
+}
+
+func parameterLine(p fsm.Parameter) string {
+	line := p.Name + ": " + p.Type
+	if len(p.Values) > 0 {
+		values := make([]string, len(p.Values))
+		for i, v := range p.Values {
+			values[i] = fsm.Str(v)
+		}
+		line += " of " + strings.Join(values, ", ")
+	}
+	switch {
+	case p.Required:
+		line += ", required"
+	case p.Default != nil:
+		line += " = " + cut(clean(oneLineOf(fsm.Str(p.Default))), 40)
+	}
+	if p.Description != "" {
+		line += "; " + firstLine(clean(p.Description))
+	}
+	return line
+}
+
+func contextLine(l *fsm.Loop) string {
+	var out []string
+	for _, k := range l.Context.Keys() {
+		v, _ := l.Context.Get(k)
+		out = append(out, k+"="+cut(clean(oneLineOf(fsm.Str(v))), 24))
+	}
+	return cut(strings.Join(out, "  "), 200)
+}
+
+func oneLineOf(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// madeOf names the other files that a loop's states come from.
+func madeOf(p project, l *fsm.Loop) []string {
+	var files []string
+	add := func(pos fsm.Pos) {
+		if name := p.short(pos.File); pos.File != "" && pos.File != l.File && !slices.Contains(files, name) {
+			files = append(files, name)
+		}
+	}
+	for _, k := range []string{"name", "initial", "max_steps", "context", "parameters"} {
+		add(l.Place(0, k))
+	}
+	for _, name := range l.Order {
+		add(l.Place(fsm.KeyPlace, "states", name))
+		for _, k := range []string{"action", "evaluate", "loop", "on_yes", "next", "on_error"} {
+			add(l.Place(fsm.KeyPlace, "states", name, k))
+		}
+	}
+	slices.Sort(files)
+	return files
+}
+
+// does says in a few words what a state does.
+func does(s *fsm.State) string {
+	var out []string
+	switch {
+	case s.Loop != "":
+		text := "runs loop " + s.Loop
+		if s.Worktree != "" {
+			text += " in a work tree"
+		}
+		out = append(out, text)
+	case s.Terminal && s.Failure:
+		out = append(out, "end, failure")
+	case s.Terminal:
+		out = append(out, "end")
+	case s.Action != "":
+		kind := s.ActionType
+		if kind == "" || kind == "shell" {
+			kind = "$"
+		} else {
+			kind += ":"
+		}
+		out = append(out, cut(kind+" "+clean(firstCodeLine(s.Action)), previewWidth))
+	}
+	if s.Evaluate != nil && s.Next == "" {
+		out = append(out, "? "+s.Evaluate.Type)
+	}
+	if s.Fragment != nil {
+		out = append(out, "("+s.Fragment.Name+")")
+	}
+	return strings.Join(out, " ")
+}
+
+// firstCodeLine returns the first line of a script that is neither blank nor a comment.
+func firstCodeLine(s string) string {
+	for line := range strings.SplitSeq(s, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return line
+		}
+	}
+	return firstLine(s)
+}
+
+// ways writes the ways out of a state, those to one target together: yes -> done  no, error -> fix.
+func ways(s *fsm.State) string {
+	var targets []string
+	when := map[string][]string{}
+	for _, e := range edges(s) {
+		if when[e[1]] == nil {
+			targets = append(targets, e[1])
+		}
+		when[e[1]] = append(when[e[1]], condition(e[0]))
+	}
+	out := make([]string, len(targets))
+	for i, to := range targets {
+		out[i] = strings.TrimSpace(strings.Join(when[to], ", ") + " -> " + to)
+	}
+	return strings.Join(out, "  ")
+}
+
+// condition says in words when a key of a state leads on; "" is always.
+func condition(key string) string {
+	switch key {
+	case "next":
+		return ""
+	case "route _":
+		return "else"
+	case "route _error":
+		return "error"
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(key, "on_"), "route "), "_", " ")
+}
