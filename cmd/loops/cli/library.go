@@ -72,8 +72,15 @@ func (l *library) load(path string) (loaded, error) {
 	if check == nil {
 		check = sync.OnceValues(func() (loaded, error) {
 			loop, problems, err := l.files.Load(path)
-			if err != nil || loop == nil {
-				return loaded{problems: problems}, err
+			if err != nil {
+				return loaded{}, err
+			}
+			if loop == nil {
+				f := loaded{problems: problems}
+				if draft := l.files.Draft(path); draft != nil {
+					f.advice = lint.CheckTexts(draft) // so that an author hears of all mistakes at once
+				}
+				return f, nil
 			}
 			advice := lint.Check(loop)
 			if countErrors(advice) > 0 {
