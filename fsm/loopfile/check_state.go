@@ -54,7 +54,7 @@ func (d *decoder) checkAction(s *stateDecl) {
 	if slash := !declared && strings.HasPrefix(s.Action, "/"); slash && isFile(program) {
 		d.warnf(b.pos("action"), join(b.path, "action"), "slash-action", "an action that begins with / is a prompt; to run the program %s add action_type: shell", clip(program))
 	} else if slash || s.Action != "" && (s.ActionType == "prompt" || s.ActionType == "slash_command") {
-		d.warnf(b.keyPos("action"), join(b.path, "action"), "no-host", "prompts are not run yet: this action will fail with exit code 1")
+		d.prompts = append(d.prompts, prompt{s.Name, b.keyPos("action"), join(b.path, "action")})
 	}
 }
 

@@ -34,6 +34,7 @@ type decoder struct {
 	notices map[*source]*notice       // keys in use that change nothing, by file
 	noticed []*notice                 // in the order of their files
 	targets []target                  // every place that names a state
+	prompts []prompt                  // actions for agents
 	calls   []call                    // every state that runs a loop
 	missing int                       // files that were not found
 	flags   map[string]bool
