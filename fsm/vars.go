@@ -16,20 +16,28 @@ func (e *Executor) vars() []Var {
 	vars := make([]Var, 0, m.Context.Len()+m.Captured.Len()+1)
 	for _, k := range m.Context.Keys() {
 		v, _ := m.Context.Get(k)
-		vars = append(vars, Var{varContext + VarName(k), Str(v)})
+		vars = append(vars, Var{varContext + VarName(k), inserted(v)})
 	}
 	for _, k := range m.Captured.Keys() {
 		v, _ := m.Captured.Get(k)
 		if rec, ok := v.(*Map); ok {
 			if out, ok := rec.Get("output"); ok {
-				vars = append(vars, Var{varCaptured + VarName(k), Str(out)})
+				vars = append(vars, Var{varCaptured + VarName(k), inserted(out)})
 			}
 		}
 	}
 	if m.PrevResult != nil {
-		vars = append(vars, Var{varPrev, Str(valueOf(m.PrevResult, "output"))})
+		vars = append(vars, Var{varPrev, inserted(valueOf(m.PrevResult, "output"))})
 	}
 	return vars
+}
+
+// inserted is what a template puts in place of a value.
+func inserted(v any) string {
+	if v == nil {
+		return ""
+	}
+	return Str(v)
 }
 
 // VarName is the name of a context key or a capture as part of an environment variable: upper case, and "_" for
