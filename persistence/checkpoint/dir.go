@@ -179,7 +179,8 @@ func (d *Dir) Delete(ctx context.Context, run string) error {
 	}
 	lock, err := d.disk.lock(ctx, p.lock, lockWrite)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was ever saved
+		_ = os.Remove(p.folder) // empty, if Delete or Clear was killed
+		return nil
 	}
 	if err != nil {
 		return err
@@ -210,6 +211,9 @@ func (d *Dir) Delete(ctx context.Context, run string) error {
 func (d *Dir) ListInterrupted(ctx context.Context) ([]Interrupted, error) {
 	if d == nil {
 		return nil, nil
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
 	}
 	entries, err := os.ReadDir(d.root)
 	if err != nil {

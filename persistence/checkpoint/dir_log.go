@@ -80,13 +80,10 @@ func (d *Dir) write(f *os.File, l logEnd, lines []byte) error {
 		err = d.disk.next("append", f.Name())
 	}
 	if err == nil {
-		_, err = f.WriteAt(lines, l.end)
+		_, err = f.WriteAt(append(l.missing, lines...), l.end)
 	}
 	if err == nil {
-		err = d.disk.next("sync", f.Name())
-	}
-	if err == nil {
-		err = f.Sync()
+		err = d.disk.flush(f)
 	}
 	if err == nil && l.end == 0 { // the names of the file and its folder
 		if err = d.disk.sync(filepath.Dir(f.Name())); err == nil {
@@ -104,6 +101,8 @@ type logEnd struct {
 	size int64  // of the file
 	end  int64  // behind the last whole line
 	seq  uint64 // of the last event, also where its line is damaged
+
+	missing []byte // what the last whole line needs at its end: nothing, or a line end that was damaged
 }
 
 func lastEvent(f *os.File) (logEnd, error) {
@@ -119,19 +118,21 @@ func lastEvent(f *os.File) (logEnd, error) {
 		if _, err := f.ReadAt(tail, from); err != nil {
 			return l, err
 		}
-		stop := bytes.LastIndexByte(tail, '\n') + 1
-		start := bytes.LastIndexByte(tail[:max(0, stop-1)], '\n') + 1
+		start := bytes.LastIndexByte(tail[:max(0, len(tail)-1)], '\n') + 1
 		if start == 0 && from > 0 {
 			continue // the line begins before
 		}
-		if e, err := parseEvent(tail[start:stop]); err == nil {
-			l.end, l.seq = from+int64(stop), e.Seq
+		if e, err := parseEvent(tail[start:]); err == nil {
+			l.end, l.seq = l.size, e.Seq
 			return l, nil
 		}
 		break
 	}
 	err = eachLine(io.NewSectionReader(f, 0, l.size), func(line logLine) bool {
 		l.end, l.seq = line.at+int64(line.bytes), line.seq
+		if line.unended {
+			l.end, l.missing = l.end-1, []byte{'\n'}
+		}
 		return true
 	})
 	return l, err
@@ -145,6 +146,8 @@ type logLine struct {
 	event Event
 	err   error // what is wrong with it
 	gap   error // what is missing before it
+
+	unended bool // its last byte is no line end, but all else is there
 }
 
 // eachLine reads the whole lines of a log.
@@ -154,10 +157,13 @@ func eachLine(r io.Reader, yield func(logLine) bool) error {
 	var good uint64 // number of the last good event
 	for {
 		b, err := br.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // what is left is of an Append that never returned
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, io.EOF):
+			// What is left is of an Append that never returned, unless it is as long as a whole line.
+			if l.unended = mend(b); !l.unended {
+				return nil
+			}
+		case err != nil:
 			return err
 		}
 		spoilt := l.err != nil
@@ -175,11 +181,21 @@ func eachLine(r io.Reader, yield func(logLine) bool) error {
 			}
 			l.seq, good = seq, seq
 		}
-		if !yield(l) {
+		if !yield(l) || l.unended {
 			return nil
 		}
 		l.at += int64(len(b))
 	}
+}
+
+// mend makes the last byte of a line a line end, if all else of an event is there.
+func mend(b []byte) bool {
+	if len(b) == 0 {
+		return false
+	}
+	b[len(b)-1] = '\n'
+	_, err := parseEvent(b)
+	return err == nil
 }
 
 // Since implements [Log].
@@ -242,7 +258,7 @@ func (d *Dir) openLog(ctx context.Context, path string) (*os.File, int64, error)
 		_ = f.Close()
 		return nil, 0, err
 	}
-	return f, last.end, nil
+	return f, last.end + int64(len(last.missing)), nil
 }
 
 // Clear implements [Log].

@@ -60,10 +60,7 @@ func (d *disk) stage(path string, data []byte) (tmp string, err error) {
 		_, err = f.Write(data)
 	}
 	if err == nil {
-		err = d.next("sync", tmp)
-	}
-	if err == nil {
-		err = f.Sync()
+		err = d.flush(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		_ = os.Remove(tmp) // a full disk needs the room
@@ -158,18 +155,23 @@ func (d *disk) remove(paths ...string) error {
 
 // sync makes the names in a folder durable, where the file system can.
 func (d *disk) sync(dir string) error {
-	if err := d.next("sync", dir); err != nil {
-		return err
-	}
 	f, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
+	err = d.flush(f)
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
 		err = nil // this file system syncs no folders
 	}
 	return errors.Join(err, f.Close())
+}
+
+// flush makes what was written to f durable.
+func (d *disk) flush(f *os.File) error {
+	if err := d.next("sync", f.Name()); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // mkdir makes a folder and those above it, durably.

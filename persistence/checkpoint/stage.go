@@ -21,7 +21,8 @@ import (
 //
 // Stages may be used by several goroutines and several processes at once; of two Saves of one stage the last wins. Each
 // file is replaced in one step, and file and folder are synced before a method returns, so a crash between any two
-// writes leaves what was there before, with or without a stage that was just being saved.
+// writes leaves what was there before, with or without a stage that was just being saved. (The file of one that was just
+// being saved for the first time may be left; it counts for nothing until the stage is saved again.)
 type Stages struct {
 	dir      string
 	disk     disk
@@ -360,7 +361,10 @@ func checkJSON(b []byte) error {
 	var any json.RawMessage
 	err := json.Unmarshal(b, &any)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		before := b[:min(max(0, int(syntax.Offset)-1), len(b))]
+		before := b
+		if err.Error() != "unexpected end of JSON input" { // else the offset is that of the last byte
+			before = b[:max(0, syntax.Offset-1)]
+		}
 		line := bytes.Count(before, []byte{'\n'}) + 1
 		col := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 		return fmt.Errorf("%w: line %d, column %d: %v", ErrNotJSON, line, col, err)
