@@ -257,6 +257,7 @@ func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory 
 	if err := checkGiven(l, given); err != nil {
 		return nil, err
 	}
+	a.tellUnused(p, l, o.context, o.view.quiet)
 	overlay(values, given)
 	planned := values.Clone()
 	fill(planned, l, plannedRunDir(p, l))

@@ -87,6 +87,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	a.tellUnused(p, l, o.context, o.view.quiet)
 	planned := values.Clone()
 	fill(planned, l, plannedRunDir(p, l))
 	if err := a.preflight(p, l, planned); err != nil {

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+// tellUnused warns of --context values that nothing in the loop looks at: most are mistyped.
+func (a *app) tellUnused(p project, l *fsm.Loop, pairs []string, quiet bool) {
+	lib, err := a.library(p)
+	if quiet || err != nil || len(pairs) == 0 {
+		return
+	}
+	given := fsm.NewMap()
+	if setPairs(given, pairs) != nil {
+		return // is said elsewhere
+	}
+	u := uses{loops: lib.subloops(overrides{}), names: map[string]bool{}, seen: map[string]bool{}}
+	u.loop(l)
+	if u.any {
+		return
+	}
+	for _, key := range given.Keys() {
+		if u.names[key] || u.variable(key) {
+			continue
+		}
+		fmt.Fprintf(a.Err, "loops: nothing in %s uses the context value %s%s\n", p.short(l.File), phrase.Quote(key), phrase.DidYouMean(key, sortedKeys(u.names)))
+	}
+}
+
+// uses collects which context values a loop looks at.
+type uses struct {
+	loops subloops
+	names map[string]bool
+	texts []string        // that mention variables of the environment
+	any   bool            // it may be any, for it is only known later which loop gets the whole context
+	seen  map[string]bool // files of loops that were looked at
+}
+
+func (u *uses) loop(l *fsm.Loop) {
+	if u.seen[l.File] {
+		return
+	}
+	u.seen[l.File] = true
+	for _, k := range slices.Concat(l.Context.Keys(), l.RequiredInputs, []string{l.InputKey}) {
+		u.names[k] = true
+	}
+	for _, p := range l.Parameters {
+		u.names[p.Name] = true
+	}
+	filled := fsm.NewMap("input", "")
+	fill(filled, &fsm.Loop{MaxIterations: 1}, "")
+	for _, k := range filled.Keys() {
+		u.names[k] = true
+	}
+	u.value(model(l))
+	for _, name := range l.Order {
+		s := l.States[name]
+		switch {
+		case !s.Passthrough:
+		case strings.Contains(s.Loop, "${"):
+			u.any = true
+		default:
+			if child, err := u.loops.Loop(s.Loop, l); err == nil {
+				u.loop(child)
+			} else {
+				u.any = true // what is wrong is said when it runs
+			}
+		}
+	}
+}
+
+// value looks for templates in a value of any depth.
+func (u *uses) value(v any) {
+	switch v := v.(type) {
+	case *fsm.Map:
+		for _, k := range v.Keys() {
+			inner, _ := v.Get(k)
+			u.value(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			u.value(inner)
+		}
+	case string:
+		for _, ref := range fsm.References(v) {
+			if ref.Namespace == "context" {
+				name, _, _ := strings.Cut(ref.Path, ".")
+				u.names[name] = true
+			}
+		}
+		if strings.Contains(v, "LOOPS_CONTEXT_") {
+			u.texts = append(u.texts, v)
+		}
+	}
+}
+
+// variable says whether a text mentions the environment variable of a context value.
+func (u *uses) variable(key string) bool {
+	name := "LOOPS_CONTEXT_" + fsm.VarName(key)
+	for _, text := range u.texts {
+		for rest := text; ; {
+			_, after, found := strings.Cut(rest, name)
+			if !found {
+				break
+			}
+			if after == "" || fsm.VarName(after[:1]) == "_" && after[0] != '_' || strings.HasPrefix(after, "_FILE") {
+				return true
+			}
+			rest = after
+		}
+	}
+	return false
+}
