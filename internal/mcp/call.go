@@ -91,21 +91,23 @@ func (c Call) Do(ctx context.Context) (result []byte, err error) {
 	defer context.AfterFunc(ctx, server.conn.hangUp)() // a call may be too long for a server that does not read
 
 	_, err = session.CallTool(ctx, &mcp.CallToolParams{Name: target.tool, Arguments: arguments})
-	answer, answered := server.conn.answer()
-	if !answered {
-		if refused, ok := errors.AsType[*jsonrpc.Error](err); ok && ctx.Err() == nil {
-			if refused.Code == jsonrpc.CodeMethodNotFound {
-				return nil, failure(ExitNotFound, "server %s has no tools: %s", phrase.Quote(target.name), quoteLong(refused.Message))
-			}
-			if lacks := lacking(ctx, session, target); lacks != nil {
-				return nil, lacks
-			}
-			return envelope(refused), failure(ExitToolError, "server %s refused the call of %s: %s (JSON-RPC error %d)",
-				phrase.Quote(target.name), phrase.Quote(target.tool), quoteLong(refused.Message), refused.Code)
-		}
+	if answer, ok := server.conn.answer(); ok {
+		return judge(ctx, session, target, answer)
+	}
+	refused, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || ctx.Err() != nil {
 		return nil, server.explain(ctx, "tools/call", err)
 	}
-	return judge(ctx, session, target, answer)
+	if lacks := lacking(ctx, session, target); lacks != nil {
+		return nil, lacks
+	}
+	failed := failure(ExitToolError, "server %s refused the call of %s: %s (JSON-RPC error %d)",
+		phrase.Quote(target.name), phrase.Quote(target.tool), quoteLong(refused.Message), refused.Code)
+	if refused.Code == jsonrpc.CodeMethodNotFound {
+		failed.Code = ExitNotFound
+		return nil, failed
+	}
+	return envelope(refused), failed
 }
 
 // open starts the server and agrees with it on a protocol.
