@@ -28,14 +28,17 @@ func (c *checker) graphRules() {
 	c.wayOut(from)
 }
 
-// wayOut looks for states no terminal can be reached from, and for a step cap that lets no run reach one.
+// wayOut looks for states no terminal can be reached from, and for a step cap that lets no run reach one. from is what
+// reach says of the states a run comes to.
 func (c *checker) wayOut(from []int) {
 	g := c.g
 	back := make([][]int, len(g.next))
 	var ends []int
+	some := false // a run comes to one of them
 	for i, s := range c.states {
 		if s.Terminal {
 			ends = append(ends, i)
+			some = some || from[i] >= 0
 			continue // whatever it names, a run ends here
 		}
 		for _, j := range g.next[i] {
@@ -46,21 +49,10 @@ func (c *checker) wayOut(from []int) {
 		return // the loader has said so
 	}
 	out := reach(back, ends, nil, nil)
-	var lost []string
-	first := -1
-	for i, by := range from {
-		if by >= 0 && out[i] < 0 {
-			if first < 0 {
-				first = i
-			}
-			lost = append(lost, phrase.Quote(c.states[i].Name))
-		}
-	}
-	switch {
-	case len(lost) == 1:
-		c.warnf("no-way-out", ofState(c.states[first]), "no terminal state can be reached from %s, so a run that comes here goes round until a cap or a failure ends it", lost[0])
-	case len(lost) > 1:
-		c.warnf("no-way-out", ofState(c.states[first]), "no terminal state can be reached from %s, so a run that comes to one of them goes round until a cap or a failure ends it", listed(lost))
+	// Where no run comes to any terminal state, each of them is reported as unreachable; and a loop with a handler for
+	// its cap is meant to end there.
+	if some && c.l.OnMaxSteps == "" && c.l.OnMaxIterations == "" {
+		c.trapped(from, out)
 	}
 	if out[g.initial] < 0 {
 		return
@@ -70,6 +62,27 @@ func (c *checker) wayOut(from []int) {
 	if steps := len(way) - 1; c.l.MaxSteps > 0 && steps > c.l.MaxSteps {
 		end := c.states[way[0]]
 		c.warnf("step-budget", value("max_steps"), "a run may take %d steps, but the shortest way to a terminal state, %s, takes %d, so no run can end well; raise max_steps", c.l.MaxSteps, phrase.Quote(end.Name), steps)
+	}
+}
+
+// trapped reports the states that a run comes to and never leaves for a terminal one, together: they are one mistake.
+func (c *checker) trapped(from, out []int) {
+	var lost []string
+	first := -1
+	for i := range from {
+		if from[i] < 0 || out[i] >= 0 {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		lost = append(lost, phrase.Quote(c.states[i].Name))
+	}
+	switch {
+	case len(lost) == 1:
+		c.warnf("no-way-out", ofState(c.states[first]), "no terminal state can be reached from %s, so a run that comes here goes round until a cap or a failure ends it", lost[0])
+	case len(lost) > 1:
+		c.warnf("no-way-out", ofState(c.states[first]), "no terminal state can be reached from %s, so a run that comes to one of them goes round until a cap or a failure ends it", listed(lost))
 	}
 }
 

@@ -147,6 +147,11 @@ func TestEveryRuleHasAPage(t *testing.T) {
 	if len(found) < 40 {
 		t.Errorf("only %d rules found", len(found))
 	}
+	for _, r := range lint.Rules() {
+		if r.Bad == "" && found[r.Name] == "" {
+			t.Errorf("the rule %s has neither an example nor a place in the source", r.Name)
+		}
+	}
 	for rule, where := range found {
 		if _, ok := lint.Lookup(rule); !ok {
 			t.Errorf("the rule %q of %s has no page in rules", rule, where)
