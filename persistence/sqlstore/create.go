@@ -1,0 +1,171 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"loops/persistence"
+)
+
+// Create implements [persistence.Store].
+func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.Journal, error) {
+	if err := persistence.CheckLoop(spec.Loop); err != nil {
+		return nil, err
+	}
+	if !legible(spec.Loop) {
+		return nil, fmt.Errorf("loop %q: its name is not valid text", spec.Loop)
+	}
+	if spec.StartedAt.IsZero() {
+		spec.StartedAt = time.Now()
+	}
+	scope := persistence.ResolveScope(spec.Scope)
+	var r *row
+	var dir string
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		if err := s.d.serialise(ctx, tx); err != nil {
+			return err
+		}
+		if err := s.conflict(ctx, tx, "", spec, scope); err != nil {
+			return err
+		}
+		r = &row{epoch: 1, Run: persistence.Run{
+			Loop: spec.Loop, Status: persistence.Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
+			Owner: spec.Owner, Held: true, Resumable: true, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Log: s.name,
+		}}
+		if err := s.reserve(ctx, tx, r); err != nil {
+			return err
+		}
+		dir = s.work(r.ID)
+		var err error
+		if r.definition, err = s.keepDefinition(ctx, tx, spec.Definition); err == nil {
+			err = s.insert(ctx, tx, r, "")
+		}
+		if err == nil {
+			err = s.own(ctx, tx, r, spec, scope)
+		}
+		return err
+	})
+	if err != nil {
+		if dir != "" {
+			_ = os.Remove(dir)
+		}
+		return nil, err
+	}
+	j := s.newJournal(r, "")
+	j.begin()
+	return j, nil
+}
+
+// reserve finds a second that no run of the loop has, and makes the working folder. Called serialised.
+func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
+	at := r.StartedAt.UTC().Truncate(time.Second)
+	_, from := persistence.NewID(r.Loop, at)
+	taken, err := s.takenSince(ctx, tx, r.Loop, from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Folder, 0o755); err != nil {
+		return err
+	}
+	for ; ; at = at.Add(time.Second) {
+		r.ID, r.RunID = persistence.NewID(r.Loop, at)
+		if len(taken) > 0 && taken[0] == r.RunID {
+			taken = taken[1:]
+			continue
+		}
+		err := os.Mkdir(s.work(r.ID), 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+}
+
+// insert makes the row of a run.
+func (s *Store) insert(ctx context.Context, tx *sql.Tx, r *row, status persistence.Status) error {
+	return tx.QueryRowContext(ctx, s.q(`INSERT INTO runs
+		(id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition, about)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`),
+		string(r.ID), r.Loop, r.RunID, r.StartedAt.UnixMicro(), r.UpdatedAt.UnixMilli(), string(status), flag(r.Archived),
+		int64(r.seq), int64(r.whole), r.epoch, r.definition, string(appendAbout(nil, &r.Run))).Scan(&r.n)
+}
+
+// own gives the lease of a run to its new owner.
+func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, spec persistence.Spec, scope []string) error {
+	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO leases (run, epoch, until, owner, scope, singleton, since)
+		VALUES (?, ?, {now} + ?, ?, ?, ?, ?)
+		ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, until = excluded.until, owner = excluded.owner,
+			scope = excluded.scope, singleton = excluded.singleton, since = excluded.since`),
+		r.n, r.epoch, s.lease.Milliseconds(), formatOwner(spec.Owner), formatScope(scope), flag(spec.Singleton), spec.StartedAt.UnixMicro())
+	return err
+}
+
+// conflict looks for a live run whose scope overlaps. What dead processes reserved without recording anything is
+// removed. Called serialised.
+func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, spec persistence.Spec, scope []string) error {
+	owned, err := s.rows(ctx, tx, `WHERE l.run IS NOT NULL`)
+	if err != nil {
+		return err
+	}
+	for _, r := range owned {
+		if r.ID == self {
+			continue
+		}
+		if !r.Held {
+			if r.Status == "" {
+				if err := forget(ctx, s, tx, r.n, r.epoch); err != nil {
+					return err
+				}
+				if s.local(r.Owner) {
+					_ = os.Remove(s.work(r.ID)) // only if it is empty
+				}
+			}
+			continue
+		}
+		if slices.Contains(spec.Ancestors, r.ID) || r.Owner.Host != spec.Owner.Host {
+			continue // a path is another one on another machine
+		}
+		path, ok := persistence.Overlap(r.scope, scope)
+		if !ok && !(spec.Singleton && r.singleton && spec.Loop == r.Loop) {
+			continue
+		}
+		if !ok && len(r.scope) > 0 {
+			path = r.scope[0]
+		}
+		return &persistence.ConflictError{Holder: r.ID, Loop: r.Loop, Owner: r.Owner, Path: path, Since: r.since}
+	}
+	return nil
+}
+
+// keepDefinition stores the text of a loop file once, and returns its hash, "" for no text.
+func (s *Store) keepDefinition(ctx context.Context, tx *sql.Tx, text []byte) (string, error) {
+	if text == nil {
+		return "", nil
+	}
+	sum := sha256.Sum256(text)
+	hash := hex.EncodeToString(sum[:])
+	if _, err := tx.ExecContext(ctx, s.q(`INSERT INTO definitions (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING`), hash, text); err != nil {
+		return "", err
+	}
+	return hash, nil
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// takenSince returns the run ids of a loop from one on, in their order.
+func (s *Store) takenSince(ctx context.Context, tx *sql.Tx, loop, from string) ([]string, error) {
+	rs, err := tx.QueryContext(ctx, s.q(`SELECT run_id FROM runs WHERE loop = ? AND run_id >= ? ORDER BY run_id`), loop, from)
+	return collect(rs, err, scanText)
+}

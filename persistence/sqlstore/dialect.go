@@ -1,0 +1,97 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+)
+
+// A dialect is what SQLite and PostgreSQL do not do alike.
+type dialect interface {
+	// words are what stands in statements for the words in braces, in pairs.
+	words() []string
+	// numbered means that parameters are $1, $2 …, not ?.
+	numbered() bool
+	// tables counts in one row the table schema_migrations, and all tables.
+	tables() string
+	// change does f in a transaction that may write. With SQLite others who write wait until it ends.
+	change(ctx context.Context, f func(tx *sql.Tx) error) error
+	// serialise makes everyone else who calls it wait until the end of the transaction.
+	serialise(ctx context.Context, tx *sql.Tx) error
+	// lockRow is what stands behind a SELECT whose row must not be changed by others before the end of the transaction.
+	lockRow() string
+	// save does a save, or nothing where the run is not as the save expects; done tells.
+	save(ctx context.Context, b *batch) (done bool, err error)
+	// passing says that an error may pass and leaves open whether something was done.
+	passing(err error) bool
+	// explain adds what a person, or errors.Is, can make something of.
+	explain(err error) error
+	// remote means that owners of runs may be on machines that lose sight of the database.
+	remote() bool
+	close() error
+}
+
+// q puts a statement into the words of the dialect.
+func (s *Store) q(text string) string {
+	if t, ok := s.cache.Load(text); ok {
+		return t.(string)
+	}
+	t := translate(s.d, text)
+	s.cache.Store(text, t)
+	return t
+}
+
+func translate(d dialect, text string) string {
+	t := strings.NewReplacer(d.words()...).Replace(text)
+	if d.numbered() {
+		var b strings.Builder
+		n := 0
+		for _, c := range t {
+			if c != '?' {
+				b.WriteRune(c)
+				continue
+			}
+			n++
+			b.WriteString("$" + strconv.Itoa(n))
+		}
+		t = b.String()
+	}
+	return t
+}
+
+// A batch is one save of a run.
+type batch struct {
+	run, epoch int64
+	from, to   uint64 // number of the last event before and after it
+	status     string
+	about      string
+	whole      uint64 // where the last whole memory is
+	prune      uint64 // memory before this one is not needed any more; 0 = keep all
+	durable    bool
+	events     []eventRow
+	memory     []memoryRow
+	texts      []textRow
+}
+
+type eventRow struct {
+	seq  uint64
+	body string
+}
+
+type memoryRow struct {
+	seq          uint64
+	patch, whole *string
+}
+
+type textRow struct{ name, body string }
+
+// The parts of a save, of which the first guards the others.
+const (
+	saveRun = `UPDATE runs SET status = ?, archived = 0, seq = ?, whole = ?, about = ?, updated_at = {now}
+		WHERE n = ? AND epoch = ? AND seq = ?`
+	saveEvent  = `INSERT INTO events (run, seq, body) VALUES (?, ?, ?)`
+	saveMemory = `INSERT INTO memory (run, seq, patch, whole) VALUES (?, ?, ?, ?)`
+	saveText   = `INSERT INTO texts (run, name, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+	pruneRun   = `DELETE FROM memory WHERE run = ? AND seq < ?`
+)

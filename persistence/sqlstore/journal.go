@@ -1,0 +1,247 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+const (
+	// A whole memory is recorded again when the patches since the last one are longer than this, and longer than four
+	// times its size.
+	patchesFrom = 64 << 10
+
+	outputDelay, outputSize = 200 * time.Millisecond, 64 << 10 // what output may wait, and how much of it
+	groupDelay, groupSize   = 50 * time.Millisecond, 1 << 20   // the same for decisions, if they are grouped
+)
+
+// A journal is a run that this process owns. Record and Close are called by one goroutine, Run and Lost by any.
+type journal struct {
+	s   *Store
+	dir string
+	heart
+
+	mu      sync.Mutex // held while something is recorded; guards these
+	enc     *persistence.MemoryEncoder
+	next    batch // what waits to be saved, and what is on record of the run
+	loose   bool  // something was saved that is not durable
+	size    int   // of what waits, in bytes
+	buf     []byte
+	seq     uint64 // of the last event, saved or not
+	full    int    // length of the last whole memory
+	patches int    // length of the patches since
+	known   map[string]bool
+	failed  error
+	timer   *time.Timer // saves what waits; nil = nothing does
+	due     time.Time
+
+	look sync.Mutex // guards run, which others look at while something is recorded
+	run  persistence.Run
+}
+
+// newJournal makes the journal of a run that this process owns. status is what is recorded.
+func (s *Store) newJournal(r *row, status persistence.Status) *journal {
+	j := &journal{s: s, dir: s.work(r.ID), run: r.Run, seq: r.seq, known: map[string]bool{}}
+	j.enc = persistence.NewMemoryEncoder(j)
+	j.next = batch{
+		run: r.n, epoch: r.epoch, from: r.seq, whole: r.whole, status: string(status), about: string(appendAbout(nil, &r.Run)),
+	}
+	j.heart = heart{lost: make(chan struct{})}
+	return j
+}
+
+// Dir implements [persistence.Journal].
+func (j *journal) Dir() string { return j.dir }
+
+// Run implements [persistence.Journal].
+func (j *journal) Run() persistence.Run {
+	j.look.Lock()
+	defer j.look.Unlock()
+	return j.run
+}
+
+// Put implements [persistence.Texts] for the encoder: a large text is saved with what names it.
+func (j *journal) Put(name, text string) error {
+	if !j.known[name] {
+		j.known[name] = true
+		j.next.texts = append(j.next.texts, textRow{name, text})
+		j.size += len(text)
+	}
+	return nil
+}
+
+// Get implements [persistence.Texts]. An encoder asks for none.
+func (j *journal) Get(string) ([]byte, error) { return nil, errors.ErrUnsupported }
+
+// Record implements [fsm.Recorder].
+func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed != nil {
+		return j.failed
+	}
+	if b.Snapshot != nil && len(b.Events) == 0 {
+		b.Events = []fsm.Event{{Kind: "checkpoint", Time: time.Now()}} // memory needs an event to stand on
+	}
+	for i := range b.Events {
+		j.seq++
+		b.Events[i].Seq = j.seq
+		j.buf = b.Events[i].AppendJSON(j.buf[:0])
+		j.next.events = append(j.next.events, eventRow{j.seq, string(j.buf)})
+		j.size += len(j.buf)
+	}
+	if b.Snapshot != nil {
+		if err := j.remember(b.Snapshot); err != nil {
+			return j.fail(err)
+		}
+	}
+	switch {
+	case b.Checkpoint:
+		j.next.durable = true
+		return j.save(ctx)
+	case b.Snapshot != nil && !j.s.grouped:
+		return j.save(ctx)
+	case b.Snapshot != nil:
+		return j.later(ctx, groupDelay, groupSize)
+	}
+	return j.later(ctx, outputDelay, outputSize)
+}
+
+// remember adds a memory to what waits.
+func (j *journal) remember(m *fsm.Snapshot) error {
+	row := memoryRow{seq: j.seq}
+	if j.next.whole > 0 {
+		b, err := j.enc.Patch(m)
+		if err != nil {
+			return err
+		}
+		row.patch = text(b)
+		j.patches += len(b)
+		j.size += len(b)
+	}
+	if row.patch == nil || j.patches > patchesFrom && j.patches > 4*j.full {
+		b, err := j.enc.Whole(m)
+		if err != nil {
+			return err
+		}
+		row.whole = text(b)
+		j.full, j.patches = len(b), 0
+		j.size += len(b)
+		j.next.prune, j.next.whole = j.next.whole, j.seq // of what is older than the whole before this one
+	}
+	j.next.memory = append(j.next.memory, row)
+	j.look.Lock()
+	defer j.look.Unlock()
+	learn(&j.run, m)
+	j.run.Status, j.run.Archived, j.run.UpdatedAt = persistence.Running, false, time.Now()
+	if m.Outcome != nil {
+		j.run.Status = persistence.StatusOf(*m.Outcome)
+	}
+	j.next.status = string(j.run.Status)
+	j.buf = appendAbout(j.buf[:0], &j.run)
+	j.next.about = string(j.buf)
+	return nil
+}
+
+func text(b []byte) *string {
+	s := string(b)
+	return &s
+}
+
+// later saves in a while, or now if much waits. It is not durable.
+func (j *journal) later(ctx context.Context, delay time.Duration, size int) error {
+	if j.size >= size {
+		return j.save(ctx)
+	}
+	if len(j.next.events) == 0 {
+		return nil
+	}
+	if at := time.Now().Add(delay); j.timer == nil {
+		j.due, j.timer = at, time.AfterFunc(delay, j.flush)
+	} else if at.Before(j.due) {
+		j.due = at
+		j.timer.Reset(delay)
+	}
+	return nil
+}
+
+// flush saves what waits, if anything does: the time for it has come, or somebody wants to read it.
+func (j *journal) flush() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed == nil && j.timer != nil {
+		_ = j.save(context.Background()) // the next Record says so
+	}
+}
+
+// save saves what waits.
+func (j *journal) save(ctx context.Context) error {
+	if j.timer != nil {
+		j.timer.Stop()
+		j.timer = nil
+	}
+	b := &j.next
+	if b.to = j.seq; len(b.events) == 0 && !(b.durable && j.loose) {
+		b.durable = false
+		return nil
+	}
+	if err := j.s.save(ctx, j.run.ID, b); err != nil {
+		return j.fail(err)
+	}
+	j.loose = !b.durable
+	j.size = 0
+	*b = batch{
+		run: b.run, epoch: b.epoch, from: b.to, status: b.status, about: b.about, whole: b.whole,
+		events: reuse(b.events), memory: reuse(b.memory), texts: reuse(b.texts),
+	}
+	return nil
+}
+
+func reuse[T any](l []T) []T {
+	clear(l)
+	return l[:0]
+}
+
+// fail makes the journal refuse everything from now on.
+func (j *journal) fail(err error) error {
+	j.failed = fmt.Errorf("the run could not be recorded and stops: %w", err)
+	return j.failed
+}
+
+// Close implements [persistence.Journal].
+func (j *journal) Close(ctx context.Context) error {
+	j.stop()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.s.owned.CompareAndDelete(j.run.ID, j)
+	ctx = context.WithoutCancel(ctx)
+	if j.failed == nil {
+		if err := j.save(ctx); err != nil {
+			return errors.Join(err, j.s.release(ctx, j.next.run, j.next.epoch))
+		}
+	}
+	j.look.Lock()
+	j.run.Owner, j.run.Held = persistence.Owner{}, false
+	j.look.Unlock()
+	switch {
+	case j.failed != nil:
+		return j.s.release(ctx, j.next.run, j.next.epoch)
+	case j.next.status == "":
+		return errors.Join(j.s.forget(ctx, j.next.run, j.next.epoch), os.RemoveAll(j.dir))
+	case j.enc.Last().Outcome == nil:
+		return j.s.release(ctx, j.next.run, j.next.epoch)
+	}
+	if err := j.s.finish(ctx, j.run.ID, j.next.run, j.next.epoch); err != nil {
+		return &persistence.ArchiveError{ID: j.run.ID, Err: err}
+	}
+	j.look.Lock()
+	j.run.Archived = true
+	j.look.Unlock()
+	return nil
+}

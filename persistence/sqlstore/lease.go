@@ -1,0 +1,124 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+
+	"loops/persistence"
+)
+
+// A heart renews the lease of a run until it is stopped.
+type heart struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	lost   chan struct{}
+}
+
+// Lost implements [persistence.Leased].
+func (h *heart) Lost() <-chan struct{} { return h.lost }
+
+func (h *heart) stop() {
+	h.cancel()
+	h.wg.Wait()
+}
+
+// begin starts to renew the lease, which was given just now.
+func (j *journal) begin() {
+	given := time.Now()
+	ctx, cancel := context.WithCancel(context.Background())
+	j.cancel = cancel
+	j.s.owned.Store(j.run.ID, j)
+	run, epoch := j.next.run, j.next.epoch
+	j.wg.Go(func() {
+		if j.s.renew(ctx, run, epoch, given) {
+			close(j.lost)
+		}
+	})
+}
+
+// renew keeps a lease until ctx is done, or until it is lost. Where the database is elsewhere, a lease that could not be
+// renewed in time counts as lost: another machine may take the run over. On this machine nobody does so before it has
+// waited for us (see secondLook), so there only the run's new epoch counts.
+func (s *Store) renew(ctx context.Context, run, epoch int64, given time.Time) (lost bool) {
+	tick := time.NewTicker(min(s.lease/12, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+		// The clock on the wall goes on while the machine sleeps, the other one when the one on the wall is set back.
+		age := max(time.Since(given), time.Now().Round(0).Sub(given.Round(0)))
+		if age < s.lease/3 {
+			continue
+		}
+		now := time.Now()
+		held, err := s.renewOnce(ctx, run, epoch)
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err == nil && !held:
+			return true
+		case err == nil:
+			given = now
+		case s.d.remote() && time.Since(given) >= s.lease:
+			return true
+		}
+	}
+}
+
+func (s *Store) renewOnce(ctx context.Context, run, epoch int64) (held bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
+	defer cancel()
+	res, err := s.beat.ExecContext(ctx, s.q(`UPDATE leases SET until = {now} + ? WHERE run = ? AND epoch = ?`), s.lease.Milliseconds(), run, epoch)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n > 0, err
+}
+
+// release ends the lease of a run that is left as it is. It does nothing if the run was taken over.
+func (s *Store) release(ctx context.Context, run, epoch int64) error {
+	_, err := s.beat.ExecContext(ctx, s.q(`DELETE FROM leases WHERE run = ? AND epoch = ?`), run, epoch)
+	return s.explained(err)
+}
+
+// finish archives a run that ended, and ends its lease.
+func (s *Store) finish(ctx context.Context, id persistence.ID, run, epoch int64) error {
+	return s.change(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET archived = 1 WHERE n = ? AND epoch = ?`), run, epoch)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			if err == nil {
+				err = s.fenced(ctx, tx, id, run, epoch)
+			}
+			return err
+		}
+		_, err = tx.ExecContext(ctx, s.q(`DELETE FROM leases WHERE run = ? AND epoch = ?`), run, epoch)
+		return err
+	})
+}
+
+// forget removes a run that recorded nothing.
+func (s *Store) forget(ctx context.Context, run, epoch int64) error {
+	return s.change(ctx, func(tx *sql.Tx) error { return forget(ctx, s, tx, run, epoch) })
+}
+
+func forget(ctx context.Context, s *Store, tx *sql.Tx, run, epoch int64) error {
+	for _, text := range []string{
+		`DELETE FROM events WHERE run IN (SELECT n FROM runs WHERE n = ? AND epoch = ? AND status = '')`,
+		`DELETE FROM runs WHERE n = ? AND epoch = ? AND status = ''`,
+		`DELETE FROM leases WHERE run = ? AND epoch = ?`,
+	} {
+		if _, err := tx.ExecContext(ctx, s.q(text), run, epoch); err != nil {
+			return err
+		}
+	}
+	return nil
+}

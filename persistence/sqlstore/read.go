@@ -1,0 +1,226 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// Runs implements [persistence.Store].
+func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	if !legible(q.Loop) {
+		return nil, nil
+	}
+	where, args := `WHERE r.status <> ''`, []any{}
+	if q.Loop != "" {
+		where, args = where+` AND r.loop = ?`, append(args, q.Loop)
+	}
+	if q.Live {
+		where += ` AND r.archived = 0`
+	}
+	where += ` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC`
+	if q.Limit > 0 {
+		where, args = where+` LIMIT ?`, append(args, q.Limit)
+	}
+	s.owned.Range(func(_, j any) bool {
+		j.(*journal).flush()
+		return true
+	})
+	rows, err := s.rows(ctx, s.read, where, args...)
+	if err != nil {
+		return nil, s.d.explain(err)
+	}
+	runs := make([]persistence.Run, len(rows))
+	for i, r := range rows {
+		runs[i] = r.Run
+	}
+	return runs, nil
+}
+
+func (s *Store) rows(ctx context.Context, q queryer, where string, args ...any) ([]*row, error) {
+	rs, err := q.QueryContext(ctx, s.q(`SELECT `+columns+fromRuns+where), args...)
+	return collect(rs, err, func(scan func(...any) error) (*row, error) { return s.scan(scan) })
+}
+
+// collect reads all rows of an answer.
+func collect[T any](rs *sql.Rows, err error, one func(scan func(...any) error) (T, error)) (all []T, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rs.Close()
+	for rs.Next() {
+		v, err := one(rs.Scan)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rs.Err()
+}
+
+func scanText(scan func(...any) error) (text string, err error) {
+	err = scan(&text)
+	return text, err
+}
+
+// flush saves what waits in a journal of this process.
+func (s *Store) flush(id persistence.ID) {
+	if j, ok := s.owned.Load(id); ok {
+		j.(*journal).flush()
+	}
+}
+
+// Snapshot implements [persistence.Store].
+func (s *Store) Snapshot(ctx context.Context, id persistence.ID) (*fsm.Snapshot, error) {
+	s.flush(id)
+	r, err := s.find(ctx, s.read, id, "")
+	if err != nil {
+		return nil, s.d.explain(err)
+	}
+	m, err := s.remembered(ctx, r)
+	return m, s.explained(err)
+}
+
+// remembered reads the memory of a run: the last whole one and the patches behind it. If that cannot be read, an older
+// whole one may be there, with all patches since.
+func (s *Store) remembered(ctx context.Context, r *row) (*fsm.Snapshot, error) {
+	m, err := s.memoryFrom(ctx, r, r.whole)
+	var damage *persistence.DamageError
+	if !errors.As(err, &damage) {
+		return m, err
+	}
+	var older uint64
+	if e := s.read.QueryRowContext(ctx, s.q(`SELECT coalesce(max(seq), 0) FROM memory WHERE run = ? AND seq < ? AND whole IS NOT NULL`),
+		r.n, int64(r.whole)).Scan(&older); e != nil || older == 0 {
+		return nil, err
+	}
+	if m, e := s.memoryFrom(ctx, r, older); e == nil {
+		return m, nil
+	}
+	return nil, err
+}
+
+func (s *Store) memoryFrom(ctx context.Context, r *row, from uint64) (*fsm.Snapshot, error) {
+	damaged := func(seq uint64, err error) error {
+		return &persistence.DamageError{File: fmt.Sprintf("%s: memory of run %s at event %d", s.name, r.ID, seq), What: err.Error()}
+	}
+	rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, CASE WHEN seq = ? THEN whole ELSE patch END FROM memory WHERE run = ? AND seq >= ? ORDER BY seq`),
+		int64(from), r.n, int64(from))
+	if err != nil {
+		return nil, err
+	}
+	defer rs.Close()
+	var d persistence.MemoryDecoder
+	last := from
+	for first := true; rs.Next(); first = false {
+		var seq int64
+		var text sql.NullString
+		if err := rs.Scan(&seq, &text); err != nil {
+			return nil, err
+		}
+		last = uint64(seq)
+		step := d.Patch
+		if first {
+			step = d.Whole
+		}
+		if first && last != from {
+			return nil, damaged(from, fs.ErrNotExist)
+		}
+		if err := step([]byte(text.String)); err != nil {
+			return nil, damaged(last, err)
+		}
+	}
+	if err := rs.Err(); err != nil {
+		return nil, err
+	}
+	m, err := d.Snapshot(reader{ctx, s, r.n})
+	if err != nil && !s.d.passing(err) {
+		return nil, damaged(last, err)
+	}
+	return m, err
+}
+
+// A reader gets the large texts of a run.
+type reader struct {
+	ctx context.Context
+	s   *Store
+	run int64
+}
+
+func (r reader) Put(string, string) error { return errors.ErrUnsupported }
+
+func (r reader) Get(name string) (text []byte, err error) {
+	err = r.s.read.QueryRowContext(r.ctx, r.s.q(`SELECT body FROM texts WHERE run = ? AND name = ?`), r.run, name).Scan(&text)
+	return text, err
+}
+
+// page is how many events are read at once, so that a slow reader does not keep a transaction open.
+const page = 500
+
+// Events implements [persistence.Store].
+func (s *Store) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		s.flush(id)
+		r, err := s.find(ctx, s.read, id, "")
+		if err != nil {
+			yield(fsm.Event{}, s.d.explain(err))
+			return
+		}
+		for {
+			rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`), r.n, int64(after), page)
+			rows, err := collect(rs, err, func(scan func(...any) error) (eventRow, error) {
+				var e eventRow
+				var seq int64
+				err := scan(&seq, &e.body)
+				e.seq = uint64(seq)
+				return e, err
+			})
+			if err != nil {
+				yield(fsm.Event{}, s.d.explain(err))
+				return
+			}
+			for _, row := range rows {
+				if ctx.Err() != nil {
+					yield(fsm.Event{}, context.Cause(ctx))
+					return
+				}
+				if row.seq != after+1 && !yield(fsm.Event{}, s.damagedEvent(id, after+1, "it is missing")) {
+					return
+				}
+				after = row.seq
+				e, err := fsm.ParseEvent([]byte(row.body))
+				if err != nil {
+					err = s.damagedEvent(id, row.seq, err.Error())
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+			if len(rows) < page {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) damagedEvent(id persistence.ID, seq uint64, what string) error {
+	return &persistence.DamageError{File: fmt.Sprintf("%s: event %d of run %s", s.name, seq, id), What: what}
+}
+
+// Definition returns the text of the loop file that a run was begun, or gone on, with last; nil where it is not
+// recorded.
+func (s *Store) Definition(ctx context.Context, id persistence.ID) ([]byte, error) {
+	r, err := s.find(ctx, s.read, id, "")
+	if err != nil || r.definition == "" {
+		return nil, s.explained(err)
+	}
+	var text []byte
+	err = s.read.QueryRowContext(ctx, s.q(`SELECT body FROM definitions WHERE hash = ?`), r.definition).Scan(&text)
+	return text, s.explained(err)
+}

@@ -1,0 +1,191 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// A row is what the tables runs and leases say about a run.
+type row struct {
+	persistence.Run
+	n, epoch   int64
+	seq, whole uint64
+	definition string
+	now        int64 // by the database, when it was read
+	until      int64 // of the lease; 0 = it has no owner
+	scope      []string
+	singleton  bool
+	since      time.Time // the owner has the run
+}
+
+// columns are those that scan reads.
+const columns = `r.n, r.id, r.loop, r.run_id, r.started_at, r.updated_at, r.status, r.archived, r.seq, r.whole, r.epoch,
+	r.definition, r.about, {now}, coalesce(l.until, 0), coalesce(l.owner, ''), coalesce(l.scope, ''), coalesce(l.singleton, 0),
+	coalesce(l.since, 0)`
+
+const fromRuns = ` FROM runs r LEFT JOIN leases l ON l.run = r.n `
+
+// scan reads a row of columns. What is damaged in it is noted.
+func (s *Store) scan(scan func(...any) error) (*row, error) {
+	var r row
+	var id, owner, scope, about, status string
+	var started, updated, archived, seq, whole, singleton, since int64
+	err := scan(&r.n, &id, &r.Loop, &r.RunID, &started, &updated, &status, &archived, &seq, &whole, &r.epoch,
+		&r.definition, &about, &r.now, &r.until, &owner, &scope, &singleton, &since)
+	if err != nil {
+		return nil, err
+	}
+	r.ID, r.Status, r.Log = persistence.ID(id), persistence.Status(status), s.name
+	r.StartedAt, r.UpdatedAt = time.UnixMicro(started).UTC(), time.UnixMilli(updated).UTC()
+	r.Archived, r.seq, r.whole = archived != 0, uint64(seq), uint64(whole)
+	if err := readAbout(&r.Run, about); err != nil {
+		r.note(s, "about", err)
+	}
+	if r.until != 0 {
+		r.singleton, r.since = singleton != 0, time.UnixMicro(since).UTC()
+		if err := json.Unmarshal([]byte(owner), &r.Owner); err != nil {
+			r.note(s, "owner", err)
+		}
+		if r.scope, err = parseScope(scope); err != nil {
+			r.note(s, "scope", err)
+		}
+	}
+	r.Held = s.held(&r)
+	r.Resumable = r.Status.Resumable() && !(r.Archived && r.Foreign)
+	return &r, nil
+}
+
+func (r *row) note(s *Store, column string, err error) {
+	r.Damage = append(r.Damage, fmt.Sprintf("%s: run %s: %s cannot be read: %v", s.name, r.ID, column, err))
+}
+
+// held says whether a run is somebody's. An owner on this machine that is not known to be dead keeps its run although
+// its lease ran out: only Resume, which can wait, finds out whether it goes on.
+func (s *Store) held(r *row) bool {
+	return r.until != 0 && !s.dead(r.Owner, r.UpdatedAt) && (r.now < r.until || s.local(r.Owner))
+}
+
+// find reads the row of a run of which something is recorded.
+func (s *Store) find(ctx context.Context, q queryer, id persistence.ID, behind string) (*row, error) {
+	if !legible(string(id)) {
+		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
+	}
+	r, err := s.scan(q.QueryRowContext(ctx, s.q(`SELECT `+columns+fromRuns+`WHERE r.id = ? AND r.status <> ''`+behind), string(id)).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
+	}
+	return r, err
+}
+
+// about is the rest of what a listing says, as JSON.
+func appendAbout(dst []byte, r *persistence.Run) []byte {
+	m := fsm.NewMap("state", r.State, "step", int64(r.Step), "passes", int64(r.Passes), "elapsed_ns", int64(r.Elapsed))
+	for _, f := range []struct{ key, value string }{
+		{"ended", r.Ended},
+		{"error", r.Error},
+		{"continuation", r.Continuation},
+		{"marker", r.Marker},
+		{"file", r.File},
+		{"sha256", r.SHA256},
+		{"why", r.Why},
+	} {
+		if f.value != "" {
+			m.Set(f.key, f.value)
+		}
+	}
+	if r.MaxSteps != 0 {
+		m.Set("max_steps", int64(r.MaxSteps))
+	}
+	if r.Segment != 0 {
+		m.Set("segment", int64(r.Segment))
+	}
+	if !r.Reconciled.IsZero() {
+		m.Set("reconciled_at", fsm.FormatTime(r.Reconciled))
+	}
+	if r.Foreign {
+		m.Set("foreign", true)
+	}
+	if r.Options != nil {
+		m.Set("options", r.Options)
+	}
+	return fsm.AppendJSON(dst, m)
+}
+
+func readAbout(r *persistence.Run, about string) error {
+	v, err := fsm.ParseJSON([]byte(about))
+	m, ok := v.(*fsm.Map)
+	if err == nil && !ok {
+		err = errors.New("expected an object")
+	}
+	if err != nil {
+		return err
+	}
+	text := func(key string) string {
+		v, _ := m.Get(key)
+		s, _ := v.(string)
+		return s
+	}
+	number := func(key string) int64 {
+		v, _ := m.Get(key)
+		n, _ := v.(int64)
+		return n
+	}
+	r.State, r.Step, r.Passes, r.Elapsed = text("state"), int(number("step")), int(number("passes")), time.Duration(number("elapsed_ns"))
+	r.Ended, r.Error, r.Continuation, r.Marker = text("ended"), text("error"), text("continuation"), text("marker")
+	r.File, r.SHA256, r.Why, r.MaxSteps, r.Segment = text("file"), text("sha256"), text("why"), int(number("max_steps")), int(number("segment"))
+	if at := text("reconciled_at"); at != "" {
+		if r.Reconciled, err = fsm.ParseTime(at); err != nil {
+			return err
+		}
+	}
+	foreign, _ := m.Get("foreign")
+	r.Foreign = foreign == true
+	options, _ := m.Get("options")
+	r.Options, _ = options.(*fsm.Map)
+	return nil
+}
+
+// learn takes from a memory what a listing says about it.
+func learn(r *persistence.Run, m *fsm.Snapshot) {
+	r.State, r.Step, r.Passes, r.Elapsed, r.Continuation = m.Current, m.Step, m.Passes, m.Elapsed, m.Continuation
+	r.StartedAt = m.StartedAt
+	r.Ended, r.Error = "", ""
+	if m.Outcome != nil {
+		r.Ended, r.Error = m.Outcome.TerminatedBy, m.Outcome.Error
+	}
+	r.Marker = persistence.Marker(r.ID, r.Segment, m)
+}
+
+// Paths can hold any bytes, so a scope is recorded as quoted texts, a line each.
+func formatScope(scope []string) string {
+	var b strings.Builder
+	for _, p := range scope {
+		b.WriteString(strconv.QuoteToASCII(p) + "\n")
+	}
+	return b.String()
+}
+
+func parseScope(text string) (scope []string, err error) {
+	for line := range strings.Lines(text) {
+		p, err := strconv.Unquote(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return scope, err
+		}
+		scope = append(scope, p)
+	}
+	return scope, nil
+}
+
+func formatOwner(o persistence.Owner) string {
+	b, _ := json.Marshal(o) // a struct of texts and numbers
+	return string(b)
+}

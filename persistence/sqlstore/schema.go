@@ -1,0 +1,136 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// migrations bring a database from one version to the next, oldest first. They only go forward, and one that was
+// released is never changed. Words in braces are those of the dialect.
+//
+// Times are milliseconds since the epoch by the clock of the database; started_at is microseconds, and the machine's.
+// status is ” until something was recorded. There is a lease for every run that has an owner, dead or alive; it is a
+// table of its own so that renewing it never waits for a save.
+var migrations = []string{
+	`CREATE TABLE runs (
+		n {identity},
+		id {text} NOT NULL UNIQUE,
+		loop {text} NOT NULL,
+		run_id {text} NOT NULL,
+		started_at {bigint} NOT NULL,
+		updated_at {bigint} NOT NULL,
+		status {text} NOT NULL,
+		archived {bigint} NOT NULL,
+		seq {bigint} NOT NULL,
+		whole {bigint} NOT NULL,
+		epoch {bigint} NOT NULL,
+		definition {text} NOT NULL,
+		about {text} NOT NULL
+	);
+	CREATE INDEX runs_newest ON runs (run_id, started_at, id);
+	CREATE INDEX runs_of_loop ON runs (loop, run_id, started_at, id);
+	CREATE INDEX runs_live ON runs (run_id, started_at, id) WHERE archived = 0;
+	CREATE TABLE leases (
+		run {bigint} PRIMARY KEY,
+		epoch {bigint} NOT NULL,
+		until {bigint} NOT NULL,
+		owner {text} NOT NULL,
+		scope {text} NOT NULL,
+		singleton {bigint} NOT NULL,
+		since {bigint} NOT NULL
+	);
+	CREATE TABLE events (
+		run {bigint} NOT NULL,
+		seq {bigint} NOT NULL,
+		body {text} NOT NULL,
+		PRIMARY KEY (run, seq)
+	) {clustered};
+	CREATE TABLE memory (
+		run {bigint} NOT NULL,
+		seq {bigint} NOT NULL,
+		patch {text},
+		whole {text},
+		PRIMARY KEY (run, seq)
+	) {clustered};
+	CREATE TABLE texts (
+		run {bigint} NOT NULL,
+		name {text} NOT NULL,
+		body {bytes} NOT NULL,
+		PRIMARY KEY (run, name)
+	);
+	CREATE TABLE definitions (
+		hash {text} PRIMARY KEY,
+		body {bytes} NOT NULL
+	)`,
+}
+
+// A VersionError means that a database was made by a newer program.
+type VersionError struct {
+	Database   string
+	Has, Knows int
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s has version %d, and this program knows versions up to %d: use a newer one", e.Database, e.Has, e.Knows)
+}
+
+// migrate brings the database up to date. Several processes may do so at once.
+func (s *Store) migrate(ctx context.Context) error {
+	has, err := s.version(ctx, s.read)
+	if err != nil || has == len(migrations) {
+		return err
+	}
+	return s.change(ctx, func(tx *sql.Tx) error {
+		if has, err = s.version(ctx, tx); err != nil {
+			return err
+		}
+		for ; has < len(migrations); has++ {
+			for text := range strings.SplitSeq(migrations[has], ";") {
+				if _, err := tx.ExecContext(ctx, s.q(text)); err != nil {
+					return fmt.Errorf("bring %s to version %d: %w", s.name, has+1, err)
+				}
+			}
+			if _, err := tx.ExecContext(ctx, s.q(`INSERT INTO schema_migrations (version, applied_at) VALUES (?, {now})`), has+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+type queryer interface {
+	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
+}
+
+// version says how far the database is; within a transaction it makes the table that says so.
+func (s *Store) version(ctx context.Context, q queryer) (int, error) {
+	var ours, tables int
+	if err := q.QueryRowContext(ctx, s.q(s.d.tables())).Scan(&ours, &tables); err != nil {
+		return 0, err
+	}
+	if ours == 0 {
+		if tables > 0 {
+			return 0, fmt.Errorf("%s: %w", s.name, errForeign)
+		}
+		if _, in := q.(*sql.Tx); in {
+			_, err := q.ExecContext(ctx, s.q(`CREATE TABLE schema_migrations (version {bigint} PRIMARY KEY, applied_at {bigint} NOT NULL)`))
+			return 0, err
+		}
+		return 0, nil
+	}
+	var has int
+	if err := q.QueryRowContext(ctx, s.q(`SELECT coalesce(max(version), 0) FROM schema_migrations`)).Scan(&has); err != nil {
+		return 0, err
+	}
+	if has > len(migrations) {
+		return has, &VersionError{Database: s.name, Has: has, Knows: len(migrations)}
+	}
+	return has, nil
+}
+
+var errForeign = errors.New("it holds tables of another program; give runs a database of their own")

@@ -1,0 +1,247 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"loops/persistence"
+)
+
+// busy is how long SQLite waits for another process that writes.
+const busy = 10 * time.Second
+
+// sqliteDB is the dialect of SQLite.
+type sqliteDB struct {
+	path string
+	db   *sql.DB // has one connection
+
+	mu      sync.Mutex // guards the connection: one transaction at a time
+	full    bool       // the connection syncs when it commits
+	begin   *sql.Stmt
+	run     *sql.Stmt
+	event   *sql.Stmt
+	memory  *sql.Stmt
+	text    *sql.Stmt
+	prune   *sql.Stmt
+	commit  *sql.Stmt
+	prepare error
+	once    sync.Once
+}
+
+func (d *sqliteDB) words() []string {
+	return []string{
+		"{identity}", "INTEGER PRIMARY KEY", "{text}", "TEXT", "{bigint}", "INTEGER", "{bytes}", "BLOB",
+		"{clustered}", "WITHOUT ROWID", "{now}", "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+	}
+}
+
+func (d *sqliteDB) numbered() bool  { return false }
+func (d *sqliteDB) lockRow() string { return "" }
+func (d *sqliteDB) remote() bool    { return false }
+
+func (d *sqliteDB) tables() string {
+	return `SELECT coalesce(sum(name = 'schema_migrations'), 0), count(*) FROM sqlite_master WHERE type = 'table'`
+}
+
+// serialise does nothing: every transaction that writes begins with the only lock there is.
+func (d *sqliteDB) serialise(context.Context, *sql.Tx) error { return nil }
+
+// openSQLite opens or makes a database in a file, and makes the folder it is in.
+func openSQLite(path string) (*sqliteDB, *sql.DB, *sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, nil, nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, nil, nil, err
+	}
+	// What runs remember is nobody else's business. SQLite gives its other files the mode of this one.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, nil, nil, err
+	}
+	d := &sqliteDB{path: path, full: true}
+	var dbs [3]*sql.DB
+	for i, pragmas := range [][]string{
+		{"synchronous(FULL)"},
+		{"synchronous(NORMAL)"},
+		{"query_only(1)"},
+	} {
+		q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{
+			fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(WAL)",
+		}, pragmas...)}
+		c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		dbs[i] = sql.OpenDB(c)
+		dbs[i].SetMaxOpenConns(1)
+	}
+	dbs[2].SetMaxOpenConns(4)
+	d.db = dbs[0]
+	return d, dbs[1], dbs[2], nil
+}
+
+func (d *sqliteDB) prepared(ctx context.Context) error {
+	d.once.Do(func() {
+		for _, p := range []struct {
+			stmt **sql.Stmt
+			text string
+		}{
+			{&d.begin, "BEGIN IMMEDIATE"},
+			{&d.run, saveRun},
+			{&d.event, saveEvent},
+			{&d.memory, saveMemory},
+			{&d.text, saveText},
+			{&d.prune, pruneRun},
+			{&d.commit, "COMMIT"},
+		} {
+			if *p.stmt, d.prepare = d.db.PrepareContext(ctx, translate(d, p.text)); d.prepare != nil {
+				return
+			}
+		}
+	})
+	return d.prepare
+}
+
+// change implements dialect. It is not synced: what it says concerns processes of this machine, which do not outlive a
+// loss of power either.
+func (d *sqliteDB) change(ctx context.Context, f func(tx *sql.Tx) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.sync(ctx, false); err != nil {
+		return err
+	}
+	return inTx(ctx, d.db, f)
+}
+
+// save implements dialect. The statements are prepared and the transaction is begun by hand, because this is what a run
+// does between any two actions.
+func (d *sqliteDB) save(ctx context.Context, b *batch) (done bool, err error) {
+	ctx = context.WithoutCancel(ctx) // busy bounds it
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.prepared(ctx); err != nil {
+		return false, err
+	}
+	if err := d.sync(ctx, b.durable); err != nil {
+		return false, err
+	}
+	if _, err := d.begin.ExecContext(ctx); err != nil {
+		return false, err
+	}
+	defer func() {
+		if !done {
+			_, e := d.db.ExecContext(ctx, "ROLLBACK")
+			if err == nil {
+				err = e
+			}
+		}
+	}()
+	res, err := d.run.ExecContext(ctx, b.status, int64(b.to), int64(b.whole), b.about, b.run, b.epoch, int64(b.from))
+	if err != nil {
+		return false, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return false, err
+	}
+	for _, t := range b.texts {
+		if _, err := d.text.ExecContext(ctx, b.run, t.name, []byte(t.body)); err != nil {
+			return false, err
+		}
+	}
+	for _, e := range b.events {
+		if _, err := d.event.ExecContext(ctx, b.run, int64(e.seq), e.body); err != nil {
+			return false, err
+		}
+	}
+	for _, m := range b.memory {
+		if _, err := d.memory.ExecContext(ctx, b.run, int64(m.seq), orNull(m.patch), orNull(m.whole)); err != nil {
+			return false, err
+		}
+	}
+	if b.prune > 0 {
+		if _, err := d.prune.ExecContext(ctx, b.run, int64(b.prune)); err != nil {
+			return false, err
+		}
+	}
+	if _, err := d.commit.ExecContext(ctx); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+func orNull(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return *s
+}
+
+// sync says whether the next commit is durable when it returns. Called with mu held, outside a transaction.
+func (d *sqliteDB) sync(ctx context.Context, full bool) error {
+	if d.full == full {
+		return nil
+	}
+	level := "NORMAL"
+	if full {
+		level = "FULL"
+	}
+	if _, err := d.db.ExecContext(ctx, "PRAGMA synchronous = "+level); err != nil {
+		return err
+	}
+	d.full = full
+	return nil
+}
+
+func sqliteCode(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()
+	}
+	return 0
+}
+
+func (d *sqliteDB) passing(err error) bool {
+	c := sqliteCode(err) & 0xff
+	return c == lib.SQLITE_BUSY || c == lib.SQLITE_LOCKED
+}
+
+func (d *sqliteDB) explain(err error) error {
+	switch c := sqliteCode(err); c & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return fmt.Errorf("%s: %w", d.path, persistence.ErrBusy)
+	case lib.SQLITE_FULL:
+		return &fs.PathError{Op: "write", Path: d.path, Err: syscall.ENOSPC}
+	case lib.SQLITE_READONLY:
+		return &fs.PathError{Op: "write", Path: d.path, Err: fmt.Errorf("%w (%w)", fs.ErrPermission, err)}
+	case lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN:
+		return &fs.PathError{Op: "use", Path: d.path, Err: err}
+	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
+		return &persistence.DamageError{File: d.path, What: err.Error()}
+	}
+	return err
+}
+
+func (d *sqliteDB) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.db.Close()
+}

@@ -1,0 +1,180 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"loops/persistence"
+)
+
+// A Store keeps runs in a database. It implements [persistence.Store]; its journals are [persistence.Leased]. Set its
+// fields before the first use.
+type Store struct {
+	// Liveness says whether a process that was recorded as an owner at a time may still live; false means that it is
+	// dead for sure. nil asks whether any process of this machine has the pid, where the owner is on this machine.
+	Liveness func(o persistence.Owner, recorded time.Time) bool
+
+	// Folder holds the working folders of runs: Folder/<id>. Open sets it to the folder runs beside the file of SQLite,
+	// and else to .loops/runs.
+	Folder string
+
+	d       dialect
+	name    string // of the database, for a person
+	read    *sql.DB
+	beat    *sql.DB
+	lease   time.Duration
+	grouped bool
+	host    string
+	cache   sync.Map // translated statements
+	owned   sync.Map // the journals of this process, by id: whoever reads here sees what they were told
+}
+
+// Lease is how long a run is safe from being taken over while its owner is not heard of. The parameter lease of the URL
+// sets it.
+const Lease = 30 * time.Second
+
+// Open opens the database of a URL and brings its schema up to date:
+//
+//	sqlite:PATH                   a file, which is made if need be
+//	postgres://USER@HOST/NAME     a database of PostgreSQL, with the parameters that its clients know
+//
+// The URL can have the parameters lease (a duration of at least 100 ms, 30 s if not given) and durability (strict or
+// grouped). A path of SQLite has no escapes, and no question mark.
+func Open(ctx context.Context, location string) (*Store, error) {
+	scheme, rest, ok := strings.Cut(location, ":")
+	if !ok {
+		return nil, badURL(location, "there is no scheme")
+	}
+	s := &Store{lease: Lease}
+	s.host, _ = os.Hostname()
+	var err error
+	switch scheme {
+	case "sqlite":
+		path, query, _ := strings.Cut(rest, "?")
+		if path == "" {
+			return nil, badURL(location, "there is no path")
+		}
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			return nil, badURL(location, err.Error())
+		}
+		if err := s.configure(q); err != nil {
+			return nil, badURL(location, err.Error())
+		}
+		for k := range q {
+			return nil, badURL(location, fmt.Sprintf("the parameter %s is unknown", k))
+		}
+		d, beat, read, err := openSQLite(path)
+		if err != nil {
+			return nil, err
+		}
+		s.d, s.beat, s.read, s.name = d, beat, read, d.path
+		s.Folder = filepath.Join(filepath.Dir(d.path), "runs")
+	default:
+		return nil, badURL(location, fmt.Sprintf("the scheme %q is unknown", scheme))
+	}
+	if err = s.migrate(ctx); err != nil {
+		return nil, errors.Join(s.d.explain(err), s.Close())
+	}
+	return s, nil
+}
+
+// An URLError means that a location of a store cannot be understood.
+type URLError struct{ Location, Problem string }
+
+func (e *URLError) Error() string {
+	return fmt.Sprintf("store %s: %s; expected sqlite:PATH or postgres://USER@HOST/NAME", e.Location, e.Problem)
+}
+
+func badURL(location, problem string) error {
+	if u, err := url.Parse(location); err == nil {
+		location = u.Redacted()
+	}
+	return &URLError{Location: location, Problem: problem}
+}
+
+// configure takes our parameters out of a URL.
+func (s *Store) configure(q url.Values) error {
+	if v := q.Get("lease"); v != "" {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < 100*time.Millisecond {
+			return fmt.Errorf("lease=%s is no duration of at least 100ms, such as 30s", v)
+		}
+		s.lease = d
+	}
+	switch v := q.Get("durability"); v {
+	case "", "strict":
+	case "grouped":
+		s.grouped = true
+	default:
+		return fmt.Errorf("durability=%s is neither strict nor grouped", v)
+	}
+	q.Del("lease")
+	q.Del("durability")
+	return nil
+}
+
+// Close closes the database. Journals are closed before.
+func (s *Store) Close() error { return errors.Join(s.beat.Close(), s.read.Close(), s.d.close()) }
+
+// Name says which database it is, for a person, without a password.
+func (s *Store) Name() string { return s.name }
+
+// change does f in a transaction.
+func (s *Store) change(ctx context.Context, f func(tx *sql.Tx) error) error {
+	if err := s.d.change(ctx, f); err != nil {
+		return s.d.explain(err)
+	}
+	return nil
+}
+
+func inTx(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// dead says whether the owner of a run is dead for sure.
+func (s *Store) dead(o persistence.Owner, recorded time.Time) bool {
+	if o.PID <= 0 {
+		return false
+	}
+	if s.Liveness != nil {
+		return !s.Liveness(o, recorded)
+	}
+	return s.local(o) && errors.Is(syscall.Kill(o.PID, 0), syscall.ESRCH)
+}
+
+// local says whether an owner is a process of this machine.
+func (s *Store) local(o persistence.Owner) bool { return o.Host != "" && o.Host == s.host }
+
+func (s *Store) work(id persistence.ID) string {
+	return filepath.Join(s.Folder, filepath.FromSlash(string(id)))
+}
+
+// legible says whether a text can be in a statement at all. What is not is in no row.
+func legible(s string) bool {
+	for _, r := range s {
+		if r == 0 || r == '\ufffd' {
+			return false
+		}
+	}
+	return true
+}
+
+var _ persistence.Store = (*Store)(nil)

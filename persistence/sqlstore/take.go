@@ -1,0 +1,159 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// Resume implements [persistence.Store].
+func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
+	if spec.StartedAt.IsZero() {
+		spec.StartedAt = time.Now()
+	}
+	if err := s.secondLook(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	scope := persistence.ResolveScope(spec.Scope)
+	var r *row
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		err := s.d.serialise(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if r, err = s.find(ctx, tx, id, s.d.lockRow()); err != nil {
+			return err
+		}
+		if r.until != 0 && r.now < r.until && !s.dead(r.Owner, r.UpdatedAt) {
+			return &persistence.HeldError{ID: id, Owner: r.Owner}
+		}
+		if err := s.conflict(ctx, tx, id, spec, scope); err != nil {
+			return err
+		}
+		if !r.Resumable {
+			return &persistence.NotResumableError{ID: id, Status: r.Status}
+		}
+		r.epoch++
+		if spec.Definition != nil {
+			if r.definition, err = s.keepDefinition(ctx, tx, spec.Definition); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, archived = 0 WHERE n = ?`), r.epoch, r.definition, r.n); err != nil {
+			return err
+		}
+		return s.own(ctx, tx, r, spec, scope)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	j, memory, err := s.goOn(ctx, r, spec)
+	if err != nil {
+		_ = s.release(ctx, r.n, r.epoch)
+		return nil, nil, err
+	}
+	return j, memory, nil
+}
+
+// goOn makes a journal of a run that was taken over.
+func (s *Store) goOn(ctx context.Context, r *row, spec persistence.Spec) (*journal, *fsm.Snapshot, error) {
+	memory, err := s.remembered(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Owner, r.Held, r.Archived, r.Reconciled, r.Why = spec.Owner, true, false, time.Time{}, ""
+	r.Segment++
+	if spec.Options != nil {
+		r.Options = spec.Options
+	}
+	if spec.MaxSteps != 0 {
+		r.MaxSteps = spec.MaxSteps
+	}
+	if r.SHA256 == "" {
+		r.File, r.SHA256 = spec.File, spec.SHA256
+	}
+	learn(&r.Run, memory)
+	j := s.newJournal(r, r.Status)
+	if err := os.MkdirAll(j.dir, 0o755); err != nil {
+		return nil, nil, err
+	}
+	j.enc.Begin(memory)
+	j.begin()
+	return j, memory, nil
+}
+
+// secondLook waits where the lease of a run ran out although its owner lives on this machine: the clock may have jumped,
+// or the machine slept. An owner that goes on renews the lease within a third of its length.
+func (s *Store) secondLook(ctx context.Context, id persistence.ID) error {
+	first, err := s.find(ctx, s.read, id, "")
+	if err != nil || !first.Held || first.now < first.until {
+		return s.d.explain(err)
+	}
+	for giveUp := time.Now().Add(s.lease/3 + s.lease/6); time.Now().Before(giveUp); {
+		select {
+		case <-time.After(s.lease / 20):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		again, err := s.find(ctx, s.read, id, "")
+		switch {
+		case err != nil:
+			return s.d.explain(err)
+		case again.until != first.until || !again.Held:
+			return nil
+		}
+	}
+	return nil
+}
+
+// Interrupt implements [persistence.Store].
+func (s *Store) Interrupt(ctx context.Context, id persistence.ID, at time.Time, why string) error {
+	return s.settle(ctx, id, func(r *row) error {
+		if r.Status != persistence.Running || r.Archived {
+			return fmt.Errorf("running run %s: %w", id, persistence.ErrNotFound)
+		}
+		r.Status, r.Archived, r.Reconciled, r.Why = persistence.Interrupted, true, at, why
+		return nil
+	})
+}
+
+// Archive implements [persistence.Store].
+func (s *Store) Archive(ctx context.Context, id persistence.ID) error {
+	return s.settle(ctx, id, func(r *row) error {
+		if r.Status == persistence.Running {
+			return fmt.Errorf("run %s has not ended", id)
+		}
+		r.Archived = true
+		return nil
+	})
+}
+
+// settle changes a run that nobody owns. Whoever owned it is fenced off.
+func (s *Store) settle(ctx context.Context, id persistence.ID, f func(r *row) error) error {
+	return s.change(ctx, func(tx *sql.Tx) error {
+		if err := s.d.serialise(ctx, tx); err != nil {
+			return err
+		}
+		r, err := s.find(ctx, tx, id, s.d.lockRow())
+		if err != nil {
+			return err
+		}
+		if r.Held {
+			return &persistence.HeldError{ID: id, Owner: r.Owner}
+		}
+		if err := f(r); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET status = ?, archived = ?, about = ?, epoch = epoch + 1 WHERE n = ?`),
+			string(r.Status), flag(r.Archived), string(appendAbout(nil, &r.Run)), r.n); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, s.q(`DELETE FROM leases WHERE run = ?`), r.n)
+		return err
+	})
+}
