@@ -1,6 +1,7 @@
 package loopfile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -54,6 +55,14 @@ func (d *decoder) reportPrompts() {
 	d.warnf(first.pos, first.path, "no-host", "prompts are not run yet: %s will fail with exit code 1", what)
 }
 
+// beside says in brackets where something stands that a problem at another place is about.
+func beside(at, problem fsm.Pos) string {
+	if at.File == problem.File {
+		return fmt.Sprintf(" (line %d, column %d)", at.Line, at.Col)
+	}
+	return " (" + at.String() + ")"
+}
+
 // checkTargets reports targets that are no states. Targets with a template are resolved by the run.
 func (d *decoder) checkTargets(l *fsm.Loop) {
 	if len(l.States) == 0 {
@@ -71,7 +80,13 @@ func (d *decoder) checkTargets(l *fsm.Loop) {
 			if t.top && strings.HasSuffix(t.path, ".on_repeated_failure") {
 				words = append(slices.Clip(words), "abort")
 			}
-			hint = didYouMean(t.name, words)
+			if meant := near(t.name, words); meant != "" {
+				where := ""
+				if s := l.States[meant]; s != nil {
+					where = beside(s.Pos, t.pos)
+				}
+				hint = "; did you mean " + quote(meant) + where + "?"
+			}
 		}
 		switch {
 		case t.name == "":
