@@ -30,15 +30,18 @@ const maxFolders = 16 // inside each other
 // those it inherits from, and does not check the rest, so a file without a Problem may still not load. Files that define
 // no loop, such as libraries of fragments, are left out. Links to folders are not followed. The error is that of
 // reading loopsDir itself; it is an fs.ErrNotExist if there is no such directory.
-func List(loopsDir string) ([]Entry, error) {
+func List(loopsDir string) ([]Entry, error) { return (&Loader{Loops: loopsDir}).List(loopsDir) }
+
+// List is [List] of a folder whose loops may inherit from those of the project and of the catalog.
+func (l *Loader) List(folder string) ([]Entry, error) {
 	var files []Entry
-	if err := walk(loopsDir, "", 0, &files); err != nil {
+	if err := walk(folder, "", 0, &files); err != nil {
 		return nil, err
 	}
-	l := lister{loader: &Loader{Loops: loopsDir}, headers: make(map[string]*header, len(files))}
+	ls := lister{loader: l, headers: make(map[string]*header, len(files))}
 	out := files[:0]
 	for _, e := range files {
-		if l.describe(&e) {
+		if ls.describe(&e) {
 			out = append(out, e)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"loops/fsm/loopfile"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -118,7 +117,7 @@ func (f finder) nameIn(arg string) string {
 	if err != nil {
 		return ""
 	}
-	l, _, err := loopfile.Load(path)
+	l, _, err := f.project.loader().Load(path)
 	if err != nil || l == nil {
 		return ""
 	}

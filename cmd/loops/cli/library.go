@@ -43,9 +43,9 @@ func (a *app) library(p project) (*library, error) {
 	}
 	if p.catalog != "" {
 		if info, err := os.Stat(p.catalog); err != nil {
-			return nil, failure(exitUsage, "%s=%s: %v", envCatalog, p.catalog, errnoText(err))
+			return nil, failure(exitUsage, "%s=%s: %v", envCatalog, p.short(p.catalog), errnoText(err))
 		} else if !info.IsDir() {
-			return nil, failure(exitUsage, "%s=%s: not a folder", envCatalog, p.catalog)
+			return nil, failure(exitUsage, "%s=%s: not a folder", envCatalog, p.short(p.catalog))
 		}
 	}
 	a.lib = newLibrary(p)

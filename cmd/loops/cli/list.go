@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -27,8 +27,9 @@ func newListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the loops of the project, or the runs that are open",
-		Long: `list shows the loops of the project, the files under .loops. A file that cannot be read, or
-that lacks name, initial or states, is listed with that mistake; validate finds every one.
+		Long: `list shows the loops of the project, the files under .loops, and those of the folder that the environment variable
+LOOPS_CATALOG names, if it is set. A file that cannot be read, or that lacks name, initial or states, is listed with
+that mistake; validate finds every one.
 
 With --running it shows the runs that go on now, and those among the newest 200 of the project that can be resumed. A
 run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
@@ -53,19 +54,60 @@ func runList(a *app, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	entries, err := loopfile.List(p.Loops)
+	lib, err := a.library(p)
+	if err != nil {
+		return err
+	}
+	entries, err := lib.files.List(p.Loops)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cannotOpen(p, err)
 	}
-	if o.json {
-		return writeJSON(a.out, list(entries, entryObject))
+	more, err := lib.catalogOnly(entries)
+	if err != nil {
+		return err
 	}
-	if len(entries) == 0 {
-		fmt.Fprintf(a.out, "No loops in %s. A loop is a file NAME.yaml there.\n", p.short(p.Loops))
+	if o.json {
+		return writeJSON(a.out, append(list(entries, entryObject), list(more, func(e loopfile.Entry) any {
+			m := entryObject(e).(*fsm.Map)
+			m.Set("catalog", true)
+			return m
+		})...))
+	}
+	if len(entries)+len(more) == 0 {
+		fmt.Fprintf(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.short(p.Loops), a.command("new --list"))
 		return nil
 	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	writeTable(a.out, rows(entries))
+	if len(more) > 0 {
+		if len(entries) > 0 {
+			fmt.Fprintln(a.out)
+		}
+		fmt.Fprintf(a.out, "In the catalog %s:\n", p.short(p.catalog))
+		writeTable(a.out, rows(more))
+	}
+	return nil
+}
+
+// catalogOnly returns the loops of the catalog whose names mean no loop of the project.
+func (l *library) catalogOnly(entries []loopfile.Entry) ([]loopfile.Entry, error) {
+	if l.project.catalog == "" {
+		return nil, nil
+	}
+	more, err := l.files.List(l.project.catalog)
+	if err != nil {
+		return nil, failure(exitUsage, "%s=%s: %v", envCatalog, l.project.short(l.project.catalog), errnoText(err))
+	}
+	own := make(map[string]bool, len(entries))
 	for _, e := range entries {
+		own[e.Name] = true
+	}
+	return slices.DeleteFunc(more, func(e loopfile.Entry) bool { return own[e.Name] }), nil
+}
+
+// rows returns loops as lines of a table.
+func rows(entries []loopfile.Entry) [][]string {
+	out := make([][]string, len(entries))
+	for i, e := range entries {
 		about := firstLine(e.Title)
 		if e.Problem != "" {
 			about = "cannot run: " + firstLine(e.Problem)
@@ -73,9 +115,9 @@ func runList(a *app, o listOptions) error {
 		if e.Category != "" {
 			about = "[" + e.Category + "] " + about
 		}
-		fmt.Fprintf(w, "%s\t%s\n", e.Name, strings.TrimSpace(about))
+		out[i] = []string{e.Name, about}
 	}
-	return w.Flush()
+	return out
 }
 
 func entryObject(e loopfile.Entry) any {

@@ -162,10 +162,13 @@ func (a *app) completeLoops(_ *cobra.Command, args []string, prefix string) ([]s
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	entries, err := loopfile.List(p.Loops)
+	lib, err := a.library(p)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
+	entries, _ := lib.files.List(p.Loops) // a folder that cannot be read offers nothing
+	more, _ := lib.catalogOnly(entries)
+	entries = append(entries, more...)
 	var names []string
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name, prefix) {

@@ -20,7 +20,7 @@ import (
 // loop, or else a folder. Others are the files below folders that were passed over.
 func (l *library) checkAll(words []string) (files []checked, others []string, err error) {
 	if len(words) == 0 {
-		files, err = projectLoops(l.project)
+		files, err = l.projectLoops()
 	}
 	var folders []string
 	for _, word := range words {
@@ -63,8 +63,9 @@ func noLoops(folders, others []string) error {
 }
 
 // projectLoops returns the loops that list shows.
-func projectLoops(p project) ([]checked, error) {
-	entries, err := loopfile.List(p.Loops)
+func (l *library) projectLoops() ([]checked, error) {
+	p := l.project
+	entries, err := l.files.List(p.Loops)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, cannotOpen(p, err)
 	}
