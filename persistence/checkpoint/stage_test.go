@@ -457,6 +457,7 @@ func TestStagesNoRoomAtEveryStep(t *testing.T) {
 			}
 			break
 		}
+		s.disk.step = nil
 		must(t, s.Done(t.Context()))
 		leftOver(t, dir)
 		if failed == 0 {

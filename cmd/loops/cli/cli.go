@@ -111,7 +111,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	root.AddCommand(
 		newRunCommand(a), newResumeCommand(a), newListCommand(a), newHistoryCommand(a), newStatusCommand(a),
 		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newShowCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(), newRulesTopic(a),
-		newPolicyCommand(a),
+		newPolicyCommand(a), newStageCommand(a),
 	)
 	addCompletion(root)
 	return root

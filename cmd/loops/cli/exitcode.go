@@ -33,6 +33,8 @@ const (
 	exitHangup   = 129
 	exitInt      = 130
 	exitTerm     = 143
+
+	exitNoStage = 2 // of loops stage load; its commands have codes of their own, see stageExitCodes
 )
 
 // exitTable says what each code means and what to do about it, in the order of "loops help exit-codes". A command
@@ -207,6 +209,16 @@ type exitMeaning struct {
 	meaning string
 }
 
+// stageExitCodes is exitCodes of the commands of loops stage, which scripts ask: a failure of any kind is 1, so that
+// nothing but "not completed" is 2.
+func stageExitCodes(load bool) string {
+	rows := []exitMeaning{{exitOK, "done"}, {exitFailed, "it failed: bad command line, bad JSON, or the files cannot be read or written"}}
+	if load {
+		rows = append(rows, exitMeaning{exitNoStage, "the stage is not completed"})
+	}
+	return exitMeanings(rows...)
+}
+
 // exitMeanings is exitCodes in the words of the command.
 func exitMeanings(rows ...exitMeaning) string {
 	var b strings.Builder
@@ -219,7 +231,7 @@ func exitMeanings(rows ...exitMeaning) string {
 
 func newExitCodesTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("Exit codes of loops, the same for every command:\n")
+	b.WriteString("Exit codes of loops, the same for every command but loops stage, which has its own:\n")
 	for _, row := range exitTable {
 		fmt.Fprintf(&b, "\n  %3d  %s", row.code, row.meaning)
 		if row.hint != "" {

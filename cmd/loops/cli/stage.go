@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence/checkpoint"
+)
+
+const envStageDir = "LOOPS_STAGE_DIR"
+
+type stageOptions struct{ dir string }
+
+// newStageCommand is "loops stage", whose commands are for scripts: one line of JSON on stdout, one line for a person
+// on stderr for every failure, and exit codes of their own.
+func newStageCommand(a *app) *cobra.Command {
+	var o stageOptions
+	codes := stageExitCodes(false)
+	cmd := &cobra.Command{
+		Use:   "stage",
+		Short: "Remember what the stages of a script have done",
+		Long: `stage lets a script that was killed go on with the first stage that was not completed. The values of stages are files
+of one directory (--dir or LOOPS_STAGE_DIR): NAME.json is what a stage has found out, manifest.json says which stages
+count. They are good for one day in UTC. What was saved is durable when the command ends; a kill at any moment leaves
+whole files. Scripts that run at once may save different stages.` + codes,
+		Example: `  export LOOPS_STAGE_DIR=work
+  loops stage begin                  {"resume": false, "run_date": "2026-11-21", "completed": []}
+  fetch | loops stage save fetch     {"saved": "fetch"}
+  loops stage load fetch             the value, byte for byte
+  loops stage done                   {"cleared": true}`,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return stageFailure(a.checkColor()) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return badStageUse(cmd, "which one: begin, save, load or done?")
+			}
+			return badStageUse(cmd, "there is no command stage %s; expected begin, save, load or done", quote(args[0]))
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badStageUse(cmd, "%s", flagText(err)) })
+	// It stands in the place of the --dir that other commands have: a script's stages are in no project.
+	cmd.PersistentFlags().StringVar(&o.dir, "dir", "", "`directory` of the stages (default: LOOPS_STAGE_DIR)")
+	_ = cmd.MarkPersistentFlagDirname("dir")
+
+	cmd.AddCommand(&cobra.Command{
+		Use:   "begin",
+		Short: "Say which stages are completed, or start afresh",
+		Long: `begin makes the directory if need be and says which stages are completed today. It starts afresh, without any, on a new
+day in UTC and where the manifest is absent or damaged. A stage whose value is gone or damaged is no longer completed.` + codes,
+		Example: "  loops stage begin --dir work\n  loops stage begin | jq -e '.completed | index(\"fetch\")'",
+		Args:    stageArguments(0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runStageBegin(cmd.Context(), a, o) },
+	}, &cobra.Command{
+		Use:   "save NAME",
+		Short: "Save the value of a stage, JSON on stdin, and with it that it is completed",
+		Long: `save reads one JSON value on stdin and keeps its bytes in NAME.json, whose mode stays. NAME is of small letters, digits,
+_ and -, and begins with a letter or digit; manifest is taken.` + codes,
+		Example: "  jq -n '{files: 3}' | loops stage save scan",
+		Args:    stageArguments(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runStageSave(cmd.Context(), a, o, args[0]) },
+	}, &cobra.Command{
+		Use:     "load NAME",
+		Short:   "Print the value of a completed stage, byte for byte",
+		Long:    `load prints the value of a completed stage as it was saved.` + stageExitCodes(true),
+		Example: "  loops stage load scan | jq .files\n  if ! value=$(loops stage load scan); then echo not yet; fi",
+		Args:    stageArguments(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runStageLoad(cmd.Context(), a, o, args[0]) },
+	}, &cobra.Command{
+		Use:     "done",
+		Short:   "Clear all stages, because the script has done its work",
+		Long:    `done removes the manifest and the values of its stages. Other files of the directory stay.` + codes,
+		Example: "  loops stage done",
+		Args:    stageArguments(0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runStageDone(cmd.Context(), a, o) },
+	})
+	return cmd
+}
+
+// stageArguments wants n names of stages.
+func stageArguments(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < n:
+			return badStageUse(cmd, "missing argument: NAME of a stage")
+		case len(args) > n:
+			return badStageUse(cmd, "unexpected argument %s", quote(args[n]))
+		}
+		for _, name := range args {
+			if err := checkpoint.CheckStage(name); err != nil {
+				return stageFailure(err)
+			}
+		}
+		return nil
+	}
+}
+
+func badStageUse(cmd *cobra.Command, format string, args ...any) error {
+	return failure(exitFailed, "%s; see: %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
+}
+
+// stageFailure gives every error the exit code and the one line that scripts expect.
+func stageFailure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure(exitFailed, "%s", oneLine(err))
+}
+
+func (o stageOptions) open(a *app) (*checkpoint.Stages, error) {
+	dir := o.dir
+	if dir == "" {
+		dir, _ = a.getenv(envStageDir)
+	}
+	if dir == "" {
+		return nil, failure(exitFailed, "which directory? Give --dir DIR or set %s", envStageDir)
+	}
+	if a.Dir != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.Dir, dir)
+	}
+	return checkpoint.OpenStages(dir), nil
+}
+
+// answer prints one line of JSON.
+func (a *app) answer(m *fsm.Map) error {
+	_, err := a.out.Write(append(fsm.AppendJSON(nil, m), '\n'))
+	return err
+}
+
+func runStageBegin(ctx context.Context, a *app, o stageOptions) error {
+	s, err := o.open(a)
+	if err != nil {
+		return err
+	}
+	b, err := s.Begin(ctx)
+	switch {
+	case errors.Is(err, checkpoint.ErrDamaged):
+		then := "; starting afresh"
+		if b.Resume {
+			then = "; to be done again"
+		}
+		fmt.Fprintln(a.Err, "loops: "+oneLine(err)+then)
+	case err != nil:
+		return stageFailure(err)
+	}
+	return a.answer(fsm.NewMap("resume", b.Resume, "run_date", b.RunDate, "completed", texts(b.Completed)))
+}
+
+func runStageSave(ctx context.Context, a *app, o stageOptions, name string) error {
+	s, err := o.open(a)
+	if err != nil {
+		return err
+	}
+	value, err := io.ReadAll(a.In)
+	if err != nil {
+		return failure(exitFailed, "stdin cannot be read: %s", oneLine(err))
+	}
+	err = s.Save(ctx, name, value)
+	switch {
+	case errors.Is(err, checkpoint.ErrNotJSON):
+		return failure(exitFailed, "stage %s was not saved, its value is %s", name, oneLine(err))
+	case errors.Is(err, checkpoint.ErrDamaged):
+		return failure(exitFailed, "stage %s was not saved: %s; loops stage begin starts afresh", name, oneLine(err))
+	case err != nil:
+		return failure(exitFailed, "stage %s was not saved: %s", name, oneLine(err))
+	}
+	return a.answer(fsm.NewMap("saved", name))
+}
+
+func runStageLoad(ctx context.Context, a *app, o stageOptions, name string) error {
+	s, err := o.open(a)
+	if err != nil {
+		return err
+	}
+	value, err := s.Load(ctx, name)
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return failure(exitNoStage, "stage %s is not completed", name)
+	case errors.Is(err, checkpoint.ErrDamaged):
+		return failure(exitFailed, "%s; after loops stage begin it can be done again", oneLine(err))
+	case err != nil:
+		return stageFailure(err)
+	}
+	_, err = a.out.Write(value)
+	return err
+}
+
+func runStageDone(ctx context.Context, a *app, o stageOptions) error {
+	s, err := o.open(a)
+	if err != nil {
+		return err
+	}
+	err = s.Done(ctx)
+	switch {
+	case errors.Is(err, checkpoint.ErrDamaged):
+		fmt.Fprintln(a.Err, "loops: "+oneLine(err)+"; it is removed, but the values of its stages stay as files that count for nothing")
+	case err != nil:
+		return stageFailure(err)
+	}
+	return a.answer(fsm.NewMap("cleared", true))
+}
