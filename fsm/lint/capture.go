@@ -83,7 +83,11 @@ func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, nam
 	if len(k.names) > 0 {
 		known = "captures: " + phrase.List(k.names)
 	}
-	hint := c.didYouMean(name, k.names)
+	hint := ""
+	if meant := c.nearest(name, k.names); meant != "" {
+		maker := c.states[k.by[meant][0]]
+		hint = "; did you mean " + phrase.Quote(meant) + ", which " + phrase.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at) + " captures?"
+	}
 	report := c.errorf
 	if len(k.subloops) > 0 || !strict(t) {
 		report = c.warnf // context_passthrough may bring it

@@ -169,15 +169,23 @@ func (c *checker) report(sev fsm.Severity, rule string, at spot, format string, 
 	})
 }
 
-// didYouMean is that of package phrase. Each suggestion looks at every word, so a large loop full of mistakes gets a
-// limited number of them.
-func (c *checker) didYouMean(word string, words []string) string {
+// nearest is that of package phrase. Each suggestion looks at every word, so a large loop full of mistakes gets a limited
+// number of them.
+func (c *checker) nearest(word string, words []string) string {
 	const work = 200_000
 	if c.hints > work {
 		return ""
 	}
 	c.hints += len(words) + 1
-	return phrase.DidYouMean(word, words)
+	return phrase.Nearest(word, words)
+}
+
+// didYouMean is a clause with the nearest word, or "".
+func (c *checker) didYouMean(word string, words []string) string {
+	if s := c.nearest(word, words); s != "" {
+		return "; did you mean " + phrase.Quote(s) + "?"
+	}
+	return ""
 }
 
 // off reports whether the loop silences a rule.
