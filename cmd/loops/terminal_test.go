@@ -212,3 +212,25 @@ func TestTerminalCtrlC(t *testing.T) {
 		}
 	}
 }
+
+// TestTerminalRuleHint wants the way to the page of a rule once, behind all problems, and only on a terminal.
+func TestTerminalRuleHint(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "broken.yaml")
+	must(t, os.WriteFile(file, []byte("name: broken\ndescription: a test\ninitial: nowhere\nstates: {a: {next: gone}, d: {terminal: true}}\n"), 0o644))
+	out := onTerminal(t, 30, 100, []string{"TERM=xterm", "NO_COLOR=1"}, "", nil, "validate", file)
+	lines := screen(t, out)
+	if n := strings.Count(out, "loops help rule"); n != 1 {
+		t.Errorf("the hint is there %d times:\n%s", n, out)
+	}
+	want := "What a rule means: loops help rule unknown-state"
+	if i := slices.Index(lines, want); i < 0 || !strings.HasSuffix(lines[i+1], "2 errors, 0 warnings") {
+		t.Errorf("no line %q before the summary:\n%s", want, out)
+	}
+	cmd := exec.Command(binary(t), "validate", file)
+	cmd.Dir, cmd.Env = t.TempDir(), cleanEnv(binary(t), t.TempDir())
+	piped, _ := cmd.CombinedOutput() // exits with 3
+	if strings.Contains(string(piped), "loops help rule") || !strings.Contains(string(piped), "2 errors") {
+		t.Errorf("in a pipe:\n%s", piped)
+	}
+}

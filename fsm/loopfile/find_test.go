@@ -200,3 +200,36 @@ func BenchmarkList(b *testing.B) {
 		}
 	}
 }
+
+func TestStartsNowhere(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want bool
+	}{
+		{"initial: a\nstates:\n  a: {terminal: true}\n", false},
+		{"initial: b\nstates:\n  a: {terminal: true}\n", true},
+		{"initial: b\nstates:\n  a: {next: b}\n", true},
+		{"initial: a\nstates: {a: {terminal: true}}\n", false},
+		{"initial: b\nstates: {\"b\" : {terminal: true}}\n", false},
+		{"initial: b\nstates:\n  'b': {terminal: true}\n", false},
+		{"initial: b\nstates:\n  ? b\n  : {terminal: true}\n", false},
+		{"initial: b\nstates:\n  \"\\x62\": {terminal: true}\n", false},
+		{"initial: b\nx: &x {b: {terminal: true}}\nstates:\n  <<: *x\n", false},
+		{"initial: b\nflow: [a?b:c, c]\n", false},
+		{"initial: b\nfrom: parent\nstates: {}\n", false},
+		{"initial: yes\nstates:\n  yes: {terminal: true}\n", false},
+		{"initial: two words\nstates:\n  two words: {terminal: true}\n", false},
+		{"initial: >\n  b\nstates:\n  b: {terminal: true}\n", false},
+	} {
+		path := filepath.Join(t.TempDir(), "x.yaml")
+		if err := os.WriteFile(path, []byte("name: x\n"+c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := readHeader(path).startsNowhere(); got != c.want {
+			t.Errorf("%q: %v, want %v", c.text, got, c.want)
+		}
+		if loop, _, err := Load(path); c.want && (err != nil || loop != nil) {
+			t.Errorf("%q starts nowhere, and yet it loads: %v", c.text, err)
+		}
+	}
+}

@@ -15,6 +15,7 @@ type header struct {
 	text    map[string]string
 	labels  []string
 	problem string // why the file cannot run
+	data    []byte // the file
 }
 
 func (h *header) has(key string) bool { return h.keys[key] }
@@ -55,8 +56,32 @@ func (h *header) over(base *header) *header {
 	return out
 }
 
-// The keys whose value a listing shows, and from.
-var shown = map[string]bool{"description": true, "category": true, "visibility": true, "labels": true, "from": true}
+// startsNowhere reports whether initial names nothing that could be a state. It only looks for the name as a key of
+// any mapping, so it misses much, but what it reports is so.
+func (h *header) startsNowhere() bool {
+	name := h.text["initial"]
+	if name == "" || strings.ContainsAny(name, "\\\"'${}\n") || h.has("flow") || h.has("from") {
+		return false
+	}
+	for _, disguise := range []string{"<<", `\x`, `\u`, `\U`} { // a state may come from elsewhere, or be written by numbers
+		if bytes.Contains(h.data, []byte(disguise)) {
+			return false
+		}
+	}
+	for rest := h.data; ; {
+		i := bytes.Index(rest, []byte(name))
+		if i < 0 {
+			return true
+		}
+		rest = rest[i+len(name):]
+		if after := bytes.TrimLeft(rest, "\"' \t\r\n"); len(after) > 0 && after[0] == ':' {
+			return false
+		}
+	}
+}
+
+// The keys whose value a listing shows or needs.
+var shown = map[string]bool{"description": true, "category": true, "visibility": true, "labels": true, "from": true, "initial": true}
 
 // readHeader reads the header of a file, or says in it why that cannot be done.
 func readHeader(path string) *header {
@@ -64,10 +89,12 @@ func readHeader(path string) *header {
 	if err != nil {
 		return &header{problem: cause(path, err)}
 	}
-	if h := scanHeader(data); h != nil {
-		return h
+	h := scanHeader(data)
+	if h == nil {
+		h = parseHeader(path, data)
 	}
-	return parseHeader(path, data)
+	h.data = data
+	return h
 }
 
 // scanHeader reads the top-level keys line by line, some fifty times as fast as parsing the file. It returns

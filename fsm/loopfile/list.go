@@ -117,6 +117,9 @@ func (l *lister) describe(e *Entry) bool {
 	if e.Problem == "" {
 		e.Problem = h.lacks()
 	}
+	if e.Problem == "" && h.startsNowhere() {
+		e.Problem = "starts in " + quote(h.text["initial"]) + ", which is no state"
+	}
 	return true
 }
 

@@ -119,8 +119,11 @@ func edges(s *fsm.State) [][2]string {
 		}
 	}
 	for _, slot := range [][2]string{
-		{"next", s.Next}, {"on_maintain", s.OnMaintain}, {"on_retry_exhausted", s.OnRetryExhausted},
-		{"on_rate_limit_exhausted", s.OnRateLimitExhausted}, {"on_throttle_hard", s.OnThrottleHard},
+		{"next", s.Next},
+		{"on_maintain", s.OnMaintain},
+		{"on_retry_exhausted", s.OnRetryExhausted},
+		{"on_rate_limit_exhausted", s.OnRateLimitExhausted},
+		{"on_throttle_hard", s.OnThrottleHard},
 	} {
 		if slot[1] != "" {
 			out = append(out, slot)
