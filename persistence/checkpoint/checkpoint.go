@@ -27,8 +27,8 @@ type Checkpoint struct {
 	Meta
 	Iteration int               `json:"iteration"`
 	Phases    []string          `json:"phases,omitempty"`   // completed ones, in their order
-	Messages  []json.RawMessage `json:"messages,omitempty"` // the conversation so far; see Pack and Unpack
-	Data      json.RawMessage   `json:"data,omitempty"`     // whatever else the run must remember
+	Messages  []json.RawMessage `json:"messages,omitempty"` // the conversation so far, kept byte for byte; see Pack and Unpack
+	Data      json.RawMessage   `json:"data,omitempty"`     // whatever else the run must remember; null is none
 	Seq       uint64            `json:"seq,omitempty"`      // the last event that this checkpoint includes, see Log
 	SavedAt   time.Time         `json:"saved_at,omitzero"`  // set by Save; zero = never saved
 }
@@ -99,7 +99,7 @@ type Log interface {
 
 var (
 	// ErrNotFound means that there is no such checkpoint or stage.
-	ErrNotFound = errors.New("no checkpoint")
+	ErrNotFound = errors.New("nothing is saved")
 	// ErrDamaged means that stored bytes cannot be believed. The error is a *DamageError.
 	ErrDamaged = errors.New("damaged")
 	// ErrRunID means that a run id is empty, too long or not UTF-8, see Meta.

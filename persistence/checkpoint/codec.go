@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 )
 
-// A stored checkpoint is three lines: what ListInterrupted tells, the rest, and a checksum of the two. All stores of
-// this package use this form, so that all of them refuse the same things.
+// A stored checkpoint is a line with what ListInterrupted tells, then the rest, then a line with a checksum of all before
+// it. All stores of this package use this form, so that all of them refuse the same things.
 
 const format = 1
 
@@ -27,7 +28,7 @@ type header struct {
 
 type body struct {
 	Messages []json.RawMessage `json:"messages"`
-	Data     json.RawMessage   `json:"data,omitempty"`
+	Data     json.RawMessage   `json:"data"`
 }
 
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
@@ -40,35 +41,45 @@ const (
 
 // encode returns the stored form of c, saved at that time.
 func encode(c *Checkpoint, at time.Time) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // messages stay as they are, but for blanks between tokens
-	err := e.Encode(header{format, c.Meta, c.Iteration, c.Phases, c.Seq, at.UTC()})
-	if err == nil {
-		err = e.Encode(body{c.Messages, c.Data})
-	}
+	b, err := json.Marshal(header{format, c.Meta, c.Iteration, c.Phases, c.Seq, at.UTC()})
 	if err != nil {
-		return nil, notJSON(c, err)
+		return nil, fmt.Errorf("run %s: %w", c.Run, err)
 	}
-	return appendSum(b.Bytes()), nil
+	n := len(b) + len(c.Data) + 100
+	for _, m := range c.Messages {
+		n += len(m) + 2
+	}
+	b = append(slices.Grow(b, n-len(b)), '\n')
+	// Written by hand, because json.Marshal would change messages that are JSON already.
+	b = append(b, `{"messages":[`...)
+	for i, m := range c.Messages {
+		if i > 0 {
+			b = append(b, ",\n"...)
+		}
+		var ok bool
+		if b, ok = appendRaw(b, m); !ok {
+			return nil, fmt.Errorf("run %s, message %d: %w", c.Run, i, ErrNotJSON)
+		}
+	}
+	b = append(b, `],"data":`...)
+	var ok bool
+	if b, ok = appendRaw(b, c.Data); !ok {
+		return nil, fmt.Errorf("run %s, data: %w", c.Run, ErrNotJSON)
+	}
+	return appendSum(append(b, "}\n"...)), nil
+}
+
+// appendRaw appends JSON as it is; nil is null. ok is false if it is not JSON.
+func appendRaw(b []byte, raw json.RawMessage) (_ []byte, ok bool) {
+	if raw == nil {
+		return append(b, "null"...), true
+	}
+	return append(b, raw...), json.Valid(raw)
 }
 
 func appendSum(b []byte) []byte {
 	sum := crc32.Checksum(b, castagnoli())
 	return fmt.Appendf(b, "%s%08x%s", checkOpen, sum, checkClose)
-}
-
-// notJSON says which part of c is not JSON.
-func notJSON(c *Checkpoint, err error) error {
-	for i, m := range c.Messages {
-		if m != nil && !json.Valid(m) {
-			return fmt.Errorf("run %s, message %d: %w", c.Run, i, ErrNotJSON)
-		}
-	}
-	if c.Data != nil && !json.Valid(c.Data) {
-		return fmt.Errorf("run %s, data: %w", c.Run, ErrNotJSON)
-	}
-	return fmt.Errorf("run %s: %w", c.Run, err)
 }
 
 // errSum is what is wrong with bytes that do not end with the checksum of what is before it.
@@ -78,7 +89,7 @@ var errSum = errors.New("its checksum does not hold")
 // the bytes are damaged, unless it is ErrNewer.
 func decode(b []byte, run string, whole bool) (*Checkpoint, error) {
 	n := len(b) - checkLen
-	if n < 0 || !bytes.Equal(appendSum(bytes.Clone(b[:n])), b) {
+	if n < 0 || fmt.Sprintf("%s%08x%s", checkOpen, crc32.Checksum(b[:n], castagnoli()), checkClose) != string(b[n:]) {
 		return nil, errSum
 	}
 	first, second, _ := bytes.Cut(b[:n], []byte{'\n'})
@@ -98,7 +109,10 @@ func decode(b []byte, run string, whole bool) (*Checkpoint, error) {
 		if err := json.Unmarshal(second, &rest); err != nil {
 			return nil, err
 		}
-		c.Messages, c.Data = rest.Messages, rest.Data
+		c.Messages = rest.Messages
+		if string(rest.Data) != "null" {
+			c.Data = rest.Data
+		}
 	}
 	return c, nil
 }

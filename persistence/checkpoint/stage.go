@@ -338,7 +338,7 @@ func CheckStage(name string) error {
 	case len(name) > maxRunID:
 		return fmt.Errorf("%w: it is longer than %d bytes", ErrStageName, maxRunID)
 	case name == "manifest":
-		return fmt.Errorf("%w: %s, because manifest.json is the list of stages", ErrStageName, name)
+		return fmt.Errorf("%w: %q, since manifest.json is the list of stages", ErrStageName, name)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ whole files. Scripts that run at once may save different stages.` + codes,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return stageFailure(a.checkColor()) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return badStageUse(cmd, "which one: begin, save, load or done?")
+				return badStageUse(cmd, "missing argument: begin, save NAME, load NAME or done")
 			}
 			return badStageUse(cmd, "there is no command stage %s; expected begin, save, load or done", quote(args[0]))
 		},

@@ -1,5 +1,9 @@
 // Package checkpointtest is the contract of [checkpoint.Store] and [checkpoint.Log] as a suite that anyone can run
-// against a store of their own.
+// against a store of their own:
+//
+//	func TestMyStore(t *testing.T) {
+//		checkpointtest.Run(t, func(t *testing.T) checkpoint.Store { return openMyStore(t.TempDir()) })
+//	}
 package checkpointtest
 
 import (

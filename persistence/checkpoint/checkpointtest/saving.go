@@ -84,16 +84,31 @@ var saving = []test{
 		if !strings.Contains(err.Error(), "message 1") {
 			t.Errorf("%v does not name message 1", err)
 		}
+		bad.Messages[1] = json.RawMessage{}
+		t.is(t.S.Save(t.ctx, bad), checkpoint.ErrNotJSON)
 		bad = full("r1", 2)
 		bad.Data = json.RawMessage(`nonsense`)
 		t.is(t.S.Save(t.ctx, bad), checkpoint.ErrNotJSON)
 		t.holds(full("r1", 1))
 	}},
-	{"blanks in messages may go, values stay", func(t *T) {
+	{"messages and data come back byte for byte", func(t *T) {
+		for _, raw := range []string{"{\n  \"a\": [ 1.0 ]\n\t}", `"<&>\u003c\u2028"`, "null", "1e400", `{"a":1,"a":2}`} {
+			c := full("r1", 1)
+			c.Messages, c.Data = []json.RawMessage{[]byte(raw), []byte(raw)}, []byte(`{"of":`+raw+`}`)
+			t.save(c)
+			got := t.load("r1")
+			if string(got.Messages[0]) != raw || string(got.Messages[1]) != raw || string(got.Data) != `{"of":`+raw+`}` {
+				t.Errorf("got %q and %q, want %q", got.Messages, got.Data, raw)
+			}
+		}
+	}},
+	{"no data is no data, and a nil message is null", func(t *T) {
 		c := full("r1", 1)
-		c.Messages = []json.RawMessage{[]byte("{\n  \"a\": [ 1 ]\n}\n"), nil}
+		c.Messages, c.Data = []json.RawMessage{nil}, nil
 		t.save(c)
-		t.holds(c)
+		if got := t.load("r1"); got.Data != nil || len(got.Messages) != 1 || string(got.Messages[0]) != "null" {
+			t.Errorf("%q, %q", got.Messages, got.Data)
+		}
 	}},
 	{"a large checkpoint comes back", func(t *T) {
 		c := full("r1", 1)
