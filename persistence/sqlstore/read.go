@@ -139,11 +139,15 @@ func (s *Store) memoryFrom(ctx context.Context, r *row, from uint64) (*fsm.Snaps
 	if err := rs.Err(); err != nil {
 		return nil, err
 	}
-	m, err := d.Snapshot(reader{ctx, s, r.n})
-	if err != nil && !s.d.passing(err) {
+	texts := &reader{ctx: ctx, s: s, run: r.n}
+	m, err := d.Snapshot(texts)
+	if texts.err != nil {
+		return nil, texts.err
+	}
+	if err != nil {
 		return nil, damaged(last, err)
 	}
-	return m, err
+	return m, nil
 }
 
 // A reader gets the large texts of a run.
@@ -151,12 +155,16 @@ type reader struct {
 	ctx context.Context
 	s   *Store
 	run int64
+	err error // of the database, if it could not say whether a text is there
 }
 
-func (r reader) Put(string, string) error { return errors.ErrUnsupported }
+func (r *reader) Put(string, string) error { return errors.ErrUnsupported }
 
-func (r reader) Get(name string) (text []byte, err error) {
+func (r *reader) Get(name string) (text []byte, err error) {
 	err = r.s.read.QueryRowContext(r.ctx, r.s.q(`SELECT body FROM texts WHERE run = ? AND name = ?`), r.run, name).Scan(&text)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		r.err = err
+	}
 	return text, err
 }
 

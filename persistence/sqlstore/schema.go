@@ -84,6 +84,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	return s.change(ctx, func(tx *sql.Tx) error {
+		if err := s.d.serialise(ctx, tx); err != nil {
+			return err
+		}
 		if has, err = s.version(ctx, tx); err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (d *sqliteDB) lockRow() string { return "" }
 func (d *sqliteDB) remote() bool    { return false }
 
 func (d *sqliteDB) tables() string {
-	return `SELECT coalesce(sum(name = 'schema_migrations'), 0), count(*) FROM sqlite_master WHERE type = 'table'`
+	return `SELECT coalesce(sum(name IN ('schema_migrations', 'leases')), 0) = 2, count(*) FROM sqlite_master WHERE type = 'table'`
 }
 
 // serialise does nothing: every transaction that writes begins with the only lock there is.

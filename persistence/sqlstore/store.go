@@ -79,6 +79,24 @@ func Open(ctx context.Context, location string) (*Store, error) {
 		}
 		s.d, s.beat, s.read, s.name = d, beat, read, d.path
 		s.Folder = filepath.Join(filepath.Dir(d.path), "runs")
+	case "postgres", "postgresql":
+		u, err := url.Parse(location)
+		if err != nil {
+			return nil, badURL(location, "it is no URL")
+		}
+		q := u.Query()
+		if err := s.configure(q); err != nil {
+			return nil, badURL(location, err.Error())
+		}
+		u.RawQuery = q.Encode()
+		d, beat, read, err := openPostgres(ctx, u, s.lease)
+		if err != nil {
+			return nil, err
+		}
+		s.d, s.beat, s.read, s.name = d, beat, read, d.name
+		if s.Folder, err = filepath.Abs(filepath.Join(".loops", "runs")); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 	default:
 		return nil, badURL(location, fmt.Sprintf("the scheme %q is unknown", scheme))
 	}

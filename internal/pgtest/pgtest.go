@@ -1,0 +1,239 @@
+// Package pgtest starts private servers of PostgreSQL for tests, from the binaries of the system. A server lives in a
+// temporary directory and listens on a Unix socket there, and on a port of the loopback address if it is asked to.
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrMissing means that this machine has no PostgreSQL.
+var ErrMissing = errors.New("initdb and postgres are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
+
+// patience is how long a server may take to start or to stop.
+const patience = 60 * time.Second
+
+// A Server is a running server, or one that was stopped.
+type Server struct {
+	Dir  string // holds data, the socket and the log
+	Port int    // part of the socket's name
+
+	bin  string
+	cred *syscall.Credential // PostgreSQL refuses to run as root
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// Start makes a new database cluster and starts a server for it. settings are lines of postgresql.conf.
+func Start(ctx context.Context, settings ...string) (*Server, error) {
+	s, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err = s.run(ctx, "initdb", "-D", s.data(), "-U", "loops", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"); err == nil {
+		err = s.Configure(settings...)
+	}
+	if err == nil {
+		err = s.Launch(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Remove())
+	}
+	return s, nil
+}
+
+// Standby makes a copy of a running server that follows it, and starts it.
+func (s *Server) Standby(ctx context.Context, name string, settings ...string) (*Server, error) {
+	c, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err = c.run(ctx, "pg_basebackup", "-D", c.data(), "-h", s.Dir, "-p", strconv.Itoa(s.Port), "-U", "loops", "-R", "-X", "stream", "--no-sync", "-c", "fast"); err == nil {
+		primary := fmt.Sprintf("primary_conninfo = 'host=%s port=%d user=loops application_name=%s'", s.Dir, s.Port, name)
+		err = c.Configure(append(slices.Clone(settings), primary)...)
+	}
+	if err == nil {
+		err = c.Launch(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Remove())
+	}
+	return c, nil
+}
+
+// Promote makes a standby a primary.
+func (s *Server) Promote(ctx context.Context) error {
+	return s.run(ctx, "pg_ctl", "promote", "-D", s.data(), "-w", "-t", "60")
+}
+
+// URL returns the location of the database for clients, with a schema of that name as its search path; "" = public.
+func (s *Server) URL(schema string) string {
+	q := url.Values{"host": {s.Dir}, "port": {strconv.Itoa(s.Port)}}
+	if schema != "" {
+		q.Set("search_path", schema)
+	}
+	return "postgres://loops@/postgres?" + q.Encode()
+}
+
+func prepare() (*Server, error) {
+	bin, err := find()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "loops-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Dir: dir, Port: 5432, bin: bin}
+	if os.Geteuid() != 0 {
+		return s, nil
+	}
+	u, err := user.Lookup("nobody")
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	s.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return s, os.Chown(dir, uid, gid)
+}
+
+// find returns the directory of the newest binaries.
+func find() (string, error) {
+	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
+	if p, err := exec.LookPath("initdb"); err == nil {
+		dirs = append([]string{filepath.Dir(p)}, dirs...)
+	}
+	for _, d := range dirs {
+		_, e1 := os.Stat(filepath.Join(d, "initdb"))
+		_, e2 := os.Stat(filepath.Join(d, "postgres"))
+		if e1 == nil && e2 == nil {
+			return d, nil
+		}
+	}
+	return "", ErrMissing
+}
+
+func version(bin string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin)))
+	return n
+}
+
+func (s *Server) data() string { return filepath.Join(s.Dir, "data") }
+
+// Configure adds settings, which hold from the next start on.
+func (s *Server) Configure(settings ...string) error {
+	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("listen_addresses = ''\nunix_socket_directories = '%s'\nport = %d\n%s\n", s.Dir, s.Port, strings.Join(settings, "\n"))
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
+	cmd.Dir = s.Dir
+	cmd.Env = []string{"PATH=" + s.bin + ":/usr/bin:/bin", "LC_ALL=C", "HOME=" + s.Dir}
+	cmd.SysProcAttr = attributes(s.cred)
+	return cmd
+}
+
+func (s *Server) run(ctx context.Context, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if out, err := s.command(ctx, name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, out)
+	}
+	return nil
+}
+
+// Launch starts the server, again if it was stopped, and waits until it takes connections.
+func (s *Server) Launch(ctx context.Context) error {
+	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.cmd = s.command(context.WithoutCancel(ctx), "postgres", "-D", s.data())
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) { // ends with the server, which Stop or Kill ends
+		_ = cmd.Wait()
+		close(done)
+	}(s.cmd, s.done)
+	for giveUp := time.Now().Add(patience); ; {
+		select {
+		case <-s.done:
+			return fmt.Errorf("postgres ended at once: %s", s.tail())
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), s.Kill())
+		case <-time.After(50 * time.Millisecond):
+		}
+		// The last word in this file is ready when connections are taken, standby when reading ones are.
+		status, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+		lines := bytes.Split(bytes.TrimSpace(status), []byte("\n"))
+		if err == nil && len(lines) == 8 && string(lines[0]) == strconv.Itoa(s.cmd.Process.Pid) {
+			if word := string(bytes.TrimSpace(lines[7])); word == "ready" || word == "standby" {
+				return nil
+			}
+		}
+		if time.Now().After(giveUp) {
+			return errors.Join(fmt.Errorf("postgres does not get ready: %s", s.tail()), s.Kill())
+		}
+	}
+}
+
+func (s *Server) tail() string {
+	b, _ := os.ReadFile(filepath.Join(s.Dir, "log"))
+	return string(b[max(0, len(b)-2000):])
+}
+
+// Stop stops the server: connections are closed, what was committed is written.
+func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
+
+// Kill ends the server at once with SIGKILL, as the loss of power would. Its children go with it: they see that it is
+// gone, and Kill waits until no one answers any more.
+func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
+
+func (s *Server) end(sig syscall.Signal) error {
+	if s.cmd == nil {
+		return nil
+	}
+	// The children are in its process group, which it leads.
+	pid := s.cmd.Process.Pid
+	if sig == syscall.SIGKILL {
+		pid = -pid
+	}
+	_ = syscall.Kill(pid, sig)
+	select {
+	case <-s.done:
+	case <-time.After(patience):
+		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+		<-s.done
+		s.cmd = nil
+		return errors.New("postgres did not stop and was killed")
+	}
+	s.cmd = nil
+	return nil
+}
+
+// Remove ends the server and removes its directory.
+func (s *Server) Remove() error { return errors.Join(s.Kill(), os.RemoveAll(s.Dir)) }

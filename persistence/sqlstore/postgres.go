@@ -1,0 +1,199 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"loops/persistence"
+)
+
+// postgresDB is the dialect of PostgreSQL.
+type postgresDB struct {
+	name string // of the database, for a person
+	db   *sql.DB
+	try  time.Duration // how long one save may take before it is looked for
+}
+
+// statementTimeouts bound how long a process that hangs in a transaction is in the way of others.
+var statementTimeouts = map[string]string{"lock_timeout": "30s", "idle_in_transaction_session_timeout": "30s"}
+
+// openPostgres opens a database. Connections are made when they are needed.
+func openPostgres(ctx context.Context, u *url.URL, lease time.Duration) (d *postgresDB, beat, read *sql.DB, err error) {
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = lease / 3
+	}
+	if config.ValidateConnect == nil && strings.Contains(u.Host, ",") {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // one of several is the primary
+	}
+	for k, v := range statementTimeouts {
+		if _, ok := config.RuntimeParams[k]; !ok {
+			config.RuntimeParams[k] = v
+		}
+	}
+	shown := *u
+	shown.User, shown.RawQuery = nil, ""
+	d = &postgresDB{name: shown.String(), try: lease / 3}
+	if err := d.makeSchema(ctx, config); err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: %w", d.name, err)
+	}
+	open := func(conns int, commit string) *sql.DB {
+		c := config.Copy()
+		if commit != "" {
+			c.RuntimeParams["synchronous_commit"] = commit
+		}
+		db := stdlib.OpenDB(*c)
+		db.SetMaxOpenConns(conns)
+		db.SetMaxIdleConns(conns)
+		return db
+	}
+	d.db = open(4, "")
+	return d, open(1, "off"), open(4, ""), nil
+}
+
+// makeSchema makes the schema that search_path names, and finds out whether checkpoints would be durable.
+func (d *postgresDB) makeSchema(ctx context.Context, config *pgx.ConnConfig) error {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var schema *string
+	var commit string
+	if err := conn.QueryRow(ctx, `SELECT current_schema(), current_setting('synchronous_commit')`).Scan(&schema, &commit); err != nil {
+		return err
+	}
+	if commit == "off" {
+		config.RuntimeParams["synchronous_commit"] = "on"
+	}
+	path := config.RuntimeParams["search_path"]
+	if schema != nil || path == "" || strings.ContainsAny(path, `,"`) {
+		return nil
+	}
+	_, err = conn.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{path}.Sanitize())
+	return err
+}
+
+func (d *postgresDB) words() []string {
+	return []string{
+		"{identity}", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{text}", `text COLLATE "C"`, "{bigint}", "bigint",
+		"{bytes}", "bytea", "{clustered}", "", "{now}", "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+	}
+}
+
+func (d *postgresDB) numbered() bool  { return true }
+func (d *postgresDB) lockRow() string { return " FOR UPDATE OF r" }
+func (d *postgresDB) remote() bool    { return true }
+
+func (d *postgresDB) tables() string {
+	return `SELECT (count(*) FILTER (WHERE tablename IN ('schema_migrations', 'leases')) = 2)::int, count(*) FROM pg_tables
+		WHERE schemaname = current_schema()
+		AND tablename IN ('schema_migrations', 'runs', 'leases', 'events', 'memory', 'texts', 'definitions')`
+}
+
+func (d *postgresDB) serialise(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('loops ' || current_schema(), 0))`)
+	return err
+}
+
+// change implements dialect. It is durable: an epoch that was forgotten would be given out again.
+func (d *postgresDB) change(ctx context.Context, f func(tx *sql.Tx) error) error {
+	return inTx(ctx, d.db, f)
+}
+
+// postgresSave is a save as one statement, in one round trip: the parts do nothing where saveRun changes no row.
+const postgresSave = `WITH level AS MATERIALIZED (
+		SELECT set_config('synchronous_commit', CASE WHEN ? THEN current_setting('synchronous_commit') ELSE 'off' END, true) AS v
+	), saved AS (
+		UPDATE runs SET status = ?, archived = 0, seq = ?, whole = ?, about = ?, updated_at = {now}
+		FROM level WHERE n = ? AND epoch = ? AND seq = ? AND level.v IS NOT NULL RETURNING n
+	), happened AS (
+		INSERT INTO events (run, seq, body) SELECT saved.n, x.seq, x.body FROM saved, unnest(?::bigint[], ?::text[]) AS x (seq, body)
+	), remembered AS (
+		INSERT INTO memory (run, seq, patch, whole)
+		SELECT saved.n, x.seq, x.patch, x.whole FROM saved, unnest(?::bigint[], ?::text[], ?::text[]) AS x (seq, patch, whole)
+	), pruned AS (
+		DELETE FROM memory USING saved WHERE memory.run = saved.n AND memory.seq < ?
+	)
+	SELECT count(*) FROM saved`
+
+// save implements dialect.
+func (d *postgresDB) save(ctx context.Context, b *batch) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.try)
+	defer cancel()
+	for _, t := range b.texts { // they are named by their content, so that it does no harm if only they are there
+		if _, err := d.db.ExecContext(ctx, translate(d, saveText), b.run, t.name, []byte(t.body)); err != nil {
+			return false, err
+		}
+	}
+	seqs, bodies := make([]int64, len(b.events)), make([]string, len(b.events))
+	for i, e := range b.events {
+		seqs[i], bodies[i] = int64(e.seq), e.body
+	}
+	memory, patches, wholes := make([]int64, len(b.memory)), make([]*string, len(b.memory)), make([]*string, len(b.memory))
+	for i, m := range b.memory {
+		memory[i], patches[i], wholes[i] = int64(m.seq), m.patch, m.whole
+	}
+	var n int
+	err = d.db.QueryRowContext(ctx, savePostgres, b.durable, b.status, int64(b.to), int64(b.whole), b.about, b.run, b.epoch, int64(b.from),
+		seqs, bodies, memory, patches, wholes, int64(b.prune)).Scan(&n)
+	return err == nil && n == 1, err
+}
+
+var savePostgres = translate(&postgresDB{}, postgresSave)
+
+// passing implements dialect: everything but a word of the server about the statement itself is a broken connection.
+func (d *postgresDB) passing(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return true
+	}
+	return strings.HasPrefix(e.Code, "08") || // connection exception
+		strings.HasPrefix(e.Code, "40") || // deadlock and the like
+		slices.Contains([]string{
+			"25006", // read-only: a standby, perhaps not for long
+			"25P03", // idle in transaction: we slept
+			"53300", // too many connections
+			"55P03", // lock not available
+			"57014", // canceled
+			"57P01", // the server is shut down
+			"57P02", // it crashed
+			"57P03", // it starts
+			"57P05", // idle session
+		}, e.Code)
+}
+
+func (d *postgresDB) explain(err error) error {
+	if err == nil || errors.Is(err, persistence.ErrNotFound) {
+		return err
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !ok:
+		return err
+	case e.Code == "55P03", e.Code == "57014":
+		return fmt.Errorf("%s: %w (%w)", d.name, persistence.ErrBusy, err)
+	case e.Code == "53100":
+		return &fs.PathError{Op: "write", Path: d.name, Err: fmt.Errorf("%w (%w)", syscall.ENOSPC, err)}
+	case e.Code == "42501":
+		return fmt.Errorf("%s: %w (%w)", d.name, fs.ErrPermission, err)
+	}
+	return fmt.Errorf("%s: %w", d.name, err)
+}
+
+func (d *postgresDB) close() error { return d.db.Close() }

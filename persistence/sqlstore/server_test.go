@@ -1,0 +1,49 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"loops/internal/pgtest"
+)
+
+var (
+	serverUsed atomic.Bool
+	server     = sync.OnceValues(func() (*pgtest.Server, error) {
+		serverUsed.Store(true)
+		return pgtest.Start(context.Background(), "max_connections = 60")
+	})
+	schemas atomic.Int64
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if serverUsed.Load() {
+		if s, err := server(); err == nil {
+			if err := s.Remove(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+// postgres returns the location of an empty schema of a real server, which all tests share.
+func postgres(t testing.TB) string {
+	t.Helper()
+	s, err := server()
+	if errors.Is(err, pgtest.ErrMissing) {
+		fmt.Fprintf(os.Stderr, "SKIP %s: PostgreSQL is not tested: %v\n", t.Name(), err)
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.URL(fmt.Sprintf("t%d", schemas.Add(1)))
+}
