@@ -11,8 +11,8 @@ import (
 	"loops/fsm/loopfile"
 )
 
-// What show --json prints is a loop file that means the same loop.
-func TestModelLoadsAgain(t *testing.T) {
+// What show --json and show --effective print is a loop file that means the same loop.
+func TestShownLoadsAgain(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"../../../.loops.example/*.yaml", "patterns/*.yaml", "../../../../shared/corpus/*/*.yaml", "../../../../shared/corpus/*/oracles/*.yaml"} {
 		hits, err := filepath.Glob(pattern)
@@ -27,30 +27,35 @@ func TestModelLoadsAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		loop, problems, err := (&loopfile.Loader{Loops: filepath.Dir(file), Catalog: filepath.Dir(filepath.Dir(file))}).Load(file)
+		files := &loopfile.Loader{Loops: filepath.Dir(file), Catalog: filepath.Dir(filepath.Dir(file))}
+		loop, problems, err := files.Load(file)
 		if err != nil || loop == nil {
 			t.Errorf("%s: %v %v", file, err, problems)
 			continue
 		}
 		n++
-		sameLoop(t, file, loop)
+		sameLoop(t, file, loop, fsm.AppendJSONIndent(nil, model(loop), "  "))
+		text, _, err := files.Effective(file, true)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		sameLoop(t, file, loop, text)
 	}
 	if n < 12 {
 		t.Errorf("only %d loops", n)
 	}
 }
 
-// sameLoop wants the model of a loop, written beside its file, to be the same loop.
-func sameLoop(t *testing.T, file string, loop *fsm.Loop) {
+// sameLoop wants a text to be the same loop.
+func sameLoop(t *testing.T, file string, loop *fsm.Loop, text []byte) {
 	t.Helper()
-	text := fsm.AppendJSONIndent(nil, model(loop), "  ")
 	again, problems := loopfile.Parse(file, text)
 	if again == nil {
-		t.Errorf("%s: the model does not load: %v\n%s", file, problems, text)
+		t.Errorf("%s: what is shown does not load: %v\n%s", file, problems, text)
 		return
 	}
 	if diff := differ("", reflect.ValueOf(bare(loop)), reflect.ValueOf(bare(again))); diff != "" {
-		t.Errorf("%s: the model is another loop: %s\n%s", file, diff, text)
+		t.Errorf("%s: what is shown is another loop: %s\n%s", file, diff, text)
 	}
 }
 
