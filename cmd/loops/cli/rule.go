@@ -84,7 +84,7 @@ func ruleText(r lint.Rule) string {
 	fmt.Fprintf(&b, "%s (%s)\n\n%s\n\n%s\n\n", r.Name, r.Severity, fold(r.Summary, 100), fold(r.Why, 100))
 	if r.Flag != "" {
 		fmt.Fprintf(&b, "To silence it, write this at the top level of the loop file:\n\n    %s: true\n", r.Flag)
-	} else {
+	} else if !strings.Contains(r.Why, "_ok: true") { // a flag for a part of it
 		b.WriteString("It cannot be silenced.\n")
 	}
 	for _, example := range [][2]string{{"This has it", r.Bad}, {"This does not", r.Good}} {

@@ -30,9 +30,10 @@ func newRunCommand(a *app) *cobra.Command {
 		Short: "Run a loop until it is done",
 		Long: `run runs a loop from its initial state until it ends, and records every step under .loops.
 
-NAME is a file .loops/NAME.yaml; a PATH has a slash or ends in .yaml. INPUT is put into the context: a JSON object sets
-those keys it names that the loop's context has; one that names none of them, and anything else, becomes
-${context.input} (or the loop's input_key). Actions run in the project directory, the one that holds .loops.
+NAME is a file .loops/NAME.yaml, or one in the folder that the environment variable LOOPS_CATALOG names; a PATH has a
+slash or ends in .yaml. INPUT is put into the context: a JSON object sets those keys it names that the loop's context
+has; one that names none of them, and anything else, becomes ${context.input} (or the loop's input_key). Actions run in
+the project directory, the one that holds .loops.
 
 Ctrl-C, SIGTERM or SIGHUP ends the action that runs, and the run stops so that it can be resumed; a second signal ends
 the action at once. An action that has not ended after five seconds is killed. A run that was killed is resumed just so.
