@@ -22,10 +22,13 @@ func (d *decoder) fragmentOf(b *block) *fsm.Fragment {
 	if !b.has("fragment_name") && !b.has("fragment_bindings") && !b.has("fragment_parameters") {
 		return nil
 	}
-	name := b.text("fragment_name")
-	f := &fsm.Fragment{
-		Name: name, Bindings: b.mapping("fragment_bindings"),
-		Parameters: d.parameters(b, "fragment_parameters", join("fragments", name)+".parameters"),
+	f := &fsm.Fragment{Name: b.text("fragment_name"), Bindings: b.mapping("fragment_bindings")}
+	if declared, ok := b.fields["fragment_parameters"]; ok {
+		// The states that use a fragment share its declarations.
+		if _, known := d.declared[declared.node]; !known {
+			d.declared[declared.node] = d.parameters(b, "fragment_parameters", join("fragments", f.Name)+".parameters")
+		}
+		f.Parameters = d.declared[declared.node]
 	}
 	d.bindFragment(b, f)
 	return f

@@ -2,7 +2,6 @@ package loopfile
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -45,7 +44,7 @@ func (d *decoder) flow(root *yaml.Node) *yaml.Node {
 
 // steps reads the list.
 func (d *decoder) steps(key, val *yaml.Node) ([]step, bool) {
-	const want = "expected a list of steps, such as [build, test?ship:build, ship]"
+	const want = `expected a list of steps, such as [build, "test?ship:build", ship]`
 	if isNull(val) {
 		d.errorf(d.pos(key), "flow", "null", "flow has no value; %s", want)
 		return nil, false
@@ -147,8 +146,10 @@ func (d *decoder) chain(list *yaml.Node, steps []step, defs *yaml.Node) *yaml.No
 // part makes a text of a part of another one.
 func (d *decoder) part(of *yaml.Node, value string, offset int) *yaml.Node {
 	n := d.scalar(value, of)
-	if pos := d.within(of, offset); offset > 0 && pos.Line == of.Line && utf8.ValidString(value) {
-		n.Column = pos.Col
+	if offset > 0 {
+		if pos := d.within(of, offset); pos.Line == of.Line {
+			n.Column = pos.Col
+		}
 	}
 	return n
 }

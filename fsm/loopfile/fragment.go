@@ -43,11 +43,14 @@ func (d *decoder) definitions(val *yaml.Node) []entry {
 type fragment struct {
 	entry
 	src  *source
-	size int // in values, aliases written out; 0 = not looked at yet
+	size extent // aliases written out; zero = not looked at yet
 }
 
-// maxExpanded is how many values the fragments of a loop may come to, each counted where it is used.
-const maxExpanded = 2_000_000
+// What the fragments of a loop may come to, each counted where it is used.
+const (
+	maxExpanded     = 2_000_000 // values
+	maxExpandedText = 64 << 20  // bytes
+)
 
 // fragments lays every state that names a fragment over it, and takes import and fragments out of the document.
 func (d *decoder) fragments(root *yaml.Node) *yaml.Node {
@@ -94,7 +97,8 @@ type shelf struct {
 	byName  map[string]*fragment
 	names   []string
 	whole   bool // everything that was to be imported is there
-	size    int  // of the fragments used so far
+	values  int  // in the fragments used so far
+	text    int  // in them, in bytes
 	imports []string
 }
 
@@ -227,14 +231,15 @@ func (d *decoder) fragment(val *yaml.Node, path string, from *shelf) (*fragment,
 		return nil, nil
 	}
 	body := f.val
-	if f.size == 0 {
+	if f.size.nodes == 0 {
 		c := counter{seen: map[*yaml.Node]extent{}}
-		f.size = c.count(body, 1).nodes
+		f.size = c.count(body, 1)
 		d.adopt(f.key, f.src)
 		d.adopt(body, f.src)
 	}
-	if from.size += f.size; from.size > maxExpanded {
-		d.errorf(d.pos(val), path, "too-large", "with its fragments the loop has more than %d values", maxExpanded)
+	from.values += f.size.nodes
+	if from.text += f.size.text; from.values > maxExpanded || from.text > maxExpandedText {
+		d.errorf(d.pos(val), path, "too-large", "with its fragments written out the loop has more than %d values, or %d MiB of text", maxExpanded, maxExpandedText>>20)
 		return nil, nil
 	}
 	if body.Kind != yaml.MappingNode {

@@ -26,24 +26,25 @@ type decoder struct {
 	said     map[saying]bool
 	failed   bool // an error is among the problems
 
-	merged  *yaml.Node                // the document with everything it takes from elsewhere
-	partial bool                      // some of the document could not be read, so nobody can say what is missing
-	open    map[*yaml.Node]bool       // states of which that is so
-	via     map[string]string         // how the loop came by each of the other files
-	nulled  map[*yaml.Node]*yaml.Node // nulls that were laid over something
-	notices map[*source]*notice       // keys in use that change nothing, by file
-	noticed []*notice                 // in the order of their files
-	targets []target                  // every place that names a state
-	prompts []prompt                  // actions for agents
-	calls   []call                    // every state that runs a loop
-	missing int                       // files that were not found
-	flags   map[string]bool
+	merged   *yaml.Node                     // the document with everything it takes from elsewhere
+	partial  bool                           // some of the document could not be read, so nobody can say what is missing
+	open     map[*yaml.Node]bool            // states of which that is so
+	via      map[string]string              // how the loop came by each of the other files
+	nulled   map[*yaml.Node]*yaml.Node      // nulls that were laid over something
+	notices  map[*source]*notice            // keys in use that change nothing, by file
+	declared map[*yaml.Node][]fsm.Parameter // of fragments
+	noticed  []*notice                      // in the order of their files
+	targets  []target                       // every place that names a state
+	calls    []call                         // every state that runs a loop
+	missing  int                            // files that were not found
+	flags    map[string]bool
 }
 
 func newDecoder(main *source, l *Loader) *decoder {
 	return &decoder{
 		origins: origins{main: main}, loader: l, count: map[fsm.Severity]int{}, said: map[saying]bool{},
 		open: map[*yaml.Node]bool{}, via: map[string]string{}, nulled: map[*yaml.Node]*yaml.Node{}, notices: map[*source]*notice{},
+		declared: map[*yaml.Node][]fsm.Parameter{},
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	maxDepth = 100     // of mappings and lists, aliases followed
-	maxNodes = 200_000 // that aliases may stand for
+	maxDepth   = 100      // of mappings and lists, aliases followed
+	maxNodes   = 200_000  // that aliases may stand for
+	maxAliased = 64 << 20 // bytes of text that aliases may stand for
 )
 
 // document returns the mapping the text consists of. It reports what is no YAML, and YAML that would be too
@@ -37,6 +38,10 @@ func (d *decoder) document() (*yaml.Node, bool) {
 		return nil, false
 	}
 	start := fsm.Pos{File: d.main.name, Line: 1, Col: 1}
+	if crowded(d.main.data) {
+		d.errorf(start, "", "too-large", "this file may hold more than %d values; a loop file is some kilobytes of YAML", maxValues)
+		return nil, false
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.main.data))
 	var doc, second yaml.Node
 	err := decode(dec, &doc)
@@ -170,6 +175,8 @@ func explain(text, line string) string {
 		what = "an alias refers to an anchor that is not defined above"
 	case strings.Contains(text, "cannot start any token"):
 		what = "a plain text cannot begin with this character; put the text in quotes"
+	case strings.Contains(text, "expected ',' or ']'") && strings.Contains(line, "?"):
+		what = "inside [...] a text that holds ? must be put in quotation marks"
 	case strings.Contains(text, "expected ',' or ']'"), strings.Contains(text, "expected ',' or '}'"):
 		what = "a list [...] or mapping {...} that begins here has no end or lacks a comma"
 	case strings.Contains(text, "could not find expected ':'"):
@@ -199,12 +206,12 @@ func (d *decoder) affordable(root *yaml.Node) bool {
 			at = c.deep
 		}
 		d.errorf(d.pos(at), "", "too-deep", "mappings and lists are nested more than %d deep", maxDepth)
-	case e.aliased > maxNodes:
+	case e.aliased > maxNodes || e.aliasedText > maxAliased:
 		at := root
 		if c.alias != nil {
 			at = c.alias
 		}
-		d.errorf(d.pos(at), "", "alias", "aliases make this document too large: more than %d values", maxNodes)
+		d.errorf(d.pos(at), "", "alias", "aliases make this document too large: more than %d values, or %d MiB of text", maxNodes, maxAliased>>20)
 	default:
 		return true
 	}
@@ -212,18 +219,23 @@ func (d *decoder) affordable(root *yaml.Node) bool {
 }
 
 // An extent is the size of a subtree with its aliases written out.
-type extent struct{ nodes, aliased, depth int }
+type extent struct {
+	nodes, aliased    int // aliased: those that stand there by alias
+	text, aliasedText int // bytes
+	depth             int
+}
 
 type counter struct {
 	seen  map[*yaml.Node]extent // of what has an anchor; zero while it is being counted
 	loop  *yaml.Node            // an alias inside its own anchor
-	alias *yaml.Node            // the first alias that passed the limit
+	sum   extent                // of the aliases so far
+	alias *yaml.Node            // the first that passed the limit
 	deep  *yaml.Node            // the first node that passed it
 }
 
 func (c *counter) count(n *yaml.Node, depth int) extent {
 	if depth > maxDepth+1 {
-		return extent{nodes: 1, depth: 1}
+		return extent{nodes: 1, text: len(n.Value), depth: 1}
 	}
 	if n.Kind == yaml.AliasNode {
 		e, known := c.seen[n.Alias]
@@ -235,17 +247,20 @@ func (c *counter) count(n *yaml.Node, depth int) extent {
 			e = c.count(n.Alias, depth)
 		}
 		e.aliased += e.nodes
+		e.aliasedText += e.text
 		c.mark(n, &e)
 		return e
 	}
 	if n.Anchor != "" {
 		c.seen[n] = extent{}
 	}
-	e := extent{nodes: 1, depth: 1}
+	e := extent{nodes: 1, text: len(n.Value), depth: 1}
 	for _, child := range n.Content {
 		s := c.count(child, depth+1)
 		e.nodes = min(e.nodes+s.nodes, 1<<40)
 		e.aliased = min(e.aliased+s.aliased, 1<<40)
+		e.text = min(e.text+s.text, 1<<50)
+		e.aliasedText = min(e.aliasedText+s.aliasedText, 1<<50)
 		if s.depth+1 > e.depth {
 			e.depth = s.depth + 1
 		}
@@ -259,8 +274,11 @@ func (c *counter) count(n *yaml.Node, depth int) extent {
 	return e
 }
 
+// mark remembers the alias at which a document becomes too large.
 func (c *counter) mark(n *yaml.Node, e *extent) {
-	if e.aliased > maxNodes && c.alias == nil {
+	c.sum.nodes = min(c.sum.nodes+e.nodes, 1<<40)
+	c.sum.text = min(c.sum.text+e.text, 1<<50)
+	if c.alias == nil && (c.sum.nodes > maxNodes || c.sum.text > maxAliased) {
 		c.alias = n
 	}
 }

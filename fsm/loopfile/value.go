@@ -45,7 +45,7 @@ func (d *decoder) value(n *yaml.Node, path string) any {
 		if f, ok := float(n.Value); ok {
 			return f
 		}
-	case "!!str", "!!timestamp":
+	case "!!str", "!!timestamp", "!!merge": // the last is << where it merges nothing
 		return n.Value
 	}
 	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" {

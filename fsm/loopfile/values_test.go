@@ -136,15 +136,6 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestHash pins that the hash is that of the text, so that a changed definition is noticed.
-func TestHash(t *testing.T) {
-	const text = "name: n\ndescription: d\ninitial: s\nstates: {s: {terminal: true}}\n"
-	l := mustParse(t, text)
-	if l.SHA256 == mustParse(t, text+"# more\n").SHA256 || len(l.SHA256) != 64 {
-		t.Error(l.SHA256)
-	}
-}
-
 func TestPreflight(t *testing.T) {
 	const text = `name: n
 description: d

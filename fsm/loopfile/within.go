@@ -21,6 +21,9 @@ func (o *origins) within(n *yaml.Node, offset int) fsm.Pos {
 		c.line++
 	}
 	c.rest = c.src.line(c.line)
+	if len(c.rest) > maxLine {
+		return o.pos(n)
+	}
 	if c.style&yaml.FoldedStyle == 0 {
 		for c.col < n.Column-1 && len(c.rest) > 0 {
 			c.step()
@@ -106,9 +109,6 @@ func (c *cursor) space() {
 // to walks to a byte of the value, comparing as it goes; any white space equals any other. It reports whether the
 // source was what it expected.
 func (c *cursor) to(value string, offset int) bool {
-	if len(c.rest) > maxLine {
-		return false
-	}
 	for i := 0; i < len(value); {
 		r, size := utf8.DecodeRuneInString(value[i:])
 		if r == ' ' || r == '\t' || r == '\n' || r == '\r' {
