@@ -1,6 +1,8 @@
 package sqlstore_test
 
 import (
+	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -9,16 +11,36 @@ import (
 	"loops/persistence/storetest"
 )
 
-// locations are where stores can be, by the name of their dialect.
-var locations = map[string]func(t testing.TB) string{
-	"SQLite":     func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "runs.db") },
-	"PostgreSQL": postgres,
+// dialects are where stores can be, by the name of the database.
+var dialects = []struct {
+	name     string
+	location func(t testing.TB) string // of an empty database
+}{
+	{"SQLite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "runs.db") }},
+	{"PostgreSQL", postgres},
 }
 
-// open opens a store, which is closed with the test if it was not before.
+// each runs a test for each dialect.
+func each(t *testing.T, f func(t *testing.T, location func(t testing.TB) string)) {
+	for _, d := range dialects {
+		t.Run(d.name, func(t *testing.T) { f(t, d.location) })
+	}
+}
+
+// with adds parameters to a location.
+func with(location, params string) string {
+	for _, c := range location {
+		if c == '?' {
+			return location + "&" + params
+		}
+	}
+	return location + "?" + params
+}
+
+// open opens a store with working folders of its own. The caller closes it.
 func open(t testing.TB, location string) *sqlstore.Store {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), location)
+	s, err := sqlstore.Open(context.WithoutCancel(t.Context()), location)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +48,39 @@ func open(t testing.TB, location string) *sqlstore.Store {
 	return s
 }
 
-func TestSQLite(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) persistence.Store { return open(t, locations["SQLite"](t)) })
+// opened is open, and the test closes the store.
+func opened(t testing.TB, location string) *sqlstore.Store {
+	t.Helper()
+	s := open(t, location)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
-func TestPostgreSQL(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) persistence.Store { return open(t, locations["PostgreSQL"](t)) })
+// TestStore is the contract that all stores keep.
+func TestStore(t *testing.T) {
+	each(t, contract)
+}
+
+// TestGrouped is the contract with decisions that wait. How long they do so is the same code for both databases.
+func TestGrouped(t *testing.T) {
+	d := dialects[0]
+	t.Run(d.name, func(t *testing.T) { contract(t, func(t testing.TB) string { return with(d.location(t), "durability=grouped") }) })
+}
+
+func contract(t *testing.T, location func(t testing.TB) string) {
+	storetest.Run(t, func(t *testing.T) persistence.Store { return spoiler{open(t, location(t))} })
+}
+
+type spoiler struct{ *sqlstore.Store }
+
+func (s spoiler) SpoilEvent(id persistence.ID, seq uint64) error {
+	n, err := s.Exec(context.Background(), `UPDATE events SET body = 'x' || body WHERE seq = ? AND run = (SELECT n FROM runs WHERE id = ?)`, int64(seq), string(id))
+	if err == nil && n != 1 {
+		err = fmt.Errorf("no event %d", seq)
+	}
+	return err
 }

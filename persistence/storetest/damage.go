@@ -7,9 +7,9 @@ import (
 	"loops/persistence"
 )
 
-var damaging = []test{
+var spoiling = []test{
 	{"a spoilt event is reported and read over", func(t *T) {
-		d := t.damager()
+		d := t.S.(EventSpoiler)
 		id := t.crashed("fix", 3)
 		t.must(d.SpoilEvent(id, 3))
 		var seqs []uint64
@@ -30,6 +30,9 @@ var damaging = []test{
 			t.Fatalf("events %v", seqs)
 		}
 	}},
+}
+
+var damaging = []test{
 	{"a spoilt state is rebuilt", func(t *T) {
 		d := t.damager()
 		j := t.create("fix")
@@ -92,11 +95,6 @@ var damaging = []test{
 			}
 		}
 	}},
-}
-
-func isDamager(s persistence.Store) bool {
-	_, ok := s.(Damager)
-	return ok
 }
 
 func (t *T) damager() Damager { return t.S.(Damager) }

@@ -17,13 +17,18 @@ import (
 
 // A Damager is a store whose recorded bytes the suite can spoil. Stores without one skip those cases.
 type Damager interface {
-	persistence.Store
+	EventSpoiler
 	// CutEvents removes the last n bytes of a run's history.
 	CutEvents(id persistence.ID, n int64) error
-	// SpoilEvent makes the event of this number unreadable.
-	SpoilEvent(id persistence.ID, seq uint64) error
 	// SpoilState makes the materialised memory of a run unreadable.
 	SpoilState(id persistence.ID) error
+}
+
+// An EventSpoiler is a store whose recorded events the suite can spoil one by one.
+type EventSpoiler interface {
+	persistence.Store
+	// SpoilEvent makes the event of this number unreadable.
+	SpoilEvent(id persistence.ID, seq uint64) error
 }
 
 // A test is one case.
@@ -34,9 +39,16 @@ type test struct {
 
 // Run runs every case against a new store of its own.
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
-	cases := slices.Concat(creating, remembering, nesting, living, sharing, guaranteeing, modelled())
-	if s := open(t); isDamager(s) { // a store without bytes has none to spoil
+	cases := slices.Concat(creating, remembering, nesting, living, sharing, telling, guaranteeing, modelled())
+	s := open(t) // a store without bytes has none to spoil
+	if _, ok := s.(EventSpoiler); ok {
+		cases = append(cases, spoiling...)
+	}
+	if _, ok := s.(Damager); ok {
 		cases = append(cases, damaging...)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("close the store: %v", err)
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,23 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Exec changes the database behind the store's back, and says how many rows that concerned.
+func (s *Store) Exec(ctx context.Context, text string, args ...any) (n int64, err error) {
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, s.q(text), args...)
+		if err == nil {
+			n, err = res.RowsAffected()
+		}
+		return err
+	})
+	return n, err
+}
+
+// Ask reads one value.
+func (s *Store) Ask(ctx context.Context, to any, text string, args ...any) error {
+	return s.read.QueryRowContext(ctx, s.q(text), args...).Scan(to)
+}
