@@ -41,11 +41,11 @@ func child(mode, root string) error {
 		if err != nil {
 			return err
 		}
-		d.disk.step = killer(dieAt)
+		d.disk.step, d.disk.noSync = killer(dieAt), true
 		return play(dirScript, 0, func(op dirOp) error { return op.do(d) }, ack)
 	case "stages":
 		s := OpenStages(root)
-		s.disk.step = killer(dieAt)
+		s.disk.step, s.disk.noSync = killer(dieAt), true
 		return play(stageScript, 0, func(op stageOp) error { return op.do(s) }, ack)
 	case "write":
 		return writeForever(root, ack)
@@ -159,12 +159,12 @@ func dirState(n int) string {
 // A process that is killed before any change of any file leaves what was there or what was to be, and the next one
 // goes on from there.
 func TestKilledAtEveryStep(t *testing.T) {
-	t.Parallel() // it waits for the disk
 	for n := 1; ; n++ {
 		root := filepath.Join(t.TempDir(), "runs")
 		acked, killed := run(t, fmt.Sprint("dir:", n), root)
 		d, err := OpenDir(root)
 		must(t, err)
+		d.disk.noSync = true
 		got := view(t, d) + " " + events(t, d)
 		if !killed {
 			if acked != len(dirScript) || n < 60 {
@@ -211,11 +211,13 @@ func leftOver(t *testing.T, root string) {
 // A change that fails for lack of room is told, leaves what was there or what was to be, and no half-written file; the
 // same call works when there is room again.
 func TestNoRoomAtEveryStep(t *testing.T) {
-	t.Parallel() // it waits for the disk
 	for n := 1; ; n++ {
 		root := filepath.Join(t.TempDir(), "runs")
 		d, err := OpenDir(root)
 		must(t, err)
+		look, err := OpenDir(root)
+		must(t, err)
+		d.disk.noSync = true
 		left, failed := n, 0
 		d.disk.step = func(what string) error {
 			if left--; left == 0 {
@@ -225,7 +227,7 @@ func TestNoRoomAtEveryStep(t *testing.T) {
 		}
 		for i, op := range dirScript {
 			err := op.do(d)
-			got := view(t, d) + " " + events(t, d)
+			got := view(t, look) + " " + events(t, look)
 			if err == nil {
 				if got != dirState(i+1) {
 					t.Fatalf("change %d, step %d: %q, want %q", n, i, got, dirState(i+1))
@@ -249,7 +251,7 @@ func TestNoRoomAtEveryStep(t *testing.T) {
 			if got == dirState(i) {
 				must(t, op.do(d))
 			}
-			if got := view(t, d) + " " + events(t, d); got != dirState(i+1) {
+			if got := view(t, look) + " " + events(t, look); got != dirState(i+1) {
 				t.Fatalf("change %d, step %d, again: %q, want %q", n, i, got, dirState(i+1))
 			}
 			break

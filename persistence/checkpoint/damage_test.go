@@ -127,22 +127,48 @@ func TestOrderOfWriting(t *testing.T) {
 	}
 	const tmp = ".checkpoint.json.loops-tmp"
 	must(t, opSave(1)(d))
-	did("first save", "mkdir r1", "sync runs", "create "+tmp, "write "+tmp, "sync "+tmp, "sync runs", "rename checkpoint.json", "sync r1")
+	did("first save", "mkdir r1", "sync runs", "lock lock", "create "+tmp, "write "+tmp, "sync "+tmp, "sync runs", "rename checkpoint.json", "sync r1")
 	must(t, opSave(2)(d))
-	did("save", "create "+tmp, "write "+tmp, "sync "+tmp, "link previous.json", "rename previous.json", "rename checkpoint.json", "sync r1")
+	did("save", "lock lock", "create "+tmp, "write "+tmp, "sync "+tmp, "link previous.json", "rename previous.json", "rename checkpoint.json", "sync r1")
 	must(t, opAppend("a")(d))
-	did("first append", "append events.jsonl", "sync events.jsonl", "sync r1", "sync runs")
+	did("first append", "lock events.jsonl", "append events.jsonl", "sync events.jsonl", "sync r1", "sync runs")
 	must(t, opAppend("a", "b")(d))
-	did("append", "append events.jsonl", "sync events.jsonl")
+	did("append", "lock events.jsonl", "append events.jsonl", "sync events.jsonl")
 	must(t, opDelete(d))
-	did("delete", "remove previous.json", "sync r1", "remove checkpoint.json", "sync r1", "remove lock")
+	did("delete", "lock lock", "remove previous.json", "sync r1", "remove checkpoint.json", "sync r1", "remove lock")
 	must(t, opClear(d))
-	did("clear", "remove events.jsonl", "sync r1")
+	did("clear", "lock events.jsonl", "remove events.jsonl", "sync r1")
+}
+
+// The lock of a file that was removed just before it was taken is no lock: it is taken on the file that is there then.
+func TestLockOfRemovedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sub", "lock")
+	d := disk{dirMode: 0o755, fileMode: 0o600}
+	count := 0
+	d.step = func(what string) error {
+		if what == "lock lock" {
+			if count++; count == 1 { // the file is open, not locked yet: the last holder removes it, with its folder
+				return os.RemoveAll(filepath.Dir(path))
+			}
+		}
+		return nil
+	}
+	f, err := d.lock(t.Context(), path, lockMake)
+	must(t, err)
+	defer f.Close()
+	a, err := f.Stat()
+	must(t, err)
+	b, err := os.Stat(path)
+	must(t, err)
+	if !os.SameFile(a, b) || count != 2 {
+		t.Fatalf("the lock is on a file that is gone, after %d tries", count)
+	}
 }
 
 func threeEvents(t *testing.T) (d *Dir, path string, whole []byte, ends []int) {
 	t.Helper()
 	d = openRuns(t)
+	d.disk.noSync = true
 	d.now = func() time.Time { return time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC) }
 	for _, kind := range []string{"a", "b", "c"} {
 		_, err := d.Append(t.Context(), "r1", Event{Kind: kind, Data: json.RawMessage(`["J"]`)})
@@ -278,6 +304,7 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte("\n\n\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := openRuns(t)
+		d.disk.noSync = true
 		p, err := d.files("r1")
 		must(t, err)
 		must(t, os.Mkdir(p.folder, 0o700))

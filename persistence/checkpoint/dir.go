@@ -183,7 +183,7 @@ func (d *Dir) Delete(ctx context.Context, run string) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return deleting(run, err)
 	}
 	defer lock.Close()
 	// The newest goes last, so that the one before never takes its place.
@@ -201,10 +201,14 @@ func (d *Dir) Delete(ctx context.Context, run string) error {
 		err = d.disk.remove(p.lock)
 	}
 	if err != nil {
-		return fmt.Errorf("run %s cannot be deleted: %w", run, err)
+		return deleting(run, err)
 	}
 	_ = os.Remove(p.folder) // unless there are events
 	return nil
+}
+
+func deleting(run string, err error) error {
+	return fmt.Errorf("run %s cannot be deleted: %w", run, err)
 }
 
 // ListInterrupted implements [Store].

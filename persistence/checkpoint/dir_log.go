@@ -272,13 +272,14 @@ func (d *Dir) Clear(ctx context.Context, run string) error {
 	}
 	f, err := d.disk.lock(ctx, p.events, lockWrite)
 	if errors.Is(err, fs.ErrNotExist) {
+		_ = os.Remove(p.folder) // empty, if Delete or Clear was killed
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		defer f.Close()
+		err = d.disk.remove(p.events)
 	}
-	defer f.Close()
-	if err = d.disk.remove(p.events); err == nil {
+	if err == nil {
 		err = d.disk.sync(p.folder)
 	}
 	if err != nil {
