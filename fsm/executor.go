@@ -137,7 +137,12 @@ func (e *Executor) turn(ctx context.Context) {
 			e.finish(ctx, EndError, unknownState(m.Current))
 			return
 		}
+		interrupted := m.Attempt > 0 && acts(st)
 		e.enter(false)
+		if interrupted && st.OnInterrupted != "" {
+			e.leave(ctx, st, e.interrupted(st))
+			return
+		}
 		e.visitAndLeave(ctx, st)
 	case PhaseActed:
 		st, ok := e.cfg.Loop.States[m.Current]
@@ -170,6 +175,33 @@ func (e *Executor) visitAndLeave(ctx context.Context, st *State) {
 		return
 	}
 	e.leave(ctx, st, e.visit(ctx, st))
+}
+
+// interrupted leaves a state whose action was started and cut short, as on_interrupted says.
+func (e *Executor) interrupted(st *State) decision {
+	target, err := e.target(st.OnInterrupted, e.scope(nil))
+	if err != nil {
+		return e.exception(st, err)
+	}
+	e.emit("action_interrupted", Field{"state", st.Name}, Field{"attempt", int64(e.mem.Attempt)}, Field{"next", target})
+	return decision{target: target}
+}
+
+// Unrepeatable names the state whose action was cut short and must not run again unasked (idempotent: false), or "".
+// The library finds the sub-loops the run stands in.
+func (m *Snapshot) Unrepeatable(l *Loop, lib Library) (string, error) {
+	if c := m.inner(); c != nil {
+		child, err := lib.Loop(m.Child.Name, l)
+		if err != nil {
+			return "", err
+		}
+		return c.Unrepeatable(child, lib)
+	}
+	st := l.States[m.Current]
+	if st == nil || !st.Once || st.OnInterrupted != "" || m.Phase != PhaseActing || m.Attempt == 0 || !acts(st) {
+		return "", nil
+	}
+	return st.Name, nil
 }
 
 func unknownState(name string) string { return fmt.Sprintf("there is no state %q in the loop", name) }

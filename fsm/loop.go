@@ -174,6 +174,8 @@ type State struct {
 	RateLimitLadder      []time.Duration
 	Throttle             *Throttle // nil = none (D4)
 	OnThrottleHard       string
+	OnInterrupted        string // where to go instead of acting again after an interruption; "" = act again
+	Once                 bool   // idempotent: false: nobody acts again without being told to
 }
 
 // A Fragment says what a state that was built from a fragment sees as ${param.*}.

@@ -72,6 +72,7 @@ func targets(s *fsm.State) []string {
 	add(s.OnRetryExhausted)
 	add(s.OnRateLimitExhausted)
 	add(s.OnThrottleHard)
+	add(s.OnInterrupted)
 	return out
 }
 

@@ -40,6 +40,9 @@ var stateKeys = []Key{
 	{Name: "throttle", In: InState, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Limits how often one uninterrupted stay in this state may act."},
 	{Name: "on_throttle_hard", In: InState, Type: TypeTarget, Doc: "Where to go at `hard_max`; without it, `on_error`."},
 
+	{Name: "on_interrupted", In: InState, Type: TypeTarget, Doc: "Where a resumed run goes if it was stopped or killed while the action ran; without it, the action runs again."},
+	{Name: "idempotent", In: InState, Type: TypeBool, Default: true, Doc: "false: an action that was interrupted does not run again unless `loops resume --rerun` says so."},
+
 	{Name: "loop", In: InState, Type: TypeText, Doc: "Another loop to run as this state. Its success is the verdict `yes`, its failure `no`. `${...}` is replaced."},
 	{Name: "with", In: InState, Type: TypeMap, Doc: "Values for the parameters of that loop, or of the fragment. `${...}` is replaced in them."},
 	{Name: "context_passthrough", In: InState, Type: TypeBool, Default: false, Doc: "Hand the whole context and all captures to that loop. Not together with `with`."},
@@ -63,4 +66,5 @@ var stateKeys = []Key{
 // Keys that begin with on_ and are no verdicts.
 var notVerdicts = map[string]bool{
 	"on_maintain": true, "on_retry_exhausted": true, "on_rate_limit_exhausted": true, "on_throttle_hard": true,
+	"on_interrupted": true,
 }

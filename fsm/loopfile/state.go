@@ -91,6 +91,7 @@ func (d *decoder) state(s *stateDecl) {
 		s.RateLimitLadder = append(s.RateLimitLadder, waits(n))
 	}
 	s.OnThrottleHard = to("on_throttle_hard")
+	s.OnInterrupted, s.Once = to("on_interrupted"), !b.bool("idempotent")
 	s.Throttle = d.throttle(b)
 	d.verdicts(s)
 	if b.has("route") {

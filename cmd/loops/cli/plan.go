@@ -124,6 +124,7 @@ func edges(s *fsm.State) [][2]string {
 		{"on_retry_exhausted", s.OnRetryExhausted},
 		{"on_rate_limit_exhausted", s.OnRateLimitExhausted},
 		{"on_throttle_hard", s.OnThrottleHard},
+		{"on_interrupted", s.OnInterrupted},
 	} {
 		if slot[1] != "" {
 			out = append(out, slot)

@@ -23,6 +23,8 @@ type resumeOptions struct {
 	context []string
 	over    overrides
 	force   bool
+	rerun   bool
+	from    string // state to go on in; "" = where the run stands
 	view    viewFlags
 }
 
@@ -35,6 +37,9 @@ func newResumeCommand(a *app) *cobra.Command {
 it). The state that was interrupted is entered again with everything the run remembers; a result that was recorded is
 not asked for again. Flags given to run hold on unless they are given again. A run that was
 capped goes on when it gets a higher cap: -n, or --max-iterations.
+
+An action that was interrupted runs again, unless its state says on_interrupted or idempotent: false. Then --rerun runs it
+again, and --from goes on in another state; LOOPS_ATTEMPT tells the action.
 
 A run whose loop file changed since it began is refused; --force goes on with the file as it is now.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, or nothing to resume"}),
 		Example: `  loops resume fix
@@ -57,6 +62,8 @@ A run whose loop file changed since it began is refused; --force goes on with th
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	o.over.addFlags(flags)
 	flags.BoolVar(&o.force, "force", false, "go on although the loop file changed")
+	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
+	flags.StringVar(&o.from, "from", "", "go on in `STATE` of the loop, with everything the run remembers")
 	o.view.addFlags(flags)
 	return cmd
 }
@@ -100,7 +107,15 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.checkSubloops(p, lib, l, run, memory, o.force); err != nil {
+	if o.from == "" {
+		err = a.checkInterrupted(lib, l, run, memory, o.rerun)
+	} else if l.States[o.from] == nil {
+		err = usageError{fmt.Sprintf("--from %s: %s has no such state", o.from, p.short(l.File)), "loops show " + run.Loop}
+	}
+	if err == nil && o.from == "" {
+		err = a.checkSubloops(p, lib, l, run, memory, o.force)
+	}
+	if err != nil {
 		return err
 	}
 	values, err := a.resumeContext(p, l, run, memory, o)
@@ -129,6 +144,9 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		closeErr := journal.Close(ctx)
 		return failure(exitFailed, "run %s: %v; end them by hand, then resume again", run.ID, errors.Join(err, closeErr))
+	}
+	if o.from != "" {
+		goTo(memory, o.from)
 	}
 	shown := journal.Run()
 	shown.State, shown.Step = memory.Current, memory.Step
@@ -231,6 +249,23 @@ func (a *app) checkSubloops(p project, lib fsm.Library, l *fsm.Loop, run persist
 		l = inner
 	}
 	return nil
+}
+
+// checkInterrupted refuses to run an interrupted action again whose state says idempotent: false.
+func (a *app) checkInterrupted(lib fsm.Library, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, rerun bool) error {
+	state, err := memory.Unrepeatable(l, lib)
+	if err != nil || state == "" || rerun { // what cannot be read is said by checkSubloops
+		return nil
+	}
+	return failure(exitAwaiting, "run %s was interrupted while the action of state %q ran, which says idempotent: false: nobody knows how far it came. Look what it did, then run it again with\n  %s\nor go on in another state with\n  %s",
+		run.ID, state, a.command("resume --rerun", string(run.ID)), a.command("resume --from STATE", string(run.ID)))
+}
+
+// goTo makes a run go on in another state. What it did so far it remembers.
+func goTo(m *fsm.Snapshot, state string) {
+	m.Previous, m.Current, m.Phase = m.Current, state, fsm.PhasePending
+	m.Child, m.Result, m.Outcome, m.JustRouted, m.Flushing = nil, nil, nil, true, false
+	m.PendingRequest, m.PendingPayload = "", ""
 }
 
 // resumeContext returns the context to go on with: the recorded one, keys the loop file has and it lacks, and
