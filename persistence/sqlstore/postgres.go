@@ -49,43 +49,31 @@ func openPostgres(ctx context.Context, u *url.URL, lease time.Duration) (d *post
 	shown := *u
 	shown.User, shown.RawQuery = nil, ""
 	d = &postgresDB{name: shown.String(), try: lease / 3}
-	if err := d.makeSchema(ctx, config); err != nil {
-		return nil, nil, nil, fmt.Errorf("%s: %w", d.name, err)
-	}
-	open := func(conns int, commit string) *sql.DB {
-		c := config.Copy()
-		if commit != "" {
-			c.RuntimeParams["synchronous_commit"] = commit
-		}
-		db := stdlib.OpenDB(*c)
+	open := func(conns int) *sql.DB {
+		db := stdlib.OpenDB(*config.Copy())
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		return db
 	}
-	d.db = open(4, "")
-	return d, open(1, "off"), open(4, ""), nil
+	read = open(4)
+	if err := d.makeSchema(ctx, read, config.RuntimeParams["search_path"]); err != nil {
+		return nil, nil, nil, errors.Join(fmt.Errorf("%s: %w", d.name, err), read.Close())
+	}
+	d.db = open(4)
+	config.RuntimeParams["synchronous_commit"] = "off"
+	return d, open(1), read, nil
 }
 
-// makeSchema makes the schema that search_path names, and finds out whether checkpoints would be durable.
-func (d *postgresDB) makeSchema(ctx context.Context, config *pgx.ConnConfig) error {
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
+// makeSchema makes the schema that search_path names, if it is not there.
+func (d *postgresDB) makeSchema(ctx context.Context, db *sql.DB, path string) error {
+	var schema sql.NullString
+	if err := db.QueryRowContext(ctx, `SELECT current_schema()`).Scan(&schema); err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	var schema *string
-	var commit string
-	if err := conn.QueryRow(ctx, `SELECT current_schema(), current_setting('synchronous_commit')`).Scan(&schema, &commit); err != nil {
-		return err
-	}
-	if commit == "off" {
-		config.RuntimeParams["synchronous_commit"] = "on"
-	}
-	path := config.RuntimeParams["search_path"]
-	if schema != nil || path == "" || strings.ContainsAny(path, `,"`) {
+	if schema.Valid || path == "" || strings.ContainsAny(path, `,"`) {
 		return nil
 	}
-	_, err = conn.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{path}.Sanitize())
+	_, err := db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{path}.Sanitize())
 	return err
 }
 
@@ -107,18 +95,22 @@ func (d *postgresDB) tables() string {
 }
 
 func (d *postgresDB) serialise(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('loops ' || current_schema(), 0))`)
+	// What is changed so is durable, whatever the session says: an epoch that was forgotten would be given out again.
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('loops ' || current_schema(), 0)),
+		CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END`)
 	return err
 }
 
-// change implements dialect. It is durable: an epoch that was forgotten would be given out again.
+// change implements dialect.
 func (d *postgresDB) change(ctx context.Context, f func(tx *sql.Tx) error) error {
 	return inTx(ctx, d.db, f)
 }
 
 // postgresSave is a save as one statement, in one round trip: the parts do nothing where saveRun changes no row.
 const postgresSave = `WITH level AS MATERIALIZED (
-		SELECT set_config('synchronous_commit', CASE WHEN ? THEN current_setting('synchronous_commit') ELSE 'off' END, true) AS v
+		SELECT set_config('synchronous_commit',
+			CASE WHEN NOT ? THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END,
+			true) AS v
 	), saved AS (
 		UPDATE runs SET status = ?, archived = 0, seq = ?, whole = ?, about = ?, updated_at = {now}
 		FROM level WHERE n = ? AND epoch = ? AND seq = ? AND level.v IS NOT NULL RETURNING n

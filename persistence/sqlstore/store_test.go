@@ -68,7 +68,9 @@ func TestStore(t *testing.T) {
 // TestGrouped is the contract with decisions that wait. How long they do so is the same code for both databases.
 func TestGrouped(t *testing.T) {
 	d := dialects[0]
-	t.Run(d.name, func(t *testing.T) { contract(t, func(t testing.TB) string { return with(d.location(t), "durability=grouped") }) })
+	t.Run(d.name, func(t *testing.T) {
+		contract(t, func(t testing.TB) string { return with(d.location(t), "durability=grouped") })
+	})
 }
 
 func contract(t *testing.T, location func(t testing.TB) string) {

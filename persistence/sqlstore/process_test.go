@@ -1,0 +1,335 @@
+package sqlstore_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"loops/persistence"
+	"loops/persistence/sqlstore"
+	"loops/reconcile"
+)
+
+// This test binary is also the process that owns runs: with LOOPS_TEST_OWNER set it does what its value says, with the
+// words in LOOPS_TEST_WORDS, prints what happened, and goes on until its standard input ends.
+const (
+	envOwner = "LOOPS_TEST_OWNER"
+	envWords = "LOOPS_TEST_WORDS"
+)
+
+var owners = map[string]func(t *testing.T, location, folder string, words []string){
+	// record begins a run and records steps for as long as it can, each acknowledged in a line.
+	"record": func(t *testing.T, location, folder string, _ []string) {
+		s := open(t, location)
+		s.Folder = folder
+		j, err := s.Create(t.Context(), spec(self(t)))
+		must(t, err)
+		fmt.Println("run", j.Run().ID)
+		for n := 1; ; n++ {
+			if err := j.Record(t.Context(), step(n)); err != nil {
+				fmt.Println("fenced", errors.Is(err, persistence.ErrFenced), err)
+				return
+			}
+			fmt.Println("step", n)
+		}
+	},
+	// wait begins a run, records a step and waits until the run is lost.
+	"wait": func(t *testing.T, location, folder string, _ []string) {
+		s := open(t, location)
+		s.Folder = folder
+		j := create(t, s, self(t))
+		fmt.Println("run", j.Run().ID)
+		<-j.(persistence.Leased).Lost()
+		fmt.Println("lost")
+		err := j.Record(t.Context(), step(2))
+		fmt.Println("fenced", errors.Is(err, persistence.ErrFenced), err)
+		fmt.Println("closed", j.Close(t.Context()))
+	},
+	// resume takes over a run when it is told to, and says whether it has it.
+	"resume": func(t *testing.T, location, folder string, words []string) {
+		s := open(t, location)
+		s.Folder, s.Liveness = folder, reconcile.OwnerAlive
+		fmt.Println("ready")
+		in := bufio.NewReader(os.Stdin)
+		_, _ = in.ReadString('\n')
+		j, memory, err := s.Resume(t.Context(), persistence.ID(words[0]), spec(self(t)))
+		if err != nil {
+			held, ok := errors.AsType[*persistence.HeldError](err)
+			fmt.Println("held", ok, err)
+			if ok {
+				fmt.Println("by", held.Owner.PID)
+			}
+			return
+		}
+		must(t, j.Record(t.Context(), step(memory.Step+1)))
+		fmt.Println("won", os.Getpid())
+		_, _ = in.ReadString('\n')
+		must(t, j.Close(t.Context()))
+	},
+	// commit records checkpoints and decisions, as many as it is told.
+	"commit": func(t *testing.T, location, folder string, words []string) {
+		s := open(t, location)
+		s.Folder = folder
+		j := create(t, s, self(t))
+		checkpoints, _ := strconv.Atoi(words[0])
+		decisions, _ := strconv.Atoi(words[1])
+		for n := range checkpoints {
+			must(t, j.Record(t.Context(), step(n+2)))
+		}
+		for n := range decisions {
+			b := step(n + 2)
+			b.Checkpoint = false
+			must(t, j.Record(t.Context(), b))
+		}
+		must(t, j.Close(t.Context()))
+		must(t, s.Close())
+		fmt.Println("done")
+	},
+}
+
+func TestOwnerProcess(t *testing.T) {
+	name := os.Getenv(envOwner)
+	if name == "" {
+		return
+	}
+	words := strings.Split(os.Getenv(envWords), "\n")
+	owners[name](t, words[0], words[1], words[2:])
+}
+
+// An owner is such a process.
+type owner struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	in   io.Closer
+	out  *bufio.Reader
+	tell io.Writer
+}
+
+func start(t testing.TB, prefix []string, name, location, folder string, words ...string) *owner {
+	t.Helper()
+	args := append(prefix, os.Args[0], "-test.run", "^TestOwnerProcess$", "-test.v")
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), envOwner+"="+name, envWords+"="+strings.Join(append([]string{location, folder}, words...), "\n"))
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	return &owner{t: t, cmd: cmd, in: in, tell: in, out: bufio.NewReader(out)}
+}
+
+// line returns the next line that begins with one of the words, and false at the end.
+func (o *owner) line(words ...string) (string, bool) {
+	for {
+		l, err := o.out.ReadString('\n')
+		if err != nil {
+			return "", false
+		}
+		for _, w := range words {
+			if strings.HasPrefix(l, w+" ") || l == w+"\n" {
+				return strings.TrimSuffix(l, "\n"), true
+			}
+		}
+	}
+}
+
+// want is line, which must be there; it returns what is behind the word.
+func (o *owner) want(word string) string {
+	o.t.Helper()
+	l, ok := o.line(word)
+	if !ok {
+		o.t.Fatalf("the process did not say %q", word)
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(l, word), " ")
+}
+
+func (o *owner) kill() {
+	_ = o.cmd.Process.Kill()
+	_ = o.cmd.Wait()
+}
+
+// TestKilledWhileRecording: whatever was acknowledged is there, and the run can be taken over at once.
+func TestKilledWhileRecording(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		at := location(t)
+		s := opened(t, at)
+		s.Liveness = reconcile.OwnerAlive
+		for range 6 {
+			o := start(t, nil, "record", at, s.Folder)
+			id := persistence.ID(o.want("run"))
+			acked := 0
+			for last := 1 + rand.IntN(60); acked < last; {
+				n, err := strconv.Atoi(o.want("step"))
+				must(t, err)
+				acked = n
+			}
+			o.kill()
+			for { // what it said before it was killed
+				l, ok := o.line("step")
+				if !ok {
+					break
+				}
+				if n, err := strconv.Atoi(strings.TrimPrefix(l, "step ")); err == nil {
+					acked = n
+				}
+			}
+			// Whether the save that was being answered counts is open until somebody takes the run over.
+			j, memory, err := s.Resume(t.Context(), id, spec(self(t)))
+			must(t, err)
+			if n := whole(t, s, id); memory.Step < acked || memory.Step > acked+1 || n != 2*memory.Step {
+				t.Fatalf("step %d and %d events are there, %d steps were acknowledged", memory.Step, n, acked)
+			}
+			must(t, j.Record(t.Context(), step(memory.Step+1)))
+			if n := whole(t, s, id); n != 2*memory.Step+2 {
+				t.Errorf("%d events", n)
+			}
+			must(t, j.Close(t.Context()))
+		}
+	})
+}
+
+// TestPausedOwner: an owner that was stopped for longer than its lease finds itself fenced off when it goes on.
+func TestPausedOwner(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		for _, name := range []string{"record", "wait"} {
+			at := with(location(t), "lease=1s")
+			s := opened(t, at)
+			s.Liveness = reconcile.OwnerAlive
+			o := start(t, nil, name, at, s.Folder)
+			id := persistence.ID(o.want("run"))
+			if name == "record" {
+				o.want("step")
+			}
+			if _, _, err := s.Resume(t.Context(), id, spec(self(t))); err == nil {
+				t.Fatal("a live run was taken over")
+			}
+			must(t, o.cmd.Process.Signal(syscall.SIGSTOP))
+			j := takeOver(t, s, id)
+			before := whole(t, s, id)
+			must(t, j.Record(t.Context(), step(1000)))
+			must(t, o.cmd.Process.Signal(syscall.SIGCONT))
+			text := o.want("fenced")
+			if want := fmt.Sprintf("another process (pid %d on ", os.Getpid()); !strings.HasPrefix(text, "true ") || !strings.Contains(text, want) {
+				t.Errorf("%s: the process said %q", name, text)
+			}
+			if name == "wait" {
+				if text := o.want("closed"); text != "<nil>" {
+					t.Errorf("close: %s", text)
+				}
+			}
+			must(t, o.in.Close())
+			must(t, o.cmd.Wait())
+			must(t, j.Record(t.Context(), step(1001)))
+			if n := whole(t, s, id); n != before+4 {
+				t.Errorf("%s: %d events, want %d", name, n, before+4)
+			}
+			if m, err := s.Snapshot(t.Context(), id); err != nil || m.Step != 1001 {
+				t.Errorf("%s: memory %+v, %v", name, m, err)
+			}
+			must(t, j.Close(t.Context()))
+		}
+	})
+}
+
+// takeOver resumes a run as soon as its lease has run out.
+func takeOver(t *testing.T, s *sqlstore.Store, id persistence.ID) persistence.Journal {
+	t.Helper()
+	for range 600 {
+		j, _, err := s.Resume(t.Context(), id, spec(self(t)))
+		if err == nil {
+			return j
+		}
+		if _, ok := errors.AsType[*persistence.HeldError](err); !ok {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("the lease does not run out")
+	return nil
+}
+
+// TestTwoResumes: of two processes that take over a dead run at once one has it, and the other is told by whom.
+func TestTwoResumes(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		at := location(t)
+		s := opened(t, at)
+		s.Liveness = reconcile.OwnerAlive
+		o := start(t, nil, "wait", at, s.Folder)
+		id := persistence.ID(o.want("run"))
+		o.kill()
+		for round := range 5 {
+			two := []*owner{start(t, nil, "resume", at, s.Folder, string(id)), start(t, nil, "resume", at, s.Folder, string(id))}
+			for _, o := range two {
+				o.want("ready")
+			}
+			for _, o := range two {
+				_, err := io.WriteString(o.tell, "go\n")
+				must(t, err)
+			}
+			said := make([]string, 2)
+			for i, o := range two {
+				said[i], _ = o.line("won", "held")
+			}
+			w := 0
+			if strings.HasPrefix(said[1], "won") {
+				w = 1
+			}
+			if !strings.HasPrefix(said[w], "won ") || !strings.HasPrefix(said[1-w], "held true") {
+				t.Fatalf("round %d: they said %q", round, said)
+			}
+			if by := two[1-w].want("by"); by != strings.TrimPrefix(said[w], "won ") {
+				t.Errorf("it is held by %s, and the other said %q", by, said[w])
+			}
+			two[1-w].kill()
+			if m, err := s.Snapshot(t.Context(), id); err != nil || m.Step != round+2 {
+				t.Errorf("memory %+v, %v", m, err)
+			}
+			two[w].kill() // dies as the owner
+		}
+		if n := whole(t, s, id); n != 12 {
+			t.Errorf("%d events, want 12", n)
+		}
+	})
+}
+
+// TestSyncs counts what makes commits durable: one sync for a checkpoint, none for a decision.
+func TestSyncs(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "SKIP %s: syncs are not counted: %v\n", t.Name(), err)
+		t.Skip(err)
+	}
+	count := func(checkpoints, decisions int) int {
+		log := t.TempDir() + "/calls"
+		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "commit", dialects[0].location(t), t.TempDir(),
+			strconv.Itoa(checkpoints), strconv.Itoa(decisions))
+		o.want("done")
+		must(t, o.in.Close())
+		must(t, o.cmd.Wait())
+		b, err := os.ReadFile(log)
+		must(t, err)
+		return strings.Count(string(b), "sync(")
+	}
+	base := count(0, 0)
+	if n := count(40, 0) - base; n != 40 {
+		t.Errorf("40 checkpoints sync %d times", n)
+	}
+	if n := count(0, 40) - base; n != 0 {
+		t.Errorf("40 decisions sync %d times", n)
+	}
+}
