@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,19 @@ func TestOrderOfWriting(t *testing.T) {
 	did("delete", "lock lock", "remove previous.json", "sync r1", "remove checkpoint.json", "sync r1", "remove lock")
 	must(t, opClear(d))
 	did("clear", "lock events.jsonl", "remove events.jsonl", "sync r1")
+
+	st, dir := openStages(t)
+	parent := "sync " + filepath.Base(filepath.Dir(dir))
+	st.disk.step = d.disk.step
+	must(t, st.Save(t.Context(), "x", []byte("1")))
+	replaced := func(name string) []string {
+		tmp := "." + name + ".loops-tmp"
+		return []string{"create " + tmp, "write " + tmp, "sync " + tmp, "rename " + name, "sync stages"}
+	}
+	value, manifest := replaced("x.json"), replaced("manifest.json")
+	did("first stage", slices.Concat([]string{"mkdir stages", parent, "lock .lock", parent}, value, manifest)...)
+	must(t, st.Save(t.Context(), "x", []byte("1")))
+	did("stage", slices.Concat([]string{"lock .lock"}, value)...)
 }
 
 // The lock of a file that was removed just before it was taken is no lock: it is taken on the file that is there then.
