@@ -197,18 +197,25 @@ func ancestors() map[int]bool {
 }
 
 // has says whether the environment block (NAME=value, each ended by a zero byte) sets variable to a list that
-// holds element. Of several settings the first counts, as for getenv.
+// holds element. Of several settings the first counts, as for getenv. While bash starts it takes the block apart, one
+// variable after the other, and puts it together again: then a zero byte may stand for the equals sign.
 func has(block, variable, element string) bool {
-	key := variable + "="
+	named := false
 	for entry := range strings.SplitSeq(block, "\x00") {
-		if value, ok := strings.CutPrefix(entry, key); ok {
-			for e := range strings.SplitSeq(value, ";") {
-				if e == element {
-					return true
-				}
-			}
-			return false
+		value, ok := strings.CutPrefix(entry, variable+"=")
+		if !ok && !named {
+			named = entry == variable
+			continue
 		}
+		if named {
+			value = entry
+		}
+		for e := range strings.SplitSeq(value, ";") {
+			if e == element {
+				return true
+			}
+		}
+		return false
 	}
 	return false
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -36,8 +37,7 @@ func bootMS() int64 {
 
 // look reads /proc/PID/stat.
 func look(pid int) (info, error) {
-	var buf [1024]byte
-	n, err := read("/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
+	f, err := statFields(pid)
 	if err != nil {
 		// Where /proc hides the processes of others, a missing entry proves nothing.
 		if errors.Is(err, syscall.ESRCH) || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -45,20 +45,32 @@ func look(pid int) (info, error) {
 		}
 		return info{}, err
 	}
-	// The name is in brackets and may hold anything, brackets too.
-	b := buf[:n]
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(f) < 22 {
-		return info{}, errors.New("/proc/" + strconv.Itoa(pid) + "/stat cannot be understood")
-	}
 	num := func(i int) int64 { v, _ := strconv.ParseInt(string(f[i-3]), 10, 64); return v }
-	st := info{pid: pid, ppid: int(num(4)), pgid: int(num(5)), pages: num(24)}
-	st.zombie = f[0][0] == 'Z' || f[0][0] == 'X'
+	st := info{pid: pid, ppid: int(num(4)), pgid: int(num(5)), pages: num(24), zombie: isZombie(f)}
 	if boot := bootMS(); boot != 0 {
 		st.startMS = boot + num(22)*1000/ticksPerSecond
 	}
 	return st, nil
 }
+
+// statFields returns the fields of /proc/PID/stat from the third on; there are at least 22 of them. proc(5) numbers
+// them from 1, so field i is at i-3.
+func statFields(pid int) ([][]byte, error) {
+	var buf [1024]byte
+	n, err := read("/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
+	if err != nil {
+		return nil, err
+	}
+	// The name is in brackets and may hold anything, brackets too.
+	b := buf[:n]
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(f) < 22 {
+		return nil, errors.New("/proc/" + strconv.Itoa(pid) + "/stat cannot be understood")
+	}
+	return f, nil
+}
+
+func isZombie(f [][]byte) bool { return f[0][0] == 'Z' || f[0][0] == 'X' }
 
 // list looks at every process there is. Those that end meanwhile are left out.
 func list() ([]info, error) {
@@ -86,17 +98,64 @@ func list() ([]info, error) {
 
 // environ returns the environment a process of this user began with, "" where it may not be read.
 func environ(pid int) string {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return ""
+	// A process that is becoming another program has none to be read. That lasts for a part of a millisecond, or longer
+	// where many want the processor. One that has none for good has it at the same place when it is looked at again.
+	var empty uint64
+	for pause := 50 * time.Microsecond; pause < 50*time.Millisecond; pause *= 2 {
+		b, ok := readEnviron(pid)
+		if !ok || len(b) > 0 {
+			return b
+		}
+		start, user := environStart(pid)
+		if !user || start != 0 && start == empty {
+			return ""
+		}
+		empty = start
+		time.Sleep(pause)
 	}
-	defer func() { _ = f.Close() }()
-	// The superuser may read all of them.
-	if st, err := f.Stat(); err != nil || !mine(st) {
-		return ""
+	return ""
+}
+
+// blocks are buffers for environments.
+var blocks = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
+// readEnviron reads the environment in one go: between two reads the process may have become another program, whose
+// environment is another, or not there yet.
+func readEnviron(pid int) (block string, ok bool) {
+	buf := blocks.Get().(*[]byte)
+	defer blocks.Put(buf)
+	for {
+		f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil {
+			return "", false
+		}
+		st, err := f.Stat()
+		if err != nil || !mine(st) { // the superuser may read all of them
+			_ = f.Close()
+			return "", false
+		}
+		n, err := f.Read(*buf)
+		_ = f.Close()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", false
+		}
+		if n < len(*buf) || n >= 8<<20 {
+			return string((*buf)[:n]), true
+		}
+		*buf = make([]byte, 4*len(*buf))
 	}
-	b, _ := io.ReadAll(io.LimitReader(f, 8<<20))
-	return string(b)
+}
+
+// environStart returns the address of a process's environment, 0 while it has none. user is false for what never has
+// one: the kernel's own threads, and processes that have ended.
+func environStart(pid int) (start uint64, user bool) {
+	const kernelThread = 0x00200000 // PF_KTHREAD
+	f, err := statFields(pid)
+	if err != nil || len(f) < 49 || isZombie(f) {
+		return 0, false
+	}
+	num := func(i int) uint64 { v, _ := strconv.ParseUint(string(f[i-3]), 10, 64); return v }
+	return num(50), num(9)&kernelThread == 0
 }
 
 func mine(st fs.FileInfo) bool {

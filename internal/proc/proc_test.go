@@ -224,6 +224,10 @@ func TestHas(t *testing.T) {
 		{"M=a\x00M=x\x00", false},
 		{"M=x", true},
 		{"M=\x00", false},
+		{"A=1\x00M\x00a;x\x00", true},
+		{"M\x00a\x00M=x\x00", false},
+		{"M\x00A=x\x00", false},
+		{"M", false},
 		{"", false},
 	} {
 		if got := has(c.block, "M", "x"); got != c.want {
@@ -300,6 +304,22 @@ func BenchmarkMarked(b *testing.B) {
 	for b.Loop() {
 		if _, err := Marked("MARK", "none"); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A process is found also at the moment in which it becomes another program and has no environment to be read.
+func TestMarkedWhileItExecutes(t *testing.T) {
+	m := mark(t)
+	const again = `(($2 > 0)) && exec bash -c "$1" bash "$1" $(($2 - 1))`
+	c := start(t, m, "echo x; exec bash -c '"+again+"' bash '"+again+"' 30000")
+	for i := range 100 {
+		found, err := Marked("MARK", m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) != 1 || found[0].PID != c.Process.Pid {
+			t.Fatalf("look %d: found %v, want pid %d", i, found, c.Process.Pid)
 		}
 	}
 }
