@@ -99,11 +99,6 @@ func (l *Loader) Resolve(name, cwd string) (path string, err error) {
 	return "", missing
 }
 
-// Resolve finds the file of a loop in a project without a catalog, see [Loader.Resolve].
-func Resolve(name, loopsDir, cwd string) (path string, err error) {
-	return (&Loader{Loops: loopsDir}).Resolve(name, cwd)
-}
-
 // Child finds the file of a loop that a state of another one runs. The name is looked up in the folder of the file
 // in which it stands; then in the folders above it, up to the project's folder of loops or the catalog, whichever
 // the file is in, and otherwise up to the folder that holds .git or is called .loops; then in the project's folder;

@@ -52,8 +52,9 @@ func TestResolve(t *testing.T) {
 		{"", ""},
 		{"a\x00b", ""},
 	}
+	l := &Loader{Loops: filepath.Join(dir, ".loops")}
 	for _, tt := range tests {
-		got, err := Resolve(tt.name, filepath.Join(dir, ".loops"), dir)
+		got, err := l.Resolve(tt.name, dir)
 		want := tt.want
 		if want != "" {
 			want = filepath.Join(dir, want)
@@ -64,7 +65,7 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	for name, near := range map[string]string{"biuld": "build", "deploy": "team/deploy", "build.yaml": "build", "zzzzzz": ""} {
-		_, err := Resolve(name, filepath.Join(dir, ".loops"), dir)
+		_, err := l.Resolve(name, dir)
 		var missing *NotFoundError
 		if !errors.As(err, &missing) || strings.Join(missing.Near, ",") != near {
 			t.Errorf("Resolve(%q): %v; want the suggestion %q", name, err, near)
@@ -148,7 +149,7 @@ func TestList(t *testing.T) {
 	}
 	// Whatever is listed without a problem can be resolved by its name.
 	for _, e := range entries {
-		if path, err := Resolve(e.Name, dir, dir); err != nil || path != e.Path {
+		if path, err := (&Loader{Loops: dir}).Resolve(e.Name, dir); err != nil || path != e.Path {
 			t.Errorf("%s: %s, %v", e.Name, path, err)
 		}
 	}

@@ -22,12 +22,12 @@ func Preflight(l *fsm.Loop, context *fsm.Map) []fsm.Problem {
 			continue
 		}
 		said[name] = true
-		report(fsm.Pos{File: l.File, Line: l.Pos.Line, Col: l.Pos.Col}, "required_inputs", "missing-input",
+		report(place(l, l.Pos, fsm.KeyPlace, "required_inputs"), "required_inputs", "missing-input",
 			"the input "+quote(name)+" is required and not set; "+remedy(l, name))
 	}
 	for _, state := range l.Order {
 		s := l.States[state]
-		look := func(text, path string) {
+		look := func(text string, key ...string) {
 			for _, r := range references(text) {
 				if r.Namespace != "context" || guarded(r) {
 					continue
@@ -41,15 +41,25 @@ func Preflight(l *fsm.Loop, context *fsm.Map) []fsm.Problem {
 				if context.Len() < 1000 {
 					hint = didYouMean(name, context.Keys())
 				}
-				report(s.Pos, path, "missing-context", "the state "+quote(state)+" uses "+clip(r.Text)+", but the context has no "+quote(name)+hint+"; "+remedy(l, name))
+				at := append([]string{"states", state}, key...)
+				report(place(l, s.Pos, r.Offset, at...), join("states", state)+"."+strings.Join(key, "."), "missing-context",
+					"the state "+quote(state)+" uses "+clip(r.Text)+", but the context has no "+quote(name)+hint+"; "+remedy(l, name))
 			}
 		}
-		look(s.Action, join("states", state)+".action")
+		look(s.Action, "action")
 		if s.Evaluate != nil {
-			look(s.Evaluate.Prompt, join("states", state)+".evaluate.prompt")
+			look(s.Evaluate.Prompt, "evaluate", "prompt")
 		}
 	}
 	return problems
+}
+
+// place finds something in the file of a loop, or where it is at least.
+func place(l *fsm.Loop, near fsm.Pos, offset int, path ...string) fsm.Pos {
+	if l.Place == nil {
+		return near
+	}
+	return l.Place(offset, path...)
 }
 
 // remedy says how to give a context key a value.

@@ -92,7 +92,8 @@ func (d *decoder) finish(l *fsm.Loop) (*fsm.Loop, []fsm.Problem) {
 
 // tellWhy adds to each problem in another file how this loop comes by it.
 func (d *decoder) tellWhy(l *fsm.Loop) {
-	if l == nil || len(d.files) < 2 {
+	foreign := func(p fsm.Problem) bool { return p.Pos.File != d.main.name && !strings.HasSuffix(p.Message, needsFile) }
+	if l == nil || !slices.ContainsFunc(d.problems, foreign) {
 		return
 	}
 	states := make(map[string]*fsm.State, len(l.States))
@@ -101,7 +102,7 @@ func (d *decoder) tellWhy(l *fsm.Loop) {
 	}
 	for i := range d.problems {
 		p := &d.problems[i]
-		if p.Pos.File == d.main.name || strings.HasSuffix(p.Message, needsFile) {
+		if !foreign(*p) {
 			continue
 		}
 		how := d.via[p.Pos.File]

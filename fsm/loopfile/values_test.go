@@ -158,17 +158,17 @@ states:
 	l := mustParse(t, text)
 	var got []string
 	for _, p := range Preflight(l, fsm.NewMap("ready", nil, "goal", "", "depth", int64(3))) {
-		if p.Severity != fsm.SeverityError || p.Pos.Line == 0 {
+		if p.Severity != fsm.SeverityError {
 			t.Errorf("%+v", p)
 		}
-		got = append(got, p.Path+": "+p.Message)
+		got = append(got, p.Pos.String()+": "+p.Path+": "+p.Message)
 	}
 	want := []string{
-		`required_inputs: the input "goal" is required and not set; give it as INPUT after the name of the loop`,
-		`states.a.action: the state "a" uses ${context.missing.x}, but the context has no "missing"; give it with --context missing=VALUE`,
-		`states.a.action: the state "a" uses ${context.quoted:shell}, but the context has no "quoted"; give it with --context quoted=VALUE`,
-		`states.b.action: the state "b" uses ${context.reday}, but the context has no "reday"; did you mean "ready"?; give it with --context reday=VALUE`,
-		`states.b.evaluate.prompt: the state "b" uses ${context.asked}, but the context has no "asked"; give it with --context asked=VALUE`,
+		`x.yaml:4:1: required_inputs: the input "goal" is required and not set; give it as INPUT after the name of the loop`,
+		`x.yaml:9:24: states.a.action: the state "a" uses ${context.missing.x}, but the context has no "missing"; give it with --context missing=VALUE`,
+		`x.yaml:9:106: states.a.action: the state "a" uses ${context.quoted:shell}, but the context has no "quoted"; give it with --context quoted=VALUE`,
+		`x.yaml:13:18: states.b.action: the state "b" uses ${context.reday}, but the context has no "reday"; did you mean "ready"?; give it with --context reday=VALUE`,
+		`x.yaml:14:50: states.b.evaluate.prompt: the state "b" uses ${context.asked}, but the context has no "asked"; give it with --context asked=VALUE`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
