@@ -129,12 +129,12 @@ func (e *Executor) clamp(st *State, loop *Loop) time.Duration {
 	return least
 }
 
-// left is what is left of the loop's timeout, a second at least; 0 = it has none.
+// left is what is left of the loop's timeout, in whole seconds and a second at least; 0 = it has none.
 func (e *Executor) left() time.Duration {
 	if e.cfg.Loop.Timeout <= 0 {
 		return 0
 	}
-	return max(e.cfg.Loop.Timeout-e.elapsed(), time.Second)
+	return max((e.cfg.Loop.Timeout - e.elapsed()).Truncate(time.Second), time.Second)
 }
 
 // child returns the executor of the sub-loop in the memory.
