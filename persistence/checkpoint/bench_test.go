@@ -46,7 +46,7 @@ func against(b *testing.B, op, floor func()) {
 func BenchmarkSave(b *testing.B) {
 	for _, n := range sizes {
 		c := conversation(n)
-		data, err := encode(c, time.Now())
+		data, err := Encode(c, time.Now())
 		must(b, err)
 		b.Run(fmt.Sprintf("%dKiB", n), func(b *testing.B) {
 			d := openRuns(b)

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Meta says which run a checkpoint is of. Only Run must be set. It must stay the same over restarts.
+// Meta says which run a checkpoint is of. Only Run must be set. It must stay the same over restarts. Texts are UTF-8; of
+// others, here and in phases and kinds of events, the bytes that are not come back as U+FFFD.
 type Meta struct {
 	Run       string `json:"run"`                  // id: UTF-8, at most 200 bytes, of which / \ % and control characters count three times
 	Agent     string `json:"agent,omitempty"`      // who does the work
@@ -160,7 +161,8 @@ func Unpack[M any](raw []json.RawMessage) ([]M, error) {
 
 const maxRunID = 200 // bytes, also as the name of a folder
 
-func checkRun(run string) error {
+// CheckRun says whether run can be the id of a run, see Meta. The error is ErrRunID.
+func CheckRun(run string) error {
 	switch {
 	case run == "":
 		return fmt.Errorf("%w: it is empty", ErrRunID)

@@ -39,8 +39,12 @@ const (
 	checkLen   = len(checkOpen) + 8 + len(checkClose)
 )
 
-// encode returns the stored form of c, saved at that time.
-func encode(c *Checkpoint, at time.Time) ([]byte, error) {
+// Encode returns the form in which the stores of this package keep a checkpoint that is saved at that time: for stores
+// of one's own. Its errors are those of Store.Save: ErrRunID and ErrNotJSON.
+func Encode(c *Checkpoint, at time.Time) ([]byte, error) {
+	if err := CheckRun(c.Run); err != nil {
+		return nil, err
+	}
 	b, err := json.Marshal(header{format, c.Meta, c.Iteration, c.Phases, c.Seq, at.UTC()})
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Run, err)
@@ -80,6 +84,26 @@ func appendRaw(b []byte, raw json.RawMessage) (_ []byte, ok bool) {
 func appendSum(b []byte) []byte {
 	sum := crc32.Checksum(b, castagnoli())
 	return fmt.Appendf(b, "%s%08x%s", checkOpen, sum, checkClose)
+}
+
+// Decode reads what Encode returned for a checkpoint of this run. The error is a *DamageError where these are not the
+// bytes, and ErrNewer where a newer version wrote them.
+func Decode(b []byte, run string) (*Checkpoint, error) {
+	c, err := decode(b, run, true)
+	return c, damaged("", err)
+}
+
+// damaged turns an error of decode into one of Decode.
+func damaged(path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNewer) && path == "":
+		return err
+	case errors.Is(err, ErrNewer):
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return &DamageError{File: path, What: err.Error()}
 }
 
 // errSum is what is wrong with bytes that do not end with the checksum of what is before it.

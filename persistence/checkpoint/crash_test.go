@@ -354,7 +354,7 @@ func writeLimited(root string) error {
 		err := op(d)
 		return errors.Join(err, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
 	}
-	want, err := encode(sample(2), time.Now())
+	want, err := Encode(sample(2), time.Now())
 	if err != nil {
 		return err
 	}

@@ -270,7 +270,7 @@ func TestSpoiltLog(t *testing.T) {
 
 func FuzzCheckpoint(f *testing.F) {
 	at := time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)
-	whole, err := encode(sample(3), at)
+	whole, err := Encode(sample(3), at)
 	must(f, err)
 	f.Add(whole, uint(0), byte(0), uint(0))
 	f.Add(whole, uint(9), byte(1), uint(3))
@@ -285,11 +285,11 @@ func FuzzCheckpoint(f *testing.F) {
 			if c == nil {
 				continue
 			}
-			again, err := encode(c, c.SavedAt)
+			again, err := Encode(c, c.SavedAt)
 			must(t, err)
 			back, err := decode(again, "r1", true)
 			must(t, err)
-			if third, err := encode(back, back.SavedAt); err != nil || !bytes.Equal(third, again) {
+			if third, err := Encode(back, back.SavedAt); err != nil || !bytes.Equal(third, again) {
 				t.Fatalf("%s\nthen\n%s", again, third)
 			}
 		}

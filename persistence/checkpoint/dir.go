@@ -53,7 +53,7 @@ func OpenDir(root string) (*Dir, error) {
 type dirFiles struct{ folder, newest, previous, damaged, events, lock string }
 
 func (d *Dir) files(run string) (dirFiles, error) {
-	if err := checkRun(run); err != nil {
+	if err := CheckRun(run); err != nil {
 		return dirFiles{}, err
 	}
 	f := filepath.Join(d.root, folderName(run))
@@ -70,7 +70,7 @@ func (d *Dir) Save(ctx context.Context, c *Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	data, err := encode(c, d.now())
+	data, err := Encode(c, d.now())
 	if err != nil {
 		return err
 	}
@@ -159,13 +159,7 @@ func readCheckpoint(path, run string, whole bool) (*Checkpoint, error) {
 		return nil, err
 	}
 	c, err := decode(b, run, whole)
-	if errors.Is(err, ErrNewer) {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if err != nil {
-		return nil, &DamageError{File: path, What: err.Error()}
-	}
-	return c, nil
+	return c, damaged(path, err)
 }
 
 // Delete implements [Store].

@@ -311,6 +311,22 @@ func ExampleStore() {
 	// Output: saved r1 at iteration 2
 }
 
+// A store of one's own that keeps bytes somewhere can keep them in the form of this package.
+func ExampleEncode() {
+	b, err := checkpoint.Encode(&checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "r1"}, Iteration: 2}, time.Now())
+	check(err)
+	c, err := checkpoint.Decode(b, "r1")
+	check(err)
+	fmt.Println("iteration", c.Iteration)
+
+	b[30] ^= 1
+	_, err = checkpoint.Decode(b, "r1")
+	fmt.Println(errors.Is(err, checkpoint.ErrDamaged), err)
+	// Output:
+	// iteration 2
+	// true damaged: its checksum does not hold
+}
+
 type reporting struct{ checkpoint.Store }
 
 func (s reporting) Save(ctx context.Context, c *checkpoint.Checkpoint) error {

@@ -29,10 +29,7 @@ func (m *Memory) Save(ctx context.Context, c *Checkpoint) error {
 	if m == nil {
 		return nil
 	}
-	if err := checkRun(c.Run); err != nil {
-		return err
-	}
-	b, err := encode(c, time.Now())
+	b, err := Encode(c, time.Now())
 	if err != nil {
 		return err
 	}
@@ -62,18 +59,14 @@ func (m *Memory) Load(ctx context.Context, run string) (*Checkpoint, error) {
 	if !ok {
 		return nil, missing(run)
 	}
-	c, err := decode(b, run, true)
-	if err != nil {
-		return nil, &DamageError{What: err.Error()}
-	}
-	return c, nil
+	return Decode(b, run)
 }
 
 func ready(ctx context.Context, run string) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("run %s: %w", run, err)
 	}
-	return checkRun(run)
+	return CheckRun(run)
 }
 
 // Delete implements [Store].
@@ -104,8 +97,7 @@ func (m *Memory) ListInterrupted(ctx context.Context) ([]Interrupted, error) {
 	for run, b := range m.saved {
 		c, err := decode(b, run, false)
 		if err != nil {
-			list = append(list, Interrupted{Meta: Meta{Run: run}, Err: &DamageError{What: err.Error()}})
-			continue
+			return nil, damaged("", err)
 		}
 		list = append(list, c.interrupted())
 	}

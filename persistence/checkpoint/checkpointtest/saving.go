@@ -102,6 +102,14 @@ var saving = []test{
 			}
 		}
 	}},
+	{"texts that are not UTF-8 are made so", func(t *T) {
+		c := full("r1", 1)
+		c.Prompt, c.Phases = "a\xffb", []string{"\xff"}
+		t.save(c)
+		if got := t.load("r1"); got.Prompt != "a\ufffdb" || got.Phases[0] != "\ufffd" {
+			t.Errorf("%q, %q", got.Prompt, got.Phases)
+		}
+	}},
 	{"no data is no data, and a nil message is null", func(t *T) {
 		c := full("r1", 1)
 		c.Messages, c.Data = []json.RawMessage{nil}, nil
