@@ -300,6 +300,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	}
 	m.Previous, m.Current = m.Current, next
 	m.Phase, m.JustRouted = PhasePending, true
+	m.Child = nil // also where this state could not go on with its sub-loop
 	if e.cfg.Loop.Backoff > 0 && m.PendingRequest == "" {
 		e.wait(ctx, e.cfg.Loop.Backoff)
 		return

@@ -1,0 +1,54 @@
+package fsm_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+)
+
+// A run that was stopped inside a sub-loop that it is not to go on with any more went on with it as the next state
+// that runs a sub-loop, instead of the one that this state names.
+func TestAnotherStateRunsItsOwnSubloop(t *testing.T) {
+	for name, later := range map[string]func(*fsm.Loop, *fsm.Config){
+		"higher-cap": func(l *fsm.Loop, _ *fsm.Config) { l.MaxSteps = 6 },
+		"gone":       func(_ *fsm.Loop, cfg *fsm.Config) { cfg.Library = without{cfg.Library, "children/stopped"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadTrace(t, "testdata/trace/stop-subloop-"+name+".yaml")
+				rec := &tape{}
+				cfg, _, ctx := config(loop, rec)
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				stopped := clone(rec.saved[len(rec.saved)-1])
+				rec.events = nil
+				cfg.Runner = &fake{}
+				later(loop, &cfg)
+				out, err := fsm.Resume(cfg, stopped).Run(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden(t, "testdata/trace/stop-subloop-"+name+".again", show(rec.events)+showEnd(rec.saved[len(rec.saved)-1], out))
+			})
+		})
+	}
+}
+
+// without is a library that lost a loop.
+type without struct {
+	fsm.Library
+	name string
+}
+
+func (w without) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
+	if name == w.name {
+		return nil, fmt.Errorf("there is no %s any more", strings.TrimPrefix(name, "children/"))
+	}
+	return w.Library.Loop(name, from)
+}
