@@ -207,11 +207,14 @@ func (d *decoder) affordable(root *yaml.Node) bool {
 		}
 		d.errorf(d.pos(at), "", "too-deep", "mappings and lists are nested more than %d deep", maxDepth)
 	case e.aliased > maxNodes || e.aliasedText > maxAliased:
-		at := root
+		at, what := root, fmt.Sprintf("%d values", maxNodes)
 		if c.alias != nil {
 			at = c.alias
 		}
-		d.errorf(d.pos(at), "", "alias", "aliases make this document too large: more than %d values, or %d MiB of text", maxNodes, maxAliased>>20)
+		if e.aliased <= maxNodes {
+			what = fmt.Sprintf("%d MiB of text", maxAliased>>20)
+		}
+		d.errorf(d.pos(at), "", "alias", "aliases make this document too large: more than %s", what)
 	default:
 		return true
 	}
@@ -278,7 +281,7 @@ func (c *counter) count(n *yaml.Node, depth int) extent {
 func (c *counter) mark(n *yaml.Node, e *extent) {
 	c.sum.nodes = min(c.sum.nodes+e.nodes, 1<<40)
 	c.sum.text = min(c.sum.text+e.text, 1<<50)
-	if c.alias == nil && (c.sum.nodes > maxNodes || c.sum.text > maxAliased) {
+	if c.alias == nil && (max(c.sum.nodes, e.aliased) > maxNodes || max(c.sum.text, e.aliasedText) > maxAliased) {
 		c.alias = n
 	}
 }
