@@ -60,7 +60,8 @@ func translate(d dialect, text string) string {
 	return t
 }
 
-// A batch is one save of a run.
+// A batch is one save of a run. Its rows are those behind from; what is before was saved, and is kept as long as the
+// database could lose it.
 type batch struct {
 	run, epoch int64
 	from, to   uint64 // number of the last event before and after it
@@ -84,7 +85,24 @@ type memoryRow struct {
 	patch, whole *string
 }
 
-type textRow struct{ name, body string }
+// A textRow is saved with the event of that number, or before.
+type textRow struct {
+	seq        uint64
+	name, body string
+}
+
+func (r eventRow) at() uint64  { return r.seq }
+func (r memoryRow) at() uint64 { return r.seq }
+func (r textRow) at() uint64   { return r.seq }
+
+// behind returns the rows that stand behind an event.
+func behind[T interface{ at() uint64 }](rows []T, seq uint64) []T {
+	n := len(rows)
+	for n > 0 && rows[n-1].at() > seq {
+		n--
+	}
+	return rows[n:]
+}
 
 // The parts of a save, of which the first guards the others.
 const (

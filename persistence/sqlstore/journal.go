@@ -19,6 +19,7 @@ const (
 
 	outputDelay, outputSize = 200 * time.Millisecond, 64 << 10 // what output may wait, and how much of it
 	groupDelay, groupSize   = 50 * time.Millisecond, 1 << 20   // the same for decisions, if they are grouped
+	keep                    = 4 << 20                          // how much may be saved and not be durable
 )
 
 // A journal is a run that this process owns. Record and Close are called by one goroutine, Run and Lost by any.
@@ -32,6 +33,7 @@ type journal struct {
 	next    batch // what waits to be saved, and what is on record of the run
 	loose   bool  // something was saved that is not durable
 	size    int   // of what waits, in bytes
+	kept    int   // of what was saved but could be lost by the database, which is kept to be saved again
 	buf     []byte
 	seq     uint64 // of the last event, saved or not
 	full    int    // length of the last whole memory
@@ -70,7 +72,7 @@ func (j *journal) Run() persistence.Run {
 func (j *journal) Put(name, text string) error {
 	if !j.known[name] {
 		j.known[name] = true
-		j.next.texts = append(j.next.texts, textRow{name, text})
+		j.next.texts = append(j.next.texts, textRow{j.seq, name, text})
 		j.size += len(text)
 	}
 	return nil
@@ -159,7 +161,7 @@ func (j *journal) later(ctx context.Context, delay time.Duration, size int) erro
 	if j.size >= size {
 		return j.save(ctx)
 	}
-	if len(j.next.events) == 0 {
+	if j.seq == j.next.from {
 		return nil
 	}
 	if at := time.Now().Add(delay); j.timer == nil {
@@ -187,19 +189,20 @@ func (j *journal) save(ctx context.Context) error {
 		j.timer = nil
 	}
 	b := &j.next
-	if b.to = j.seq; len(b.events) == 0 && !(b.durable && j.loose) {
+	b.to = j.seq
+	b.durable = b.durable || j.kept+j.size > keep
+	if b.to == b.from && !(b.durable && j.loose) {
 		b.durable = false
 		return nil
 	}
 	if err := j.s.save(ctx, j.run.ID, b); err != nil {
 		return j.fail(err)
 	}
-	j.loose = !b.durable
-	j.size = 0
-	*b = batch{
-		run: b.run, epoch: b.epoch, from: b.to, status: b.status, about: b.about, whole: b.whole,
-		events: reuse(b.events), memory: reuse(b.memory), texts: reuse(b.texts),
+	j.loose, j.kept, j.size = !b.durable, j.kept+j.size, 0
+	if b.durable || !j.s.d.remote() {
+		b.events, b.memory, b.texts, j.kept = reuse(b.events), reuse(b.memory), reuse(b.texts), 0
 	}
+	b.from, b.prune, b.durable = b.to, 0, false
 	return nil
 }
 

@@ -74,6 +74,9 @@ func (d *postgresDB) makeSchema(ctx context.Context, db *sql.DB, path string) er
 		return nil
 	}
 	_, err := db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{path}.Sanitize())
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "23505" {
+		return nil // another process was faster by a hair
+	}
 	return err
 }
 
@@ -128,22 +131,23 @@ const postgresSave = `WITH level AS MATERIALIZED (
 func (d *postgresDB) save(ctx context.Context, b *batch) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.try)
 	defer cancel()
-	for _, t := range b.texts { // they are named by their content, so that it does no harm if only they are there
+	for _, t := range behind(b.texts, b.from) { // they are named by their content, so that it does no harm if only they are there
 		if _, err := d.db.ExecContext(ctx, translate(d, saveText), b.run, t.name, []byte(t.body)); err != nil {
 			return false, err
 		}
 	}
-	seqs, bodies := make([]int64, len(b.events)), make([]string, len(b.events))
-	for i, e := range b.events {
-		seqs[i], bodies[i] = int64(e.seq), e.body
+	var seqs, remembered []int64
+	var bodies []string
+	var patches, wholes []*string
+	for _, e := range behind(b.events, b.from) {
+		seqs, bodies = append(seqs, int64(e.seq)), append(bodies, e.body)
 	}
-	memory, patches, wholes := make([]int64, len(b.memory)), make([]*string, len(b.memory)), make([]*string, len(b.memory))
-	for i, m := range b.memory {
-		memory[i], patches[i], wholes[i] = int64(m.seq), m.patch, m.whole
+	for _, m := range behind(b.memory, b.from) {
+		remembered, patches, wholes = append(remembered, int64(m.seq)), append(patches, m.patch), append(wholes, m.whole)
 	}
 	var n int
 	err = d.db.QueryRowContext(ctx, savePostgres, b.durable, b.status, int64(b.to), int64(b.whole), b.about, b.run, b.epoch, int64(b.from),
-		seqs, bodies, memory, patches, wholes, int64(b.prune)).Scan(&n)
+		seqs, bodies, remembered, patches, wholes, int64(b.prune)).Scan(&n)
 	return err == nil && n == 1, err
 }
 

@@ -26,8 +26,14 @@ func (s *Store) save(ctx context.Context, id persistence.ID, b *batch) error {
 		switch {
 		case lookErr == nil && at.epoch == b.epoch && at.seq == b.to && b.to > b.from:
 			return nil // it was done, and only the answer was lost
-		case lookErr == nil && (at.epoch != b.epoch || at.seq != b.from):
+		case lookErr == nil && (at.epoch != b.epoch || at.seq > b.from):
 			return s.fenced(ctx, s.read, id, b.run, b.epoch)
+		case lookErr == nil && at.seq < b.from:
+			// The server crashed and lost what was not durable. We still have it.
+			if len(b.events) == 0 || b.events[0].seq > at.seq+1 {
+				return fmt.Errorf("%s has lost what it had made durable: run %s has %d events there, and had %d", s.name, id, at.seq, b.from)
+			}
+			b.from = at.seq
 		case errors.Is(lookErr, sql.ErrNoRows):
 			return s.fenced(ctx, s.read, id, b.run, b.epoch)
 		case lookErr != nil && !s.d.passing(lookErr):

@@ -163,17 +163,17 @@ func (d *sqliteDB) save(ctx context.Context, b *batch) (done bool, err error) {
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return false, err
 	}
-	for _, t := range b.texts {
+	for _, t := range behind(b.texts, b.from) {
 		if _, err := d.text.ExecContext(ctx, b.run, t.name, []byte(t.body)); err != nil {
 			return false, err
 		}
 	}
-	for _, e := range b.events {
+	for _, e := range behind(b.events, b.from) {
 		if _, err := d.event.ExecContext(ctx, b.run, int64(e.seq), e.body); err != nil {
 			return false, err
 		}
 	}
-	for _, m := range b.memory {
+	for _, m := range behind(b.memory, b.from) {
 		if _, err := d.memory.ExecContext(ctx, b.run, int64(m.seq), orNull(m.patch), orNull(m.whole)); err != nil {
 			return false, err
 		}

@@ -1,0 +1,284 @@
+package sqlstore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/pgtest"
+	"loops/persistence"
+)
+
+// A wire stands between a store and its server, and breaks: what it carries to the server can hold a word, and then the
+// connection is cut before the server got it, or before its answer got back. Each word works once.
+type wire struct {
+	dir    string // holds the socket
+	server string // address of the real one
+	listen net.Listener
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+	used  map[string]bool
+	down  bool
+	wg    sync.WaitGroup
+}
+
+const cutRequest, cutAnswer = "cut-request-", "cut-answer-"
+
+func newWire(t *testing.T, s *pgtest.Server) *wire {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "loops-wire-")
+	must(t, err)
+	socket := fmt.Sprintf(".s.PGSQL.%d", s.Port)
+	w := &wire{dir: dir, server: filepath.Join(s.Dir, socket), conns: map[net.Conn]bool{}, used: map[string]bool{}}
+	w.listen, err = net.Listen("unix", filepath.Join(dir, socket))
+	must(t, err)
+	w.wg.Go(w.accept)
+	t.Cleanup(func() {
+		w.listen.Close()
+		w.cut()
+		w.wg.Wait()
+		os.RemoveAll(dir)
+	})
+	return w
+}
+
+func (w *wire) accept() {
+	for {
+		c, err := w.listen.Accept()
+		if err != nil {
+			return
+		}
+		s, err := net.Dial("unix", w.server)
+		w.mu.Lock()
+		if err != nil || w.down {
+			c.Close()
+			if err == nil {
+				s.Close()
+			}
+			w.mu.Unlock()
+			continue
+		}
+		w.conns[c], w.conns[s] = true, true
+		w.mu.Unlock()
+		var deaf sync.Mutex // held by who does not let answers through any more
+		w.wg.Go(func() {
+			defer c.Close()
+			defer s.Close()
+			b := make([]byte, 1<<20)
+			for {
+				n, err := c.Read(b)
+				if err != nil || w.says(b[:n], cutRequest) {
+					return
+				}
+				if w.says(b[:n], cutAnswer) {
+					deaf.Lock()
+					_, _ = s.Write(b[:n])
+					time.Sleep(200 * time.Millisecond) // it is done by then, or the store waits for it
+					return
+				}
+				if _, err := s.Write(b[:n]); err != nil {
+					return
+				}
+			}
+		})
+		w.wg.Go(func() {
+			defer c.Close()
+			defer s.Close()
+			b := make([]byte, 1<<20)
+			for {
+				n, err := s.Read(b)
+				if err != nil || !deaf.TryLock() {
+					return
+				}
+				_, err = c.Write(b[:n])
+				deaf.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+}
+
+// says looks for a word that was not used yet.
+func (w *wire) says(b []byte, word string) bool {
+	i := bytes.Index(b, []byte(word))
+	if i < 0 {
+		return false
+	}
+	end := bytes.IndexByte(b[i:], '"')
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := string(b[i : i+end])
+	if w.used[key] {
+		return false
+	}
+	w.used[key] = true
+	return true
+}
+
+// cut ends all connections.
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.conns {
+		c.Close()
+	}
+	clear(w.conns)
+}
+
+// refuse ends all connections and takes no new ones, or takes them again.
+func (w *wire) refuse(down bool) {
+	w.mu.Lock()
+	w.down = down
+	w.mu.Unlock()
+	if down {
+		w.cut()
+	}
+}
+
+func (w *wire) location(schema, params string) string {
+	return with(fmt.Sprintf("postgres://loops@/postgres?host=%s&search_path=%s", w.dir, schema), params)
+}
+
+func theServer(t *testing.T) *pgtest.Server {
+	t.Helper()
+	postgres(t) // skips where there is none
+	s, err := server()
+	must(t, err)
+	return s
+}
+
+// TestConnectionLost: every save whose request or answer was lost is recorded once.
+func TestConnectionLost(t *testing.T) {
+	w := newWire(t, theServer(t))
+	s := opened(t, w.location("lost", ""))
+	j := create(t, s, elsewhere)
+	n, big := 1, strings.Repeat("0123456789abcdef", 8<<10)
+	for i := range 12 {
+		for _, word := range []string{cutRequest, cutAnswer} {
+			n++
+			b := step(n)
+			b.Checkpoint = i%2 == 0
+			b.Events[0].Fields = append(b.Events[0].Fields, fsm.Field{Key: "word", Value: word + strconv.Itoa(i)})
+			if i%3 == 0 {
+				b.Snapshot.Captured = fsm.NewMap("big", fsm.NewMap("output", fmt.Sprint(n, big)))
+			}
+			must(t, j.Record(t.Context(), b))
+		}
+	}
+	if len(w.used) != 24 {
+		t.Errorf("the connection was lost %d times, want 24", len(w.used))
+	}
+	must(t, j.Record(t.Context(), step(n+1)))
+	if got := whole(t, s, j.Run().ID); got != 2*(n+1) {
+		t.Errorf("%d events, want %d", got, 2*(n+1))
+	}
+	must(t, j.Close(t.Context()))
+}
+
+// TestLostAndTakenOver: a save whose answer was lost, of a run that another process took over meanwhile.
+func TestLostAndTakenOver(t *testing.T) {
+	w := newWire(t, theServer(t))
+	s := opened(t, w.location("taken", ""))
+	direct := opened(t, theServer(t).URL("taken"))
+	j := create(t, s, elsewhere)
+	w.refuse(true)
+	done := make(chan error)
+	go func() { done <- j.Record(context.Background(), step(2)) }()
+	expire(t, direct)
+	k, _, err := direct.Resume(t.Context(), j.Run().ID, spec(self(t)))
+	must(t, err)
+	must(t, k.Record(t.Context(), step(2)))
+	w.refuse(false)
+	if err := <-done; !errors.Is(err, persistence.ErrFenced) {
+		t.Errorf("error is %v, want ErrFenced", err)
+	}
+	must(t, j.Close(t.Context()))
+	must(t, k.Close(t.Context()))
+	if n := whole(t, direct, k.Run().ID); n != 4 {
+		t.Errorf("%d events, want 4", n)
+	}
+}
+
+// TestUnreachable: a database that does not come back is told of, after as long as the lease was.
+func TestUnreachable(t *testing.T) {
+	w := newWire(t, theServer(t))
+	s := opened(t, w.location("gone", "lease=1s"))
+	j := create(t, s, elsewhere)
+	w.refuse(true)
+	err := j.Record(t.Context(), step(2))
+	if err == nil || errors.Is(err, persistence.ErrFenced) || !strings.Contains(err.Error(), "did not take it for 1s") {
+		t.Errorf("error is %v", err)
+	}
+	waitLost(t, j)
+	if again := j.Record(t.Context(), step(3)); again != err {
+		t.Errorf("error is %v, want the first one", again)
+	}
+	if err := j.Close(t.Context()); err == nil {
+		t.Error("it could let go of the run")
+	}
+	w.refuse(false)
+	m, err := s.Snapshot(t.Context(), j.Run().ID)
+	must(t, err)
+	if n := whole(t, s, j.Run().ID); n != 2*m.Step {
+		t.Errorf("%d events, step %d", n, m.Step)
+	}
+}
+
+// TestServerDies: a run goes on over the death of the server, as soon as it is there again.
+func TestServerDies(t *testing.T) {
+	theServer(t)
+	own, err := pgtest.Start(t.Context())
+	must(t, err)
+	t.Cleanup(func() {
+		if err := own.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := opened(t, own.URL(""))
+	j := create(t, s, elsewhere)
+	n := 1
+	for range 2 {
+		stop := make(chan struct{})
+		died := make(chan error, 1)
+		go func() {
+			time.Sleep(50 * time.Millisecond)
+			err := own.Kill()
+			if err == nil {
+				err = own.Launch(context.Background())
+			}
+			died <- err
+			close(stop)
+		}()
+		for more := 20; more > 0; {
+			n++
+			b := step(n)
+			b.Checkpoint = n%2 == 0
+			must(t, j.Record(t.Context(), b))
+			select {
+			case <-stop:
+				more--
+			default:
+			}
+		}
+		must(t, <-died)
+	}
+	must(t, j.Record(t.Context(), step(n+1)))
+	must(t, j.Close(t.Context()))
+	if got := whole(t, s, j.Run().ID); got != 2*(n+1) {
+		t.Errorf("%d events, want %d", got, 2*(n+1))
+	}
+	t.Logf("%d steps", n)
+}

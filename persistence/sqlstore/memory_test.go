@@ -1,0 +1,218 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// TestMemoryRows: however long a run is, only the last memories are kept, and they are enough.
+func TestMemoryRows(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		s := opened(t, location(t))
+		j := create(t, s, elsewhere)
+		id := j.Run().ID
+		most := 0
+		for n := 2; n <= 600; n++ {
+			b := step(n)
+			b.Checkpoint = false
+			b.Snapshot.Captured = fsm.NewMap("out", fsm.NewMap("output", fmt.Sprint(n, strings.Repeat("x", 1000))))
+			must(t, j.Record(t.Context(), b))
+			if n%50 == 0 {
+				var rows int
+				must(t, s.Ask(t.Context(), &rows, `SELECT count(*) FROM memory`))
+				most = max(most, rows)
+				m, err := s.Snapshot(t.Context(), id)
+				must(t, err)
+				if m.Step != n {
+					t.Errorf("step %d, want %d", m.Step, n)
+				}
+			}
+		}
+		if most > 250 {
+			t.Errorf("%d rows of memory", most)
+		}
+		must(t, j.Close(t.Context()))
+
+		// The last whole memory is damaged: the one before it and the patches since are enough.
+		n, err := s.Exec(t.Context(), `UPDATE memory SET whole = 'x' WHERE seq = (SELECT whole FROM runs)`)
+		if err != nil || n != 1 {
+			t.Fatalf("%d rows: %v", n, err)
+		}
+		k, m, err := s.Resume(t.Context(), id, spec(elsewhere))
+		must(t, err)
+		if m.Step != 600 || !strings.HasPrefix(fmt.Sprint(first(m.Captured)), "600x") {
+			t.Errorf("step %d", m.Step)
+		}
+		must(t, k.Record(t.Context(), step(601)))
+		must(t, k.Close(t.Context()))
+		if m, err := s.Snapshot(t.Context(), id); err != nil || m.Step != 601 {
+			t.Errorf("memory %+v, %v", m, err)
+		}
+
+		// Then a patch is, too.
+		_, err = s.Exec(t.Context(), `UPDATE memory SET patch = '{' WHERE seq = (SELECT max(seq) FROM memory)`)
+		must(t, err)
+		_, err = s.Snapshot(t.Context(), id)
+		damage, ok := errors.AsType[*persistence.DamageError](err)
+		if !ok || !strings.HasPrefix(damage.File, s.Name()+": memory of run fix-20261121T103405 at event ") {
+			t.Errorf("error is %v", err)
+		}
+		if rs, err := s.Runs(t.Context(), persistence.Query{}); err != nil || len(rs) != 1 || rs[0].Step != 601 {
+			t.Errorf("runs = %+v, %v", rs, err)
+		}
+	})
+}
+
+func first(m *fsm.Map) any {
+	v, _ := m.Get("out")
+	o, _ := v.(*fsm.Map).Get("output")
+	return o
+}
+
+// TestTextsOnce: a large text is stored once, in whatever places of the memory it is.
+func TestTextsOnce(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		s := opened(t, location(t))
+		j := create(t, s, elsewhere)
+		big := strings.Repeat("0123456789abcdef", 8<<10) + "\xff\x00"
+		for n := 2; n < 10; n++ {
+			b := step(n)
+			b.Snapshot.Captured = fsm.NewMap("out", fsm.NewMap("output", big))
+			b.Snapshot.PrevResult = fsm.NewMap("output", big)
+			must(t, j.Record(t.Context(), b))
+			if n == 5 {
+				must(t, j.Close(t.Context()))
+				var err error
+				j, _, err = s.Resume(t.Context(), j.Run().ID, spec(elsewhere))
+				must(t, err)
+			}
+		}
+		must(t, j.Close(t.Context()))
+		var rows, bytes int
+		must(t, s.Ask(t.Context(), &rows, `SELECT count(*) FROM texts`))
+		must(t, s.Ask(t.Context(), &bytes, `SELECT sum(coalesce(length(patch), 0) + coalesce(length(whole), 0)) FROM memory`))
+		if rows != 1 || bytes > 20_000 {
+			t.Errorf("%d texts, %d bytes of memory", rows, bytes)
+		}
+		m, err := s.Snapshot(t.Context(), j.Run().ID)
+		must(t, err)
+		if first(m.Captured) != big {
+			t.Error("the text is another one")
+		}
+		_, err = s.Exec(t.Context(), `DELETE FROM texts`)
+		must(t, err)
+		_, err = s.Snapshot(t.Context(), j.Run().ID)
+		if _, ok := errors.AsType[*persistence.DamageError](err); !ok {
+			t.Errorf("error is %v, want a *DamageError", err)
+		}
+	})
+}
+
+// TestMissingEvents: a gap in the history is told of.
+func TestMissingEvents(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		s := opened(t, location(t))
+		j := create(t, s, elsewhere)
+		must(t, j.Record(t.Context(), step(2)))
+		must(t, j.Close(t.Context()))
+		_, err := s.Exec(t.Context(), `DELETE FROM events WHERE seq = 2`)
+		must(t, err)
+		var said []string
+		for e, err := range s.Events(t.Context(), j.Run().ID, 0) {
+			if err != nil {
+				said = append(said, err.Error())
+			} else {
+				said = append(said, fmt.Sprint(e.Seq))
+			}
+		}
+		want := []string{"1", s.Name() + ": event 2 of run fix-20261121T103405: damaged at byte 0: it is missing", "3", "4"}
+		if strings.Join(said, "\n") != strings.Join(want, "\n") {
+			t.Errorf("said %q, want %q", said, want)
+		}
+	})
+}
+
+// TestWaiting: what may wait is not there for others at once, but soon, and at the latest with a checkpoint.
+func TestWaiting(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		at := location(t)
+		other := opened(t, at)
+		for _, durability := range []string{"strict", "grouped"} {
+			s := opened(t, with(at, "durability="+durability))
+			j := create(t, s, elsewhere)
+			id := j.Run().ID
+			have := func(n int) bool { return whole(t, other, id) == n }
+			decision := step(2)
+			decision.Checkpoint = false
+			must(t, j.Record(t.Context(), decision))
+			if durability == "strict" && !have(4) {
+				t.Error("a decision is not there when it was recorded")
+			}
+			soon := func(n int) {
+				t.Helper()
+				for giveUp := time.Now().Add(30 * time.Second); !have(n); time.Sleep(5 * time.Millisecond) {
+					if time.Now().After(giveUp) {
+						t.Fatalf("%s: there are not %d events", durability, n)
+					}
+				}
+			}
+			soon(4)
+			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: began}}}))
+			soon(5)
+			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: began}}}))
+			must(t, j.Record(t.Context(), step(3)))
+			if !have(8) {
+				t.Errorf("%s: a checkpoint is not there when it was recorded", durability)
+			}
+			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: began}}}))
+			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{
+				Kind: "action_output", Time: began, Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("x", 100_000)}},
+			}}}))
+			if !have(10) {
+				t.Errorf("%s: much output waits", durability)
+			}
+			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: began}}}))
+			must(t, j.Close(t.Context()))
+			if !have(11) {
+				t.Errorf("%s: output is lost", durability)
+			}
+		}
+	})
+}
+
+// TestDefinition: the text a run was begun with, and the one it goes on with.
+func TestDefinition(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		s := opened(t, location(t))
+		for _, text := range []string{"name: fix\n", "name: other\n", ""} {
+			sp := spec(elsewhere)
+			sp.Definition = nil
+			if text != "" {
+				sp.Definition = []byte(text)
+			}
+			j, err := s.Create(t.Context(), sp)
+			must(t, err)
+			must(t, j.Record(t.Context(), step(1)))
+			must(t, j.Close(t.Context()))
+			if got, err := s.Definition(t.Context(), j.Run().ID); err != nil || string(got) != text {
+				t.Errorf("definition %q, %v, want %q", got, err, text)
+			}
+			sp.Definition = []byte("name: new\n")
+			k, _, err := s.Resume(t.Context(), j.Run().ID, sp)
+			must(t, err)
+			must(t, k.Close(t.Context()))
+			if got, err := s.Definition(t.Context(), j.Run().ID); err != nil || string(got) != "name: new\n" {
+				t.Errorf("definition %q, %v", got, err)
+			}
+		}
+		if _, err := s.Definition(t.Context(), "fix-20200101T000000"); !errors.Is(err, persistence.ErrNotFound) {
+			t.Errorf("error is %v, want ErrNotFound", err)
+		}
+	})
+}
