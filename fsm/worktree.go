@@ -21,7 +21,7 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused boo
 	if c.Branch == "" {
 		return false, nil
 	}
-	if c.Memory.Step > 0 {
+	if c.Memory.Step > 0 || c.Memory.Outcome != nil {
 		return false, e.reattach(ctx, st, c)
 	}
 	name := strings.Map(func(r rune) rune {
@@ -31,21 +31,26 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused boo
 		return '-'
 	}, c.Branch)
 	if c.Worktree == "" {
-		c.Worktree = filepath.Join(e.cfg.Dir, worktrees, time.Now().Format("20060102-150405")+"-subloop-"+name)
+		c.Worktree = e.freeTree(time.Now().Format("20060102-150405") + "-subloop-" + name)
 		if !e.record(ctx, true) {
 			return false, errHalted
 		}
 	}
-	// What was not committed made an earlier visit leave its work tree, which is used again.
-	res, err := e.git(ctx, st, `set -o pipefail
+	// What was not committed made an earlier visit leave its work tree, which is used again, unless somebody works there.
+	inUse := ""
+	for x := e; x != nil && x.dir != ""; x = x.parent {
+		inUse += " | " + ShellQuote(x.dir)
+	}
+	res, err := e.git(ctx, st, ownTree+`set -o pipefail
 new=`+ShellQuote(c.Worktree)+` branch=`+ShellQuote(c.Branch)+`
 kept=$(git worktree list --porcelain | awk -v b="branch refs/heads/$branch" '/^worktree /{p=substr($0,10)} $0==b{print p}') || exit
+if [ -n "$kept" ] && [ ! -e "$kept" ]; then git worktree prune; kept=; fi
 case $kept in
-"$new" | '') ;;
-*/`+worktrees+`/*-subloop-`+name+`) echo "$kept"; exit ;;
+"$new" | ''`+inUse+`) ;;
+*/`+worktrees+`/*-subloop-`+name+`*) if unused "$kept"; then own "$kept"; echo "$kept"; exit; fi ;;
 esac
 if [ -e "$new" ]; then git worktree remove -ff -- "$new" || rm -rf -- "$new"; git worktree prune; fi
-git worktree add -q -- "$new" "$branch" >&2`)
+git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 	if err != nil {
 		return false, err
 	}
@@ -71,17 +76,40 @@ git worktree add -q -- "$new" "$branch" >&2`)
 	return false, nil
 }
 
+// ownTree is how a shell says that a work tree is used by this process, its parent, and asks whether another one that
+// lives does. The mark is a file that git removes with the work tree.
+const ownTree = `mark() { echo "$(git -C "$1" rev-parse --absolute-git-dir)/loops-owner"; }
+own() { echo "$PPID" > "$(mark "$1")"; }
+unused() { pid=$(cat "$(mark "$1")" 2>/dev/null); [ -z "$pid" ] || [ "$pid" = "$PPID" ] || ! kill -0 "$pid" 2>/dev/null; }
+`
+
+// freeTree returns the path of a work tree that is not there yet.
+func (e *Executor) freeTree(name string) string {
+	path := filepath.Join(e.cfg.Dir, worktrees, name)
+	free := path
+	for n := 2; n < 1000; n++ {
+		if _, _, err := e.cfg.Files.Stat(free); err != nil {
+			break
+		}
+		free = fmt.Sprintf("%s-%d", path, n)
+	}
+	return free
+}
+
 // reattach makes the work tree of a resumed sub-loop again if it is gone.
 func (e *Executor) reattach(ctx context.Context, st *State, c *Child) error {
-	if _, _, err := e.cfg.Files.Stat(filepath.Join(c.Worktree, ".git")); err == nil {
-		return nil
-	}
-	res, err := e.git(ctx, st, "git worktree prune && git worktree add -q -- "+ShellQuote(c.Worktree)+" "+ShellQuote(c.Branch)+" >&2")
+	res, err := e.git(ctx, st, ownTree+`tree=`+ShellQuote(c.Worktree)+`
+if [ -e "$tree/.git" ]; then
+  unused "$tree" || { echo "process $pid works there" >&2; exit 1; }
+else
+  git worktree prune && git worktree add -q -- "$tree" `+ShellQuote(c.Branch)+` >&2 || exit
+fi
+own "$tree"`)
 	if err != nil {
 		return err
 	}
 	if res.ExitCode != 0 {
-		return fmt.Errorf("sub-loop %s: its work tree %s is gone and cannot be made again: %s", c.Name, c.Worktree, gitText(res))
+		return fmt.Errorf("sub-loop %s: its work tree %s cannot be used any more: %s", c.Name, c.Worktree, gitText(res))
 	}
 	return nil
 }
@@ -91,7 +119,8 @@ func (e *Executor) detach(ctx context.Context, st *State, c *Child) {
 	if c.Worktree == "" {
 		return
 	}
-	res, err := e.git(ctx, st, "[ ! -e "+ShellQuote(c.Worktree)+" ] || git worktree remove -- "+ShellQuote(c.Worktree))
+	tree := ShellQuote(c.Worktree)
+	res, err := e.git(ctx, st, ownTree+"if [ -e "+tree+" ] && ! git worktree remove -- "+tree+`; then rm -f -- "$(mark `+tree+`)"; exit 1; fi`)
 	if ctx.Err() != nil {
 		return
 	}
