@@ -333,6 +333,7 @@ func (e *Executor) cycle(ctx context.Context, next string) bool {
 func (e *Executor) handoff(ctx context.Context, payload string) {
 	m := e.mem
 	m.Continuation = payload
+	m.Attempt = 0 // the action was done: it is not an interrupted one that is started again
 	e.emit("handoff_detected", Field{"state", m.Current}, Field{"iteration", int64(m.Step)}, Field{"continuation", payload})
 	if e.cfg.Loop.OnHandoff == "spawn" {
 		e.emit("warning", Field{"state", m.Current}, Field{"message", "on_handoff: spawn is not supported yet: the run is paused"})
