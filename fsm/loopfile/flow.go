@@ -17,11 +17,13 @@ func (d *decoder) flow(root *yaml.Node) *yaml.Node {
 	key, val := find(root, "flow")
 	defsKey, defs := find(root, "state_defs")
 	if key == nil {
-		if defsKey != nil {
-			d.warnf(d.pos(defsKey), "state_defs", "ignored", "state_defs has no effect without flow, whose steps it describes")
-			return d.without(root, "state_defs")
+		if defsKey == nil {
+			return root
 		}
-		return root
+		if !isNull(defs) {
+			d.warnf(d.pos(defsKey), "state_defs", "ignored", "state_defs has no effect without flow, whose steps it describes")
+		}
+		return d.without(root, "state_defs")
 	}
 	rest := d.without(root, "flow", "state_defs")
 	steps, ok := d.steps(key, val)
