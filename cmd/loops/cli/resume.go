@@ -263,7 +263,10 @@ func (a *app) checkInterrupted(lib fsm.Library, l *fsm.Loop, run persistence.Run
 
 // goTo makes a run go on in another state. What it did so far it remembers.
 func goTo(m *fsm.Snapshot, state string) {
-	m.Previous, m.Current, m.Phase = m.Current, state, fsm.PhasePending
+	if m.Previous = m.Current; m.Previous == state {
+		m.Previous = "" // this is not the machine's own next try
+	}
+	m.Current, m.Phase, m.CappedAt = state, fsm.PhasePending, ""
 	m.Child, m.Result, m.Outcome, m.JustRouted, m.Flushing = nil, nil, nil, true, false
 	m.PendingRequest, m.PendingPayload = "", ""
 }
