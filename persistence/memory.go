@@ -60,13 +60,6 @@ func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
 	if err := m.conflict("", spec, scope); err != nil {
 		return nil, err
 	}
-	if m.dir == "" {
-		dir, err := os.MkdirTemp("", "loops-memory-")
-		if err != nil {
-			return nil, err
-		}
-		m.dir = dir
-	}
 	at := spec.StartedAt.UTC().Truncate(time.Second)
 	for m.runs[makeID(spec.Loop, at)] != nil {
 		at = at.Add(time.Second)
@@ -76,12 +69,25 @@ func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
 		ID: id, RunID: makeRunID(at), Loop: spec.Loop, Status: Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
 		Owner: spec.Owner, File: spec.File, SHA256: spec.SHA256, Options: spec.Options,
 	}}
-	j := &memoryJournal{m: m, r: r, dir: filepath.Join(m.dir, string(id))}
-	if err := os.MkdirAll(j.dir, 0o755); err != nil {
+	j, err := m.journal(r)
+	if err != nil {
 		return nil, err
 	}
 	m.runs[id] = r
 	return j, nil
+}
+
+// journal makes the working folder of a run; mu is held.
+func (m *Memory) journal(r *memoryRun) (*memoryJournal, error) {
+	if m.dir == "" {
+		dir, err := os.MkdirTemp("", "loops-memory-")
+		if err != nil {
+			return nil, err
+		}
+		m.dir = dir
+	}
+	j := &memoryJournal{m: m, r: r, dir: filepath.Join(m.dir, filepath.FromSlash(string(r.run.ID)))}
+	return j, os.MkdirAll(j.dir, 0o755)
 }
 
 // conflict is called with mu held.
@@ -123,6 +129,13 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 	if !r.run.Status.Resumable() {
 		return nil, nil, &NotResumableError{ID: id, Status: r.run.Status}
 	}
+	j, err := m.journal(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if spec.Definition == nil {
+		spec.Definition = r.spec.Definition
+	}
 	r.held, r.spec, r.scope = true, spec, scope
 	r.run.Segment++
 	r.run.Archived, r.run.Reconciled, r.run.Why, r.run.Owner = false, time.Time{}, "", spec.Owner
@@ -132,7 +145,7 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 	if spec.MaxSteps != 0 {
 		r.run.MaxSteps = spec.MaxSteps
 	}
-	return &memoryJournal{m: m, r: r, dir: filepath.Join(m.dir, string(id))}, cloneSnapshot(r.snap), nil
+	return j, cloneSnapshot(r.snap), nil
 }
 
 // recorded finds a run; mu is held.
@@ -147,7 +160,7 @@ func (m *Memory) recorded(id ID) (*memoryRun, error) {
 func (r *memoryRun) listed() Run {
 	run := r.run
 	run.Held = r.held
-	run.Resumable = run.Status.Resumable()
+	run.Resumable = run.Status.Resumable() && !(run.Archived && run.Foreign)
 	if s := r.snap; s != nil {
 		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
 		run.StartedAt = s.StartedAt

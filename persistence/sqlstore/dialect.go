@@ -23,6 +23,8 @@ type dialect interface {
 	lockRow() string
 	// save does a save, or nothing where the run is not as the save expects; done tells.
 	save(ctx context.Context, b *batch) (done bool, err error)
+	// addEvents adds events without looking whether the run is ours.
+	addEvents(ctx context.Context, tx *sql.Tx, run int64, events []eventRow) error
 	// passing says that an error may pass and leaves open whether something was done.
 	passing(err error) bool
 	// explain adds what a person, or errors.Is, can make something of.

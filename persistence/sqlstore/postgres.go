@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -33,7 +34,8 @@ var statementTimeouts = map[string]string{"lock_timeout": "30s", "idle_in_transa
 func openPostgres(ctx context.Context, u *url.URL, lease time.Duration) (d *postgresDB, beat, read *sql.DB, err error) {
 	config, err := pgx.ParseConfig(u.String())
 	if err != nil {
-		return nil, nil, nil, err
+		_, problem, _ := strings.Cut(err.Error(), "`: ") // behind the URL
+		return nil, nil, nil, badURL(u.String(), cmp.Or(problem, "it is no URL of PostgreSQL"))
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = lease / 3
@@ -136,12 +138,9 @@ func (d *postgresDB) save(ctx context.Context, b *batch) (done bool, err error) 
 			return false, err
 		}
 	}
-	var seqs, remembered []int64
-	var bodies []string
+	seqs, bodies := arrays(behind(b.events, b.from))
+	var remembered []int64
 	var patches, wholes []*string
-	for _, e := range behind(b.events, b.from) {
-		seqs, bodies = append(seqs, int64(e.seq)), append(bodies, e.body)
-	}
 	for _, m := range behind(b.memory, b.from) {
 		remembered, patches, wholes = append(remembered, int64(m.seq)), append(patches, m.patch), append(wholes, m.whole)
 	}
@@ -149,6 +148,20 @@ func (d *postgresDB) save(ctx context.Context, b *batch) (done bool, err error) 
 	err = d.db.QueryRowContext(ctx, savePostgres, b.durable, b.status, int64(b.to), int64(b.whole), b.about, b.run, b.epoch, int64(b.from),
 		seqs, bodies, remembered, patches, wholes, int64(b.prune)).Scan(&n)
 	return err == nil && n == 1, err
+}
+
+func arrays(events []eventRow) (seqs []int64, bodies []string) {
+	for _, e := range events {
+		seqs, bodies = append(seqs, int64(e.seq)), append(bodies, e.body)
+	}
+	return seqs, bodies
+}
+
+func (d *postgresDB) addEvents(ctx context.Context, tx *sql.Tx, run int64, events []eventRow) error {
+	seqs, bodies := arrays(events)
+	_, err := tx.ExecContext(ctx, `INSERT INTO events (run, seq, body) SELECT $1, x.seq, x.body FROM unnest($2::bigint[], $3::text[]) AS x (seq, body)`,
+		run, seqs, bodies)
+	return err
 }
 
 var savePostgres = translate(&postgresDB{}, postgresSave)

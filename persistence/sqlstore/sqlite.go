@@ -189,6 +189,20 @@ func (d *sqliteDB) save(ctx context.Context, b *batch) (done bool, err error) {
 	return true, nil
 }
 
+func (d *sqliteDB) addEvents(ctx context.Context, tx *sql.Tx, run int64, events []eventRow) error {
+	stmt, err := tx.PrepareContext(ctx, saveEvent)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for _, e := range events {
+		if _, err := stmt.ExecContext(ctx, run, int64(e.seq), e.body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func orNull(s *string) any {
 	if s == nil {
 		return nil

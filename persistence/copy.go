@@ -1,0 +1,199 @@
+package persistence
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"time"
+
+	"loops/fsm"
+)
+
+// A Recorded run is all that a store has recorded about one.
+type Recorded struct {
+	Run        Run
+	Memory     *fsm.Snapshot
+	Definition []byte                      // the text of the loop file; nil where it is not known
+	Events     iter.Seq2[fsm.Event, error] // its history, from the first event on
+}
+
+// An Importer is a store that takes in what another one has recorded.
+type Importer interface {
+	Store
+	// Import adds a run as it is, with its ID, status, times and numbers, whole or not at all. An error of its events ends
+	// it. A run that has the ID already is fs.ErrExist. The working folder is not among what is recorded.
+	Import(ctx context.Context, r Recorded) error
+}
+
+// A Definer is a store that knows the loop files runs were begun with.
+type Definer interface {
+	// Definition returns the text of a run's loop file, nil where it is not recorded.
+	Definition(ctx context.Context, id ID) ([]byte, error)
+}
+
+// Copy copies a run that nobody owns from one store to another, and compares what both then say about it. A live owner is
+// a *HeldError; damage in the history is a *DamageError, and nothing is copied.
+func Copy(ctx context.Context, from Store, to Importer, run Run) error {
+	if run.Held {
+		return &HeldError{ID: run.ID, Owner: run.Owner}
+	}
+	memory, err := from.Snapshot(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	r := Recorded{Run: run, Memory: memory, Events: from.Events(ctx, run.ID, 0)}
+	if d, ok := from.(Definer); ok {
+		if r.Definition, err = d.Definition(ctx, run.ID); err != nil {
+			return err
+		}
+	}
+	if err := to.Import(ctx, r); err != nil {
+		return err
+	}
+	want, err := Sum(ctx, from, run)
+	if err != nil {
+		return err
+	}
+	copied, err := find(ctx, to, run)
+	if err != nil {
+		return err
+	}
+	got, err := Sum(ctx, to, copied)
+	if err == nil && got != want {
+		err = fmt.Errorf("run %s is another one after copying: %s, and was %s", run.ID, got, want)
+	}
+	return err
+}
+
+func find(ctx context.Context, s Store, run Run) (Run, error) {
+	runs, err := s.Runs(ctx, Query{Loop: run.Loop})
+	for _, r := range runs {
+		if r.ID == run.ID {
+			return r, err
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%s: %w", run.ID, ErrNotFound)
+	}
+	return Run{}, err
+}
+
+// A Digest tells whether two stores have recorded the same about a run.
+type Digest struct {
+	Events int    // how many there are
+	Hash   string // SHA-256 of them, of the memory and of what a listing says
+}
+
+func (d Digest) String() string { return fmt.Sprintf("%d events, sha256 %.12s", d.Events, d.Hash) }
+
+// Sum reads all that is recorded about a run. What differs between stores, places and owners, is not in it.
+func Sum(ctx context.Context, s Store, run Run) (Digest, error) {
+	h := sha256.New()
+	memory, err := s.Snapshot(ctx, run.ID)
+	if err != nil {
+		return Digest{}, err
+	}
+	text, err := NewMemoryEncoder(nil).Whole(memory)
+	if err != nil {
+		return Digest{}, err
+	}
+	h.Write(text)
+	sumRun(h, run)
+	var d Digest
+	var line []byte
+	for e, err := range s.Events(ctx, run.ID, 0) {
+		if err != nil {
+			return Digest{}, err
+		}
+		line = append(e.AppendJSON(line[:0]), '\n')
+		h.Write(line)
+		d.Events++
+	}
+	d.Hash = hex.EncodeToString(h.Sum(nil))
+	return d, nil
+}
+
+func sumRun(h hash.Hash, r Run) {
+	options := r.Options
+	if options == nil {
+		options = fsm.NewMap()
+	}
+	h.Write(fsm.AppendJSON(nil, fsm.NewMap(
+		"id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "archived", r.Archived, "foreign", r.Foreign,
+		"state", r.State, "step", r.Step, "passes", r.Passes, "max_steps", r.MaxSteps, "elapsed", r.Elapsed.Milliseconds(),
+		"started_at", fsm.FormatTime(r.StartedAt), "updated_at", fsm.FormatTime(r.UpdatedAt.Truncate(time.Millisecond)),
+		"ended", r.Ended, "error", r.Error, "why", r.Why, "reconciled_at", fsm.FormatTime(r.Reconciled), "segment", r.Segment,
+		"file", r.File, "sha256", r.SHA256, "options", options,
+	)))
+}
+
+// Import implements [Importer].
+func (m *Memory) Import(_ context.Context, r Recorded) error {
+	run := &memoryRun{run: r.Run, spec: Spec{Loop: r.Run.Loop, Definition: r.Definition}, snap: cloneSnapshot(r.Memory)}
+	run.run.Owner, run.run.Held = Owner{}, false
+	for e, err := range r.Events {
+		if err != nil {
+			return err
+		}
+		if e.Seq != uint64(len(run.events))+1 {
+			return fmt.Errorf("run %s: event %d is followed by %d", r.Run.ID, len(run.events), e.Seq)
+		}
+		run.events = append(run.events, e)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.runs[r.Run.ID] != nil {
+		return fmt.Errorf("run %s: %w", r.Run.ID, fs.ErrExist)
+	}
+	m.runs[r.Run.ID] = run
+	return nil
+}
+
+// Definition implements [Definer].
+func (m *Memory) Definition(_ context.Context, id ID) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	if err != nil {
+		return nil, err
+	}
+	return r.spec.Definition, nil
+}
+
+// Definition implements [Definer]: it is the last text that the run was begun or gone on with.
+func (d *Dir) Definition(_ context.Context, id ID) (text []byte, err error) {
+	p, err := d.find(id)
+	if err != nil {
+		return nil, err
+	}
+	l, err := p.glance()
+	if l == nil || l.flat == nil {
+		return nil, err
+	}
+	for _, dir := range []string{p.workOf(l.flat), filepath.Dir(p.state)} { // the second is the archive, if it is there
+		for n := 1; ; n++ {
+			name := "definition.yaml" // see keepDefinition
+			if n > 1 {
+				name = fmt.Sprintf("definition.%d.yaml", n)
+			}
+			b, err := readFile(filepath.Join(dir, name))
+			if errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			text = b
+		}
+		if text != nil {
+			break
+		}
+	}
+	return text, nil
+}
