@@ -79,7 +79,8 @@ type Run struct {
 	Error     string
 
 	Owner        Owner // zero where unknown
-	Held         bool  // a live process on this host holds the run's lock
+	Held         bool  // somebody owns it: a live process on this host holds its lock, or its lease
+	Lapsed       bool  // its owner, on another host, let its lease run out: whoever wants the run may have it
 	Archived     bool
 	Resumable    bool      // by its status and place; says nothing about a live owner
 	Foreign      bool      // written by the reference tool, and not yet gone on with

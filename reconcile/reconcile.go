@@ -45,7 +45,10 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 			c.Kind, c.Why = Clean, "it is in the archive, but its files are also among the running ones"
 		case r.Status == persistence.Running:
 			c.Kind, c.Why, c.Marker = Interrupt, "nobody owns it any more", r.Marker
-			if r.Owner.PID != 0 {
+			switch {
+			case r.Lapsed:
+				c.Why = fmt.Sprintf("its process (%s) was not heard of for longer than its lease", r.Owner)
+			case r.Owner.PID != 0:
 				c.Why = fmt.Sprintf("its process (pid %d) is gone", r.Owner.PID)
 			}
 		case r.Foreign && r.Status.Resumable():
@@ -116,9 +119,10 @@ func View(r persistence.Run, alive bool) persistence.Run {
 }
 
 // Alive says whether the owner of a run lives: it holds the run's lock, or a process of this machine has the recorded
-// pid and is not known to be another one. An owner on another machine, which cannot be asked, counts as alive.
+// pid and is not known to be another one. An owner on another machine, which cannot be asked, counts as alive unless it
+// let its lease run out.
 func Alive(r persistence.Run) bool {
-	return r.Held || !r.Archived && OwnerAlive(r.Owner, r.UpdatedAt)
+	return r.Held || !r.Archived && !r.Lapsed && OwnerAlive(r.Owner, r.UpdatedAt)
 }
 
 // OwnerAlive says whether a process that was recorded at a time still lives. It fits [persistence.Dir.Liveness].

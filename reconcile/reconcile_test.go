@@ -28,6 +28,7 @@ func TestPlan(t *testing.T) {
 		{"alive", persistence.Run{Status: persistence.Running}, true, ""},
 		{"alive and about to archive itself", persistence.Run{Status: persistence.Completed}, true, ""},
 		{"dead", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{PID: 7}, Marker: "m"}, false, "interrupt m its process (pid 7) is gone"},
+		{"lapsed", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{Host: "box", PID: 7}, Lapsed: true}, false, "interrupt  its process (pid 7 on box) was not heard of for longer than its lease"},
 		{"dead, owner unknown", persistence.Run{Status: persistence.Running}, false, "interrupt  nobody owns it any more"},
 		{"dead, by the reference tool", persistence.Run{Status: persistence.Running, Foreign: true}, false, "interrupt  nobody owns it any more"},
 		{"finished", persistence.Run{Status: persistence.Completed}, false, "archive  it has ended (completed)"},
@@ -68,6 +69,24 @@ func TestView(t *testing.T) {
 	} {
 		if got := reconcile.View(persistence.Run{Status: c.status}, c.alive).Status; got != c.want {
 			t.Errorf("%s, alive %v: %s, want %s", c.status, c.alive, got, c.want)
+		}
+	}
+}
+
+func TestAliveElsewhere(t *testing.T) {
+	elsewhere := persistence.Owner{Host: "not this machine", Boot: "b", PID: os.Getpid(), Start: 1}
+	for _, c := range []struct {
+		run  persistence.Run
+		want bool
+	}{
+		{persistence.Run{Owner: elsewhere}, true},
+		{persistence.Run{Owner: elsewhere, Held: true}, true},
+		{persistence.Run{Owner: elsewhere, Lapsed: true}, false},
+		{persistence.Run{Owner: elsewhere, Archived: true}, false},
+		{persistence.Run{}, false},
+	} {
+		if got := reconcile.Alive(c.run); got != c.want {
+			t.Errorf("%+v: alive %v", c.run, got)
 		}
 	}
 }

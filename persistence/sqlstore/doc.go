@@ -12,6 +12,8 @@
 //	                       does not lose it
 //	snapshot, Checkpoint   durable, and all before it                 the same
 //
+// With durability=none nothing is durable, and all waits like decisions that are grouped; it is for tests.
+//
 // SQLite runs in WAL mode. A checkpoint is committed with synchronous=FULL, which syncs the log; other commits are with
 // synchronous=NORMAL, which leaves that to the system. PostgreSQL does the same with synchronous_commit: a checkpoint
 // has what the server or the URL says, other commits have off.

@@ -104,12 +104,12 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 		}
 	}
 	switch {
-	case b.Checkpoint:
+	case b.Checkpoint && !j.s.volatile:
 		j.next.durable = true
 		return j.save(ctx)
 	case b.Snapshot != nil && !j.s.grouped:
 		return j.save(ctx)
-	case b.Snapshot != nil:
+	case b.Snapshot != nil || b.Checkpoint:
 		return j.later(ctx, groupDelay, groupSize)
 	}
 	return j.later(ctx, outputDelay, outputSize)
@@ -190,7 +190,7 @@ func (j *journal) save(ctx context.Context) error {
 	}
 	b := &j.next
 	b.to = j.seq
-	b.durable = b.durable || j.kept+j.size > keep
+	b.durable = b.durable || j.kept+j.size > keep && !j.s.volatile
 	if b.to == b.from && !(b.durable && j.loose) {
 		b.durable = false
 		return nil

@@ -60,6 +60,7 @@ func (s *Store) scan(scan func(...any) error) (*row, error) {
 		}
 	}
 	r.Held = s.held(&r)
+	r.Lapsed = r.until != 0 && r.now >= r.until && !s.local(r.Owner)
 	r.Resumable = r.Status.Resumable() && !(r.Archived && r.Foreign)
 	return &r, nil
 }

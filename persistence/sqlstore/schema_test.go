@@ -24,11 +24,11 @@ func TestLocations(t *testing.T) {
 		{"sqlite:", "store sqlite:: there is no path; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 		{"sqlite:x?lease=never", "store sqlite:x?lease=never: lease=never is no duration of at least 100ms, such as 30s; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 		{"sqlite:x?lease=1ms", "store sqlite:x?lease=1ms: lease=1ms is no duration of at least 100ms, such as 30s; expected sqlite:PATH or postgres://USER@HOST/NAME"},
-		{"sqlite:x?durability=some", "store sqlite:x?durability=some: durability=some is neither strict nor grouped; expected sqlite:PATH or postgres://USER@HOST/NAME"},
+		{"sqlite:x?durability=some", "store sqlite:x?durability=some: durability=some is neither strict, grouped nor none; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 		{"sqlite:x?mode=ro", "store sqlite:x?mode=ro: the parameter mode is unknown; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 		{"sqlite:" + dir, "open " + dir + ": not a regular file"},
 		{"sqlite:" + dir + "/text", dir + "/text: damaged at byte 0: file is not a database (26)"},
-		{"postgres://me:secret@[::1", "store postgres://me:secret@[::1: it is no URL; expected sqlite:PATH or postgres://USER@HOST/NAME"},
+		{"postgres://me:secret@[::1", "store postgres://me:xxxxx@[::1: it is no URL; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 	} {
 		_, err := sqlstore.Open(t.Context(), c.location)
 		if err == nil || err.Error() != c.want {
@@ -166,7 +166,7 @@ func TestBusy(t *testing.T) {
 	defer other.Close()
 	_, err = other.Exec(`BEGIN IMMEDIATE`)
 	must(t, err)
-	s.Patience(t.Context(), 50)
+	must(t, s.Patience(t.Context(), 50))
 	if _, err := s.Create(t.Context(), spec(elsewhere)); !errors.Is(err, persistence.ErrBusy) {
 		t.Errorf("error is %v, want ErrBusy", err)
 	}

@@ -27,15 +27,16 @@ type Store struct {
 	// and else to .loops/runs.
 	Folder string
 
-	d       dialect
-	name    string // of the database, for a person
-	read    *sql.DB
-	beat    *sql.DB
-	lease   time.Duration
-	grouped bool
-	host    string
-	cache   sync.Map // translated statements
-	owned   sync.Map // the journals of this process, by id: whoever reads here sees what they were told
+	d        dialect
+	name     string // of the database, for a person
+	read     *sql.DB
+	beat     *sql.DB
+	lease    time.Duration
+	grouped  bool
+	volatile bool // nothing is durable
+	host     string
+	cache    sync.Map // translated statements
+	owned    sync.Map // the journals of this process, by id: whoever reads here sees what they were told
 }
 
 // Lease is how long a run is safe from being taken over while its owner is not heard of. The parameter lease of the URL
@@ -47,8 +48,8 @@ const Lease = 30 * time.Second
 //	sqlite:PATH                   a file, which is made if need be
 //	postgres://USER@HOST/NAME     a database of PostgreSQL, with the parameters that its clients know
 //
-// The URL can have the parameters lease (a duration of at least 100 ms, 30 s if not given) and durability (strict or
-// grouped). A path of SQLite has no escapes, and no question mark.
+// The URL can have the parameters lease (a duration of at least 100 ms, 30 s if not given) and durability (strict,
+// grouped or none). A path of SQLite has no escapes, and no question mark.
 func Open(ctx context.Context, location string) (*Store, error) {
 	scheme, rest, ok := strings.Cut(location, ":")
 	if !ok {
@@ -114,10 +115,7 @@ func (e *URLError) Error() string {
 }
 
 func badURL(location, problem string) error {
-	if u, err := url.Parse(location); err == nil {
-		location = u.Redacted()
-	}
-	return &URLError{Location: location, Problem: problem}
+	return &URLError{Location: Redacted(location), Problem: problem}
 }
 
 // configure takes our parameters out of a URL.
@@ -133,8 +131,10 @@ func (s *Store) configure(q url.Values) error {
 	case "", "strict":
 	case "grouped":
 		s.grouped = true
+	case "none":
+		s.grouped, s.volatile = true, true
 	default:
-		return fmt.Errorf("durability=%s is neither strict nor grouped", v)
+		return fmt.Errorf("durability=%s is neither strict, grouped nor none", v)
 	}
 	q.Del("lease")
 	q.Del("durability")
