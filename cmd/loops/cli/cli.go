@@ -34,6 +34,7 @@ type app struct {
 	out   *sink    // Out, for all but the progress of a run
 	dir   string   // -C
 	color string   // --color
+	store string   // --store
 	lib   *library // what library returned first
 }
 
@@ -109,8 +110,9 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	})
 	root.SetHelpCommand(newHelpCommand(a, root))
 	root.AddCommand(
-		newRunCommand(a), newResumeCommand(a), newListCommand(a), newHistoryCommand(a), newStatusCommand(a),
-		newStopCommand(a), newSweepCommand(a), newValidateCommand(a), newShowCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(), newRulesTopic(a),
+		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newListCommand(a)),
+		a.addStore(newHistoryCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)),
+		a.addStore(newSweepCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(), newRulesTopic(a),
 		newPolicyCommand(a), newStageCommand(a),
 	)
 	addCompletion(root)

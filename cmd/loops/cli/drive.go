@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"loops/internal/action"
 	"loops/internal/proc"
 	"loops/persistence"
+	"loops/persistence/sqlstore"
 )
 
 // Environment variables that runs and their actions share.
@@ -30,7 +30,7 @@ type driveSpec struct {
 	project project
 	loop    *fsm.Loop
 	library fsm.Library
-	store   persistence.Store
+	store   records
 	journal persistence.Journal
 	printer printer
 	stops   *stops
@@ -88,7 +88,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	d.printer.finish(outcome, resume)
 	if unarchived != nil {
 		d.printer.note(fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s",
-			d.project.short(filepath.Dir(run.Log)), oneLine(unarchived.Err), a.command("sweep")))
+			d.store.place(d.project, run), oneLine(unarchived.Err), a.command("sweep")))
 	}
 	if code := codeOf(outcome); code != exitOK {
 		return exitError{code: code}
@@ -97,27 +97,48 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 }
 
 // notRecorded says that a run stopped because it could not be written down, and what is left of it.
-func (a *app) notRecorded(ctx context.Context, store persistence.Store, run persistence.Run, err error) error {
+func (a *app) notRecorded(ctx context.Context, store records, run persistence.Run, err error) error {
 	text := fmt.Sprintf("run %s was stopped: %s\n", run.ID, oneLine(err))
+	where, mend := ".loops", "Free or mend the disk"
+	if !store.files {
+		where, mend = store.name, "See that the database has room and can be reached"
+	}
 	_, lost := store.Snapshot(ctx, run.ID)
 	switch {
 	case errors.Is(lost, persistence.ErrNotFound):
-		text += "Its records were removed, so it cannot be resumed. Keep actions away from .loops, then start anew with: " + a.command("run", run.Loop)
+		text += "Its records were removed, so it cannot be resumed. Keep actions away from " + where + ", then start anew with: " + a.command("run", run.Loop)
 	case errors.Is(err, persistence.ErrRemoved):
-		text += "The history of the run is lost, but not what it remembers. Keep actions away from .loops, then: " + a.command("resume", string(run.ID))
+		text += "The history of the run is lost, but not what it remembers. Keep actions away from " + where + ", then: " + a.command("resume", string(run.ID))
 	default:
-		text += "Nothing recorded before is lost. Free or mend the disk, then: " + a.command("resume", string(run.ID))
+		text += "Nothing recorded before is lost. " + mend + ", then: " + a.command("resume", string(run.ID))
 	}
 	return failure(exitRecord, "%s", text)
 }
 
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// oneLine is an error without its line ends. What it says twice is said once.
+func oneLine(err error) string {
+	text := ""
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.Contains(text, line):
+		case text == "" || strings.HasSuffix(text, ":"):
+			text = strings.TrimSpace(text + " " + line)
+		default:
+			text += "; " + line
+		}
+	}
+	return text
+}
 
 // command returns a command line for a person, with -C if this one had it.
 func (a *app) command(words ...string) string {
 	line := "loops "
 	if a.dir != "" {
 		line += "-C " + quote(a.dir) + " "
+	}
+	if a.store != "" {
+		line += "--store " + quote(sqlstore.Redacted(a.store)) + " "
 	}
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -167,11 +188,15 @@ func (a *app) ancestors() []persistence.ID {
 
 // actionEnv returns the environment that actions start from.
 func (a *app) actionEnv() []string {
-	env := make([]string, 0, len(a.Env)+1)
+	env := make([]string, 0, len(a.Env)+2)
 	for _, kv := range a.Env {
-		if !strings.HasPrefix(kv, envAncestors+"=") && !strings.HasPrefix(kv, envRunID+"=") {
+		name, _, _ := strings.Cut(kv, "=")
+		if name != envAncestors && name != envRunID && (name != envStore || a.store == "") {
 			env = append(env, kv)
 		}
+	}
+	if a.store != "" {
+		env = append(env, envStore+"="+a.store) // what an action runs is recorded where this run is
 	}
 	ids := a.ancestors()
 	if len(ids) == 0 {

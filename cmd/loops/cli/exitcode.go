@@ -122,6 +122,7 @@ func explain(err error) (int, string) {
 		ended     *persistence.NotResumableError
 		damage    *persistence.DamageError
 		operation *fs.PathError
+		database  databaseError
 	)
 	switch {
 	case err == nil:
@@ -148,6 +149,8 @@ func explain(err error) (int, string) {
 		return exitRecord, "runs cannot be recorded: " + err.Error() + "; make room or give this user the right to write there, then try again"
 	case errors.As(err, &operation):
 		return exitRecord, "the records of runs cannot be used: " + err.Error() + "; mend or remove what is there, then try again"
+	case errors.As(err, &database):
+		return exitRecord, "the database of runs cannot be used: " + oneLine(err)
 	}
 	return exitFailed, err.Error()
 }

@@ -11,7 +11,7 @@ import (
 // A finder looks up recorded runs by what a person wrote: the name of a loop, or a run.
 type finder struct {
 	project project
-	store   persistence.Store
+	store   records
 }
 
 // loop returns the newest runs of exactly that loop, limit at most (0 = all), as they are now: a run whose owner

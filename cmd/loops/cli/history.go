@@ -78,7 +78,7 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 		}
 		after = time.Now().Add(-age)
 	}
-	p, store, err := a.open()
+	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, after 
 		}
 	}
 	if err != nil {
-		return cannotOpen(f.project, err)
+		return f.store.failed(err)
 	}
 	if len(runs) == 0 {
 		if _, err := f.project.resolve(o.name); err != nil {
@@ -192,7 +192,7 @@ func pickRun(ctx context.Context, f finder, loop, run string) (persistence.Run, 
 			found, err = f.run(ctx, name, run)
 		}
 		if err != nil {
-			return persistence.Run{}, cannotOpen(f.project, err)
+			return persistence.Run{}, f.store.failed(err)
 		}
 		if len(found) > 0 {
 			return found[0], nil

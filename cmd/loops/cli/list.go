@@ -132,7 +132,7 @@ func entryObject(e loopfile.Entry) any {
 }
 
 func runListRunning(ctx context.Context, a *app, o listOptions) error {
-	p, store, err := a.open()
+	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		runs = append(runs, live...)
 	}
 	if err != nil {
-		return cannotOpen(p, err)
+		return store.failed(err)
 	}
 	var open []persistence.Run
 	for _, r := range current(runs) {
@@ -154,7 +154,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		}
 	}
 	if o.json {
-		return writeJSON(a.out, list(open, func(r persistence.Run) any { return statusObject(p, r) }))
+		return writeJSON(a.out, list(open, func(r persistence.Run) any { return statusObject(p, store, r) }))
 	}
 	if len(open) == 0 {
 		fmt.Fprintln(a.out, "No run goes on, and none can be resumed.")
@@ -204,7 +204,7 @@ func since(t time.Time) string {
 }
 
 // statusObject is a run as one flat JSON object, in the words of the state file.
-func statusObject(p project, r persistence.Run) *fsm.Map {
+func statusObject(p project, store records, r persistence.Run) *fsm.Map {
 	held := alive(r)
 	var pid any
 	if r.Owner.PID != 0 {
@@ -219,6 +219,9 @@ func statusObject(p project, r persistence.Run) *fsm.Map {
 		"reconciled_at", stamp(r.Reconciled), "file", orNull(r.File), "events_file", orNull(r.Events),
 		"run_dir", filepath.Join(p.Loops, "runs", string(r.ID))+"/",
 	)
+	if !store.files {
+		m.Set("store", store.name)
+	}
 	if len(r.Damage) > 0 {
 		m.Set("damage", texts(r.Damage))
 	}

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 
 	"loops/fsm/loopfile"
-	"loops/persistence"
-	"loops/reconcile"
 )
 
 // envCatalog names a folder of loops and libraries that every project may use.
@@ -97,26 +95,6 @@ func (p project) mark() string {
 	}
 	sum := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(sum[:8]) + "/"
-}
-
-// open returns the project and its records.
-func (a *app) open() (project, *persistence.Dir, error) {
-	p, err := a.project()
-	if err != nil {
-		return p, nil, err
-	}
-	store, err := p.store()
-	return p, store, err
-}
-
-// store opens the recorded runs of the project.
-func (p project) store() (*persistence.Dir, error) {
-	store, err := persistence.OpenDir(p.Loops)
-	if err != nil {
-		return nil, cannotOpen(p, err)
-	}
-	store.Liveness = reconcile.OwnerAlive
-	return store, nil
 }
 
 // errnoText returns the cause of a file error without the operation and the path, which the caller names.

@@ -76,7 +76,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err := setPairs(fsm.NewMap(), o.context); err != nil {
 		return err
 	}
-	store, err := p.store()
+	store, err := a.records(ctx, p, false)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,8 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	store, err := p.store()
+	var store records
+	err = stops.before(ctx, func(ctx context.Context) (err error) { store, err = a.records(ctx, p, true); return err })
 	if err != nil {
 		return err
 	}

@@ -31,14 +31,14 @@ as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, 
 }
 
 func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
-	p, store, err := a.open()
+	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	live, newest, err := finder{p, store}.live(ctx, arg)
 	if err != nil {
-		return cannotOpen(p, err)
+		return store.failed(err)
 	}
 	if newest == nil {
 		return failure(exitNotFound, "%s has no recorded run; see: loops list --running, loops history NAME", arg)
@@ -48,13 +48,13 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		run = live[i]
 	}
 	if asJSON {
-		return writeJSON(a.out, statusObject(p, run))
+		return writeJSON(a.out, statusObject(p, store, run))
 	}
-	printStatus(a, p, run)
+	printStatus(a, p, store, run)
 	return nil
 }
 
-func printStatus(a *app, p project, r persistence.Run) {
+func printStatus(a *app, p project, store records, r persistence.Run) {
 	row := func(key, value string) {
 		if value != "" {
 			fmt.Fprintf(a.out, "%-10s %s\n", key+":", value)
@@ -86,6 +86,9 @@ func printStatus(a *app, p project, r persistence.Run) {
 	row("Continue", firstLine(r.Continuation))
 	if r.Events != "" {
 		row("Events", p.short(r.Events))
+	}
+	if !store.files {
+		row("Store", store.name)
 	}
 	if len(r.Damage) > 0 {
 		row("Damaged", strings.Join(r.Damage, "; "))

@@ -37,7 +37,7 @@ can be resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRe
 }
 
 func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
-	p, store, err := a.open()
+	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
 	f := finder{p, store}
 	runs, newest, err := f.live(ctx, arg)
 	if err != nil {
-		return cannotOpen(p, err)
+		return store.failed(err)
 	}
 	if newest == nil {
 		return failure(exitNotFound, "nothing to stop: %s has no recorded run", arg)
@@ -112,7 +112,7 @@ func awaitStop(ctx context.Context, f finder, r persistence.Run, limit time.Time
 	for ; time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
 		runs, err := f.run(ctx, r.Loop, string(r.ID))
 		if err != nil {
-			return r, cannotOpen(f.project, err)
+			return r, f.store.failed(err)
 		}
 		if len(runs) == 0 {
 			return r, nil // never recorded anything

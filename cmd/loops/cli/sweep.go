@@ -34,7 +34,7 @@ touched. run and resume do the same when they start.` + exitCodes(exitOK, exitFa
 }
 
 func runSweep(ctx context.Context, a *app, o sweepOptions) error {
-	p, store, err := a.open()
+	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	}
 	// What was done is said also where something else failed.
 	if err != nil {
-		err = cannotOpen(p, err)
+		err = store.failed(err)
 	}
 	if o.json {
 		return errors.Join(err, writeJSON(a.out, list(changes, func(c reconcile.Change) any {

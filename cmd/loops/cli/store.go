@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence"
+	"loops/persistence/sqlstore"
+	"loops/reconcile"
+)
+
+// envStore says where runs are recorded, unless --store does.
+const envStore = "LOOPS_STORE"
+
+// storeFiles is the store in files, and the default.
+const storeFiles = "dir"
+
+// addStore gives a command that touches runs its flag --store.
+func (a *app) addStore(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&a.store, "store", "", "where runs are recorded: `URL` is dir, sqlite:PATH or postgres://USER@HOST/NAME (default: $"+envStore+", or dir)")
+	return cmd
+}
+
+// A records is the store of a project's runs.
+type records struct {
+	persistence.Store
+	files bool   // it is in files under .loops
+	name  string // for a person, without a password
+}
+
+// location returns where the runs of a project are recorded: dir, or the URL of a database, in which a path is
+// absolute. given is what the command line or the environment says, and from which of them it is.
+func (p project) location(given, from string) (string, error) {
+	scheme, path, _ := strings.Cut(given, ":")
+	switch {
+	case given == "" || given == storeFiles:
+		return storeFiles, nil
+	case scheme == "sqlite" && path != "" && !strings.HasPrefix(path, "?"):
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(p.Dir, path)
+		}
+		return "sqlite:" + path, nil
+	case scheme == "postgres", scheme == "postgresql":
+		return given, nil
+	}
+	return "", usageError{fmt.Sprintf("%s %s: expected dir, sqlite:PATH or postgres://USER@HOST/NAME", from, sqlstore.Redacted(given)), "loops store --help"}
+}
+
+// location returns where the runs of a project are recorded, and whether the flag or the environment says so.
+func (a *app) location(p project) (location, from string, err error) {
+	given, from := a.store, "--store"
+	if given == "" {
+		given, _ = a.getenv(envStore)
+		from = envStore
+	}
+	location, err = p.location(given, from)
+	return location, from, err
+}
+
+// open returns the project and its records, to look at.
+func (a *app) open(ctx context.Context) (project, records, error) {
+	p, err := a.project()
+	if err != nil {
+		return p, records{}, err
+	}
+	r, err := a.records(ctx, p, false)
+	return p, r, err
+}
+
+// records opens the recorded runs of a project. create says whether one may be added: nothing is made for who only
+// looks.
+func (a *app) records(ctx context.Context, p project, create bool) (records, error) {
+	location, from, err := a.location(p)
+	if err != nil {
+		return records{}, err
+	}
+	return p.records(ctx, location, from, create)
+}
+
+// records opens the store at a location. It is the only place that knows which stores there are.
+func (p project) records(ctx context.Context, location, from string, create bool) (records, error) {
+	if location == storeFiles {
+		store, err := persistence.OpenDir(p.Loops)
+		if err != nil {
+			return records{}, cannotOpen(p, err)
+		}
+		store.Liveness = reconcile.OwnerAlive
+		return records{Store: store, files: true, name: p.short(p.Loops)}, nil
+	}
+	if path, ok := sqliteFile(location); ok && !create {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return records{Store: persistence.NewMemory(), name: path}, nil
+		}
+	}
+	store, err := sqlstore.Open(ctx, location)
+	if bad, ok := errors.AsType[*sqlstore.URLError](err); ok {
+		return records{}, usageError{from + " " + strings.TrimPrefix(bad.Error(), "store "), "loops store --help"}
+	}
+	if err != nil {
+		return records{}, databaseError{err}
+	}
+	store.Liveness, store.Folder = reconcile.OwnerAlive, filepath.Join(p.Loops, "runs")
+	return records{Store: database{store}, name: store.Name()}, nil
+}
+
+// sqliteFile returns the path of a database of SQLite.
+func sqliteFile(location string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(location, "sqlite:")
+	path, _, _ = strings.Cut(path, "?")
+	return path, ok
+}
+
+// place names, for a person, what holds the record of a run that has not been archived.
+func (r records) place(p project, run persistence.Run) string {
+	if r.files {
+		return p.short(filepath.Dir(run.Log))
+	}
+	return r.name
+}
+
+// failed says that the records cannot be used.
+func (r records) failed(err error) error {
+	if !r.files {
+		return err // it names the database
+	}
+	return fmt.Errorf("%s: %w", r.name, err)
+}
+
+// A databaseError is a failure of a database that holds runs.
+type databaseError struct{ err error }
+
+func (e databaseError) Error() string { return e.err.Error() }
+func (e databaseError) Unwrap() error { return e.err }
+
+// A database is a store whose errors are known to be about it, whatever the driver calls them.
+type database struct{ *sqlstore.Store }
+
+func (d database) Create(ctx context.Context, spec persistence.Spec) (persistence.Journal, error) {
+	j, err := d.Store.Create(ctx, spec)
+	return j, aboutDatabase(err)
+}
+
+func (d database) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
+	j, m, err := d.Store.Resume(ctx, id, spec)
+	return j, m, aboutDatabase(err)
+}
+
+func (d database) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	runs, err := d.Store.Runs(ctx, q)
+	return runs, aboutDatabase(err)
+}
+
+func (d database) Snapshot(ctx context.Context, id persistence.ID) (*fsm.Snapshot, error) {
+	m, err := d.Store.Snapshot(ctx, id)
+	return m, aboutDatabase(err)
+}
+
+func (d database) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		d.Store.Events(ctx, id, after)(func(e fsm.Event, err error) bool { return yield(e, aboutDatabase(err)) })
+	}
+}
+
+func (d database) Interrupt(ctx context.Context, id persistence.ID, at time.Time, why string) error {
+	return aboutDatabase(d.Store.Interrupt(ctx, id, at, why))
+}
+
+func (d database) Archive(ctx context.Context, id persistence.ID) error {
+	return aboutDatabase(d.Store.Archive(ctx, id))
+}
+
+func aboutDatabase(err error) error {
+	if err == nil {
+		return nil
+	}
+	return databaseError{err}
+}

@@ -1,0 +1,30 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// storeHelp says which stores there are.
+const storeHelp = `Runs are recorded where --store says, else where the environment variable LOOPS_STORE says, else in files:
+
+  dir                          files under .loops, which the reference tool can read
+  sqlite:PATH                  one file of SQLite; a PATH that is not absolute is relative to the project directory
+  postgres://USER@HOST/NAME    a database of PostgreSQL, with the parameters that its clients know
+
+A database belongs to one project. One of PostgreSQL can give each project a schema of its own with the parameter
+search_path; it is made if need be. A URL of a database can have the parameter lease, which says after how long without
+word from its owner a run may be taken over, such as ?lease=1m (30s if not given).
+
+Loop files, and the working folders of runs, are under .loops in any case. Runs in different stores do not see each
+other's scopes. What an action of a run starts is recorded in the same store as the run.`
+
+func newStoreCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "store",
+		Short: "Where runs are recorded, and how to move them",
+		Long:  storeHelp + exitCodes(exitOK, exitUsage),
+		Example: `  loops run fix --store sqlite:.loops/runs.db
+  LOOPS_STORE=postgres://me@db.example/runs loops list --running`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	return cmd
+}
