@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -29,11 +30,43 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 //	gone FILE             wait until the process whose pid is in FILE has ended
 //	sameevents A B        A, a stream of events, and B, a JSON array of them, hold the same
 func TestScript(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	must(t, err)
+	runScripts(t, "dir", scripts, func(*testscript.Env) (location, name string) { return "", "" })
+}
+
+// storeScripts are the scripts about runs. What a person sees of them is the same wherever they are recorded.
+var storeScripts = []string{
+	"conflict", "context", "history", "interrupted", "list", "names", "output", "parameters", "project", "resume",
+	"resumecontext", "run", "signals", "status", "stop", "sweep", "worktree",
+}
+
+// TestScriptSQLite runs the scripts about runs with their records in SQLite.
+func TestScriptSQLite(t *testing.T) {
+	var scripts []string
+	for _, name := range storeScripts {
+		scripts = append(scripts, "testdata/script/"+name+".txtar")
+	}
+	runScripts(t, "sqlite", scripts, func(env *testscript.Env) (location, name string) {
+		return "sqlite:.loops/runs.db", filepath.Join(env.WorkDir, ".loops", "runs.db")
+	})
+}
+
+// runScripts runs scripts with their runs in one store, whose name is a condition. locate says where it is, and what
+// it is called in messages.
+func runScripts(t *testing.T, store string, scripts []string, locate func(*testscript.Env) (location, name string)) {
 	bin := binary(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts,
 		UpdateScripts:       *update,
 		RequireExplicitExec: false,
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "dir", "sqlite", "postgres":
+				return cond == store, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
 		Setup: func(env *testscript.Env) error {
 			path := filepath.Join(env.WorkDir, ".bin")
 			if err := os.Mkdir(path, 0o755); err != nil {
@@ -47,6 +80,9 @@ func TestScript(t *testing.T) {
 			env.Setenv("TZ", "UTC")
 			env.Setenv("LC_ALL", "C.UTF-8")
 			env.Setenv("LOOPS_VERIFY", "1")
+			location, name := locate(env)
+			env.Setenv("LOOPS_STORE", location)
+			env.Setenv("STORE", name)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -141,6 +177,9 @@ func scriptMask(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: mask stdout|stderr|FILE OUT")
 	}
 	text := ts.ReadFile(args[0])
+	if name := ts.Getenv("STORE"); name != "" {
+		text = strings.ReplaceAll(text, name, "<STORE>")
+	}
 	for _, prefix := range []string{"/private", ""} {
 		text = strings.ReplaceAll(text, prefix+ts.Getenv("WORK"), "<WORK>")
 	}
