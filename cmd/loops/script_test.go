@@ -35,23 +35,6 @@ func TestScript(t *testing.T) {
 	runScripts(t, "dir", scripts, func(*testscript.Env) (location, name string) { return "", "" })
 }
 
-// storeScripts are the scripts about runs. What a person sees of them is the same wherever they are recorded.
-var storeScripts = []string{
-	"conflict", "context", "history", "interrupted", "list", "names", "output", "parameters", "project", "resume",
-	"resumecontext", "run", "signals", "status", "stop", "sweep", "worktree",
-}
-
-// TestScriptSQLite runs the scripts about runs with their records in SQLite.
-func TestScriptSQLite(t *testing.T) {
-	var scripts []string
-	for _, name := range storeScripts {
-		scripts = append(scripts, "testdata/script/"+name+".txtar")
-	}
-	runScripts(t, "sqlite", scripts, func(env *testscript.Env) (location, name string) {
-		return "sqlite:.loops/runs.db", filepath.Join(env.WorkDir, ".loops", "runs.db")
-	})
-}
-
 // runScripts runs scripts with their runs in one store, whose name is a condition. locate says where it is, and what
 // it is called in messages.
 func runScripts(t *testing.T, store string, scripts []string, locate func(*testscript.Env) (location, name string)) {
