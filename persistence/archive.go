@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,13 +84,17 @@ func (d *Dir) archiveLoaded(t *taken, l *loaded) error {
 			return d.clear(t.id)
 		}
 	}
-	if err := cutTail(files, l); err != nil {
+	if err := d.mend(files, l); err != nil {
 		return err
 	}
 	flat := l.flat
 	flat.Set("run_id", l.runID)
 	flat.Set("seq", int64(l.seq))
 	flat.Set("journal", l.good)
+	flat.Delete("part")
+	if l.before > 0 {
+		flat.Set("part", int64(l.before))
+	}
 	flat.Set("phase", string(l.Phase))
 	if l.JustRouted {
 		flat.Set("just_routed", true)
@@ -124,7 +129,7 @@ func (d *Dir) archive(t *taken, flat *fsm.Map) error {
 	tmp := filepath.Join(d.history, "."+folderName(name, loopName)+".tmp")
 	work := t.workOf(flat)
 	if !t.durable {
-		if err := syncEvents(files.events); err != nil {
+		if err := d.syncEvents(files.events); err != nil {
 			return err
 		}
 	}
@@ -139,10 +144,10 @@ func (d *Dir) archive(t *taken, flat *fsm.Map) error {
 			}
 		}
 		target := filepath.Join(d.history, folderName(makeRunID(at), loopName))
-		if err := writeSynced(filepath.Join(tmp, "state.json"), encodeFlat(flat), 0o600); err != nil {
+		if err := d.writeSynced(filepath.Join(tmp, "state.json"), encodeFlat(flat), 0o600); err != nil {
 			return err
 		}
-		if err := syncDir(tmp); err != nil {
+		if err := d.syncDir(tmp); err != nil {
 			return err
 		}
 		if err := d.before("place"); err != nil {
@@ -150,7 +155,7 @@ func (d *Dir) archive(t *taken, flat *fsm.Map) error {
 		}
 		err := renameNew(tmp, target)
 		if errors.Is(err, fs.ErrExist) {
-			if err = supersede(tmp, target, flat); errors.Is(err, fs.ErrExist) {
+			if err = d.supersede(tmp, target, flat); errors.Is(err, fs.ErrExist) {
 				continue
 			}
 		}
@@ -159,7 +164,7 @@ func (d *Dir) archive(t *taken, flat *fsm.Map) error {
 		}
 		break
 	}
-	if err := syncDir(d.history); err != nil {
+	if err := d.syncDir(d.history); err != nil {
 		return err
 	}
 	if err := d.before("clear"); err != nil {
@@ -169,12 +174,12 @@ func (d *Dir) archive(t *taken, flat *fsm.Map) error {
 }
 
 // syncEvents makes an event file durable, if there is one.
-func syncEvents(path string) error {
+func (d *Dir) syncEvents(path string) error {
 	f, err := openFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return nil // without events the rest of the run is worth keeping
 	}
-	return errors.Join(dataSync(f), f.Close())
+	return errors.Join(d.syncData(f), f.Close())
 }
 
 // fillFolder builds the archive folder but for its state.
@@ -185,7 +190,10 @@ func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		return err
 	}
-	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.meta, "meta-eval.jsonl"}}
+	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.aside, "events.damaged"}, {files.meta, "meta-eval.jsonl"}}
+	if err := d.linkParts(files.parts, filepath.Join(tmp, "events")); err != nil {
+		return err
+	}
 	names, _ := readNames(work)
 	for _, n := range names {
 		if strings.HasPrefix(n, "definition.") || n == "summary.json" {
@@ -193,7 +201,7 @@ func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 		}
 	}
 	for _, l := range links {
-		if err := linkOrCopy(l[0], filepath.Join(tmp, l[1])); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.linkOrCopy(l[0], filepath.Join(tmp, l[1])); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -202,15 +210,15 @@ func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 
 // supersede replaces an archive folder with tmp if it holds an earlier part of the same run, as the reference tool
 // leaves behind. Otherwise the error is fs.ErrExist.
-func supersede(tmp, target string, flat *fsm.Map) error {
-	old, err := place{state: filepath.Join(target, "state.json"), events: filepath.Join(target, "events.jsonl")}.load(false)
+func (d *Dir) supersede(tmp, target string, flat *fsm.Map) error {
+	old, err := archivePlace(target).load(false)
 	if err != nil || old.Loop == "" {
 		return fs.ErrExist
 	}
 	loop, _ := flat.Get("loop_name")
 	started, _ := flat.Get("started_at")
 	if loop != old.Loop || started != fsm.FormatTime(old.StartedAt) ||
-		!sameContent(filepath.Join(target, "events.jsonl"), filepath.Join(tmp, "events.jsonl"), true) {
+		!begins(filepath.Join(target, "events.jsonl"), archivePlace(tmp)) {
 		return fs.ErrExist
 	}
 	// What else is in the old folder is kept.
@@ -219,11 +227,14 @@ func supersede(tmp, target string, flat *fsm.Map) error {
 		return err
 	}
 	for _, n := range names {
-		if err := linkOrCopy(filepath.Join(target, n), filepath.Join(tmp, n)); err != nil && !errors.Is(err, fs.ErrExist) {
+		if st, err := os.Stat(filepath.Join(target, n)); err == nil && st.IsDir() {
+			continue // its own parts, if it has any, are those of an earlier copy
+		}
+		if err := d.linkOrCopy(filepath.Join(target, n), filepath.Join(tmp, n)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	if err := syncDir(tmp); err != nil {
+	if err := d.syncDir(tmp); err != nil {
 		return err
 	}
 	hidden := tmp[:len(tmp)-len(".tmp")] + ".old"
@@ -239,6 +250,15 @@ func supersede(tmp, target string, flat *fsm.Map) error {
 	return os.RemoveAll(hidden)
 }
 
+// begins says whether a copy of an event file is the beginning of a journal, or of its newest part.
+func begins(old string, p place) bool {
+	files := []string{p.events}
+	if parts, _, err := readParts(p.parts); err == nil && len(parts) > 0 {
+		files = append(files, parts[0].path)
+	}
+	return slices.ContainsFunc(files, func(f string) bool { return sameContent(old, f, true) })
+}
+
 // clear removes the live files of a run that is safe in the archive. The lock goes last, with its owner.
 func (d *Dir) clear(id ID) error {
 	p := d.live(id)
@@ -248,13 +268,33 @@ func (d *Dir) clear(id ID) error {
 	if err := d.before("clear events"); err != nil {
 		return err
 	}
-	return removeAll(p.events, p.torn, p.meta, p.pid)
+	if err := os.RemoveAll(p.parts); err != nil {
+		return err
+	}
+	return removeAll(p.events, p.torn, p.aside, p.meta, p.pid)
 }
 
 // leftover says whether a run that is in the archive has live files, too.
 func (d *Dir) leftover(id ID) bool {
 	p := d.live(id)
-	return exists(p.state) || exists(p.events)
+	return exists(p.state) || exists(p.events) || exists(p.parts)
+}
+
+// linkParts gives the full parts of a journal, if there are any, names in another folder, too.
+func (d *Dir) linkParts(from, to string) error {
+	names, err := readNames(from)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := d.linkOrCopy(filepath.Join(from, n), filepath.Join(to, n)); err != nil {
+			return err
+		}
+	}
+	return d.syncDir(to)
 }
 
 // unarchive brings a run back among the running ones. The live files are complete and durable before the
@@ -265,11 +305,17 @@ func (d *Dir) unarchive(t *taken) error {
 	if err := d.clear(t.id); err != nil { // leftovers
 		return err
 	}
-	for _, l := range [][2]string{{"events.jsonl", files.events}, {"state.json", files.state}, {"events.torn", files.torn}, {"meta-eval.jsonl", files.meta}} {
+	if err := d.before("link parts"); err != nil {
+		return err
+	}
+	if err := d.linkParts(filepath.Join(dir, "events"), files.parts); err != nil {
+		return err
+	}
+	for _, l := range [][2]string{{"events.jsonl", files.events}, {"state.json", files.state}, {"events.torn", files.torn}, {"events.damaged", files.aside}, {"meta-eval.jsonl", files.meta}} {
 		if err := d.before("link " + l[0]); err != nil {
 			return err
 		}
-		err := linkOrCopy(filepath.Join(dir, l[0]), l[1])
+		err := d.linkOrCopy(filepath.Join(dir, l[0]), l[1])
 		if l[0] == "state.json" && errors.Is(err, errNotRegular) {
 			continue // what is known of the run came from its events
 		}
@@ -277,7 +323,7 @@ func (d *Dir) unarchive(t *taken) error {
 			return err
 		}
 	}
-	if err := syncDir(d.running); err != nil {
+	if err := d.syncDir(d.running); err != nil {
 		return err
 	}
 	if err := d.before("hide"); err != nil {
@@ -290,7 +336,7 @@ func (d *Dir) unarchive(t *taken) error {
 	if err := os.Rename(dir, hidden); err != nil {
 		return err
 	}
-	if err := syncDir(d.history); err != nil {
+	if err := d.syncDir(d.history); err != nil {
 		return err
 	}
 	return os.RemoveAll(hidden)

@@ -17,6 +17,7 @@ const blobFrom = 64 << 10
 // blobs are the large texts of one run, each in a file named after its SHA-256. They are written once, before
 // the journal line that names them.
 type blobs struct {
+	d      *Dir // that makes them durable
 	dir    string
 	in     Texts      // if not nil, it keeps them, and not dir
 	recent []blobName // the same text usually comes again as the same bytes in memory, so hashing is rare
@@ -79,13 +80,13 @@ func (b *blobs) write(path, s string) error {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return err
 	}
-	if err := writeSynced(path+".tmp", []byte(s), 0o600); err != nil {
+	if err := b.d.writeSynced(path+".tmp", []byte(s), 0o600); err != nil {
 		return err
 	}
 	if err := os.Rename(path+".tmp", path); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(b.dir), syncDir(filepath.Dir(b.dir)))
+	return errors.Join(b.d.syncDir(b.dir), b.d.syncDir(filepath.Dir(b.dir)))
 }
 
 // fill puts the texts back in place of their references.

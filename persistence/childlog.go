@@ -82,7 +82,7 @@ const lost = `{"event": "log_truncated"}`
 
 // fillLogs puts the logs that are only counted back in their places. What cannot be read is no reason not to go on: the
 // log says so in its place, and so does the run.
-func (l *loaded) fillLogs(path string, flat *fsm.Map) {
+func (l *loaded) fillLogs(flat *fsm.Map) {
 	start := int64(-1)
 	eachLog(flat, nil, func(_, _ *fsm.Map, log any) {
 		if _, from, ok := counted(log); ok && (start < 0 || from < start) {
@@ -92,11 +92,12 @@ func (l *loaded) fillLogs(path string, flat *fsm.Map) {
 	if start < 0 {
 		return
 	}
-	j := journalReader{l: &loaded{}, name: path, open: true}
-	if err := j.readBetween(path, start, l.good); err != nil {
+	path, end := l.logFile, l.logEnd
+	j := &journalReader{l: &loaded{}, open: true}
+	if err := j.readBetween(path, start, end); err != nil {
 		j.l.note(path, "%s", errText(err))
 	}
-	whole := !j.lost && j.good == l.good
+	whole := !j.lost && j.good == end
 	eachLog(flat, j.flat, func(child, was *fsm.Map, log any) {
 		want, _, ok := counted(log)
 		if !ok {
@@ -123,5 +124,6 @@ func (j *journalReader) readBetween(path string, start, end int64) error {
 	if start > end || !lineEnd(f, start) {
 		return nil
 	}
-	return j.read(io.NewSectionReader(f, start, end-start), start)
+	j.file = path
+	return j.readLines(newScanner(io.NewSectionReader(f, start, end-start), start, 0))
 }

@@ -23,10 +23,19 @@ type Dir struct {
 	// the pid. Set it before the first use.
 	Liveness func(o Owner, recorded time.Time) bool
 
+	// Durability says when what runs record can no longer be lost with the power. Set it before the first use.
+	Durability Durability
+
+	// PartSize is the length in bytes from which the event file of a run is full, and its next batch begins another;
+	// 0 means 64 MiB. Set it before the first use.
+	PartSize int64
+
 	patience time.Duration // instead of the constant, for tests
 
 	// step, if not nil, is called before each step that a crash could fall behind; tests make it fail.
 	step func(name string) error
+
+	synced func(path string) // if not nil, is told of everything that is about to be made durable; for tests
 }
 
 // OpenDir opens the store in a .loops directory. The directory and its folders are made when the first run is.
@@ -184,7 +193,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 		}
 	}
 	files := d.live(t.id)
-	if err := cutTail(files, l); err != nil {
+	if err := d.mend(files, l); err != nil {
 		return nil, nil, err
 	}
 	spec.Loop = l.Loop
@@ -203,7 +212,8 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 		return nil, nil, err
 	}
 	j := &journal{d: d, id: t.id, files: files, work: work, lock: t.lock, events: f, resumed: true, rec: *l.record, damage: l.damage}
-	j.seq, j.offset = l.seq, l.good
+	j.seq, j.offset, j.before, j.known = l.seq, l.good, l.lastBefore, true
+	j.rec.part = l.before
 	j.rec.owner, j.rec.reconciled, j.rec.why = spec.Owner, time.Time{}, ""
 	j.rec.segment++
 	if spec.Options != nil {
@@ -217,41 +227,6 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	}
 	j.init()
 	return j, cloneSnapshot(&l.Snapshot), nil
-}
-
-// cutTail takes what a crash left of an unfinished batch off the event file, and keeps it in another.
-func cutTail(files livePaths, l *loaded) error {
-	if l.good >= l.size {
-		return nil
-	}
-	f, err := openFile(files.events, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	tail := make([]byte, l.size-l.good)
-	if _, err := f.ReadAt(tail, l.good); err != nil {
-		return err
-	}
-	t, err := openFile(files.torn, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	if tail[len(tail)-1] != '\n' {
-		tail = append(tail, '\n')
-	}
-	_, err = t.Write(tail)
-	if err == nil {
-		err = t.Sync()
-	}
-	if err := errors.Join(err, t.Close()); err != nil {
-		return err
-	}
-	l.note(files.events, "%d bytes of an unfinished batch at byte %d were put aside in %s", l.size-l.good, l.good, filepath.Base(files.torn))
-	if err := f.Truncate(l.good); err != nil {
-		return err
-	}
-	return f.Sync()
 }
 
 // keepDefinition keeps the text a run goes on with, beside the one it began with if they differ.

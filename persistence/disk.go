@@ -72,19 +72,6 @@ func renameChecked(from, to string) error {
 	return err
 }
 
-// writeSynced makes a file with this content, durable but for its name.
-func writeSynced(path string, data []byte, mode fs.FileMode) error {
-	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
 // removed says whether an open file has no name any more, so that what is written to it is lost.
 func removed(f *os.File) bool {
 	var st syscall.Stat_t
@@ -102,7 +89,7 @@ func syncDir(path string) error {
 }
 
 // linkOrCopy gives a file a second name, or a copy where the file system has no second names.
-func linkOrCopy(from, to string) error {
+func (d *Dir) linkOrCopy(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
 		return err
@@ -121,7 +108,7 @@ func linkOrCopy(from, to string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if err == nil {
+	if err == nil && d.syncs(to) {
 		err = out.Sync()
 	}
 	return errors.Join(err, out.Close())

@@ -1,8 +1,6 @@
 package persistence
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,102 +11,140 @@ import (
 	"loops/fsm"
 )
 
-// eachEvent reads the whole lines of an event file, without their memory. Events without a number (of the
-// reference tool) are numbered by their place. Lines that wait for a memory line that never came are left out.
-// It returns the error of reading.
-func eachEvent(r io.Reader, path string, yield func(fsm.Event, error) bool) error {
-	br := bufio.NewReaderSize(r, 64<<10)
-	var long []byte
-	var waiting []fsm.Event
-	var seq uint64
-	for at := int64(0); ; {
-		b, err := br.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long, b...)
-			continue
-		}
+// An eventReader goes through the files of a journal and yields the events in them, without their memory. Events that
+// carry no number (of the reference tool) are numbered by their place. Lines that wait for a memory line that never came
+// are left out, unless it is there and cannot be read.
+type eventReader struct {
+	yield   func(fsm.Event, error) bool
+	after   uint64
+	last    uint64 // number of the last event that was believed
+	waiting []fsm.Event
+	spoilt  bool // a line behind the first of them cannot be read
+	stopped bool // yield wants no more
+}
+
+func (r *eventReader) give(e fsm.Event, err error) {
+	if err == nil && e.Seq <= r.after {
+		return
+	}
+	r.stopped = r.stopped || !r.yield(e, err)
+}
+
+func (r *eventReader) giveWaiting() {
+	for _, e := range r.waiting {
+		r.give(e, nil)
+	}
+	r.waiting, r.spoilt = r.waiting[:0], false
+}
+
+// read goes through one file. Its error is that of reading.
+func (r *eventReader) read(f io.Reader, path string) error {
+	s := newScanner(f, 0, r.last)
+	s.parse = true
+	for !r.stopped {
+		e, err := s.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if len(long) > 0 {
-			long = append(long, b...)
-			b = long
+		if e.missing != "" || e.bad != "" {
+			r.spoilt = len(r.waiting) > 0
 		}
-		start := at
-		at += int64(len(b))
-		b = bytes.TrimRight(b, "\r\n")
-		if len(bytes.TrimSpace(b)) == 0 {
+		if e.missing != "" {
+			r.give(fsm.Event{}, &DamageError{File: path, Offset: e.start, What: e.missing})
+		}
+		if e.bad != "" {
+			r.give(fsm.Event{}, &DamageError{File: path, Offset: e.start, What: e.bad})
 			continue
 		}
-		ln := splitLine(b)
-		e, err := fsm.ParseEvent(ln.event)
-		long = long[:0]
-		if err != nil {
-			if !yield(fsm.Event{}, &DamageError{File: path, Offset: start, What: err.Error()}) {
-				return nil
-			}
-			continue
+		r.last = s.last
+		e.parsed.Seq = e.seq
+		r.waiting = append(r.waiting, e.parsed)
+		if !e.numbered || e.memory != nil || len(r.waiting) == 1 && e.parsed.Kind == "action_output" {
+			r.giveWaiting()
 		}
-		ours := e.Seq > 0
-		if !ours {
-			e.Seq = seq + 1
-		}
-		seq = e.Seq
-		if ours && ln.memory == nil && (len(waiting) > 0 || e.Kind != "action_output") {
-			waiting = append(waiting, e)
-			continue
-		}
-		for _, w := range append(waiting, e) {
-			if !yield(w, nil) {
-				return nil
-			}
-		}
-		waiting = waiting[:0]
+	}
+	return nil
+}
+
+// end is called behind the last file.
+func (r *eventReader) end() {
+	if r.spoilt {
+		r.giveWaiting()
 	}
 }
 
 // Events implements [Store].
 func (d *Dir) Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
-		p, err := d.find(id)
-		if err != nil {
-			yield(fsm.Event{}, err)
-			return
-		}
-		f, err := openFile(p.events, os.O_RDONLY, 0)
-		if errors.Is(err, fs.ErrNotExist) {
-			// The run may have been moved to the archive, or back, since we looked.
-			if p, err = d.find(id); err == nil {
-				f, err = openFile(p.events, os.O_RDONLY, 0)
-			}
-			if errors.Is(err, fs.ErrNotExist) {
-				return
-			}
-		}
-		if err != nil {
-			yield(fsm.Event{}, err)
-			return
-		}
-		defer f.Close()
-		stopped := false
-		err = eachEvent(f, p.events, func(e fsm.Event, err error) bool {
-			if err == nil && e.Seq <= after {
-				return true
-			}
+		r := &eventReader{after: after}
+		r.yield = func(e fsm.Event, err error) bool {
 			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
-				yield(fsm.Event{}, err)
-				stopped = true
+				yield(fsm.Event{}, context.Cause(ctx))
 				return false
 			}
-			stopped = !yield(e, err)
-			return !stopped
-		})
-		if err != nil && !stopped {
+			return yield(e, err)
+		}
+		if err := d.readEvents(id, r); err != nil && !r.stopped {
 			yield(fsm.Event{}, err)
 		}
 	}
+}
+
+func (d *Dir) readEvents(id ID, r *eventReader) error {
+	p, err := d.find(id)
+	if err != nil {
+		return err
+	}
+	log, err := p.openLog()
+	if errors.Is(err, fs.ErrNotExist) {
+		// The run may have been moved to the archive, or back, since we looked.
+		if p, err = d.find(id); err == nil {
+			log, err = p.openLog()
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	for _, part := range log.parts {
+		if r.stopped {
+			return nil
+		}
+		if part.indexed && part.Last <= r.after {
+			r.last = part.Last
+			continue
+		}
+		if err := d.readPart(id, part, r); err != nil {
+			return err
+		}
+	}
+	if log.newest != nil && !r.stopped {
+		if err := r.read(log.newest, log.newest.Name()); err != nil {
+			return err
+		}
+	}
+	r.end()
+	return nil
+}
+
+// readPart reads a full part, which the archiving of its run may have moved.
+func (d *Dir) readPart(id ID, part part, r *eventReader) error {
+	f, err := openFile(part.path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if p, e := d.find(id); e == nil {
+			f, err = openFile(p.partPath(part.Name), os.O_RDONLY, 0)
+		}
+	}
+	if err != nil {
+		r.give(fsm.Event{}, &DamageError{File: part.path, What: errText(err)})
+		return nil
+	}
+	defer f.Close()
+	return r.read(f, part.path)
 }

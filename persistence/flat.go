@@ -19,6 +19,7 @@ type record struct {
 	updated    time.Time
 	seq        uint64 // of the last event that the memory includes
 	journal    int64  // length of the event file up to there
+	part       int    // full parts of the journal before that file
 	owner      Owner
 	options    *fsm.Map
 	file       string
@@ -118,6 +119,8 @@ func fields() []field {
 			func(r *record, v any) error { return takeInt(&r.seq, v) }),
 		known("journal", func(e *encoder, r *record) bool { return e.value(r.journal) },
 			func(r *record, v any) error { return takeInt(&r.journal, v) }),
+		known("part", func(e *encoder, r *record) bool { return r.part != 0 && e.value(r.part) },
+			func(r *record, v any) error { return takeInt(&r.part, v) }),
 		text("phase", "Phase", false, func(s *fsm.Snapshot) *fsm.Phase { return &s.Phase }),
 		text("previous_state", "Previous", false, func(s *fsm.Snapshot) *string { return &s.Previous }),
 		number("attempt", "Attempt", false, func(s *fsm.Snapshot) *int { return &s.Attempt }),

@@ -304,7 +304,7 @@ func TestIndent(t *testing.T) {
 
 func TestBlobsAreStoredOnce(t *testing.T) {
 	dir := t.TempDir()
-	e := &encoder{blobs: &blobs{dir: dir}}
+	e := &encoder{blobs: &blobs{d: &Dir{}, dir: dir}}
 	big := strings.Repeat("x", blobFrom+1)
 	for range 3 {
 		e.value(fsm.NewMap("a", big, "b", []any{strings.Clone(big)}, "c", big[1:]))

@@ -100,10 +100,11 @@ func eachIn(path string, f func(fsm.Event)) {
 		return
 	}
 	defer r.Close()
-	_ = eachEvent(r, path, func(e fsm.Event, err error) bool {
+	events := eventReader{yield: func(e fsm.Event, err error) bool {
 		if err == nil {
 			f(e)
 		}
 		return true
-	})
+	}}
+	_ = events.read(r, path) // what can be read of it
 }

@@ -104,11 +104,12 @@ func FuzzEvents(f *testing.F) {
 		if err == nil && (l.good < 0 || l.good > int64(len(b))) {
 			t.Fatalf("good up to %d of %d", l.good, len(b))
 		}
-		_ = eachEvent(bytes.NewReader(b), "e", func(e fsm.Event, err error) bool {
+		r := eventReader{yield: func(e fsm.Event, err error) bool {
 			if err == nil && e.Seq == 0 {
 				t.Fatal("an event without a number")
 			}
 			return true
-		})
+		}}
+		_ = r.read(bytes.NewReader(b), "e")
 	})
 }

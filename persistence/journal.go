@@ -27,18 +27,20 @@ type journal struct {
 	work  string
 	lock  *os.File // its flock says that we live
 
-	events  *os.File // nil before the first Record
+	events  *os.File // the newest part; nil before the first Record
 	offset  int64    // its length
+	before  uint64   // number of the last event before it
 	seq     uint64
+	known   bool // there is a memory on record
 	created bool // made by Create, and nothing was recorded yet
 	resumed bool // taken over, and nothing was recorded yet
-	dirty   bool // bytes that are not durable
-	named   bool // the name of the event file is durable
+	dirty   bool // bytes that may not be durable
+	sync    syncer
 	failed  error
 	enc     encoder
 	state   encoder
 	pretty  []byte
-	full    int64 // length of the last whole memory; 0 = none in this segment
+	full    int64 // length of the last whole memory; 0 = none in this part and segment
 	patches int64 // length of the patches since
 	written time.Time
 
@@ -48,7 +50,11 @@ type journal struct {
 }
 
 func (j *journal) init() {
-	b := &blobs{dir: filepath.Join(j.Dir(), "blobs")}
+	b := &blobs{d: j.d, dir: filepath.Join(j.Dir(), "blobs")}
+	j.sync.d = j.d
+	if j.events != nil {
+		j.sync.use(j.events)
+	}
 	j.enc.blobs, j.state.blobs = b, b
 	j.state.brief, j.state.cache = true, make(map[*fsm.Map]*piece)
 }
@@ -60,8 +66,7 @@ func (j *journal) Dir() string { return j.work }
 func (j *journal) Run() Run {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	p := place{id: j.id, state: j.files.state, events: j.files.events}
-	r := p.run(&loaded{record: &j.rec, damage: j.damage})
+	r := j.d.livePlace(j.id).run(&loaded{record: &j.rec, damage: j.damage})
 	r.Held = true
 	return r
 }
@@ -79,12 +84,12 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 }
 
 func (j *journal) record(b *fsm.Batch) error {
-	if j.events == nil {
-		f, err := os.OpenFile(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			return err
-		}
-		j.events = f
+	if err := j.sync.failed(); err != nil {
+		return err
+	}
+	part := j.rec.part
+	if err := j.ready(); err != nil {
+		return err
 	}
 	if b.Snapshot != nil && len(b.Events) == 0 {
 		b.Events = []fsm.Event{{Kind: "checkpoint", Time: time.Now()}} // memory needs a line to stand on
@@ -94,23 +99,14 @@ func (j *journal) record(b *fsm.Batch) error {
 			return err
 		}
 	}
-	now := time.Now()
-	if b.Checkpoint && j.dirty {
-		if removed(j.events) {
-			return &os.PathError{Op: "write", Path: j.files.events, Err: ErrRemoved}
-		}
-		if err := dataSync(j.events); err != nil {
-			return err
-		}
-		if !j.named {
-			if err := syncDir(filepath.Dir(j.files.events)); err != nil {
-				return err
-			}
-			j.named = true
-		}
-		j.dirty = false
+	if err := j.keep(b); err != nil {
+		return err
 	}
-	if b.Snapshot != nil && (b.Checkpoint || b.Snapshot.Outcome != nil || now.Sub(j.written) >= burst) {
+	if b.Snapshot == nil && j.rec.part == part {
+		return nil
+	}
+	now := time.Now()
+	if b.Checkpoint || j.rec.part > part || b.Snapshot.Outcome != nil || now.Sub(j.written) >= burst {
 		j.mu.Lock()
 		j.rec.updated = now
 		j.mu.Unlock()
@@ -119,27 +115,62 @@ func (j *journal) record(b *fsm.Batch) error {
 	return nil
 }
 
+// ready makes sure that there is an event file with room in it.
+func (j *journal) ready() error {
+	if j.events != nil {
+		if j.offset >= j.d.partSize() && j.known {
+			return j.rotate()
+		}
+		return nil
+	}
+	f, err := os.OpenFile(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	j.events = f
+	j.sync.use(f)
+	return nil
+}
+
+// keep makes what was recorded durable, now or soon.
+func (j *journal) keep(b *fsm.Batch) error {
+	if !j.dirty {
+		return nil
+	}
+	if b.Checkpoint && removed(j.events) {
+		return &os.PathError{Op: "write", Path: j.files.events, Err: ErrRemoved}
+	}
+	if j.d.Durability.now(b) {
+		j.dirty = false
+		return j.sync.now()
+	}
+	if b.Snapshot != nil {
+		j.sync.soon()
+	}
+	return nil
+}
+
 // append adds a batch to the journal with one write.
 func (j *journal) append(b *fsm.Batch) error {
 	e := &j.enc
 	e.buf, e.err = e.buf[:0], nil
-	outputOnly := true
+	outputOnly, full, size := true, false, int64(0)
 	for i := range b.Events {
 		j.seq++
 		b.Events[i].Seq = j.seq
-		e.buf = append(b.Events[i].AppendJSON(e.buf), '\n')
-		outputOnly = outputOnly && b.Events[i].Kind == "action_output"
-	}
-	size := int64(0)
-	var full bool
-	if b.Snapshot != nil || !outputOnly {
-		e.buf = e.buf[:len(e.buf)-len("}\n")]
 		start := len(e.buf)
-		j.mu.Lock()
-		full = j.memory(b.Snapshot)
-		j.mu.Unlock()
-		size = int64(len(e.buf) - start)
-		e.buf = append(e.buf, "}\n"...)
+		e.buf = b.Events[i].AppendJSON(e.buf)
+		outputOnly = outputOnly && b.Events[i].Kind == "action_output"
+		if i == len(b.Events)-1 && (b.Snapshot != nil || !outputOnly || j.offset == 0 && j.known) {
+			e.buf = e.buf[:len(e.buf)-len("}")]
+			mark := len(e.buf)
+			j.mu.Lock()
+			full = j.memory(b.Snapshot)
+			j.mu.Unlock()
+			size = int64(len(e.buf) - mark)
+			e.buf = append(e.buf, '}')
+		}
+		e.buf = append(appendSum(e.buf, start), '\n')
 	}
 	if e.err != nil {
 		return e.err
@@ -162,6 +193,7 @@ func (j *journal) append(b *fsm.Batch) error {
 	defer j.mu.Unlock()
 	j.rec.seq, j.rec.journal = j.seq, j.offset
 	if s := b.Snapshot; s != nil {
+		j.known = true
 		remember(&j.rec.Snapshot, s)
 		j.rec.status = Running
 		if s.Outcome != nil {
@@ -171,15 +203,18 @@ func (j *journal) append(b *fsm.Batch) error {
 	return nil
 }
 
-// memory writes the last key of a batch: what changed in the machine's memory, or all of it.
+// memory writes the last key of a batch: what changed in the machine's memory, or all of it. A part begins with all of
+// it, whatever its first batch is.
 func (j *journal) memory(s *fsm.Snapshot) (full bool) {
 	e := &j.enc
-	if s == nil { // not output, but without memory: the batch is whole all the same
+	now := j.rec
+	switch {
+	case s != nil:
+		now.Snapshot = *s
+	case j.offset > 0 || !j.known: // not output, but without memory: the batch is whole all the same
 		e.buf = append(e.buf, `, "memory": {}`...)
 		return false
 	}
-	now := j.rec
-	now.Snapshot = *s
 	if j.full == 0 || j.patches > patchesFrom && j.patches > 4*j.full {
 		e.buf = append(e.buf, `, "memory_full": `...)
 		appendFlat(e, &now, true)
@@ -215,14 +250,15 @@ func (j *journal) Close(ctx context.Context) error {
 		return nil
 	}
 	if j.failed != nil {
+		j.sync.stop()
 		return errors.Join(j.events.Close(), j.letGo())
 	}
-	var err error
-	if j.dirty {
-		err = dataSync(j.events)
+	err := j.sync.failed()
+	if j.dirty && err == nil {
+		err = j.sync.now()
 	}
-	err = errors.Join(err, j.events.Close())
-	if err != nil {
+	j.sync.stop()
+	if err = errors.Join(err, j.events.Close()); err != nil {
 		return errors.Join(err, j.letGo())
 	}
 	if j.resumed && j.rec.Outcome == nil {
@@ -240,7 +276,7 @@ func (j *journal) Close(ctx context.Context) error {
 	if err = errors.Join(err, e.err); err != nil {
 		return errors.Join(err, j.letGo())
 	}
-	t := &taken{place: place{id: j.id, state: j.files.state, events: j.files.events, runs: j.d.runs}, d: j.d, lock: j.lock, durable: true}
+	t := &taken{place: j.d.livePlace(j.id), d: j.d, lock: j.lock, durable: true}
 	if err = j.d.archive(t, flat); err != nil {
 		err = &ArchiveError{ID: j.id, Err: err}
 	}

@@ -11,18 +11,84 @@ import (
 
 // The journal is events.jsonl. A batch is appended with one write. The last line of a batch that carries the
 // machine's memory has one more key at its end, memory (a patch, see patch.go) or memory_full (the whole flat
-// object). So the memory of a run is always the memory at some line, whatever byte the file ends at.
+// object). So the memory of a run is always the memory at some line, whatever byte the file ends at. Each line ends
+// with a checksum of itself: without one, a flipped bit in a text would be believed.
 
 var (
 	keyMemory = []byte(`"memory"`)
 	keyFull   = []byte(`"memory_full"`)
 )
 
-// A line is one whole line of a journal, without its end, taken apart.
+// A line is one whole line of a journal, without its end and its checksum, taken apart.
 type line struct {
 	event  []byte // without memory, as JSON
 	memory []byte // nil if there is none
 	full   bool
+}
+
+// The checksum is CRC-32C of the bytes before it, as the last key of the object.
+const (
+	sumKey = `, "crc": "`
+	sumLen = len(sumKey) + len(`01234567"}`)
+)
+
+// appendSum closes a line with its checksum. b[start:] is a JSON object.
+func appendSum(b []byte, start int) []byte {
+	b = b[:len(b)-len("}")]
+	sum := crc32.Checksum(b[start:], castagnoli())
+	b = append(b, sumKey...)
+	return append(appendHex(b, sum), `"}`...)
+}
+
+func appendHex(b []byte, sum uint32) []byte {
+	return hex.AppendEncode(b, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+}
+
+// cutSum takes the checksum off a line. Lines of the reference tool, and old ones of ours, have none. What it returns is
+// the object without it, in the memory of b, which is changed; b is left alone if the checksum does not hold.
+func cutSum(b []byte) (object []byte, has, ok bool) {
+	n := len(b) - sumLen
+	if n < 1 || string(b[n:n+len(sumKey)]) != sumKey || string(b[len(b)-2:]) != `"}` {
+		return b, false, true
+	}
+	var want [8]byte
+	if string(appendHex(want[:0], crc32.Checksum(b[:n], castagnoli()))) != string(b[n+len(sumKey):len(b)-2]) {
+		return b, true, false
+	}
+	b[n] = '}'
+	return b[:n+1], true, true
+}
+
+// seqOf finds the number of an event; 0 = it has none. It does not look at the rest of the line.
+func seqOf(event []byte) uint64 {
+	rest, ok := bytes.CutPrefix(event, []byte(`{"event": "`))
+	if !ok {
+		return slowSeq(event)
+	}
+	i := bytes.IndexByte(rest, '"')
+	if rest, ok = bytes.CutPrefix(rest[max(i, 0):], []byte(`", "ts": "`)); !ok {
+		return slowSeq(event)
+	}
+	i = bytes.IndexByte(rest, '"')
+	if rest, ok = bytes.CutPrefix(rest[max(i, 0):], []byte(`", "seq": `)); !ok {
+		return slowSeq(event)
+	}
+	var n uint64
+	for i = 0; i < len(rest) && i < 19 && '0' <= rest[i] && rest[i] <= '9'; i++ {
+		n = 10*n + uint64(rest[i]-'0')
+	}
+	if i == 0 || i == len(rest) || rest[i] != ',' && rest[i] != '}' {
+		return slowSeq(event)
+	}
+	return n
+}
+
+func slowSeq(event []byte) uint64 {
+	e, err := fsm.ParseEvent(event)
+	if err != nil {
+		return 0
+	}
+	return e.Seq
 }
 
 // splitLine takes a line apart. It finds the key at the top level only, because values can hold anything.
@@ -93,12 +159,9 @@ const checkKey = ",\n  \"check\": \""
 
 func appendCheck(state []byte) []byte {
 	body := state[:len(state)-len("\n}")]
-	var sum [4]byte
 	crc := crc32.Checksum(body, castagnoli())
-	sum[0], sum[1], sum[2], sum[3] = byte(crc>>24), byte(crc>>16), byte(crc>>8), byte(crc)
 	body = append(body, checkKey...)
-	body = hex.AppendEncode(body, sum[:])
-	return append(body, "\"\n}"...)
+	return append(appendHex(body, crc), "\"\n}"...)
 }
 
 // checked says whether the checksum of a state file holds. Files of the reference tool have none.

@@ -208,6 +208,12 @@ func (d *Dir) stems(ctx context.Context, stems map[string]bool) error {
 		}
 		rel, _ := filepath.Rel(d.running, path)
 		if e.IsDir() {
+			if stem, ok := strings.CutSuffix(rel, ".events"); ok && stem != "" {
+				stems[filepath.ToSlash(stem)] = true // its event file may just be missing
+				if _, _, ok := splitID(ID(filepath.Base(stem))); ok {
+					return fs.SkipDir
+				}
+			}
 			if strings.Count(rel, string(filepath.Separator)) >= 8 {
 				return fs.SkipDir
 			}
@@ -239,8 +245,7 @@ func (d *Dir) liveRuns(stems map[string]bool) []Run {
 }
 
 func (d *Dir) liveRun(id ID) (Run, bool) {
-	files := d.live(id)
-	p := place{id: id, state: files.state, events: files.events, runs: d.runs}
+	files, p := d.live(id), d.livePlace(id)
 	l, err := p.load(false)
 	if err != nil && l == nil {
 		return Run{}, false // gone since we looked
@@ -304,6 +309,9 @@ func (p place) run(l *loaded) Run {
 		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
 		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
 		File: l.file, SHA256: l.sha, Options: l.options, Segment: l.segment, Log: p.state, Damage: l.damage, Resumable: l.status.Resumable(),
+	}
+	if p.aside != "" && exists(p.aside) {
+		r.Damage = append(slices.Clip(r.Damage), p.aside+": damaged lines of the journal are kept here")
 	}
 	if r.RunID == "" {
 		r.RunID = makeRunID(l.StartedAt)

@@ -1,13 +1,8 @@
 package persistence
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -18,7 +13,9 @@ import (
 type place struct {
 	id     ID
 	state  string
-	events string
+	events string // the newest part of the journal
+	parts  string // holds the parts before it
+	aside  string // holds damaged lines
 	runs   string // holds the working folders
 	folder string // in the archive; "" for running ones
 }
@@ -30,23 +27,28 @@ type loaded struct {
 	foreign bool     // written by the reference tool
 	damage  []string // what could not be read, each with its file
 	gap     bool     // the log of a sub-loop is among it
-	good    int64    // length of the event file up to which it agrees with the memory
-	size    int64    // length of the event file
-}
+	notes   int      // how much is damaged: the list names only the first
+	aside   []damaged
 
-func (l *loaded) note(path, format string, args ...any) {
-	l.damage = append(l.damage, path+": "+fmt.Sprintf(format, args...))
+	newest     string // the newest file of the journal, which may not be there
+	before     int    // parts of the journal before it
+	lastBefore uint64 // number of the last event in them
+	good       int64  // length of it up to which it agrees with the memory
+	size       int64  // length of it
+	last       uint64 // number of the last event up to good
+	logFile    string // in which the logs that are only counted are told; see childlog.go
+	logEnd     int64
 }
 
 // load reads a run: state.json, then what the journal knows behind it. If state.json is missing or damaged, or
 // tells of more than the journal, the memory is rebuilt from the journal alone. Nothing is changed. Large texts
 // are read only if asked for. With an error comes what could be read, if anything.
 func (p place) load(texts bool) (*loaded, error) {
-	l := &loaded{}
+	l := &loaded{newest: p.events}
 	flat, ours := l.readState(p.state)
 	l.foreign = flat != nil && !ours
 
-	f, err := openFile(p.events, os.O_RDONLY, 0)
+	log, err := p.openLog()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if flat == nil && len(l.damage) == 0 {
@@ -56,9 +58,9 @@ func (p place) load(texts bool) (*loaded, error) {
 			l.note(p.events, "the file is missing")
 		}
 	case err == nil:
-		defer f.Close()
+		defer log.close()
 		var got *fsm.Map
-		if got, err = l.readJournal(f, flat, ours); err == nil {
+		if got, err = l.readJournal(log, flat, ours); err == nil {
 			flat = got
 		}
 	}
@@ -75,7 +77,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	}
 	l.flat = flat
 	if texts {
-		l.fillLogs(p.events, flat)
+		l.fillLogs(flat)
 		b := blobs{dir: filepath.Join(p.workOf(flat), "blobs")}
 		if _, err := b.fill(flat); err != nil {
 			l.damage = append(l.damage, err.Error())
@@ -92,7 +94,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	if closed != nil {
 		return l, closed
 	}
-	l.seq = max(l.seq, l.lastSeq(p.events))
+	l.seq = max(l.seq, l.last)
 	return l, nil
 }
 
@@ -139,32 +141,32 @@ func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 	}
 }
 
-// readJournal brings a flat object up to date, or builds it if there is none, and finds out how far the event
-// file is good.
-func (l *loaded) readJournal(f *os.File, flat *fsm.Map, ours bool) (*fsm.Map, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	l.size = st.Size()
-	from := int64(0)
-	if flat != nil && ours {
-		n, _ := flat.Get("journal")
-		from, _ = n.(int64)
-		if !lineEnd(f, from) {
-			l.note(f.Name(), "it ends before the memory in the state file; the state file is not used")
-			flat, from = nil, 0
+// readJournal brings a flat object up to date, or builds it if there is none, and finds out how far the newest file of
+// the journal is good.
+func (l *loaded) readJournal(log *log, flat *fsm.Map, ours bool) (*fsm.Map, error) {
+	l.damage = append(l.damage, log.damage...)
+	if log.newest != nil {
+		st, err := log.newest.Stat()
+		if err != nil {
+			return nil, err
 		}
+		l.size = st.Size()
 	}
+	l.before, l.lastBefore = log.before(), lastOf(log.parts)
 	state := flat
-	j := journalReader{l: l, name: f.Name(), flat: flat, good: from, open: true}
 	if !ours {
-		j.flat = nil // only a whole memory may follow
+		flat = nil // only a whole memory may follow
 	}
-	if err := j.read(io.NewSectionReader(f, from, l.size-from), from); err != nil {
+	j := &journalReader{l: l, flat: flat, open: true}
+	if err := j.readLog(log); err != nil {
 		return nil, err
 	}
-	l.good = j.good
+	l.last, l.logFile, l.logEnd = j.goodSeq, j.goodFile, j.good
+	if j.goodFile == l.newest {
+		l.good = j.good
+	} else {
+		l.last = max(l.last, l.lastBefore)
+	}
 	switch {
 	case j.flat != nil && state != nil && !ours:
 		// The reference tool has rewritten our state file and lost what it does not know. The journal has
@@ -179,9 +181,10 @@ func (l *loaded) readJournal(f *os.File, flat *fsm.Map, ours bool) (*fsm.Map, er
 	case j.flat != nil:
 		return fillStatus(j.flat), nil
 	case state != nil && !ours:
-		l.good = j.whole
+		l.good, l.last = j.whole, j.wholeSeq
+		return state, nil
 	}
-	return state, nil
+	return nil, nil
 }
 
 // fillStatus adds the required keys that a memory from the journal lacks, or brings them up to date.
@@ -197,132 +200,6 @@ func fillStatus(flat *fsm.Map) *fsm.Map {
 		flat.Set("status", string(Running))
 	}
 	return flat
-}
-
-// lineEnd says whether a line of f ends at offset n.
-func lineEnd(f *os.File, n int64) bool {
-	if n <= 0 {
-		return n == 0
-	}
-	var b [1]byte
-	_, err := f.ReadAt(b[:], n-1)
-	return err == nil && b[0] == '\n'
-}
-
-// A journalReader goes through lines and keeps the memory up to date.
-type journalReader struct {
-	l     *loaded
-	name  string
-	flat  *fsm.Map
-	good  int64 // end of the last line with memory, and of the output lines right behind it
-	whole int64 // end of the last whole line
-	open  bool  // no line since good that would need a memory behind it
-	lost  bool  // a damaged line may have held a patch: only a whole memory helps
-}
-
-func (j *journalReader) read(r io.Reader, at int64) error {
-	j.whole = at
-	br := bufio.NewReaderSize(r, 64<<10)
-	var long []byte
-	for {
-		b, err := br.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long, b...)
-			continue
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if errors.Is(err, io.EOF) {
-			return nil // what is left is no whole line
-		}
-		if len(long) > 0 {
-			long = append(long, b...)
-			b = long
-		}
-		start := at
-		at += int64(len(b))
-		j.whole = at
-		j.line(bytes.TrimRight(b, "\r\n"), start, at)
-		long = long[:0]
-	}
-}
-
-func (j *journalReader) line(b []byte, start, end int64) {
-	if len(bytes.TrimSpace(b)) == 0 {
-		return
-	}
-	ln := splitLine(b)
-	if ln.memory == nil {
-		switch {
-		case isOutput(ln.event):
-			if j.open {
-				j.good = end
-			}
-		default:
-			if _, err := fsm.ParseEvent(ln.event); err != nil {
-				j.l.note(j.name, "damaged at byte %d: %s", start, err)
-				if bytes.Contains(b, []byte("memory")) {
-					j.lost = true
-				}
-			}
-			j.open = false
-		}
-		return
-	}
-	if j.lost && !ln.full {
-		return
-	}
-	m, err := parseMemory(ln.memory)
-	if err == nil && !ln.full {
-		if j.flat == nil {
-			return // the whole memory it builds on is not there
-		}
-		err = applyPatch(j.flat, m)
-	}
-	if err != nil {
-		j.l.note(j.name, "damaged at byte %d: %s", start, err)
-		j.lost, j.open = true, false
-		return
-	}
-	if ln.full {
-		j.flat, j.lost = m, false
-	}
-	j.good, j.open = end, true
-}
-
-// lastSeq finds the number of the last event within the good part: the one it carries, or, for files of the
-// reference tool, how many there are.
-func (l *loaded) lastSeq(path string) uint64 {
-	f, err := openFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	var last []byte
-	for n := int64(4 << 10); ; n *= 4 {
-		start := max(0, l.good-n)
-		b := make([]byte, l.good-start)
-		if _, err := f.ReadAt(b, start); err != nil {
-			return 0
-		}
-		b = bytes.TrimRight(b, "\n")
-		if i := bytes.LastIndexByte(b, '\n'); i >= 0 || start == 0 {
-			last = b[i+1:]
-			break
-		}
-	}
-	if e, err := fsm.ParseEvent(splitLine(last).event); err == nil && e.Seq > 0 {
-		return e.Seq
-	}
-	var n uint64
-	_ = eachEvent(io.NewSectionReader(f, 0, l.good), path, func(e fsm.Event, err error) bool {
-		if err == nil {
-			n = max(n+1, e.Seq)
-		}
-		return true
-	})
-	return n
 }
 
 // workOf is the working folder of a run, which keeps the name it had when the run was made.

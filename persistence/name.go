@@ -105,11 +105,14 @@ func shaped(s, shape string, sep byte) bool {
 }
 
 // livePaths are the files of one run among the running ones.
-type livePaths struct{ stem, state, events, pid, lock, torn, meta string }
+type livePaths struct{ state, events, parts, aside, pid, lock, torn, meta string }
 
 func (d *Dir) live(id ID) livePaths {
 	p := filepath.Join(d.running, filepath.FromSlash(string(id)))
-	return livePaths{p, p + ".state.json", p + ".events.jsonl", p + ".pid", p + ".lock", p + ".torn", p + ".meta-eval.jsonl"}
+	return livePaths{
+		p + ".state.json", p + ".events.jsonl", p + ".events", p + ".damaged", p + ".pid", p + ".lock", p + ".torn",
+		p + ".meta-eval.jsonl",
+	}
 }
 
 // work is the working folder of a run.

@@ -80,7 +80,7 @@ type Run struct {
 
 	Owner        Owner // zero where unknown
 	Held         bool  // somebody owns it: a live process on this host holds its lock, or its lease
-	Lapsed       bool  // its owner, on another host, let its lease run out: whoever wants the run may have it
+	Lapsed       bool  // its owner may live, but let its lease run out: Resume finds out whether it goes on
 	Archived     bool
 	Resumable    bool      // by its status and place; says nothing about a live owner
 	Foreign      bool      // written by the reference tool, and not yet gone on with

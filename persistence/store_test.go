@@ -26,6 +26,19 @@ func TestDir(t *testing.T) {
 	})
 }
 
+// The same where every few events begin another part of the journal, and nothing is ever synced.
+func TestDirOfSmallParts(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) persistence.Store {
+		root := filepath.Join(t.TempDir(), ".loops")
+		d, err := persistence.OpenDir(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.PartSize, d.Durability = 600, persistence.None
+		return spoiler{d, root}
+	})
+}
+
 // A spoiler damages the files of a Dir.
 type spoiler struct {
 	*persistence.Dir
@@ -45,16 +58,21 @@ func (s spoiler) CutEvents(id persistence.ID, n int64) error {
 }
 
 func (s spoiler) SpoilEvent(id persistence.ID, seq uint64) error {
-	b, err := os.ReadFile(s.events(id))
+	parts, err := filepath.Glob(filepath.Join(s.root, ".running", string(id)+".events", "0*"))
 	if err != nil {
 		return err
 	}
-	i := bytes.Index(b, fmt.Appendf(nil, `"seq": %d,`, seq))
-	if i < 0 {
-		return fmt.Errorf("no event %d", seq)
+	for _, path := range append(parts, s.events(id)) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if i := bytes.Index(b, fmt.Appendf(nil, `"seq": %d,`, seq)); i >= 0 {
+			b[i] = 0xff
+			return os.WriteFile(path, b, 0o644)
+		}
 	}
-	b[i] = 0xff
-	return os.WriteFile(s.events(id), b, 0o644)
+	return fmt.Errorf("no event %d", seq)
 }
 
 func (s spoiler) SpoilState(id persistence.ID) error {

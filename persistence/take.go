@@ -27,9 +27,8 @@ func (d *Dir) find(id ID) (place, error) {
 			return p, nil
 		}
 	}
-	live := d.live(id)
-	p := place{id: id, state: live.state, events: live.events, runs: d.runs}
-	here := exists(live.state) || exists(live.events)
+	p := d.livePlace(id)
+	here := exists(p.state) || exists(p.events) || exists(p.parts)
 	if loop, at, ok := splitID(id); ok {
 		if a, ok := d.archived(id, folderName(makeRunID(at), loop)); ok && (!here || written(a.state)) {
 			return a, nil
@@ -41,12 +40,26 @@ func (d *Dir) find(id ID) (place, error) {
 	return p, nil
 }
 
-func (d *Dir) archived(id ID, folder string) (place, bool) {
-	dir := filepath.Join(d.history, folder)
-	p := place{
-		id: id, state: filepath.Join(dir, "state.json"), events: filepath.Join(dir, "events.jsonl"), runs: d.runs,
-		folder: folder,
+// partPath is where a full part of the journal lies.
+func (p place) partPath(name string) string { return filepath.Join(p.parts, name) }
+
+// livePlace is where the files of a run among the running ones are.
+func (d *Dir) livePlace(id ID) place {
+	f := d.live(id)
+	return place{id: id, state: f.state, events: f.events, parts: f.parts, aside: f.aside, runs: d.runs}
+}
+
+// archivePlace is where the files of a run in a folder of the archive are.
+func archivePlace(dir string) place {
+	return place{
+		state: filepath.Join(dir, "state.json"), events: filepath.Join(dir, "events.jsonl"), parts: filepath.Join(dir, "events"),
+		aside: filepath.Join(dir, "events.damaged"),
 	}
+}
+
+func (d *Dir) archived(id ID, folder string) (place, bool) {
+	p := archivePlace(filepath.Join(d.history, folder))
+	p.id, p.runs, p.folder = id, d.runs, folder
 	return p, exists(p.state) || exists(p.events)
 }
 
@@ -76,7 +89,7 @@ func (d *Dir) take(p place) (*taken, error) {
 		if (err != nil || !l.Flock) && !held(live.lock) { // no lock of ours: it may be a live run of the reference tool
 			var inState Owner
 			var updated time.Time
-			run, _ := place{id: p.id, state: p.state, events: p.events}.load(false)
+			run, _ := p.load(false)
 			if run != nil && run.record != nil {
 				inState, updated = run.owner, run.updated
 			}

@@ -1,0 +1,194 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"loops/fsm"
+)
+
+// A Durability says when what a run records can no longer be lost with the power. The death of the process loses
+// nothing in any of them: Record has handed all of it to the system when it returns.
+type Durability int
+
+const (
+	// Strict is the default: what Record took at a checkpoint (before an action, before a wait, at the end), and whatever carries an
+	// action's result, is durable when Record returns. Decisions in between are durable with the next of these, or
+	// about 50 ms later.
+	Strict Durability = iota
+	// Grouped saves syncs: what carries an action's result, and the end of the run, is durable when Record returns. All else,
+	// decisions and that an action was started, is durable about 50 ms later. So after the loss of power at most the
+	// decisions of 50 ms are made again, and an action that had just been started then is started as if it never was.
+	Grouped
+	// None makes nothing durable. It is for tests, and for runs that nobody needs after a loss of power.
+	None
+)
+
+// durabilities are the names, in the order of the constants.
+var durabilities = []string{"strict", "grouped", "none"}
+
+// ParseDurability reads strict, grouped or none.
+func ParseDurability(name string) (Durability, error) {
+	if i := slices.Index(durabilities, name); i >= 0 {
+		return Durability(i), nil
+	}
+	return Strict, fmt.Errorf("durability %q is none: it is strict, grouped or none", name)
+}
+
+// String returns strict, grouped or none.
+func (d Durability) String() string {
+	if d < 0 || int(d) >= len(durabilities) {
+		return fmt.Sprintf("Durability(%d)", int(d))
+	}
+	return durabilities[d]
+}
+
+// now says whether a batch must be durable before Record returns.
+func (d Durability) now(b *fsm.Batch) bool {
+	switch {
+	case d == None:
+		return false
+	case b.Checkpoint && d == Strict, b.Snapshot != nil && b.Snapshot.Outcome != nil:
+		return true
+	}
+	return slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == "action_complete" })
+}
+
+// groupDelay is how long after it was recorded a decision begins to be made durable. The disk needs the rest of the 50 ms.
+const groupDelay = 40 * time.Millisecond
+
+// A syncer makes the newest file of a journal durable: when it is told to, or soon. It is used by one goroutine; its
+// timer has one of its own, which stop waits for.
+type syncer struct {
+	d     *Dir
+	timer *time.Timer
+	armed atomic.Bool // the timer runs
+	spoil atomic.Bool // err is set
+
+	mu    sync.Mutex // held while the file is made durable; guards the rest
+	file  *os.File   // nil: there is none, or no more
+	named bool       // the name of the file is durable
+	err   error      // of the timer
+}
+
+// use begins with another file. Its name is not durable.
+func (s *syncer) use(f *os.File) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file, s.named = f, false
+}
+
+// now makes what was written durable.
+func (s *syncer) now() error {
+	if s.armed.Load() && s.timer.Stop() {
+		s.armed.Store(false)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sync()
+}
+
+// soon does so a little later, unless that is about to happen.
+func (s *syncer) soon() {
+	if s.d.Durability == None || s.armed.Swap(true) {
+		return
+	}
+	if s.timer == nil {
+		s.timer = time.AfterFunc(groupDelay, s.fire)
+		return
+	}
+	s.timer.Reset(groupDelay)
+}
+
+func (s *syncer) fire() {
+	s.armed.Store(false) // what is written from here on needs another turn
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil || s.err != nil {
+		return
+	}
+	if err := s.sync(); err != nil {
+		s.err = err
+		s.spoil.Store(true)
+	}
+}
+
+// failed returns what went wrong when nobody waited.
+func (s *syncer) failed() error {
+	if !s.spoil.Load() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// stop ends the use of the file. When it returns, nothing is being made durable.
+func (s *syncer) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file = nil
+}
+
+// sync is called with mu held.
+func (s *syncer) sync() error {
+	if removed(s.file) {
+		return &os.PathError{Op: "write", Path: s.file.Name(), Err: ErrRemoved}
+	}
+	if err := s.d.syncData(s.file); err != nil {
+		return err
+	}
+	if s.named {
+		return nil
+	}
+	if err := s.d.syncDir(filepath.Dir(s.file.Name())); err != nil {
+		return err
+	}
+	s.named = true
+	return nil
+}
+
+// syncData makes what was written to a file durable, without its times.
+func (d *Dir) syncData(f *os.File) error {
+	if !d.syncs(f.Name()) {
+		return nil
+	}
+	return dataSync(f)
+}
+
+// syncDir makes the names in a folder durable.
+func (d *Dir) syncDir(path string) error {
+	if !d.syncs(path) {
+		return nil
+	}
+	return syncDir(path)
+}
+
+// writeSynced makes a file with this content, durable but for its name.
+func (d *Dir) writeSynced(path string, data []byte, mode os.FileMode) error {
+	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && d.syncs(path) {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (d *Dir) syncs(path string) bool {
+	if d.Durability != None && d.synced != nil {
+		d.synced(path)
+	}
+	return d.Durability != None
+}
