@@ -13,11 +13,10 @@ var seeded = []string{
 	"_baseline", "_tamper_guard", "_prepatch_check",
 }
 
-// contextRules warn of ${context.NAME} that nothing in the file gives a value.
-func (c *checker) contextRules() {
+// contextNames returns the keys of the context that a run has, and in file order those of them that this loop names.
+func (c *checker) contextNames() (known map[string]bool, names []string) {
 	l := c.l
-	known := map[string]bool{"": true}
-	var names []string
+	known = map[string]bool{"": true}
 	add := func(name string) {
 		if !known[name] {
 			known[name] = true
@@ -40,6 +39,12 @@ func (c *checker) contextRules() {
 	for _, k := range seeded {
 		known[k] = true
 	}
+	return known, names
+}
+
+// contextRules warn of ${context.NAME} that nothing in the file gives a value.
+func (c *checker) contextRules() {
+	known, names := c.contextNames()
 	hints := map[string]string{}
 	for i, s := range c.states {
 		for _, t := range c.texts[i] {

@@ -29,6 +29,7 @@ func Check(l *fsm.Loop) []fsm.Problem {
 	c.texts = allTexts(c.states)
 	c.loopRules()
 	c.contextRules()
+	c.varRules()
 	c.progressRules()
 	c.policyRules()
 	c.graphRules()

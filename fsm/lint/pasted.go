@@ -110,14 +110,5 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 
 // variable is the name under which an action finds a value in its environment.
 func variable(kind, name string) string {
-	upper := strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z':
-			return r - 'a' + 'A'
-		case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-			return r
-		}
-		return '_'
-	}, name)
-	return "LOOPS_" + kind + "_" + upper
+	return "LOOPS_" + kind + "_" + fsm.VarName(name)
 }
