@@ -149,9 +149,36 @@ func (d *decoder) syntaxError(err error, read int) {
 			break
 		}
 	}
-	line := strings.TrimRight(string(all[at-1]), "\r\n")
-	indent := len(line) - len(strings.TrimLeft(line, " "))
-	d.errorf(fsm.Pos{File: d.main.name, Line: at, Col: indent + 1}, "", "yaml", "%s", explain(text, line))
+	lines := make([]string, at)
+	for i, l := range all[:at] {
+		lines[i] = strings.TrimRight(string(l), "\r\n")
+	}
+	line := lines[at-1]
+	if !unindentable(line) && !strings.Contains(text, "exceeded max depth") && !strings.Contains(text, "control characters") {
+		if m := mistakeIn(lines, at); m != nil {
+			d.errorf(fsm.Pos{File: d.main.name, Line: m.line, Col: m.col(lines[m.line-1])}, "", "yaml", "%s", m.what)
+			return
+		}
+	}
+	d.errorf(fsm.Pos{File: d.main.name, Line: at, Col: faulty(text, line) + 1}, "", "yaml", "%s", explain(text, line))
+}
+
+// unindentable reports whether the line is wrong before its first word.
+func unindentable(line string) bool {
+	body := strings.TrimLeft(line, " ")
+	return strings.HasPrefix(body, "\t") || strings.HasPrefix(line, "<<<<<<<") || strings.HasPrefix(line, "=======") || strings.HasPrefix(line, ">>>>>>>")
+}
+
+// faulty is the byte of a line at which its value begins, for messages about the value, or its key.
+func faulty(text, line string) int {
+	if start := keyStart.FindString(line); !unindentable(line) && len(start) < len(line) {
+		for _, about := range []string{"unexpected end of stream", "unknown anchor", "expected ',' or", "cannot start any token"} {
+			if strings.Contains(text, about) {
+				return utf8.RuneCountInString(line[:len(start)])
+			}
+		}
+	}
+	return indentOf(line)
 }
 
 // explain says in plain words what a message of the YAML parser usually means.
