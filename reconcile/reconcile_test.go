@@ -82,6 +82,7 @@ func TestAliveElsewhere(t *testing.T) {
 		{persistence.Run{Owner: elsewhere}, true},
 		{persistence.Run{Owner: elsewhere, Held: true}, true},
 		{persistence.Run{Owner: elsewhere, Lapsed: true}, false},
+		{persistence.Run{Owner: elsewhere, Lapsed: true, Held: true}, true},
 		{persistence.Run{Owner: elsewhere, Archived: true}, false},
 		{persistence.Run{}, false},
 	} {

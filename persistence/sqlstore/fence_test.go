@@ -163,7 +163,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		old := create(t, s, self(t))
 		for range 4 {
 			expire(t, s)
-			if rs, err := s.Runs(t.Context(), persistence.Query{}); err != nil || !rs[0].Held || rs[0].Lapsed || !reconcile.Alive(rs[0]) {
+			if rs, err := s.Runs(t.Context(), persistence.Query{}); err != nil || !rs[0].Held || !rs[0].Lapsed || !reconcile.Alive(rs[0]) {
 				t.Fatalf("runs = %+v, %v", rs, err)
 			}
 			_, _, err := s.Resume(t.Context(), old.Run().ID, spec(elsewhere))

@@ -59,8 +59,7 @@ func (s *Store) scan(scan func(...any) error) (*row, error) {
 			r.note(s, "scope", err)
 		}
 	}
-	r.Held = s.held(&r)
-	r.Lapsed = r.until != 0 && r.now >= r.until && !s.local(r.Owner)
+	s.stand(&r)
 	r.Resumable = r.Status.Resumable() && !(r.Archived && r.Foreign)
 	return &r, nil
 }
@@ -69,10 +68,14 @@ func (r *row) note(s *Store, column string, err error) {
 	r.Damage = append(r.Damage, fmt.Sprintf("%s: run %s: %s cannot be read: %v", s.name, r.ID, column, err))
 }
 
-// held says whether a run is somebody's. An owner on this machine that is not known to be dead keeps its run although
+// stand says whether a run is somebody's. An owner on this machine that is not known to be dead keeps its run although
 // its lease ran out: only Resume, which can wait, finds out whether it goes on.
-func (s *Store) held(r *row) bool {
-	return r.until != 0 && !s.dead(r.Owner, r.UpdatedAt) && (r.now < r.until || s.local(r.Owner))
+func (s *Store) stand(r *row) {
+	if r.until == 0 || s.dead(r.Owner, r.UpdatedAt) {
+		return
+	}
+	r.Lapsed = r.now >= r.until
+	r.Held = !r.Lapsed || s.local(r.Owner)
 }
 
 // find reads the row of a run of which something is recorded.

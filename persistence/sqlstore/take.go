@@ -29,7 +29,7 @@ func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 		if r, err = s.find(ctx, tx, id, s.d.lockRow()); err != nil {
 			return err
 		}
-		if r.until != 0 && r.now < r.until && !s.dead(r.Owner, r.UpdatedAt) {
+		if r.Held && !r.Lapsed {
 			return &persistence.HeldError{ID: id, Owner: r.Owner}
 		}
 		if err := s.conflict(ctx, tx, id, spec, scope); err != nil {
@@ -91,7 +91,7 @@ func (s *Store) goOn(ctx context.Context, r *row, spec persistence.Spec) (*journ
 // or the machine slept. An owner that goes on renews the lease within a third of its length.
 func (s *Store) secondLook(ctx context.Context, id persistence.ID) error {
 	first, err := s.find(ctx, s.read, id, "")
-	if err != nil || !first.Held || first.now < first.until {
+	if err != nil || !first.Held || !first.Lapsed {
 		return s.d.explain(err)
 	}
 	for giveUp := time.Now().Add(s.lease/3 + s.lease/6); time.Now().Before(giveUp); {

@@ -56,6 +56,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	var (
 		outcome fsm.Outcome
 		err     error
+		gone    bool
 	)
 	d.stops.during(func(n int, s os.Signal) {
 		if n > 1 {
@@ -66,7 +67,13 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		d.printer.note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
 		stop(&fsm.Stop{Signal: signalName(s)})
 	}, func() {
-		d.printer.watch(func() { outcome, err = executor.Run(ctx) })
+		gone = whileOwned(d.journal, func() {
+			d.printer.note("The run was taken over, or its lease ran out and could not be renewed: killing the action.")
+			stop(errLost)
+			runner.Force()
+		}, func() {
+			d.printer.watch(func() { outcome, err = executor.Run(ctx) })
+		})
 	})
 	stop(nil)
 	ctx = context.WithoutCancel(ctx)
@@ -90,6 +97,9 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		d.printer.note(fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s",
 			d.store.place(d.project, run), oneLine(unarchived.Err), a.command("sweep")))
 	}
+	if gone {
+		return failure(exitRecord, "run %s was stopped: %s could not be reached for as long as a lease is, so that another process could have begun its action again; all that happened is recorded", id, d.store.name)
+	}
 	if code := codeOf(outcome); code != exitOK {
 		return exitError{code: code}
 	}
@@ -98,6 +108,9 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 
 // notRecorded says that a run stopped because it could not be written down, and what is left of it.
 func (a *app) notRecorded(ctx context.Context, store records, run persistence.Run, err error) error {
+	if fenced, ok := errors.AsType[*persistence.FencedError](err); ok {
+		return a.takenOver(run, fenced)
+	}
 	text := fmt.Sprintf("run %s was stopped: %s\n", run.ID, oneLine(err))
 	where, mend := ".loops", "Free or mend the disk"
 	if !store.files {

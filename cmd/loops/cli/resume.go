@@ -181,7 +181,7 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 	}
 	var held *persistence.Run
 	for i, r := range runs {
-		if alive(r) {
+		if alive(r) && !r.Lapsed {
 			if held == nil {
 				held = &runs[i]
 			}

@@ -1,0 +1,185 @@
+package main_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "loops/persistence/sqlstore" // registers the driver
+)
+
+const slowLoop = `name: slow
+description: an action that says nothing and does not end
+initial: work
+states:
+  work:
+    action: echo $$ >> pids; sleep 600
+    next: done
+  done:
+    terminal: true
+`
+
+// A slowRun is a project with a run of slow, whose records are in a database with a short lease.
+type slowRun struct {
+	t   *testing.T
+	dir string
+}
+
+func newSlowRun(t *testing.T) slowRun {
+	t.Helper()
+	d := slowRun{t, t.TempDir()}
+	must(t, os.Mkdir(filepath.Join(d.dir, ".loops"), 0o755))
+	must(t, os.WriteFile(filepath.Join(d.dir, ".loops", "slow.yaml"), []byte(slowLoop), 0o644))
+	return d
+}
+
+// A started program is one that is ended with the test.
+type started struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	out  string        // file with what it printed
+	done chan struct{} // closed when it has ended
+}
+
+func (d slowRun) start(args ...string) *started {
+	d.t.Helper()
+	bin := binary(d.t)
+	out, err := os.CreateTemp(d.dir, "out")
+	must(d.t, err)
+	s := &started{t: d.t, cmd: exec.Command(bin, args...), out: out.Name(), done: make(chan struct{})}
+	s.cmd.Dir = d.dir
+	s.cmd.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE=sqlite:runs.db?lease=1s")
+	s.cmd.Stdout, s.cmd.Stderr = out, out
+	must(d.t, s.cmd.Start())
+	must(d.t, out.Close())
+	go func() {
+		_ = s.cmd.Wait()
+		close(s.done)
+	}()
+	d.t.Cleanup(func() {
+		_ = s.cmd.Process.Kill()
+		<-s.done
+	})
+	return s
+}
+
+func (s *started) pid() int { return s.cmd.Process.Pid }
+
+func (s *started) signal(sig syscall.Signal) { must(s.t, s.cmd.Process.Signal(sig)) }
+
+func (s *started) said() string { return readText(s.t, s.out) }
+
+func (s *started) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *started) exit() int {
+	<-s.done
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// pids waits until n actions have begun, and returns their processes; fewer if the program ended before.
+func (d slowRun) pids(n int, ended func() bool) (pids []int) {
+	d.t.Helper()
+	for range 1200 {
+		b, _ := os.ReadFile(filepath.Join(d.dir, "pids"))
+		if lines := strings.Fields(string(b)); len(lines) >= n || ended() {
+			for _, l := range lines {
+				pid, err := strconv.Atoi(l)
+				must(d.t, err)
+				pids = append(pids, pid)
+			}
+			return pids
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	d.t.Fatalf("%d actions do not begin", n)
+	return nil
+}
+
+func never() bool { return false }
+
+// gone waits until a process has ended.
+func (d slowRun) gone(pid int) {
+	d.t.Helper()
+	for range 600 {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	d.t.Errorf("process %d is still there", pid)
+}
+
+// TestPausedRunner: a runner is stopped for longer than its lease, and another one takes the run over.
+func TestPausedRunner(t *testing.T) {
+	t.Parallel()
+	d := newSlowRun(t)
+	paused := d.start("run", "slow", "--quiet")
+	first := d.pids(1, never)[0]
+	next := d.start("resume", "slow", "--quiet")
+	if code := next.exit(); code != 9 || !strings.Contains(next.said(), fmt.Sprintf("is owned by a live process (pid %d)", paused.pid())) {
+		t.Fatalf("resume of a live run exits with %d: %s", code, next.said())
+	}
+	paused.signal(syscall.SIGSTOP)
+	for range 60 { // until the lease has run out
+		next = d.start("resume", "slow", "--quiet")
+		if len(d.pids(2, next.ended)) == 2 {
+			break
+		}
+		if next.exit() != 9 {
+			t.Fatalf("resume exits with %d: %s", next.exit(), next.said())
+		}
+	}
+	if !strings.Contains(next.said(), "that the interrupted action of state work had left running.") {
+		t.Errorf("resume says %q", next.said()) // or two of them ran
+	}
+	paused.signal(syscall.SIGCONT)
+	want := fmt.Sprintf("another process (pid %d on ", next.pid())
+	if code := paused.exit(); code != 9 || !strings.Contains(paused.said(), want) ||
+		!strings.Contains(paused.said(), "; this one stopped, and recorded nothing after that\nSee how it goes on: loops status slow\n") {
+		t.Errorf("the paused runner exits with %d and says %q", code, paused.said())
+	}
+	d.gone(first)
+	second := d.pids(2, never)[1]
+	if errors.Is(syscall.Kill(second, 0), syscall.ESRCH) {
+		t.Error("the action of the new owner was ended")
+	}
+	next.signal(syscall.SIGTERM)
+	d.gone(second)
+	if code := next.exit(); code != 143 {
+		t.Errorf("the new owner exits with %d: %s", code, next.said())
+	}
+}
+
+// TestRunTakenAway: a run is taken over from another machine while its action runs and says nothing. The action ends.
+func TestRunTakenAway(t *testing.T) {
+	t.Parallel()
+	d := newSlowRun(t)
+	runner := d.start("run", "slow", "--quiet")
+	action := d.pids(1, never)[0]
+	db, err := sql.Open("sqlite", filepath.Join(d.dir, "runs.db")+"?_pragma=busy_timeout(10000)")
+	must(t, err)
+	defer db.Close()
+	_, err = db.Exec(`BEGIN IMMEDIATE; UPDATE runs SET epoch = epoch + 1; UPDATE leases SET epoch = epoch + 1, owner = '{"host": "box", "pid": 77}'; COMMIT`)
+	must(t, err)
+	d.gone(action)
+	if code := runner.exit(); code != 9 ||
+		!strings.HasPrefix(runner.said(), "The run was taken over, or its lease ran out and could not be renewed: killing the action.\n") ||
+		!strings.Contains(runner.said(), "loops: another process (pid 77 on box) took over run slow-") {
+		t.Errorf("the runner exits with %d and says %q", code, runner.said())
+	}
+}
