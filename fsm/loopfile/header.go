@@ -23,9 +23,17 @@ func (h *header) has(key string) bool { return h.keys[key] }
 // broken reports whether nobody can say what the file is meant to be.
 func (h *header) broken() bool { return h.keys == nil }
 
-// meant reports whether the file is meant to be a loop.
+// meant reports whether the file is meant to be a loop, also if what makes it one is mistyped, or not written yet.
 func (h *header) meant() bool {
-	return h.has("states") || h.has("flow") || h.has("initial") || h.has("from")
+	if len(h.keys) == 0 || h.has("states") || h.has("flow") || h.has("initial") || h.has("from") {
+		return true
+	}
+	for k := range h.keys {
+		if byWhere[InLoop][k] == nil && near(k, []string{"states", "initial", "flow"}) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // lacks says which of the keys are missing that no loop can do without.

@@ -9,7 +9,7 @@ import (
 
 // Preflight says what the context of a run lacks: every ${context.NAME} in an action or in the prompt of a
 // judge must have a value, unless it is escaped or says what to use instead (:default= or ?), and every required
-// input must be set and not empty. Each missing name is reported once, at the first state that needs it.
+// input must be set and not empty, and every required parameter set. Each missing name is reported once, at the first state that needs it.
 // The context is the one the run would start with.
 func Preflight(l *fsm.Loop, context *fsm.Map) []fsm.Problem {
 	var problems []fsm.Problem
@@ -24,6 +24,13 @@ func Preflight(l *fsm.Loop, context *fsm.Map) []fsm.Problem {
 		said[name] = true
 		report(place(l, l.Pos, fsm.KeyPlace, "required_inputs"), "required_inputs", "missing-input",
 			"the input "+quote(name)+" is required and not set; "+remedy(l, name))
+	}
+	for _, p := range l.Parameters {
+		if _, ok := context.Get(p.Name); ok || !p.Required || said[p.Name] {
+			continue
+		}
+		said[p.Name] = true
+		report(p.Pos, "parameters."+clip(p.Name), "missing-input", "the parameter "+quote(p.Name)+" is required and not set; "+remedy(l, p.Name))
 	}
 	for _, state := range l.Order {
 		s := l.States[state]

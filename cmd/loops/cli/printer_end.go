@@ -25,6 +25,9 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 		p.showFailure(out)
 	}
 	line := endLine(o, p.max)
+	if o.Error == noTransition && p.judged != "" {
+		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)
+	}
 	switch {
 	case code == exitOK && resume == "":
 		line = p.paint.green(line)
@@ -41,6 +44,9 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 		fmt.Fprintln(out, "Resume with: "+resume)
 	}
 }
+
+// noTransition is the error of a run whose last state led nowhere, as the reference tool words it.
+const noTransition = "No valid transition"
 
 // showFailure prints what the last action of a failed run said, where the live line swallowed it.
 func (p *textPrinter) showFailure(out io.Writer) {

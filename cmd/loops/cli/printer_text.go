@@ -34,6 +34,9 @@ type textPrinter struct {
 	head    string // line of that state, not printed yet
 	action  string // its action, once started
 	verdict string // not printed yet
+	why     string // of that verdict, where it is error
+	judged  string // the last verdict and its state, for a run that has no way on
+	state   string // entered last, outside of sub-loops
 	output  string // of the last action, for the end of a run that failed
 	errors  string
 	shown   bool // output and errors were printed already
@@ -117,8 +120,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	}
 	pad := strings.Repeat("  ", e.Depth)
 	if e.Kind != "route" && p.verdict != "" { // a verdict that no route followed
-		p.print(pad + indent + p.mark(p.verdict))
-		p.verdict = ""
+		p.print(pad + indent + p.takeVerdict())
 	}
 	switch e.Kind {
 	case "loop_start", "loop_resume":
@@ -142,7 +144,10 @@ func (p *textPrinter) event(e fsm.Event) {
 		p.endAction(e, pad)
 	case "evaluate":
 		p.flushHead()
-		p.verdict = text(e.Get("verdict"))
+		p.verdict, p.why = text(e.Get("verdict")), ""
+		if p.verdict == "error" && !p.verbose {
+			p.why = cut(firstLine(text(e.Get("error"))), 160)
+		}
 		if p.verbose {
 			p.print(pad + indent + p.paint.dim(pairs(e, "verdict")))
 		}
@@ -167,6 +172,14 @@ func (p *textPrinter) event(e fsm.Event) {
 // remember keeps what the end of a failed run has to say about its last action.
 func (p *textPrinter) remember(e fsm.Event) {
 	switch e.Kind {
+	case "state_enter":
+		if e.Depth == 0 {
+			p.state, p.judged = text(e.Get("state")), ""
+		}
+	case "evaluate":
+		if e.Depth == 0 {
+			p.judged = text(e.Get("verdict"))
+		}
 	case "action_start":
 		p.output, p.errors, p.shown = "", "", false
 	case "action_complete":
@@ -275,13 +288,22 @@ func (p *textPrinter) showErrors(pad string) {
 func (p *textPrinter) route(e fsm.Event, pad string) {
 	line := "-> " + p.paint.cyan(text(e.Get("to")))
 	if p.verdict != "" {
-		line = p.mark(p.verdict) + " " + line
-		p.verdict = ""
+		line = p.takeVerdict() + " " + line
 	}
 	if why := text(e.Get("reason")); why != "" {
 		line += " (" + why + ")"
 	}
 	p.print(pad + indent + line)
+}
+
+// takeVerdict returns the verdict that was not printed yet, with its reason.
+func (p *textPrinter) takeVerdict() string {
+	line := p.mark(p.verdict)
+	if p.why != "" {
+		line += " (" + p.why + ")"
+	}
+	p.verdict, p.why = "", ""
+	return line
 }
 
 func (p *textPrinter) mark(verdict string) string {

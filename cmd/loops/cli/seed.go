@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"loops/fsm"
@@ -73,13 +74,15 @@ func checkGiven(l *fsm.Loop, given *fsm.Map) error {
 	return usageError{strings.Join(wrong, "\nloops: "), "loops run --help"}
 }
 
-// inputValues returns what the positional input sets: if it is a JSON object that has keys of the context, those and no
-// others; else it is the text of the loop's input key.
+// inputValues returns what the positional input sets: if it is a JSON object that has keys of the context, parameters or
+// required inputs, those and no others; else it is the text of the loop's input key.
 func inputValues(ctx *fsm.Map, l *fsm.Loop, text string) *fsm.Map {
 	values := fsm.NewMap()
 	if object, ok := parseObject(text); ok {
 		for _, k := range object.Keys() {
-			if _, ok := ctx.Get(k); ok {
+			_, known := ctx.Get(k)
+			known = known || slices.Contains(l.RequiredInputs, k) || slices.ContainsFunc(l.Parameters, func(p fsm.Parameter) bool { return p.Name == k })
+			if known {
 				v, _ := object.Get(k)
 				values.Set(k, v)
 			}
