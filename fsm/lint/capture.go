@@ -45,7 +45,7 @@ func (c *checker) captureRules() {
 		for _, t := range c.texts[i] {
 			said := map[string]bool{}
 			for _, r := range t.refs {
-				if r.Namespace != "captured" || guarded(r) || said[r.Path] || len(said) == maxHits {
+				if r.Namespace != "captured" || guarded(r) || isTorn(r) || badFilter(r) || said[r.Path] || len(said) == maxHits {
 					continue
 				}
 				said[r.Path] = true

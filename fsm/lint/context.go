@@ -50,7 +50,7 @@ func (c *checker) contextRules() {
 		for _, t := range c.texts[i] {
 			for _, r := range t.refs {
 				name, _, _ := strings.Cut(r.Path, ".")
-				if r.Namespace != "context" || guarded(r) || known[name] || strings.Contains(name, ":") {
+				if r.Namespace != "context" || guarded(r) || known[name] || strings.Contains(name, ":") || isTorn(r) {
 					continue
 				}
 				hint, ok := hints[name]

@@ -37,6 +37,7 @@ func Check(l *fsm.Loop) []fsm.Problem {
 	for _, s := range c.states {
 		c.stateRules(s)
 		c.scriptRules(s)
+		c.writtenRules(s)
 		c.textRules(p, s)
 	}
 	c.captureRules()

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -56,6 +57,14 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 		return
 	}
 	name, _, _ := strings.Cut(strings.TrimSuffix(inner, "?"), ":")
+	if isTorn(r) {
+		say("not-a-template", "%s has no } of its own, so it ends at the next one; write ${%s.%s}", phrase.Clip(r.Text), r.Namespace, phrase.Clip(pathStart.FindString(r.Path)))
+		return
+	}
+	if !strings.Contains(inner, ".") && r.Namespace != "messages" && !plainName.MatchString(name) {
+		say("no-namespace", "${%s} is taken for a template, and none is called so, which the run will fail on; for bash write $${%s}", phrase.Clip(inner), phrase.Clip(inner))
+		return
+	}
 	if !strings.Contains(inner, ".") && r.Namespace != "messages" {
 		say("no-namespace", "${%s} is taken for a template, and none is called so, which the run will fail on; write $${%s} for bash, or ${env.%s}, ${context.%s}",
 			phrase.Clip(inner), phrase.Clip(inner), phrase.Clip(name), phrase.Clip(name))
@@ -78,16 +87,35 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 
 type sayer func(rule, format string, args ...any)
 
+var (
+	plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)                          // of a variable
+	pathStart = regexp.MustCompile(`^[\w-]+(\.[\w-]+)*`)                      // of a template that goes on with something else
+	filterEnd = regexp.MustCompile(`:(shell|trim|json|lines|first|last)$`) // of a default text
+)
+
 var filterNames = []string{"trim", "lines", "first", "last", "json", "shell", "default="}
 
 // filters checks what stands behind the path. It reports true if something is wrong with it.
 func (c *checker) filters(r fsm.Ref, inner string, say sayer) bool {
-	before, _, hasDefault := strings.Cut(inner, ":default=")
+	before, fallback, hasDefault := strings.Cut(inner, ":default=")
 	colon := strings.LastIndexByte(r.Path, ':')
 	shell := slices.Index(r.Filters, "shell")
 	switch {
 	case hasDefault && (strings.HasSuffix(before, "?") || strings.HasSuffix(before, ":shell")):
 		say("bad-filter", "%s fails: of :default=, ? and :shell only one can be used", phrase.Clip(r.Text))
+	case hasDefault && strings.Contains(strings.ReplaceAll(fallback, "$${", ""), "${"):
+		say("bad-filter", "%s ends at its first }, and a default text holds no template; give the key of the context a value in context, or choose in bash: \"$${NAME:-$OTHER}\"", phrase.Clip(r.Text))
+	case hasDefault && filterEnd.MatchString(fallback):
+		at := strings.LastIndexByte(fallback, ':')
+		instead := fmt.Sprintf("${%s%s:default=%s}", phrase.Clip(before), fallback[at:], phrase.Clip(fallback[:at]))
+		if fallback[at:] == ":shell" {
+			instead = "the variable of the environment with a default of bash, or make sure of a value and write ${" + phrase.Clip(before) + ":shell}"
+			if kind := map[string]string{"context": "CONTEXT", "captured": "CAPTURED", "prev": "PREV"}[r.Namespace]; kind != "" {
+				name, _, _ := strings.Cut(r.Path, ".")
+				instead = "\"$${" + variable(kind, name) + ":-" + phrase.Clip(fallback[:at]) + "}\""
+			}
+		}
+		say("bad-filter", "everything behind :default= is the default text, here %s, and nothing is quoted or filtered; write %s", phrase.Quote(fallback), instead)
 	case shell >= 0 && shell < len(r.Filters)-1:
 		say("bad-filter", "%s fails: :shell quotes for bash, so it must be the last filter", phrase.Clip(r.Text))
 	case colon >= 0 && r.Path[colon:] == ":shell" && r.Suffix == "nullable":
@@ -95,6 +123,9 @@ func (c *checker) filters(r fsm.Ref, inner string, say sayer) bool {
 	case colon >= 0 && r.Namespace != "env":
 		colon = strings.IndexByte(r.Path, ':')
 		word := r.Path[colon+1:]
+		for first, rest, more := strings.Cut(word, ":"); more && slices.Contains(filterNames, first); first, rest, more = strings.Cut(word, ":") {
+			word = rest // the filters before it are right
+		}
 		say("bad-filter", "no template knows :%s%s (filters: :trim, :lines, :first, :last, :json, :shell); what bash is to do, do with a variable of bash", phrase.Clip(word), c.didYouMean(word, filterNames))
 	default:
 		return false

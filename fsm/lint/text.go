@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,6 +129,16 @@ func references(text string) []fsm.Ref {
 
 // guarded reports whether a reference has a value even where its path leads nowhere.
 func guarded(r fsm.Ref) bool { return r.Suffix == "default" || r.Suffix == "nullable" }
+
+// isTorn reports whether the } of a reference is that of something else: no name has blanks and quotation marks in it.
+func isTorn(r fsm.Ref) bool {
+	before, _, _ := strings.Cut(r.Text, ":default=")
+	return !strings.Contains(before, ":-") && properties[r.Namespace] == nil && slices.Contains(namespaces, r.Namespace) &&
+		pathStart.MatchString(r.Path) && strings.ContainsAny(before[2:], "\n\"'`$&|<>;{")
+}
+
+// badFilter reports whether something that is no filter stands behind the path, which is said elsewhere.
+func badFilter(r fsm.Ref) bool { return strings.Contains(r.Path, ":") }
 
 // isShell reports whether the action of a state is a bash script.
 func isShell(s *fsm.State) bool {
