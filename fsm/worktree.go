@@ -44,7 +44,7 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused boo
 	res, err := e.git(ctx, st, ownTree+`set -o pipefail
 new=`+ShellQuote(c.Worktree)+` branch=`+ShellQuote(c.Branch)+`
 kept=$(git worktree list --porcelain | awk -v b="branch refs/heads/$branch" '/^worktree /{p=substr($0,10)} $0==b{print p}') || exit
-if [ -n "$kept" ] && [ ! -e "$kept" ]; then git worktree prune; kept=; fi
+if [ -n "$kept" ] && { finish "$kept" || [ ! -e "$kept/.git" ]; }; then git worktree prune; kept=; fi
 case $kept in
 "$new" | ''`+inUse+`) ;;
 */`+worktrees+`/*-subloop-`+name+`*) if unused "$kept"; then own "$kept"; echo "$kept"; exit; fi ;;
@@ -77,10 +77,24 @@ git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 }
 
 // ownTree is how a shell says that a work tree is used by this process, its parent, and asks whether another one that
-// lives does. The mark is a file that git removes with the work tree.
+// lives does. The mark is a file that git removes with the work tree. A removal that was cut short is finished, and not
+// taken for the deletion of files in the work tree: beside it stands a file that says that all of it was committed.
 const ownTree = `mark() { echo "$(git -C "$1" rev-parse --absolute-git-dir)/loops-owner"; }
 own() { echo "$PPID" > "$(mark "$1")"; }
 unused() { pid=$(cat "$(mark "$1")" 2>/dev/null); [ -z "$pid" ] || [ "$pid" = "$PPID" ] || ! kill -0 "$pid" 2>/dev/null; }
+remove() {
+  left=$(git -C "$1" status --porcelain --untracked-files=normal --ignore-submodules=none) || return
+  if [ -z "$left" ]; then
+    : > "$1.removing"
+    git worktree remove -- "$1" && rm -f -- "$1.removing" && return
+    rm -f -- "$1.removing"
+  else
+    echo "not committed: $(echo "$left" | head -n 3)" >&2
+  fi
+  rm -f -- "$(mark "$1")"
+  return 1
+}
+finish() { [ -e "$1.removing" ] && rm -rf -- "$1" && git worktree prune && rm -f -- "$1.removing"; }
 `
 
 // freeTree returns the path of a work tree that is not there yet.
@@ -119,8 +133,8 @@ func (e *Executor) detach(ctx context.Context, st *State, c *Child) {
 	if c.Worktree == "" {
 		return
 	}
-	tree := ShellQuote(c.Worktree)
-	res, err := e.git(ctx, st, ownTree+"if [ -e "+tree+" ] && ! git worktree remove -- "+tree+`; then rm -f -- "$(mark `+tree+`)"; exit 1; fi`)
+	res, err := e.git(ctx, st, ownTree+"tree="+ShellQuote(c.Worktree)+`
+finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 	if ctx.Err() != nil {
 		return
 	}
