@@ -44,6 +44,12 @@ func Search(pattern, text string) (matched bool, err error) {
 	return matched, nil
 }
 
+// IsPattern says whether [Search] takes a text for a pattern; what it is not is looked for as it stands.
+func IsPattern(text string) bool {
+	m := patterns.get(strings.ToValidUTF8(text, "\ufffd"))
+	return m.tree != nil || m.err != nil
+}
+
 func tooSlow(pattern string) error {
 	return fmt.Errorf("pattern %q took longer than %s on this text: make it simpler, or the text shorter", pattern, patternLimit)
 }

@@ -32,12 +32,14 @@ func Check(l *fsm.Loop) []fsm.Problem {
 	c.varRules()
 	c.progressRules()
 	c.policyRules()
+	c.literalRules()
 	c.graphRules()
 	p := c.newPastes()
 	for _, s := range c.states {
 		c.stateRules(s)
 		c.scriptRules(s)
 		c.writtenRules(s)
+		c.evaluatorRules(s)
 		c.textRules(p, s)
 	}
 	c.captureRules()

@@ -88,8 +88,8 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 type sayer func(rule, format string, args ...any)
 
 var (
-	plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)                          // of a variable
-	pathStart = regexp.MustCompile(`^[\w-]+(\.[\w-]+)*`)                      // of a template that goes on with something else
+	plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)                       // of a variable
+	pathStart = regexp.MustCompile(`^[\w-]+(\.[\w-]+)*`)                   // of a template that goes on with something else
 	filterEnd = regexp.MustCompile(`:(shell|trim|json|lines|first|last)$`) // of a default text
 )
 
