@@ -32,7 +32,7 @@ type field struct {
 func (d *decoder) block(n *yaml.Node, in Where, path string) *block {
 	b := &block{d: d, in: in, at: n, path: path, fields: map[string]field{}}
 	if n.Kind != yaml.MappingNode {
-		d.errorf(d.pos(n), path, "wrong-type", "%s must be a mapping, found %s", in.phrase(), describe(n))
+		d.errorf(d.pos(n), path, "wrong-type", "%s must be a mapping, found %s%s", in.phrase(), describe(n), notMapping(n, in))
 		return b
 	}
 	b.order = d.entries(n, path)
@@ -101,6 +101,9 @@ func (d *decoder) typed(key *Key, n *yaml.Node, path string) any {
 			if key.Type == TypeSeconds {
 				what = "a number of seconds"
 			}
+			if key.Type == TypeSeconds && n.Kind == yaml.ScalarNode {
+				hint += inSeconds(n.Value)
+			}
 			d.errorf(d.pos(n), path, "wrong-type", "%s must be %s, found %s%s", key.Name, what, describe(n), hint)
 			return nil
 		}
@@ -139,7 +142,11 @@ func (d *decoder) typed(key *Key, n *yaml.Node, path string) any {
 
 func (d *decoder) text(n *yaml.Node, path, name string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
-		d.errorf(d.pos(n), path, "wrong-type", "%s must be a text, found %s", name, describe(n))
+		hint := ""
+		if name == "action" && n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle != 0 {
+			hint = "; put a text that begins with a bracket in quotes"
+		}
+		d.errorf(d.pos(n), path, "wrong-type", "%s must be a text, found %s%s", name, describe(n), hint)
 		return "", false
 	}
 	return n.Value, true
@@ -222,7 +229,7 @@ func (d *decoder) allowed(key *Key, n *yaml.Node, s, path string) {
 	if key.Advisory {
 		report = d.warnf
 	}
-	report(d.pos(n), path, "bad-value", "%s is not a value of %s%s (values: %s)", quote(s), key.full(), didYouMean(s, key.Values), enumerate(key.Values))
+	report(d.pos(n), path, "bad-value", "%s is not a value of %s%s (values: %s)", quote(s), key.full(), meantValue(s, key), enumerate(key.Values))
 }
 
 // maxSeconds is what a time.Duration holds, rounded down.
@@ -302,6 +309,10 @@ func (b *block) sub(name string) *block {
 // unknown warns about the keys that the table does not have.
 func (b *block) unknown() {
 	for _, e := range b.other {
+		if b.d.lostText(b.at, e) {
+			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s has no value and is not a key of %s; the comma before it ended a text: put that text in quotes", quote(e.name), b.in.phrase())
+			continue
+		}
 		b.d.warnf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s and has no effect%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
 	}
 }
@@ -312,6 +323,9 @@ func elsewhere(name string, in Where) string {
 		if k := byWhere[other][name]; other != in && k != nil && k.Type != TypeSpecial {
 			return "; it is a key of " + other.phrase()
 		}
+	}
+	if in == InState && meant[name] != "" {
+		return "; " + meant[name]
 	}
 	return didYouMean(name, names(in))
 }

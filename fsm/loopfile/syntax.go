@@ -74,7 +74,12 @@ func (d *decoder) document() (*yaml.Node, bool) {
 		d.errorf(d.pos(root), "", "wrong-type", "expected a mapping with name, initial and states, found %s", describe(root))
 		return nil, false
 	}
-	return root, d.affordable(root)
+	if !d.affordable(root) {
+		return nil, false
+	}
+	d.tags(root)
+	d.bodies(root)
+	return root, true
 }
 
 // decode reads one document. The parser reports misuse of itself by panicking; to a user a file that makes it

@@ -48,10 +48,6 @@ func (d *decoder) value(n *yaml.Node, path string) any {
 	case "!!str", "!!timestamp", "!!merge": // the last is << where it merges nothing
 		return n.Value
 	}
-	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" {
-		d.errorf(d.pos(n), path, "yaml-tag", "the tag %s is not known; expected a plain value", quote(n.Tag))
-		return nil
-	}
 	d.errorf(d.pos(n), path, "wrong-type", "%s is not a number", quote(n.Value))
 	return nil
 }

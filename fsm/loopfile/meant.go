@@ -1,0 +1,59 @@
+package loopfile
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// meant says what may be meant by keys of a state that other tools have.
+var meant = map[string]string{
+	"cmd":         `did you mean "action"?`,
+	"command":     `did you mean "action"?`,
+	"run":         `did you mean "action"?`,
+	"script":      `did you mean "action"?`,
+	"goto":        `did you mean "next"?`,
+	"retries":     `did you mean "max_retries"?`,
+	"then":        `did you mean "on_yes"?`,
+	"else":        `did you mean "on_no"?`,
+	"if":          `a condition is an action whose exit code decides, with on_yes and on_no, or an evaluate block`,
+	"transitions": `did you mean "route"?`,
+}
+
+// meantTypes are names that other languages have for the types of parameters.
+var meantTypes = map[string]string{"int": "integer", "float": "number", "bool": "boolean", "str": "string", "text": "string"}
+
+// meantValue suggests one of the values of a key.
+func meantValue(s string, key *Key) string {
+	if v := meantTypes[s]; v != "" && slices.Contains(key.Values, v) {
+		return "; did you mean " + quote(v) + "?"
+	}
+	return didYouMean(s, key.Values)
+}
+
+var withUnit = regexp.MustCompile(`^([0-9]{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hours?)$`)
+
+// inSeconds suggests the number of seconds for a time with a unit.
+func inSeconds(s string) string {
+	m := withUnit.FindStringSubmatch(strings.ToLower(s))
+	if m == nil {
+		return ""
+	}
+	n, _ := strconv.Atoi(m[1])
+	return "; write " + strconv.Itoa(n*map[byte]int{'s': 1, 'm': 60, 'h': 3600}[m[2][0]])
+}
+
+// notMapping says how to write what should have been a mapping and is a text.
+func notMapping(n *yaml.Node, in Where) string {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+	case in == InEvaluate && slices.Contains(evaluatorNames(), n.Value):
+		return "; write {type: " + n.Value + "}"
+	case n.Style == 0 && gluedKey.MatchString(n.Value):
+		return "; a space is missing after the colon"
+	}
+	return ""
+}
