@@ -108,6 +108,9 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 			if (v == "success" || v == "failure") && s.Loop == "" {
 				hint = "; did you mean " + map[string]string{"success": `"yes"?`, "failure": `"no"?`}[v]
 			}
+			if v == "default" && s.Route.Default == "" {
+				hint = "; the key for every other verdict is _"
+			}
 			c.warnf("impossible-verdict", key("states", s.Name, "route", v), "%s never gives the verdict %s%s (it gives %s)", a.by, phrase.Quote(v), hint, phrase.And(possible))
 		}
 		return found

@@ -32,15 +32,15 @@ func (d *decoder) include(s *source, what string, by fsm.Pos) bool {
 	d.size += len(s.data)
 	switch what {
 	case "from":
-		d.via[s.name] = "; inherited by " + by.String()
+		d.via[s.name] = "; inherited by " + d.shown(by)
 	case "import":
-		d.via[s.name] = imported + by.String()
+		d.via[s.name] = imported + d.shown(by)
 	}
 	for _, p := range s.problems {
 		if what == "import" {
 			p.Message = strings.Replace(p.Message, "a mapping with name, initial and states", "a mapping with fragments", 1)
 		}
-		d.add(neededBy(p, by))
+		d.add(d.neededBy(p, by))
 	}
 	return true
 }
@@ -51,9 +51,9 @@ const (
 )
 
 // neededBy adds to a problem of another file how the loop comes to need it.
-func neededBy(p fsm.Problem, by fsm.Pos) fsm.Problem {
+func (d *decoder) neededBy(p fsm.Problem, by fsm.Pos) fsm.Problem {
 	if by.File != "" {
-		p.Message += "; " + by.String() + needsFile
+		p.Message += "; " + d.shown(by) + needsFile
 	}
 	return p
 }
@@ -140,7 +140,7 @@ func (d *decoder) parent(key, val *yaml.Node, chain []*source) *source {
 		return nil
 	}
 	if len(chain) > MaxParents {
-		d.errorf(d.pos(val), "from", "too-deep", "more than %d files inherit from each other: %s", MaxParents, enumerate(namesOf(chain)))
+		d.errorf(d.pos(val), "from", "too-deep", "more than %d files inherit from each other: %s", MaxParents, enumerate(d.namesOf(chain)))
 		return nil
 	}
 	here := chain[len(chain)-1]
@@ -150,17 +150,17 @@ func (d *decoder) parent(key, val *yaml.Node, chain []*source) *source {
 	}
 	for i, c := range chain {
 		if c == parent || c.info != nil && os.SameFile(c.info, parent.info) {
-			d.errorf(d.pos(val), "from", "cycle", "the loop would inherit from itself: %s", strings.Join(namesOf(append(chain[i:len(chain):len(chain)], parent)), " -> "))
+			d.errorf(d.pos(val), "from", "cycle", "the loop would inherit from itself: %s", strings.Join(d.namesOf(append(chain[i:len(chain):len(chain)], parent)), " -> "))
 			return nil
 		}
 	}
 	return parent
 }
 
-func namesOf(files []*source) []string {
+func (d *decoder) namesOf(files []*source) []string {
 	out := make([]string, len(files))
 	for i, f := range files {
-		out[i] = f.name
+		out[i] = d.shown(fsm.Pos{File: f.name})
 	}
 	return out
 }
@@ -230,5 +230,5 @@ func (d *decoder) defined(n *yaml.Node) string {
 	if d.source(n) == d.main {
 		return ""
 	}
-	return " (" + d.pos(n).String() + ")"
+	return " (" + d.shown(d.pos(n)) + ")"
 }

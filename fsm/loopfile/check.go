@@ -56,11 +56,11 @@ func (d *decoder) reportPrompts() {
 }
 
 // beside says in brackets where something stands that a problem at another place is about.
-func beside(at, problem fsm.Pos) string {
+func (d *decoder) beside(at, problem fsm.Pos) string {
 	if at.File == problem.File {
 		return fmt.Sprintf(" (line %d, column %d)", at.Line, at.Col)
 	}
-	return " (" + at.String() + ")"
+	return " (" + d.shown(at) + ")"
 }
 
 // checkTargets reports targets that are no states. Targets with a template are resolved by the run.
@@ -83,7 +83,7 @@ func (d *decoder) checkTargets(l *fsm.Loop) {
 			if meant := near(t.name, words); meant != "" {
 				where := ""
 				if s := l.States[meant]; s != nil {
-					where = beside(s.Pos, t.pos)
+					where = d.beside(s.Pos, t.pos)
 				}
 				hint = "; did you mean " + quote(meant) + where + "?"
 			}

@@ -278,6 +278,20 @@ func (l *Loader) short(dir string) string {
 	return dir
 }
 
+// shown is a position inside a message, with its file as a person in the project would write it, or as seen from the
+// folder of the main file.
+func (d *decoder) shown(pos fsm.Pos) string {
+	if d.loader != nil && filepath.IsAbs(pos.File) {
+		pos.File = d.loader.short(pos.File)
+	}
+	if filepath.IsAbs(pos.File) && filepath.IsAbs(d.main.name) {
+		if rel, err := filepath.Rel(filepath.Dir(d.main.name), pos.File); err == nil && filepath.IsLocal(rel) {
+			pos.File = rel
+		}
+	}
+	return pos.String()
+}
+
 func hasYAMLSuffix(name string) bool {
 	ext := filepath.Ext(name)
 	return ext == ".yaml" || ext == ".yml"

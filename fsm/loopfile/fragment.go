@@ -133,7 +133,7 @@ func (d *decoder) importAll(to *shelf, imports *yaml.Node) {
 		}
 		lib := src.lib()
 		for _, p := range lib.problems {
-			d.add(neededBy(p, d.pos(n)))
+			d.add(d.neededBy(p, d.pos(n)))
 		}
 		if lib.imports && src != d.main {
 			to.imports = append(to.imports, src.name)

@@ -49,7 +49,7 @@ func (d *decoder) states(b *block, l *fsm.Loop) []*stateDecl {
 		if isNull(e.val) {
 			hint := ""
 			if old := d.nulled[e.val]; old != nil {
-				hint = "; an inherited state (" + d.pos(old).String() + ") cannot be taken away"
+				hint = "; an inherited state (" + d.shown(d.pos(old)) + ") cannot be taken away"
 			}
 			d.errorf(d.pos(e.key), path, "null", "the state %s has no body; expected a mapping such as {terminal: true}%s", quote(e.name), hint)
 			continue

@@ -107,7 +107,10 @@ func (d *decoder) tellWhy(l *fsm.Loop) {
 		}
 		how := d.via[p.Pos.File]
 		if s := stateIn(p.Path, states); s != nil && s.Pos.File != p.Pos.File && strings.HasPrefix(how, imported) {
-			how = "; used by the state " + quote(s.Name) + " at " + s.Pos.String()
+			how = "; used by the state " + quote(s.Name) + " at " + d.shown(s.Pos)
+		}
+		if strings.HasSuffix(p.Message, "?") {
+			how = " (" + strings.TrimPrefix(how, "; ") + ")"
 		}
 		p.Message += how
 	}
