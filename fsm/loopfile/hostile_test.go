@@ -81,6 +81,31 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestCrowded counts values, not the lines of a text that looks like values.
+func TestCrowded(t *testing.T) {
+	line := "a: [1, 2, 3]\n"
+	many := maxValues / 4
+	for text, want := range map[string]bool{
+		strings.Repeat(line, many):                                                        true,
+		"k: |\n" + strings.Repeat("  "+line, many):                                        false,
+		"k: !!str |2-  # why\n" + strings.Repeat("  "+line, many):                         false,
+		"- k: >+\n" + strings.Repeat("     "+line, many):                                  false,
+		"- k: |\n    x\n" + strings.Repeat("  "+line, many):                               true,
+		"k: |\n  x\n" + strings.Repeat("\n"+line, many):                                   true,
+		"# k: |\n" + strings.Repeat(" "+line, many):                                       true,
+		"k: a |\n" + strings.Repeat(" "+line, many):                                       true,
+		strings.Repeat("x", len(line)*many) + ": 1\n":                                     false,
+		"k: [" + strings.Repeat("1,", maxValues+1) + "]\n":                                true,
+		"k: " + strings.Repeat("[", maxValues+1):                                          true,
+		strings.Repeat("- \n", maxValues+1):                                               true,
+		"k: |\n" + strings.Repeat("  "+line+"\n", many) + "l: " + strings.Repeat("x", 99): false,
+	} {
+		if got := crowded([]byte(text)); got != want {
+			t.Errorf("%q: %v", text[:20], got)
+		}
+	}
+}
+
 func deep(n int) string {
 	var b strings.Builder
 	for i := range n {

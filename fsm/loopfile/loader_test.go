@@ -48,7 +48,7 @@ func TestChild(t *testing.T) {
 		"p/.loops/a/b/own.yaml": good, "p/.loops/team/x.yaml": good, "p/.loops/only.yml": good, "p/.loops/folder.yaml/x": "", "p/.loops/folder/x": "",
 		"p/beside.yaml": good, "p/docs/here.yaml": good, "p/.git/config": "", "above.yaml": good,
 		"c/main.yaml": caller("x"), "c/oracles/ask.yaml": caller("x"), "c/oracles/peer.yaml": good, "c/shared.yaml": good, "c/near.yaml": good, "above2.yaml": good,
-		"loose/sub/main.yaml": caller("x"), "loose/peer.yaml": good, "cwd/child.yaml": good,
+		"loose/sub/main.yaml": caller("x"), "loose/peer.yaml": good, "loose/repo/.git/config": "", "loose/repo/x/main.yaml": caller("x"), "cwd/child.yaml": good,
 	})
 	t.Chdir(filepath.Join(dir, "cwd"))
 	l := &Loader{Loops: filepath.Join(dir, "p/.loops"), Catalog: filepath.Join(dir, "c")}
@@ -82,6 +82,8 @@ func TestChild(t *testing.T) {
 		{"c/oracles/ask.yaml", "top", "p/.loops/top.yaml"},
 		{"c/oracles/ask.yaml", "above2", ""}, // beyond the catalog
 		{"loose/sub/main.yaml", "peer", "loose/peer.yaml"},
+		{"loose/repo/x/main.yaml", "peer", ""},               // beyond .git
+		{"p/docs/sketch.yaml", "near", "p/.loops/near.yaml"}, // before the catalog
 	}
 	for _, tt := range tests {
 		from := &fsm.Loop{File: filepath.Join(dir, tt.from)}
@@ -105,19 +107,39 @@ func TestChild(t *testing.T) {
 // TestChildOfInherited looks names up where their text stands, and then where the loop is.
 func TestChildOfInherited(t *testing.T) {
 	dir := tree(t, map[string]string{
-		"main.yaml":      "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n  g: {fragment: gate, on_yes: done}\n",
-		"lib/base.yaml":  "initial: s\nstates:\n  s: {loop: one, on_yes: t}\n  t: {loop: '${context.which}', on_yes: g}\n  done: {terminal: true}\n",
-		"lib/gates.yaml": "fragments:\n  gate: {loop: two}\n",
+		"main.yaml":      "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n  g: {fragment: gate, on_yes: h}\n  h: {loop: '${context.which}', on_yes: done}\n",
+		"other.yaml":     "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n  g: {fragment: dynamic, on_yes: done}\n",
+		"lib/base.yaml":  "initial: s\nstates:\n  s: {loop: one, on_yes: g}\n  done: {terminal: true}\n",
+		"lib/gates.yaml": "fragments:\n  gate: {loop: two}\n  dynamic: {loop: '${context.which}'}\n",
 		"lib/one.yaml":   good, "one.yaml": good, "lib/two.yaml": good, "lib/three.yaml": good, "three.yaml": good, "four.yaml": good,
 	})
 	l := &Loader{Loops: dir}
-	loop := load(t, l, filepath.Join(dir, "main.yaml"))
-	for name, want := range map[string]string{"one": "lib/one.yaml", "two": "lib/two.yaml", "three": "lib/three.yaml", "four": "four.yaml"} {
+	for _, tt := range []struct{ loop, name, want string }{
+		{"main", "one", "lib/one.yaml"},
+		{"main", "two", "lib/two.yaml"},
+		{"main", "three", "three.yaml"},
+		{"main", "four", "four.yaml"},
+		{"other", "one", "lib/one.yaml"},
+		{"other", "three", "lib/three.yaml"},
+		{"other", "four", "four.yaml"},
+	} {
 		// Another loader must find the same: a run goes on in another process.
-		got, err := (&Loader{Loops: dir}).Child(name, loop)
-		if err != nil || got != filepath.Join(dir, want) {
-			t.Errorf("%s: %s, %v; want %s", name, got, err, want)
+		got, err := (&Loader{Loops: dir}).Child(tt.name, load(t, l, filepath.Join(dir, tt.loop+".yaml")))
+		if err != nil || got != filepath.Join(dir, tt.want) {
+			t.Errorf("%s runs %s: %s, %v; want %s", tt.loop, tt.name, got, err, tt.want)
 		}
+	}
+}
+
+// TestInheritedImport imports what a parent names: from the parent's folder, or else from that of the loop.
+func TestInheritedImport(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"a/main.yaml": "name: n\ndescription: d\nfrom: b/base\n", "b/base.yaml": "initial: s\nimport: [one.yaml, two.yaml]\nstates:\n  s: {fragment: one, next: t}\n  t: {fragment: two, next: done}\n  done: {terminal: true}\n",
+		"a/one.yaml": "fragments: {one: {action: of the loop}}\n", "b/one.yaml": "fragments: {one: {action: of the parent}}\n", "a/two.yaml": "fragments: {two: {action: of the loop}}\n",
+	})
+	l := load(t, &Loader{Loops: dir}, filepath.Join(dir, "a/main.yaml"))
+	if got := l.States["s"].Action + ", " + l.States["t"].Action; got != "of the parent, of the loop" {
+		t.Error(got)
 	}
 }
 

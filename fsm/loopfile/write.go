@@ -53,7 +53,7 @@ func (w *writer) plainEntries(n *yaml.Node) []entry {
 
 func (w *writer) entry(e entry, indent int) {
 	key := quoted(e.name)
-	if plainWord(e.name) {
+	if plainWord(e.name) && isText(e.name) && !isBool(&yaml.Node{Kind: yaml.ScalarNode, Value: e.name}) {
 		key = e.name
 	}
 	// A key of more than 1024 characters needs the long form.
@@ -183,7 +183,7 @@ func scalarText(n *yaml.Node) string {
 		if tag != "!!str" && n.Value != "" {
 			return n.Value
 		}
-		if plainWord(n.Value) && (&yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}).ShortTag() == "!!str" {
+		if plainWord(n.Value) && isText(n.Value) {
 			return n.Value
 		}
 	}
@@ -196,6 +196,11 @@ func scalarText(n *yaml.Node) string {
 		return tag + " " + quoted(n.Value)
 	}
 	return "!<" + tag + "> " + quoted(n.Value)
+}
+
+// isText reports whether YAML takes what stands there without quotation marks for a text.
+func isText(s string) bool {
+	return (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).ShortTag() == "!!str"
 }
 
 // plainWord reports whether a text means itself in YAML without quotation marks wherever it stands, if it is a text.
