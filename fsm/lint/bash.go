@@ -43,6 +43,7 @@ const (
 
 type frame struct {
 	kind   frameKind
+	at     int  // where it begins
 	quoted bool // a parameter inside double quotes
 	inline bool
 	// substituted tells $(...) from (...), which may be a pattern of case.
@@ -64,7 +65,20 @@ type scanner struct {
 }
 
 // scan returns the marks of a script, in order. The refs are those of the text.
-func scan(text string, refs []fsm.Ref) []mark {
+func scan(text string, refs []fsm.Ref) []mark { return scanAll(text, refs).marks }
+
+// openQuote returns where the quotation begins that is open at the end of the script; -1 if none is.
+func (s *scanner) openQuote() int {
+	for _, f := range s.stack {
+		if f.kind == inDouble || f.kind == inSingle || f.kind == inDollar {
+			return f.at
+		}
+	}
+	return -1
+}
+
+// scanAll reads a script to its end.
+func scanAll(text string, refs []fsm.Ref) *scanner {
 	s := &scanner{text: text, refs: refs, stack: []frame{{}}, word: -1}
 	for s.i < len(text) {
 		if text[s.i] == '$' && s.template() {
@@ -105,12 +119,12 @@ func scan(text string, refs []fsm.Ref) []mark {
 			s.inCode()
 		}
 	}
-	return s.marks
+	return s
 }
 
 func (s *scanner) push(k frameKind) {
 	top := s.stack[len(s.stack)-1]
-	f := frame{kind: k}
+	f := frame{kind: k, at: s.i}
 	switch k {
 	case inParam:
 		f.quoted = top.kind == inDouble || top.kind == inParam && top.quoted

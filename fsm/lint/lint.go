@@ -39,6 +39,7 @@ func Check(l *fsm.Loop) []fsm.Problem {
 		c.stateRules(s)
 		c.scriptRules(s)
 		c.writtenRules(s)
+		c.quoteRule(s)
 		c.evaluatorRules(s)
 		c.textRules(p, s)
 	}

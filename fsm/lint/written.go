@@ -56,3 +56,21 @@ func ownVariable(script, name string) bool {
 	}
 	return false
 }
+
+// quoteRule warns of a quotation that is open at the end of a script.
+func (c *checker) quoteRule(s *fsm.State) {
+	if !isShell(s) || !strings.ContainsAny(s.Action, `"'`) {
+		return
+	}
+	scanned := scanAll(s.Action, references(s.Action))
+	at := scanned.openQuote()
+	if at < 0 {
+		return
+	}
+	for _, m := range scanned.marks {
+		if m.ref != nil && m.command && m.ref.Suffix != "shell" {
+			return // code of somebody else, which may close it
+		}
+	}
+	c.warnf("open-quote", spot{at, []string{"states", s.Name, "action"}}, "this quotation mark is never closed, so bash refuses the script; close it, or look for one too many before it (an apostrophe outside of quotes is written \\')")
+}
