@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	}
 	resume := ""
 	if persistence.StatusOf(outcome).Resumable() {
-		resume = a.resumeCommand(outcome.TerminatedBy, string(id))
+		resume = a.resumeCommand(outcome.TerminatedBy, string(id), d.loop.MaxSteps, d.loop.MaxIterations)
 	}
 	d.printer.finish(outcome, resume)
 	if unarchived != nil {
@@ -166,13 +167,20 @@ func (a *app) command(words ...string) string {
 	return line + strings.Join(quoted, " ")
 }
 
-// resumeCommand is the command that goes on with a run that ended so. One that was capped needs a higher cap.
-func (a *app) resumeCommand(ended, id string) string {
+// resumeCommand is the command that goes on with a run that ended so. One that was capped needs a higher cap; twice
+// the old one (0 = not known) is proposed.
+func (a *app) resumeCommand(ended, id string, steps, passes int) string {
+	more := func(limit int) string {
+		if limit == 0 {
+			return "MORE"
+		}
+		return strconv.Itoa(2 * limit)
+	}
 	switch ended {
 	case fsm.EndMaxSteps:
-		return a.command("resume -n MORE", id)
+		return a.command("resume -n "+more(steps), id)
 	case fsm.EndMaxIterations:
-		return a.command("resume --max-iterations MORE", id)
+		return a.command("resume --max-iterations "+more(passes), id)
 	}
 	return a.command("resume", id)
 }

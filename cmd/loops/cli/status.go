@@ -94,6 +94,6 @@ func printStatus(a *app, p project, store records, r persistence.Run) {
 		row("Damaged", strings.Join(r.Damage, "; "))
 	}
 	if r.Resumable && !alive(r) {
-		row("Resume", a.resumeCommand(r.Ended, string(r.ID)))
+		row("Resume", a.resumeCommand(r.Ended, string(r.ID), r.MaxSteps, 0))
 	}
 }

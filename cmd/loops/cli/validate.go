@@ -13,12 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/lint"
 	"loops/internal/phrase"
 )
 
 type validateOptions struct {
 	names  []string
 	strict bool
+	all    bool
 	format string
 	json   bool
 }
@@ -35,7 +37,7 @@ func newValidateCommand(a *app) *cobra.Command {
 run. Without an argument it checks every loop of the project. Of a FOLDER it checks every loop below it; other YAML files
 there, such as libraries of fragments, are passed over.
 
-Warnings do not make a loop invalid, unless --strict is given. "loops help rule NAME" explains the rule a message names.
+Warnings do not make a loop invalid, unless --strict is given. --all adds advice that is a matter of habit. "loops help rule NAME" explains the rule a message names.
 
 --format json prints an array with an object a loop, sarif what code scanning services read (SARIF 2.1.0), and github
 workflow commands, which show as notes in a pull request.` + exitMeanings(
@@ -66,6 +68,7 @@ workflow commands, which show as notes in a pull request.` + exitMeanings(
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.strict, "strict", false, "warnings count as errors")
+	flags.BoolVar(&o.all, "all", false, "report also what is a matter of habit (see loops help rules)")
 	flags.StringVar(&o.format, "format", "text", "`FORMAT` is text, json, sarif or github")
 	flags.BoolVar(&o.json, "json", false, "the same as --format json")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
@@ -151,6 +154,14 @@ func runValidate(a *app, o validateOptions) error {
 	files, others, err := lib.checkAll(o.names)
 	if err != nil {
 		return err
+	}
+	if o.all {
+		for i := range files {
+			if f := &files[i]; f.loop != nil {
+				f.problems = append(slices.Clip(f.problems), lint.Optional(f.loop)...)
+				slices.SortStableFunc(f.problems, byPlace)
+			}
+		}
 	}
 	r := newReport(files, others, o.strict)
 	if err := a.writeReport(p, r, o.format); err != nil {
