@@ -10,6 +10,7 @@ import (
 
 var (
 	recordFields  = []string{"output", "stderr", "exit_code", "duration_ms", "failure_type", "timeout_kind", "verdict", "file", "truncated", "bytes"}
+	endFields     = []string{"terminated_by", "failure_terminal", "error"} // of a sub-loop that is not captured
 	subloopFields = []string{"output", "exit_code", "verdict"}
 )
 
@@ -60,6 +61,9 @@ func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r fsm.Ref) 
 	at := spot{r.Offset, t.path}
 	name, field, _ := strings.Cut(r.Path, ".")
 	if j, ok := k.subloops[name]; ok {
+		if c.unbound(k, j, name, field, at) {
+			return
+		}
 		if t.use != tolerant || t.source {
 			c.dominated(k, name, []int{j}, i, s, t, at, r)
 		}
@@ -73,6 +77,18 @@ func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r fsm.Ref) 
 	if c.captureField(makers, s, t, at, name, field, r) && (t.use != tolerant || t.source) {
 		c.dominated(k, name, makers, i, s, t, at, r)
 	}
+}
+
+// unbound reports whether a field of a sub-loop cannot be there, because nothing but its end comes back from it.
+func (c *checker) unbound(k *captures, j int, name, field string, at spot) bool {
+	s := c.states[j]
+	first, _, _ := strings.Cut(field, ".")
+	if len(k.by[name]) > 0 || s.With != nil || s.Passthrough || isTemplate(s.Loop) || first == "" || slices.Contains(endFields, first) {
+		return false
+	}
+	c.warnf("capture-field", at, "the state %s%s has neither with nor context_passthrough, so of its loop there is only %s, and no %s%s",
+		phrase.Quote(name), c.seen(ofState(s, "loop"), at), phrase.And(endFields), phrase.Quote(first), c.didYouMean(first, endFields))
+	return true
 }
 
 // strict reports whether the reference tool refuses a loop for such a text. In other texts there is only a warning.

@@ -34,11 +34,9 @@ func (c *checker) wayOut(from []int) {
 	g := c.g
 	back := make([][]int, len(g.next))
 	var ends []int
-	some := false // a run comes to one of them
 	for i, s := range c.states {
 		if s.Terminal {
 			ends = append(ends, i)
-			some = some || from[i] >= 0
 			continue // whatever it names, a run ends here
 		}
 		for _, j := range g.next[i] {
@@ -49,9 +47,8 @@ func (c *checker) wayOut(from []int) {
 		return // the loader has said so
 	}
 	out := reach(back, ends, nil, nil)
-	// Where no run comes to any terminal state, each of them is reported as unreachable; and a loop with a handler for
-	// its cap is meant to end there.
-	if some && c.l.OnMaxSteps == "" && c.l.OnMaxIterations == "" {
+	// A loop with a handler for its cap is meant to end there.
+	if c.l.OnMaxSteps == "" && c.l.OnMaxIterations == "" {
 		c.trapped(from, out)
 	}
 	if out[g.initial] < 0 {

@@ -12,6 +12,11 @@ import (
 func (c *checker) stateRules(s *fsm.State) {
 	c.ignored(s)
 	c.routeRules(s)
+	if tool := s.Action; s.ActionType == "mcp_tool" && tool != "" && s.Loop == "" && !isTemplate(tool) {
+		if server, name, ok := strings.Cut(tool, "/"); !ok || server == "" || name == "" {
+			c.warnf("tool-name", value("states", s.Name, "action"), "the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails", phrase.Quote(tool))
+		}
+	}
 	if s.Terminal && s.Action != "" && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations {
 		c.warnf("terminal-action", ofState(s, "action"), "the action of a terminal state never runs; move it to a state before this one")
 	}

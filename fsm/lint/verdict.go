@@ -71,8 +71,12 @@ func (c *checker) routeRules(s *fsm.State) {
 		return
 	}
 	a := answerOf(s)
-	if !a.open && !c.impossible(s, a) {
-		c.uncaught(s, a)
+	if !a.open {
+		if !c.impossible(s, a) {
+			c.uncaught(s, a)
+		} else if !c.l.Maintain && !slices.ContainsFunc(append(slices.Clone(a.verdicts), "error"), func(v string) bool { return takes(s, v) }) {
+			c.warnf("uncaught-verdict", ofState(s), "none of the verdicts of %s leads out of the state %s, so a run that comes here always ends with an error; add a way for %s", a.by, phrase.Quote(s.Name), phrase.And(a.must))
+		}
 	}
 	if judged(s) && s.Route == nil && s.Loop == "" && s.On["yes"] != "" {
 		var missing []string
