@@ -20,7 +20,7 @@ import (
 )
 
 // ErrMissing means that this machine has no PostgreSQL.
-var ErrMissing = errors.New("initdb and postgres are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
+var ErrMissing = errors.New("initdb, postgres, pg_basebackup and pg_ctl are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
 
 // patience is how long a server may take to start or to stop.
 const patience = 60 * time.Second
@@ -54,15 +54,15 @@ func Start(ctx context.Context, settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// Standby makes a copy of a running server that follows it, and starts it.
+// Standby makes a copy of a running server that follows it under a name, and starts it.
 func (s *Server) Standby(ctx context.Context, name string, settings ...string) (*Server, error) {
 	c, err := prepare()
 	if err != nil {
 		return nil, err
 	}
-	if err = c.run(ctx, "pg_basebackup", "-D", c.data(), "-h", s.Dir, "-p", strconv.Itoa(s.Port), "-U", "loops", "-R", "-X", "stream", "--no-sync", "-c", "fast"); err == nil {
+	if err = c.run(ctx, "pg_basebackup", "-D", c.data(), "-h", s.Dir, "-p", strconv.Itoa(s.Port), "-U", "loops", "-X", "stream", "--no-sync", "-c", "fast"); err == nil {
 		primary := fmt.Sprintf("primary_conninfo = 'host=%s port=%d user=loops application_name=%s'", s.Dir, s.Port, name)
-		err = c.Configure(append(slices.Clone(settings), primary)...)
+		err = errors.Join(c.Configure(append(slices.Clone(settings), primary)...), os.WriteFile(filepath.Join(c.data(), "standby.signal"), nil, 0o644))
 	}
 	if err == nil {
 		err = c.Launch(ctx)
@@ -115,17 +115,20 @@ func find() (string, error) {
 	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
 	if p, err := exec.LookPath("initdb"); err == nil {
-		dirs = append([]string{filepath.Dir(p)}, dirs...)
+		dirs = append(dirs, filepath.Dir(p))
 	}
 	for _, d := range dirs {
-		_, e1 := os.Stat(filepath.Join(d, "initdb"))
-		_, e2 := os.Stat(filepath.Join(d, "postgres"))
-		if e1 == nil && e2 == nil {
+		if !slices.ContainsFunc(needed, func(name string) bool {
+			_, err := os.Stat(filepath.Join(d, name))
+			return err != nil
+		}) {
 			return d, nil
 		}
 	}
 	return "", ErrMissing
 }
+
+var needed = []string{"initdb", "postgres", "pg_basebackup", "pg_ctl"}
 
 func version(bin string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin)))

@@ -40,7 +40,9 @@ func openPostgres(ctx context.Context, u *url.URL, lease time.Duration) (d *post
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = lease / 3
 	}
-	if config.ValidateConnect == nil && strings.Contains(u.Host, ",") {
+	if config.ValidateConnect == nil && slices.ContainsFunc(config.Fallbacks, func(f *pgconn.FallbackConfig) bool {
+		return f.Host != config.Host || f.Port != config.Port
+	}) {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // one of several is the primary
 	}
 	for k, v := range statementTimeouts {
