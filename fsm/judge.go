@@ -173,6 +173,9 @@ func (e *Executor) route(st *State, verdict string, scope *Scope) (string, error
 		if slot == "" && verdict == "no" {
 			slot = st.On["error"]
 		}
+		if slot == "" && verdict == "interrupted" {
+			slot = st.OnInterrupted // the key is taken, the verdict is not
+		}
 		return e.target(slot, scope)
 	}
 	if declared {

@@ -351,22 +351,22 @@ func outcomeSlot(st *State, key string, good bool) string {
 		}
 		return st.On["no"]
 	}
-	keys := []string{key}
-	if key == "timeout" {
-		keys = append(keys, "no")
+	if to, ok := valueOf(st.Route.Table, key).(string); ok {
+		return to
 	}
-	for _, k := range keys {
-		if to, ok := valueOf(st.Route.Table, k).(string); ok {
+	if good {
+		return st.Route.Default
+	}
+	// D3; a timeout or an error that nothing else takes is a no.
+	no, _ := valueOf(st.Route.Table, "no").(string)
+	slots := []string{st.Route.Default, no, st.Route.Error}
+	if key == "error" {
+		slots = []string{st.Route.Error, st.Route.Default, no}
+	}
+	for _, to := range slots {
+		if to != "" {
 			return to
 		}
 	}
-	switch {
-	case key == "error" && st.Route.Error != "", st.Route.Default == "" && !good:
-		if st.Route.Error != "" {
-			return st.Route.Error
-		}
-		to, _ := valueOf(st.Route.Table, "no").(string)
-		return to
-	}
-	return st.Route.Default
+	return ""
 }
