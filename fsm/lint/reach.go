@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"path/filepath"
 	"strings"
 
 	"loops/internal/phrase"
@@ -26,6 +27,32 @@ func (c *checker) graphRules() {
 		}
 	}
 	c.wayOut(from)
+	c.recursion()
+}
+
+// recursion warns of a loop that runs itself on every way to an end.
+func (c *checker) recursion() {
+	own := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(c.l.File), ".yaml"), ".yml")
+	first := -1
+	itself := make([]bool, len(c.states))
+	for i, s := range c.states {
+		if s.Loop != "" && s.Loop == own {
+			itself[i] = true
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	if first < 0 {
+		return
+	}
+	for i, by := range reach(c.g.next, []int{c.g.initial}, func(i int) bool { return itself[i] }, nil) {
+		if by >= 0 && c.states[i].Terminal {
+			return
+		}
+	}
+	at := ofState(c.states[first], "loop")
+	c.warnf("recursion", at, "the loop %s runs itself on every way to a terminal state, so no run of it can end well; lead the last one past %s", phrase.Quote(own), phrase.Quote(c.states[first].Name))
 }
 
 // wayOut looks for states no terminal can be reached from, and for a step cap that lets no run reach one. from is what
