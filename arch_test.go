@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"loops/persistence":                           {"loops/fsm", "golang.org/x/sys"},
 	"loops/persistence/checkpoint":                {},
 	"loops/persistence/checkpoint/checkpointtest": {"loops/persistence/checkpoint"},
-	"loops/persistence/sqlstore":                  {"loops/fsm", "loops/persistence", "modernc.org/sqlite", "github.com/jackc/pgx/v5"},
+	"loops/persistence/sqlstore":                  {"loops/fsm", "loops/persistence", "loops/persistence/checkpoint", "modernc.org/sqlite", "github.com/jackc/pgx/v5"},
 	"loops/persistence/storetest":                 {"loops/fsm", "loops/persistence"},
 	"loops/reconcile":                             {"loops/persistence", "loops/internal/proc"},
 }

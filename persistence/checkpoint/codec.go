@@ -93,6 +93,15 @@ func Decode(b []byte, run string) (*Checkpoint, error) {
 	return c, damaged("", err)
 }
 
+// DecodeInterrupted is Decode for ListInterrupted: it leaves out messages and data, but the checksum of all must hold.
+func DecodeInterrupted(b []byte, run string) (Interrupted, error) {
+	c, err := decode(b, run, false)
+	if err != nil {
+		return Interrupted{}, damaged("", err)
+	}
+	return c.interrupted(), nil
+}
+
 // damaged turns an error of decode into one of Decode.
 func damaged(path string, err error) error {
 	switch {
@@ -162,6 +171,22 @@ func appendEvent(b []byte, e Event) ([]byte, error) {
 	b = append(b, text...)
 	b = append(b, lineCheck...)
 	return fmt.Appendf(b, "%08x%s", crc32.Checksum(text, castagnoli()), lineClose), nil
+}
+
+// EncodeEvent returns the form in which the logs of this package keep an event, one line with its end: for logs of one's
+// own, which number it before. A zero time becomes now. The error is ErrNotJSON where the event's data is not.
+func EncodeEvent(e Event, now time.Time) ([]byte, error) {
+	stamp(&e, now)
+	return appendEvent(nil, e)
+}
+
+// DecodeEvent reads what EncodeEvent returned. The error is a *DamageError where these are not the bytes.
+func DecodeEvent(line []byte) (Event, error) {
+	e, err := parseEvent(line)
+	if err != nil {
+		return Event{}, damaged("", err)
+	}
+	return e, nil
 }
 
 // parseEvent reads one line, with its end.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 )
 
 // Exec changes the database behind the store's back, and says how many rows that concerned.
@@ -33,4 +34,38 @@ func (s *Store) Limit(ctx context.Context, pages int) error {
 func (s *Store) Patience(ctx context.Context, ms int) error {
 	_, err := s.d.(*sqliteDB).db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", ms))
 	return err
+}
+
+// ExecCheckpoints changes the tables of checkpoints behind their back, and says how many rows that concerned.
+func ExecCheckpoints(ctx context.Context, c *Checkpoints, text string, args ...any) (n int64, err error) {
+	err = c.change(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		res, err := tx.ExecContext(ctx, text, args...)
+		if err == nil {
+			n, err = res.RowsAffected()
+		}
+		return err
+	})
+	return n, err
+}
+
+// AskCheckpoints reads one value.
+func AskCheckpoints(ctx context.Context, c *Checkpoints, to any, text string, args ...any) error {
+	return c.read.QueryRowContext(ctx, text, args...).Scan(to)
+}
+
+// LimitCheckpoints makes SQLite believe that there is room for so many pages.
+func LimitCheckpoints(ctx context.Context, c *Checkpoints, pages int) error {
+	_, err := c.write.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
+	return err
+}
+
+// WaitCheckpoints sets how long others are waited for.
+func WaitCheckpoints(c *Checkpoints, d time.Duration) { c.wait = d }
+
+// HoldCheckpoints does f while it holds the lock to write.
+func HoldCheckpoints(ctx context.Context, c *Checkpoints, f func()) error {
+	return c.change(ctx, func(context.Context, *sql.Conn) error {
+		f()
+		return nil
+	})
 }

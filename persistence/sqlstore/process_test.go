@@ -94,6 +94,7 @@ var owners = map[string]func(t *testing.T, location, folder string, words []stri
 		must(t, s.Close())
 		fmt.Println("done")
 	},
+	"checkpoints": checkpointsProcess,
 }
 
 func TestOwnerProcess(t *testing.T) {

@@ -52,48 +52,59 @@ func (d *sqliteDB) lockRow() string { return "" }
 func (d *sqliteDB) remote() bool    { return false }
 
 func (d *sqliteDB) tables() string {
-	return `SELECT coalesce(sum(name IN ('schema_migrations', 'leases')), 0) = 2, count(*) FROM sqlite_master WHERE type = 'table'`
+	return `SELECT coalesce(sum(name IN ('schema_migrations', 'leases')), 0) = 2, count(*) FROM sqlite_master
+		WHERE type = 'table' AND name NOT GLOB 'sqlite_*' AND name NOT IN (` + checkpointTables + `)`
 }
 
 // serialise does nothing: every transaction that writes begins with the only lock there is.
 func (d *sqliteDB) serialise(context.Context, *sql.Tx) error { return nil }
 
-// openSQLite opens or makes a database in a file, and makes the folder it is in.
-func openSQLite(path string) (*sqliteDB, *sql.DB, *sql.DB, error) {
+// sqliteFile makes the file of a database, and the folder it is in, if need be. It returns the absolute path.
+func sqliteFile(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, nil, nil, err
+		return "", err
 	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, nil, nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+		return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, nil, nil, err
+		return "", err
 	}
 	// What runs remember is nobody else's business. SQLite gives its other files the mode of this one.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, nil, nil, err
+		return "", err
 	}
-	if err := f.Close(); err != nil {
+	return path, f.Close()
+}
+
+// sqliteConns opens no connection yet; there will be one at a time at most. Transactions begin with the lock to write.
+func sqliteConns(path string, wait time.Duration, pragma string) (*sql.DB, error) {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", pragma,
+	}}
+	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// openSQLite opens or makes a database in a file, and makes the folder it is in.
+func openSQLite(path string) (*sqliteDB, *sql.DB, *sql.DB, error) {
+	path, err := sqliteFile(path)
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	d := &sqliteDB{path: path, full: true}
 	var dbs [3]*sql.DB
-	for i, pragmas := range [][]string{
-		{"synchronous(FULL)"},
-		{"synchronous(NORMAL)"},
-		{"query_only(1)"},
-	} {
-		q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{
-			fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()), "journal_mode(WAL)",
-		}, pragmas...)}
-		c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
-		if err != nil {
+	for i, pragma := range []string{"synchronous(FULL)", "synchronous(NORMAL)", "query_only(1)"} {
+		if dbs[i], err = sqliteConns(path, busy, pragma); err != nil {
 			return nil, nil, nil, err
 		}
-		dbs[i] = sql.OpenDB(c)
-		dbs[i].SetMaxOpenConns(1)
 	}
 	dbs[2].SetMaxOpenConns(4)
 	d.db = dbs[0]
