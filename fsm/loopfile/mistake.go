@@ -27,8 +27,8 @@ var (
 	flowFollower = regexp.MustCompile(`^\s*(?:[,\]}:]|#|$)`)
 )
 
-// mistakeIn looks for what is wrong with line number at, with a scanner of its own for single lines; nil if it finds
-// nothing. The line is known not to go with those above it, which do parse.
+// mistakeIn looks for what is wrong with line number at, with a scanner of its own; nil if it finds nothing. The lines
+// after it are looked at as far as they belong to the same brackets. The line is known not to go with those above it, which do parse.
 func mistakeIn(lines []string, at int) *mistake {
 	line := lines[at-1]
 	if len(line) > maxLine {
@@ -44,8 +44,13 @@ func mistakeIn(lines []string, at int) *mistake {
 	} else {
 		s.first()
 	}
+	row := at
+	for ; s.what == "" && len(s.open) > 0 && row < len(lines) && len(lines[row]) <= maxLine; row++ {
+		s.line = lines[row]
+		s.flow(0)
+	}
 	if s.what != "" {
-		return &mistake{at, s.at, s.what}
+		return &mistake{row, s.at, s.what}
 	}
 	for n := at; n > 0 && n >= at-1; n-- {
 		if m := noSpace.FindStringSubmatchIndex(lines[n-1]); m != nil && keyStart.FindString(lines[n-1]) == "" {
@@ -65,11 +70,19 @@ func lastText(lines []string, n int) int {
 	return n
 }
 
+// mostRows is how many lines of one [...] or {...} are looked at.
+const mostRows = 1000
+
 // A lineScanner looks through one line up to the first mistake.
 type lineScanner struct {
 	line string
 	at   int
 	what string
+
+	// Inside brackets, which may go on for lines:
+	open  []byte // the brackets
+	fresh bool   // at the start of an entry or of a value
+	pair  bool   // behind the colon of an entry
 }
 
 func (s *lineScanner) fail(at int, what string) {
@@ -197,60 +210,62 @@ func (s *lineScanner) goesOn(quote byte, end, next int) {
 	s.fail(next, `the text goes on after the closing "; put all of it in single quotes or use |`)
 }
 
-// flow scans a list [...] or a mapping {...} that begins at byte i.
+// flow scans a list [...] or a mapping {...} that begins at byte i, or goes on there. It forgets the brackets where it
+// cannot tell what follows.
 func (s *lineScanner) flow(i int) {
-	var open []int
-	fresh, pair := true, false // at the start of an entry or of a value; behind the colon of an entry
 	for s.what == "" && i < len(s.line) {
 		c := s.line[i]
 		switch {
 		case c == ' ' || c == '\t':
 			i++
-		case c == '#' && i > 0 && s.line[i-1] == ' ':
+		case c == '#' && (i == 0 || s.line[i-1] == ' '):
 			return
 		case c == '{' || c == '[':
-			open = append(open, i)
-			fresh, pair = true, false
+			s.open = append(s.open, c)
+			s.fresh, s.pair = true, false
 			i++
 		case c == '}' || c == ']':
-			opener := s.line[open[len(open)-1]]
+			opener := s.open[len(s.open)-1]
 			if (c == '}') != (opener == '{') {
 				s.fail(i, "this "+string(c)+" closes what a "+string(opener)+" opened")
 				return
 			}
-			open = open[:len(open)-1]
+			s.open = s.open[:len(s.open)-1]
 			i++
-			if len(open) == 0 {
+			if len(s.open) == 0 {
 				s.afterFlow(opener, i)
 				return
 			}
-			fresh = false
+			s.fresh = false
 		case c == ',':
-			fresh, pair = true, false
+			s.fresh, s.pair = true, false
 			i++
 		case c == '\'' || c == '"':
 			end := s.quoted(i)
 			if end < 0 {
+				s.open = nil
 				return
 			}
 			if !flowFollower.MatchString(s.line[end:]) {
 				s.goesOn(c, end, end+indentOf(s.line[end:]))
 			}
-			fresh = false
+			s.fresh = false
 			i = end
 		case c == ':':
-			if pair {
+			if s.pair {
 				s.fail(i, "a colon followed by a space stands inside a plain text; put the text in quotes")
 			}
-			fresh, pair = true, true
+			s.fresh, s.pair = true, true
 			i++
-		case fresh:
+		case s.fresh:
 			if !s.plainStart(i) {
+				s.open = nil
 				return
 			}
-			i = s.flowPlain(i, s.line[open[len(open)-1]] == '[')
-			fresh = false
+			i = s.flowPlain(i, s.open[len(s.open)-1] == '[')
+			s.fresh = false
 		default:
+			s.open = nil
 			return // nothing this scanner knows
 		}
 	}

@@ -154,8 +154,8 @@ func (d *decoder) syntaxError(err error, read int) {
 			break
 		}
 	}
-	lines := make([]string, at)
-	for i, l := range all[:at] {
+	lines := make([]string, min(at+mostRows, len(all)))
+	for i, l := range all[:len(lines)] {
 		lines[i] = strings.TrimRight(string(l), "\r\n")
 	}
 	line := lines[at-1]
