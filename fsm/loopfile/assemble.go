@@ -79,8 +79,11 @@ func (d *decoder) need(n *yaml.Node, path, what string, except string) *source {
 	case missing != nil && missing.self:
 		d.errorf(pos, path, "cycle", "%s is this file itself, and a loop does not inherit from itself", quote(n.Value))
 		return nil
-	case err != nil:
+	case missing != nil:
 		d.errorf(pos, path, "not-found", "%v", err)
+		return nil
+	case err != nil:
+		d.errorf(pos, path, "unreadable", "%s cannot be looked for: %v", quote(n.Value), err)
 		return nil
 	}
 	s, err := d.loader.source(file)

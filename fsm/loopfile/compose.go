@@ -1,6 +1,7 @@
 package loopfile
 
 import (
+	"errors"
 	"runtime"
 	"strings"
 	"sync"
@@ -130,8 +131,12 @@ func (d *decoder) children() {
 		}
 		at := c.b.fields["loop"].node
 		file, err := d.find(c.state.Loop, "", d.source(at).name, d.main.name)
-		if err != nil {
+		if _, missing := errors.AsType[*NotFoundError](err); missing {
 			d.errorf(d.pos(at), join(c.path, "loop"), "unknown-loop", "%v", err)
+		} else if err != nil {
+			d.errorf(d.pos(at), join(c.path, "loop"), "unreadable", "%s cannot be looked for: %v", quote(c.state.Loop), err)
+		}
+		if err != nil {
 			continue
 		}
 		units[i] = d.loader.unit(file)

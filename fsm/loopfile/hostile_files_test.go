@@ -53,6 +53,21 @@ func TestHostileFiles(t *testing.T) {
 			}
 		}
 	}
+	forbid := func(name string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			path := filepath.Join(dir, name)
+			if err := os.Chmod(path, 0); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Chmod(path, 0o700) }) //nolint:errcheck // so that the folder can be removed
+		}
+	}
+	refused := func(want string) string {
+		if os.Getuid() == 0 {
+			return "" // root may read everything
+		}
+		return want
+	}
 	tests := []struct {
 		name  string
 		files map[string]string // main.yaml among them
@@ -67,6 +82,9 @@ func TestHostileFiles(t *testing.T) {
 		{"a link to the file itself", map[string]string{"main.yaml": head + "from: alias\n"}, link("alias.yaml", "main.yaml"), "main.yaml:4 cycle main.yaml -> alias.yaml"},
 		{"a link to a folder above", map[string]string{"main.yaml": head + "from: up/up/up/base\n", "base.yaml": tail}, link("up", "."), "up/up/up/base.yaml:2 unknown-fragment"},
 		{"a link to a file is one", map[string]string{"main.yaml": head + "import: [l.yaml]\n" + tail, "real.yaml": "fragments: {f: {action: x}}\n"}, link("l.yaml", "real.yaml"), ""},
+		{"a file nobody may read", map[string]string{"main.yaml": head + "import: [l.yaml]\n" + tail, "l.yaml": "fragments: {f: {action: x}}\n"}, forbid("l.yaml"), refused("main.yaml:4 unreadable l.yaml cannot be read: permission denied")},
+		{"a folder nobody may enter", map[string]string{"main.yaml": head + "import: [lib/l.yaml]\n" + tail, "lib/l.yaml": "fragments: {f: {action: x}}\n"}, forbid("lib"), refused("main.yaml:4 unreadable permission denied")},
+		{"a loop in a folder nobody may enter", map[string]string{"main.yaml": caller("lib/l"), "lib/l.yaml": good}, forbid("lib"), refused("main.yaml:5 unreadable permission denied")},
 		{"a large import", map[string]string{"main.yaml": head + "import: [big.yaml]\n" + tail, "big.yaml": strings.Repeat("#", MaxSize+1)}, nil, "main.yaml:4 unreadable larger than 16 MiB"},
 		{"imports that are large together", map[string]string{"main.yaml": head + "import: [b1.yaml, b2.yaml, b3.yaml]\n" + tail, "b1.yaml": "#" + big, "b2.yaml": "#" + big, "b3.yaml": "#" + big}, nil, "main.yaml:4 too-large at most 256 files and 32 MiB"},
 		{"too many imports", with(importFiles, "main.yaml", head+"import:\n"+imports.String()+tail), nil, "main.yaml:260 too-large at most 256 files"},
