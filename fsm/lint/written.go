@@ -28,6 +28,10 @@ func (c *checker) writtenRules(s *fsm.State) {
 		name = strings.TrimRight(name, ".-")
 		c.warnf("not-a-template", spot{at, []string{"states", s.Name, "action"}}, "%s is no template%s; write ${%s}", phrase.Clip(found), why, phrase.Clip(name))
 	}
+	// Both patterns begin with any character, so they are slow where nothing is to be found.
+	if !strings.Contains(a, "{{") && !strings.Contains(a, "$c") && !strings.Contains(a, "$p") && strings.LastIndex(a, "${") < strings.LastIndexByte(a, '}') {
+		return
+	}
 	for _, m := range mustache.FindAllStringSubmatchIndex(a, maxHits) {
 		at := m[0] + strings.Index(a[m[0]:m[1]], "{{")
 		say(at, a[at:m[1]], a[m[2]:m[3]], "")
