@@ -4,7 +4,9 @@
 // A [Checkpoint] is what a run must remember: who it is, its messages, its iteration and the phases it has completed. A
 // [Run] saves it as often as is worth it, and deletes it when the run is over; what is still there at the next start
 // was interrupted. A [Store] keeps checkpoints and a [Log] keeps numbered events; [Dir] does both in files and [Memory]
-// in memory. [Stages] are the same idea for shell scripts, behind the command loops stage.
+// in memory. OpenCheckpoints of package loops/persistence/sqlstore does both in a file of SQLite; it is not here, so that
+// nobody else has a database among the dependencies. [Stages] are the same idea for shell scripts, behind the command
+// loops stage.
 //
 // What holds:
 //
@@ -16,5 +18,6 @@
 //   - Events are numbered 1, 2, 3 … without a gap, whoever appends them.
 //
 // Everything may be used by several goroutines at once. A Dir and a Stages may also be used by several processes at
-// once; they wait for each other with flock, so the folder must be on a file system that has it.
+// once; they wait for each other with flock, so the folder must be on a file system that has it. Several processes of one
+// machine may use a file of SQLite.
 package checkpoint

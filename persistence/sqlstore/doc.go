@@ -30,4 +30,9 @@
 //
 // A save whose answer did not come is looked for by its run and its last event. If it is there it was done, otherwise it
 // is done again, for at most the length of a lease.
+//
+// # Checkpoints
+//
+// [Checkpoints] are the backend of package checkpoint in SQLite. They share the driver and the way files are opened with
+// runs and nothing else: their tables have versions of their own and may be in the file of runs or in another one.
 package sqlstore
