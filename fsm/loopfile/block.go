@@ -249,9 +249,6 @@ func (b *block) given(name string) bool {
 	return ok && f.val != ""
 }
 
-// unsupported reports whether part of the document could not be read, so that nobody can say what is missing.
-func (b *block) unsupported(...string) bool { return b.d.partial }
-
 // pos is where the value of a key stands, or the block if there is none.
 func (b *block) pos(name string) fsm.Pos {
 	if f, ok := b.fields[name]; ok {

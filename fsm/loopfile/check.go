@@ -12,16 +12,16 @@ import (
 
 // check looks at the loop as a whole, once every state is known.
 func (d *decoder) check(l *fsm.Loop, decls []*stateDecl, b *block) {
-	// What comes from a key that is not supported cannot be seen, so nothing is said to be missing then.
-	terminal, open, inherits := false, false, b.unsupported("from", "flow")
+	// What could not be read cannot be seen, so nothing is said to be missing then.
+	terminal, open := false, d.partial
 	for _, s := range decls {
 		terminal = terminal || s.mayEnd()
 		open = open || s.open
 	}
-	if b.has("states") && b.fields["states"].node.Kind == yaml.MappingNode && !terminal && !open && !inherits && len(decls) == len(l.States) {
+	if b.has("states") && b.fields["states"].node.Kind == yaml.MappingNode && !terminal && !open && len(decls) == len(l.States) {
 		d.errorf(b.keyPos("states"), "states", "no-terminal", "no state is terminal, so a run could never end well; mark one with terminal: true")
 	}
-	if !inherits {
+	if !d.partial {
 		d.checkTargets(l)
 	}
 	for _, s := range decls {
