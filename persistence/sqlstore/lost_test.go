@@ -237,16 +237,46 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// TestServerForgets: what the server lost when it crashed, because it was not durable, is recorded again.
+func TestServerForgets(t *testing.T) {
+	theServer(t)
+	own, err := pgtest.Start(t.Context(), "wal_writer_delay = 10s")
+	must(t, err)
+	remove(t, own)
+	s := opened(t, own.URL(""))
+	j := create(t, s, elsewhere)
+	n, forgot := 1, 0
+	for range 3 {
+		for range 5 {
+			n++
+			b := step(n)
+			b.Checkpoint = false
+			b.Snapshot.Captured = fsm.NewMap("big", fsm.NewMap("output", strings.Repeat(fmt.Sprint(n), 64<<10)))
+			must(t, j.Record(t.Context(), b))
+		}
+		must(t, own.Kill())
+		must(t, own.Launch(t.Context()))
+		other := opened(t, own.URL(""))
+		forgot += 2*n - whole(t, other, j.Run().ID)
+		n++
+		must(t, j.Record(t.Context(), step(n)))
+		if got := whole(t, other, j.Run().ID); got != 2*n {
+			t.Errorf("%d events, want %d", got, 2*n)
+		}
+	}
+	if forgot == 0 {
+		t.Error("the server forgot nothing")
+	}
+	t.Logf("%d events were forgotten", forgot)
+	must(t, j.Close(t.Context()))
+}
+
 // TestServerDies: a run goes on over the death of the server, as soon as it is there again.
 func TestServerDies(t *testing.T) {
 	theServer(t)
 	own, err := pgtest.Start(t.Context())
 	must(t, err)
-	t.Cleanup(func() {
-		if err := own.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
+	remove(t, own)
 	s := opened(t, own.URL(""))
 	j := create(t, s, elsewhere)
 	n := 1
