@@ -53,7 +53,7 @@ func (l *loaded) note(path, format string, args ...any) {
 
 // keepAside puts the damaged lines that were found into a file beside the journal, each once. They stay in the journal,
 // too, unless they are cut off it.
-func (l *loaded) keepAside(path string) error {
+func (d *Dir) keepAside(path string, l *loaded) error {
 	if len(l.aside) == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (l *loaded) keepAside(path string) error {
 	if len(more) == 0 {
 		return nil
 	}
-	return appendFile(path, more)
+	return d.appendFile(path, more)
 }
 
 type damagedKey struct {
@@ -100,20 +100,20 @@ type damagedKey struct {
 	what string
 }
 
-func appendFile(path string, b []byte) error {
+func (d *Dir) appendFile(path string, b []byte) error {
 	f, err := openFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
 	if err == nil {
-		err = f.Sync()
+		err = d.syncFile(f)
 	}
 	return errors.Join(err, f.Close())
 }
 
 // cutTail takes what a crash left of an unfinished batch off the newest event file, and keeps it in another.
-func cutTail(files livePaths, l *loaded) error {
+func (d *Dir) cutTail(files livePaths, l *loaded) error {
 	if l.good >= l.size {
 		return nil
 	}
@@ -134,12 +134,12 @@ func cutTail(files livePaths, l *loaded) error {
 	if tail[len(tail)-1] != '\n' {
 		tail = append(tail, '\n')
 	}
-	if err := appendFile(files.torn, tail); err != nil {
+	if err := d.appendFile(files.torn, tail); err != nil {
 		return err
 	}
 	l.note(files.events, what, l.size-l.good, l.good, filepath.Base(files.torn))
 	if err := f.Truncate(l.good); err != nil {
 		return err
 	}
-	return f.Sync()
+	return d.syncFile(f)
 }

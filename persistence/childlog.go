@@ -125,5 +125,5 @@ func (j *journalReader) readBetween(path string, start, end int64) error {
 		return nil
 	}
 	j.file = path
-	return j.readLines(newScanner(io.NewSectionReader(f, start, end-start), start, 0))
+	return j.readLines(newScanner(io.NewSectionReader(f, start, end-start), start, 0, false))
 }

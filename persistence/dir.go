@@ -35,7 +35,8 @@ type Dir struct {
 	// step, if not nil, is called before each step that a crash could fall behind; tests make it fail.
 	step func(name string) error
 
-	synced func(path string) // if not nil, is told of everything that is about to be made durable; for tests
+	// synced, if not nil, is told of everything that is about to be made durable; tests count, and make it fail.
+	synced func(path string) error
 }
 
 // OpenDir opens the store in a .loops directory. The directory and its folders are made when the first run is.
@@ -229,23 +230,27 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	return j, cloneSnapshot(&l.Snapshot), nil
 }
 
-// keepDefinition keeps the text a run goes on with, beside the one it began with if they differ.
+// keepDefinition keeps the text a run goes on with, behind those it had before. The last one is the one that holds.
 func keepDefinition(work string, text []byte) error {
 	if text == nil {
 		return nil
 	}
+	var last []byte
 	for n := 1; ; n++ {
 		path := filepath.Join(work, "definition.yaml")
 		if n > 1 {
 			path = filepath.Join(work, fmt.Sprintf("definition.%d.yaml", n))
 		}
 		old, err := readFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && n > 1 && slices.Equal(last, text):
+			return nil
+		case errors.Is(err, fs.ErrNotExist):
 			return writeFile(path, text)
-		}
-		if err != nil || slices.Equal(old, text) {
+		case err != nil:
 			return err
 		}
+		last = old
 	}
 }
 

@@ -78,16 +78,6 @@ func removed(f *os.File) bool {
 	return syscall.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// syncDir makes the names in a folder durable.
-func syncDir(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	return errors.Join(err, f.Close())
-}
-
 // linkOrCopy gives a file a second name, or a copy where the file system has no second names.
 func (d *Dir) linkOrCopy(from, to string) error {
 	err := os.Link(from, to)
@@ -108,8 +98,8 @@ func (d *Dir) linkOrCopy(from, to string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if err == nil && d.syncs(to) {
-		err = out.Sync()
+	if err == nil {
+		err = d.syncFile(out)
 	}
 	return errors.Join(err, out.Close())
 }

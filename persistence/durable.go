@@ -159,18 +159,41 @@ func (s *syncer) sync() error {
 
 // syncData makes what was written to a file durable, without its times.
 func (d *Dir) syncData(f *os.File) error {
-	if !d.syncs(f.Name()) {
-		return nil
+	if skip, err := d.skipSync(f.Name()); skip {
+		return err
 	}
 	return dataSync(f)
 }
 
+// syncFile makes a file durable, but for its name.
+func (d *Dir) syncFile(f *os.File) error {
+	if skip, err := d.skipSync(f.Name()); skip {
+		return err
+	}
+	return f.Sync()
+}
+
 // syncDir makes the names in a folder durable.
 func (d *Dir) syncDir(path string) error {
-	if !d.syncs(path) {
-		return nil
+	if skip, err := d.skipSync(path); skip {
+		return err
 	}
-	return syncDir(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d *Dir) skipSync(path string) (bool, error) {
+	if d.Durability == None {
+		return true, nil
+	}
+	if d.synced == nil {
+		return false, nil
+	}
+	err := d.synced(path)
+	return err != nil, err
 }
 
 // writeSynced makes a file with this content, durable but for its name.
@@ -180,15 +203,8 @@ func (d *Dir) writeSynced(path string, data []byte, mode os.FileMode) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err == nil && d.syncs(path) {
-		err = f.Sync()
+	if err == nil {
+		err = d.syncFile(f)
 	}
 	return errors.Join(err, f.Close())
-}
-
-func (d *Dir) syncs(path string) bool {
-	if d.Durability != None && d.synced != nil {
-		d.synced(path)
-	}
-	return d.Durability != None
 }

@@ -18,6 +18,7 @@ type eventReader struct {
 	yield   func(fsm.Event, error) bool
 	after   uint64
 	last    uint64 // number of the last event that was believed
+	sums    bool   // and whether its line has a checksum
 	waiting []fsm.Event
 	spoilt  bool // a line behind the first of them cannot be read
 	stopped bool // yield wants no more
@@ -39,7 +40,7 @@ func (r *eventReader) giveWaiting() {
 
 // read goes through one file. Its error is that of reading.
 func (r *eventReader) read(f io.Reader, path string) error {
-	s := newScanner(f, 0, r.last)
+	s := newScanner(f, 0, r.last, r.sums)
 	s.parse = true
 	for !r.stopped {
 		e, err := s.next()
@@ -59,7 +60,7 @@ func (r *eventReader) read(f io.Reader, path string) error {
 			r.give(fsm.Event{}, &DamageError{File: path, Offset: e.start, What: e.bad})
 			continue
 		}
-		r.last = s.last
+		r.last, r.sums = s.last, s.sums
 		e.parsed.Seq = e.seq
 		r.waiting = append(r.waiting, e.parsed)
 		if !e.numbered || e.memory != nil || len(r.waiting) == 1 && e.parsed.Kind == "action_output" {
@@ -69,11 +70,20 @@ func (r *eventReader) read(f io.Reader, path string) error {
 	return nil
 }
 
-// end is called behind the last file.
-func (r *eventReader) end() {
+// end is called behind the last file. want is the number of the last event that is known to have been there.
+func (r *eventReader) end(path string, want uint64) {
 	if r.spoilt {
 		r.giveWaiting()
 	}
+	if r.stopped || r.last >= want {
+		return
+	}
+	what := missing(r.last+1, want)
+	size := int64(0)
+	if st, err := os.Stat(path); err == nil {
+		size = st.Size()
+	}
+	r.give(fsm.Event{}, &DamageError{File: path, Offset: size, What: what})
 }
 
 // Events implements [Store].
@@ -97,6 +107,10 @@ func (d *Dir) readEvents(id ID, r *eventReader) error {
 	p, err := d.find(id)
 	if err != nil {
 		return err
+	}
+	want := uint64(0)
+	if p.folder != "" { // what is missing at the end of a live one is as if it never was
+		want = stateSeq(p.state)
 	}
 	log, err := p.openLog()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +143,7 @@ func (d *Dir) readEvents(id ID, r *eventReader) error {
 			return err
 		}
 	}
-	r.end()
+	r.end(p.events, want)
 	return nil
 }
 

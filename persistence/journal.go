@@ -155,6 +155,10 @@ func (j *journal) append(b *fsm.Batch) error {
 	e := &j.enc
 	e.buf, e.err = e.buf[:0], nil
 	outputOnly, full, size := true, false, int64(0)
+	key := sumKey
+	if j.full == 0 {
+		key = firstKey
+	}
 	for i := range b.Events {
 		j.seq++
 		b.Events[i].Seq = j.seq
@@ -170,7 +174,8 @@ func (j *journal) append(b *fsm.Batch) error {
 			size = int64(len(e.buf) - mark)
 			e.buf = append(e.buf, '}')
 		}
-		e.buf = append(appendSum(e.buf, start), '\n')
+		e.buf = append(appendSum(e.buf, start, key), '\n')
+		key = sumKey
 	}
 	if e.err != nil {
 		return e.err

@@ -26,17 +26,20 @@ type line struct {
 	full   bool
 }
 
-// The checksum is CRC-32C of the bytes before it, as the last key of the object.
+// The checksum is CRC-32C of the bytes before it, as the last key of the object. The first line of a part, and the first
+// that a process writes, has it under a key of its own: lines without one may stand before it, as those of the reference
+// tool and old ones of ours have none; before any other they are damaged.
 const (
-	sumKey = `, "crc": "`
-	sumLen = len(sumKey) + len(`01234567"}`)
+	sumKey   = `, "crc": "`
+	firstKey = `, "crc_first": "`
+	sumEnd   = len(`01234567"}`)
 )
 
 // appendSum closes a line with its checksum. b[start:] is a JSON object.
-func appendSum(b []byte, start int) []byte {
+func appendSum(b []byte, start int, key string) []byte {
 	b = b[:len(b)-len("}")]
 	sum := crc32.Checksum(b[start:], castagnoli())
-	b = append(b, sumKey...)
+	b = append(b, key...)
 	return append(appendHex(b, sum), `"}`...)
 }
 
@@ -44,19 +47,32 @@ func appendHex(b []byte, sum uint32) []byte {
 	return hex.AppendEncode(b, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
-// cutSum takes the checksum off a line. Lines of the reference tool, and old ones of ours, have none. What it returns is
-// the object without it, in the memory of b, which is changed; b is left alone if the checksum does not hold.
-func cutSum(b []byte) (object []byte, has, ok bool) {
-	n := len(b) - sumLen
-	if n < 1 || string(b[n:n+len(sumKey)]) != sumKey || string(b[len(b)-2:]) != `"}` {
-		return b, false, true
+// A summed says what the checksum of a line says.
+type summed int
+
+const (
+	unsummed summed = iota // there is none
+	sound
+	soundFirst // sound, and lines without one may stand before it
+	spoilt
+)
+
+// cutSum takes the checksum off a line. What it returns is the object without it, in the memory of b, which is changed;
+// b is left alone if there is no checksum that holds.
+func cutSum(b []byte) ([]byte, summed) {
+	for i, key := range [...]string{sumKey, firstKey} {
+		n := len(b) - len(key) - sumEnd
+		if n < 1 || string(b[n:n+len(key)]) != key || string(b[len(b)-2:]) != `"}` {
+			continue
+		}
+		var want [8]byte
+		if string(appendHex(want[:0], crc32.Checksum(b[:n], castagnoli()))) != string(b[n+len(key):len(b)-2]) {
+			return b, spoilt
+		}
+		b[n] = '}'
+		return b[:n+1], sound + summed(i)
 	}
-	var want [8]byte
-	if string(appendHex(want[:0], crc32.Checksum(b[:n], castagnoli()))) != string(b[n+len(sumKey):len(b)-2]) {
-		return b, true, false
-	}
-	b[n] = '}'
-	return b[:n+1], true, true
+	return b, unsummed
 }
 
 // seqOf finds the number of an event; 0 = it has none. It does not look at the rest of the line.

@@ -1,8 +1,10 @@
 package persistence
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -23,13 +25,15 @@ type place struct {
 // A loaded run is what its files say.
 type loaded struct {
 	*record
-	flat    *fsm.Map
-	foreign bool     // written by the reference tool
-	damage  []string // what could not be read, each with its file
-	gap     bool     // the log of a sub-loop is among it
-	notes   int      // how much is damaged: the list names only the first
-	aside   []damaged
+	flat     *fsm.Map
+	archived bool
+	foreign  bool     // written by the reference tool
+	damage   []string // what could not be read, each with its file
+	gap      bool     // the log of a sub-loop is among it
+	notes    int      // how much is damaged: the list names only the first
+	aside    []damaged
 
+	state      string // the state file
 	newest     string // the newest file of the journal, which may not be there
 	before     int    // parts of the journal before it
 	lastBefore uint64 // number of the last event in them
@@ -44,7 +48,7 @@ type loaded struct {
 // tells of more than the journal, the memory is rebuilt from the journal alone. Nothing is changed. Large texts
 // are read only if asked for. With an error comes what could be read, if anything.
 func (p place) load(texts bool) (*loaded, error) {
-	l := &loaded{newest: p.events}
+	l := &loaded{archived: p.folder != "", state: p.state, newest: p.events}
 	flat, ours := l.readState(p.state)
 	l.foreign = flat != nil && !ours
 
@@ -103,12 +107,25 @@ func (p place) load(texts bool) (*loaded, error) {
 func (p place) glance() (*loaded, error) {
 	l := &loaded{}
 	if flat, ours := l.readState(p.state); flat != nil && ours {
-		if rec, err := takeFlat(flat); err == nil {
+		if rec, err := takeFlat(flat); err == nil && rec.complete(p) {
 			l.flat, l.record = flat, rec
 			return l, nil
 		}
 	}
 	return p.load(false)
+}
+
+// complete says whether the journal of an archived run is as long as its state file says.
+func (r *record) complete(p place) bool {
+	st, err := os.Stat(p.events)
+	if err != nil || st.Size() != r.journal {
+		return false
+	}
+	if r.part == 0 {
+		return true
+	}
+	parts, damage, err := readParts(p.parts)
+	return err == nil && len(damage) == 0 && len(parts) > 0 && parts[len(parts)-1].n == r.part
 }
 
 // readState reads state.json into a flat object, nil if that is not possible.
@@ -128,7 +145,10 @@ func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 		ours, ok := checked(b)
 		if !ours || ok {
 			if flat, err = parseMemory(b); err == nil {
-				return flat, ours
+				if _, mark := flat.Get("journal"); ours || !mark {
+					return flat, ours
+				}
+				ours, err = true, errors.New("the checksum is missing") // the reference tool drops this key
 			}
 		} else {
 			err = errors.New("the checksum does not hold")
@@ -139,6 +159,25 @@ func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// stateSeq is the number of the last event that a state file knows; 0 if that cannot be told.
+func stateSeq(path string) (seq uint64) {
+	b, err := readFile(path)
+	if err != nil {
+		return 0
+	}
+	if ours, ok := checked(b); !ours || !ok {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(b, []byte("\n  \"seq\": ")) // only keys of the object itself are indented so
+	for _, c := range rest {
+		if c < '0' || c > '9' {
+			break
+		}
+		seq = 10*seq + uint64(c-'0')
+	}
+	return seq
 }
 
 // readJournal brings a flat object up to date, or builds it if there is none, and finds out how far the newest file of
@@ -160,6 +199,9 @@ func (l *loaded) readJournal(log *log, flat *fsm.Map, ours bool) (*fsm.Map, erro
 	j := &journalReader{l: l, flat: flat, open: true}
 	if err := j.readLog(log); err != nil {
 		return nil, err
+	}
+	if state == nil && j.memories > 1 && len(l.damage) == 0 { // with one, a crash came before the first state file
+		l.note(l.state, "the file is missing; what it said was taken from the journal")
 	}
 	l.last, l.logFile, l.logEnd = j.goodSeq, j.goodFile, j.good
 	if j.goodFile == l.newest {

@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,13 +75,20 @@ func readParts(dir string) (parts []part, damage []string, err error) {
 				}
 			}
 			parts = append(parts, p)
-			delete(index, name)
+		}
+	}
+	slices.SortFunc(parts, func(a, b part) int { return a.n - b.n })
+	for i, p := range parts {
+		// A crash leaves the last out, and takeover puts it in.
+		if _, ok := index[p.Name]; !ok && i < len(parts)-1 {
+			damage = append(damage, fmt.Sprintf("%s: it does not know %s", filepath.Join(dir, indexName), p.Name))
 		}
 	}
 	for _, name := range sortedKeys(index) {
-		damage = append(damage, filepath.Join(dir, name)+": the file is missing")
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.Name == name }) {
+			damage = append(damage, filepath.Join(dir, name)+": the file is missing")
+		}
 	}
-	slices.SortFunc(parts, func(a, b part) int { return a.n - b.n })
 	return parts, damage, nil
 }
 
@@ -96,7 +104,8 @@ func readIndex(path string) (index map[string]part, damage []string) {
 	at := 0
 	for line := range strings.Lines(string(b)) {
 		var p part
-		if err := json.Unmarshal([]byte(line), &p); err != nil || p.Sum != p.sum() || partNumber(p.Name) == 0 {
+		err := json.Unmarshal([]byte(line), &p)
+		if again, _ := json.Marshal(p); err != nil || p.Sum != p.sum() || string(again)+"\n" != line || partNumber(p.Name) == 0 {
 			damage = append(damage, fmt.Sprintf("%s: damaged at byte %d; the parts are read without it", path, at))
 		} else {
 			index[p.Name] = p
@@ -187,24 +196,25 @@ func olderThan(f *os.File, parts []part) []part {
 	return parts
 }
 
-// lastSeqBefore finds the number of the event whose line ends at an offset; 0 if that cannot be told.
-func lastSeqBefore(f *os.File, end int64) uint64 {
+// lineBefore reads the line that ends at an offset: its event's number, 0 if that cannot be told, and whether it has a
+// checksum.
+func lineBefore(f *os.File, end int64) (seq uint64, sums bool) {
 	for n := int64(4 << 10); ; n *= 4 {
 		start := max(0, end-n)
 		b := make([]byte, end-start)
 		if _, err := f.ReadAt(b, start); err != nil || len(b) == 0 || b[len(b)-1] != '\n' {
-			return 0
+			return 0, false
 		}
 		b = b[:len(b)-1]
-		i := strings.LastIndexByte(string(b), '\n')
+		i := bytes.LastIndexByte(b, '\n')
 		if i < 0 && start > 0 {
 			continue
 		}
-		object, _, ok := cutSum(b[i+1:])
-		if !ok {
-			return 0
+		object, sum := cutSum(b[i+1:])
+		if sum == spoilt {
+			return 0, true
 		}
-		return seqOf(splitLine(object).event)
+		return seqOf(splitLine(object).event), sum != unsummed
 	}
 }
 
@@ -222,13 +232,14 @@ func (p part) lastSeq() uint64 {
 	if err != nil {
 		return 0
 	}
-	return lastSeqBefore(f, st.Size())
+	seq, _ := lineBefore(f, st.Size())
+	return seq
 }
 
 // mend prepares the files of a run that was taken over for going on: damaged lines are kept aside, an unfinished batch
 // is cut off, and the index names all parts.
 func (d *Dir) mend(files livePaths, l *loaded) error {
-	err := errors.Join(l.keepAside(files.aside), cutTail(files, l), mendIndex(files.parts))
+	err := errors.Join(d.keepAside(files.aside, l), d.cutTail(files, l), mendIndex(files.parts))
 	if err == nil && l.before > 0 && !exists(files.events) { // a crash between two parts
 		err = writeFile(files.events, nil)
 	}

@@ -43,7 +43,7 @@ func TestNoRegularFile(t *testing.T) {
 		}, "interrupted 2", true, true, true},
 		{"archived events", true, func(d *Dir, _ *journal) string {
 			return filepath.Join(d.history, "2026-11-21T083717-fix", "events.jsonl")
-		}, "interrupted 2", false, false, false},
+		}, "interrupted 2", true, false, false},
 	} {
 		for kind, make := range put {
 			t.Run(c.name+", "+kind, func(t *testing.T) {

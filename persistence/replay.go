@@ -19,6 +19,7 @@ type journalReader struct {
 	good     int64
 	goodFile string
 	goodSeq  uint64
+	memories int    // lines with memory that were believed
 	whole    int64  // end of the last whole line of the file
 	wholeSeq uint64 // number of the last event that was believed
 	open     bool   // no line since good that would need a memory behind it
@@ -27,7 +28,8 @@ type journalReader struct {
 
 // readLog brings the memory up to date from the place of the state file in the journal on. If it has none there, the
 // memory is built from the newest part alone, which begins with a whole one, or else from the part before it, and so on.
-// If that comes to nothing, what the state file says is all there is.
+// If that comes to nothing, what the state file says is all there is. An archived run was whole when it was put there, so
+// there the state file is right in any case.
 func (j *journalReader) readLog(log *log) error {
 	state := j.flat
 	seq, before := uint64(flatInt(state, "seq")), flatInt(state, "part")
@@ -54,8 +56,10 @@ func (j *journalReader) readLog(log *log) error {
 		}
 		err = j.read(log.newest, 0, lastOf(log.parts), false)
 	}
-	if j.flat == nil && state != nil && err == nil {
-		j.l.note(j.l.newest, "it holds no memory that can be read; what the state file says is all there is")
+	if state != nil && err == nil && (j.flat == nil || j.l.archived) {
+		if j.flat == nil {
+			j.l.note(j.l.newest, "it holds no memory that can be read; what the state file says is all there is")
+		}
 		j.flat, j.good, j.goodFile, j.goodSeq = state, j.whole, j.l.newest, max(seq, j.wholeSeq)
 	}
 	return err
@@ -100,7 +104,8 @@ func (j *journalReader) read(f *os.File, at int64, last uint64, fresh bool) erro
 	if err != nil {
 		return err
 	}
-	return j.readLines(newScanner(io.NewSectionReader(f, at, st.Size()-at), at, last))
+	_, sums := lineBefore(f, at)
+	return j.readLines(newScanner(io.NewSectionReader(f, at, st.Size()-at), at, last, sums))
 }
 
 func (j *journalReader) readLines(s *lineScanner) error {
@@ -158,6 +163,7 @@ func (j *journalReader) line(e *entry) {
 		j.flat, j.lost = m, false
 	}
 	j.open = true
+	j.memories++
 	j.goodUpTo(e)
 }
 
@@ -174,7 +180,7 @@ func (l *loaded) placeOf(log *log, at int64, seq uint64) (int64, bool, error) {
 	if fits(f, at, seq) {
 		return at, true, nil
 	}
-	s := newScanner(io.NewSectionReader(f, 0, l.size), 0, lastOf(log.parts))
+	s := newScanner(io.NewSectionReader(f, 0, l.size), 0, lastOf(log.parts), false)
 	s.anyNext = s.last == 0 && len(log.parts) > 0
 	damage, aside := len(l.damage), len(l.aside)
 	for {
@@ -182,9 +188,12 @@ func (l *loaded) placeOf(log *log, at int64, seq uint64) (int64, bool, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			l.damage, l.aside = l.damage[:damage], l.aside[:aside] // it is read again
-			what := "it ends before the memory in the state file; the state file is not used"
+			what := "it ends before the memory in the state file"
 			if s.last >= seq {
-				what = "the line at which the state file stands cannot be read; the state file is not used"
+				what = "the line at which the state file stands cannot be read"
+			}
+			if !l.archived {
+				what += "; the state file is not used"
 			}
 			l.note(f.Name(), "%s", what)
 			return 0, false, nil
@@ -207,7 +216,7 @@ func fits(f *os.File, at int64, seq uint64) bool {
 	if !lineEnd(f, at) {
 		return false
 	}
-	got := lastSeqBefore(f, at)
+	got, _ := lineBefore(f, at)
 	return got == 0 || got == seq
 }
 

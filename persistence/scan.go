@@ -20,7 +20,7 @@ type lineScanner struct {
 	at      int64  // end of the last line
 	last    uint64 // number of the last event that was believed
 	anyNext bool   // the number of the next event is not known
-	sums    bool   // a line with a checksum was seen: all behind it have one
+	sums    bool   // the lines have checksums from here on
 	lost    uint64 // damaged lines since the last that was believed
 	long    []byte
 }
@@ -37,8 +37,29 @@ type entry struct {
 	missing    string // which events are missing before it; "" = none but those of damaged lines
 }
 
-func newScanner(r io.Reader, at int64, last uint64) *lineScanner {
-	return &lineScanner{br: bufio.NewReaderSize(r, 64<<10), at: at, last: last}
+// newScanner goes on behind the event with a number, at an offset. sums says whether the line before that has a
+// checksum.
+func newScanner(r io.Reader, at int64, last uint64, sums bool) *lineScanner {
+	s := &lineScanner{br: bufio.NewReaderSize(r, 64<<10), at: at, last: last, sums: sums}
+	if !sums {
+		s.lookAhead()
+	}
+	return s
+}
+
+// lookAhead finds out whether the first lines have a checksum: if the first that has one says that others may stand
+// before it, or if there is none, they need none.
+func (s *lineScanner) lookAhead() {
+	b, _ := s.br.Peek(s.br.Size()) // what goes wrong goes wrong again
+	for line := range bytes.Lines(b) {
+		switch _, sum := cutSum(bytes.Clone(bytes.TrimRight(line, "\r\n"))); sum {
+		case sound, spoilt:
+			s.sums = true
+			return
+		case soundFirst:
+			return
+		}
+	}
 }
 
 // next finds the next line that is not blank. It returns io.EOF behind the last one.
@@ -78,36 +99,39 @@ func (s *lineScanner) read() ([]byte, error) {
 }
 
 func (s *lineScanner) judge(e *entry) {
-	object, has, ok := cutSum(e.raw)
-	if !ok {
+	object, sum := cutSum(e.raw)
+	switch {
+	case sum == spoilt:
 		e.bad = "the checksum of the line does not hold"
-		s.lost++
+	case sum == unsummed && s.sums:
+		e.bad = "the line has no checksum"
+	default:
+		s.sums = sum != unsummed
+		e.line = splitLine(object)
+		s.take(e)
+	}
+	if e.bad == "" {
 		return
 	}
-	e.line = splitLine(object)
-	if s.parse || !has && !isOutput(e.event) {
+	s.lost++
+	if sum != unsummed && sum != spoilt {
+		object[len(object)-1] = ',' // as it was
+	}
+}
+
+// take reads what is needed of a line.
+func (s *lineScanner) take(e *entry) {
+	if !s.parse && (s.sums || isOutput(e.event)) {
+		e.seq = seqOf(e.event)
+	} else {
 		var err error
 		if e.parsed, err = fsm.ParseEvent(e.event); err != nil {
 			e.bad = err.Error()
+			return
 		}
 		e.seq = e.parsed.Seq
-	} else {
-		e.seq = seqOf(e.event)
 	}
-	switch {
-	case e.bad != "":
-	case !has && s.sums && e.seq > 0: // lines of the reference tool have neither
-		e.bad = "the line has lost its checksum"
-	default:
-		s.sums = s.sums || has
-		s.number(e)
-	}
-	if e.bad != "" {
-		s.lost++
-		if has {
-			object[len(object)-1] = ',' // as it was
-		}
-	}
+	s.number(e)
 }
 
 // number looks at the place of an event among the others. Those of the reference tool carry no number.
@@ -122,9 +146,14 @@ func (s *lineScanner) number(e *entry) {
 		e.bad = fmt.Sprintf("event %d stands behind event %d", e.seq, s.last)
 		return
 	case e.seq-want > s.lost:
-		if e.missing = fmt.Sprintf("events %d to %d are missing", want, e.seq-1); e.seq-1 == want {
-			e.missing = fmt.Sprintf("event %d is missing", want)
-		}
+		e.missing = missing(want, e.seq-1)
 	}
 	s.last, s.lost, s.anyNext = e.seq, 0, false
+}
+
+func missing(from, to uint64) string {
+	if from == to {
+		return fmt.Sprintf("event %d is missing", from)
+	}
+	return fmt.Sprintf("events %d to %d are missing", from, to)
 }
