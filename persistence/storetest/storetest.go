@@ -41,6 +41,9 @@ type test struct {
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 	cases := slices.Concat(creating, remembering, nesting, living, sharing, telling, guaranteeing, modelled())
 	s := open(t) // a store without bytes has none to spoil
+	if _, ok := s.(persistence.Definer); ok {
+		cases = append(cases, defining...)
+	}
 	if _, ok := s.(EventSpoiler); ok {
 		cases = append(cases, spoiling...)
 	}

@@ -99,12 +99,13 @@ func (l *library) load(path string) (loaded, error) {
 type subloops struct {
 	project project
 	delay   *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
+	keeper  *keeper        // is told of each loop; nil = nobody is
 }
 
 // subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay holds
-// there too (D26); caps are those of the run itself.
-func (l *library) subloops(o overrides) subloops {
-	s := subloops{project: l.project}
+// there too (D26); caps are those of the run itself. k, if not nil, is told of each.
+func (l *library) subloops(o overrides, k *keeper) subloops {
+	s := subloops{project: l.project, keeper: k}
 	if o.delaySet {
 		delay := o.pause()
 		s.delay = &delay
@@ -126,12 +127,20 @@ func (s subloops) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	if f.loop == nil {
 		return nil, now.invalid(path, f.all())
 	}
-	if s.delay == nil {
-		return f.loop, nil
+	if err := s.keeper.learn(now.files, name, from, f.loop); err != nil {
+		return nil, err
 	}
-	changed := *f.loop
+	return s.paced(f.loop), nil
+}
+
+// paced returns a loop with the delay of the command line.
+func (s subloops) paced(l *fsm.Loop) *fsm.Loop {
+	if s.delay == nil {
+		return l
+	}
+	changed := *l
 	changed.Backoff = *s.delay
-	return &changed, nil
+	return &changed
 }
 
 // invalid says in one text what is wrong with a loop.

@@ -57,7 +57,7 @@ func TestSubloops(t *testing.T) {
 		}
 		return f.loop
 	}
-	plain := lib.subloops(overrides{maxSteps: 3})
+	plain := lib.subloops(overrides{maxSteps: 3}, nil)
 	for _, c := range []struct{ name, from, want string }{
 		{"child", ".loops/main.yaml", ""},
 		{"child", ".loops/sub/main.yaml", ""}, // from a folder below
@@ -77,7 +77,7 @@ func TestSubloops(t *testing.T) {
 		}
 	}
 	for _, seconds := range []float64{0, 0.5} {
-		loop, err := lib.subloops(overrides{delay: seconds, delaySet: true, maxSteps: 3}).Loop("child", from(".loops/main.yaml"))
+		loop, err := lib.subloops(overrides{delay: seconds, delaySet: true, maxSteps: 3}, nil).Loop("child", from(".loops/main.yaml"))
 		if want := time.Duration(seconds * float64(time.Second)); err != nil || loop.Backoff != want || loop.MaxSteps != 7 {
 			t.Errorf("--delay %v: %+v %v", seconds, loop, err)
 		}

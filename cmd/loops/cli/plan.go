@@ -83,7 +83,7 @@ func (a *app) subloopLine(p project, l *fsm.Loop, s *fsm.State) string {
 	if err != nil {
 		return "(" + err.Error() + ")"
 	}
-	child, err := lib.subloops(overrides{}).Loop(s.Loop, l)
+	child, err := lib.subloops(overrides{}, nil).Loop(s.Loop, l)
 	if err != nil {
 		return "(" + oneLine(err) + ")"
 	}

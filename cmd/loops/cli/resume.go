@@ -26,6 +26,8 @@ type resumeOptions struct {
 	rerun   bool
 	from    string // state to go on in; "" = where the run stands
 	view    viewFlags
+
+	definition string // "" or definitionRecorded
 }
 
 func newResumeCommand(a *app) *cobra.Command {
@@ -41,7 +43,9 @@ capped goes on when it gets a higher cap: -n, or --max-iterations.
 An action that was interrupted runs again, unless its state says on_interrupted or idempotent: false. Then --rerun runs it
 again, and --from goes on in another state; LOOPS_ATTEMPT tells the action.
 
-A run whose loop file changed since it began is refused; --force goes on with the file as it is now.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, or nothing to resume"}),
+A run whose loop file, or that of a sub-loop it is in, changed since it began is refused, with what changed. Then --force
+goes on with the files as they are now, and --definition=recorded with the loop as it was recorded with the run, together
+with the sub-loops that had been read until then.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, or nothing to resume"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
   loops resume capped -n 100`,
@@ -55,13 +59,17 @@ A run whose loop file changed since it began is refused; --force goes on with th
 			if err := o.view.check(cmd.CommandPath()); err != nil {
 				return err
 			}
+			if o.definition != "" && o.definition != definitionRecorded {
+				return usageError{fmt.Sprintf("--definition %q: expected %s", o.definition, definitionRecorded), "loops resume --help"}
+			}
 			return runResume(cmd.Context(), a, &o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	o.over.addFlags(flags)
-	flags.BoolVar(&o.force, "force", false, "go on although the loop file changed")
+	flags.BoolVar(&o.force, "force", false, "go on with the loop file as it is now, although it changed")
+	flags.StringVar(&o.definition, "definition", "", "`recorded`: go on with the loop as it was recorded with the run")
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
 	flags.StringVar(&o.from, "from", "", "go on in `STATE` of the loop, with everything the run remembers")
 	o.view.addFlags(flags)
@@ -86,11 +94,9 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	l, err := a.loadRecorded(p, run, o.view.quiet)
+	changed := &changes{a: a, p: p, run: run, def: store.definition(ctx, run.ID), recorded: o.definition == definitionRecorded, force: o.force, quiet: o.view.quiet}
+	l, err := changed.loop()
 	if err != nil {
-		return err
-	}
-	if err := a.checkDefinition(p, l, run, o.force); err != nil {
 		return err
 	}
 	over := o.over.over(run.Options)
@@ -99,7 +105,8 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	lib := loops.subloops(over)
+	kept := &keeper{}
+	lib := changed.library(loops, l, over, kept)
 	stops := catchSignals()
 	defer stops.release()
 	print := a.newPrinter(o.view)
@@ -113,7 +120,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		err = usageError{fmt.Sprintf("--from %s: %s has no such state", o.from, p.short(l.File)), "loops show " + run.Loop}
 	}
 	if err == nil && o.from == "" {
-		err = a.checkSubloops(p, lib, l, run, memory, o.force)
+		err = changed.checkSubloops(lib, l, memory)
 	}
 	if err != nil {
 		return err
@@ -122,7 +129,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	spec, err := a.spec(p, l, values, recorded)
+	spec, err := a.spec(p, l, kept.def, values, recorded)
 	if err != nil {
 		return err
 	}
@@ -139,7 +146,8 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		return err
 	}
 	fill(values, l, journal.Dir())
-	memory.Context = values
+	memory.Context, kept.journal = values, journal
+	changed.adopt(memory)
 	err = stops.before(ctx, func(ctx context.Context) error { return endSurvivors(ctx, p, journal.Run(), memory, print) })
 	if err != nil {
 		closeErr := journal.Close(ctx)
@@ -202,8 +210,9 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 	return persistence.Run{}, failure(exitNotFound, "nothing to resume: none of the %d runs of %s can go on; the newest is %s", len(runs), arg, runs[0].Status)
 }
 
-// loadRecorded reads the loop file that a run was started with, or the one its name means where none is known.
-func (a *app) loadRecorded(p project, run persistence.Run, quiet bool) (*fsm.Loop, error) {
+// loadRecorded reads the loop file that a run was started with, or the one its name means where none is known. or is what
+// a person can do where it is gone.
+func (a *app) loadRecorded(p project, run persistence.Run, or string, quiet bool) (*fsm.Loop, error) {
 	if run.File == "" {
 		return a.loadNamed(p, run.Loop, quiet)
 	}
@@ -215,40 +224,9 @@ func (a *app) loadRecorded(p project, run persistence.Run, quiet bool) (*fsm.Loo
 		if other, err := p.resolve(run.Loop); err == nil {
 			return a.loadFile(p, other, quiet) // the project moved
 		}
-		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, then resume", run.ID, p.short(path))
+		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, then resume%s", run.ID, p.short(path), or)
 	}
 	return a.loadFile(p, path, quiet)
-}
-
-// checkDefinition refuses to go on with another definition than the run began with, unless forced, and with one
-// that lacks the state the run is in.
-func (a *app) checkDefinition(p project, l *fsm.Loop, run persistence.Run, force bool) error {
-	_, there := l.States[run.State]
-	if !there && run.State != "" {
-		return failure(exitInvalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: %s", p.short(l.File), run.State, run.ID, a.command("run", run.Loop))
-	}
-	if run.SHA256 == "" || run.SHA256 == l.SHA256 || force {
-		return nil
-	}
-	return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
-		p.short(l.File), run.ID, run.SHA256, l.SHA256, run.State, a.command("resume --force", string(run.ID)))
-}
-
-// checkSubloops is checkDefinition of the sub-loops a run stands in.
-func (a *app) checkSubloops(p project, lib fsm.Library, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, force bool) error {
-	for c := memory.Child; c != nil; c = c.Memory.Child {
-		inner, err := lib.Loop(c.Name, l)
-		if err != nil {
-			return failure(exitInvalid, "run %s stands inside the sub-loop %s, which cannot be read any more: %v", run.ID, c.Name, err)
-		}
-		run := run
-		run.State, run.SHA256 = c.Memory.Current, c.SHA256
-		if err := a.checkDefinition(p, inner, run, force); err != nil {
-			return err
-		}
-		l = inner
-	}
-	return nil
 }
 
 // checkInterrupted refuses to run an interrupted action again whose state says idempotent: false.

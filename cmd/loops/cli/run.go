@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -99,7 +98,9 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	}
 	stops := catchSignals()
 	defer stops.release()
-	spec, err := a.spec(p, l, planned, recorded)
+	kept := &keeper{}
+	kept.def, _ = newDefinition(lib.files, l) // one that is too large to write out is not kept
+	spec, err := a.spec(p, l, kept.def, planned, recorded)
 	if err != nil {
 		return err
 	}
@@ -122,22 +123,19 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		return err
 	}
 	fill(values, l, journal.Dir())
+	kept.journal = journal
 	return a.drive(ctx, driveSpec{
-		project: p, loop: l, library: lib.subloops(o.over), store: store, journal: journal, printer: print, stops: stops,
+		project: p, loop: l, library: lib.subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
 		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
 		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
 	})
 }
 
 // spec describes a run of a loop with this context that this process is about to own.
-func (a *app) spec(p project, l *fsm.Loop, values, options *fsm.Map) (persistence.Spec, error) {
-	definition, err := os.ReadFile(l.File)
-	if err != nil {
-		return persistence.Spec{}, unreadable(p, l.File, err)
-	}
+func (a *app) spec(p project, l *fsm.Loop, def *definition, values, options *fsm.Map) (persistence.Spec, error) {
 	owner, err := self()
 	return persistence.Spec{
-		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: definition, Scope: scopes(p, l, values), Singleton: l.Singleton,
+		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: def.encode(), Scope: scopes(p, l, values), Singleton: l.Singleton,
 		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: a.ancestors(),
 	}, err
 }

@@ -11,22 +11,29 @@ import (
 	"loops/fsm/loopfile"
 )
 
-// What show --json and show --effective print is a loop file that means the same loop.
-func TestShownLoadsAgain(t *testing.T) {
+// loopFiles returns every loop file there is.
+func loopFiles(t *testing.T) []string {
+	t.Helper()
 	var files []string
 	for _, pattern := range []string{"../../../.loops.example/*.yaml", "patterns/*.yaml", "../../../../shared/corpus/*/*.yaml", "../../../../shared/corpus/*/oracles/*.yaml"} {
 		hits, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, hits...)
-	}
-	n := 0
-	for _, file := range files {
-		file, err := filepath.Abs(file)
-		if err != nil {
-			t.Fatal(err)
+		for _, file := range hits {
+			if file, err = filepath.Abs(file); err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
 		}
+	}
+	return files
+}
+
+// What show --json and show --effective print is a loop file that means the same loop.
+func TestShownLoadsAgain(t *testing.T) {
+	n := 0
+	for _, file := range loopFiles(t) {
 		files := &loopfile.Loader{Loops: filepath.Dir(file), Catalog: filepath.Dir(filepath.Dir(file))}
 		loop, problems, err := files.Load(file)
 		if err != nil || loop == nil {

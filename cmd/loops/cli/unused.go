@@ -19,7 +19,7 @@ func (a *app) tellUnused(p project, l *fsm.Loop, pairs []string, quiet bool) {
 	if setPairs(given, pairs) != nil {
 		return // is said elsewhere
 	}
-	u := uses{loops: lib.subloops(overrides{}), names: map[string]bool{}, seen: map[string]bool{}}
+	u := uses{loops: lib.subloops(overrides{}, nil), names: map[string]bool{}, seen: map[string]bool{}}
 	u.loop(l)
 	if u.any {
 		return

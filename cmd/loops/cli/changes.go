@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// definitionRecorded is what --definition can be.
+const definitionRecorded = "recorded"
+
+// changes finds out whether what a run is made of changed since it began, and what to go on with.
+type changes struct {
+	a   *app
+	p   project
+	run persistence.Run
+	def *definition // that was recorded; nil = none, or it cannot be read
+
+	recorded bool // go on with that
+	force    bool // go on with what changed
+	quiet    bool
+
+	inner []*fsm.Loop // the sub-loops that the run stands in
+}
+
+// loop returns the loop to go on with.
+func (c *changes) loop() (*fsm.Loop, error) {
+	if c.recorded {
+		if c.def == nil {
+			return nil, failure(exitInvalid, "the definition of run %s was not recorded with it, or cannot be read any more; to go on with the file as it is now: %s",
+				c.run.ID, c.a.command("resume --force", string(c.run.ID)))
+		}
+		l, err := c.def.main().load()
+		if err != nil {
+			return nil, failure(exitInvalid, "%v", err)
+		}
+		return l, c.check(l, c.def.main(), c.run.State, l.SHA256)
+	}
+	l, err := c.a.loadRecorded(c.p, c.run, c.orRecorded(), c.quiet)
+	if err != nil {
+		return nil, err
+	}
+	sha := c.run.SHA256
+	if c.def != nil {
+		sha = c.def.main().sha256 // the run may have gone on with another one since it began
+	}
+	return l, c.check(l, c.def.main(), c.run.State, sha)
+}
+
+// library returns the loops that the states of the run may run, and has k keep what it is made of from now on.
+func (c *changes) library(files *library, l *fsm.Loop, o overrides, k *keeper) fsm.Library {
+	lib := files.subloops(o, k)
+	if c.recorded {
+		k.def = c.def
+		return recordedLoops{lib, c.def}
+	}
+	k.def, _ = newDefinition(files.files, l) // one that is too large to write out is not kept
+	return lib
+}
+
+// checkSubloops looks at the sub-loops that the run stands in.
+func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapshot) error {
+	for m := memory.Child; m != nil; m = m.Memory.Child {
+		inner, err := lib.Loop(m.Name, l)
+		if err != nil {
+			return failure(exitInvalid, "run %s stands inside the sub-loop %s, which cannot be read any more: %v%s", c.run.ID, m.Name, err, c.orRecorded())
+		}
+		was := c.def.of(inner.File)
+		if was != nil && was.sha256 != m.SHA256 {
+			was = nil
+		}
+		if err := c.check(inner, was, m.Memory.Current, m.SHA256); err != nil {
+			return err
+		}
+		c.inner = append(c.inner, inner)
+		l = inner
+	}
+	return nil
+}
+
+// adopt writes down in the memory of a run which sub-loops it goes on with.
+func (c *changes) adopt(memory *fsm.Snapshot) {
+	m := memory.Child
+	for _, l := range c.inner {
+		if m == nil {
+			return
+		}
+		m.File, m.SHA256 = l.File, l.SHA256
+		m = m.Memory.Child
+	}
+}
+
+// check refuses to go on with another definition than before, unless forced, and with one that lacks the state that the
+// run is in. was is how it is recorded, if it is, and sha its checksum.
+func (c *changes) check(l *fsm.Loop, was *recordedLoop, state, sha string) error {
+	file, id := c.p.short(l.File), string(c.run.ID)
+	if _, there := l.States[state]; !there && state != "" {
+		return failure(exitInvalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: %s%s",
+			file, state, id, c.a.command("run", c.run.Loop), c.orRecorded())
+	}
+	if sha == "" || sha == l.SHA256 || c.force {
+		return nil
+	}
+	force := c.a.command("resume --force", id)
+	var before *fsm.Loop
+	if was != nil {
+		before, _ = was.load() // what a former version took may be wrong now
+	}
+	if before == nil {
+		return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
+			file, id, sha, l.SHA256, state, force)
+	}
+	lines := differences(before, l)
+	if len(lines) == 0 {
+		if !c.quiet {
+			fmt.Fprintf(c.a.Err, "loops: %s was edited since run %s began, but means the same\n", file, id)
+		}
+		return nil
+	}
+	return failure(exitInvalid, "%s changed since run %s began:\n  %s\nThe state it stands in, %q, is still there.\nTo go on with the file as it is now: %s\nTo go on with it as it was:          %s",
+		file, id, strings.Join(lines, "\n  "), state, force, c.a.command("resume --definition=recorded", id))
+}
+
+// orRecorded is the end of a message that says that one can go on with what was recorded.
+func (c *changes) orRecorded() string {
+	if c.def == nil || c.recorded {
+		return ""
+	}
+	return "; or go on with what was recorded: " + c.a.command("resume --definition=recorded", string(c.run.ID))
+}
+
+// recordedLoops are the sub-loops as they were recorded with a run. What was not is read from its file.
+type recordedLoops struct {
+	subloops
+	def *definition
+}
+
+// Loop implements [fsm.Library].
+func (r recordedLoops) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
+	path := ""
+	if caller := r.def.of(from.File); caller != nil {
+		path = caller.meant(name)
+	}
+	if path == "" {
+		path, _ = r.project.loader().Child(name, from) // what cannot be found is said below
+	}
+	known := r.def.of(path)
+	if known == nil {
+		return r.subloops.Loop(name, from)
+	}
+	l, err := known.load()
+	if err != nil {
+		return nil, err
+	}
+	return r.paced(l), nil
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loops/fsm"
+	"loops/fsm/loopfile"
+)
+
+// TestDefinitionLoadsAgain records every loop there is, with its sub-loops, and finds no difference.
+func TestDefinitionLoadsAgain(t *testing.T) {
+	n := 0
+	for _, file := range loopFiles(t) {
+		files := &loopfile.Loader{Loops: filepath.Dir(file), Catalog: filepath.Dir(filepath.Dir(file))}
+		l, _, err := files.Load(file)
+		if err != nil || l == nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		d, err := newDefinition(files, l)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		again, err := parseDefinition(d.encode())
+		if err != nil || len(again.loops) != len(d.loops) {
+			t.Errorf("%s: %v, %d loops of %d", file, err, len(again.loops), len(d.loops))
+			continue
+		}
+		for _, r := range again.loops {
+			before, _, err := files.Load(r.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			loaded, err := r.load()
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			if loaded.SHA256 != before.SHA256 || loaded.File != before.File {
+				t.Errorf("%s: %s is %s, sha256 %s", file, before.File, loaded.File, loaded.SHA256)
+			}
+			if lines := differences(before, loaded); len(lines) > 0 {
+				t.Errorf("%s: %s differs from itself:\n%s", file, r.file, strings.Join(lines, "\n"))
+			}
+			n++
+		}
+	}
+	if n < 12 {
+		t.Errorf("only %d loops", n)
+	}
+}
+
+func TestParseDefinition(t *testing.T) {
+	l, problems := loopfile.Parse("/p/a.yaml", []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n"))
+	if l == nil {
+		t.Fatal(problems)
+	}
+	d := &definition{loops: []*recordedLoop{
+		{file: "/p/a.yaml", sha256: "ab", names: fsm.NewMap("b", "/p/b.yaml"), text: []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n")},
+		{file: "/p/b \"\n.yaml", sha256: "cd", names: fsm.NewMap(), text: []byte("--- # {\nno loop")},
+	}}
+	text := string(d.encode())
+	again, err := parseDefinition([]byte(text))
+	if err != nil || string(again.encode()) != text {
+		t.Errorf("%v\n%s\nis not\n%s", err, again.encode(), text)
+	}
+	if again.of("/p/a.yaml").meant("b") != "/p/b.yaml" || again.of("/p/b.yaml") != nil || again.main().sha256 != "ab" {
+		t.Errorf("%+v", again.loops)
+	}
+	if _, err := again.loops[1].load(); err == nil || !strings.Contains(err.Error(), "is not valid for this version") {
+		t.Errorf("a text that is no loop: %v", err)
+	}
+	for n := range len(text) {
+		if d, err := parseDefinition([]byte(text[:n])); err == nil && len(d.loops) == 2 {
+			t.Errorf("cut off at %d: it is taken for whole", n)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", "it is empty"},
+		{"name: a\n", "it does not say which loop it is"},
+		{"--- # {\"file\": \"a\"", "it does not say which loop it is"},
+		{"--- # {\"file\": \"a\", \"bytes\": -1}\n", "it is cut off"},
+		{"--- # {\"file\": \"a\", \"bytes\": 9}\nname", "it is cut off"},
+	} {
+		if _, err := parseDefinition([]byte(c.text)); err == nil || err.Error() != c.want {
+			t.Errorf("%q: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	const before = `name: a
+initial: x
+timeout: 60
+context: {one: 1, two: {deep: [1, 2]}}
+states:
+  x:
+    action: |
+      first
+      second
+    capture: c
+    evaluate: {type: output_contains, pattern: p}
+    on_yes: y
+    on_no: end
+  y: {action: "a long text that begins like the other one, word for word, and goes on so", next: end}
+  z: {action: z, next: end}
+  end: {terminal: true}
+`
+	for _, c := range []struct {
+		name        string
+		replace, by string
+		want        string
+	}{
+		{"nothing", "", "", ""},
+		{"only the way it is written", "timeout: 60\n", "timeout: 60 # seconds\n\n", ""},
+		{"a key", "timeout: 60", "timeout: 61", "timeout: 60 -> 61"},
+		{"a key is gone", "timeout: 60\n", "", "timeout was removed: 60"},
+		{"a new key", "timeout: 60", "timeout: 60\nmax_steps: 7", "max_steps was added: 7"},
+		{"a value of the context", "deep: [1, 2]", "deep: [1, 3]", "context.two.deep: [1, 2] -> [1, 3]"},
+		{"another kind of value", "one: 1", "one: {a: 1}", `context.one: 1 -> {"a": 1}`},
+		{"one more value", "one: 1", "one: 1, three: x", `context.three was added: "x"`},
+		{"a line", "second", "2nd", `state x, action, line 2: "second" -> "2nd"`},
+		{"a line more", "second", "second\n      third", `state x, action, line 3: "" -> "third"`},
+		{"far behind in a line", "goes on so", "ends", `state y, action: "…word, and goes on so" -> "…word, and ends"`},
+		{"a verdict", "on_no: end", "on_error: end", "state x, on_no was removed: \"end\"\nstate x, on_error was added: \"end\""},
+		{"inside a key", "pattern: p", "pattern: q", `state x, evaluate.pattern: "p" -> "q"`},
+		{"a state is gone", "  z: {action: z, next: end}\n", "", "state z was removed"},
+		{"a new state", "  z: ", "  w: {action: w, next: end}\n  z: ", "state w was added"},
+		{"another name", "  z: ", "  zz: ", "state z was removed\nstate zz was added"},
+	} {
+		was, _ := loopfile.Parse("a.yaml", []byte(before))
+		now, problems := loopfile.Parse("a.yaml", []byte(strings.Replace(before, c.replace, c.by, 1)))
+		if was == nil || now == nil {
+			t.Fatalf("%s: %v", c.name, problems)
+		}
+		if got := strings.Join(differences(was, now), "\n"); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestManyDifferences(t *testing.T) {
+	text := func(n int) []byte {
+		var b strings.Builder
+		b.WriteString("name: a\ninitial: end\nstates:\n  end: {terminal: true}\n")
+		for i := range n {
+			b.WriteString("  s" + strings.Repeat("x", i) + ": {action: a, next: end}\n")
+		}
+		return []byte(b.String())
+	}
+	was, _ := loopfile.Parse("a.yaml", text(0))
+	for n, last := range map[int]string{11: "state sxxxxxxxxxx was added", 12: "state sxxxxxxxxxxx was added", 13: "and 2 more changes", 40: "and 29 more changes"} {
+		now, _ := loopfile.Parse("a.yaml", text(n))
+		lines := differences(was, now)
+		if len(lines) != min(n, shownChanges) || lines[len(lines)-1] != last {
+			t.Errorf("%d new states: %q", n, lines)
+		}
+	}
+}
