@@ -37,7 +37,8 @@ func newValidateCommand(a *app) *cobra.Command {
 run. Without an argument it checks every loop of the project. Of a FOLDER it checks every loop below it; other YAML files
 there, such as libraries of fragments, are passed over.
 
-Warnings do not make a loop invalid, unless --strict is given. --all adds advice that is a matter of habit. "loops help rule NAME" explains the rule a message names.
+Warnings do not make a loop invalid, unless --strict is given. --all adds advice that is a matter of habit.
+"loops help rule NAME" explains the rule a message names.
 
 --format json prints an array with an object a loop, sarif what code scanning services read (SARIF 2.1.0), and github
 workflow commands, which show as notes in a pull request.` + exitMeanings(
