@@ -108,7 +108,7 @@ func behind[T interface{ at() uint64 }](rows []T, seq uint64) []T {
 
 // The parts of a save, of which the first guards the others.
 const (
-	saveRun = `UPDATE runs SET status = ?, archived = 0, seq = ?, whole = ?, about = ?, updated_at = {now}
+	saveRun = `UPDATE runs SET status = ?, seq = ?, whole = ?, about = ?, updated_at = {now}
 		WHERE n = ? AND epoch = ? AND seq = ?`
 	saveEvent  = `INSERT INTO events (run, seq, body) VALUES (?, ?, ?)`
 	saveMemory = `INSERT INTO memory (run, seq, patch, whole) VALUES (?, ?, ?, ?)`

@@ -119,7 +119,7 @@ const postgresSave = `WITH level AS MATERIALIZED (
 			CASE WHEN NOT ? THEN 'off' WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END,
 			true) AS v
 	), saved AS (
-		UPDATE runs SET status = ?, archived = 0, seq = ?, whole = ?, about = ?, updated_at = {now}
+		UPDATE runs SET status = ?, seq = ?, whole = ?, about = ?, updated_at = {now}
 		FROM level WHERE n = ? AND epoch = ? AND seq = ? AND level.v IS NOT NULL RETURNING n
 	), happened AS (
 		INSERT INTO events (run, seq, body) SELECT saved.n, x.seq, x.body FROM saved, unnest(?::bigint[], ?::text[]) AS x (seq, body)
