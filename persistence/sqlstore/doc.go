@@ -11,6 +11,7 @@
 //	snapshot               committed: the death of this process       with the next checkpoint, after 50 ms or 1 MiB
 //	                       does not lose it
 //	snapshot, Checkpoint   durable, and all before it                 the same
+//	snapshot, a result     durable, and all before it                 the same
 //
 // With durability=none nothing is durable, and all waits like decisions that are grouped; it is for tests.
 //

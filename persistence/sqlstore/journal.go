@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,7 +95,7 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 	for i := range b.Events {
 		j.seq++
 		b.Events[i].Seq = j.seq
-		j.buf = b.Events[i].AppendJSON(j.buf[:0])
+		j.buf = persistence.AppendSum(b.Events[i].AppendJSON(j.buf[:0]), 0)
 		j.next.events = append(j.next.events, eventRow{j.seq, string(j.buf)})
 		j.size += len(j.buf)
 	}
@@ -104,15 +105,20 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 		}
 	}
 	switch {
-	case b.Checkpoint && !j.s.volatile:
+	case (b.Checkpoint || carriesResult(b)) && j.s.Durability != persistence.None:
 		j.next.durable = true
 		return j.save(ctx)
-	case b.Snapshot != nil && !j.s.grouped:
+	case b.Snapshot != nil && j.s.Durability == persistence.Strict:
 		return j.save(ctx)
 	case b.Snapshot != nil || b.Checkpoint:
 		return j.later(ctx, groupDelay, groupSize)
 	}
 	return j.later(ctx, outputDelay, outputSize)
+}
+
+// carriesResult says whether a batch is the first to tell of an action's result, which is never at risk.
+func carriesResult(b *fsm.Batch) bool {
+	return b.Snapshot != nil && slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == "action_complete" })
 }
 
 // remember adds a memory to what waits.
@@ -123,7 +129,7 @@ func (j *journal) remember(m *fsm.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		row.patch = text(b)
+		row.patch = text(persistence.AppendSum(b, 0))
 		j.patches += len(b)
 		j.size += len(b)
 	}
@@ -132,7 +138,7 @@ func (j *journal) remember(m *fsm.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		row.whole = text(b)
+		row.whole = text(persistence.AppendSum(b, 0))
 		j.full, j.patches = len(b), 0
 		j.size += len(b)
 		j.next.prune, j.next.whole = j.next.whole, j.seq // of what is older than the whole before this one
@@ -190,7 +196,7 @@ func (j *journal) save(ctx context.Context) error {
 	}
 	b := &j.next
 	b.to = j.seq
-	b.durable = b.durable || j.kept+j.size > keep && !j.s.volatile
+	b.durable = b.durable || j.kept+j.size > keep && j.s.Durability != persistence.None
 	if b.to == b.from && !(b.durable && j.loose) {
 		b.durable = false
 		return nil

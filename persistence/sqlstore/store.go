@@ -27,16 +27,17 @@ type Store struct {
 	// and else to .loops/runs.
 	Folder string
 
-	d        dialect
-	name     string // of the database, for a person
-	read     *sql.DB
-	beat     *sql.DB
-	lease    time.Duration
-	grouped  bool
-	volatile bool // nothing is durable
-	host     string
-	cache    sync.Map // translated statements
-	owned    sync.Map // the journals of this process, by id: whoever reads here sees what they were told
+	// Durability says when what runs record can no longer be lost with the power. Open sets it to what the URL says.
+	Durability persistence.Durability
+
+	d     dialect
+	name  string // of the database, for a person
+	read  *sql.DB
+	beat  *sql.DB
+	lease time.Duration
+	host  string
+	cache sync.Map // translated statements
+	owned sync.Map // the journals of this process, by id: whoever reads here sees what they were told
 }
 
 // Lease is how long a run is safe from being taken over while its owner is not heard of. The parameter lease of the URL
@@ -127,14 +128,11 @@ func (s *Store) configure(q url.Values) error {
 		}
 		s.lease = d
 	}
-	switch v := q.Get("durability"); v {
-	case "", "strict":
-	case "grouped":
-		s.grouped = true
-	case "none":
-		s.grouped, s.volatile = true, true
-	default:
-		return fmt.Errorf("durability=%s is neither strict, grouped nor none", v)
+	if v := q.Get("durability"); v != "" {
+		var err error
+		if s.Durability, err = persistence.ParseDurability(v); err != nil {
+			return fmt.Errorf("durability=%s is neither strict, grouped nor none", v)
+		}
 	}
 	q.Del("lease")
 	q.Del("durability")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/fsm"
+	"loops/persistence"
 )
 
 // overrides are the flags of run and resume that change a definition for one run. They are recorded with the
@@ -17,6 +18,7 @@ type overrides struct {
 	maxSteps, maxIterations int
 	delay                   float64 // seconds
 	delaySet                bool
+	durability              string // "" = what the store does anyway
 }
 
 // maxDelay keeps a delay within what a timer can hold.
@@ -26,6 +28,7 @@ func (o *overrides) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&o.maxSteps, "max-steps", "n", 0, "cap on state entries, instead of the loop's `N`")
 	flags.IntVar(&o.maxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.Float64Var(&o.delay, "delay", 0, "pause between states in `SECONDS`, instead of the loop's backoff")
+	flags.StringVar(&o.durability, "durability", "", "what the loss of power may cost: `strict` (nothing, the default), grouped (decisions of 50 ms) or none (all)")
 }
 
 func (o *overrides) check(cmd *cobra.Command) error {
@@ -36,6 +39,11 @@ func (o *overrides) check(cmd *cobra.Command) error {
 	}
 	if flags.Changed("max-iterations") && o.maxIterations < 1 {
 		return usageError{fmt.Sprintf("--max-iterations %d: expected a number from 1", o.maxIterations), see}
+	}
+	if flags.Changed("durability") {
+		if _, err := persistence.ParseDurability(o.durability); err != nil {
+			return usageError{fmt.Sprintf("--durability %q: expected strict, grouped or none", o.durability), see}
+		}
 	}
 	o.delaySet = flags.Changed("delay")
 	if o.delaySet && (math.IsNaN(o.delay) || o.delay < 0 || o.delay > maxDelay) {
@@ -59,6 +67,9 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 		changed.Backoff = o.pause()
 		recorded.Set("delay", o.delay)
 	}
+	if o.durability != "" {
+		recorded.Set("durability", o.durability)
+	}
 	if recorded.Len() == 0 {
 		recorded = nil
 	}
@@ -75,6 +86,11 @@ func (o overrides) over(recorded *fsm.Map) overrides {
 	}
 	if v := number(recorded, "max_iterations"); o.maxIterations == 0 && v >= 1 {
 		o.maxIterations = int(v)
+	}
+	if v, _ := recorded.Get("durability"); o.durability == "" {
+		if name, _ := v.(string); name != "" {
+			o.durability = name
+		}
 	}
 	if _, ok := recorded.Get("delay"); ok && !o.delaySet {
 		if v := number(recorded, "delay"); v >= 0 && v <= maxDelay {

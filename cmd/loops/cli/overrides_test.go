@@ -24,7 +24,10 @@ func TestOverrides(t *testing.T) {
 		{"recorded", overrides{}, fsm.NewMap("max_steps", int64(9), "delay", 2.0), 9, 4, 2 * time.Second, `{"max_steps": 9, "delay": 2.0}`},
 		{"recorded as whole number", overrides{}, fsm.NewMap("delay", int64(2)), 50, 4, 2 * time.Second, `{"delay": 2.0}`},
 		{"flags win", overrides{maxSteps: 11, delaySet: true}, fsm.NewMap("max_steps", int64(9), "delay", 2.0), 11, 4, 0, `{"max_steps": 11, "delay": 0.0}`},
-		{"damaged record", overrides{}, fsm.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil), 50, 4, time.Second, "null"},
+		{"durability", overrides{durability: "grouped"}, nil, 50, 4, time.Second, `{"durability": "grouped"}`},
+		{"recorded durability", overrides{}, fsm.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "none"}`},
+		{"another durability", overrides{durability: "strict"}, fsm.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "strict"}`},
+		{"damaged record", overrides{}, fsm.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil, "durability", 3.0), 50, 4, time.Second, "null"},
 	} {
 		l, keep := c.flags.over(c.recorded).apply(file)
 		if l.MaxSteps != c.steps || l.MaxIterations != c.passes || l.Backoff != c.backoff {

@@ -100,6 +100,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		return err
 	}
 	over := o.over.over(run.Options)
+	store.setDurability(over.durability)
 	l, recorded := over.apply(l)
 	loops, err := a.library(p)
 	if err != nil {

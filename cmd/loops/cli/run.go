@@ -110,6 +110,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		return err
 	}
 	defer store.Close()
+	store.setDurability(o.over.durability)
 	print := a.newPrinter(o.view)
 	var began time.Time
 	var journal persistence.Journal

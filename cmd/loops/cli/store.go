@@ -120,6 +120,21 @@ func sqliteFile(location string) (path string, ok bool) {
 	return path, ok
 }
 
+// setDurability has runs recorded as the command line says; "" leaves it as it is. An unknown name, of a later version
+// perhaps, is strict.
+func (r records) setDurability(name string) {
+	if name == "" {
+		return
+	}
+	d, _ := persistence.ParseDurability(name)
+	switch s := r.Store.(type) {
+	case *persistence.Dir:
+		s.Durability = d
+	case database:
+		s.Durability = d
+	}
+}
+
 // place names, for a person, what holds the record of a run that has not been archived.
 func (r records) place(p project, run persistence.Run) string {
 	if r.files {
