@@ -33,6 +33,7 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 	if err != nil {
 		return err
 	}
+	memory = persistence.AppendSum(memory, 0)
 	var rows []eventRow
 	add := func(tx *sql.Tx) error { return s.d.addEvents(ctx, tx, r.n, rows) }
 	for e, err := range rec.Events {
@@ -42,7 +43,7 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 		if r.seq++; e.Seq != r.seq {
 			return fmt.Errorf("run %s: event %d is followed by %d", id, r.seq-1, e.Seq)
 		}
-		if rows = append(rows, eventRow{e.Seq, string(e.AppendJSON(nil))}); len(rows) == chunk {
+		if rows = append(rows, eventRow{e.Seq, string(persistence.AppendSum(e.AppendJSON(nil), 0))}); len(rows) == chunk {
 			if err := s.change(ctx, add); err != nil {
 				return err
 			}

@@ -216,3 +216,44 @@ func TestDefinition(t *testing.T) {
 		}
 	})
 }
+
+// TestFlippedBits: a text that was changed and is still well-formed is not believed.
+func TestFlippedBits(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		s := opened(t, location(t))
+		j := create(t, s, elsewhere)
+		must(t, j.Record(t.Context(), step(2)))
+		must(t, j.Close(t.Context()))
+		for _, text := range []string{
+			`UPDATE events SET body = replace(body, '"step": 2', '"step": 3') WHERE seq = 3`,
+			`UPDATE memory SET patch = replace(patch, '"current_state": "s2"', '"current_state": "s3"') WHERE seq = 4`,
+			`UPDATE runs SET about = replace(about, '"file": "fix.yaml"', '"file": "fox.yaml"')`,
+		} {
+			if n, err := s.Exec(t.Context(), text); err != nil || n != 1 {
+				t.Fatalf("%s: %d rows, %v", text, n, err)
+			}
+		}
+		var damage []string
+		for e, err := range s.Events(t.Context(), j.Run().ID, 0) {
+			if err != nil {
+				damage = append(damage, err.Error())
+			} else if e.Seq == 3 {
+				t.Errorf("event %+v is believed", e)
+			}
+		}
+		_, err := s.Snapshot(t.Context(), j.Run().ID)
+		damage = append(damage, fmt.Sprint(err))
+		rs, err := s.Runs(t.Context(), persistence.Query{})
+		must(t, err)
+		damage = append(damage, rs[0].Damage...)
+		want := strings.ReplaceAll(`DB: event 3 of run fix-20261121T103405: damaged at byte 0: the checksum does not hold
+DB: memory of run fix-20261121T103405 at event 4: damaged at byte 0: the checksum does not hold
+DB: run fix-20261121T103405: about cannot be read: the checksum does not hold`, "DB", s.Name())
+		if got := strings.Join(damage, "\n"); got != want {
+			t.Errorf("damage:\n%s\nwant\n%s", got, want)
+		}
+		if r := rs[0]; r.ID != j.Run().ID || r.Loop != "fix" || r.Status != persistence.Running || r.File != "" {
+			t.Errorf("run = %+v", r)
+		}
+	})
+}

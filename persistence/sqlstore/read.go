@@ -132,7 +132,11 @@ func (s *Store) memoryFrom(ctx context.Context, r *row, from uint64) (*fsm.Snaps
 		if first && last != from {
 			return nil, damaged(from, fs.ErrNotExist)
 		}
-		if err := step([]byte(text.String)); err != nil {
+		b, err := persistence.CutSum([]byte(text.String))
+		if err == nil {
+			err = step(b)
+		}
+		if err != nil {
 			return nil, damaged(last, err)
 		}
 	}
@@ -202,7 +206,11 @@ func (s *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 					return
 				}
 				after = row.seq
-				e, err := fsm.ParseEvent([]byte(row.body))
+				var e fsm.Event
+				b, err := persistence.CutSum([]byte(row.body))
+				if err == nil {
+					e, err = fsm.ParseEvent(b)
+				}
 				if err != nil {
 					err = s.damagedEvent(id, row.seq, err.Error())
 				}

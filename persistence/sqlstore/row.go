@@ -121,11 +121,15 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
-	return fsm.AppendJSON(dst, m)
+	return persistence.AppendSum(fsm.AppendJSON(dst, m), len(dst))
 }
 
 func readAbout(r *persistence.Run, about string) error {
-	v, err := fsm.ParseJSON([]byte(about))
+	b, err := persistence.CutSum([]byte(about))
+	if err != nil {
+		return err
+	}
+	v, err := fsm.ParseJSON(b)
 	m, ok := v.(*fsm.Map)
 	if err == nil && !ok {
 		err = errors.New("expected an object")
