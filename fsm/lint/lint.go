@@ -24,8 +24,20 @@ const (
 // It does no I/O, does not change the loop and takes time in proportion to its size. Positions are those of
 // [fsm.Loop.Place]; without it, those of states. A loop that was built by hand may lack what a loader makes sure of: Check
 // says nothing then about what it cannot work out.
-func Check(l *fsm.Loop) []fsm.Problem {
+func Check(l *fsm.Loop) []fsm.Problem { return newChecker(l).check() }
+
+// CheckMisrouted is [Check] for a loop some of whose targets are no states: it says nothing that depends on the ways
+// through the loop.
+func CheckMisrouted(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
+	c.g.open = true
+	for i := range c.g.dynamic {
+		c.g.dynamic[i] = true
+	}
+	return c.check()
+}
+
+func (c *checker) check() []fsm.Problem {
 	c.texts = allTexts(c.states)
 	c.loopRules()
 	c.contextRules()

@@ -77,8 +77,8 @@ func (l *library) load(path string) (loaded, error) {
 			}
 			if loop == nil {
 				f := loaded{problems: problems}
-				if draft := l.files.Draft(path); draft != nil {
-					f.advice = lint.CheckTexts(draft) // so that an author hears of all mistakes at once
+				if draft := l.files.Draft(path); draft != nil { // so that an author hears of all mistakes at once
+					f.advice = adviseDraft(draft, problems)
 				}
 				return f, nil
 			}
@@ -92,6 +92,16 @@ func (l *library) load(path string) (loaded, error) {
 	}
 	l.mu.Unlock()
 	return check()
+}
+
+// adviseDraft says what there is to say about a loop with these problems.
+func adviseDraft(draft *fsm.Loop, problems []fsm.Problem) []fsm.Problem {
+	for _, p := range problems {
+		if p.Severity == fsm.SeverityError && p.Rule != "unknown-state" {
+			return lint.CheckTexts(draft)
+		}
+	}
+	return lint.CheckMisrouted(draft)
 }
 
 // A subloops is a library as a run sees it: it is the run's [fsm.Library]. It reads the files anew each time, because
