@@ -85,7 +85,7 @@ func Bind(params []Parameter, given *Map) (*Map, error) {
 	bound := &Map{}
 	var problems []string
 	for _, name := range given.Keys() {
-		v := given.vals[name]
+		v := given.val(name)
 		if p := declared[name]; p != nil {
 			converted, err := p.convert(v)
 			if err != nil {

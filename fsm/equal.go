@@ -41,7 +41,7 @@ func Equal(a, b any) bool {
 		}
 		for _, k := range a.Keys() {
 			v, ok := y.Get(k)
-			if !ok || !Equal(a.vals[k], v) {
+			if !ok || !Equal(a.val(k), v) {
 				return false
 			}
 		}

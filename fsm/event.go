@@ -52,14 +52,14 @@ func ParseEvent(line []byte) (Event, error) {
 		return Event{}, errors.New("not an event: expected a JSON object")
 	}
 	var e Event
-	if e.Kind, ok = m.vals["event"].(string); !ok {
+	if e.Kind, ok = m.val("event").(string); !ok {
 		return Event{}, errors.New(`not an event: no "event" name in it`)
 	}
 	if n := m.Len(); n > 2 {
 		e.Fields = make([]Field, 0, n-2)
 	}
-	for _, k := range m.Keys() {
-		v := m.vals[k]
+	for i, k := range m.Keys() {
+		v := m.vals[i]
 		switch k {
 		case "event":
 		case "ts":

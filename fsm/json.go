@@ -58,9 +58,9 @@ func appendJSON(dst []byte, v any, indent, newline string) []byte {
 		return w.end(']', newline)
 	case *Map:
 		w := beginJSON(dst, '{', indent, newline)
-		for _, k := range v.Keys() {
+		for i, k := range v.Keys() {
 			w.key(k)
-			w.dst = appendJSON(w.dst, v.vals[k], indent, w.inner)
+			w.dst = appendJSON(w.dst, v.vals[i], indent, w.inner)
 		}
 		return w.end('}', newline)
 	case map[string]int:

@@ -56,7 +56,7 @@ func ContractVerdict(pairs []Pair, answer func(Pair) (Verdict, error)) (Verdict,
 		}
 		result := NewMap("producer", p.Producer, "consumer", p.Consumer, "verdict", v.Name)
 		for _, k := range v.Details.Keys() {
-			result.Set(k, v.Details.vals[k])
+			result.Set(k, v.Details.val(k))
 		}
 		results[i] = result
 	}

@@ -93,7 +93,7 @@ func ExpandValue(v any, s *Scope) (any, error) {
 	case *Map:
 		m := &Map{}
 		for _, k := range v.Keys() {
-			x, err := ExpandValue(v.vals[k], s)
+			x, err := ExpandValue(v.val(k), s)
 			if err != nil {
 				return nil, err
 			}

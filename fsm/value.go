@@ -67,7 +67,7 @@ func appendRepr(dst []byte, v any) []byte {
 			}
 			dst = appendStringRepr(dst, k)
 			dst = append(dst, ": "...)
-			dst = appendRepr(dst, v.vals[k])
+			dst = appendRepr(dst, v.vals[i])
 		}
 		return append(dst, '}')
 	}

@@ -98,7 +98,7 @@ func similar(got, want any) bool {
 			return false
 		}
 		for i, k := range w.Keys() {
-			if g.Keys()[i] != k || !similar(g.vals[k], w.vals[k]) {
+			if g.Keys()[i] != k || !similar(g.val(k), w.val(k)) {
 				return false
 			}
 		}
@@ -135,7 +135,7 @@ func vectorEvaluate(t *testing.T, config *Map) *Evaluate {
 	t.Helper()
 	cfg := DefaultEvaluate(at[string](config, "type"))
 	for _, k := range config.Keys() {
-		v := config.vals[k]
+		v := config.val(k)
 		switch k {
 		case "type":
 		case "operator":
