@@ -13,8 +13,8 @@ import (
 // In a patch, sub_loop holds what changed: memory is a patch of its memory, log_add are new lines of its log, the rest
 // are whole values. sub_loop_all is another visit or another sub-loop, whole; sub_loop null means that there is none.
 
-func putChild(e *encoder, r *record) bool {
-	c := r.Child
+func putChild(e *encoder, s *fsm.Snapshot) bool {
+	c := s.Child
 	if c == nil {
 		return false
 	}
@@ -36,11 +36,10 @@ func putChild(e *encoder, r *record) bool {
 
 // appendMemory writes the machine's memory alone, without what a store knows.
 func appendMemory(e *encoder, s *fsm.Snapshot) {
-	r := record{Snapshot: *s}
 	e.open('{')
 	for i := range layout {
-		if f := &layout[i]; f.same != nil {
-			e.entry(f.key, func() bool { return f.put(e, &r) })
+		if f := &layout[i]; f.put != nil {
+			e.field(f, s)
 		}
 	}
 	e.close('}')
@@ -110,7 +109,7 @@ func patchChild(e *encoder, now, before *fsm.Snapshot) {
 	mark := len(e.buf)
 	e.key("memory")
 	start := len(e.buf)
-	appendPatch(e, &record{Snapshot: *a.Memory}, b.Memory)
+	appendPatch(e, a.Memory, b.Memory)
 	if string(e.buf[start:]) == "{}" {
 		e.buf = e.buf[:mark]
 	}

@@ -53,7 +53,7 @@ func (e *MemoryEncoder) Whole(s *fsm.Snapshot) ([]byte, error) {
 // Patch returns how a memory differs from the last one. The snapshot is lent.
 func (e *MemoryEncoder) Patch(s *fsm.Snapshot) ([]byte, error) {
 	e.enc.buf, e.enc.err = e.enc.buf[:0], nil
-	appendPatch(&e.enc, &record{Snapshot: *s}, &e.last)
+	appendPatch(&e.enc, s, &e.last)
 	return e.told(s)
 }
 

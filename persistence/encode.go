@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"loops/fsm"
@@ -13,9 +14,10 @@ import (
 type encoder struct {
 	buf   []byte
 	blobs *blobs
-	err   error // the first large text that could not be stored
-	brief bool  // long logs of sub-loops are only counted
-	whole int64 // where in the journal the batch with the last whole memory begins
+	err   error    // the first large text that could not be stored
+	names []string // for who sorts some
+	brief bool     // long logs of sub-loops are only counted
+	whole int64    // where in the journal the batch with the last whole memory begins
 
 	// cache, if not nil, has the records as they were last written, which never change; see fsm.Batch. It is for who
 	// writes all of them again and again, and calls sweep.
@@ -47,8 +49,39 @@ func (e *encoder) item() {
 
 func (e *encoder) key(k string) {
 	e.item()
-	e.buf = fsm.AppendJSON(e.buf, k)
+	e.text(k)
 	e.buf = append(e.buf, ": "...)
+}
+
+// text writes a text. It is [fsm.AppendJSON] for what most texts are, which then need no memory of their own.
+func (e *encoder) text(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			e.buf = fsm.AppendJSON(e.buf, s)
+			return true
+		}
+	}
+	e.buf = append(append(append(e.buf, '"'), s...), '"')
+	return true
+}
+
+func (e *encoder) int(n int) bool {
+	e.buf = strconv.AppendInt(e.buf, int64(n), 10)
+	return true
+}
+
+// short writes a text that is not too long to copy it, and any other as value does.
+func (e *encoder) short(s string) bool {
+	if len(s) > blobFrom {
+		return e.value(s)
+	}
+	return e.text(s)
+}
+
+// keyOf writes the key of a field.
+func (e *encoder) keyOf(f *field) {
+	e.item()
+	e.buf = append(e.buf, f.quoted...)
 }
 
 // entry writes a key and what put writes, or nothing if put says so.
@@ -56,6 +89,15 @@ func (e *encoder) entry(key string, put func() bool) {
 	n := len(e.buf)
 	e.key(key)
 	if !put() {
+		e.buf = e.buf[:n]
+	}
+}
+
+// field writes the key and the value of a field of the memory, unless it has none.
+func (e *encoder) field(f *field, s *fsm.Snapshot) {
+	n := len(e.buf)
+	e.keyOf(f)
+	if !f.put(e, s) {
 		e.buf = e.buf[:n]
 	}
 }
@@ -74,6 +116,7 @@ func (e *encoder) value(v any) bool {
 		if len(x) > blobFrom && e.blobs != nil {
 			return e.blob(x)
 		}
+		return e.text(x)
 	case *fsm.Map:
 		if !e.large(x) {
 			break

@@ -3,6 +3,7 @@ package persistence
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"loops/fsm"
@@ -34,10 +35,12 @@ type record struct {
 
 // A field is one key of the flat object.
 type field struct {
-	key  string
-	name string // of the Snapshot's field; "" for what the store knows, and for what another key tells too
-	put  func(e *encoder, r *record) bool
-	take func(r *record, v any) error
+	key    string
+	quoted string                                 // the key as it is written, with its colon
+	name   string                                 // of the Snapshot's field; "" for what the store knows, and for what another key tells too
+	put    func(e *encoder, s *fsm.Snapshot) bool // nil for what the store knows
+	tell   func(e *encoder, r *record) bool       // instead, for what the store knows
+	take   func(r *record, v any) error
 	// same says whether nothing changed; nil for what the store knows, which is in no patch.
 	same func(now, before *fsm.Snapshot) bool
 	// patch, if not nil, writes less than the whole value; see patch.go.
@@ -60,6 +63,7 @@ func init() {
 	byKey = make(map[string]*field, len(layout))
 	for i := range layout {
 		byKey[layout[i].key] = &layout[i]
+		layout[i].quoted = strconv.Quote(layout[i].key) + ": "
 	}
 }
 
@@ -73,7 +77,7 @@ func fields() []field {
 		object("last_result", "LastResult", func(s *fsm.Snapshot) **fsm.Map { return &s.LastResult }),
 		{
 			key: "started_at", name: "StartedAt",
-			put:  func(e *encoder, r *record) bool { return e.time(r.StartedAt) },
+			put:  func(e *encoder, s *fsm.Snapshot) bool { return e.time(s.StartedAt) },
 			take: func(r *record, v any) error { return takeTime(&r.StartedAt, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.StartedAt.Equal(b.StartedAt) },
 		},
@@ -83,7 +87,7 @@ func fields() []field {
 			func(r *record, v any) error { return takeText(&r.status, v) }),
 		{
 			key: "accumulated_ms", name: "Elapsed",
-			put:  func(e *encoder, r *record) bool { return e.value(r.Elapsed.Milliseconds()) },
+			put:  func(e *encoder, s *fsm.Snapshot) bool { return e.value(s.Elapsed.Milliseconds()) },
 			take: func(r *record, v any) error { return takeMillis(&r.Elapsed, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.Elapsed.Milliseconds() == b.Elapsed.Milliseconds() },
 		},
@@ -93,7 +97,7 @@ func fields() []field {
 		number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
 		{
 			key: "active_sub_loop",
-			put: func(e *encoder, r *record) bool { return r.Child != nil && e.value(r.Child.Name) },
+			put: func(e *encoder, s *fsm.Snapshot) bool { return s.Child != nil && e.text(s.Child.Name) },
 			// It is for people and for the reference tool: without the memory of the sub-loop its name is of no use.
 			take: func(*record, any) error { return nil },
 			same: func(a, b *fsm.Snapshot) bool {
@@ -106,7 +110,7 @@ func fields() []field {
 			func(r *record, v any) error { return takeTime(&r.reconciled, v) }),
 		{
 			key: "messages", name: "Messages",
-			put:   func(e *encoder, r *record) bool { return len(r.Messages) > 0 && e.texts(r.Messages) },
+			put:   func(e *encoder, s *fsm.Snapshot) bool { return len(s.Messages) > 0 && e.texts(s.Messages) },
 			take:  func(r *record, v any) error { return takeTexts(&r.Messages, v) },
 			same:  func(a, b *fsm.Snapshot) bool { return sameTexts(a.Messages, b.Messages) },
 			patch: func(e *encoder, a, b *fsm.Snapshot) { patchTexts(e, a.Messages, b.Messages) },
@@ -134,7 +138,7 @@ func fields() []field {
 		counts("abstention_counts", "Holds", func(s *fsm.Snapshot) *map[string]int { return &s.Holds }),
 		{
 			key: "param", name: "Param",
-			put:  func(e *encoder, r *record) bool { return r.Param != nil && e.record(r.Param) },
+			put:  func(e *encoder, s *fsm.Snapshot) bool { return s.Param != nil && e.record(s.Param) },
 			take: func(r *record, v any) error { return takeMap(&r.Param, v) },
 			same: func(a, b *fsm.Snapshot) bool { return sameValue(a.Param, b.Param) },
 		},
@@ -151,7 +155,7 @@ func fields() []field {
 		counts("stall_counts", "StallCounts", func(s *fsm.Snapshot) *map[string]int { return &s.StallCounts }),
 		{
 			key: "stall_fingerprints", name: "StallPrints", entries: true, dropNull: true,
-			put: func(e *encoder, r *record) bool { return len(r.StallPrints) > 0 && e.value(r.StallPrints) },
+			put: func(e *encoder, s *fsm.Snapshot) bool { return len(s.StallPrints) > 0 && e.value(s.StallPrints) },
 			take: func(r *record, v any) error {
 				return takeEntries(v, func(k string, v any) error {
 					var s string
@@ -172,7 +176,7 @@ func fields() []field {
 		},
 		{
 			key: "cumulative_mb", name: "CumulativeMB",
-			put:  func(e *encoder, r *record) bool { return r.CumulativeMB != 0 && e.value(r.CumulativeMB) },
+			put:  func(e *encoder, s *fsm.Snapshot) bool { return s.CumulativeMB != 0 && e.value(s.CumulativeMB) },
 			take: func(r *record, v any) error { return takeFloat(&r.CumulativeMB, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.CumulativeMB == b.CumulativeMB },
 		},
@@ -205,16 +209,18 @@ func fields() []field {
 	}
 }
 
-// appendFlat writes the whole record as one line. A line of the journal does without its own place and its
-// writer, which only state.json tells.
-func appendFlat(e *encoder, r *record, journal bool) {
+// appendFlat writes the whole record as one line, with s for its memory. A line of the journal does without its own
+// place and its writer, which only state.json tells.
+func appendFlat(e *encoder, r *record, s *fsm.Snapshot, journal bool) {
 	e.open('{')
 	for i := range layout {
 		f := &layout[i]
-		if journal && f.same == nil && !lasting[f.key] {
-			continue
+		switch {
+		case f.put != nil:
+			e.field(f, s)
+		case !journal || lasting[f.key]:
+			e.entry(f.key, func() bool { return f.tell(e, r) })
 		}
-		e.entry(f.key, func() bool { return f.put(e, r) })
 	}
 	e.close('}')
 }
@@ -253,16 +259,16 @@ func (r *record) takeAll(m *fsm.Map, required []string) error {
 	return first
 }
 
-func known(key string, put func(*encoder, *record) bool, take func(*record, any) error) field {
-	return field{key: key, put: put, take: take}
+func known(key string, tell func(*encoder, *record) bool, take func(*record, any) error) field {
+	return field{key: key, tell: tell, take: take}
 }
 
 func text[T ~string](key, name string, always bool, at func(*fsm.Snapshot) *T) field {
 	return field{
 		key: key, name: name,
-		put: func(e *encoder, r *record) bool {
-			s := *at(&r.Snapshot)
-			return (always || s != "") && e.value(string(s))
+		put: func(e *encoder, s *fsm.Snapshot) bool {
+			x := *at(s)
+			return (always || x != "") && e.short(string(x))
 		},
 		take: func(r *record, v any) error { return takeText(at(&r.Snapshot), v) },
 		same: func(a, b *fsm.Snapshot) bool { return *at(a) == *at(b) },
@@ -272,9 +278,9 @@ func text[T ~string](key, name string, always bool, at func(*fsm.Snapshot) *T) f
 func number(key, name string, always bool, at func(*fsm.Snapshot) *int) field {
 	return field{
 		key: key, name: name,
-		put: func(e *encoder, r *record) bool {
-			n := *at(&r.Snapshot)
-			return (always || n != 0) && e.value(n)
+		put: func(e *encoder, s *fsm.Snapshot) bool {
+			n := *at(s)
+			return (always || n != 0) && e.int(n)
 		},
 		take: func(r *record, v any) error { return takeInt(at(&r.Snapshot), v) },
 		same: func(a, b *fsm.Snapshot) bool { return *at(a) == *at(b) },
@@ -284,7 +290,7 @@ func number(key, name string, always bool, at func(*fsm.Snapshot) *int) field {
 func boolean(key, name string, at func(*fsm.Snapshot) *bool) field {
 	return field{
 		key: key, name: name,
-		put:  func(e *encoder, r *record) bool { return *at(&r.Snapshot) && e.value(true) },
+		put:  func(e *encoder, s *fsm.Snapshot) bool { return *at(s) && e.value(true) },
 		take: func(r *record, v any) error { return takeBool(at(&r.Snapshot), v) },
 		same: func(a, b *fsm.Snapshot) bool { return *at(a) == *at(b) },
 	}
@@ -293,8 +299,8 @@ func boolean(key, name string, at func(*fsm.Snapshot) *bool) field {
 func counts(key, name string, at func(*fsm.Snapshot) *map[string]int) field {
 	return field{
 		key: key, name: name, entries: true, dropNull: true,
-		put: func(e *encoder, r *record) bool {
-			m := *at(&r.Snapshot)
+		put: func(e *encoder, s *fsm.Snapshot) bool {
+			m := *at(s)
 			return len(m) > 0 && e.value(m)
 		},
 		take: func(r *record, v any) error {
@@ -306,7 +312,7 @@ func counts(key, name string, at func(*fsm.Snapshot) *map[string]int) field {
 			})
 		},
 		same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(*at(a), *at(b)) },
-		patch: func(e *encoder, a, b *fsm.Snapshot) { patchEntries(e, *at(a), *at(b), func(n int) { e.value(n) }) },
+		patch: func(e *encoder, a, b *fsm.Snapshot) { patchEntries(e, *at(a), *at(b), func(n int) { e.int(n) }) },
 	}
 }
 
@@ -314,8 +320,8 @@ func counts(key, name string, at func(*fsm.Snapshot) *map[string]int) field {
 func dict(key, name string, always bool, at func(*fsm.Snapshot) **fsm.Map) field {
 	return field{
 		key: key, name: name, entries: true,
-		put: func(e *encoder, r *record) bool {
-			m := *at(&r.Snapshot)
+		put: func(e *encoder, s *fsm.Snapshot) bool {
+			m := *at(s)
 			return (always || m.Len() > 0) && e.records(m)
 		},
 		take:  func(r *record, v any) error { return takeMap(at(&r.Snapshot), v) },
@@ -328,8 +334,8 @@ func dict(key, name string, always bool, at func(*fsm.Snapshot) **fsm.Map) field
 func object(key, name string, at func(*fsm.Snapshot) **fsm.Map) field {
 	return field{
 		key: key, name: name,
-		put: func(e *encoder, r *record) bool {
-			if m := *at(&r.Snapshot); m != nil {
+		put: func(e *encoder, s *fsm.Snapshot) bool {
+			if m := *at(s); m != nil {
 				return e.record(m)
 			}
 			return e.value(nil)

@@ -12,8 +12,8 @@ import (
 
 // The values of state.json that are objects of their own, and how single values are read.
 
-func putResult(e *encoder, r *record) bool {
-	v := r.Result
+func putResult(e *encoder, s *fsm.Snapshot) bool {
+	v := s.Result
 	if v == nil {
 		return false
 	}
@@ -39,8 +39,8 @@ func takeResult(r *record, v any) error {
 	})
 }
 
-func putOutcome(e *encoder, r *record) bool {
-	o := r.Outcome
+func putOutcome(e *encoder, s *fsm.Snapshot) bool {
+	o := s.Outcome
 	if o == nil {
 		return false
 	}
@@ -64,12 +64,12 @@ func takeOutcome(r *record, v any) error {
 	})
 }
 
-func putRing(e *encoder, r *record) bool {
-	if len(r.StallRing) == 0 {
+func putRing(e *encoder, s *fsm.Snapshot) bool {
+	if len(s.StallRing) == 0 {
 		return false
 	}
 	e.open('[')
-	for _, x := range r.StallRing {
+	for _, x := range s.StallRing {
 		e.item()
 		e.value([]any{x.State, x.ExitCode, x.Verdict})
 	}
@@ -89,14 +89,14 @@ func takeRing(r *record, v any) error {
 	})
 }
 
-func putEvaluators(e *encoder, r *record) bool {
-	if len(r.Evaluators) == 0 {
+func putEvaluators(e *encoder, s *fsm.Snapshot) bool {
+	if len(s.Evaluators) == 0 {
 		return false
 	}
 	e.open('{')
-	for _, k := range sortedKeys(r.Evaluators) {
+	for _, k := range sortedKeys(s.Evaluators) {
 		e.key(k)
-		e.repeat(r.Evaluators[k])
+		e.repeat(s.Evaluators[k])
 	}
 	return e.close('}')
 }

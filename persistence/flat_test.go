@@ -116,7 +116,7 @@ func nested() *record {
 
 func encode(r *record) []byte {
 	e := &encoder{}
-	appendFlat(e, r, false)
+	appendFlat(e, r, &r.Snapshot, false)
 	return appendCheck(appendIndented(nil, e.buf))
 }
 

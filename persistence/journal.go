@@ -212,21 +212,20 @@ func (j *journal) append(b *fsm.Batch) error {
 // it, whatever its first batch is.
 func (j *journal) memory(s *fsm.Snapshot) (full bool) {
 	e := &j.enc
-	now := j.rec
-	switch {
-	case s != nil:
-		now.Snapshot = *s
-	case j.offset > 0 || !j.known: // not output, but without memory: the batch is whole all the same
-		e.buf = append(e.buf, `, "memory": {}`...)
-		return false
+	if s == nil {
+		s = &j.rec.Snapshot
+		if j.offset > 0 || !j.known { // not output, but without memory: the batch is whole all the same
+			e.buf = append(e.buf, `, "memory": {}`...)
+			return false
+		}
 	}
 	if j.full == 0 || j.patches > patchesFrom && j.patches > 4*j.full {
 		e.buf = append(e.buf, `, "memory_full": `...)
-		appendFlat(e, &now, true)
+		appendFlat(e, &j.rec, s, true)
 		return true
 	}
 	e.buf = append(e.buf, `, "memory": `...)
-	appendPatch(e, &now, &j.rec.Snapshot)
+	appendPatch(e, s, &j.rec.Snapshot)
 	return false
 }
 
@@ -234,7 +233,7 @@ func (j *journal) memory(s *fsm.Snapshot) (full bool) {
 func (j *journal) writeState(now time.Time) error {
 	e := &j.state
 	e.buf, e.err = e.buf[:0], nil
-	appendFlat(e, &j.rec, false)
+	appendFlat(e, &j.rec, &j.rec.Snapshot, false)
 	e.sweep()
 	if e.err != nil {
 		return e.err
@@ -276,7 +275,7 @@ func (j *journal) Close(ctx context.Context) error {
 		return errors.Join(j.writeState(time.Now()), j.letGo())
 	}
 	e := encoder{blobs: j.enc.blobs, brief: true, whole: j.state.whole}
-	appendFlat(&e, &j.rec, false)
+	appendFlat(&e, &j.rec, &j.rec.Snapshot, false)
 	flat, err := parseMemory(e.buf)
 	if err = errors.Join(err, e.err); err != nil {
 		return errors.Join(err, j.letGo())

@@ -21,18 +21,18 @@ import (
 // This is not RFC 7386: there, null means "remove" at every depth, so a record could not say timeout_kind: null.
 
 // appendPatch writes the difference between two snapshots.
-func appendPatch(e *encoder, now *record, before *fsm.Snapshot) {
+func appendPatch(e *encoder, now, before *fsm.Snapshot) {
 	e.open('{')
 	for i := range layout {
 		f := &layout[i]
-		if f.same == nil || f.same(&now.Snapshot, before) {
+		if f.same == nil || f.same(now, before) {
 			continue
 		}
 		if f.patch != nil {
 			mark := len(e.buf)
-			e.key(f.key)
+			e.keyOf(f)
 			start := len(e.buf)
-			f.patch(e, &now.Snapshot, before)
+			f.patch(e, now, before)
 			if string(e.buf[start:]) == "{}" { // nothing changed after all
 				e.buf = e.buf[:mark]
 				continue
@@ -43,7 +43,7 @@ func appendPatch(e *encoder, now *record, before *fsm.Snapshot) {
 			e.buf = e.buf[:mark] // it has no short form
 			e.key(f.key + "_all")
 		} else {
-			e.key(f.key)
+			e.keyOf(f)
 		}
 		if !f.put(e, now) {
 			e.value(nil)
@@ -53,7 +53,7 @@ func appendPatch(e *encoder, now *record, before *fsm.Snapshot) {
 }
 
 func patchEntries[V comparable](e *encoder, now, before map[string]V, put func(V)) {
-	var keys []string
+	keys := e.names[:0]
 	for k, v := range now {
 		if w, ok := before[k]; !ok || v != w {
 			keys = append(keys, k)
@@ -64,7 +64,10 @@ func patchEntries[V comparable](e *encoder, now, before map[string]V, put func(V
 			keys = append(keys, k)
 		}
 	}
-	slices.Sort(keys)
+	if len(keys) > 1 {
+		slices.Sort(keys)
+	}
+	e.names = keys
 	e.open('{')
 	for _, k := range keys {
 		e.key(k)
@@ -74,6 +77,7 @@ func patchEntries[V comparable](e *encoder, now, before map[string]V, put func(V
 			e.value(nil)
 		}
 	}
+	clear(keys)
 	e.close('}')
 }
 

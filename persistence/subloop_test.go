@@ -23,7 +23,7 @@ type script struct {
 
 func remembered(s *fsm.Snapshot) string {
 	e := &encoder{}
-	appendFlat(e, &record{Snapshot: *s}, true)
+	appendFlat(e, &record{}, s, true)
 	return string(e.buf)
 }
 
