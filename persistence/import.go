@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,16 +31,13 @@ func (d *Dir) Import(ctx context.Context, r Recorded) error {
 	}
 	lock, err := d.claim(r.Run.ID) // two who import the same run would be in each other's way
 	if err != nil {
-		return err
+		return cmp.Or(d.absent(r.Run.ID), err)
 	}
 	t := &taken{place: d.livePlace(r.Run.ID), d: d, lock: lock}
 	defer t.release()
-	if err := d.absent(r.Run.ID); err != nil {
-		return err
-	}
 	name := folderName(r.Run.RunID, r.Run.Loop)
 	root := filepath.Join(d.history, "."+name+".import")
-	if err := os.RemoveAll(root); err != nil {
+	if err := errors.Join(os.RemoveAll(root), d.absent(r.Run.ID)); err != nil { // a crash may have left it
 		return err
 	}
 	defer os.RemoveAll(root)

@@ -73,14 +73,17 @@ func sums(t *testing.T, s persistence.Store) (all []string) {
 	return all
 }
 
-// TestCopy copies runs from files to SQLite, to PostgreSQL, and to memory.
+// TestCopy copies runs from files to SQLite, to PostgreSQL, to memory, and to other files.
 func TestCopy(t *testing.T) {
 	dir, err := persistence.OpenDir(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)
 	fill(t, dir)
 	memory := persistence.NewMemory()
 	t.Cleanup(func() { must(t, memory.Close()) })
-	stores := []persistence.Store{dir, opened(t, dialects[0].location(t)), opened(t, dialects[1].location(t)), memory}
+	other, err := persistence.OpenDir(filepath.Join(t.TempDir(), ".loops"))
+	must(t, err)
+	other.PartSize = 4 << 10
+	stores := []persistence.Store{dir, opened(t, dialects[0].location(t)), opened(t, dialects[1].location(t)), memory, other}
 	want := sums(t, dir)
 	if len(want) != 7 {
 		t.Fatalf("runs = %q", want)

@@ -1,0 +1,130 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loops/fsm"
+)
+
+// recordedRuns are runs to import: one that ended, and one whose owner let go of it.
+func recordedRuns(t *testing.T) (from *Dir, runs []Run) {
+	t.Helper()
+	from = open(t)
+	for _, batch := range [][]*fsm.Batch{{step(1), step(2), end(2, "terminal")}, {step(1), step(2), step(3)}} {
+		j := begin(t, from, batch...)
+		if err := j.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := from.Runs(t.Context(), Query{})
+	if err != nil || len(runs) != 2 {
+		t.Fatal(err, len(runs))
+	}
+	return from, runs
+}
+
+// TestCrashWhileImporting looks at what a crash before each step of an import would leave: nothing of the run, or all of
+// it, and the import can be done again.
+func TestCrashWhileImporting(t *testing.T) {
+	from, runs := recordedRuns(t)
+	for _, run := range runs {
+		want, err := Sum(t.Context(), from, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, steps := open(t), 0
+		to.step = func(name string) error {
+			steps++
+			left := filepath.Join(t.TempDir(), ".loops")
+			if err := os.CopyFS(left, os.DirFS(to.root)); err != nil {
+				t.Fatal(err)
+			}
+			when := fmt.Sprintf("archived %v, crash before %q", run.Archived, name)
+			checkImported(t, when, from, left, run, want)
+			return nil
+		}
+		if err := Copy(t.Context(), from, to, run); err != nil {
+			t.Fatal(err)
+		}
+		if steps < 5 {
+			t.Errorf("only %d steps", steps)
+		}
+		to.step = nil
+		checkImported(t, "done", from, to.root, run, want)
+	}
+}
+
+// checkImported imports a run once more into a directory that a crash left.
+func checkImported(t *testing.T, when string, from *Dir, root string, run Run, want Digest) {
+	t.Helper()
+	d, err := OpenDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := d.Runs(t.Context(), Query{})
+	if err != nil || len(there) > 1 {
+		t.Fatalf("%s: %v, %d runs", when, err, len(there))
+	}
+	err = Copy(t.Context(), from, d, run)
+	if len(there) == 0 && err != nil || len(there) == 1 && !errors.Is(err, fs.ErrExist) {
+		t.Errorf("%s: there were %d runs; once more: %v", when, len(there), err)
+	}
+	there, err = d.Runs(t.Context(), Query{})
+	if err != nil || len(there) != 1 {
+		t.Fatalf("%s: %v, %d runs", when, err, len(there))
+	}
+	there[0].Archived = run.Archived // a crash may leave one in the archive that was not there
+	if got, err := Sum(t.Context(), d, there[0]); err != nil || got != want {
+		t.Errorf("%s: %v, %s, want %s", when, err, got, want)
+	}
+	for _, dir := range []string{d.running, d.history} {
+		names, _ := readNames(dir)
+		for _, n := range names {
+			if strings.HasSuffix(n, ".import") || strings.HasSuffix(n, ".lock") && n != ".acquire.lock" && !run.Archived {
+				t.Errorf("%s: %s is left", when, n)
+			}
+		}
+	}
+}
+
+func TestImportRefused(t *testing.T) {
+	from, runs := recordedRuns(t)
+	memory, err := from.Snapshot(t.Context(), runs[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(r *Recorded)
+		want   string
+	}{
+		{"of the reference tool", func(r *Recorded) { r.Run.Foreign = true }, "was written by the reference tool"},
+		{"another id", func(r *Recorded) { r.Run.ID = "fix" }, "cannot be the name of files"},
+		{"another run id", func(r *Recorded) { r.Run.RunID = "2026-11-21T103406" }, "cannot be the name of files"},
+		{"a name that leads away", func(r *Recorded) { r.Run.ID, r.Run.Loop = "../fix-20261121T103405", "../fix" }, "cannot be the name of files"},
+		{"without memory", func(r *Recorded) { r.Memory = nil }, "does not remember when it started"},
+		{"without events", func(r *Recorded) { r.Events = from.Events(t.Context(), runs[0].ID, 1000) }, "has no events"},
+		{"with a gap", func(r *Recorded) { r.Events = from.Events(t.Context(), runs[0].ID, 2) }, "event 0 is followed by 3"},
+		{"unknown", func(r *Recorded) { r.Events = from.Events(t.Context(), "x", 0) }, "no such run"},
+	} {
+		to := open(t)
+		r := Recorded{Run: runs[0], Memory: memory, Events: from.Events(t.Context(), runs[0].ID, 0)}
+		c.change(&r)
+		if err := to.Import(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+		if there, err := to.Runs(t.Context(), Query{}); err != nil || len(there) > 0 {
+			t.Errorf("%s: %v, %d runs are there", c.name, err, len(there))
+		}
+		names, _ := readNames(to.history)
+		if len(names) > 0 {
+			t.Errorf("%s: %q is left", c.name, names)
+		}
+	}
+}
