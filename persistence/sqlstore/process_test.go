@@ -220,7 +220,7 @@ func TestPausedOwner(t *testing.T) {
 				t.Fatal("a live run was taken over")
 			}
 			must(t, o.cmd.Process.Signal(syscall.SIGSTOP))
-			j := takeOver(t, s, id)
+			j := takeOver(t, s, id, o)
 			before := whole(t, s, id)
 			must(t, j.Record(t.Context(), step(1000)))
 			must(t, o.cmd.Process.Signal(syscall.SIGCONT))
@@ -247,13 +247,19 @@ func TestPausedOwner(t *testing.T) {
 	})
 }
 
-// takeOver resumes a run as soon as its lease has run out.
-func takeOver(t *testing.T, s *sqlstore.Store, id persistence.ID) persistence.Journal {
+// takeOver resumes a run as soon as the lease of its owner, which is stopped, has run out.
+func takeOver(t *testing.T, s *sqlstore.Store, id persistence.ID, o *owner) persistence.Journal {
 	t.Helper()
 	for range 600 {
 		j, _, err := s.Resume(t.Context(), id, spec(self(t)))
 		if err == nil {
 			return j
+		}
+		if errors.Is(err, persistence.ErrBusy) { // it was stopped in the middle of a write, and has the lock of SQLite
+			must(t, o.cmd.Process.Signal(syscall.SIGCONT))
+			time.Sleep(time.Millisecond)
+			must(t, o.cmd.Process.Signal(syscall.SIGSTOP))
+			continue
 		}
 		if _, ok := errors.AsType[*persistence.HeldError](err); !ok {
 			t.Fatal(err)
