@@ -60,7 +60,7 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 		return nil, err
 	}
 	j := s.newJournal(r, "")
-	j.begin()
+	j.begin(r.given)
 	return j, nil
 }
 
@@ -99,6 +99,7 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, r *row, status persisten
 
 // own gives the lease of a run to its new owner.
 func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, spec persistence.Spec, scope []string) error {
+	r.given = time.Now()
 	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO leases (run, epoch, until, owner, scope, singleton, since)
 		VALUES (?, ?, {now} + ?, ?, ?, ?, ?)
 		ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, until = excluded.until, owner = excluded.owner,

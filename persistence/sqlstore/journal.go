@@ -205,7 +205,7 @@ func (j *journal) save(ctx context.Context) error {
 		return j.fail(err)
 	}
 	j.loose, j.kept, j.size = !b.durable, j.kept+j.size, 0
-	if b.durable || !j.s.d.remote() {
+	if b.durable || !j.s.d.remote() || j.s.Durability == persistence.None {
 		b.events, b.memory, b.texts, j.kept = reuse(b.events), reuse(b.memory), reuse(b.texts), 0
 	}
 	b.from, b.prune, b.durable = b.to, 0, false

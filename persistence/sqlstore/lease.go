@@ -24,9 +24,8 @@ func (h *heart) stop() {
 	h.wg.Wait()
 }
 
-// begin starts to renew the lease, which was given just now.
-func (j *journal) begin() {
-	given := time.Now()
+// begin starts to renew the lease that was given.
+func (j *journal) begin(given time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	j.cancel = cancel
 	j.s.owned.Store(j.run.ID, j)

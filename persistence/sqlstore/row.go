@@ -25,6 +25,7 @@ type row struct {
 	scope      []string
 	singleton  bool
 	since      time.Time // the owner has the run
+	given      time.Time // when the lease was asked for, if it was given to this process
 }
 
 // columns are those that scan reads.

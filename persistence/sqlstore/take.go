@@ -83,7 +83,7 @@ func (s *Store) goOn(ctx context.Context, r *row, spec persistence.Spec) (*journ
 		return nil, nil, err
 	}
 	j.enc.Begin(memory)
-	j.begin()
+	j.begin(r.given)
 	return j, memory, nil
 }
 
