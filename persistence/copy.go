@@ -72,16 +72,14 @@ func Copy(ctx context.Context, from Store, to Importer, run Run) error {
 }
 
 func find(ctx context.Context, s Store, run Run) (Run, error) {
-	runs, err := s.Runs(ctx, Query{Loop: run.Loop})
-	for _, r := range runs {
-		if r.ID == run.ID {
-			return r, err
-		}
-	}
-	if err == nil {
+	runs, err := s.Runs(ctx, Query{ID: run.ID})
+	if err == nil && len(runs) == 0 {
 		err = fmt.Errorf("%s: %w", run.ID, ErrNotFound)
 	}
-	return Run{}, err
+	if err != nil {
+		return Run{}, err
+	}
+	return runs[0], nil
 }
 
 // A Digest tells whether two stores have recorded the same about a run.

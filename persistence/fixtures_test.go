@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -55,6 +56,9 @@ func TestReferenceDirectories(t *testing.T) {
 			}
 			var got []string
 			for _, r := range runs {
+				if one, err := d.Runs(t.Context(), persistence.Query{ID: r.ID}); err != nil || len(one) != 1 || !reflect.DeepEqual(one[0], r) {
+					t.Errorf("%s is found as %+v, %v", r.ID, one, err)
+				}
 				s := fmt.Sprint(r.ID, " ", r.RunID, " ", r.Status, " ", r.State, " ", r.Step)
 				if r.Archived {
 					s += " archived"

@@ -16,6 +16,9 @@ import (
 // Runs implements [Store]. The names of the archive's folders sort by time, so with a limit only as many state files
 // are read as are returned.
 func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
+	if q.ID != "" {
+		return d.one(q), nil
+	}
 	// A run may be on its way into the archive, or back. Looked at in this order it cannot be missed.
 	stems := make(map[string]bool)
 	if err := d.stems(ctx, stems); err != nil {
@@ -60,6 +63,32 @@ func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
 	out = append(out, live...)
 	slices.SortStableFunc(out, newest)
 	return limit(out, q.Limit), nil
+}
+
+// one is Runs of a query with an ID.
+func (d *Dir) one(q Query) []Run {
+	p, err := d.find(q.ID)
+	if err != nil {
+		p, err = d.find(q.ID) // it was on its way into the archive, or back
+	}
+	if err != nil {
+		return nil
+	}
+	var runs []Run
+	if p.folder == "" || d.leftover(q.ID) {
+		runs, _ = d.merge(d.liveRuns(map[string]bool{string(q.ID): true}))
+	} else {
+		key := p.folder
+		if !isFolder(key) {
+			key = string(q.ID) // in the old layout
+		}
+		if r, ok := d.archivedRun(makeFolder(key, p.folder)); ok {
+			runs = append(runs, r)
+		}
+	}
+	return slices.DeleteFunc(runs, func(r Run) bool {
+		return r.ID != q.ID || q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived && !r.Leftover
+	})
 }
 
 func limit(runs []Run, n int) []Run {

@@ -178,7 +178,7 @@ func (m *Memory) Runs(_ context.Context, q Query) ([]Run, error) {
 	defer m.mu.Unlock()
 	var out []Run
 	for _, r := range m.runs {
-		if r.snap == nil || q.Loop != "" && r.run.Loop != q.Loop || q.Live && r.run.Archived {
+		if r.snap == nil || q.ID != "" && r.run.ID != q.ID || q.Loop != "" && r.run.Loop != q.Loop || q.Live && r.run.Archived {
 			continue
 		}
 		out = append(out, r.listed())

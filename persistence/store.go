@@ -153,6 +153,7 @@ type Store interface {
 
 // A Query selects runs. The zero Query is all of them.
 type Query struct {
+	ID    ID     // of one run, which is found without looking at others
 	Loop  string // exact name of the loop
 	Live  bool   // only those with files among the running ones
 	Limit int    // at most so many; 0 = all

@@ -14,10 +14,13 @@ import (
 
 // Runs implements [persistence.Store].
 func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
-	if !legible(q.Loop) {
+	if !legible(q.Loop) || !legible(string(q.ID)) {
 		return nil, nil
 	}
 	where, args := `WHERE r.status <> ''`, []any{}
+	if q.ID != "" {
+		where, args = where+` AND r.id = ?`, append(args, string(q.ID))
+	}
 	if q.Loop != "" {
 		where, args = where+` AND r.loop = ?`, append(args, q.Loop)
 	}

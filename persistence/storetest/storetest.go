@@ -191,11 +191,34 @@ func (t *T) one(id persistence.ID) persistence.Run {
 	t.Helper()
 	for _, r := range t.runs(persistence.Query{}) {
 		if r.ID == id {
+			t.found(r)
 			return r
 		}
 	}
 	t.Fatalf("run %s is not listed", id)
 	return persistence.Run{}
+}
+
+// found wants a run to be found by its ID as it is listed.
+func (t *T) found(listed persistence.Run) {
+	t.Helper()
+	for _, c := range []struct {
+		q    persistence.Query
+		want bool
+	}{
+		{persistence.Query{ID: listed.ID}, true},
+		{persistence.Query{ID: listed.ID, Loop: listed.Loop, Limit: 1}, true},
+		{persistence.Query{ID: listed.ID, Loop: listed.Loop + "x"}, false},
+		{persistence.Query{ID: listed.ID, Live: true}, !listed.Archived || listed.Leftover},
+		{persistence.Query{ID: listed.ID + "x"}, false},
+	} {
+		switch runs := t.runs(c.q); {
+		case len(runs) > 1, c.want != (len(runs) == 1):
+			t.Errorf("%+v finds %d runs", c.q, len(runs))
+		case c.want && !listed.Held && !reflect.DeepEqual(runs[0], listed): // one that goes on may change in between
+			t.Errorf("%s is found as\n%+v\nand listed as\n%+v", listed.ID, runs[0], listed)
+		}
+	}
 }
 
 func (t *T) events(id persistence.ID, after uint64) (es []fsm.Event) {

@@ -67,7 +67,10 @@ func (f finder) run(ctx context.Context, loop, arg string) ([]persistence.Run, e
 	if q.Loop == "*" {
 		q.Loop = ""
 	}
-	runs, err := f.store.Runs(ctx, q)
+	runs, err := f.store.Runs(ctx, persistence.Query{ID: persistence.ID(arg), Loop: loop})
+	if err == nil && len(runs) == 0 {
+		runs, err = f.store.Runs(ctx, q)
+	}
 	if err != nil {
 		return nil, err
 	}
