@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,163 +13,120 @@ import (
 	"loops/fsm"
 )
 
-// Archive implements [Store].
-func (d *Dir) Archive(ctx context.Context, id ID) error {
-	return d.exclusive(ctx, func() error {
-		p, err := d.find(id)
-		if err != nil {
+// archive moves runs that this process has taken to the archive: each is built under a hidden name, made durable, and
+// renamed into place; then its live files go. A crash before the rename leaves the live run whole, one after it leaves
+// the archive whole and leftovers that Archive removes. What many runs need of the disk they share.
+func (d *Dir) archive(parcels ...*parcel) {
+	if len(parcels) == 0 {
+		return
+	}
+	each := func(f func(p *parcel) error) {
+		spread(len(parcels), func(i int) {
+			if p := parcels[i]; p.err == nil {
+				p.err = f(p)
+			}
+		})
+	}
+	all := func(f func() error) {
+		if err := f(); err != nil {
+			each(func(*parcel) error { return err })
+		}
+	}
+	all(func() error { return os.MkdirAll(d.history, 0o755) })
+	each(d.pack)
+	if len(parcels) < manyParcels {
+		each(d.seal)
+	} else {
+		all(func() error { return d.syncAll(d.history) })
+	}
+	each(d.place)
+	all(func() error { return d.syncDir(d.history) })
+	each(func(p *parcel) error {
+		if err := d.before("clear"); err != nil {
 			return err
 		}
-		if p.folder != "" && !d.leftover(id) {
-			return nil // it is there already
-		}
-		t, err := d.take(p)
-		if err != nil {
-			return err
-		}
-		defer t.release()
-		if p.folder != "" {
-			return d.clear(id)
-		}
-		l, err := p.load(false)
-		if err != nil {
-			return err
-		}
-		if l.status == Running {
-			return fmt.Errorf("run %s has not ended", id)
-		}
-		return d.archiveLoaded(t, l)
+		return d.clear(p.id)
 	})
 }
 
-// Interrupt implements [Store].
-func (d *Dir) Interrupt(ctx context.Context, id ID, at time.Time, why string) error {
-	return d.exclusive(ctx, func() error {
-		p, err := d.find(id)
-		if err != nil {
-			return err
-		}
-		if p.folder != "" {
-			return fmt.Errorf("live run %s: %w", id, ErrNotFound)
-		}
-		t, err := d.take(p)
-		if err != nil {
-			return err
-		}
-		defer t.release()
-		l, err := p.load(false)
-		if err != nil {
-			return err
-		}
-		if l.status != Running {
-			return fmt.Errorf("running run %s: %w", id, ErrNotFound)
-		}
-		l.flat.Set("status", string(Interrupted))
-		l.flat.Set("reconciled_at", fsm.FormatTime(at))
-		if why != "" {
-			l.flat.Set("reconciled_why", why)
-		}
-		return d.archiveLoaded(t, l)
-	})
+// A parcel is a run on its way into the archive.
+type parcel struct {
+	*taken
+	flat *fsm.Map // its state, as it will be there
+	tmp  string
+	err  error
 }
 
-// archiveLoaded archives a run that was read from its files.
-func (d *Dir) archiveLoaded(t *taken, l *loaded) error {
-	files := d.live(t.id)
-	if l.foreign && !l.status.Resumable() {
-		// The reference tool copies a run into the archive when it ends.
-		dir := filepath.Join(d.history, folderName(makeRunID(l.StartedAt), l.Loop))
-		if sameContent(filepath.Join(dir, "events.jsonl"), t.events, false) && sameContent(filepath.Join(dir, "state.json"), t.state, false) {
-			return d.clear(t.id)
-		}
-	}
-	if err := d.mend(files, l); err != nil {
-		return err
-	}
-	flat := l.flat
-	flat.Set("run_id", l.runID)
-	flat.Set("seq", int64(l.seq))
-	flat.Set("journal", l.good)
-	flat.Delete("part")
-	if l.before > 0 {
-		flat.Set("part", int64(l.before))
-	}
-	flat.Set("phase", string(l.Phase))
-	if l.JustRouted {
-		flat.Set("just_routed", true)
-	}
-	if v, _ := flat.Get("updated_at"); v == nil || v == "" {
-		flat.Set("updated_at", fsm.FormatTime(time.Now()))
-	}
-	flat.Delete("pid")
-	flat.Delete("owner")
-	return d.archive(t, flat)
+func (p *parcel) text(key string) string {
+	v, _ := p.flat.Get(key)
+	s, _ := v.(string)
+	return s
 }
 
-// archive moves a run that this process has taken to the archive: all of it is built under a hidden name,
-// made durable, and renamed into place; then the live files go. A crash before the rename leaves the live run
-// whole, one after it leaves the archive whole and leftovers that Archive removes.
-func (d *Dir) archive(t *taken, flat *fsm.Map) error {
+// pack builds the folder under a hidden name.
+func (d *Dir) pack(p *parcel) error {
 	if err := d.before("archive"); err != nil {
 		return err
 	}
-	files := d.live(t.id)
-	loop, _ := flat.Get("loop_name")
-	runID, _ := flat.Get("run_id")
-	name, _ := runID.(string)
-	loopName, _ := loop.(string)
-	at, err := time.Parse(runIDLayout, name)
-	if err != nil {
-		return fmt.Errorf("%s: run_id %q is not of the form %s", t.state, name, runIDLayout)
+	if _, err := parseRunID(p.text("run_id")); err != nil {
+		return fmt.Errorf("%s: run_id %q is not of the form %s", p.state, p.text("run_id"), runIDLayout)
 	}
-	if err := os.MkdirAll(d.history, 0o755); err != nil {
+	p.tmp = filepath.Join(d.history, "."+folderName(p.text("run_id"), p.text("loop_name"))+".tmp")
+	files := d.live(p.id)
+	if err := d.fillFolder(files, p.workOf(p.flat), p.tmp); err != nil {
 		return err
 	}
-	tmp := filepath.Join(d.history, "."+folderName(name, loopName)+".tmp")
-	work := t.workOf(flat)
-	if !t.durable {
-		if err := d.syncEvents(files.events); err != nil {
+	state := filepath.Join(p.tmp, "state.json")
+	_ = os.Rename(files.state+".tmp", state) // nobody needs it any more, and a new file costs more than all the rest
+	return rewrite(state, encodeFlat(p.flat))
+}
+
+// seal makes the folder durable.
+func (d *Dir) seal(p *parcel) error {
+	if !p.durable {
+		if err := d.syncEvents(p.events); err != nil {
 			return err
 		}
 	}
-	if err := d.fillFolder(files, work, tmp); err != nil {
+	f, err := openFile(filepath.Join(p.tmp, "state.json"), os.O_WRONLY, 0)
+	if err != nil {
 		return err
 	}
-	for ; ; at = at.Add(time.Second) {
-		flat.Set("run_id", makeRunID(at))
-		if makeID(loopName, at) != t.id {
-			if v, _ := flat.Get("instance"); v == nil {
-				flat.Set("instance", string(t.id))
+	if err := errors.Join(d.syncFile(f), f.Close()); err != nil {
+		return err
+	}
+	return d.syncDir(p.tmp)
+}
+
+// place gives the folder its name, and another second where that is taken.
+func (d *Dir) place(p *parcel) error {
+	loop := p.text("loop_name")
+	at, err := parseRunID(p.text("run_id"))
+	for moved := false; err == nil; at, moved = at.Add(time.Second), true {
+		if p.flat.Set("run_id", makeRunID(at)); makeID(loop, at) != p.id {
+			if v, _ := p.flat.Get("instance"); v == nil {
+				p.flat.Set("instance", string(p.id))
+				moved = true
 			}
 		}
-		target := filepath.Join(d.history, folderName(makeRunID(at), loopName))
-		if err := d.writeSynced(filepath.Join(tmp, "state.json"), encodeFlat(flat), 0o600); err != nil {
-			return err
-		}
-		if err := d.syncDir(tmp); err != nil {
-			return err
+		if moved {
+			if err := d.writeSynced(filepath.Join(p.tmp, "state.json"), encodeFlat(p.flat), 0o600); err != nil {
+				return err
+			}
 		}
 		if err := d.before("place"); err != nil {
 			return err
 		}
-		err := renameNew(tmp, target)
-		if errors.Is(err, fs.ErrExist) {
-			if err = d.supersede(tmp, target, flat); errors.Is(err, fs.ErrExist) {
-				continue
-			}
-		}
-		if err != nil {
+		target := filepath.Join(d.history, folderName(makeRunID(at), loop))
+		if err = renameNew(p.tmp, target); !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		break
+		if err = d.supersede(p.tmp, target, p.flat); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		err = nil
 	}
-	if err := d.syncDir(d.history); err != nil {
-		return err
-	}
-	if err := d.before("clear"); err != nil {
-		return err
-	}
-	return d.clear(t.id)
+	return err
 }
 
 // syncEvents makes an event file durable, if there is one.

@@ -37,38 +37,73 @@ type Definer interface {
 	Definition(ctx context.Context, id ID) ([]byte, error)
 }
 
-// Copy copies a run that nobody owns from one store to another, and compares what both then say about it. A live owner is
-// a *HeldError; damage in the history is a *DamageError, and nothing is copied.
-func Copy(ctx context.Context, from Store, to Importer, run Run) error {
+// A DifferentError means that a store has another run with the same ID, or the same one as it was at another time.
+type DifferentError struct {
+	ID         ID
+	Want, Have Digest
+}
+
+func (e *DifferentError) Error() string {
+	return fmt.Sprintf("run %s is there already, but not as it is here (there %s; here %s)", e.ID, e.Have, e.Want)
+}
+
+// Copy copies a run that nobody owns from one store to another, compares what both then say about it, and returns that. A
+// run that is there already is only compared: the error is fs.ErrExist if it is the same, and otherwise, as after a copy
+// that went wrong, a *DifferentError. A live owner is a *HeldError, damage a *DamageError; then nothing is copied.
+func Copy(ctx context.Context, from Store, to Importer, run Run) (Digest, error) {
 	if run.Held {
-		return &HeldError{ID: run.ID, Owner: run.Owner}
+		return Digest{}, &HeldError{ID: run.ID, Owner: run.Owner}
 	}
 	memory, err := from.Snapshot(ctx, run.ID)
 	if err != nil {
-		return err
+		return Digest{}, err
 	}
-	r := Recorded{Run: run, Memory: memory, Events: from.Events(ctx, run.ID, 0)}
+	r := Recorded{Run: run, Memory: memory, Events: still(ctx, from, run)}
 	if d, ok := from.(Definer); ok {
 		if r.Definition, err = d.Definition(ctx, run.ID); err != nil {
-			return err
+			return Digest{}, err
 		}
 	}
-	if err := to.Import(ctx, r); err != nil {
-		return err
+	imported := to.Import(ctx, r)
+	if imported != nil && !errors.Is(imported, fs.ErrExist) {
+		return Digest{}, imported
 	}
 	want, err := Sum(ctx, from, run)
 	if err != nil {
-		return err
+		return Digest{}, err
 	}
 	copied, err := find(ctx, to, run)
 	if err != nil {
-		return err
+		return want, err
 	}
-	got, err := Sum(ctx, to, copied)
-	if err == nil && got != want {
-		err = fmt.Errorf("run %s is another one after copying: %s, and was %s", run.ID, got, want)
+	have, err := Sum(ctx, to, copied)
+	switch {
+	case err != nil:
+		return want, err
+	case have != want:
+		return want, &DifferentError{ID: run.ID, Want: want, Have: have}
 	}
-	return err
+	return want, imported
+}
+
+// still yields the history of a run, and an error at its end if the run is not any more what it was.
+func still(ctx context.Context, s Store, run Run) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		for e, err := range s.Events(ctx, run.ID, 0) {
+			if !yield(e, err) {
+				return
+			}
+		}
+		now, err := find(ctx, s, run)
+		switch {
+		case err != nil:
+			yield(fsm.Event{}, err)
+		case now.Held || now.Segment != run.Segment:
+			yield(fsm.Event{}, &HeldError{ID: run.ID, Owner: now.Owner})
+		case now.Status != run.Status || now.Archived != run.Archived || !now.UpdatedAt.Equal(run.UpdatedAt):
+			yield(fsm.Event{}, fmt.Errorf("run %s changed while it was copied", run.ID))
+		}
+	}
 }
 
 func find(ctx context.Context, s Store, run Run) (Run, error) {
@@ -85,7 +120,7 @@ func find(ctx context.Context, s Store, run Run) (Run, error) {
 // A Digest tells whether two stores have recorded the same about a run.
 type Digest struct {
 	Events int    // how many there are
-	Hash   string // SHA-256 of them, of the memory and of what a listing says
+	Hash   string // SHA-256 of them, of the memory, of the definition and of what a listing says
 }
 
 func (d Digest) String() string { return fmt.Sprintf("%d events, sha256 %.12s", d.Events, d.Hash) }
@@ -103,6 +138,13 @@ func Sum(ctx context.Context, s Store, run Run) (Digest, error) {
 	}
 	h.Write(text)
 	sumRun(h, run)
+	if d, ok := s.(Definer); ok {
+		text, err := d.Definition(ctx, run.ID)
+		if err != nil {
+			return Digest{}, err
+		}
+		fmt.Fprintf(h, "%d %s", len(text), text)
+	}
 	var d Digest
 	var line []byte
 	for e, err := range s.Events(ctx, run.ID, 0) {

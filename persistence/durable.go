@@ -185,6 +185,14 @@ func (d *Dir) syncDir(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// syncAll makes everything durable that was written on the file system of a folder.
+func (d *Dir) syncAll(path string) error {
+	if skip, err := d.skipSync(path); skip {
+		return err
+	}
+	return syncFS(path)
+}
+
 func (d *Dir) skipSync(path string) (bool, error) {
 	if d.Durability == None {
 		return true, nil

@@ -156,7 +156,9 @@ func (j *journal) file() error {
 	if err != nil {
 		return err
 	}
-	return j.d.archiveLoaded(t, l)
+	p := &parcel{taken: t, flat: lastFlat(l)}
+	j.d.archive(p)
+	return p.err
 }
 
 var (

@@ -1,11 +1,14 @@
 package persistence
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,8 +52,8 @@ func TestCrashWhileImporting(t *testing.T) {
 			checkImported(t, when, from, left, run, want)
 			return nil
 		}
-		if err := Copy(t.Context(), from, to, run); err != nil {
-			t.Fatal(err)
+		if got, err := Copy(t.Context(), from, to, run); err != nil || got != want {
+			t.Fatal(err, got, want)
 		}
 		if steps < 5 {
 			t.Errorf("only %d steps", steps)
@@ -71,8 +74,9 @@ func checkImported(t *testing.T, when string, from *Dir, root string, run Run, w
 	if err != nil || len(there) > 1 {
 		t.Fatalf("%s: %v, %d runs", when, err, len(there))
 	}
-	err = Copy(t.Context(), from, d, run)
-	if len(there) == 0 && err != nil || len(there) == 1 && !errors.Is(err, fs.ErrExist) {
+	_, err = Copy(t.Context(), from, d, run)
+	different, _ := errors.AsType[*DifferentError](err) // where it is in the archive, and was not
+	if len(there) == 0 && err != nil || len(there) == 1 && !errors.Is(err, fs.ErrExist) && (different == nil || run.Archived) {
 		t.Errorf("%s: there were %d runs; once more: %v", when, len(there), err)
 	}
 	there, err = d.Runs(t.Context(), Query{})
@@ -125,6 +129,90 @@ func TestImportRefused(t *testing.T) {
 		names, _ := readNames(to.history)
 		if len(names) > 0 {
 			t.Errorf("%s: %q is left", c.name, names)
+		}
+	}
+}
+
+// TestCopyOfAnotherRun: what is there is not overwritten, whatever it is.
+func TestCopyOfAnotherRun(t *testing.T) {
+	from, runs := recordedRuns(t)
+	to := open(t)
+	for _, r := range runs {
+		if _, err := Copy(t.Context(), from, to, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := slices.IndexFunc(runs, func(r Run) bool { return r.Resumable })
+	j, _, err := from.Resume(t.Context(), runs[i].ID, Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Record(t.Context(), step(9)), j.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	now, err := find(t.Context(), from, runs[i])
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := Copy(t.Context(), from, to, now)
+	different, ok := errors.AsType[*DifferentError](err)
+	if !ok || different.Want != digest || different.Have.Events == digest.Events || different.ID != now.ID {
+		t.Errorf("%v, %+v", err, digest)
+	}
+	if s, err := to.Snapshot(t.Context(), now.ID); err != nil || s.Step == 9 {
+		t.Errorf("it was overwritten: %v, step %d", err, s.Step)
+	}
+}
+
+// A restless store has a run resumed by somebody while its history is read.
+type restless struct {
+	*Dir
+	resume func()
+}
+
+func (r restless) Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		for e, err := range r.Dir.Events(ctx, id, after) {
+			if !yield(e, err) {
+				return
+			}
+		}
+		r.resume()
+	}
+}
+
+// TestCopyOfARunThatIsResumed: a copy that would be half of what a run was, and half of what it became, is none.
+func TestCopyOfARunThatIsResumed(t *testing.T) {
+	from, runs := recordedRuns(t)
+	run := runs[slices.IndexFunc(runs, func(r Run) bool { return r.Resumable })]
+	for _, goesOn := range []bool{true, false} {
+		to := open(t)
+		var j Journal
+		_, err := Copy(t.Context(), restless{from, func() {
+			var err error
+			if j, _, err = from.Resume(t.Context(), run.ID, Spec{}); err == nil {
+				err = j.Record(t.Context(), step(9))
+			}
+			if err == nil && !goesOn {
+				err = j.Close(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}}, to, run)
+		if held, ok := errors.AsType[*HeldError](err); !ok || held.ID != run.ID {
+			t.Errorf("goes on %v: error is %v, want a *HeldError", goesOn, err)
+		}
+		if there, err := to.Runs(t.Context(), Query{}); err != nil || len(there) > 0 {
+			t.Errorf("goes on %v: %v, %d runs are there", goesOn, err, len(there))
+		}
+		if goesOn {
+			if err := j.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if run, err = find(t.Context(), from, run); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

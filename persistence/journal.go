@@ -280,9 +280,9 @@ func (j *journal) Close(ctx context.Context) error {
 	if err = errors.Join(err, e.err); err != nil {
 		return errors.Join(err, j.letGo())
 	}
-	t := &taken{place: j.d.livePlace(j.id), d: j.d, lock: j.lock, durable: true}
-	if err = j.d.archive(t, flat); err != nil {
-		err = &ArchiveError{ID: j.id, Err: err}
+	p := &parcel{taken: &taken{place: j.d.livePlace(j.id), d: j.d, lock: j.lock, durable: true}, flat: flat}
+	if j.d.archive(p); p.err != nil {
+		err = &ArchiveError{ID: j.id, Err: p.err}
 	}
 	return errors.Join(err, j.letGo())
 }

@@ -258,19 +258,25 @@ func (d *Dir) stems(ctx context.Context, stems map[string]bool) error {
 }
 
 func (d *Dir) liveRuns(stems map[string]bool) []Run {
-	runs := make([]Run, 0, len(stems))
-	for _, stem := range sortedKeys(stems) {
-		r, ok := d.liveRun(ID(stem))
-		if !ok { // moved since we looked
-			if p, err := d.find(ID(stem)); err == nil && p.folder != "" {
-				r, ok = d.archivedRun(makeFolder(p.folder, p.folder))
-			}
+	names := sortedKeys(stems)
+	runs, found := make([]Run, len(names)), make([]bool, len(names))
+	spread(len(names), func(i int) {
+		id := ID(names[i])
+		if runs[i], found[i] = d.liveRun(id); found[i] { // otherwise it was moved since we looked
+			return
 		}
-		if ok {
-			runs = append(runs, r)
+		if p, err := d.find(id); err == nil && p.folder != "" {
+			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder))
+		}
+	})
+	n := 0
+	for i := range runs {
+		if found[i] {
+			runs[n] = runs[i]
+			n++
 		}
 	}
-	return runs
+	return runs[:n]
 }
 
 func (d *Dir) liveRun(id ID) (Run, bool) {
@@ -370,4 +376,4 @@ func Marker(id ID, segment int, memory *fsm.Snapshot) string {
 // RunMark is what the markers of all actions of a segment begin with.
 func RunMark(id ID, segment int) string { return strconv.Itoa(segment) + "/" + string(id) }
 
-var _ Store = (*Dir)(nil)
+var _ Tidier = (*Dir)(nil)

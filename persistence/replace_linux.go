@@ -30,6 +30,22 @@ func renameNew(from, to string) error {
 	return nil
 }
 
+// manyParcels is the number of runs from which everything on the file system is made durable at once.
+const manyParcels = 8
+
+// syncFS makes everything durable that was written on the file system of a folder.
+func syncFS(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return &os.PathError{Op: "syncfs", Path: path, Err: err}
+	}
+	return nil
+}
+
 // dataSync makes what was written to f durable, without its times.
 func dataSync(f *os.File) error {
 	for {

@@ -2,8 +2,16 @@
 
 package persistence
 
-import "os"
+import (
+	"math"
+	"os"
+)
 
 func swapIn(tmp, path string) error   { return os.Rename(tmp, path) }
 func renameNew(from, to string) error { return renameChecked(from, to) }
 func dataSync(f *os.File) error       { return f.Sync() }
+
+// manyParcels: there is no way to have all that was written made durable.
+const manyParcels = math.MaxInt
+
+func syncFS(string) error { return nil }

@@ -151,6 +151,21 @@ type Store interface {
 	Close() error
 }
 
+// A Tidying is what Interrupt, or else Archive, is to do about one run.
+type Tidying struct {
+	ID        ID
+	Interrupt bool
+	At        time.Time // see Store.Interrupt
+	Why       string
+}
+
+// A Tidier is a [Store] that does for many runs at once what it does for one, for far less.
+type Tidier interface {
+	Store
+	// Tidy returns an error, or nil, for each that was tried: after ErrBusy no more are.
+	Tidy(ctx context.Context, todo []Tidying) []error
+}
+
 // A Query selects runs. The zero Query is all of them.
 type Query struct {
 	ID    ID     // of one run, which is found without looking at others

@@ -61,52 +61,71 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 	return plan
 }
 
-// Apply does what Plan decided, and returns what was done. Before a run is interrupted, end (if not nil) is told the
-// environment marker of the action that was in flight, to end what is left of it; the run is left as it is if that
+// Apply does what Plan decided, and returns what was done. Before runs are interrupted, end (if not nil) is told the
+// environment marker of each action that was in flight, to end what is left of it; a run is left as it is if that
 // fails. A run about which the decision does not hold any more is passed over. One change that fails does not stop
 // the others; the errors are joined, each with its run.
 func Apply(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) ([]Change, error) {
-	var done []Change
 	var errs []error
+	var todo []persistence.Tidying
+	var about []Change // todo, as it was planned
 	for _, c := range changes {
 		if ctx.Err() != nil {
 			errs = append(errs, context.Cause(ctx))
 			break
 		}
-		err := apply(ctx, store, c, end)
+		t := persistence.Tidying{ID: c.ID, Interrupt: c.Kind == Interrupt, At: c.At, Why: c.Why}
+		if t.Interrupt && c.Marker != "" && end != nil {
+			n, err := end(c.Marker)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("run %s: end what is left of its action: %w", c.ID, err))
+				continue
+			}
+			t.Why += ended(n)
+		}
+		todo, about = append(todo, t), append(about, c)
+	}
+	var done []Change
+	for i, err := range tidy(ctx, store, todo) {
 		var held *persistence.HeldError
 		switch {
 		case err == nil:
-			done = append(done, c)
+			done = append(done, about[i])
 		case errors.Is(err, persistence.ErrNotFound), errors.As(err, &held):
 		default:
-			errs = append(errs, fmt.Errorf("run %s: %w", c.ID, err))
-		}
-		if errors.Is(err, persistence.ErrBusy) {
-			break // so it is for all of them, each after a long wait
+			errs = append(errs, fmt.Errorf("run %s: %w", about[i].ID, err))
 		}
 	}
 	return done, errors.Join(errs...)
 }
 
-func apply(ctx context.Context, store persistence.Store, c Change, end func(string) (int, error)) error {
-	if c.Kind != Interrupt {
-		return store.Archive(ctx, c.ID)
+func ended(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "; a process of its action was ended"
 	}
-	why := c.Why
-	if c.Marker != "" && end != nil {
-		n, err := end(c.Marker)
-		if err != nil {
-			return fmt.Errorf("end what is left of its action: %w", err)
+	return fmt.Sprintf("; %d processes of its action were ended", n)
+}
+
+// tidy returns an error, or nil, for each that was tried: one that means that nobody can is the last.
+func tidy(ctx context.Context, store persistence.Store, todo []persistence.Tidying) (errs []error) {
+	if many, ok := store.(persistence.Tidier); ok && len(todo) > 0 {
+		return many.Tidy(ctx, todo)
+	}
+	for _, t := range todo {
+		var err error
+		if t.Interrupt {
+			err = store.Interrupt(ctx, t.ID, t.At, t.Why)
+		} else {
+			err = store.Archive(ctx, t.ID)
 		}
-		switch {
-		case n == 1:
-			why += "; a process of its action was ended"
-		case n > 1:
-			why += fmt.Sprintf("; %d processes of its action were ended", n)
+		if errs = append(errs, err); errors.Is(err, persistence.ErrBusy) {
+			break // so it is for all of them, each after a long wait
 		}
 	}
-	return store.Interrupt(ctx, c.ID, c.At, why)
+	return errs
 }
 
 // View returns what is true about a run, whatever is recorded: one that says running and is not alive is interrupted.

@@ -119,6 +119,21 @@ func Marked(variable, element string) ([]Identity, error) {
 	})
 }
 
+// Marks returns all elements that Marked would find a process for now.
+func Marks(variable string) (map[string]bool, error) {
+	spared, found := ancestors(), make(map[string]bool)
+	_, err := scan(func(p info) bool {
+		if !spared[p.pid] && !p.zombie {
+			elements(environ(p.pid), variable, func(e string) bool {
+				found[e] = true
+				return true
+			})
+		}
+		return false
+	})
+	return found, err
+}
+
 // Group returns the live members of a process group, other than this process.
 func Group(pgid int) ([]Identity, error) {
 	self := os.Getpid()
@@ -199,7 +214,16 @@ func ancestors() map[int]bool {
 // has says whether the environment block (NAME=value, each ended by a zero byte) sets variable to a list that
 // holds element. Of several settings the first counts, as for getenv. While bash starts it takes the block apart, one
 // variable after the other, and puts it together again: then a zero byte may stand for the equals sign.
-func has(block, variable, element string) bool {
+func has(block, variable, element string) (found bool) {
+	elements(block, variable, func(e string) bool {
+		found = found || e == element
+		return !found
+	})
+	return found
+}
+
+// elements yields what has looks at.
+func elements(block, variable string, yield func(element string) bool) {
 	named := false
 	for entry := range strings.SplitSeq(block, "\x00") {
 		value, ok := strings.CutPrefix(entry, variable+"=")
@@ -211,11 +235,10 @@ func has(block, variable, element string) bool {
 			value = entry
 		}
 		for e := range strings.SplitSeq(value, ";") {
-			if e == element {
-				return true
+			if !yield(e) {
+				return
 			}
 		}
-		return false
+		return
 	}
-	return false
 }

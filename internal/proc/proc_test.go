@@ -190,6 +190,10 @@ func TestMarked(t *testing.T) {
 	if len(got) != 2 || !found[one.Process.Pid] || !found[inner.Process.Pid] {
 		t.Errorf("found %v, want pids %d and %d", got, one.Process.Pid, inner.Process.Pid)
 	}
+	marks, err := Marks("MARK")
+	if err != nil || !marks[m] || !marks["outer"] || !marks["x"+m] || marks[m+"1"] {
+		t.Errorf("marks %v: %v", marks, err)
+	}
 	if ids, err := Marked("MARK", ""); err != nil || len(ids) != 0 {
 		t.Errorf("no element: %v, %v, want none", ids, err)
 	}

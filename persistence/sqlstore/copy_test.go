@@ -92,9 +92,10 @@ func TestCopy(t *testing.T) {
 		runs, err := stores[i].Runs(t.Context(), persistence.Query{})
 		must(t, err)
 		for _, r := range runs {
-			must(t, persistence.Copy(t.Context(), stores[i], to.(persistence.Importer), r))
-			if err := persistence.Copy(t.Context(), stores[i], to.(persistence.Importer), r); !errors.Is(err, fs.ErrExist) {
-				t.Errorf("a second time: %v", err)
+			first, err := persistence.Copy(t.Context(), stores[i], to.(persistence.Importer), r)
+			must(t, err)
+			if again, err := persistence.Copy(t.Context(), stores[i], to.(persistence.Importer), r); !errors.Is(err, fs.ErrExist) || again != first {
+				t.Errorf("a second time: %v, %v, and was %v", err, again, first)
 			}
 		}
 		if got := sums(t, to); strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -145,7 +146,7 @@ func TestCopyRefused(t *testing.T) {
 			b.Checkpoint = false
 			must(t, j.Record(t.Context(), b))
 		}
-		err := persistence.Copy(t.Context(), from, to, j.Run())
+		_, err := persistence.Copy(t.Context(), from, to, j.Run())
 		if _, ok := errors.AsType[*persistence.HeldError](err); !ok {
 			t.Errorf("error is %v, want a *HeldError", err)
 		}
@@ -154,7 +155,7 @@ func TestCopyRefused(t *testing.T) {
 		if err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
-		err = persistence.Copy(t.Context(), from, to, j.Run())
+		_, err = persistence.Copy(t.Context(), from, to, j.Run())
 		if _, ok := errors.AsType[*persistence.DamageError](err); !ok {
 			t.Errorf("error is %v, want a *DamageError", err)
 		}

@@ -138,7 +138,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	var began time.Time
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
-		a.tidy(ctx, p, store, print, o.view.quiet, run.ID)
+		a.tidy(ctx, p, store.Store, print, o.view.quiet, run.ID)
 		began = time.Now()
 		spec.StartedAt = began
 		return untilFree(ctx, func() (err error) { journal, memory, err = store.Resume(ctx, run.ID, spec); return err })

@@ -115,7 +115,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	var began time.Time
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
-		a.tidy(ctx, p, store, print, o.view.quiet, "")
+		a.tidy(ctx, p, store.Store, print, o.view.quiet, "")
 		began = time.Now()
 		spec.StartedAt = began
 		return untilFree(ctx, func() (err error) { journal, err = store.Create(ctx, spec); return err })

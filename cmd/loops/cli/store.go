@@ -194,6 +194,10 @@ func (d database) Archive(ctx context.Context, id persistence.ID) error {
 	return aboutDatabase(d.Store.Archive(ctx, id))
 }
 
+func (d database) Import(ctx context.Context, r persistence.Recorded) error {
+	return aboutDatabase(d.Store.Import(ctx, r))
+}
+
 func aboutDatabase(err error) error {
 	if err == nil {
 		return nil

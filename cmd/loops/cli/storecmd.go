@@ -22,9 +22,11 @@ func newStoreCommand(a *app) *cobra.Command {
 		Short: "Where runs are recorded, and how to move them",
 		Long:  storeHelp + exitCodes(exitOK, exitUsage),
 		Example: `  loops run fix --store sqlite:.loops/runs.db
-  LOOPS_STORE=postgres://me@db.example/runs loops list --running`,
+  LOOPS_STORE=postgres://me@db.example/runs loops list --running
+  loops store copy dir sqlite:.loops/runs.db`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.AddCommand(newStoreCopyCommand(a))
 	return cmd
 }

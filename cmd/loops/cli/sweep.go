@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/action"
+	"loops/internal/proc"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -44,7 +47,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		return err
 	}
 	if !o.dryRun {
-		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p))
+		changes, err = reconcile.Apply(ctx, store.Store, changes, ender(ctx, p))
 	}
 	// What was done is said also where something else failed.
 	if err != nil {
@@ -96,8 +99,15 @@ func plan(ctx context.Context, store persistence.Store, except persistence.ID) (
 	return changes, nil
 }
 
+// ender ends what actions left running. It looks once whether there is anything: of many runs that died, most left nothing.
 func ender(ctx context.Context, p project) func(marker string) (int, error) {
-	return func(marker string) (int, error) { return p.endMarked(ctx, marker) }
+	marks := sync.OnceValues(func() (map[string]bool, error) { return proc.Marks(action.Variable) })
+	return func(marker string) (int, error) {
+		if there, err := marks(); err != nil || !there[p.mark()+marker] {
+			return 0, err
+		}
+		return p.endMarked(ctx, marker)
+	}
 }
 
 func changeLine(c reconcile.Change) string {
