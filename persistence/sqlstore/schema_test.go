@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"loops/persistence"
 	"loops/persistence/sqlstore"
@@ -103,6 +104,36 @@ func TestForeignDatabase(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestOpenWhileMade: two who begin at the same moment with a database that is not there yet both get it. The second one
+// was told that a process does not let go of its lock, at once, while the first had only begun to make the database.
+func TestOpenWhileMade(t *testing.T) {
+	at := dialects[0].location(t)
+	first, err := sql.Open("sqlite", strings.TrimPrefix(at, "sqlite:"))
+	must(t, err)
+	defer first.Close()
+	c, err := first.Conn(t.Context())
+	must(t, err)
+	defer c.Close()
+	_, err = c.ExecContext(t.Context(), `BEGIN IMMEDIATE`) // not in WAL: there SQLite does not wait for it
+	must(t, err)
+	second := make(chan error, 1)
+	go func() {
+		s, err := sqlstore.Open(t.Context(), at)
+		if err == nil {
+			err = s.Close()
+		}
+		second <- err
+	}()
+	select {
+	case err := <-second:
+		t.Fatalf("the second did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond): // enough for it to try
+	}
+	_, err = c.ExecContext(t.Context(), `ROLLBACK`)
+	must(t, err)
+	must(t, <-second)
 }
 
 // TestOpenAtOnce: of several who find an empty database one makes the tables.

@@ -19,8 +19,10 @@ import (
 	"loops/persistence"
 )
 
-// busy is how long SQLite waits for another process that writes.
-const busy = 10 * time.Second
+const (
+	busy         = 10 * time.Second     // how long another process that writes is waited for
+	connectPause = 5 * time.Millisecond // between attempts, see connect
+)
 
 // sqliteDB is the dialect of SQLite.
 type sqliteDB struct {
@@ -94,7 +96,7 @@ func sqliteConns(path string, wait time.Duration, pragma string) (*sql.DB, error
 }
 
 // openSQLite opens or makes a database in a file, and makes the folder it is in.
-func openSQLite(path string) (*sqliteDB, *sql.DB, *sql.DB, error) {
+func openSQLite(ctx context.Context, path string) (*sqliteDB, *sql.DB, *sql.DB, error) {
 	path, err := sqliteFile(path)
 	if err != nil {
 		return nil, nil, nil, err
@@ -108,7 +110,27 @@ func openSQLite(path string) (*sqliteDB, *sql.DB, *sql.DB, error) {
 	}
 	dbs[2].SetMaxOpenConns(4)
 	d.db = dbs[0]
+	if err := d.connect(ctx, dbs[2]); err != nil {
+		return nil, nil, nil, errors.Join(err, dbs[2].Close(), dbs[1].Close(), dbs[0].Close())
+	}
 	return d, dbs[1], dbs[2], nil
+}
+
+// connect makes a first connection, which turns a new database to WAL. While another process does that, or writes what
+// comes before it, SQLite says that it is busy and does not wait as it does elsewhere. A database in WAL stays so.
+func (d *sqliteDB) connect(ctx context.Context, db *sql.DB) error {
+	until := time.Now().Add(busy)
+	for {
+		err := db.PingContext(ctx)
+		if err == nil || !d.passing(err) || time.Now().After(until) {
+			return d.explain(err)
+		}
+		select {
+		case <-time.After(connectPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 func (d *sqliteDB) prepared(ctx context.Context) error {

@@ -75,7 +75,7 @@ func Open(ctx context.Context, location string) (*Store, error) {
 		for k := range q {
 			return nil, badURL(location, fmt.Sprintf("the parameter %s is unknown", k))
 		}
-		d, beat, read, err := openSQLite(path)
+		d, beat, read, err := openSQLite(ctx, path)
 		if err != nil {
 			return nil, err
 		}
