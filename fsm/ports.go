@@ -13,6 +13,7 @@ type Kind string
 const (
 	KindShell    Kind = "shell"
 	KindPrompt   Kind = "prompt"
+	KindJudge    Kind = "judge" // a question to a model about what was done; it changes nothing
 	KindMCP      Kind = "mcp_tool"
 	KindContract Kind = "contract" // never run; the text only belongs to its evaluator
 )
@@ -33,10 +34,23 @@ type Action struct {
 	Keep    bool          // write the full output to a file even if it is short
 	Quiet   bool          // a question of an evaluator: do not call back with output
 	RSS     bool          // sample the peak memory of the process tree
-	Model   string
-	Agent   string
-	Tools   []string
+
+	// What follows is of prompts and judges only.
+	Host        string   // agent host; "" = the runner's choice
+	Model       string   // "" = the host's own
+	Agent       string   // "" = none
+	Tools       []string // nil = the host's own
+	Effort      string   // "" = the host's own
+	Session     string   // of an earlier Reply of the same host, which this prompt carries on; "" = a new one
+	Counted     Usage    // what Session had used when it was left, as its host counts
+	Permissions string   // see PermissionsSkip
+	MaxCost     float64  // USD; a host that can stop by itself is told to, above it; 0 = no limit
+	Schema      string   // JSON Schema that the answer of a judge is to match
+	Strict      bool     // an answer that does not match Schema is a failure
 }
+
+// PermissionsSkip lets an agent use its tools without asking anybody; any other value leaves it to its own settings.
+const PermissionsSkip = "skip"
 
 // AttemptMark is how markers name one start of one step of a run: its step and its attempt.
 func AttemptMark(step, attempt int) string {
@@ -60,6 +74,7 @@ type Result struct {
 	File           string        // holds the full standard output; "" where none was written
 	Background     int           // processes the action left running (D25)
 	PeakRSS        int64         // bytes, where asked for; 0 = unknown
+	Reply          *Reply        // of a prompt or judge that a host was found for; else nil
 }
 
 // A Runner does actions. Run blocks until the action is over and nothing of it that has to be ended is alive.

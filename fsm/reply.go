@@ -1,0 +1,61 @@
+package fsm
+
+import "time"
+
+// A Reply is what an agent host said about one prompt or judge, besides its text, which is the Stdout of the [Result].
+// Invariant: a Result whose Reply has a Failure has an ExitCode other than 0. A Reply is not changed once it was returned.
+type Reply struct {
+	Host     string // its name
+	Model    string // that answered; "" = not said
+	Session  string // "" = none, or not said
+	Complete bool   // the event that ends the host's stream was read
+	Answer   any    // of a judge: what it answered, a value of the language; nil = none
+	Text     string // of a judge: its last message
+	Raw      string // of a judge: the beginning of what the host printed
+
+	Usage        Usage    // of this prompt alone
+	SessionUsage Usage    // of the whole session so far, as its host counts: the next Action.Counted
+	Coverage     string   // of Usage: see CoverageComplete
+	Cost         *float64 // USD; nil = unknown
+	Priced       string   // who says so: the host, or the price table with its date; "" = nobody
+
+	Failure Failure   // "" = none
+	Reason  string    // of the failure, for people
+	ResetAt time.Time // from when a host that refused may be asked again; zero = not said
+
+	Ignored []string // keys the host has nothing for, as the loop file calls them
+	Denied  []string // tools the agent was not allowed to use
+}
+
+// A Usage counts tokens. The four are disjoint: Input was neither read from the cache nor written to it.
+type Usage struct {
+	Input, Output, CacheRead, CacheWrite int64
+}
+
+// Total is all tokens.
+func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
+
+// How much of what a prompt used is in its Usage.
+const (
+	CoverageComplete = "complete"
+	CoveragePartial  = "partial" // it was cut off: more was used
+	CoverageNone     = "none"    // the host says nothing
+)
+
+// A Failure is why a prompt or judge failed, as far as its host tells. The zero Failure means that it did not fail.
+type Failure string
+
+// The classes of failure.
+const (
+	FailTransient   Failure = "transient"    // worth trying again soon: overload, network, server error
+	FailRateLimited Failure = "rate_limited" // worth trying again after ResetAt
+	FailAuth        Failure = "auth"         // the key or login is refused
+	FailAdminLimit  Failure = "admin_limit"  // a limit that a person has to raise: credit, quota, the host's own ceiling
+	FailPermission  Failure = "permission"   // it needs a permission that nobody can give here
+	FailContext     Failure = "context"      // the prompt or session is too long for the model
+	FailSchema      Failure = "schema"       // the answer of a judge does not match, or there is none
+	FailMissing     Failure = "host_missing" // no such host is installed
+	FailTimeout     Failure = "timeout"      // ended by our clock
+	FailTruncated   Failure = "truncated"    // the host ended without saying how it went
+	FailOther       Failure = "failed"       // anything else
+)
