@@ -17,9 +17,13 @@ func putResult(e *encoder, s *fsm.Snapshot) bool {
 	if v == nil {
 		return false
 	}
-	return e.value(fsm.NewMap("output", v.Stdout, "stderr", v.Stderr, "exit_code", v.ExitCode, "duration_ns", int64(v.Duration),
+	m := fsm.NewMap("output", v.Stdout, "stderr", v.Stderr, "exit_code", v.ExitCode, "duration_ns", int64(v.Duration),
 		"timeout_kind", v.TimeoutKind, "bytes", v.Bytes, "truncated", v.Truncated, "file", v.File,
-		"background", v.Background, "peak_rss", v.PeakRSS))
+		"background", v.Background, "peak_rss", v.PeakRSS)
+	if v.Reply != nil {
+		m.Set("reply", replyValue(v.Reply))
+	}
+	return e.value(m)
 }
 
 func takeResult(r *record, v any) error {
@@ -36,6 +40,7 @@ func takeResult(r *record, v any) error {
 		"file":         func(v any) error { return takeText(&x.File, v) },
 		"background":   func(v any) error { return takeInt(&x.Background, v) },
 		"peak_rss":     func(v any) error { return takeInt(&x.PeakRSS, v) },
+		"reply":        func(v any) error { return takeReply(&x.Reply, v) },
 	})
 }
 

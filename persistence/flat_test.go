@@ -39,7 +39,9 @@ func TestLayoutHasEveryField(t *testing.T) {
 		of   reflect.Type
 		want int
 	}{
-		{reflect.TypeFor[fsm.Result](), 10},
+		{reflect.TypeFor[fsm.Result](), 11},
+		{reflect.TypeFor[fsm.Reply](), 17},
+		{reflect.TypeFor[fsm.Usage](), 4},
 		{reflect.TypeFor[fsm.Outcome](), 8},
 		{reflect.TypeFor[fsm.StallRecord](), 3},
 		{reflect.TypeFor[fsm.Repeat](), 3},

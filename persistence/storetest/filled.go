@@ -70,6 +70,8 @@ func (f *filler) fill(v reflect.Value) {
 			f.fill(val)
 			v.SetMapIndex(key, val)
 		}
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(fsm.NewMap("verdict", fmt.Sprintf("text %d", f.n))))
 	default:
 		panic("storetest: a Snapshot has a new kind of field: " + v.Type().String())
 	}

@@ -1,0 +1,83 @@
+package persistence
+
+import "loops/fsm"
+
+// replyValue is what an agent host said, as a part of a result that waits to be judged.
+func replyValue(p *fsm.Reply) any {
+	if p == nil {
+		return nil
+	}
+	var cost, reset any
+	if p.Cost != nil {
+		cost = *p.Cost
+	}
+	if !p.ResetAt.IsZero() {
+		reset = fsm.FormatTime(p.ResetAt)
+	}
+	return fsm.NewMap("host", p.Host, "model", p.Model, "session", p.Session, "complete", p.Complete, "answer", p.Answer, "text", p.Text,
+		"raw", p.Raw, "usage", usageValue(p.Usage), "session_usage", usageValue(p.SessionUsage), "coverage", p.Coverage,
+		"cost_usd", cost, "priced", p.Priced, "failure", string(p.Failure), "reason", p.Reason, "reset_at", reset,
+		"ignored", textValues(p.Ignored), "denied", textValues(p.Denied))
+}
+
+func takeReply(to **fsm.Reply, v any) error {
+	if v == nil {
+		return nil
+	}
+	x := &fsm.Reply{}
+	*to = x
+	return takeParts(v, map[string]func(any) error{
+		"host":          func(v any) error { return takeText(&x.Host, v) },
+		"model":         func(v any) error { return takeText(&x.Model, v) },
+		"session":       func(v any) error { return takeText(&x.Session, v) },
+		"complete":      func(v any) error { return takeBool(&x.Complete, v) },
+		"answer":        func(v any) error { x.Answer = v; return nil },
+		"text":          func(v any) error { return takeText(&x.Text, v) },
+		"raw":           func(v any) error { return takeText(&x.Raw, v) },
+		"usage":         func(v any) error { return takeUsage(&x.Usage, v) },
+		"session_usage": func(v any) error { return takeUsage(&x.SessionUsage, v) },
+		"coverage":      func(v any) error { return takeText(&x.Coverage, v) },
+		"cost_usd": func(v any) error {
+			if v == nil {
+				return nil
+			}
+			x.Cost = new(float64)
+			return takeFloat(x.Cost, v)
+		},
+		"priced":  func(v any) error { return takeText(&x.Priced, v) },
+		"failure": func(v any) error { return takeText(&x.Failure, v) },
+		"reason":  func(v any) error { return takeText(&x.Reason, v) },
+		"reset_at": func(v any) error {
+			if v == nil {
+				return nil
+			}
+			return takeTime(&x.ResetAt, v)
+		},
+		"ignored": func(v any) error { return takeTexts(&x.Ignored, v) },
+		"denied":  func(v any) error { return takeTexts(&x.Denied, v) },
+	})
+}
+
+func usageValue(u fsm.Usage) any {
+	return []any{u.Input, u.Output, u.CacheRead, u.CacheWrite}
+}
+
+func takeUsage(to *fsm.Usage, v any) error {
+	parts := []*int64{&to.Input, &to.Output, &to.CacheRead, &to.CacheWrite}
+	return takeList(v, func(v any) error {
+		if len(parts) == 0 {
+			return nil
+		}
+		next := parts[0]
+		parts = parts[1:]
+		return takeInt(next, v)
+	})
+}
+
+func textValues(texts []string) any {
+	list := make([]any, len(texts))
+	for i, t := range texts {
+		list[i] = t
+	}
+	return list
+}
