@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"loops/internal/pgtest"
+	"loops/persistence/sqlstore"
 )
 
 // storeScripts are the scripts about runs. What a person sees of them is the same wherever they are recorded.
@@ -26,10 +27,15 @@ func storeScripts() []string {
 	return scripts
 }
 
-// TestScriptSQLite runs the scripts about runs with their records in SQLite.
+// TestScriptSQLite runs the scripts about runs with their records in SQLite. The database is there, as those of the other
+// stores are: that only run makes one is in testdata/script/store.txtar.
 func TestScriptSQLite(t *testing.T) {
 	runScripts(t, "sqlite", storeScripts(), func(env *testscript.Env) (location, name string) {
-		return "sqlite:.loops/runs.db", filepath.Join(env.WorkDir, ".loops", "runs.db")
+		path := filepath.Join(env.WorkDir, ".loops", "runs.db")
+		store, err := sqlstore.Open(context.Background(), "sqlite:"+path)
+		must(t, err)
+		must(t, store.Close())
+		return "sqlite:.loops/runs.db", path
 	})
 }
 

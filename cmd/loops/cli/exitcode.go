@@ -47,7 +47,7 @@ var exitTable = []struct {
 	{exitFailed, "the run ended on a failure terminal, with an error or by a signal to its action", "loops history NAME RUN shows the last steps", "it failed, or the answer could not be written out"},
 	{exitUsage, "bad command line, or a context value that the loop needs is missing", "loops COMMAND --help; --context KEY=VALUE", "bad command line"},
 	{exitInvalid, "the loop file is not valid, or changed since the run began", "loops validate NAME; resume --force", "the loop file is not valid"},
-	{exitNotFound, "no such loop or run, or nothing to resume or to stop", "loops list; loops history NAME", "no such loop or run"},
+	{exitNotFound, "no such loop or run, nothing to resume or to stop, or no database of runs there", "loops list; loops history NAME; --store", "no such loop, run or database of runs"},
 	{exitCapped, "the cap on steps or passes was reached", "loops resume NAME -n MORE", ""},
 	{exitTimeout, "the timeout of the loop was reached", "raise timeout in the loop file and run again", ""},
 	{exitStalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle", ""},

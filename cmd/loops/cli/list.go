@@ -32,7 +32,7 @@ LOOPS_CATALOG names, if it is set. A file that cannot be read, or that lacks nam
 that mistake; validate finds every one.
 
 With --running it shows the runs that go on now, and those among the newest 200 of the project that can be resumed. A
-run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops list
   loops list --running
   loops list --json | jq -r .[].name`,

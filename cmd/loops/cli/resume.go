@@ -45,7 +45,7 @@ again, and --from goes on in another state; LOOPS_ATTEMPT tells the action.
 
 A run whose loop file, or that of a sub-loop it is in, changed since it began is refused, with what changed. Then --force
 goes on with the files as they are now, and --definition=recorded with the loop as it was recorded with the run, together
-with the sub-loops that had been read until then.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, or nothing to resume"}),
+with the sub-loops that had been read until then.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, nothing to resume, or no database of runs there"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
   loops resume capped -n 100`,

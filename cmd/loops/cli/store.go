@@ -77,8 +77,8 @@ func (a *app) open(ctx context.Context) (project, records, error) {
 	return p, r, err
 }
 
-// records opens the recorded runs of a project. create says whether one may be added: nothing is made for who only
-// looks.
+// records opens the recorded runs of a project. create says whether one may be added: only then a database of SQLite is
+// made, so that a mistyped path does not look like a store without runs.
 func (a *app) records(ctx context.Context, p project, create bool) (records, error) {
 	location, from, err := a.location(p)
 	if err != nil {
@@ -97,10 +97,8 @@ func (p project) records(ctx context.Context, location, from string, create bool
 		store.Liveness = reconcile.OwnerAlive
 		return records{Store: store, files: true, name: p.short(p.Loops)}, nil
 	}
-	if path, ok := sqliteFile(location); ok && !create {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return records{Store: persistence.NewMemory(), name: path}, nil
-		}
+	if path, missing := missingFile(location); missing && !create {
+		return records{}, failure(exitNotFound, "there is no database %s (%s); if the path is right nothing was recorded there yet: loops run makes it", p.short(path), from)
 	}
 	store, err := sqlstore.Open(ctx, location)
 	if bad, ok := errors.AsType[*sqlstore.URLError](err); ok {
@@ -118,6 +116,16 @@ func sqliteFile(location string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(location, "sqlite:")
 	path, _, _ = strings.Cut(path, "?")
 	return path, ok
+}
+
+// missingFile says whether a location is a file of SQLite that is not there.
+func missingFile(location string) (path string, missing bool) {
+	path, ok := sqliteFile(location)
+	if !ok {
+		return "", false
+	}
+	_, err := os.Stat(path)
+	return path, errors.Is(err, fs.ErrNotExist)
 }
 
 // setDurability has runs recorded as the command line says; "" leaves it as it is. An unknown name, of a later version

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -77,10 +76,8 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 	if fromAt == toAt {
 		return usageError{"FROM and TO are the same store", "loops store copy --help"}
 	}
-	if path, ok := sqliteFile(fromAt); ok {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return failure(exitNotFound, "there is no database %s to copy from", p.short(path))
-		}
+	if path, missing := missingFile(fromAt); missing {
+		return failure(exitNotFound, "there is no database %s to copy from", p.short(path))
 	}
 	from, err := p.records(ctx, fromAt, "FROM", false)
 	if err != nil {

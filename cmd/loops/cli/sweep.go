@@ -25,7 +25,7 @@ func newSweepCommand(a *app) *cobra.Command {
 		Short: "Tidy up after runs that died",
 		Long: `sweep makes the records agree with what really runs: a run whose owner is dead becomes interrupted and stays resumable,
 what its action left running is ended, and runs that have ended are moved to .loops/.history. A live run is never
-touched. run and resume do the same when they start.` + exitCodes(exitOK, exitFailed, exitUsage, exitConflict, exitRecord),
+touched. run and resume do the same when they start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops sweep --dry-run    what would be done
   loops sweep`,
 		Args: arguments(0, 0, ""),
