@@ -8,23 +8,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-)
 
-const archived = 10_000
+	"loops/internal/pgtest"
+)
 
 // A bench runs the program in fresh project folders below dir.
 type bench struct {
 	bin, dir string
 	rounds   int
 	projects int
+	long     bool // measure in full length
 
-	archive    string // the project with many archived runs, once it was made
-	catalogDir string // the project with many loops, once it was made
+	archives   map[int]string // projects with that many archived runs, once they were made
+	catalogDir string         // the project with many loops, once it was made
+	deadRuns   string         // the project with many dead runs, likewise
+	grown      string         // the project with a run that died beside a long journal, likewise
+	postgres   *pgtest.Server
 }
 
 type result struct {
@@ -114,66 +117,4 @@ func (b *bench) project(loops ...string) (string, error) {
 func loopName(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.TrimPrefix(line, "name: ")
-}
-
-// inArchive runs a command in a project with many archived runs and returns its time.
-func (b *bench) inArchive(args ...string) (float64, error) {
-	if b.archive == "" {
-		if err := b.fillArchive(); err != nil {
-			return 0, err
-		}
-	}
-	r, err := b.program(b.archive, args...)
-	return r.seconds, err
-}
-
-// fillArchive makes one real run and copies what it left, a second earlier each time.
-func (b *bench) fillArchive() error {
-	project, err := b.project(oneLoop, shellLoop, decisionLoop, linesLoop, bigOutputLoop, bigCaptureLoop)
-	if err != nil {
-		return err
-	}
-	if _, err := b.program(project, "run", "one"); err != nil {
-		return err
-	}
-	history := filepath.Join(project, ".loops", ".history")
-	folders, err := os.ReadDir(history)
-	if err != nil {
-		return err
-	}
-	folders = slices.DeleteFunc(folders, func(f os.DirEntry) bool { return strings.HasPrefix(f.Name(), ".") })
-	if len(folders) != 1 {
-		return fmt.Errorf("one run left %d folders in %s", len(folders), history)
-	}
-	name := folders[0].Name()
-	const layout = "2006-01-02T150405"
-	at, err := time.Parse(layout, strings.TrimSuffix(name, "-one"))
-	if err != nil {
-		return err
-	}
-	for i := 1; i < archived; i++ {
-		earlier := at.Add(-time.Duration(i)*time.Second).Format(layout) + "-one"
-		if err := linkFolder(filepath.Join(history, name), filepath.Join(history, earlier)); err != nil {
-			return err
-		}
-	}
-	b.archive = project
-	return nil
-}
-
-// linkFolder makes a second folder with the same files, so that they are as the program wrote them.
-func linkFolder(from, to string) error {
-	files, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	if err := os.Mkdir(to, 0o755); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := os.Link(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
 }

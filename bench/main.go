@@ -4,9 +4,14 @@
 //
 //	make bench
 //	go run ./bench -bin bin/loops -rounds 9
+//	go run ./bench -only "a million"
+//	go run ./bench -long
+//
+// What needs a server of PostgreSQL starts one of its own, and is not measured where the binaries are missing.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -21,16 +26,24 @@ func main() {
 	bin := flag.String("bin", "bin/loops", "program to measure")
 	rounds := flag.Int("rounds", 7, "rounds of which the median is taken")
 	only := flag.String("only", "", "measure only what has this text in its name")
+	long := flag.Bool("long", false, "measure what takes minutes in its full length")
+	dead := flag.String("dead", "", "used by bench itself: leave dead runs in this project")
 	flag.Parse()
-	if err := run(*bin, *only, *rounds); err != nil {
+	if *dead != "" {
+		if err := dieHere(*dead); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		os.Exit(0) // the runs still have their owner, and lose it
+	}
+	if err := run(*bin, *only, *rounds, *long); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin, only string, rounds int) error {
-	bin, err := filepath.Abs(bin)
-	if err != nil {
+func run(bin, only string, rounds int, long bool) (err error) {
+	if bin, err = filepath.Abs(bin); err != nil {
 		return err
 	}
 	if _, err := os.Stat(bin); err != nil {
@@ -45,12 +58,17 @@ func run(bin, only string, rounds int) error {
 	fmt.Printf("%s/%s, %d cores, kernel %s, %s, medians of %d rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), kernel(), runtime.Version(), rounds)
 	fmt.Println("| what | target | measured | bare spawns | |")
 	fmt.Println("|---|---|---|---|---|")
-	b := &bench{bin: bin, dir: dir, rounds: rounds}
+	b := &bench{bin: bin, dir: dir, rounds: rounds, long: long}
+	defer func() { err = errors.Join(err, b.close()) }()
 	for _, m := range measures {
 		if !strings.Contains(m.name, only) {
 			continue
 		}
 		got, spawn, err := b.median(m)
+		if missing := (*missingError)(nil); errors.As(err, &missing) {
+			fmt.Printf("| %s | ≤ %s | not measured | – | %s |\n", m.name, m.unit.text(m.limit), missing.what)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
@@ -62,6 +80,11 @@ func run(bin, only string, rounds int) error {
 	}
 	return nil
 }
+
+// A missingError means that something cannot be measured on this machine.
+type missingError struct{ what string }
+
+func (e *missingError) Error() string { return e.what }
 
 // A measure is one row of the table. Its take measures once and returns the figure, in its unit.
 type measure struct {

@@ -70,10 +70,16 @@ states:
 `
 
 var measures = []measure{
-	{"a shell transition, durable, over a bare spawn", 1.25, times, (*bench).shellTransition},
+	{"a shell transition, durable, over a bare spawn: files", 1.25, times, func(b *bench) (float64, error) {
+		return b.shellTransition("")
+	}},
+	{"the same: SQLite", 1.35, times, func(b *bench) (float64, error) { return b.shellTransition("sqlite") }},
+	{"the same: PostgreSQL on loopback", 1.6, times, func(b *bench) (float64, error) { return b.shellTransition("postgres") }},
 	{"a transition without an action", 20e-6, micros, func(b *bench) (float64, error) {
 		return b.perStep(decisionLoop, decisions)
 	}},
+	{"the same, grouped: files", 10e-6, micros, func(b *bench) (float64, error) { return b.decision("") }},
+	{"the same, grouped: SQLite", 60e-6, micros, func(b *bench) (float64, error) { return b.decision("sqlite") }},
 	{"a loop of one state, start to end, above a bare spawn", 10e-3, millis, func(b *bench) (float64, error) {
 		return b.above(oneLoop, "true")
 	}},
@@ -84,15 +90,21 @@ var measures = []measure{
 		r, err := b.loop(bigOutputLoop)
 		return r.rss, err
 	}},
+	{"a hundred thousand transitions (a million with -long), peak resident", 20, mega, (*bench).longRun},
 	{"a 10 MB capture, then 100 shell transitions", 0.3, millis, func(b *bench) (float64, error) {
 		r, err := b.loop(bigCaptureLoop, "--max-steps", "101")
 		return r.seconds, err
 	}},
+	{"sweep, 1,000 runs that died", 60e-3, millis, (*bench).sweep},
+	{"resume beside a journal of 100 MB, above a bare spawn", 20e-3, millis, (*bench).resume},
 	{"history, newest 20 of 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
-		return b.inArchive("history", "one", "--tail", "20")
+		return b.inArchive(10_000, "history", "one", "--tail", "20")
 	}},
 	{"list, beside 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
-		return b.inArchive("list")
+		return b.inArchive(10_000, "list")
+	}},
+	{"history, newest 20 of 100,000 runs", 80e-3, millis, func(b *bench) (float64, error) {
+		return b.inArchive(100_000, "history", "one", "--tail", "20")
 	}},
 	{"validate, 106 loops", 150e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog() }},
 	{"validate, one of them", 12e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog("loop-007") }},
@@ -100,19 +112,10 @@ var measures = []measure{
 	{"validate, 10,000 states", 300e-3, millis, func(b *bench) (float64, error) { return b.validate(largeLoop()) }},
 }
 
-// shellTransition compares one step of a long run with a spawn of the same bash in this process, half of them
-// before and half after the run.
-func (b *bench) shellTransition() (float64, error) {
-	before, err1 := b.spawns("true", transitions/2)
-	step, err2 := b.perStep(shellLoop, transitions)
-	after, err3 := b.spawns("true", transitions/2)
-	return step / ((before + after) / 2).Seconds(), errors.Join(err1, err2, err3)
-}
-
 // perStep is the time of one step: a run of n+1 steps less a run of one, over n.
-func (b *bench) perStep(loop string, n int) (float64, error) {
-	long, err1 := b.loop(loop, "--max-steps", fmt.Sprint(n+1))
-	once, err2 := b.loop(loop, "--max-steps", "1")
+func (b *bench) perStep(loop string, n int, flags ...string) (float64, error) {
+	long, err1 := b.loop(loop, append([]string{"--max-steps", fmt.Sprint(n + 1)}, flags...)...)
+	once, err2 := b.loop(loop, append([]string{"--max-steps", "1"}, flags...)...)
 	return (long.seconds - once.seconds) / float64(n), errors.Join(err1, err2)
 }
 

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// inArchive runs a command in a project with many archived runs and returns its time.
+func (b *bench) inArchive(runs int, args ...string) (float64, error) {
+	project, ok := b.archives[runs]
+	if !ok {
+		var err error
+		if project, err = b.fillArchive(runs); err != nil {
+			return 0, err
+		}
+		if b.archives == nil {
+			b.archives = map[int]string{}
+		}
+		b.archives[runs] = project
+	}
+	r, err := b.program(project, args...)
+	return r.seconds, err
+}
+
+// fillArchive makes one real run and copies what it left, a second earlier each time.
+func (b *bench) fillArchive(runs int) (string, error) {
+	project, err := b.project(oneLoop, shellLoop, decisionLoop, linesLoop, bigOutputLoop, bigCaptureLoop)
+	if err != nil {
+		return "", err
+	}
+	if _, err := b.program(project, "run", "one"); err != nil {
+		return "", err
+	}
+	history := filepath.Join(project, ".loops", ".history")
+	folders, err := os.ReadDir(history)
+	if err != nil {
+		return "", err
+	}
+	folders = slices.DeleteFunc(folders, func(f os.DirEntry) bool { return strings.HasPrefix(f.Name(), ".") })
+	if len(folders) != 1 {
+		return "", fmt.Errorf("one run left %d folders in %s", len(folders), history)
+	}
+	from := folders[0].Name()
+	const layout = "2006-01-02T150405"
+	at, err := time.Parse(layout, strings.TrimSuffix(from, "-one"))
+	if err != nil {
+		return "", err
+	}
+	for i := 1; i < runs; i++ {
+		name := at.Add(-time.Duration(i)*time.Second).Format(layout) + "-one"
+		place := os.Link
+		if i%30_000 == 0 {
+			place = copyFile // a file can have 65,000 names
+		}
+		if err := sameFolder(filepath.Join(history, from), filepath.Join(history, name), place); err != nil {
+			return "", err
+		}
+		if i%30_000 == 0 {
+			from = name
+		}
+	}
+	return project, nil
+}
+
+// sameFolder makes a second folder with the same files, so that they are as the program wrote them.
+func sameFolder(from, to string, place func(from, to string) error) error {
+	files, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := place(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o644)
+}
+
+const deadRuns = 1000
+
+// sweep is the time of the command in a project where that many runs died. They are made once and copied each time.
+func (b *bench) sweep() (float64, error) {
+	if b.deadRuns == "" {
+		project, err := b.project(oneLoop)
+		if err != nil {
+			return 0, err
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return 0, err
+		}
+		if out, err := exec.Command(self, "-dead", project).CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("%w: %s", err, out)
+		}
+		b.deadRuns = project
+	}
+	return b.inCopy(b.deadRuns, "sweep", "--json")
+}
+
+// dieHere leaves dead runs in a project: this process owns them, and is about to end.
+func dieHere(project string) error {
+	d, err := persistence.OpenDir(filepath.Join(project, ".loops"))
+	if err != nil {
+		return err
+	}
+	d.Durability = persistence.None
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	at := time.Now().Add(-time.Hour)
+	for i := range deadRuns {
+		j, err := d.Create(context.Background(), persistence.Spec{
+			Loop: "one", StartedAt: at.Add(time.Duration(i) * time.Second), Definition: []byte(oneLoop),
+			Owner: persistence.Owner{Host: host, PID: os.Getpid()},
+		})
+		if err != nil {
+			return err
+		}
+		for step := range 3 {
+			if err := j.Record(context.Background(), &fsm.Batch{Checkpoint: true, Snapshot: &fsm.Snapshot{
+				Loop: "one", Phase: fsm.PhaseActing, Current: "a", Step: step + 1, StartedAt: at,
+			}}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A run that prints a hundred times 1 MB, of which all is recorded, and then ends its own runner, the first time.
+const growLoop = `name: grow
+initial: a
+max_steps: 200
+max_edge_revisits: 200
+states:
+  a:
+    action: |
+      yes some text that fills a line of output, and more of it | head -c 1000000
+      echo >> count
+      test $(wc -l < count) -lt 100
+    on_yes: a
+    on_no: b
+    on_error: b
+  b: {action: 'test -e resumed || { touch resumed; kill -9 $PPID; sleep 5; }', next: end}
+  end: {terminal: true}
+`
+
+// resume is what it takes to go on with a run that died beside a long journal, above a bare spawn.
+func (b *bench) resume() (float64, error) {
+	if b.grown == "" {
+		project, err := b.project(growLoop)
+		if err != nil {
+			return 0, err
+		}
+		var exit *exec.ExitError
+		if _, err := b.program(project, "run", "grow", "--quiet"); !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
+			return 0, fmt.Errorf("the run that was to die: %w", err)
+		}
+		b.grown = project
+	}
+	spawn, err1 := b.spawns("true", 10)
+	took, err2 := b.inCopy(b.grown, "resume", "grow", "--quiet")
+	return took - spawn.Seconds(), errors.Join(err1, err2)
+}
+
+// inCopy runs a command in a copy of a project, all of which is on the disk, and returns its time.
+func (b *bench) inCopy(project string, args ...string) (float64, error) {
+	b.projects++
+	dir := filepath.Join(b.dir, fmt.Sprint("p", b.projects))
+	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	syscall.Sync() // or the disk is still busy with the copy
+	r, err := b.program(dir, args...)
+	return r.seconds, err
+}
