@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	"loops/internal/pgtest":                       {},
 	"loops/internal/phrase":                       {},
 	"loops/internal/mcp":                          {"loops/internal/phrase", "github.com/modelcontextprotocol/go-sdk"},
+	"loops/internal/price":                        {"loops/internal/phrase", "gopkg.in/yaml.v3"},
 	"loops/internal/proc":                         {"github.com/shirou/gopsutil/v3", "golang.org/x/sys"},
 	"loops/persistence":                           {"loops/fsm", "golang.org/x/sys"},
 	"loops/persistence/checkpoint":                {},
