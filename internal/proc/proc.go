@@ -18,12 +18,16 @@ type Identity struct {
 	Host    string // name of the machine
 	Boot    string // one start of the machine
 	PID     int
-	StartMS int64 // of the process, milliseconds since the epoch; 0 = unknown
+	StartMS int64 // of the process: milliseconds since the machine started, or since the epoch where that is not known; 0 = unknown
 }
 
-// tolerance is how far two readings of one start time may lie apart: the wall clock is adjusted while
-// processes run, and the start is derived from it.
-const tolerance = 2 * time.Second
+const (
+	// tolerance is how far two readings of one start time may lie apart where it is derived from the wall clock, which is
+	// adjusted while processes run.
+	tolerance = 2 * time.Second
+	// epochMS tells both kinds of start apart: no machine runs for 30 years, and no process began before 2001.
+	epochMS = 1e12
+)
 
 // errGone means that there is no process with that pid.
 var errGone = errors.New("no such process")
@@ -42,7 +46,7 @@ func Self() (Identity, error) {
 	}
 	id.PID = os.Getpid()
 	st, err := look(id.PID)
-	id.StartMS = st.startMS
+	id.StartMS = st.start()
 	return id, err
 }
 
@@ -68,7 +72,7 @@ func (id Identity) Alive() (alive, known bool) {
 		return true, false
 	case st.zombie:
 		return false, true
-	case id.StartMS != 0 && st.startMS != 0 && apart(id.StartMS, st.startMS):
+	case !st.startedAt(id.StartMS):
 		return false, true
 	}
 	return true, true
@@ -168,13 +172,29 @@ func TreeRSS(pid int) int64 {
 type info struct {
 	pid, ppid, pgid int
 	zombie          bool
-	startMS         int64 // 0 = unknown
+	startMS         int64 // by the wall clock of now, since the epoch; 0 = unknown
+	upMS            int64 // when it started, since the machine did, which no setting of clocks changes; 0 = unknown
 	pages           int64 // resident, where the system tells it for nothing
 }
 
-func apart(a, b int64) bool {
-	d := a - b
-	return d > tolerance.Milliseconds() || -d > tolerance.Milliseconds()
+// start is the process's StartMS. Without a boot id, a time since the machine started could be one of an earlier boot.
+func (i info) start() int64 {
+	if this, err := here(); err == nil && this.Boot != "" && i.upMS != 0 {
+		return i.upMS
+	}
+	return i.startMS
+}
+
+// startedAt says whether the process may be one of this boot that was recorded with this StartMS.
+func (i info) startedAt(ms int64) bool {
+	switch {
+	case ms == 0:
+		return true
+	case ms < epochMS:
+		return i.upMS == 0 || i.upMS == ms
+	}
+	d := time.Duration(ms-i.startMS) * time.Millisecond
+	return i.startMS == 0 || d.Abs() <= tolerance
 }
 
 // scan returns the identities of the processes that match.
@@ -190,7 +210,7 @@ func scan(match func(info) bool) ([]Identity, error) {
 	var found []Identity
 	for _, p := range all {
 		if match(p) {
-			this.PID, this.StartMS = p.pid, p.startMS
+			this.PID, this.StartMS = p.pid, p.start()
 			found = append(found, this)
 		}
 	}

@@ -46,7 +46,7 @@ func identify(t *testing.T, pid int) Identity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id.PID, id.StartMS = pid, st.startMS
+	id.PID, id.StartMS = pid, st.start()
 	return id
 }
 
@@ -64,6 +64,16 @@ func within(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("not within ten seconds: %s", what)
 }
 
+// began returns when this process started, by the wall clock.
+func began(t *testing.T) time.Time {
+	t.Helper()
+	st, err := look(os.Getpid())
+	if err != nil || st.startMS == 0 {
+		t.Fatalf("look = %+v, %v", st, err)
+	}
+	return time.UnixMilli(st.startMS)
+}
+
 func TestSelfIsAliveAndKnowsWhenItBegan(t *testing.T) {
 	id, err := Self()
 	if err != nil {
@@ -72,7 +82,7 @@ func TestSelfIsAliveAndKnowsWhenItBegan(t *testing.T) {
 	if id.PID != os.Getpid() || id.Host == "" || id.Boot == "" {
 		t.Errorf("Self() = %+v", id)
 	}
-	if age := time.Since(time.UnixMilli(id.StartMS)); age < -tolerance || age > time.Hour {
+	if age := time.Since(began(t)); age < -tolerance || age > time.Hour {
 		t.Errorf("this process began %s ago", age)
 	}
 	if alive, known := id.Alive(); !alive || !known {
@@ -85,6 +95,7 @@ func TestAlive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wall := began(t).UnixMilli()
 	with := func(change func(*Identity)) Identity { id := self; change(&id); return id }
 	for _, c := range []struct {
 		name         string
@@ -99,7 +110,8 @@ func TestAlive(t *testing.T) {
 		{"another boot", with(func(id *Identity) { id.Boot = "before" }), false, true},
 		{"pid used again", with(func(id *Identity) { id.StartMS -= 2500 }), false, true},
 		{"pid from the future", with(func(id *Identity) { id.StartMS += 2500 }), false, true},
-		{"clock adjusted a little", with(func(id *Identity) { id.StartMS -= 1500 }), true, true},
+		{"recorded by the wall clock, which was adjusted a little", with(func(id *Identity) { id.StartMS = wall - 1500 }), true, true},
+		{"recorded by the wall clock, pid used again", with(func(id *Identity) { id.StartMS = wall - 2500 }), false, true},
 		{"start unknown", with(func(id *Identity) { id.StartMS = 0 }), true, true},
 		{"only a pid", Identity{PID: self.PID}, true, true},
 		{"process of another user", Identity{PID: 1}, true, true},
@@ -151,7 +163,7 @@ func TestStartedAfter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := time.UnixMilli(self.StartMS)
+	began := began(t)
 	for _, c := range []struct {
 		name string
 		pid  int
