@@ -119,6 +119,8 @@ func (a *app) notRecorded(ctx context.Context, store records, run persistence.Ru
 	}
 	_, lost := store.Snapshot(ctx, run.ID)
 	switch {
+	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):
+		text += "Nothing of it is on record, so it cannot be resumed. " + mend + ", then start anew with: " + a.command("run", run.Loop)
 	case errors.Is(lost, persistence.ErrNotFound):
 		text += "Its records were removed, so it cannot be resumed. Keep actions away from " + where + ", then start anew with: " + a.command("run", run.Loop)
 	case errors.Is(err, persistence.ErrRemoved):
