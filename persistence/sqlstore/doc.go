@@ -7,13 +7,15 @@
 // # What is durable
 //
 //	batch                  strict (the default)                       grouped
-//	output lines           with the next save, after 200 ms or 64 KiB the same
-//	snapshot               committed: the death of this process       with the next checkpoint, after 50 ms or 1 MiB
-//	                       does not lose it
+//	output lines           saved with the next save, after 200 ms     the same
+//	                       or 64 KiB
+//	snapshot               committed: the death of this process does  committed and durable after 40 ms, with
+//	                       not lose it; durable after 40 ms           the next checkpoint or at 1 MiB
 //	snapshot, Checkpoint   durable, and all before it                 the same
 //	snapshot, a result     durable, and all before it                 the same
 //
-// With durability=none nothing is durable, and all waits like decisions that are grouped; it is for tests.
+// With durability=none nothing is durable; a checkpoint and a result are committed, decisions wait as if they were
+// grouped. It is for tests.
 //
 // SQLite runs in WAL mode. A checkpoint is committed with synchronous=FULL, which syncs the log; other commits are with
 // synchronous=NORMAL, which leaves that to the system. PostgreSQL does the same with synchronous_commit: a checkpoint

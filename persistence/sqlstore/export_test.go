@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"loops/persistence"
 )
 
 // Exec changes the database behind the store's back, and says how many rows that concerned.
@@ -22,6 +24,14 @@ func (s *Store) Exec(ctx context.Context, text string, args ...any) (n int64, er
 // Ask reads one value.
 func (s *Store) Ask(ctx context.Context, to any, text string, args ...any) error {
 	return s.read.QueryRowContext(ctx, s.q(text), args...).Scan(to)
+}
+
+// Loose says whether a journal has saved something that is not durable, or has memory that waits to be saved.
+func Loose(j persistence.Journal) bool {
+	k := j.(*journal)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.loose || !k.decided.IsZero()
 }
 
 // Limit makes SQLite believe that there is room for so many pages.

@@ -19,7 +19,7 @@ const (
 	patchesFrom = 64 << 10
 
 	outputDelay, outputSize = 200 * time.Millisecond, 64 << 10 // what output may wait, and how much of it
-	groupDelay, groupSize   = 50 * time.Millisecond, 1 << 20   // the same for decisions, if they are grouped
+	groupDelay, groupSize   = 40 * time.Millisecond, 1 << 20   // the same for decisions, to be durable within 50 ms
 	keep                    = 4 << 20                          // how much may be saved and not be durable
 )
 
@@ -31,10 +31,11 @@ type journal struct {
 
 	mu      sync.Mutex // held while something is recorded; guards these
 	enc     *persistence.MemoryEncoder
-	next    batch // what waits to be saved, and what is on record of the run
-	loose   bool  // something was saved that is not durable
-	size    int   // of what waits, in bytes
-	kept    int   // of what was saved but could be lost by the database, which is kept to be saved again
+	next    batch     // what waits to be saved, and what is on record of the run
+	loose   bool      // something was saved that is not durable
+	decided time.Time // since when there is memory that is not durable, or not saved; zero = there is none
+	size    int       // of what waits, in bytes
+	kept    int       // of what was saved but could be lost by the database, which is kept to be saved again
 	buf     []byte
 	seq     uint64 // of the last event, saved or not
 	full    int    // length of the last whole memory
@@ -105,12 +106,16 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 		}
 	}
 	switch {
-	case (b.Checkpoint || carriesResult(b)) && j.s.Durability != persistence.None:
-		j.next.durable = true
+	case b.Checkpoint || carriesResult(b):
+		j.next.durable = j.s.Durability != persistence.None
 		return j.save(ctx)
-	case b.Snapshot != nil && j.s.Durability == persistence.Strict:
-		return j.save(ctx)
-	case b.Snapshot != nil || b.Checkpoint:
+	case b.Snapshot != nil:
+		if j.decided.IsZero() {
+			j.decided = time.Now()
+		}
+		if j.s.Durability == persistence.Strict {
+			return j.save(ctx)
+		}
 		return j.later(ctx, groupDelay, groupSize)
 	}
 	return j.later(ctx, outputDelay, outputSize)
@@ -162,24 +167,44 @@ func text(b []byte) *string {
 	return &s
 }
 
-// later saves in a while, or now if much waits. It is not durable.
+// later saves in a while, or now if much waits.
 func (j *journal) later(ctx context.Context, delay time.Duration, size int) error {
 	if j.size >= size {
+		j.next.durable = j.overdue()
 		return j.save(ctx)
 	}
-	if j.seq == j.next.from {
-		return nil
-	}
-	if at := time.Now().Add(delay); j.timer == nil {
-		j.due, j.timer = at, time.AfterFunc(delay, j.flush)
-	} else if at.Before(j.due) {
-		j.due = at
-		j.timer.Reset(delay)
+	if j.seq > j.next.from {
+		j.arm(time.Now().Add(delay))
 	}
 	return nil
 }
 
-// flush saves what waits, if anything does: the time for it has come, or somebody wants to read it.
+// arm saves what waits, and makes decisions durable, at a time or before.
+func (j *journal) arm(at time.Time) {
+	if j.timer == nil {
+		j.due, j.timer = at, time.AfterFunc(time.Until(at), j.fire)
+	} else if at.Before(j.due) {
+		j.due = at
+		j.timer.Reset(time.Until(at))
+	}
+}
+
+// overdue says whether the next save is to be durable although nobody waits for it: because of a decision.
+func (j *journal) overdue() bool {
+	return j.s.Durability != persistence.None && !j.decided.IsZero() && time.Since(j.decided) >= groupDelay
+}
+
+// fire saves what waits because the time for it has come.
+func (j *journal) fire() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed == nil && j.timer != nil {
+		j.next.durable = j.overdue()
+		_ = j.save(context.Background()) // the next Record says so
+	}
+}
+
+// flush saves what waits because somebody wants to read it.
 func (j *journal) flush() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -197,18 +222,23 @@ func (j *journal) save(ctx context.Context) error {
 	b := &j.next
 	b.to = j.seq
 	b.durable = b.durable || j.kept+j.size > keep && j.s.Durability != persistence.None
-	if b.to == b.from && !(b.durable && j.loose) {
-		b.durable = false
-		return nil
+	if b.to > b.from || b.durable && j.loose {
+		if err := j.s.save(ctx, j.run.ID, b); err != nil {
+			return j.fail(err)
+		}
+		j.loose, j.kept, j.size = !b.durable, j.kept+j.size, 0
+		if b.durable || j.s.Durability == persistence.None {
+			j.decided = time.Time{}
+		}
+		if b.durable || !j.s.d.remote() || j.s.Durability == persistence.None {
+			b.events, b.memory, b.texts, j.kept = reuse(b.events), reuse(b.memory), reuse(b.texts), 0
+		}
+		b.from, b.prune = b.to, 0
 	}
-	if err := j.s.save(ctx, j.run.ID, b); err != nil {
-		return j.fail(err)
+	b.durable = false
+	if !j.decided.IsZero() {
+		j.arm(j.decided.Add(groupDelay))
 	}
-	j.loose, j.kept, j.size = !b.durable, j.kept+j.size, 0
-	if b.durable || !j.s.d.remote() || j.s.Durability == persistence.None {
-		b.events, b.memory, b.texts, j.kept = reuse(b.events), reuse(b.memory), reuse(b.texts), 0
-	}
-	b.from, b.prune, b.durable = b.to, 0, false
 	return nil
 }
 
@@ -231,6 +261,7 @@ func (j *journal) Close(ctx context.Context) error {
 	j.s.owned.CompareAndDelete(j.run.ID, j)
 	ctx = context.WithoutCancel(ctx)
 	if j.failed == nil {
+		j.next.durable = j.s.Durability != persistence.None && !j.decided.IsZero()
 		if err := j.save(ctx); err != nil {
 			return errors.Join(err, j.s.release(ctx, j.next.run, j.next.epoch))
 		}

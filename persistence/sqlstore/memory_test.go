@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/sqlstore"
 )
 
 // TestMemoryRows: however long a run is, only the last memories are kept, and they are enough.
@@ -182,6 +183,52 @@ func TestWaiting(t *testing.T) {
 			if !have(11) {
 				t.Errorf("%s: output is lost", durability)
 			}
+		}
+	})
+}
+
+// TestDecisionsSoonDurable: a decision is made durable a little later, whether another record follows or not. It stayed at
+// risk until the next checkpoint, which may be hours away. With none it stays so.
+func TestDecisionsSoonDurable(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		at := location(t)
+		for _, durability := range []string{"strict", "grouped", "none"} {
+			j := create(t, opened(t, with(at, "durability="+durability)), elsewhere)
+			if got := sqlstore.Loose(j); got != (durability == "none") {
+				t.Errorf("%s: after a checkpoint: not durable %v", durability, got)
+			}
+			decision := step(2)
+			decision.Checkpoint = false
+			must(t, j.Record(t.Context(), decision))
+			for giveUp := time.Now().Add(30 * time.Second); durability != "none" && sqlstore.Loose(j); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(giveUp) {
+					t.Fatalf("%s: a decision does not get durable", durability)
+				}
+			}
+			must(t, j.Close(t.Context()))
+		}
+	})
+}
+
+// TestResultsOutliveTheProcess: at every level an action's result, and a checkpoint, are with the database when they are
+// recorded, and not only in this process.
+func TestResultsOutliveTheProcess(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		at := location(t)
+		other := opened(t, at)
+		for _, durability := range []string{"strict", "grouped", "none"} {
+			j := create(t, opened(t, with(at, "durability="+durability)), elsewhere)
+			id := j.Run().ID
+			if n := whole(t, other, id); n != 2 {
+				t.Errorf("%s: %d events after a checkpoint, want 2", durability, n)
+			}
+			result := step(1)
+			result.Checkpoint, result.Events = false, []fsm.Event{{Kind: "action_complete", Time: began}}
+			must(t, j.Record(t.Context(), result))
+			if n := whole(t, other, id); n != 3 {
+				t.Errorf("%s: %d events after a result, want 3", durability, n)
+			}
+			must(t, j.Close(t.Context()))
 		}
 	})
 }

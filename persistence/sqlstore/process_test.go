@@ -314,7 +314,7 @@ func TestTwoResumes(t *testing.T) {
 	})
 }
 
-// TestSyncs counts what makes commits durable: one sync for a checkpoint, none for a decision.
+// TestSyncs counts what makes commits durable: one sync for a checkpoint, one for all decisions of 40 ms.
 func TestSyncs(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -336,7 +336,7 @@ func TestSyncs(t *testing.T) {
 	if n := count(40, 0) - base; n != 40 {
 		t.Errorf("40 checkpoints sync %d times", n)
 	}
-	if n := count(0, 40) - base; n != 0 {
+	if n := count(0, 40) - base; n < 1 || n > 20 {
 		t.Errorf("40 decisions sync %d times", n)
 	}
 }

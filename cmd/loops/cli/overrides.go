@@ -28,7 +28,7 @@ func (o *overrides) addFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&o.maxSteps, "max-steps", "n", 0, "cap on state entries, instead of the loop's `N`")
 	flags.IntVar(&o.maxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.Float64Var(&o.delay, "delay", 0, "pause between states in `SECONDS`, instead of the loop's backoff")
-	flags.StringVar(&o.durability, "durability", "", "what the loss of power may cost: `strict` (nothing, the default), grouped (decisions of 50 ms) or none (all)")
+	flags.StringVar(&o.durability, "durability", "", "what the loss of power may cost: `LEVEL` is strict (50 ms of decisions, never a result; the default), grouped (fewer syncs; also that an action was started) or none (all)")
 }
 
 func (o *overrides) check(cmd *cobra.Command) error {
