@@ -17,9 +17,18 @@ import (
 )
 
 var (
-	crashes   = flag.Int("crashes", 25, "runs that TestCrash kills")
-	crashSeed = flag.Uint64("crash-seed", 0, "seed of TestCrash; 0 = another one every time")
+	crashes   = flag.Int("crashes", 25, "runs that TestCrash kills in each store")
+	crashSeed = flag.Uint64("crash-seed", uint64(time.Now().UnixNano()), "seed of what is chosen at random")
+	torture   = flag.Bool("torture", false, "all of what is otherwise done a few times")
 )
+
+// stores are where runs are recorded, as LOOPS_STORE.
+var stores = []string{"dir", "sqlite:runs.db"}
+
+func storeName(store string) string {
+	name, _, _ := strings.Cut(store, ":")
+	return name
+}
 
 const maxKillsPerRun = 3
 
@@ -75,49 +84,48 @@ func crashLoop() string {
 // TestCrash kills the real program with SIGKILL at random moments of a run, resumes it until it is done, and
 // compares what is left with a run that was never killed. `make torture` does it more often.
 func TestCrash(t *testing.T) {
-	seed := *crashSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("again with: go test ./cmd/loops -run TestCrash -crashes %d -crash-seed %d", *crashes, seed)
-
-	whole := newCrashDir(t)
-	begin := time.Now()
-	if code := whole.start(t, "run", "crash", "--quiet").end(t, 0); code != 0 {
-		t.Fatalf("the unbroken run exits with %v", code)
-	}
-	length := time.Since(begin)
-	want := whole.left(t)
-	if want.steps != 20 {
-		t.Fatalf("the unbroken run has %d steps, want 20", want.steps)
-	}
-	if d := checkActions(want.log, want.events, 0); d != "" {
-		t.Fatal(d)
-	}
-
-	for i := range *crashes {
-		rnd := rand.New(rand.NewPCG(seed, uint64(i)))
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			dir := newCrashDir(t)
-			kills := dir.runToEnd(t, rnd, length)
-			got := dir.left(t)
-			if d := compareCrash(want, got, kills); d != "" {
-				t.Errorf("killed %d times: %s\nfiles: %v\nlog:\n%s\nevents:\n%s", kills, d, visible(dir.cwd, ".loops/.running/*", ".loops/.history/*/*"), got.log, tail(got.events, 30))
-			}
-		})
+	t.Logf("again with: go test ./cmd/loops -run TestCrash -crashes %d -crash-seed %d", *crashes, *crashSeed)
+	for _, store := range stores {
+		whole := newCrashDir(t, store)
+		begin := time.Now()
+		if code := whole.start(t, "run", "crash", "--quiet").end(t, 0); code != 0 {
+			t.Fatalf("the unbroken run exits with %v: %s", code, whole.said(t))
+		}
+		length := time.Since(begin)
+		want := whole.left(t)
+		if want.steps != 20 {
+			t.Fatalf("the unbroken run has %d steps, want 20", want.steps)
+		}
+		if d := checkActions(want.log, want.events, 0); d != "" {
+			t.Fatal(d)
+		}
+		for i := range *crashes {
+			rnd := rand.New(rand.NewPCG(*crashSeed, uint64(i)))
+			t.Run(fmt.Sprint(storeName(store), "/", i), func(t *testing.T) {
+				t.Parallel()
+				dir := newCrashDir(t, store)
+				kills := dir.runToEnd(t, rnd, length)
+				got := dir.left(t)
+				if d := compareCrash(want, got, kills); d != "" {
+					t.Errorf("killed %d times: %s\nfiles: %v\nlog:\n%s\nevents:\n%s", kills, d, visible(dir.cwd, ".loops/.running/*", ".loops/.history/*/*"), got.log, tail(got.events, 30))
+				}
+			})
+		}
 	}
 }
 
-// A crashDir is a project with the crash loop in it.
-type crashDir struct{ cwd string }
+// A crashDir is a project with loops to be interrupted in it.
+type crashDir struct {
+	cwd   string
+	store string // where its runs are recorded
+}
 
-func newCrashDir(t *testing.T) crashDir {
+func newCrashDir(t *testing.T, store string) crashDir {
 	t.Helper()
 	cwd := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(cwd, ".loops"), 0o755))
 	must(t, os.WriteFile(filepath.Join(cwd, ".loops/crash.yaml"), []byte(crashLoop()), 0o644))
-	return crashDir{cwd}
+	return crashDir{cwd, store}
 }
 
 // runToEnd runs the loop, kills it one to three times, and resumes it until it ends. It returns how often the
@@ -141,10 +149,8 @@ func (d crashDir) runToEnd(t *testing.T, rnd *rand.Rand, length time.Duration) (
 		case code == 4 && verb == "resume":
 			// Killed before anything was recorded, so nothing may have been done; or after its end and before it was
 			// archived, which the next start or sweep makes good.
-			if code := d.start(t, "sweep").end(t, 0); code != 0 {
-				t.Fatalf("sweep exits with %v: %s", code, readText(t, filepath.Join(d.cwd, "err")))
-			}
-			if lastState(t, d.cwd)["status"] == "completed" {
+			d.sweep(t)
+			if d.status(t, "crash") == "completed" {
 				return kills
 			}
 			if log := readText(t, filepath.Join(d.cwd, "log.txt")); log != "" {
@@ -152,11 +158,51 @@ func (d crashDir) runToEnd(t *testing.T, rnd *rand.Rand, length time.Duration) (
 			}
 			verb = "run"
 		default:
-			t.Fatalf("%s after %d kills exits with %v: %s", verb, kills, code, readText(t, filepath.Join(d.cwd, "err")))
+			t.Fatalf("%s after %d kills exits with %v: %s", verb, kills, code, d.said(t))
 		}
 	}
 	t.Fatalf("the run did not come to its end after %d kills", kills)
 	return 0
+}
+
+func (d crashDir) env(bin string) []string {
+	return append(cleanEnv(bin, d.cwd), "LOOPS_STORE="+d.store)
+}
+
+// said is what the last program printed.
+func (d crashDir) said(t *testing.T) string { return readText(t, filepath.Join(d.cwd, "err")) }
+
+// copyToFiles has all runs in files, to look at, wherever they are recorded.
+func (d crashDir) copyToFiles(t *testing.T) {
+	t.Helper()
+	if d.store == "dir" {
+		return
+	}
+	if code := d.start(t, "store", "copy", d.store, "dir").end(t, 0); code != 0 {
+		t.Fatalf("store copy exits with %v: %s", code, d.said(t))
+	}
+}
+
+func (d crashDir) sweep(t *testing.T) {
+	t.Helper()
+	code := d.start(t, "sweep").end(t, 0)
+	if code != 0 && (code != 4 || !strings.Contains(d.said(t), "there is no database")) { // it was killed before it made one
+		t.Fatalf("sweep exits with %v: %s", code, d.said(t))
+	}
+}
+
+// status is that of the newest run of a loop, as people are shown it, and "" if there is none.
+func (d crashDir) status(t *testing.T, loop string) string {
+	t.Helper()
+	code := d.start(t, "status", loop, "--json").end(t, 0)
+	if code == 4 {
+		return ""
+	}
+	var run struct{ Status string }
+	if err := json.Unmarshal([]byte(d.said(t)), &run); code != 0 || err != nil {
+		t.Fatalf("status exits with %v: %s", code, d.said(t))
+	}
+	return run.Status
 }
 
 type crashProcess struct {
@@ -166,10 +212,16 @@ type crashProcess struct {
 
 func (d crashDir) start(t *testing.T, args ...string) crashProcess {
 	t.Helper()
+	return d.startInto(t, "err", args...)
+}
+
+// startInto starts the program, which prints into a file of the project.
+func (d crashDir) startInto(t *testing.T, said string, args ...string) crashProcess {
+	t.Helper()
 	bin := binary(t)
 	cmd := exec.Command(bin, args...)
-	cmd.Dir, cmd.Env = d.cwd, cleanEnv(bin, d.cwd)
-	stderr := createFile(t, filepath.Join(d.cwd, "err"))
+	cmd.Dir, cmd.Env = d.cwd, d.env(bin)
+	stderr := createFile(t, filepath.Join(d.cwd, said))
 	defer stderr.Close()
 	cmd.Stdout, cmd.Stderr = stderr, stderr
 	must(t, cmd.Start())
@@ -217,6 +269,7 @@ type leftovers struct {
 
 func (d crashDir) left(t *testing.T) leftovers {
 	t.Helper()
+	d.copyToFiles(t)
 	state := lastState(t, d.cwd)
 	events, bad := lastLog(t, d.cwd)
 	l := leftovers{

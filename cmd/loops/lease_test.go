@@ -27,15 +27,18 @@ states:
     terminal: true
 `
 
-// A slowRun is a project with a run of slow, whose records are in a database with a short lease.
+// shortLease is a store with a lease that is soon over.
+const shortLease = "sqlite:runs.db?lease=1s"
+
+// A slowRun is a project with a run of slow.
 type slowRun struct {
-	t   *testing.T
-	dir string
+	t          *testing.T
+	dir, store string
 }
 
-func newSlowRun(t *testing.T) slowRun {
+func newSlowRun(t *testing.T, store string) slowRun {
 	t.Helper()
-	d := slowRun{t, t.TempDir()}
+	d := slowRun{t, t.TempDir(), store}
 	must(t, os.Mkdir(filepath.Join(d.dir, ".loops"), 0o755))
 	must(t, os.WriteFile(filepath.Join(d.dir, ".loops", "slow.yaml"), []byte(slowLoop), 0o644))
 	return d
@@ -56,7 +59,7 @@ func (d slowRun) start(args ...string) *started {
 	must(d.t, err)
 	s := &started{t: d.t, cmd: exec.Command(bin, args...), out: out.Name(), done: make(chan struct{})}
 	s.cmd.Dir = d.dir
-	s.cmd.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE=sqlite:runs.db?lease=1s")
+	s.cmd.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE="+d.store)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
 	must(d.t, s.cmd.Start())
 	must(d.t, out.Close())
@@ -127,7 +130,7 @@ func (d slowRun) gone(pid int) {
 // TestPausedRunner: a runner is stopped for longer than its lease, and another one takes the run over.
 func TestPausedRunner(t *testing.T) {
 	t.Parallel()
-	d := newSlowRun(t)
+	d := newSlowRun(t, shortLease)
 	paused := d.start("run", "slow", "--quiet")
 	first := d.pids(1, never)[0]
 	next := d.start("resume", "slow", "--quiet")
@@ -173,7 +176,7 @@ func TestPausedRunner(t *testing.T) {
 // TestRunTakenAway: a run is taken over from another machine while its action runs and says nothing. The action ends.
 func TestRunTakenAway(t *testing.T) {
 	t.Parallel()
-	d := newSlowRun(t)
+	d := newSlowRun(t, shortLease)
 	runner := d.start("run", "slow", "--quiet")
 	action := d.pids(1, never)[0]
 	db, err := sql.Open("sqlite", filepath.Join(d.dir, "runs.db")+"?_pragma=busy_timeout(10000)")
