@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -142,6 +143,34 @@ func TestKilledOwner(t *testing.T) {
 	}
 	if err := k.Close(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A process that is stopped keeps its run for as long as it is: it is not taken for dead, and nobody takes the run over.
+func TestPausedOwner(t *testing.T) {
+	root := filepath.Join(t.TempDir(), ".loops")
+	cmd, id := spawn(t, "hold", root)
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("%v, status %v", err, status)
+	}
+	d, err := persistence.OpenDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := d.Runs(t.Context(), persistence.Query{})
+	if err != nil || len(runs) != 1 || !runs[0].Held || runs[0].Status != persistence.Running {
+		t.Fatalf("%v, %+v", err, runs)
+	}
+	var held *persistence.HeldError
+	if _, _, err := d.Resume(t.Context(), id, persistence.Spec{Loop: "fix"}); !errors.As(err, &held) || held.Owner.PID != cmd.Process.Pid {
+		t.Errorf("resume: error is %v, want a *HeldError", err)
+	}
+	if err := d.Interrupt(t.Context(), id, time.Now(), "test"); !errors.As(err, &held) {
+		t.Errorf("interrupt: error is %v, want a *HeldError", err)
 	}
 }
 
