@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +10,7 @@ import (
 )
 
 // wholeReference finds a reference that lacks its ${ and }.
-var wholeReference = regexp.MustCompile(`^(context|captured|prev|param)(\.[\w-]+)+$`)
+var wholeReference = pattern(`^(context|captured|prev|param)(\.[\w-]+)+$`)
 
 // evaluatorRules look at the values of an evaluate block.
 func (c *checker) evaluatorRules(s *fsm.State) {
@@ -47,10 +46,10 @@ func (c *checker) evaluatorRules(s *fsm.State) {
 	if ev.Type == "convergence" && ev.HasPrevious && ev.Previous != "" && !isTemplate(ev.Previous) && !isNumber(ev.Previous) {
 		say(at("previous"), "%s is no number, so there is never a value before and nothing ever stalls; write ${captured.NAME.output}%s", phrase.Quote(ev.Previous), bracedHint(ev.Previous))
 	}
-	if ev.HasSource && wholeReference.MatchString(ev.Source) {
+	if ev.HasSource && wholeReference().MatchString(ev.Source) {
 		say(at("source"), "the source is the text %s itself, not what it names; write ${%s}", phrase.Quote(ev.Source), phrase.Clip(ev.Source))
 	}
-	if (ev.Type == "score_stall" || ev.Type == "open_question_stall") && wholeReference.MatchString(ev.HistoryFile) {
+	if (ev.Type == "score_stall" || ev.Type == "open_question_stall") && wholeReference().MatchString(ev.HistoryFile) {
 		say(at("history_file"), "%s is the name of the file itself; write ${%s}", phrase.Quote(ev.HistoryFile), phrase.Clip(ev.HistoryFile))
 	}
 }
@@ -62,7 +61,7 @@ func isNumber(s string) bool {
 
 // bracedHint is a clause for a reference without its braces, or "".
 func bracedHint(s string) string {
-	if !wholeReference.MatchString(s) {
+	if !wholeReference().MatchString(s) {
 		return ""
 	}
 	return ", here ${" + phrase.Clip(s) + "}"

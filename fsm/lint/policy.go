@@ -2,7 +2,6 @@ package lint
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 	"loops/internal/phrase"
 )
 
-var scoreFile = regexp.MustCompile(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
+var scoreFile = pattern(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
 
 // policyRules look at the table of rules in context.policy_rules.
 func (c *checker) policyRules() {
@@ -71,7 +70,7 @@ func (c *checker) dimensions() (map[string]bool, []string) {
 		if !isShell(s) || !strings.Contains(s.Action, "rubric-dim-") {
 			continue
 		}
-		for _, m := range scoreFile.FindAllStringSubmatch(s.Action, -1) {
+		for _, m := range scoreFile().FindAllStringSubmatch(s.Action, -1) {
 			scored[m[1]] = true
 		}
 	}

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"regexp"
 	"strings"
 
 	"loops/fsm"
@@ -9,10 +8,10 @@ import (
 )
 
 var (
-	writesFile = regexp.MustCompile(`(?m)\b(echo|printf)\b[^\n]*>`)
-	addsOne    = regexp.MustCompile(`\+\s*1\s*\)\)|\+\+|\+=\s*1\b`)
-	swallows   = regexp.MustCompile(`\bexcept\s*\(?\s*(json\.)?(JSONDecodeError|ValueError|Exception)\b`)
-	succeeds   = regexp.MustCompile(`\b(sys\.)?exit\(0\)`)
+	writesFile = pattern(`(?m)\b(echo|printf)\b[^\n]*>`)
+	addsOne    = pattern(`\+\s*1\s*\)\)|\+\+|\+=\s*1\b`)
+	swallows   = pattern(`\bexcept\s*\(?\s*(json\.)?(JSONDecodeError|ValueError|Exception)\b`)
+	succeeds   = pattern(`\b(sys\.)?exit\(0\)`)
 )
 
 // scriptRules look for habits in shell actions that hide what went wrong.
@@ -38,7 +37,7 @@ func (c *checker) scriptRules(s *fsm.State) {
 		}
 	}
 	if s.On["error"] == "" && (strings.Contains(s.Action, "json.load(") || strings.Contains(s.Action, "json.loads(")) {
-		if at := swallows.FindStringIndex(s.Action); at != nil && succeeds.MatchString(s.Action) {
+		if at := swallows().FindStringIndex(s.Action); at != nil && succeeds().MatchString(s.Action) {
 			c.warnf("swallowed-parse-error", spot{at[0], []string{"states", s.Name, "action"}}, "JSON that cannot be read ends here with exit code 0, which looks like success, and the state has no on_error; exit with 1, or add on_error")
 		}
 	}
@@ -69,7 +68,7 @@ func (c *checker) counter(s *fsm.State) {
 	default:
 		return
 	}
-	if !addsOne.MatchString(s.Action) || !writesFile.MatchString(s.Action) {
+	if !addsOne().MatchString(s.Action) || !writesFile().MatchString(s.Action) {
 		return
 	}
 	c.warnf("counter-target", value("states", s.Name, "evaluate", "target"), "the counter is 1 at the first visit, and 1 is not %s %s, so not even one retry happens; write target: %s",

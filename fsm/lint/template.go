@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -58,10 +57,10 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 	}
 	name, _, _ := strings.Cut(strings.TrimSuffix(inner, "?"), ":")
 	if isTorn(r) {
-		say("not-a-template", "%s has no } of its own, so it ends at the next one; write ${%s.%s}", phrase.Clip(r.Text), r.Namespace, phrase.Clip(pathStart.FindString(r.Path)))
+		say("not-a-template", "%s has no } of its own, so it ends at the next one; write ${%s.%s}", phrase.Clip(r.Text), r.Namespace, phrase.Clip(pathStart().FindString(r.Path)))
 		return
 	}
-	if !strings.Contains(inner, ".") && r.Namespace != "messages" && !plainName.MatchString(name) {
+	if !strings.Contains(inner, ".") && r.Namespace != "messages" && !plainName().MatchString(name) {
 		say("no-namespace", "${%s} is taken for a template, and none is called so, which the run will fail on; for bash write $${%s}", phrase.Clip(inner), phrase.Clip(inner))
 		return
 	}
@@ -88,9 +87,9 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 type sayer func(rule, format string, args ...any)
 
 var (
-	plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)                       // of a variable
-	pathStart = regexp.MustCompile(`^[\w-]+(\.[\w-]+)*`)                   // of a template that goes on with something else
-	filterEnd = regexp.MustCompile(`:(shell|trim|json|lines|first|last)$`) // of a default text
+	plainName = pattern(`^[A-Za-z_]\w*$`)                       // of a variable
+	pathStart = pattern(`^[\w-]+(\.[\w-]+)*`)                   // of a template that goes on with something else
+	filterEnd = pattern(`:(shell|trim|json|lines|first|last)$`) // of a default text
 )
 
 var filterNames = []string{"trim", "lines", "first", "last", "json", "shell", "default="}
@@ -105,7 +104,7 @@ func (c *checker) filters(r fsm.Ref, inner string, say sayer) bool {
 		say("bad-filter", "%s fails: of :default=, ? and :shell only one can be used", phrase.Clip(r.Text))
 	case hasDefault && strings.Contains(strings.ReplaceAll(fallback, "$${", ""), "${"):
 		say("bad-filter", "%s ends at its first }, and a default text holds no template; give the key of the context a value in context, or choose in bash: \"$${NAME:-$OTHER}\"", phrase.Clip(r.Text))
-	case hasDefault && filterEnd.MatchString(fallback):
+	case hasDefault && filterEnd().MatchString(fallback):
 		at := strings.LastIndexByte(fallback, ':')
 		instead := fmt.Sprintf("${%s%s:default=%s}", phrase.Clip(before), fallback[at:], phrase.Clip(fallback[:at]))
 		if fallback[at:] == ":shell" {

@@ -134,7 +134,7 @@ func guarded(r fsm.Ref) bool { return r.Suffix == "default" || r.Suffix == "null
 func isTorn(r fsm.Ref) bool {
 	before, _, _ := strings.Cut(r.Text, ":default=")
 	return !strings.Contains(before, ":-") && properties[r.Namespace] == nil && slices.Contains(namespaces, r.Namespace) &&
-		pathStart.MatchString(r.Path) && strings.ContainsAny(before[2:], "\n\"'`$&|<>;{")
+		pathStart().MatchString(r.Path) && strings.ContainsAny(before[2:], "\n\"'`$&|<>;{")
 }
 
 // badFilter reports whether something that is no filter stands behind the path, which is said elsewhere.

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 var runVars = []string{"LOOPS_PREV_OUTPUT", "LOOPS_PREV_OUTPUT_FILE", "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_ACTION", "LOOPS_STORE"}
 
 // readsVar finds where a script reads one of our variables: $NAME, ${NAME (doubled in a loop file) or environ["NAME"].
-var readsVar = regexp.MustCompile(`(?:\$\{?[#!]?|\benviron\[["'])(LOOPS_[A-Z0-9_]+)`)
+var readsVar = pattern(`(?:\$\{?[#!]?|\benviron\[["'])(LOOPS_[A-Z0-9_]+)`)
 
 const (
 	contextVar  = "LOOPS_CONTEXT_"
@@ -53,7 +52,7 @@ func (c *checker) varRules() {
 		if !isShell(s) || !strings.Contains(s.Action, "LOOPS_") {
 			continue
 		}
-		for _, m := range readsVar.FindAllStringSubmatchIndex(s.Action, 10*maxHits) {
+		for _, m := range readsVar().FindAllStringSubmatchIndex(s.Action, 10*maxHits) {
 			name := s.Action[m[2]:m[3]]
 			if known[name] || s.Action[m[2]-1] == '{' && substituted(s.Action[m[3]:]) || inComment(s.Action, m[0]) || setsVar(s.Action, name) {
 				continue

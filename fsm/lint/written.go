@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"regexp"
 	"strings"
 
 	"loops/fsm"
@@ -10,11 +9,11 @@ import (
 
 var (
 	// mustache finds what other languages write for a template.
-	mustache = regexp.MustCompile(`(?:^|[^${])\{\{\s*((?:context|captured|prev|param|result|messages)\.[\w.-]+)\s*\}\}`)
+	mustache = pattern(`(?:^|[^${])\{\{\s*((?:context|captured|prev|param|result|messages)\.[\w.-]+)\s*\}\}`)
 	// braceless finds a template without its braces.
-	braceless = regexp.MustCompile(`(?:^|[^$\\])\$((?:context|captured|prev|param)(?:\.[A-Za-z_][\w-]*)+)`)
+	braceless = pattern(`(?:^|[^$\\])\$((?:context|captured|prev|param)(?:\.[A-Za-z_][\w-]*)+)`)
 	// unfinished finds the beginning of a template.
-	unfinished = regexp.MustCompile(`(?:^|[^$\\])\$\{((?:context|captured|prev|param|result|messages|env)\.[\w.-]*)[^}]*$`)
+	unfinished = pattern(`(?:^|[^$\\])\$\{((?:context|captured|prev|param|result|messages|env)\.[\w.-]*)[^}]*$`)
 )
 
 // writtenRules warn of what looks like a template in an action and stays as it is.
@@ -32,11 +31,11 @@ func (c *checker) writtenRules(s *fsm.State) {
 	if !strings.Contains(a, "{{") && !strings.Contains(a, "$c") && !strings.Contains(a, "$p") && strings.LastIndex(a, "${") < strings.LastIndexByte(a, '}') {
 		return
 	}
-	for _, m := range mustache.FindAllStringSubmatchIndex(a, maxHits) {
+	for _, m := range mustache().FindAllStringSubmatchIndex(a, maxHits) {
 		at := m[0] + strings.Index(a[m[0]:m[1]], "{{")
 		say(at, a[at:m[1]], a[m[2]:m[3]], "")
 	}
-	for _, m := range braceless.FindAllStringSubmatchIndex(a, maxHits) {
+	for _, m := range braceless().FindAllStringSubmatchIndex(a, maxHits) {
 		namespace, _, _ := strings.Cut(a[m[2]:m[3]], ".")
 		if shell && ownVariable(a, namespace) {
 			continue
@@ -44,7 +43,7 @@ func (c *checker) writtenRules(s *fsm.State) {
 		say(m[2]-1, a[m[2]-1:m[3]], a[m[2]:m[3]], " without its braces")
 	}
 	if open := strings.LastIndexByte(a, '}') + 1; strings.Contains(a[open:], "${") {
-		if m := unfinished.FindStringSubmatchIndex(a[open:]); m != nil {
+		if m := unfinished().FindStringSubmatchIndex(a[open:]); m != nil {
 			at := open + m[2] - 2
 			say(at, a[at:open+m[3]], a[open+m[2]:open+m[3]], " without its }")
 		}

@@ -2,7 +2,6 @@ package loopfile
 
 import (
 	"bytes"
-	"regexp"
 )
 
 // maxValues is how many values a file may hold, roughly. Each costs the parser some 250 bytes.
@@ -22,7 +21,7 @@ func crowded(data []byte) bool {
 			continue
 		}
 		block = -1
-		if m := blockHeader.FindIndex(line); m != nil && !bytes.Contains(line[:m[0]], []byte("#")) {
+		if m := blockHeader().FindIndex(line); m != nil && !bytes.Contains(line[:m[0]], []byte("#")) {
 			block = indent
 		}
 		for _, c := range []byte(",::-?[{") { // a colon stands between two values
@@ -36,7 +35,7 @@ func crowded(data []byte) bool {
 }
 
 // blockHeader finds the | or > that begins a text of the lines below.
-var blockHeader = regexp.MustCompile(`[:?-](?: +[!&][^ ]*)* +[|>][0-9+-]{0,2}[ \t]*(?:#.*)?\r?\n?$`)
+var blockHeader = pattern(`[:?-](?: +[!&][^ ]*)* +[|>][0-9+-]{0,2}[ \t]*(?:#.*)?\r?\n?$`)
 
 // indentation is that of the key or item that begins in a line, after the dashes of lists.
 func indentation(line []byte) int {

@@ -1,8 +1,6 @@
 package loopfile
 
 import (
-	"regexp"
-
 	"gopkg.in/yaml.v3"
 )
 
@@ -50,10 +48,10 @@ func (d *decoder) lostText(in *yaml.Node, e entry) bool {
 	if in.Style&yaml.FlowStyle == 0 || !isNull(e.val) || e.val.Value != "" || e.key.Line != e.val.Line {
 		return false
 	}
-	return bareEntry.Match(after(d.source(e.key).line(e.key.Line), e.key.Column-1+len([]rune(e.key.Value))))
+	return bareEntry().Match(after(d.source(e.key).line(e.key.Line), e.key.Column-1+len([]rune(e.key.Value))))
 }
 
-var bareEntry = regexp.MustCompile(`^\s*[,}]`)
+var bareEntry = pattern(`^\s*[,}]`)
 
 // after returns what follows the first n characters of a line.
 func after(line []byte, n int) []byte {
@@ -68,4 +66,4 @@ func after(line []byte, n int) []byte {
 }
 
 // gluedKey is a key whose colon has no space after it, which makes a text of it.
-var gluedKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*:[^\s:/]`)
+var gluedKey = pattern(`^[A-Za-z_][A-Za-z0-9_-]*:[^\s:/]`)

@@ -1,7 +1,6 @@
 package loopfile
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,11 +33,11 @@ func meantValue(s string, key *Key) string {
 	return didYouMean(s, key.Values)
 }
 
-var withUnit = regexp.MustCompile(`^([0-9]{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hours?)$`)
+var withUnit = pattern(`^([0-9]{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hours?)$`)
 
 // inSeconds suggests the number of seconds for a time with a unit.
 func inSeconds(s string) string {
-	m := withUnit.FindStringSubmatch(strings.ToLower(s))
+	m := withUnit().FindStringSubmatch(strings.ToLower(s))
 	if m == nil {
 		return ""
 	}
@@ -52,7 +51,7 @@ func notMapping(n *yaml.Node, in Where) string {
 	case n.Kind != yaml.ScalarNode:
 	case in == InEvaluate && slices.Contains(evaluatorNames(), n.Value):
 		return "; write {type: " + n.Value + "}"
-	case n.Style == 0 && gluedKey.MatchString(n.Value):
+	case n.Style == 0 && gluedKey().MatchString(n.Value):
 		return "; a space is missing after the colon"
 	}
 	return ""

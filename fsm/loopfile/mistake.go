@@ -1,7 +1,6 @@
 package loopfile
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,13 +17,13 @@ type mistake struct {
 func (m *mistake) col(line string) int { return utf8.RuneCountInString(line[:m.at]) + 1 }
 
 var (
-	keyStart     = regexp.MustCompile(`^[ ]*(?:- +)*[^\s'"\[\]{}#&*!|>%@,?:` + "`" + `-][^:#'"\[\]{}]*:(?: +|$)`)
-	noSpace      = regexp.MustCompile(`^[ ]*(?:- +)?[A-Za-z_][A-Za-z0-9_-]*(:)[^\s:/].*$`)
-	blockHead    = regexp.MustCompile(`(?:^|: +|- +)[|>][-+0-9]*\s*(?:#.*)?$`)
-	blockStart   = regexp.MustCompile(`^[|>][-+0-9]*`)
-	afterBlock   = regexp.MustCompile(`^\s*(?:#.*)?$`)
-	anchorName   = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:[\s,\]}]|$)`)
-	flowFollower = regexp.MustCompile(`^\s*(?:[,\]}:]|#|$)`)
+	keyStart     = pattern(`^[ ]*(?:- +)*[^\s'"\[\]{}#&*!|>%@,?:` + "`" + `-][^:#'"\[\]{}]*:(?: +|$)`)
+	noSpace      = pattern(`^[ ]*(?:- +)?[A-Za-z_][A-Za-z0-9_-]*(:)[^\s:/].*$`)
+	blockHead    = pattern(`(?:^|: +|- +)[|>][-+0-9]*\s*(?:#.*)?$`)
+	blockStart   = pattern(`^[|>][-+0-9]*`)
+	afterBlock   = pattern(`^\s*(?:#.*)?$`)
+	anchorName   = pattern(`^[A-Za-z0-9_-]+(?:[\s,\]}]|$)`)
+	flowFollower = pattern(`^\s*(?:[,\]}:]|#|$)`)
 )
 
 // mistakeIn looks for what is wrong with line number at, with a scanner of its own; nil if it finds nothing. The lines
@@ -35,11 +34,11 @@ func mistakeIn(lines []string, at int) *mistake {
 		return nil
 	}
 	// What stands below | must be deeper than its key.
-	if above := lastText(lines, at-1); above > 0 && blockHead.MatchString(lines[above-1]) && indentOf(line) <= indentOf(lines[above-1]) {
+	if above := lastText(lines, at-1); above > 0 && blockHead().MatchString(lines[above-1]) && indentOf(line) <= indentOf(lines[above-1]) {
 		return &mistake{at, indentOf(line), "the lines of a text after | or > must be indented deeper than its key"}
 	}
 	s := lineScanner{line: line}
-	if start := keyStart.FindString(line); start != "" {
+	if start := keyStart().FindString(line); start != "" {
 		s.value(len(start))
 	} else {
 		s.first()
@@ -53,7 +52,7 @@ func mistakeIn(lines []string, at int) *mistake {
 		return &mistake{row, s.at, s.what}
 	}
 	for n := at; n > 0 && n >= at-1; n-- {
-		if m := noSpace.FindStringSubmatchIndex(lines[n-1]); m != nil && keyStart.FindString(lines[n-1]) == "" {
+		if m := noSpace().FindStringSubmatchIndex(lines[n-1]); m != nil && keyStart().FindString(lines[n-1]) == "" {
 			return &mistake{n, m[2], "a space is missing after the colon"}
 		}
 	}
@@ -128,8 +127,8 @@ func (s *lineScanner) value(i int) {
 	case '{', '[':
 		s.flow(i)
 	case '|', '>':
-		end := i + len(blockStart.FindString(s.line[i:]))
-		if rest := s.line[end:]; !afterBlock.MatchString(rest) {
+		end := i + len(blockStart().FindString(s.line[i:]))
+		if rest := s.line[end:]; !afterBlock().MatchString(rest) {
 			s.fail(end+indentOf(rest), "the text after "+s.line[i:end]+" begins on the next line, indented; for a text in one line leave the "+s.line[i:end]+" out, or put it all in quotes")
 		}
 	default:
@@ -143,7 +142,7 @@ func (s *lineScanner) value(i int) {
 func (s *lineScanner) plainStart(i int) bool {
 	rest := s.line[i+1:]
 	switch c := s.line[i]; {
-	case (c == '*' || c == '&') && anchorName.MatchString(rest):
+	case (c == '*' || c == '&') && anchorName().MatchString(rest):
 		return false // an alias or an anchor
 	case c == '*':
 		s.fail(i, "a plain text cannot begin with *, which makes an alias of it; put the text in quotes")
@@ -246,7 +245,7 @@ func (s *lineScanner) flow(i int) {
 				s.open = nil
 				return
 			}
-			if !flowFollower.MatchString(s.line[end:]) {
+			if !flowFollower().MatchString(s.line[end:]) {
 				s.goesOn(c, end, end+indentOf(s.line[end:]))
 			}
 			s.fresh = false

@@ -176,7 +176,7 @@ func unindentable(line string) bool {
 
 // faulty is the byte of a line at which its value begins, for messages about the value, or its key.
 func faulty(text, line string) int {
-	if start := keyStart.FindString(line); !unindentable(line) && len(start) < len(line) {
+	if start := keyStart().FindString(line); !unindentable(line) && len(start) < len(line) {
 		for _, about := range []string{"unexpected end of stream", "unknown anchor", "expected ',' or", "cannot start any token"} {
 			if strings.Contains(text, about) {
 				return utf8.RuneCountInString(line[:len(start)])
