@@ -74,7 +74,7 @@ type Result struct {
 	File           string        // holds the full standard output; "" where none was written
 	Background     int           // processes the action left running (D25)
 	PeakRSS        int64         // bytes, where asked for; 0 = unknown
-	Reply          *Reply        // of a prompt or judge that a host was found for; else nil
+	Reply          *Reply        // of a prompt or judge; else nil
 }
 
 // A Runner does actions. Run blocks until the action is over and nothing of it that has to be ended is alive.

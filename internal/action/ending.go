@@ -16,7 +16,9 @@ const hopeless = 5 * time.Second
 // An ending is how far a job has come with ending its action before its time.
 type ending struct {
 	on     bool
-	kind   string        // "wall" or "idle" for a timeout, else ""
+	kind   string        // "wall" or "idle" for a timeout, overdue, else ""
+	termAt time.Time     // when TERM is due
+	termed bool          // TERM was sent to the group and to all with the marker
 	killAt time.Time     // when KILL is due
 	next   time.Time     // when to look again
 	pause  time.Duration // between two looks
@@ -27,6 +29,10 @@ type ending struct {
 }
 
 const firstPause = 2 * time.Millisecond
+
+// overdue is the kind of ending of a host that does not exit after its last event. Its group is ended, nothing else:
+// what its tools left in the background stays, as if it had exited.
+const overdue = "overdue"
 
 // mustEnd says whether the action has to be ended now, and begins with it.
 func (j *job) mustEnd(ctx context.Context, ready bool) bool {
@@ -41,6 +47,11 @@ func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 		if len(j.survivors()) == 0 {
 			return false
 		}
+	case j.talk.done():
+		if j.now.Sub(j.talk.doneAt) < doneGrace {
+			return false
+		}
+		kind = overdue
 	case j.a.Timeout > 0 && j.now.Sub(j.began) >= j.a.Timeout:
 		kind = "wall"
 	case j.a.Idle > 0 && !ready && j.now.Sub(j.heard) >= j.a.Idle:
@@ -48,17 +59,40 @@ func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 	default:
 		return false
 	}
-	j.ending = ending{
-		on: true, kind: kind, killAt: j.now.Add(or(j.r.Grace, DefaultGrace)), told: map[int]bool{},
+	grace := or(j.r.Grace, DefaultGrace)
+	j.ending = ending{on: true, kind: kind, termAt: j.now, killAt: j.now.Add(grace), told: map[int]bool{}}
+	if j.r.forced.Load() {
+		return true
 	}
-	if !j.r.forced.Load() {
-		j.signalGroup(syscall.SIGTERM)
-		j.signalGroup(syscall.SIGCONT) // a stopped process sees TERM only when it goes on
-		if marked, err := j.marked(); err == nil {
-			j.tell(marked)
-		}
+	if j.talk != nil && j.talk.host.Stop != 0 && !j.exited {
+		// A host that is asked in its own way ends its tools and says what it used.
+		_ = syscall.Kill(j.child.pid, j.talk.host.Stop)
+		j.ending.termAt = j.now.Add(grace / stopShare)
+		return true
 	}
+	j.term()
 	return true
+}
+
+// reconsider says whether an overdue host is to be ended with all it left behind after all.
+func (j *job) reconsider(ctx context.Context) bool {
+	return j.ending.kind == overdue && (ctx.Err() != nil || j.r.forced.Load() || j.fault != nil)
+}
+
+// stopShare is the part of the grace in which a host may end in its own way: one in so many.
+const stopShare = 5
+
+// term asks everything of the action to end.
+func (j *job) term() {
+	j.ending.termed = true
+	j.signalGroup(syscall.SIGTERM)
+	j.signalGroup(syscall.SIGCONT) // a stopped process sees TERM only when it goes on
+	if j.ending.kind == overdue {
+		return
+	}
+	if marked, err := j.marked(); err == nil {
+		j.tell(marked)
+	}
 }
 
 // end goes on with ending the action, and says whether nothing of it is alive.
@@ -70,11 +104,17 @@ func (j *job) end() bool {
 	if kill := j.r.forced.Load() || !j.now.Before(e.killAt); kill && !e.killed {
 		e.killed, e.killAt, e.next, e.pause = true, j.now, j.now, firstPause
 	}
+	if !e.termed && !e.killed && (j.exited || !j.now.Before(e.termAt)) {
+		j.term()
+	}
 	if j.exited && !e.exited {
 		e.exited, e.next, e.pause = true, j.now, firstPause
 	}
 	if !e.exited && !e.killed {
 		e.next = e.killAt // until then only the exit is of interest
+		if !e.termed {
+			e.next = e.termAt
+		}
 		return false
 	}
 	if j.now.Before(e.next) {
@@ -136,7 +176,11 @@ func (j *job) signalGroup(sig syscall.Signal) {
 // survivors returns the live processes of the action other than its first one.
 func (j *job) survivors() []proc.Identity {
 	group, err1 := proc.Group(j.child.pid)
-	marked, err2 := j.marked()
+	var marked []proc.Identity
+	var err2 error
+	if j.ending.kind != overdue {
+		marked, err2 = j.marked()
+	}
 	if err := errors.Join(err1, err2); err != nil {
 		j.fail(fmt.Errorf("the processes of state %q cannot be listed: %w", j.a.State, err))
 	}

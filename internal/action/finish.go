@@ -16,6 +16,9 @@ func (j *job) finish() (fsm.Result, error) {
 	held := false
 	for i := range j.streams {
 		s := &j.streams[i]
+		if j.talk != nil && i == 0 {
+			j.talk.end(j.now, j.said)
+		}
 		j.take(s, s.text.end())
 		if s.fd >= 0 {
 			held = true
@@ -29,14 +32,21 @@ func (j *job) finish() (fsm.Result, error) {
 	if err := j.err.end(false); err != nil {
 		j.unwritable(err)
 	}
-	res := fsm.Result{Bytes: j.out.total, File: j.out.path, TimeoutKind: j.ending.kind}
+	res := fsm.Result{Bytes: j.out.total, File: j.out.path}
+	if j.ending.kind != overdue {
+		res.TimeoutKind = j.ending.kind
+	}
 	res.Stdout, res.Truncated = j.out.text()
 	res.Stderr, _ = j.err.text()
 	j.exit(&res)
-	if !j.ending.on && (held || syscall.Kill(-j.child.pid, 0) == nil) {
+	// The tools of an agent have sessions of their own, so its group says nothing of them.
+	if stays := !j.ending.on || j.ending.kind == overdue; stays && (held || j.talk != nil || syscall.Kill(-j.child.pid, 0) == nil) {
 		if left, err := j.marked(); err == nil {
 			res.Background = len(left)
 		}
+	}
+	if j.talk != nil {
+		j.talk.reply(j, &res)
 	}
 	j.r.release(j)
 	return res, j.fault
@@ -67,7 +77,7 @@ func (j *job) exit(res *fsm.Result) {
 			res.PeakRSS = max(res.PeakRSS, m)
 		}
 	}
-	if j.ending.kind == "" {
+	if res.TimeoutKind == "" {
 		return
 	}
 	res.ExitCode = 124
@@ -76,7 +86,7 @@ func (j *job) exit(res *fsm.Result) {
 		if j.a.Kind == fsm.KindMCP {
 			what = "MCP call"
 		}
-		if j.ending.kind == "idle" {
+		if res.TimeoutKind == "idle" {
 			how = "idle-timed out"
 		}
 		res.Stderr = what + " " + how

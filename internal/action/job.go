@@ -50,7 +50,8 @@ type job struct {
 	r     *Runner
 	a     fsm.Action
 	child child
-	sweep bool // what the process leaves running is still to be ended
+	sweep bool  // what the process leaves running is still to be ended
+	talk  *talk // of a prompt or judge; else nil
 
 	streams [2]stream // standard output, standard error
 	began   time.Time
@@ -163,7 +164,7 @@ func (j *job) run(ctx context.Context) (fsm.Result, error) {
 		if !ready {
 			j.flush()
 		}
-		if j.ending.on || j.mustEnd(ctx, ready) {
+		if j.ending.on && !j.reconsider(ctx) || j.mustEnd(ctx, ready) {
 			if !j.end() {
 				continue
 			}
@@ -236,6 +237,8 @@ func (j *job) patience() int {
 		until(j.ending.next.Sub(j.now))
 	case j.exited || j.ending.done:
 		until(j.drainLeft())
+	case j.talk.done():
+		until(doneGrace - j.now.Sub(j.talk.doneAt))
 	default:
 		if j.a.Timeout > 0 {
 			until(j.a.Timeout - j.now.Sub(j.began))
@@ -268,6 +271,10 @@ func (j *job) read(s *stream, events int16) error {
 	if j.exited {
 		j.sinceEnd += int64(n)
 	}
+	if j.talk != nil && s == &j.streams[0] {
+		j.talk.feed(j.buf[:n], j.now, j.said)
+		return nil
+	}
 	j.take(s, s.text.feed(j.buf[:n]))
 	return nil
 }
@@ -275,6 +282,12 @@ func (j *job) read(s *stream, events int16) error {
 func (j *job) shut(s *stream) {
 	_ = unix.Close(s.fd)
 	s.fd = -1
+}
+
+// said takes a piece of the text that a host's stream holds.
+func (j *job) said(b []byte) {
+	s := &j.streams[0]
+	j.take(s, s.text.feed(b))
 }
 
 // take keeps text and passes it on.
@@ -288,6 +301,9 @@ func (j *job) take(s *stream, text []byte) {
 }
 
 func (j *job) flush() {
+	if j.talk != nil {
+		j.talk.log.flush()
+	}
 	for i := range j.streams {
 		if err := j.streams[i].keep.flush(); err != nil {
 			j.unwritable(err)

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/host"
 )
 
 // Variable is the environment variable with the markers of the actions a process belongs to, separated by
@@ -35,7 +36,7 @@ const (
 	DefaultCap        = 1 << 20
 )
 
-// A Runner does shell actions and tool calls; it implements [fsm.Runner]. The fields are set before its first use
+// A Runner does shell actions, tool calls, prompts and judges; it implements [fsm.Runner]. The fields are set before its first use
 // and not changed after that. Run and Force may be called concurrently.
 //
 // An action is over when its process has exited and its output was read until its end or until nothing more came
@@ -55,6 +56,11 @@ type Runner struct {
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
 	ToolCall   ToolCall      // finds the program for tool calls; nil: it is always mcp-call in PATH
 	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
+
+	Hosts       []*host.Host // agent hosts besides those of package host, and looked at before them
+	Host        string       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
+	Model       string       // of prompts that name none; "" is the host's own
+	Permissions string       // of all prompts and judges, whatever they say; "" leaves it to them
 
 	prepare sync.Once
 	base    []string // Env without what each action sets itself
@@ -117,8 +123,8 @@ func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (
 			return fsm.Result{}, err
 		}
 		defer release()
-	case fsm.KindPrompt:
-		return fsm.Result{ExitCode: 1, Stderr: "Action failed: no agent host: prompt actions are not supported yet"}, nil
+	case fsm.KindPrompt, fsm.KindJudge:
+		return r.prompt(ctx, c, a, out)
 	default:
 		return fsm.Result{}, fmt.Errorf("an action of kind %q cannot be run", a.Kind)
 	}

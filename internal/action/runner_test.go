@@ -220,14 +220,6 @@ func TestBashThatMovedIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestPromptIsNotSupported(t *testing.T) {
-	a := fsm.Action{Kind: fsm.KindPrompt, Text: "hello"}
-	want := "Action failed: no agent host: prompt actions are not supported yet"
-	if res := do(t, newRunner(t), a); res.ExitCode != 1 || res.Stderr != want {
-		t.Errorf("%+v", res)
-	}
-}
-
 func TestPeakMemory(t *testing.T) {
 	r := newRunner(t)
 	// A grandchild holds 64 MB for longer than two looks lie apart.

@@ -43,6 +43,7 @@ type command struct {
 	argv   []string
 	dir    string
 	env    []string
+	stdin  *os.File // nil: there is none
 	script *os.File // becomes descriptor 3
 	sweep  bool     // when the process has exited, what it left running is ended
 }
@@ -61,6 +62,9 @@ type child struct {
 // watch cannot tell.
 func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 	files := []uintptr{null, out, err}
+	if cmd.stdin != nil {
+		files[0] = cmd.stdin.Fd()
+	}
 	if cmd.script != nil {
 		files = append(files, cmd.script.Fd())
 	}

@@ -1,0 +1,186 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/answer"
+	"loops/internal/host"
+)
+
+// A prompt is one prompt or judge on its way to an agent host.
+type prompt struct {
+	host    *host.Host
+	req     host.Request
+	schema  *answer.Schema // nil: none
+	ignored []string
+}
+
+// prompt does a prompt or judge. What keeps it from being asked is a failed Result, as the host's own failures are.
+func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(string)) (fsm.Result, error) {
+	p := &prompt{}
+	var err error
+	if p.host, c.path, err = r.chooseHost(a.Host); err != nil {
+		return notAsked(a.Host, fsm.FailMissing, err), nil
+	}
+	if a.Kind == fsm.KindJudge && a.Schema != "" {
+		if p.schema, err = answer.ParseSchema([]byte(a.Schema)); err != nil {
+			return fsm.Result{}, fmt.Errorf("the schema of the judge of state %q cannot be used: %w", a.State, err)
+		}
+	}
+	p.req = r.request(a, p.host)
+	if p.req.Scratch, err = os.MkdirTemp(r.RunDir, ".scratch-*"); err != nil {
+		return fsm.Result{}, fmt.Errorf("state %q gets no scratch folder: %w", a.State, err)
+	}
+	defer func() { _ = os.RemoveAll(p.req.Scratch) }()
+	hc, err := p.host.Command(p.req)
+	if err != nil {
+		return notAsked(p.host.Name, fsm.FailOther, err), nil
+	}
+	p.ignored = hc.Ignored
+	vars, done, err := r.variables(a)
+	if err != nil {
+		return fsm.Result{}, err
+	}
+	defer done()
+	c.argv = append([]string{p.host.Program}, hc.Args...)
+	c.env = append(setAll(c.env, hc.Env), vars...)
+	if hc.Stdin != "" {
+		// A file, not a pipe: a host that never reads it neither blocks us nor gets us SIGPIPE.
+		if c.stdin, err = r.scriptFile(hc.Stdin); err != nil {
+			return fsm.Result{}, fmt.Errorf("the prompt of state %q cannot be written to a file: %w", a.State, err)
+		}
+		defer func() { _ = c.stdin.Close() }()
+	}
+
+	// See Run.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	j, err := r.start(c, a, out)
+	if err != nil {
+		return notAsked(p.host.Name, fsm.FailOther, err), nil
+	}
+	j.talk = newTalk(p, r.outputFile(a, ".log"))
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, j.alarm.ring)()
+	}
+	return j.run(ctx)
+}
+
+// request is what the host is asked.
+func (r *Runner) request(a fsm.Action, h *host.Host) host.Request {
+	permissions := or(r.Permissions, a.Permissions)
+	req := host.Request{
+		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: a.Effort,
+		Session: a.Session, Counted: host.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
+	}
+	if !req.Judge && req.Model == "" {
+		req.Model = r.Model
+	}
+	switch {
+	case a.Schema == "":
+	case h.Has.Schema:
+		req.Schema = a.Schema
+	default:
+		req.Text += "\n\nAnswer with one JSON object and nothing else. It has to match this JSON Schema:\n\n" + a.Schema + "\n"
+	}
+	return req
+}
+
+// notAsked is the Result of a prompt that no host was asked.
+func notAsked(name string, class fsm.Failure, err error) fsm.Result {
+	return fsm.Result{
+		ExitCode: 1, Stderr: "Action failed: " + err.Error(),
+		Reply: &fsm.Reply{Host: name, Coverage: fsm.CoverageNone, Failure: class, Reason: err.Error()},
+	}
+}
+
+// chooseHost returns the host of that name, or the Runner's, or the first there is, and the path of its program.
+func (r *Runner) chooseHost(name string) (*host.Host, string, error) {
+	known := r.hosts()
+	if name = or(name, r.Host); name == "" {
+		for _, h := range known {
+			if path, err := r.program(h); err == nil {
+				return h, path, nil
+			}
+		}
+		return nil, "", fmt.Errorf("no agent host was found in PATH: install one of %s, or add the directory it is in to PATH", names(known))
+	}
+	h := findHost(known, name)
+	if h == nil {
+		return nil, "", fmt.Errorf("there is no agent host %q: known are %s", name, names(known))
+	}
+	path, err := r.program(h)
+	if err != nil {
+		where := "in PATH: install it, add the directory it is in to PATH"
+		if strings.Contains(h.Program, "/") {
+			where = "or may not be executed: mend its entry in the configuration"
+		}
+		return nil, "", fmt.Errorf("the agent host %s cannot be used: its program %s was not found %s, or choose another host (state key host, --host, LOOPS_HOST)", h.Name, h.Program, where)
+	}
+	return h, path, nil
+}
+
+// hosts are those that can be named, in the order in which they are looked for.
+func (r *Runner) hosts() []*host.Host {
+	return append(r.Hosts[:len(r.Hosts):len(r.Hosts)], host.Hosts()...)
+}
+
+func findHost(known []*host.Host, name string) *host.Host {
+	for _, h := range known {
+		if h.Name == name {
+			return h
+		}
+	}
+	for _, h := range known {
+		for _, alias := range h.Aliases {
+			if alias == name {
+				return h
+			}
+		}
+	}
+	return nil
+}
+
+// program finds the program of a host as its actions would.
+func (r *Runner) program(h *host.Host) (string, error) {
+	if !strings.Contains(h.Program, "/") {
+		return lookPath(h.Program, r.search, r.Dir)
+	}
+	if filepath.IsAbs(h.Program) {
+		return lookPath(filepath.Base(h.Program), filepath.Dir(h.Program), "")
+	}
+	dir, name := filepath.Split(h.Program)
+	return lookPath(name, filepath.Join(".", dir), r.Dir)
+}
+
+func names(known []*host.Host) string {
+	if len(known) == 0 {
+		return "none"
+	}
+	var list []string
+	for _, h := range known {
+		list = append(list, h.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// setAll sets variables in an environment, in place of those of the same name.
+func setAll(env, vars []string) []string {
+	for _, v := range vars {
+		name, _, _ := strings.Cut(v, "=")
+		kept := env[:0]
+		for _, e := range env {
+			if n, _, _ := strings.Cut(e, "="); n != name {
+				kept = append(kept, e)
+			}
+		}
+		env = append(kept, v)
+	}
+	return env
+}

@@ -1,0 +1,71 @@
+package action
+
+import (
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/host"
+)
+
+// reply completes the Result of a prompt or judge with what its host said.
+func (t *talk) reply(j *job, res *fsm.Result) {
+	a := &j.a
+	stopped := j.ending.kind == overdue
+	code := res.ExitCode
+	o := t.stream.End(host.Exit{Code: code, Stderr: res.Stderr, Stopped: stopped})
+	res.Stdout = strings.TrimSuffix(res.Stdout, "\n")
+	rep := &fsm.Reply{
+		Host: t.host.Name, Model: o.Model, Session: o.Session, Complete: o.Complete,
+		Usage: fsm.Usage(o.Usage), SessionUsage: fsm.Usage(o.Whole), Coverage: or(string(o.Coverage), fsm.CoverageNone),
+		Cost: o.Cost, Ignored: t.ignored, Denied: o.Denied,
+	}
+	if o.Cost != nil {
+		rep.Priced = t.host.Name
+	}
+	if a.Kind == fsm.KindJudge {
+		rep.Text, rep.Raw = o.Text, strings.ToValidUTF8(string(t.raw), replacement)
+	}
+	res.Reply = rep
+	switch {
+	case res.TimeoutKind != "":
+		rep.Failure, rep.Reason = fsm.FailTimeout, timedOut(a, res.TimeoutKind)
+		if rep.Coverage == fsm.CoverageComplete {
+			rep.Coverage = fsm.CoveragePartial
+		}
+		return
+	case stopped:
+		res.ExitCode = 0
+	}
+	if o.Failure == nil {
+		if a.Kind == fsm.KindJudge && res.ExitCode == 0 {
+			t.answer(a, o, res)
+		}
+		return
+	}
+	f := o.Failure
+	rep.Failure, rep.Reason, rep.ResetAt = fsm.Failure(f.Class), f.Reason, f.ResetAt
+	if rep.ResetAt.IsZero() && f.After > 0 {
+		rep.ResetAt = time.Now().Add(f.After)
+	}
+	res.ExitCode = or(res.ExitCode, 1)
+	if o.Complete || strings.TrimSpace(res.Stderr) == "" {
+		appendLine(&res.Stderr, "[result] "+f.Reason)
+	}
+}
+
+// timedOut says which clock ended the action.
+func timedOut(a *fsm.Action, kind string) string {
+	if kind == "idle" {
+		return "ended after " + a.Idle.String() + " without a sign of life"
+	}
+	return "ended after " + a.Timeout.String()
+}
+
+// appendLine adds a line at the end of a text.
+func appendLine(text *string, line string) {
+	if *text != "" && !strings.HasSuffix(*text, "\n") {
+		*text += "\n"
+	}
+	*text += line
+}
