@@ -99,10 +99,15 @@ type Parameter struct {
 
 // LLM holds the settings of the judge.
 type LLM struct {
-	Enabled bool // true unless set
-	Model   string
-	Timeout time.Duration
+	Enabled bool          // true unless set
+	Host    string        // "" = as for prompts
+	Model   string        // "" = DefaultJudge
+	Effort  string        // "" = the model's own
+	Timeout time.Duration // of a judge without an evaluate block
 }
+
+// DefaultJudge is the model that judges where nothing names one, on hosts that know that name.
+const DefaultJudge = "sonnet"
 
 // Stall configures the detector of repeated failures (circuit.repeated_failure).
 type Stall struct {
@@ -229,13 +234,22 @@ type Evaluate struct {
 	Pairs         []any
 	Line          any // of classify: "last", "first" or an int64; nil, the default, is the last too
 	Key           string
+
+	// Who judges, and how; of llm_structured, comparator and contract.
+	Model    string        // "" = that of the state, or of the loop
+	Host     string        // the same
+	Effort   string        // "" = that of the loop
+	Timeout  time.Duration // of one question
+	Votes    int           // of llm_structured: how often the same question is asked; 1 unless set
+	Quorum   int           // votes that decide; 0 = more than half
+	Verbatim bool          // of llm_structured: evidence that is not found in what is judged decides nothing
 }
 
 // DefaultEvaluate returns the block with the defaults of the language filled in.
 func DefaultEvaluate(typ string) Evaluate {
 	return Evaluate{
 		Type: typ, Operator: "eq", MinConfidence: 0.5, Direction: "minimize", MaxStall: 1, Epsilon: 0.5,
-		Track: []string{"action"}, MaxRepeat: 2, MinPairs: 1,
+		Track: []string{"action"}, MaxRepeat: 2, MinPairs: 1, Timeout: judgeTimeout, Votes: 1,
 	}
 }
 

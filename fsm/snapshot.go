@@ -57,6 +57,11 @@ type Snapshot struct {
 	PendingRequest string            // text signal seen but not yet acted on: "", "handoff", "error", "stop"
 	PendingPayload string
 
+	// Answers are those of the judges asked in this visit, in order; they are not asked again. Asking is set while
+	// one more is asked. The list only grows until the state is left.
+	Answers []Answer
+	Asking  bool
+
 	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
 	Child *Child
 
@@ -94,9 +99,9 @@ func (m *Snapshot) Mark() string {
 	return mark
 }
 
-// InFlight says whether that action was started and its result is not on record.
+// InFlight says whether that action, or a judge of it, was started and its result is not on record.
 func (m *Snapshot) InFlight() bool {
-	if m.Outcome != nil || m.Phase != PhaseActing {
+	if m.Outcome != nil || m.Phase != PhaseActing && !m.Asking {
 		return false
 	}
 	c := m.inner()
@@ -115,6 +120,12 @@ type Repeat struct {
 	Hash  string // of what was seen last
 	Count int    // how often it was seen again in a row
 	Seen  bool   // false before the first visit
+}
+
+// An Answer is what came of asking a judge once. It is not changed once it was recorded.
+type Answer struct {
+	Question string // fingerprint of what was asked, and of whom
+	Result   Result // with the beginnings of its texts only
 }
 
 // The ways a run can end (terminated_by).

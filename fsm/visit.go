@@ -16,6 +16,7 @@ const (
 	mcpTimeout   = 30 * time.Second
 	shellTimeout = time.Hour
 	gitTimeout   = 30 * time.Second
+	judgeTimeout = 30 * time.Minute
 )
 
 // modeOf says how the action of a state is carried out.

@@ -3,6 +3,7 @@ package persistence
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -134,6 +135,11 @@ func fields() []field {
 				return a.Result == b.Result || a.Result != nil && b.Result != nil && *a.Result == *b.Result
 			},
 		},
+		{
+			key: "judge_answers", name: "Answers", put: putAnswers, take: takeAnswers,
+			same: func(a, b *fsm.Snapshot) bool { return slices.Equal(a.Answers, b.Answers) },
+		},
+		boolean("judge_asked", "Asking", func(s *fsm.Snapshot) *bool { return &s.Asking }),
 		counts("throttle_counts", "Throttles", func(s *fsm.Snapshot) *map[string]int { return &s.Throttles }),
 		counts("abstention_counts", "Holds", func(s *fsm.Snapshot) *map[string]int { return &s.Holds }),
 		{

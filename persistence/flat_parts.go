@@ -13,22 +13,25 @@ import (
 // The values of state.json that are objects of their own, and how single values are read.
 
 func putResult(e *encoder, s *fsm.Snapshot) bool {
-	v := s.Result
-	if v == nil {
-		return false
-	}
+	return s.Result != nil && e.value(resultValue(s.Result))
+}
+
+func resultValue(v *fsm.Result) *fsm.Map {
 	m := fsm.NewMap("output", v.Stdout, "stderr", v.Stderr, "exit_code", v.ExitCode, "duration_ns", int64(v.Duration),
 		"timeout_kind", v.TimeoutKind, "bytes", v.Bytes, "truncated", v.Truncated, "file", v.File,
 		"background", v.Background, "peak_rss", v.PeakRSS)
 	if v.Reply != nil {
 		m.Set("reply", replyValue(v.Reply))
 	}
-	return e.value(m)
+	return m
 }
 
 func takeResult(r *record, v any) error {
 	r.Result = &fsm.Result{}
-	x := r.Result
+	return takeResultTo(r.Result, v)
+}
+
+func takeResultTo(x *fsm.Result, v any) error {
 	return takeParts(v, map[string]func(any) error{
 		"output":       func(v any) error { return takeText(&x.Stdout, v) },
 		"stderr":       func(v any) error { return takeText(&x.Stderr, v) },

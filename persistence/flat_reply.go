@@ -58,6 +58,30 @@ func takeReply(to **fsm.Reply, v any) error {
 	})
 }
 
+func putAnswers(e *encoder, s *fsm.Snapshot) bool {
+	if len(s.Answers) == 0 {
+		return false
+	}
+	e.open('[')
+	for i := range s.Answers {
+		e.item()
+		e.value(fsm.NewMap("question", s.Answers[i].Question, "result", resultValue(&s.Answers[i].Result)))
+	}
+	return e.close(']')
+}
+
+func takeAnswers(r *record, v any) error {
+	return takeList(v, func(v any) error {
+		var a fsm.Answer
+		err := takeParts(v, map[string]func(any) error{
+			"question": func(v any) error { return takeText(&a.Question, v) },
+			"result":   func(v any) error { return takeResultTo(&a.Result, v) },
+		})
+		r.Answers = append(r.Answers, a)
+		return err
+	})
+}
+
 func usageValue(u fsm.Usage) any {
 	return []any{u.Input, u.Output, u.CacheRead, u.CacheWrite}
 }

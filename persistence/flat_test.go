@@ -45,6 +45,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Outcome](), 8},
 		{reflect.TypeFor[fsm.StallRecord](), 3},
 		{reflect.TypeFor[fsm.Repeat](), 3},
+		{reflect.TypeFor[fsm.Answer](), 2},
 		{reflect.TypeFor[fsm.Child](), 8},
 	} {
 		if n := parts.of.NumField(); n != parts.want {
@@ -88,6 +89,8 @@ func example() *record {
 		Messages: []string{"one", "two"}, PrevResult: fsm.NewMap("output", "x\n", "exit_code", int64(1)),
 		LastResult: fsm.NewMap("verdict", "no", "details", fsm.NewMap("exit_code", int64(1))),
 		Result:     &fsm.Result{Stdout: "out", Stderr: "err", ExitCode: -9, Duration: time.Second, TimeoutKind: "idle", Bytes: 3, Truncated: true, File: "f", Background: 1, PeakRSS: 7},
+		Answers:    []fsm.Answer{{Question: "q1", Result: fsm.Result{ExitCode: 1, Stderr: "busy", Reply: &fsm.Reply{Host: "h", Failure: fsm.FailTransient, Reason: "busy"}}}, {Question: "q2"}},
+		Asking:     true,
 		Retries:    map[string]int{"b": 2, "a": 1}, Throttles: map[string]int{"a": 1}, Holds: map[string]int{"a": 1},
 		Edges: map[string]int{"a->b": 4}, JustRouted: true, StepsCapped: true, PassCapped: true, Flushing: true,
 		StallRing:   []fsm.StallRecord{{State: "a", ExitCode: 1, Verdict: "no"}},

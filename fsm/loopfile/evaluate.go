@@ -2,6 +2,7 @@ package loopfile
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -37,6 +38,8 @@ func (d *decoder) evaluate(s *stateDecl) {
 	ev.Track, ev.MaxRepeat = b.texts("track"), b.int("max_repeat")
 	ev.BaselinePath, ev.AutoPromote, ev.MinPairs = b.text("baseline_path"), b.bool("auto_promote"), max(1, b.int("min_pairs"))
 	ev.Pairs = list(b.get("pairs"))
+	ev.Model, ev.Host, ev.Effort, ev.Timeout = b.text("model"), b.text("host"), b.text("effort"), b.duration("timeout")
+	ev.Votes, ev.Quorum, ev.Verbatim = max(1, b.int("votes")), b.int("quorum"), b.text("evidence") == "verbatim"
 	if b.has("line") { // the evaluate event says null where nothing was set
 		ev.Line = b.get("line")
 	}
@@ -68,7 +71,7 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 		if !ok || !contains(k.For, ev.Type) {
 			continue
 		}
-		if v, isNumber := number(f.node); isNumber && (k.Type == TypeInt || k.Type == TypeNumber) {
+		if v, isNumber := number(f.node); isNumber && (k.Type == TypeInt || k.Type == TypeNumber || k.Type == TypeSeconds) {
 			d.limits(&k, k.Name, f.node, v, join(b.path, k.Name))
 		}
 	}
@@ -84,6 +87,9 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 		default:
 			d.errorf(d.pos(f.node), path, "wrong-type", "tolerance must be a number or a template, found %s", describe(f.node))
 		}
+	}
+	if ev.Type == "llm_structured" && ev.Quorum > ev.Votes {
+		d.errorf(b.pos("quorum"), join(b.path, "quorum"), "range", "quorum is %d, and only %s cast; expected at most %d", ev.Quorum, votes(ev.Votes), ev.Votes)
 	}
 	if f, ok := b.fields["line"]; ok && ev.Type == "classify" {
 		switch v := ev.Line.(type) {
@@ -107,4 +113,11 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 			d.errorf(d.pos(f.node), join(b.path, "target"), "wrong-type", "target must be a number or a template, found %s", describe(f.node))
 		}
 	}
+}
+
+func votes(n int) string {
+	if n == 1 {
+		return "1 vote is"
+	}
+	return strconv.Itoa(n) + " votes are"
 }

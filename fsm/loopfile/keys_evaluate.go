@@ -42,6 +42,7 @@ func evaluatorNames() []string {
 var (
 	stallTypes = []string{"diff_stall", "score_stall", "open_question_stall"}
 	scoreTypes = []string{"score_stall", "open_question_stall"}
+	judgeTypes = []string{"llm_structured", "comparator", "contract"}
 )
 
 // An evaluate block. Every key is accepted with every type; a type ignores the keys that are not its own.
@@ -69,6 +70,13 @@ var evaluateKeys = []Key{
 	{Name: "schema", In: InEvaluate, Type: TypeMap, For: []string{"llm_structured"}, Doc: "JSON Schema of the judge's answer, instead of the built-in one."},
 	{Name: "min_confidence", In: InEvaluate, Type: TypeNumber, Default: 0.5, Min: limit(0), Max: limit(1), For: []string{"llm_structured"}, Doc: "Confidence below which a judgement is uncertain."},
 	{Name: "uncertain_suffix", In: InEvaluate, Type: TypeBool, Default: false, For: []string{"llm_structured"}, Doc: "Add `_uncertain` to the verdict of an uncertain judgement."},
+	{Name: "evidence", In: InEvaluate, Type: TypeText, Default: "any", Values: []string{"any", "verbatim"}, For: []string{"llm_structured"}, Doc: "`verbatim`: a judgement whose evidence does not stand in the output is `cannot_judge`. White space does not count."},
+	{Name: "votes", In: InEvaluate, Type: TypeInt, Default: 1, Min: limit(1), Max: limit(99), For: []string{"llm_structured"}, Doc: "How often the judge is asked the same. It is not asked more often than it takes to decide."},
+	{Name: "quorum", In: InEvaluate, Type: TypeInt, Min: limit(1), For: []string{"llm_structured"}, Doc: "How many votes a verdict needs: more than half of them, unless set. Where none has that many it is `cannot_judge`."},
+	{Name: "model", In: InEvaluate, Type: TypeText, For: judgeTypes, Doc: "Model of the judge, instead of that of the state or of `llm`."},
+	{Name: "host", In: InEvaluate, Type: TypeText, For: judgeTypes, Doc: "Agent host of the judge, instead of that of the state or of `llm`."},
+	{Name: "effort", In: InEvaluate, Type: TypeText, For: judgeTypes, Doc: "Reasoning effort of the judge, instead of that of `llm`."},
+	{Name: "timeout", In: InEvaluate, Type: TypeSeconds, Default: 1800, Above: limit(0), For: judgeTypes, Doc: "Seconds one question to the judge may take."},
 	{Name: "baseline_path", In: InEvaluate, Type: TypeText, For: []string{"comparator"}, Doc: "Directory of the output to compare with."},
 	{Name: "auto_promote", In: InEvaluate, Type: TypeBool, Default: false, For: []string{"comparator"}, Doc: "Make the output the baseline where there is none, or where it is better."},
 	{Name: "min_pairs", In: InEvaluate, Type: TypeInt, Default: 1, For: []string{"comparator"}, Doc: "How many blind comparisons are made."},

@@ -92,10 +92,11 @@ func offSwitch(name, silences, doc string) Key {
 // The mappings inside the top level.
 var blockKeys = []Key{
 	{Name: "enabled", In: InLLM, Type: TypeBool, Default: true, Doc: "false: every judgement by language model gives the verdict `error`."},
-	{Name: "model", In: InLLM, Type: TypeText, Default: "sonnet", Doc: "Model of the judge, unless the state names one."},
-	{Name: "timeout", In: InLLM, Type: TypeSeconds, Default: 1800, Above: limit(0), Doc: "Seconds a judgement may take."},
+	{Name: "host", In: InLLM, Type: TypeText, Doc: "Agent host that prompts and judges go to, unless the state names one; else the one that `--host` names, or the first that is installed."},
+	{Name: "model", In: InLLM, Type: TypeText, Doc: "Model of the judge, unless the state names one. Without any it is `sonnet` on the host that knows this name, and their own on others."},
+	{Name: "timeout", In: InLLM, Type: TypeSeconds, Default: 1800, Above: limit(0), Doc: "Seconds a judgement may take where a prompt state has no `evaluate`."},
 	{Name: "max_tokens", In: InLLM, Type: TypeInt, Default: 256, Above: limit(0), Status: StatusUnsupported, Instead: "a judgement is as long as it is", Doc: "Length of a judgement."},
-	{Name: "effort", In: InLLM, Type: TypeText, Status: StatusUnsupported, Instead: "the judge's effort is its own", Doc: "Reasoning effort of the judge."},
+	{Name: "effort", In: InLLM, Type: TypeText, Doc: "Reasoning effort of the judge, where its host has one."},
 
 	{Name: "repeated_failure", In: InCircuit, Type: TypeBlock, Block: InRepeatedFailure, Doc: "Stops a run that repeats itself: same state, same exit code, same verdict. An empty mapping switches it on."},
 	{Name: "window", In: InRepeatedFailure, Type: TypeInt, Default: 3, Min: limit(1), Doc: "How many equal turns in a row are too many."},

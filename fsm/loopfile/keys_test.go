@@ -25,9 +25,9 @@ state: fragment_name fragment_bindings fragment_parameters
 state: on_interrupted idempotent
 evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
 evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line
-evaluate: error_patterns key
+evaluate: error_patterns key evidence votes quorum model host effort timeout
 throttle: normal_max warn_max hard_max
-llm: enabled model max_tokens timeout effort
+llm: enabled host model max_tokens timeout effort
 circuit: repeated_failure
 circuit.repeated_failure: window on_repeated_failure progress_paths exclude_paths recurrent_window
 host_guard: enabled cooldown_ms warn_pct critical_pct on_pressure pressure_state on_abort_route max_cumulative_subproc_mb

@@ -116,7 +116,10 @@ func (d *decoder) parameters(b *block, key, at string) []fsm.Parameter {
 func list(v any) []any { l, _ := v.([]any); return l }
 
 func llm(b *block) fsm.LLM {
-	return fsm.LLM{Enabled: b.bool("enabled"), Model: b.text("model"), Timeout: b.duration("timeout")}
+	return fsm.LLM{
+		Enabled: b.bool("enabled"), Host: b.text("host"), Model: b.text("model"), Effort: b.text("effort"),
+		Timeout: b.duration("timeout"),
+	}
 }
 
 func (d *decoder) stall(circuit *block) *fsm.Stall {

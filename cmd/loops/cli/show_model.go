@@ -42,7 +42,9 @@ func model(l *fsm.Loop) *fsm.Map {
 	w.list("throttle", throttleModel(l.Throttle))
 	llm := object{fsm.NewMap()}
 	llm.flag("enabled", l.LLM.Enabled, def.LLM.Enabled)
-	llm.text("model", l.LLM.Model, def.LLM.Model)
+	llm.text("host", l.LLM.Host, "")
+	llm.text("model", l.LLM.Model, "")
+	llm.text("effort", l.LLM.Effort, "")
 	llm.seconds("timeout", l.LLM.Timeout, def.LLM.Timeout)
 	w.list("llm", llm.m)
 	w.list("circuit", stallModel(l.Stall))
