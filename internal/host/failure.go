@@ -1,0 +1,180 @@
+package host
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// failed makes the Failure of a status of HTTP and of what a host said about it; either may be missing.
+func failed(status int, text string) *Failure {
+	if status == 0 {
+		status = statusIn(text)
+	}
+	f := &Failure{Class: classify(status, text), Reason: oneLine(text), Status: status}
+	if f.Class == RateLimited {
+		f.ResetAt = resetIn(text)
+	}
+	if f.Reason == "" && status != 0 {
+		f.Reason = "the API answered " + strconv.Itoa(status)
+	}
+	return f
+}
+
+// classify knows what the APIs behind the hosts say. It is only for text that is known to be an error: an agent may
+// write any of these words.
+func classify(status int, text string) Class {
+	text = strings.ToLower(text)
+	// These come first, because APIs send them with a status that says something else.
+	switch {
+	case has(text, "prompt is too long", "prompt too long", "context length", "context_length_exceeded", "context window",
+		"maximum context", "input is too long", "request_too_large", "exceeds the maximum number of tokens", "input token count"):
+		return Context
+	case has(text, "credit balance", "insufficient_quota", "insufficient quota", "insufficient balance", "billing", "out of extra usage",
+		"payment required", "spending limit", "spend limit", "arrearage", "exceeded your current quota"):
+		return AdminLimit
+	}
+	switch {
+	case status == 401, status == 403:
+		return Auth
+	case status == 402:
+		return AdminLimit
+	case status == 429:
+		return RateLimited
+	case status == 413:
+		return Context
+	case status == 408, status == 409, status == 425, status >= 500 && status < 600:
+		return Transient
+	case status >= 400 && status < 500:
+		return Other
+	case has(text, "rate limit", "rate_limit", "ratelimit", "too many requests", "usage limit", "hit your limit", "limit reached",
+		"quota exceeded", "resource exhausted", "resource_exhausted", "quota limitations"):
+		return RateLimited
+	case has(text, "invalid api key", "invalid_api_key", "incorrect api key", "missing api key", "api key not", "no api key",
+		"not logged in", "please run /login", "to log in", "unauthorized", "authentication", "no auth type", "auth method",
+		"oauth token", "expired token", "token has expired", "invalid bearer token", "forbidden", "permission_error"):
+		return Auth
+	case has(text, "overloaded", "internal server error", "server_error", "server had an error", "service unavailable", "bad gateway",
+		"gateway timeout", "unable to connect", "connection error", "connection refused", "connectionrefused", "connection reset",
+		"econnrefused", "econnreset", "enotfound", "etimedout", "eai_again", "epipe", "fetch failed", "socket hang up", "network error",
+		"stream ended", "stream disconnected", "stream closed", "timed out", "timeout", "malformed response", "is not valid json",
+		"temporarily unavailable", "try again later"):
+		return Transient
+	}
+	return Other
+}
+
+func has(text string, any ...string) bool {
+	for _, s := range any {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+var statusPattern = regexp.MustCompile(`(?i)(?:\bapi error:?|\bstatus(?: code)?:?|\bhttp(?:/[\d.]+)?|\brejected) \(?([45]\d\d)\b`)
+
+func statusIn(text string) int {
+	m := statusPattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// resetPattern finds the seconds since 1970 after a bar, as in "usage limit reached|1767225600".
+var resetPattern = regexp.MustCompile(`\|(\d{10})\b`)
+
+func resetIn(text string) time.Time {
+	m := resetPattern.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}
+	}
+	n, _ := strconv.ParseInt(m[1], 10, 64)
+	return time.Unix(n, 0).UTC()
+}
+
+// unexplained is the Failure of a host that exited without the event that says how it went. started says whether it had
+// printed anything of its own before.
+func unexplained(name string, e Exit, started bool) *Failure {
+	said := lastLines(e.Stderr)
+	f := failed(0, said)
+	switch {
+	case f.Class != Other:
+	case started || said == "" || e.Code < 0:
+		f.Class = Truncated
+	}
+	ending := endOf(e.Code)
+	switch {
+	case !started && said == "":
+		f.Reason = name + " " + ending + " and printed nothing"
+	case said == "":
+		f.Reason = name + " " + ending + " before it said how it went"
+	default:
+		f.Reason = name + " " + ending + ": " + f.Reason
+	}
+	return f
+}
+
+// downgraded is the Failure of a host that exited badly after it had said that all went well; nil if it exited well.
+func downgraded(name string, e Exit) *Failure {
+	if e.Stopped || e.Code == 0 {
+		return nil
+	}
+	said := lastLines(e.Stderr)
+	f := failed(0, said)
+	// Somebody ended it while it was cleaning up.
+	if f.Class == Other && (e.Code < 0 || e.Code == 128+9 || e.Code == 128+15) {
+		f.Class = Transient
+	}
+	f.Reason = name + " " + endOf(e.Code) + " although it had said that all went well"
+	if said != "" {
+		f.Reason += ": " + oneLine(said)
+	}
+	return f
+}
+
+func endOf(code int) string {
+	if code < 0 {
+		return "was ended by signal " + strconv.Itoa(-code)
+	}
+	return "exited with code " + strconv.Itoa(code)
+}
+
+var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+
+// lastLines are the last lines of a standard error that hold anything, without colours.
+func lastLines(s string) string {
+	const most = 8
+	if len(s) > 64<<10 {
+		s = s[len(s)-64<<10:]
+	}
+	var lines []string
+	for line := range strings.Lines(escapes.ReplaceAllString(s, "")) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}
+
+// oneLine is a text of a host as one line of a message, without what a terminal would obey.
+func oneLine(s string) string {
+	const most = 500
+	if len(s) > 4*most {
+		s = s[:4*most]
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.Join(strings.FieldsFunc(escapes.ReplaceAllString(s, ""), func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }), " ")
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}
