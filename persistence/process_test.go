@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +19,8 @@ import (
 	"loops/fsm"
 	"loops/persistence"
 )
+
+var starts = flag.Int("starts", 20, "starts of one loop in TestStartsInOneSecond")
 
 // The test binary is also the other processes of these tests: LOOPS_PERSISTENCE_CHILD says what one does.
 func TestMain(m *testing.M) {
@@ -32,7 +36,9 @@ func child(mode, root string) {
 	d, err := persistence.OpenDir(root)
 	check(err)
 	now := time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)
-	for i := 0; i < 1 || mode == "starts" && i < 5; i++ {
+	mode, count, _ := strings.Cut(mode, "=")
+	n, _ := strconv.Atoi(count)
+	for range max(1, n) {
 		j, err := d.Create(ctx, persistence.Spec{Loop: "fix", StartedAt: now, Owner: persistence.Owner{PID: os.Getpid()}, Scope: scopeOf(mode, root)})
 		check(err)
 		s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", StartedAt: now}
@@ -178,10 +184,12 @@ func TestPausedOwner(t *testing.T) {
 func TestStartsInOneSecond(t *testing.T) {
 	root := filepath.Join(t.TempDir(), ".loops")
 	var wg sync.WaitGroup
-	for range 4 {
+	const processes = 4
+	each := *starts / processes
+	for range processes {
 		wg.Go(func() {
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "LOOPS_PERSISTENCE_CHILD=starts "+root)
+			cmd.Env = append(os.Environ(), fmt.Sprintf("LOOPS_PERSISTENCE_CHILD=starts=%d %s", each, root))
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
@@ -193,8 +201,8 @@ func TestStartsInOneSecond(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs, err := d.Runs(t.Context(), persistence.Query{})
-	if err != nil || len(runs) != 20 {
-		t.Fatalf("%v, %d runs, want 20", err, len(runs))
+	if err != nil || len(runs) != processes*each {
+		t.Fatalf("%v, %d runs, want %d", err, len(runs), processes*each)
 	}
 	seen := map[persistence.ID]bool{}
 	for _, r := range runs {

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/fsm"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 	"loops/reconcile"
@@ -24,6 +26,11 @@ import (
 const (
 	envOwner = "LOOPS_TEST_OWNER"
 	envWords = "LOOPS_TEST_WORDS"
+)
+
+var (
+	rounds = flag.Int("rounds", 5, "how often TestTwoResumes resumes a run")
+	starts = flag.Int("starts", 20, "starts of one loop in TestStartsInOneSecond")
 )
 
 var owners = map[string]func(t *testing.T, location, folder string, words []string){
@@ -91,6 +98,21 @@ var owners = map[string]func(t *testing.T, location, folder string, words []stri
 			must(t, j.Record(t.Context(), b))
 		}
 		must(t, j.Close(t.Context()))
+		must(t, s.Close())
+		fmt.Println("done")
+	},
+	// starts begins and ends runs of one loop, all in one second.
+	"starts": func(t *testing.T, location, folder string, words []string) {
+		s := open(t, location)
+		s.Folder = folder
+		n, _ := strconv.Atoi(words[0])
+		for range n {
+			j := create(t, s, self(t))
+			b := step(2)
+			b.Snapshot.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal}
+			must(t, j.Record(t.Context(), b))
+			must(t, j.Close(t.Context()))
+		}
 		must(t, s.Close())
 		fmt.Println("done")
 	},
@@ -279,7 +301,7 @@ func TestTwoResumes(t *testing.T) {
 		o := start(t, nil, "wait", at, s.Folder)
 		id := persistence.ID(o.want("run"))
 		o.kill()
-		for round := range 5 {
+		for round := range *rounds {
 			two := []*owner{start(t, nil, "resume", at, s.Folder, string(id)), start(t, nil, "resume", at, s.Folder, string(id))}
 			for _, o := range two {
 				o.want("ready")
@@ -308,8 +330,40 @@ func TestTwoResumes(t *testing.T) {
 			}
 			two[w].kill() // dies as the owner
 		}
-		if n := whole(t, s, id); n != 12 {
-			t.Errorf("%d events, want 12", n)
+		if n := whole(t, s, id); n != 2+2**rounds {
+			t.Errorf("%d events, want %d", n, 2+2**rounds)
+		}
+	})
+}
+
+// TestStartsInOneSecond: starts of one loop in one second, in several processes, are all kept.
+func TestStartsInOneSecond(t *testing.T) {
+	each(t, func(t *testing.T, location func(testing.TB) string) {
+		at := location(t)
+		s := opened(t, at)
+		const processes = 4
+		each := *starts / processes
+		var all [processes]*owner
+		for i := range all {
+			all[i] = start(t, nil, "starts", at, s.Folder, strconv.Itoa(each))
+		}
+		for _, o := range all {
+			o.want("done")
+		}
+		runs, err := s.Runs(t.Context(), persistence.Query{})
+		must(t, err)
+		seen := map[persistence.ID]bool{}
+		for _, r := range runs {
+			if seen[r.ID] || !r.Archived || r.Status != persistence.Completed || len(r.Damage) > 0 {
+				t.Errorf("run %+v", r)
+			}
+			seen[r.ID] = true
+			if n := whole(t, s, r.ID); n != 4 {
+				t.Errorf("%d events of %s, want 4", n, r.ID)
+			}
+		}
+		if len(seen) != processes*each {
+			t.Errorf("%d runs, want %d", len(seen), processes*each)
 		}
 	})
 }
