@@ -79,8 +79,11 @@ func (r *Runner) request(a fsm.Action, h *host.Host) host.Request {
 		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: a.Effort,
 		Session: a.Session, Counted: host.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
 	}
-	if !req.Judge && req.Model == "" {
+	if req.Model == "" {
 		req.Model = r.Model
+		if req.Judge {
+			req.Model = h.JudgeModel
+		}
 	}
 	switch {
 	case a.Schema == "":

@@ -14,7 +14,9 @@ var claude = &Host{
 	Name:    "claude",
 	Aliases: []string{"claude-code"},
 	Program: "claude",
-	Stop:    syscall.SIGINT, // at TERM it leaves the processes of its tools
+	// As with the reference tool.
+	JudgeModel: "sonnet",
+	Stop:       syscall.SIGINT, // at TERM it leaves the processes of its tools
 	Has: Features{
 		Model: true, Agent: true, Tools: true, Effort: true, Session: true, Permissions: true,
 		Schema: true, MaxCost: true, Cost: true, Usage: true,

@@ -14,6 +14,7 @@ type Host struct {
 	Aliases    []string       // other names for it, such as the reference tool's
 	Program    string         // looked up in PATH
 	Stop       syscall.Signal // the one it ends best at; whatever is left gets TERM and KILL anyway
+	JudgeModel string         // that judges where nothing names one; "" = the host's own
 	Documented bool           // built from its documentation: it was never driven for real
 	Has        Features
 
