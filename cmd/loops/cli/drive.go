@@ -36,6 +36,7 @@ type driveSpec struct {
 	printer printer
 	stops   *stops
 	header  header
+	agents  agentFlags
 	start   func(fsm.Config) *fsm.Executor
 }
 
@@ -47,6 +48,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
 		ToolCall: toolCall(d.project.Dir),
 	}
+	a.agents(runner, d.agents)
 	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,

@@ -19,6 +19,7 @@ type overrides struct {
 	delay                   float64 // seconds
 	delaySet                bool
 	durability              string // "" = what the store does anyway
+	agents                  agentFlags
 }
 
 // maxDelay keeps a delay within what a timer can hold.
@@ -29,6 +30,7 @@ func (o *overrides) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.maxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.Float64Var(&o.delay, "delay", 0, "pause between states in `SECONDS`, instead of the loop's backoff")
 	flags.StringVar(&o.durability, "durability", "", "what the loss of power may cost: `LEVEL` is strict (50 ms of decisions, never a result; the default), grouped (fewer syncs; also that an action was started) or none (all)")
+	o.agents.addFlags(flags)
 }
 
 func (o *overrides) check(cmd *cobra.Command) error {
@@ -49,7 +51,7 @@ func (o *overrides) check(cmd *cobra.Command) error {
 	if o.delaySet && (math.IsNaN(o.delay) || o.delay < 0 || o.delay > maxDelay) {
 		return usageError{fmt.Sprintf("--delay %v: expected seconds from 0 to %d", o.delay, maxDelay), see}
 	}
-	return nil
+	return o.agents.check(cmd)
 }
 
 // apply returns the loop with the overrides in it, and what to record of them (nil if there are none).
@@ -70,6 +72,7 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 	if o.durability != "" {
 		recorded.Set("durability", o.durability)
 	}
+	o.agents.record(recorded)
 	if recorded.Len() == 0 {
 		recorded = nil
 	}
@@ -92,6 +95,7 @@ func (o overrides) over(recorded *fsm.Map) overrides {
 			o.durability = name
 		}
 	}
+	o.agents.fill(recorded)
 	if _, ok := recorded.Get("delay"); ok && !o.delaySet {
 		if v := number(recorded, "delay"); v >= 0 && v <= maxDelay {
 			o.delay, o.delaySet = v, true

@@ -27,6 +27,7 @@ func TestOverrides(t *testing.T) {
 		{"durability", overrides{durability: "grouped"}, nil, 50, 4, time.Second, `{"durability": "grouped"}`},
 		{"recorded durability", overrides{}, fsm.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "none"}`},
 		{"another durability", overrides{durability: "strict"}, fsm.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "strict"}`},
+		{"agents", overrides{agents: agentFlags{host: "codex", permissions: "host"}}, fsm.NewMap("host", "claude", "model", "m"), 50, 4, time.Second, `{"host": "codex", "model": "m", "permissions": "host"}`},
 		{"damaged record", overrides{}, fsm.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil, "durability", 3.0), 50, 4, time.Second, "null"},
 	} {
 		l, keep := c.flags.over(c.recorded).apply(file)

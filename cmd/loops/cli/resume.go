@@ -164,7 +164,8 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		header: header{
 			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began,
 		},
-		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
+		agents: over.agents,
+		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
 	})
 }
 

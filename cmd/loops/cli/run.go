@@ -128,6 +128,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	return a.drive(ctx, driveSpec{
 		project: p, loop: l, library: lib.subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
 		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
+		agents: o.over.agents,
 		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
 	})
 }

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"loops/fsm"
+	"loops/internal/action"
+)
+
+// Environment variables that say which agent host does the prompts of loops that name none, unless --host does.
+const (
+	envHost          = "LOOPS_HOST"
+	envReferenceHost = "LL_HOST_CLI" // the reference tool's
+)
+
+// permissionsHost leaves what an agent may do to the agent's own settings; compare [fsm.PermissionsSkip].
+const permissionsHost = "host"
+
+// agentFlags are the flags of run and resume about agents. They hold in sub-loops too.
+type agentFlags struct {
+	host        string // "" = the environment's, or the first there is
+	model       string // "" = the host's own
+	permissions string // "" = as the loop says
+}
+
+func (f *agentFlags) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.host, "host", "", "agent `HOST` of prompts and judges that name none (default: $"+envHost+", $"+envReferenceHost+", or the first that is installed)")
+	flags.StringVar(&f.model, "model", "", "`MODEL` of prompts that name none")
+	flags.StringVar(&f.permissions, "permissions", "", "what agents may do, whatever the loop says: `skip` (all, without asking) or host (what their own settings allow)")
+}
+
+func (f *agentFlags) check(cmd *cobra.Command) error {
+	see := cmd.CommandPath() + " --help"
+	flags := cmd.Flags()
+	for _, one := range []struct{ name, value string }{{"host", f.host}, {"model", f.model}} {
+		if flags.Changed(one.name) && strings.TrimSpace(one.value) == "" {
+			return usageError{"--" + one.name + " is empty: leave it out to have what is the default", see}
+		}
+	}
+	if p := f.permissions; flags.Changed("permissions") && p != fsm.PermissionsSkip && p != permissionsHost {
+		return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", p, fsm.PermissionsSkip, permissionsHost), see}
+	}
+	return nil
+}
+
+// fields are the flags by their names in the record of a run.
+func (f *agentFlags) fields() []struct {
+	key   string
+	value *string
+} {
+	return []struct {
+		key   string
+		value *string
+	}{{"host", &f.host}, {"model", &f.model}, {"permissions", &f.permissions}}
+}
+
+// record notes the flags that are set.
+func (f *agentFlags) record(options *fsm.Map) {
+	for _, one := range f.fields() {
+		if *one.value != "" {
+			options.Set(one.key, *one.value)
+		}
+	}
+}
+
+// fill takes the recorded flags where they are not set.
+func (f *agentFlags) fill(recorded *fsm.Map) {
+	for _, one := range f.fields() {
+		v, _ := recorded.Get(one.key)
+		if text, _ := v.(string); *one.value == "" {
+			*one.value = text
+		}
+	}
+}
+
+// agents tells a runner which agents to use.
+func (a *app) agents(r *action.Runner, f agentFlags) {
+	r.Host, r.Model, r.Permissions = f.host, f.model, f.permissions
+	for _, name := range []string{envHost, envReferenceHost} {
+		if r.Host == "" {
+			r.Host, _ = a.getenv(name)
+		}
+	}
+}
