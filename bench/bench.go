@@ -30,11 +30,6 @@ type bench struct {
 	postgres   *pgtest.Server
 }
 
-type result struct {
-	seconds float64
-	rss     float64 // peak of the program, MB
-}
-
 // spawns runs bash -c script n times the plain way, with pipes that are read and a process group of its own, and
 // returns the time of one.
 func (b *bench) spawns(script string, n int) (time.Duration, error) {
@@ -64,40 +59,42 @@ func spawn(script string) error {
 	return errors.Join(append(readErrs[:], cmd.Wait())...)
 }
 
-// loop runs a loop file in a project of its own. The step cap counts as a good end.
-func (b *bench) loop(text string, args ...string) (result, error) {
+// loop runs a loop file in a project of its own and returns the seconds it took. The step cap counts as a good end.
+func (b *bench) loop(text string, args ...string) (float64, error) {
 	project, err := b.project(text)
 	if err != nil {
-		return result{}, err
+		return 0, err
 	}
 	defer os.RemoveAll(project)
 	return b.program(project, append([]string{"run", loopName(text)}, args...)...)
 }
 
-// program runs the program once.
-func (b *bench) program(project string, args ...string) (result, error) {
+// program runs the program once and returns the seconds it took.
+func (b *bench) program(project string, args ...string) (float64, error) {
+	cmd := b.command(project, args...)
+	begin := time.Now()
+	err := cmd.Run()
+	return since(begin), ended(cmd, err)
+}
+
+func (b *bench) command(project string, args ...string) *exec.Cmd {
 	cmd := exec.Command(b.bin, args...)
-	var stderr bytes.Buffer
-	cmd.Dir, cmd.Stderr = project, &stderr
+	cmd.Dir, cmd.Stderr = project, new(bytes.Buffer)
 	for _, kv := range os.Environ() {
 		if !strings.HasPrefix(kv, "LOOPS_") {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	begin := time.Now()
-	err := cmd.Run()
-	r := result{seconds: since(begin)}
+	return cmd
+}
+
+// ended is the error of a command that ran: none at the step cap.
+func ended(cmd *exec.Cmd, err error) error {
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 5 {
-		err = nil
+	if err == nil || errors.As(err, &exit) && exit.ExitCode() == 5 {
+		return nil
 	}
-	if err != nil {
-		return r, fmt.Errorf("loops %s: %w: %s", strings.Join(args, " "), err, stderr.String())
-	}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.rss = float64(usage.Maxrss) / 1e3 // Linux counts in KB
-	}
-	return r, nil
+	return fmt.Errorf("loops %s: %w: %s", strings.Join(cmd.Args[1:], " "), err, cmd.Stderr)
 }
 
 func (b *bench) project(loops ...string) (string, error) {

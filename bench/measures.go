@@ -87,13 +87,11 @@ var measures = []measure{
 		return b.above(linesLoop, manyLines)
 	}},
 	{"60 MB of output, peak resident", 30, mega, func(b *bench) (float64, error) {
-		r, err := b.loop(bigOutputLoop)
-		return r.rss, err
+		return b.peak(bigOutputLoop)
 	}},
 	{"a hundred thousand transitions (a million with -long), peak resident", 20, mega, (*bench).longRun},
 	{"a 10 MB capture, then 100 shell transitions", 0.3, millis, func(b *bench) (float64, error) {
-		r, err := b.loop(bigCaptureLoop, "--max-steps", "101")
-		return r.seconds, err
+		return b.loop(bigCaptureLoop, "--max-steps", "101")
 	}},
 	{"sweep, 1,000 runs that died", 60e-3, millis, (*bench).sweep},
 	{"resume beside a journal of 100 MB, above a bare spawn", 20e-3, millis, (*bench).resume},
@@ -116,7 +114,7 @@ var measures = []measure{
 func (b *bench) perStep(loop string, n int, flags ...string) (float64, error) {
 	long, err1 := b.loop(loop, append([]string{"--max-steps", fmt.Sprint(n + 1)}, flags...)...)
 	once, err2 := b.loop(loop, append([]string{"--max-steps", "1"}, flags...)...)
-	return (long.seconds - once.seconds) / float64(n), errors.Join(err1, err2)
+	return (long - once) / float64(n), errors.Join(err1, err2)
 }
 
 // above is what a run of a one-state loop takes longer than bash alone with the same script.
@@ -124,5 +122,5 @@ func (b *bench) above(loop, script string) (float64, error) {
 	before, err1 := b.spawns(script, 1)
 	r, err2 := b.loop(loop)
 	after, err3 := b.spawns(script, 1)
-	return r.seconds - ((before + after) / 2).Seconds(), errors.Join(err1, err2, err3)
+	return r - ((before + after) / 2).Seconds(), errors.Join(err1, err2, err3)
 }

@@ -64,6 +64,5 @@ func (b *bench) longRun() (float64, error) {
 	if b.long {
 		n = 1_000_000
 	}
-	r, err := b.loop(decisionLoop, "--max-steps", fmt.Sprint(n), "--quiet")
-	return r.rss, err
+	return b.peak(decisionLoop, "--max-steps", fmt.Sprint(n), "--quiet")
 }
