@@ -96,10 +96,10 @@ func (b *blobs) fill(v any) (any, error) {
 		if name, n, ok := blobRef(x); ok {
 			text, path, err := b.get(name)
 			if err != nil {
-				return nil, &DamageError{File: path, What: "a text of the run is missing: " + errText(err)}
+				return nil, &DamageError{File: path, Offset: -1, What: "a text of the run is missing: " + errText(err)}
 			}
 			if sum := sha256.Sum256(text); int64(len(text)) != n || hex.EncodeToString(sum[:]) != name {
-				return nil, &DamageError{File: path, What: "the content is not what was recorded"}
+				return nil, &DamageError{File: path, Offset: -1, What: "the content is not what was recorded"}
 			}
 			return string(text), nil
 		}

@@ -156,7 +156,7 @@ func (d *Dir) readPart(id ID, part part, r *eventReader) error {
 		}
 	}
 	if err != nil {
-		r.give(fsm.Event{}, &DamageError{File: part.path, What: errText(err)})
+		r.give(fsm.Event{}, &DamageError{File: part.path, Offset: -1, What: errText(err)})
 		return nil
 	}
 	defer f.Close()

@@ -77,7 +77,7 @@ func (p place) load(texts bool) (*loaded, error) {
 		if len(l.damage) == 0 {
 			l.note(p.state, "the file is missing, and the event file holds no memory")
 		}
-		return l, &DamageError{File: p.state, What: "the memory of the run cannot be read: " + l.damage[0]}
+		return l, &DamageError{File: p.state, Offset: -1, What: "the memory of the run cannot be read: " + l.damage[0]}
 	}
 	l.flat = flat
 	if texts {
@@ -90,7 +90,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	}
 	if l.record, err = takeFlat(flat); err != nil {
 		l.note(p.state, "%s", err)
-		return l, &DamageError{File: p.state, What: err.Error()}
+		return l, &DamageError{File: p.state, Offset: -1, What: err.Error()}
 	}
 	if l.foreign {
 		l.adopt(p)

@@ -236,10 +236,13 @@ func (e *ConflictError) Error() string {
 // A DamageError names recorded bytes that cannot be read.
 type DamageError struct {
 	File   string
-	Offset int64
+	Offset int64 // negative: it is no place in the file that is damaged
 	What   string
 }
 
 func (e *DamageError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("%s: damaged: %s", e.File, e.What)
+	}
 	return fmt.Sprintf("%s: damaged at byte %d: %s", e.File, e.Offset, e.What)
 }

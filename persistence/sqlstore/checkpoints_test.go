@@ -145,7 +145,7 @@ func TestCheckpointsRefuse(t *testing.T) {
 		must(t, err)
 		_, err = sqlstore.OpenCheckpoints(t.Context(), path)
 		newer, ok := errors.AsType[*sqlstore.VersionError](err)
-		if !ok || newer.Has != 99 || err.Error() != path+" (checkpoints) has version 99, and this program knows versions up to 1: use a newer one" {
+		if !ok || newer.Has != 99 || err.Error() != path+" (checkpoints) has version 99, and this program knows versions up to 1: it was made by a newer one, use that" {
 			t.Errorf("error is %v", err)
 		}
 		opened(t, "sqlite:"+path) // the tables of runs are not newer

@@ -132,7 +132,7 @@ func TestMissingEvents(t *testing.T) {
 				said = append(said, fmt.Sprint(e.Seq))
 			}
 		}
-		want := []string{"1", s.Name() + ": event 2 of run fix-20261121T103405: damaged at byte 0: it is missing", "3", "4"}
+		want := []string{"1", s.Name() + ": event 2 of run fix-20261121T103405: damaged: it is missing", "3", "4"}
 		if strings.Join(said, "\n") != strings.Join(want, "\n") {
 			t.Errorf("said %q, want %q", said, want)
 		}
@@ -293,8 +293,8 @@ func TestFlippedBits(t *testing.T) {
 		rs, err := s.Runs(t.Context(), persistence.Query{})
 		must(t, err)
 		damage = append(damage, rs[0].Damage...)
-		want := strings.ReplaceAll(`DB: event 3 of run fix-20261121T103405: damaged at byte 0: the checksum does not hold
-DB: memory of run fix-20261121T103405 at event 4: damaged at byte 0: the checksum does not hold
+		want := strings.ReplaceAll(`DB: event 3 of run fix-20261121T103405: damaged: the checksum does not hold
+DB: memory of run fix-20261121T103405 at event 4: damaged: the checksum does not hold
 DB: run fix-20261121T103405: about cannot be read: the checksum does not hold`, "DB", s.Name())
 		if got := strings.Join(damage, "\n"); got != want {
 			t.Errorf("damage:\n%s\nwant\n%s", got, want)

@@ -111,7 +111,7 @@ func (s *Store) remembered(ctx context.Context, r *row) (*fsm.Snapshot, error) {
 
 func (s *Store) memoryFrom(ctx context.Context, r *row, from uint64) (*fsm.Snapshot, error) {
 	damaged := func(seq uint64, err error) error {
-		return &persistence.DamageError{File: fmt.Sprintf("%s: memory of run %s at event %d", s.name, r.ID, seq), What: err.Error()}
+		return &persistence.DamageError{File: fmt.Sprintf("%s: memory of run %s at event %d", s.name, r.ID, seq), Offset: -1, What: err.Error()}
 	}
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, CASE WHEN seq = ? THEN whole ELSE patch END FROM memory WHERE run = ? AND seq >= ? ORDER BY seq`),
 		int64(from), r.n, int64(from))
@@ -229,7 +229,7 @@ func (s *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 }
 
 func (s *Store) damagedEvent(id persistence.ID, seq uint64, what string) error {
-	return &persistence.DamageError{File: fmt.Sprintf("%s: event %d of run %s", s.name, seq, id), What: what}
+	return &persistence.DamageError{File: fmt.Sprintf("%s: event %d of run %s", s.name, seq, id), Offset: -1, What: what}
 }
 
 // Definition returns the text of the loop file that a run was begun, or gone on, with last; nil where it is not

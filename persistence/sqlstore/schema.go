@@ -74,7 +74,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s has version %d, and this program knows versions up to %d: use a newer one", e.Database, e.Has, e.Knows)
+	return fmt.Sprintf("%s has version %d, and this program knows versions up to %d: it was made by a newer one, use that", e.Database, e.Has, e.Knows)
 }
 
 // migrate brings the database up to date. Several processes may do so at once.

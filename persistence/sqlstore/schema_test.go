@@ -28,7 +28,7 @@ func TestLocations(t *testing.T) {
 		{"sqlite:x?durability=some", "store sqlite:x?durability=some: durability=some is neither strict, grouped nor none; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 		{"sqlite:x?mode=ro", "store sqlite:x?mode=ro: the parameter mode is unknown; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 		{"sqlite:" + dir, "open " + dir + ": not a regular file"},
-		{"sqlite:" + dir + "/text", dir + "/text: damaged at byte 0: file is not a database (26)"},
+		{"sqlite:" + dir + "/text", dir + "/text: damaged: file is not a database (26)"},
 		{"postgres://me:secret@[::1", "store postgres://me:xxxxx@[::1: it is no URL; expected sqlite:PATH or postgres://USER@HOST/NAME"},
 	} {
 		_, err := sqlstore.Open(t.Context(), c.location)
@@ -74,7 +74,7 @@ func TestNewerDatabase(t *testing.T) {
 		must(t, err)
 		_, err = sqlstore.Open(t.Context(), at)
 		newer, ok := errors.AsType[*sqlstore.VersionError](err)
-		if !ok || newer.Has != 99 || err.Error() != s.Name()+" has version 99, and this program knows versions up to 1: use a newer one" {
+		if !ok || newer.Has != 99 || err.Error() != s.Name()+" has version 99, and this program knows versions up to 1: it was made by a newer one, use that" {
 			t.Errorf("error is %v", err)
 		}
 	})

@@ -218,7 +218,7 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 	}
 	events, damage, err := lastEvents(f.store.Events(ctx, run.ID, 0), keep, limit)
 	for _, d := range damage {
-		fmt.Fprintf(a.Err, "loops: %v; the line was skipped\n", d)
+		fmt.Fprintf(a.Err, "loops: %v; reading goes on behind it\n", d)
 	}
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func copyRun(ctx context.Context, from, to records, r persistence.Run) copyResul
 		return c
 	}
 	if len(r.Damage) > 0 {
-		c.result, c.err = notTaken, &persistence.DamageError{File: r.Log, What: r.Damage[0]}
+		c.result, c.err = notTaken, &persistence.DamageError{File: r.Log, Offset: -1, What: r.Damage[0]}
 		return c
 	}
 	var err error
