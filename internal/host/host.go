@@ -112,6 +112,7 @@ type Failure struct {
 	Status  int           // of HTTP; 0 = not said
 	ResetAt time.Time     // from when it may be asked again; zero = not said
 	After   time.Duration // the same, as a time from now; 0 = not said
+	Exit    bool          // only its exit code says so: its stream says that all went well
 }
 
 // A Class is a kind of failure. The names are those that events have.
