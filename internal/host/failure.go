@@ -14,7 +14,7 @@ func failed(status int, text string) *Failure {
 	}
 	f := &Failure{Class: classify(status, text), Reason: oneLine(text), Status: status}
 	if f.Class == RateLimited {
-		f.ResetAt = resetIn(text)
+		f.ResetAt, f.After = resetIn(text), afterIn(text)
 	}
 	if f.Reason == "" && status != 0 {
 		f.Reason = "the API answered " + strconv.Itoa(status)
@@ -97,10 +97,13 @@ func resetIn(text string) time.Time {
 	return time.Unix(n, 0).UTC()
 }
 
-// unexplained is the Failure of a host that exited without the event that says how it went. started says whether it had
-// printed anything of its own before.
+// unexplained is the Failure of a host that exited without the event that says how it went. It had started if it had
+// printed an event before.
 func unexplained(name string, e Exit, started bool) *Failure {
 	said := lastLines(e.Stderr)
+	if m := errorObject(e.Stderr); m != "" {
+		said = m
+	}
 	f := failed(0, said)
 	switch {
 	case f.Class != Other:
@@ -110,7 +113,7 @@ func unexplained(name string, e Exit, started bool) *Failure {
 	ending := endOf(e.Code)
 	switch {
 	case !started && said == "":
-		f.Reason = name + " " + ending + " and printed nothing"
+		f.Reason = name + " " + ending + " without a line of its own"
 	case said == "":
 		f.Reason = name + " " + ending + " before it said how it went"
 	default:
@@ -143,6 +146,16 @@ func endOf(code int) string {
 		return "was ended by signal " + strconv.Itoa(-code)
 	}
 	return "exited with code " + strconv.Itoa(code)
+}
+
+// errorObject finds the message in a standard error that ends with a JSON object about an error.
+func errorObject(stderr string) string {
+	at := max(strings.LastIndex("\n"+stderr, "\n{"), 0)
+	var o struct{ Error struct{ Message string } }
+	if !object([]byte(stderr[at:]), &o) {
+		return ""
+	}
+	return o.Error.Message
 }
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")

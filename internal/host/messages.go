@@ -19,8 +19,10 @@ type messages struct {
 	session bool
 	// hidden finds the error in a final message that the host itself does not call one.
 	hidden func(text string) (reason string, ok bool)
+	// exits are the classes of exit codes of their own, where there was no result.
+	exits map[int]Class
 
-	started bool // it printed a line of its own
+	started bool // it printed an event
 	first   initial
 	last    string // text of the last message
 	tool    string // id of the tool call that came last
@@ -195,6 +197,9 @@ func (m *messages) End(x Exit) Outcome {
 		return o
 	case r == nil:
 		o.Failure = unexplained(m.name, x, m.started)
+		if class, ok := m.exits[x.Code]; ok {
+			o.Failure.Class = class
+		}
 		return o
 	}
 	o.Complete = true
@@ -212,6 +217,8 @@ func (m *messages) End(x Exit) Outcome {
 	}
 	if o.Failure = m.failure(r, text); o.Failure == nil {
 		o.Failure = downgraded(m.name, x)
+	} else if m.session && o.Failure.Class == Transient && o.Coverage == Complete {
+		o.Coverage = Partial // it counts no answer that broke off
 	}
 	return o
 }
@@ -308,17 +315,19 @@ func (m *messages) count(o *Outcome) {
 			o.Usage = all
 		}
 	}
-	o.Whole = o.Usage
-	if m.session && o.Coverage == Complete {
+	told := o.Coverage == Complete
+	if told && m.session {
+		o.Whole = o.Usage
 		o.Usage = o.Whole.minus(m.req.Counted)
 	}
 	if o.Usage == (Usage{}) && m.seen != (Usage{}) {
 		o.Usage, o.Coverage = m.seen, Partial
 	}
-	if o.Coverage != Complete && m.session {
-		o.Whole = m.req.Counted.plus(o.Usage)
-	} else if !m.session {
+	switch {
+	case !m.session:
 		o.Whole = o.Usage
+	case !told:
+		o.Whole = m.req.Counted.plus(o.Usage)
 	}
 	// Nothing is what a host says that did not come to adding up.
 	if r != nil && r.Cost != nil && (*r.Cost > 0 || *r.Cost == 0 && o.Usage == (Usage{})) {
