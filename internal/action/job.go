@@ -275,6 +275,10 @@ func (j *job) read(s *stream, events int16) error {
 		j.talk.feed(j.buf[:n], j.now, j.said)
 		return nil
 	}
+	if j.talk != nil && j.ending.on {
+		j.talk.late = append(j.talk.late, j.buf[:min(n, lateMost-len(j.talk.late))]...)
+		return nil
+	}
 	j.take(s, s.text.feed(j.buf[:n]))
 	return nil
 }

@@ -49,7 +49,7 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 		rep.ResetAt = time.Now().Add(f.After)
 	}
 	res.ExitCode = or(res.ExitCode, 1)
-	if o.Complete || strings.TrimSpace(res.Stderr) == "" {
+	if o.Complete && !f.Exit || !o.Complete && strings.TrimSpace(res.Stderr) == "" {
 		appendLine(&res.Stderr, "[result] "+f.Reason)
 	}
 }

@@ -12,6 +12,7 @@ import (
 const (
 	longestLine = 8 << 20 // of a host; a longer one is left out
 	rawMost     = 4 << 10 // of what a host printed, in a Reply
+	lateMost    = 64 << 10
 	doneGrace   = 5 * time.Second
 )
 
@@ -27,6 +28,7 @@ type talk struct {
 	raw     []byte // the beginning of it all
 	isDone  bool
 	doneAt  time.Time // last byte, or the host's last event
+	late    []byte    // standard error since it was asked to stop: it is about that, and only for the log
 	chunk   [32 << 10]byte
 }
 
@@ -93,6 +95,10 @@ func (t *talk) end(now time.Time, take func([]byte)) {
 	}
 	if !t.isDone && t.stream.Done() {
 		t.isDone, t.doneAt = true, now
+	}
+	if len(t.late) > 0 {
+		t.log.note("standard error after it was asked to stop:")
+		t.log.line(bytes.TrimSuffix(t.late, []byte("\n")))
 	}
 	t.log.end()
 }
