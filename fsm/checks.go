@@ -16,6 +16,7 @@ var checks = []func(*Executor, context.Context) result{
 	(*Executor).stepCap,
 	(*Executor).passCap,
 	(*Executor).loopTimeout,
+	(*Executor).budgetLeft,
 	(*Executor).retryLimit,
 }
 

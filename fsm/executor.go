@@ -105,6 +105,7 @@ func (e *Executor) begin(ctx context.Context) {
 	}
 	before := m.Outcome
 	e.uncap()
+	e.budgetRaised()
 	fields := []Field{{"loop", m.Loop}, {"from_state", m.Current}, {"iteration", int64(m.Step)}}
 	if before != nil && before.TerminatedBy == EndHandoff || before == nil && m.Continuation != "" {
 		fields = append(fields, Field{"from_handoff", true}, Field{"continuation_prompt", m.Continuation})
@@ -166,6 +167,7 @@ func (e *Executor) turn(ctx context.Context) {
 func (e *Executor) step(ctx context.Context) {
 	e.mem.Step++
 	e.mem.Attempt = 0
+	e.spendStep()
 	e.enter(false)
 	e.visitAndLeave(ctx, e.cfg.Loop.States[e.mem.Current])
 }
@@ -232,6 +234,8 @@ type decision struct {
 	fatal  string // text of an error that ends the run
 	died   bool   // the action was killed by a signal nobody asked for
 	halted bool   // stopped by ctx while acting, or not recorded: nothing was decided
+
+	overrun *overrun // the budget that ends the run here, before anything else was done
 }
 
 // leave applies the rules that stand between a decision and the next state, in the order of engine.md 1.1.
@@ -242,6 +246,10 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	}
 	if d.halted {
 		e.finishStopped(ctx)
+		return
+	}
+	if d.overrun != nil {
+		e.finish(ctx, EndBudget, d.overrun.Error())
 		return
 	}
 	m.Result = nil

@@ -61,8 +61,10 @@ type Loop struct {
 	DefaultTimeout  time.Duration // of an action whose state has none; 0 = the fallback of its kind
 	DefaultIdle     time.Duration // longest silence of an action whose state sets none; 0 = off
 	Maintain        bool
-	OnHandoff       string // pause (default), spawn or terminate
-	InputKey        string // context key of the positional input; "input" unless set
+	Budget          *Budget // nil = none
+	OnBudget        string  // state entered once when a budget is used up; "" = the run ends
+	OnHandoff       string  // pause (default), spawn or terminate
+	InputKey        string  // context key of the positional input; "input" unless set
 	RequiredInputs  []string
 	Scope           []string // paths this loop locks; empty means the project directory
 	Singleton       bool
@@ -177,6 +179,8 @@ type State struct {
 	RateLimitBackoff     time.Duration
 	RateLimitMaxWait     time.Duration
 	RateLimitLadder      []time.Duration
+	Budget               *Budget   // of all visits; nil = none
+	OnBudget             string    // where to go when a budget is used up; "" = where the loop's says
 	Throttle             *Throttle // nil = none (D4)
 	OnThrottleHard       string
 	OnInterrupted        string // where to go instead of acting again after an interruption; "" = act again

@@ -57,6 +57,11 @@ type Snapshot struct {
 	PendingRequest string            // text signal seen but not yet acted on: "", "handoff", "error", "stop"
 	PendingPayload string
 
+	Spent        Spent            // by prompts and judges, also of sub-loops
+	StateSpent   map[string]Spent // the same by state
+	BudgetWarned map[string]int   // limits that little was left of, as "state/limit"
+	BudgetRouted bool             // on_budget of the loop was taken
+
 	// Answers are those of the judges asked in this visit, in order; they are not asked again. Asking is set while
 	// one more is asked. The list only grows until the state is left.
 	Answers []Answer
@@ -143,6 +148,7 @@ const (
 	EndStall         = "stall_detected"
 	EndHostPressure  = "host_pressure_abort"
 	EndHostBudget    = "host_budget_exceeded"
+	EndBudget        = "budget_exceeded"
 )
 
 // An Outcome is how a run ended. It never changes after it was recorded.

@@ -28,7 +28,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 			return e.exception(st, err)
 		}
 	}
-	if o := m.Child.Memory.Outcome; o == nil || paused(o) {
+	if o := m.Child.Memory.Outcome; o == nil || paused(o) || o.TerminatedBy == EndBudget {
 		if loop == nil {
 			if loop, err = e.childLoop(m.Child.Name); err != nil {
 				return e.exception(st, err)
@@ -56,6 +56,10 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 		return decision{}
 	case paused(o):
 		return decision{halted: true}
+	case o.TerminatedBy == EndBudget:
+		if err := e.affordable(); err != nil {
+			return e.exception(st, err) // ours, or one around us; otherwise it was the sub-loop's own
+		}
 	}
 	e.detach(ctx, st, m.Child)
 	if e.broken != nil || ctx.Err() != nil {

@@ -118,6 +118,12 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		}
 		a.Params = string(AppendJSON(nil, params))
 	}
+	if mode == KindPrompt {
+		if err := e.affordable(); err != nil {
+			return Result{}, err
+		}
+		a.MaxCost = e.costLeft()
+	}
 	e.warnSize(st, text)
 	m.Attempt++
 	a.Attempt = m.Attempt
@@ -140,6 +146,9 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		m.PendingRequest, m.PendingPayload = kind, payload
 	}
 	m.Phase, m.Result = PhaseActed, &res
+	if mode == KindPrompt {
+		e.spend(spentOn(res))
+	}
 	if a.RSS {
 		e.countMemory(st, res)
 	}
@@ -359,6 +368,10 @@ func (e *Executor) throttle(st *State) (decision, bool) {
 func (e *Executor) exception(st *State, err error) decision {
 	if errors.Is(err, errHalted) || e.broken != nil {
 		return decision{halted: true}
+	}
+	var over *overrun
+	if errors.As(err, &over) {
+		return e.overspent(st, over)
 	}
 	slot, name := st.On["error"], "on_error"
 	if slot == "" && st.Route != nil {

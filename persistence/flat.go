@@ -186,6 +186,21 @@ func fields() []field {
 			take: func(r *record, v any) error { return takeFloat(&r.CumulativeMB, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.CumulativeMB == b.CumulativeMB },
 		},
+		{
+			key: "spent", name: "Spent",
+			put:  func(e *encoder, s *fsm.Snapshot) bool { return s.Spent != fsm.Spent{} && e.value(spentValue(s.Spent)) },
+			take: func(r *record, v any) error { return takeSpent(&r.Spent, v) },
+			same: func(a, b *fsm.Snapshot) bool { return a.Spent == b.Spent },
+		},
+		{
+			key: "spent_by_state", name: "StateSpent", put: putStateSpent, take: takeStateSpent, entries: true, dropNull: true,
+			same: func(a, b *fsm.Snapshot) bool { return maps.Equal(a.StateSpent, b.StateSpent) },
+			patch: func(e *encoder, a, b *fsm.Snapshot) {
+				patchEntries(e, a.StateSpent, b.StateSpent, func(s fsm.Spent) { e.value(spentValue(s)) })
+			},
+		},
+		counts("budget_warned", "BudgetWarned", func(s *fsm.Snapshot) *map[string]int { return &s.BudgetWarned }),
+		boolean("budget_routed", "BudgetRouted", func(s *fsm.Snapshot) *bool { return &s.BudgetRouted }),
 		boolean("budget_spent", "BudgetSpent", func(s *fsm.Snapshot) *bool { return &s.BudgetSpent }),
 		text("pending_request", "PendingRequest", false, func(s *fsm.Snapshot) *string { return &s.PendingRequest }),
 		text("pending_payload", "PendingPayload", false, func(s *fsm.Snapshot) *string { return &s.PendingPayload }),

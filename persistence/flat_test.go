@@ -42,6 +42,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Result](), 11},
 		{reflect.TypeFor[fsm.Reply](), 17},
 		{reflect.TypeFor[fsm.Usage](), 4},
+		{reflect.TypeFor[fsm.Spent](), 6},
 		{reflect.TypeFor[fsm.Outcome](), 8},
 		{reflect.TypeFor[fsm.StallRecord](), 3},
 		{reflect.TypeFor[fsm.Repeat](), 3},

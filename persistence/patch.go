@@ -202,6 +202,8 @@ func remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 	shadow.StallCounts = keepCounts(old.StallCounts, now.StallCounts)
 	shadow.StallPrints = keepCounts(old.StallPrints, now.StallPrints)
 	shadow.Evaluators = keepCounts(old.Evaluators, now.Evaluators)
+	shadow.StateSpent = keepCounts(old.StateSpent, now.StateSpent)
+	shadow.BudgetWarned = keepCounts(old.BudgetWarned, now.BudgetWarned)
 	if !equalSlices(old.StallRing, now.StallRing) {
 		shadow.StallRing = slices.Clone(now.StallRing)
 	} else {

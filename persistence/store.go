@@ -41,7 +41,7 @@ func StatusOf(o fsm.Outcome) Status {
 			return Failed
 		}
 		return Completed
-	case fsm.EndMaxSteps, fsm.EndMaxIterations, fsm.EndInterrupted:
+	case fsm.EndMaxSteps, fsm.EndMaxIterations, fsm.EndInterrupted, fsm.EndBudget:
 		return Interrupted
 	case fsm.EndUserStopped:
 		return UserStopped

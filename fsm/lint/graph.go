@@ -34,7 +34,7 @@ func newGraph(l *fsm.Loop, states []*fsm.State) *graph {
 			}
 		}
 	}
-	tops := []string{l.OnMaxSteps, l.OnMaxIterations, l.HostGuard.PressureState, l.HostGuard.BudgetState, l.HostGuard.OnAbortRoute}
+	tops := []string{l.OnMaxSteps, l.OnMaxIterations, l.OnBudget, l.HostGuard.PressureState, l.HostGuard.BudgetState, l.HostGuard.OnAbortRoute}
 	if l.Stall != nil && l.Stall.OnRepeated != "abort" {
 		tops = append(tops, l.Stall.OnRepeated)
 	}
@@ -73,6 +73,7 @@ func targets(s *fsm.State) []string {
 	add(s.OnRateLimitExhausted)
 	add(s.OnThrottleHard)
 	add(s.OnInterrupted)
+	add(s.OnBudget)
 	return out
 }
 

@@ -74,8 +74,8 @@ func (c *checker) wayOut(from []int) {
 		return // the loader has said so
 	}
 	out := reach(back, ends, nil, nil)
-	// A loop with a handler for its cap is meant to end there.
-	if c.l.OnMaxSteps == "" && c.l.OnMaxIterations == "" {
+	// A loop with a handler for its cap or its budget is meant to end there.
+	if c.l.OnMaxSteps == "" && c.l.OnMaxIterations == "" && c.l.OnBudget == "" {
 		c.trapped(from, out)
 	}
 	if out[g.initial] < 0 {

@@ -16,6 +16,7 @@ const (
 	InHostGuard       Where = "host_guard"
 	InPromptSizeGuard Where = "prompt_size_guard"
 	InThrottle        Where = "throttle"
+	InBudget          Where = "budget"
 	InParameter       Where = "parameter"
 )
 

@@ -24,6 +24,8 @@ var loopKeys = []Key{
 	{Name: "scope", In: InLoop, Type: TypeTexts, Doc: "Paths that no other run may work on at the same time; without it, the project directory. `${context.NAME}` is replaced."},
 	{Name: "singleton", In: InLoop, Type: TypeBool, Default: false, Doc: "Refuse a second run of this loop, whatever its scope."},
 	{Name: "throttle", In: InLoop, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Throttle of every state that declares none itself."},
+	{Name: "budget", In: InLoop, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what a run may use, with all its sub-loops and over all resumes. It is looked at before every prompt and judge, steps and time before every state."},
+	{Name: "on_budget", In: InLoop, Type: TypeTarget, Doc: "State to go to, once, when a budget is used up; it cannot prompt. Without it the run ends, and can be resumed with a higher budget."},
 	{Name: "llm", In: InLoop, Type: TypeBlock, Block: InLLM, Doc: "Settings of the judge that evaluates by language model."},
 	{Name: "circuit", In: InLoop, Type: TypeBlock, Block: InCircuit, Doc: "Detectors that stop a run which goes nowhere."},
 	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
@@ -122,6 +124,13 @@ var blockKeys = []Key{
 	{Name: "normal_max", In: InThrottle, Type: TypeInt, Default: 3, Min: limit(1), Doc: "Actions in one stay in a state that are nothing special."},
 	{Name: "warn_max", In: InThrottle, Type: TypeInt, Default: 8, Min: limit(1), Doc: "Actions in one stay from which a warning is recorded."},
 	{Name: "hard_max", In: InThrottle, Type: TypeInt, Default: 12, Min: limit(1), Doc: "Actions in one stay after which the state is left for `on_throttle_hard`."},
+
+	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: limit(0), Doc: "US dollars. Prompts whose model has no known price end the run, unless `allow_unknown_cost` is true."},
+	{Name: "tokens", In: InBudget, Type: TypeInt, Above: limit(0), Doc: "Tokens: input, output and cache together."},
+	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: limit(0), Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},
+	{Name: "steps", In: InBudget, Type: TypeInt, Above: limit(0), Doc: "State entries, those of sub-loops too; of a state only those of the sub-loops it ran."},
+	{Name: "prompts", In: InBudget, Type: TypeInt, Above: limit(0), Doc: "Prompts and questions to judges."},
+	{Name: "allow_unknown_cost", In: InBudget, Type: TypeBool, Default: false, Doc: "Go on although the cost of a prompt is not known; it counts as nothing."},
 
 	{Name: "type", In: InParameter, Type: TypeText, Required: true, Values: []string{"string", "integer", "number", "boolean", "enum", "path"}, Doc: "Type of the values that can be bound."},
 	{Name: "required", In: InParameter, Type: TypeBool, Default: false, Doc: "Whether a value must be bound."},

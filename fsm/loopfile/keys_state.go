@@ -40,6 +40,9 @@ var stateKeys = []Key{
 	{Name: "throttle", In: InState, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Limits how often one uninterrupted stay in this state may act."},
 	{Name: "on_throttle_hard", In: InState, Type: TypeTarget, Doc: "Where to go at `hard_max`; without it, `on_error`."},
 
+	{Name: "budget", In: InState, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what all visits to this state together may use."},
+	{Name: "on_budget", In: InState, Type: TypeTarget, Doc: "Where to go when a budget is used up; without it, where the loop's `on_budget` says."},
+
 	{Name: "on_interrupted", In: InState, Type: TypeTarget, Doc: "Where a resumed run goes if it was stopped or killed while the action ran; without it, the action runs again."},
 	{Name: "idempotent", In: InState, Type: TypeBool, Default: true, Doc: "false: an action that was interrupted does not run again unless `loops resume --rerun` says so."},
 
@@ -66,5 +69,5 @@ var stateKeys = []Key{
 // Keys that begin with on_ and are no verdicts.
 var notVerdicts = map[string]bool{
 	"on_maintain": true, "on_retry_exhausted": true, "on_rate_limit_exhausted": true, "on_throttle_hard": true,
-	"on_interrupted": true,
+	"on_interrupted": true, "on_budget": true,
 }

@@ -15,14 +15,15 @@ loop: tamper_guard prepatch_check session_mode artifact_versioning artifact_vers
 loop: partial_route_ok generator_fix_ok bash_default_ok shell_pid_ok parse_swallow_ok policy_dims_scored_ok
 loop: unsafe_context_interpolation_ok pruning_profile_ok tamper_guard_ok prepatch_check_ok session_mode_ok haiku_generator_ok
 loop: capture_reachability_ok terminal_action_ok abandonment_verdict_ok evaluate_unknown_keys_ok
-loop: host_guard prompt_size_guard evidence_contract_ok throttle
+loop: host_guard prompt_size_guard evidence_contract_ok throttle budget on_budget
 state: action action_type params evaluate route on_yes on_success on_no on_failure on_error on_partial on_blocked next terminal
 state: failure capture append_to_messages timeout idle_timeout on_maintain max_retries on_retry_exhausted retryable_exit_codes
 state: max_rate_limit_retries on_rate_limit_exhausted rate_limit_backoff_base_seconds rate_limit_max_wait_seconds
 state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragment agent tools model effort request_path type
 state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
 state: fragment_name fragment_bindings fragment_parameters
-state: on_interrupted idempotent
+state: on_interrupted idempotent budget on_budget
+budget: cost_usd tokens wall steps prompts allow_unknown_cost
 evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
 evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line
 evaluate: error_patterns key evidence votes quorum model host effort timeout

@@ -48,6 +48,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	}
 	d.identity(b, l, top)
 	l.Throttle = d.throttle(b)
+	l.Budget, l.OnBudget = d.budget(b), b.target("on_budget")
 	decls := d.states(b, l)
 	d.check(l, decls, b)
 	d.tellNotSupported()
@@ -179,6 +180,21 @@ func (d *decoder) throttle(of *block) *fsm.Throttle {
 	below("normal_max", "warn_max")
 	below("warn_max", "hard_max")
 	return t
+}
+
+// budget reads the budget key of a block; nil means that it is not there.
+func (d *decoder) budget(of *block) *fsm.Budget {
+	if !of.has("budget") {
+		return nil
+	}
+	b := of.sub("budget")
+	if !b.has("cost_usd") && !b.has("tokens") && !b.has("wall") && !b.has("steps") && !b.has("prompts") {
+		d.errorf(of.pos("budget"), join(of.path, "budget"), "missing-key", "budget sets no limit; expected cost_usd, tokens, wall, steps or prompts")
+	}
+	return &fsm.Budget{
+		CostUSD: b.number("cost_usd"), Tokens: int64(b.int("tokens")), Wall: b.duration("wall"), Steps: b.int("steps"), Prompts: b.int("prompts"),
+		AllowUnknown: b.bool("allow_unknown_cost"),
+	}
 }
 
 func contains(list []string, s string) bool {

@@ -93,6 +93,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.OnThrottleHard = to("on_throttle_hard")
 	s.OnInterrupted, s.Once = to("on_interrupted"), !b.bool("idempotent")
 	s.Throttle = d.throttle(b)
+	s.Budget, s.OnBudget = d.budget(b), to("on_budget")
 	d.verdicts(s)
 	if b.has("route") {
 		s.Route = d.route(b)

@@ -51,7 +51,7 @@ var exitTable = []struct {
 	{exitCapped, "the cap on steps or passes was reached", "loops resume NAME -n MORE", ""},
 	{exitTimeout, "the timeout of the loop was reached", "raise timeout in the loop file and run again", ""},
 	{exitStalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle", ""},
-	{exitHost, "the memory limits of the host were reached", "raise the limits of host_guard", ""},
+	{exitHost, "a budget is used up, or the memory limits of the host were reached", "loops resume NAME --budget LIMIT=MORE; raise the limits of host_guard", ""},
 	{exitConflict, "a live run has locked the same files, or owns the run", "wait for it, or loops stop it", "another process has the records of runs for too long"},
 	{exitAwaiting, "the run handed off and waits to be continued", "loops resume NAME", ""},
 	{exitRecord, "what happened could not be written down, so the run was stopped", "free or mend the disk, then loops resume NAME", "the records of runs cannot be used"},
@@ -86,7 +86,7 @@ func codeOf(o fsm.Outcome) int {
 		return exitTimeout
 	case fsm.EndCycle, fsm.EndStall:
 		return exitStalled
-	case fsm.EndHostPressure, fsm.EndHostBudget:
+	case fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget:
 		return exitHost
 	case fsm.EndHandoff:
 		return exitAwaiting

@@ -125,6 +125,7 @@ func edges(s *fsm.State) [][2]string {
 		{"on_rate_limit_exhausted", s.OnRateLimitExhausted},
 		{"on_throttle_hard", s.OnThrottleHard},
 		{"on_interrupted", s.OnInterrupted},
+		{"on_budget", s.OnBudget},
 	} {
 		if slot[1] != "" {
 			out = append(out, slot)

@@ -71,6 +71,7 @@ func endLine(o fsm.Outcome, maxSteps int) string {
 		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended: its action was killed by a signal", fsm.EndError: "ended with an error",
 		fsm.EndHandoff: "handed off", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",
 		fsm.EndHostPressure: "ended: the host was short of memory", fsm.EndHostBudget: "ended: its memory budget was used up",
+		fsm.EndBudget: "stopped: its budget is used up",
 	}[o.TerminatedBy]
 	switch {
 	case word == "":

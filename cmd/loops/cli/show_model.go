@@ -40,6 +40,8 @@ func model(l *fsm.Loop) *fsm.Map {
 	w.texts("scope", l.Scope)
 	w.flag("singleton", l.Singleton, def.Singleton)
 	w.list("throttle", throttleModel(l.Throttle))
+	w.list("budget", budgetModel(l.Budget))
+	w.text("on_budget", l.OnBudget, "")
 	llm := object{fsm.NewMap()}
 	llm.flag("enabled", l.LLM.Enabled, def.LLM.Enabled)
 	llm.text("host", l.LLM.Host, "")
@@ -91,6 +93,20 @@ func throttleModel(t *fsm.Throttle) *fsm.Map {
 		return nil
 	}
 	return fsm.NewMap("normal_max", int64(t.Normal), "warn_max", int64(t.Warn), "hard_max", int64(t.Hard))
+}
+
+func budgetModel(b *fsm.Budget) *fsm.Map {
+	if b == nil {
+		return nil
+	}
+	w := object{fsm.NewMap()}
+	w.value("cost_usd", number64(b.CostUSD), b.CostUSD != 0)
+	w.count("tokens", int(b.Tokens), 0)
+	w.seconds("wall", b.Wall, 0)
+	w.count("steps", b.Steps, 0)
+	w.count("prompts", b.Prompts, 0)
+	w.flag("allow_unknown_cost", b.AllowUnknown, false)
+	return w.m
 }
 
 func stallModel(s *fsm.Stall) *fsm.Map {

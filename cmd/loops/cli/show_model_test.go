@@ -165,6 +165,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Route = &fsm.Route{Table: fsm.NewMap()}
 		s.Fragment = &fsm.Fragment{}
 		s.Throttle, l.Throttle, l.Stall = &fsm.Throttle{}, &fsm.Throttle{}, &fsm.Stall{}
+		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		l.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Fragment.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Terminal = true // else failure says nothing
@@ -180,6 +181,8 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return &l.PromptSizeGuard },
 		func(l *fsm.Loop) any { return l.Stall },
 		func(l *fsm.Loop) any { return l.Throttle },
+		func(l *fsm.Loop) any { return l.Budget },
+		func(l *fsm.Loop) any { return l.States["plain"].Budget },
 		func(l *fsm.Loop) any { return &l.Parameters[0] },
 		func(l *fsm.Loop) any { return l.States["plain"] },
 		func(l *fsm.Loop) any { return l.States["plain"].Evaluate },
@@ -218,6 +221,8 @@ func change(t *testing.T, name string, f reflect.Value) {
 	case *string:
 		*v += "x"
 	case *int:
+		*v += 7
+	case *int64:
 		*v += 7
 	case *bool:
 		*v = !*v

@@ -63,6 +63,8 @@ func stateModel(s, def *fsm.State) *fsm.Map {
 	}
 	w.list("throttle", throttleModel(s.Throttle))
 	w.text("on_throttle_hard", s.OnThrottleHard, "")
+	w.list("budget", budgetModel(s.Budget))
+	w.text("on_budget", s.OnBudget, "")
 	w.text("on_interrupted", s.OnInterrupted, "")
 	w.flag("idempotent", !s.Once, true)
 	return w.m

@@ -110,7 +110,7 @@ func passes(n int) string {
 // handlers says where caps lead.
 func handlers(l *fsm.Loop) string {
 	var out []string
-	for _, h := range [][2]string{{"steps used up", l.OnMaxSteps}, {"passes used up", l.OnMaxIterations}} {
+	for _, h := range [][2]string{{"steps used up", l.OnMaxSteps}, {"passes used up", l.OnMaxIterations}, {"budget used up", l.OnBudget}} {
 		if h[1] != "" {
 			out = append(out, h[0]+" -> "+h[1])
 		}

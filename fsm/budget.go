@@ -1,0 +1,286 @@
+package fsm
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// A Budget limits what a run, or all visits to one of its states, may use; sub-loops count. A zero limit is none.
+type Budget struct {
+	CostUSD      float64
+	Tokens       int64
+	Wall         time.Duration // of the run, all segments; of a state, what its prompts, judges and sub-loops took
+	Steps        int           // state entries; of a state, those of the sub-loops it ran
+	Prompts      int           // prompts and judges
+	AllowUnknown bool          // go on although the cost of a prompt is not known
+}
+
+// Spent is what prompts and judges have used.
+type Spent struct {
+	CostUSD  float64 // of those whose cost is known
+	Unpriced int     // how many used tokens nobody knows the price of
+	Usage    Usage
+	Prompts  int // prompts and judges
+	Steps    int // state entries of sub-loops
+	Wall     time.Duration
+}
+
+func (s Spent) plus(t Spent) Spent {
+	s.CostUSD += t.CostUSD
+	s.Unpriced += t.Unpriced
+	s.Usage.Input += t.Usage.Input
+	s.Usage.Output += t.Usage.Output
+	s.Usage.CacheRead += t.Usage.CacheRead
+	s.Usage.CacheWrite += t.Usage.CacheWrite
+	s.Prompts += t.Prompts
+	s.Steps += t.Steps
+	s.Wall += t.Wall
+	return s
+}
+
+// spentOn is what one prompt or judge used.
+func spentOn(res Result) Spent {
+	s := Spent{Prompts: 1, Wall: res.Duration}
+	r := res.Reply
+	if r == nil {
+		return s
+	}
+	s.Usage = r.Usage
+	switch {
+	case r.Cost != nil:
+		s.CostUSD = *r.Cost
+	case r.Usage.Total() > 0 || r.Coverage == CoverageNone && r.Complete:
+		s.Unpriced = 1
+	}
+	return s
+}
+
+// spend counts against this loop and its state, and those it runs inside. The memory is recorded with what follows.
+func (e *Executor) spend(s Spent) {
+	for x := e; x != nil; x = x.parent {
+		m := x.mem
+		m.Spent = m.Spent.plus(s)
+		if m.StateSpent == nil {
+			m.StateSpent = make(map[string]Spent)
+		}
+		m.StateSpent[m.Current] = m.StateSpent[m.Current].plus(s)
+		x.warnBudget(e)
+	}
+}
+
+// spendStep counts a state entry of a sub-loop against those it runs inside.
+func (e *Executor) spendStep() {
+	for x := e.parent; x != nil; x = x.parent {
+		m := x.mem
+		m.Spent.Steps++
+		if st := x.cfg.Loop.States[m.Current]; st != nil && st.Budget != nil && st.Budget.Steps > 0 {
+			if m.StateSpent == nil {
+				m.StateSpent = make(map[string]Spent)
+			}
+			m.StateSpent[m.Current] = m.StateSpent[m.Current].plus(Spent{Steps: 1})
+		}
+	}
+}
+
+// A limit is one line of a budget and how far it is used up.
+type limit struct {
+	of          *Executor // whose budget it is
+	state       string    // "" = of the whole loop
+	name        string
+	spent, most float64
+	unknown     bool // the cost cannot be told
+}
+
+func (l *limit) reached() bool { return l.unknown || l.spent >= l.most }
+
+// An overrun is the error that a budget leaves nothing for a prompt or judge.
+type overrun struct{ limit }
+
+func (o *overrun) Error() string {
+	whose := "loop " + o.of.mem.Loop
+	if o.state != "" {
+		whose = "state " + o.state + " of " + whose
+	}
+	if o.unknown {
+		return fmt.Sprintf("the budget of %s limits cost_usd, and what a prompt cost is not known: "+
+			"give its model a price, limit tokens instead, or set allow_unknown_cost: true", whose)
+	}
+	return fmt.Sprintf("the budget of %s is used up: %s %s of %s", whose, o.name, amount(o.spent), amount(o.most))
+}
+
+// amount is a number of a budget as people write it.
+func amount(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatFloat(v, 'f', 4, 64)
+}
+
+// limits yields the limits that hold here, the innermost first: of the current state, of its loop, of the state that
+// runs the loop, and so on.
+func (e *Executor) limits(yield func(*limit) bool) {
+	for x := e; x != nil; x = x.parent {
+		m := x.mem
+		if st := x.cfg.Loop.States[m.Current]; st != nil && st.Budget != nil {
+			s := m.StateSpent[m.Current]
+			if !budgetLimits(x, st.Name, st.Budget, s, s.Wall, s.Steps, yield) {
+				return
+			}
+		}
+		if b := x.cfg.Loop.Budget; b != nil && !budgetLimits(x, "", b, m.Spent, x.elapsed(), m.Step+m.Spent.Steps, yield) {
+			return
+		}
+	}
+}
+
+func budgetLimits(x *Executor, state string, b *Budget, s Spent, wall time.Duration, steps int, yield func(*limit) bool) bool {
+	for _, l := range []limit{
+		{name: "cost_usd", spent: s.CostUSD, most: b.CostUSD, unknown: s.Unpriced > 0 && !b.AllowUnknown},
+		{name: "tokens", spent: float64(s.Usage.Total()), most: float64(b.Tokens)},
+		{name: "wall", spent: wall.Seconds(), most: b.Wall.Seconds()},
+		{name: "steps", spent: float64(steps), most: float64(b.Steps)},
+		{name: "prompts", spent: float64(s.Prompts), most: float64(b.Prompts)},
+	} {
+		if l.of, l.state = x, state; l.most > 0 && !yield(&l) {
+			return false
+		}
+	}
+	return true
+}
+
+// affordable returns an *overrun where a budget leaves nothing for a prompt or judge.
+func (e *Executor) affordable() (err error) {
+	e.limits(func(l *limit) bool {
+		if l.reached() {
+			err = &overrun{*l}
+		}
+		return err == nil
+	})
+	return err
+}
+
+// costLeft is what the next prompt may cost, in USD; 0 = no limit.
+func (e *Executor) costLeft() float64 {
+	left := 0.0
+	e.limits(func(l *limit) bool {
+		if rest := l.most - l.spent; l.name == "cost_usd" && rest > 0 && (left == 0 || rest < left) {
+			left = rest
+		}
+		return true
+	})
+	return left
+}
+
+// warnAt is how much of a limit is used when a warning is recorded.
+const warnAt = 0.8
+
+// warnBudget says once of each limit of this loop that little of it is left. The event is that of the loop that spent.
+func (e *Executor) warnBudget(spender *Executor) {
+	e.limits(func(l *limit) bool {
+		if l.of != e {
+			return false
+		}
+		key := l.state + "/" + l.name
+		if l.spent < warnAt*l.most || e.mem.BudgetWarned[key] > 0 {
+			return true
+		}
+		if e.mem.BudgetWarned == nil {
+			e.mem.BudgetWarned = make(map[string]int)
+		}
+		e.mem.BudgetWarned[key] = 1
+		spender.emit("budget_warning", l.fields()...)
+		return true
+	})
+}
+
+func (l *limit) fields() []Field {
+	fields := []Field{{"loop", l.of.mem.Loop}}
+	if l.state != "" {
+		fields = append(fields, Field{"budget_of", l.state})
+	}
+	fields = append(fields, Field{"limit", l.name}, Field{"spent", plainNumber(l.spent)}, Field{"budget", plainNumber(l.most)})
+	if l.unknown {
+		fields = append(fields, Field{"cost_unknown", true})
+	}
+	return fields
+}
+
+// plainNumber is a value that is written as an integer where it is one.
+func plainNumber(v float64) any {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return int64(v)
+	}
+	return v
+}
+
+// overspent leaves a state because of a budget: by its on_budget, or else by that of the loop, which is taken once. A
+// budget of a loop around this one is that one's business: this loop ends, and goes on where it stood when the run is
+// resumed with a higher one.
+func (e *Executor) overspent(st *State, o *overrun) decision {
+	m := e.mem
+	slot := ""
+	if o.of == e {
+		if slot = st.OnBudget; slot == "" && !m.BudgetRouted {
+			slot = e.cfg.Loop.OnBudget
+		}
+	}
+	target, err := e.target(slot, e.scope(nil))
+	if err != nil {
+		return decision{fatal: err.Error()}
+	}
+	if o.of == e {
+		fields := append([]Field{{"state", st.Name}}, o.fields()...)
+		var next any
+		if target != "" {
+			next = target
+		}
+		e.emit("budget_exceeded", append(fields, Field{"next", next})...)
+	}
+	if target == "" {
+		return decision{overrun: o}
+	}
+	m.BudgetRouted = m.BudgetRouted || st.OnBudget == ""
+	return decision{target: target}
+}
+
+// budgetLeft looks at the limits that not only prompts use up: steps and time.
+func (e *Executor) budgetLeft(ctx context.Context) result {
+	m := e.mem
+	if m.BudgetRouted {
+		return pass
+	}
+	var over *overrun
+	e.limits(func(l *limit) bool {
+		if (l.name == "steps" || l.name == "wall") && l.reached() {
+			over = &overrun{*l}
+		}
+		return over == nil
+	})
+	if over == nil {
+		return pass
+	}
+	d := e.overspent(e.cfg.Loop.States[m.Current], over)
+	switch {
+	case d.fatal != "":
+		e.finish(ctx, EndError, d.fatal)
+	case d.overrun != nil:
+		e.finish(ctx, EndBudget, d.overrun.Error())
+	default:
+		m.Previous, m.Current, m.JustRouted = m.Current, d.target, true
+		e.record(ctx, false)
+		return again
+	}
+	return ended
+}
+
+// budgetRaised looks at the budgets anew when a run is resumed.
+func (e *Executor) budgetRaised() {
+	m := e.mem
+	m.BudgetWarned = nil
+	if e.affordable() == nil {
+		m.BudgetRouted = false
+	}
+}
