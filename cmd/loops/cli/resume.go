@@ -146,6 +146,9 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	for _, damage := range journal.Run().Damage {
+		print.note("loops: " + damage)
+	}
 	fill(values, l, journal.Dir())
 	memory.Context, kept.journal = values, journal
 	changed.adopt(memory)
