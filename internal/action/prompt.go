@@ -129,6 +129,13 @@ func (r *Runner) chooseHost(name string) (*host.Host, string, error) {
 	return h, path, nil
 }
 
+// FindHost returns the host that a prompt which names this one ("" = none) would be given to, and the path of its program.
+// The error says to a person why there is none.
+func (r *Runner) FindHost(name string) (*host.Host, string, error) {
+	r.prepare.Do(r.environ)
+	return r.chooseHost(name)
+}
+
 // hosts are those that can be named, in the order in which they are looked for.
 func (r *Runner) hosts() []*host.Host {
 	return append(r.Hosts[:len(r.Hosts):len(r.Hosts)], host.Hosts()...)

@@ -20,8 +20,13 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 		Usage: fsm.Usage(o.Usage), SessionUsage: fsm.Usage(o.Whole), Coverage: or(string(o.Coverage), fsm.CoverageNone),
 		Cost: o.Cost, Ignored: t.ignored, Denied: o.Denied,
 	}
-	if o.Cost != nil {
+	switch {
+	case o.Cost != nil:
 		rep.Priced = t.host.Name
+	case j.r.Prices != nil && rep.Usage.Total() > 0:
+		if usd, ok := j.r.Prices(or(rep.Model, t.model), rep.Usage); ok {
+			rep.Cost, rep.Priced = &usd, "table"
+		}
 	}
 	if a.Kind == fsm.KindJudge {
 		rep.Text, rep.Raw = o.Text, strings.ToValidUTF8(string(t.raw), replacement)

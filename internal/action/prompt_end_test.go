@@ -1,0 +1,182 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/host"
+	"loops/internal/proc"
+)
+
+// TestOverdueHost: a host that stays after its last event is ended, its tools in the background are not.
+func TestOverdueHost(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		exit         int
+		background   int
+	}{
+		{"stays", "echo say x; echo done; sleep 60", 0, 0},
+		{"ignores every signal but KILL", "trap '' INT TERM; echo say x; echo done; while :; do sleep 0.05; done", 0, 0},
+		{"failed", "echo say x; echo fail auth no; echo done; sleep 60", 1, 0},
+		{"helpers of its group", "sleep 60 & echo say x; echo done; sleep 60", 0, 0},
+		{"tools in sessions of their own", "setsid sleep 60 >/dev/null 2>&1 & sleep 0.1; echo say x; echo done; sleep 60", 0, 1},
+		{"closes its outputs", "echo say x; echo done; exec >&- 2>&-; sleep 60", 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunner(t)
+			h := fakeHost(t, "fake", c.script)
+			var exit host.Exit
+			h.Stream = func(host.Request) host.Stream { return &fakeStream{exit: &exit} }
+			r.Hosts = []*host.Host{h}
+			a := ask("x")
+			a.Timeout, a.Idle = 60*time.Second, tick // the silence after the last event is not what ends it
+			res := do(t, r, a)
+			if res.Stdout != "x" || res.ExitCode != c.exit || res.TimeoutKind != "" || res.Background != c.background {
+				t.Errorf("%+v", res)
+			}
+			if !exit.Stopped {
+				t.Error("the stream was not told that the host was stopped")
+			}
+			if res.Duration < doneGrace {
+				t.Errorf("ended after %v", res.Duration)
+			}
+			left := r.alive(t, 1)
+			if len(left) != c.background {
+				t.Errorf("%v are alive", left)
+			}
+			if _, err := proc.End(context.Background(), left, 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestOverdueHostStopped: while it waits for such a host, a stop ends everything.
+func TestOverdueHostStopped(t *testing.T) {
+	r := newRunner(t)
+	r.Hosts = []*host.Host{fakeHost(t, "fake", "setsid sleep 60 >/dev/null 2>&1 & echo say x; sleep 0.1; echo done; trap '' INT TERM; while :; do sleep 0.05; done")}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var began time.Time
+	if _, err := r.Run(ctx, ask("x"), func(string) { began = time.Now(); stop() }); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > doneGrace {
+		t.Errorf("it took %v", took)
+	}
+	if left := r.alive(t, 1); len(left) > 0 {
+		t.Errorf("%v are alive", left)
+	}
+}
+
+// TestToolsStay: what a host's tools leave in the background when it ends by itself stays and is counted.
+func TestToolsStay(t *testing.T) {
+	res, r := prompted(t, "setsid sleep 60 >/dev/null 2>&1 & sleep 0.1; echo done", nil)
+	left := r.alive(t, 1)
+	if res.Background != 1 || len(left) != 1 || res.ExitCode != 0 {
+		t.Errorf("%+v, %v are alive", res, left)
+	}
+	if _, err := proc.End(context.Background(), left, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPromptSilence(t *testing.T) {
+	// What counts is bytes on either stream, whatever they mean.
+	script := `for i in 1 2 3 4 5 6 7 8; do printf x; sleep 0.1; printf y >&2; sleep 0.1; done; sleep 60`
+	res, _ := prompted(t, script, func(_ *Runner, a *fsm.Action) { a.Idle = tick })
+	if res.TimeoutKind != "idle" || res.ExitCode != 124 || res.Stderr != "yyyyyyyy" || res.Duration < 2*tick {
+		t.Errorf("%+v", res)
+	}
+	if res.Reply.Failure != fsm.FailTimeout || res.Reply.Reason != "ended after 1s without a sign of life" {
+		t.Errorf("%+v", *res.Reply)
+	}
+}
+
+// TestPromptTexts: every text arrives as it is, and none blocks, also where the host does not read it.
+func TestPromptTexts(t *testing.T) {
+	for _, c := range []struct{ name, text string }{
+		{"like a flag", "--help"},
+		{"zero byte", "a\x00b"},
+		{"300 KB", strings.Repeat("0123456789\n", 30_000)},
+		{"100 MB", strings.Repeat("0123456789\n", 10_000_000)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			res, _ := prompted(t, `echo "say $(wc -c)"; echo done`, func(_ *Runner, a *fsm.Action) { a.Text = c.text })
+			if want := fmt.Sprint(len(c.text)); res.Stdout != want || res.ExitCode != 0 {
+				t.Errorf("%q, exit %d, %q", res.Stdout, res.ExitCode, res.Stderr)
+			}
+			res, _ = prompted(t, `echo done`, func(_ *Runner, a *fsm.Action) { a.Text = c.text })
+			if res.ExitCode != 0 {
+				t.Errorf("not read: %+v", res)
+			}
+		})
+	}
+}
+
+// TestPromptLog: every line is in the log, with what is left out noted.
+func TestPromptLog(t *testing.T) {
+	read := func(r *Runner) string {
+		b, err := os.ReadFile(filepath.Join(r.RunDir, "output", "000001-a.log"))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(b)
+	}
+	_, r := prompted(t, `printf 'what\n\n\000say x\r\nsay y\ndone'`, nil)
+	if got, want := read(r), "what\n\n\x00say x\r\nsay y\ndone\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	long := `printf 'say '; head -c 9000000 /dev/zero | tr '\0' x; `
+	res, r := prompted(t, "echo say a; "+long+"echo; echo say b; echo done; "+long, nil)
+	left := "[a line of 9000004 bytes was left out: no more than 8388608 are read]\n"
+	if got, want := read(r), "say a\n"+left+"say b\ndone\n"+left; got != want || res.Stdout != "a\nb" {
+		t.Errorf("%q, want %q; %q", got, want, res.Stdout)
+	}
+	_, r = prompted(t, `echo first; yes | head -c 68000000; echo done`, nil)
+	got := read(r)
+	if want := "y\n[891147 bytes are missing here: a log holds 67108864; the last line was:]\ndone\n"; !strings.HasSuffix(got, want) || !strings.HasPrefix(got, "first\ny\n") || len(got) > logMost+200 {
+		t.Errorf("%d bytes, the last are %q", len(got), got[max(0, len(got)-200):])
+	}
+	_, r = prompted(t, `trap 'echo ouch >&2; exit' INT; echo before >&2; while :; do sleep 0.02; done`, func(_ *Runner, a *fsm.Action) { a.Timeout = tick })
+	if got, want := read(r), "[standard error after it was asked to stop:]\nouch\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestPromptMemory: a host prints 100 MB of text in lines of a megabyte, and our heap stays small.
+func TestPromptMemory(t *testing.T) {
+	script := `line="say $(head -c 1000000 /dev/zero | tr '\0' x)"; for i in {1..100}; do echo "$line"; done; echo done`
+	r := newRunner(t)
+	r.Hosts = []*host.Host{fakeHost(t, "fake", script)}
+	var peak, seen atomic.Int64
+	runtime.GC() // of what tests before this one left
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res, err := r.Run(context.Background(), ask("x"), func(text string) {
+		seen.Add(int64(len(text)))
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		peak.Store(max(peak.Load(), int64(m.HeapInuse)))
+	})
+	if err != nil || res.ExitCode != 0 || res.Bytes != 100_000_100 || seen.Load() < 100_000_000 {
+		t.Errorf("%v, exit %d, %d bytes, %d passed on", err, res.ExitCode, res.Bytes, seen.Load())
+	}
+	if peak.Load() > 40<<20 {
+		t.Errorf("the heap had %d MB, %d of them at the beginning", peak.Load()>>20, before.HeapInuse>>20)
+	}
+	full, err := os.ReadFile(res.File)
+	if err != nil || len(full) != 100_000_100 || bytes.Count(full, []byte("\n")) != 100 {
+		t.Errorf("%v: the file has %d bytes", err, len(full))
+	}
+}
