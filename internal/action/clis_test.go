@@ -18,7 +18,9 @@ func TestExplore(t *testing.T) {
 				api := hosttest.Serve(t, cli)
 				r.Env = hosttest.Env(t, cli, api, t.TempDir())
 				a := fsm.Action{Kind: fsm.KindPrompt, Text: "do it [[" + does + "]]", State: "a", Step: 1, Attempt: 1, Host: cli, Permissions: "skip", Timeout: 60 * time.Second}
-				if cli == "gemini" { a.Model = "gemini-2.5-flash" }
+				if cli == "gemini" {
+					a.Model = "gemini-2.5-flash"
+				}
 				if does == "yes" || does == "prose" {
 					a.Kind = fsm.KindJudge
 					a.Schema = `{"type":"object","properties":{"verdict":{"type":"string","enum":["yes","no"]},"confidence":{"type":"number"},"reason":{"type":"string"},"evidence":{"type":"string"}},"required":["verdict","confidence","reason","evidence"],"additionalProperties":false}`

@@ -24,7 +24,7 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	case o.Cost != nil:
 		rep.Priced = t.host.Name
 	case j.r.Prices != nil && rep.Usage.Total() > 0:
-		if usd, ok := j.r.Prices(or(rep.Model, t.model), rep.Usage); ok {
+		if usd, ok := j.r.Prices(or(rep.Model, t.req.Model), rep.Usage); ok {
 			rep.Cost, rep.Priced = &usd, "table"
 		}
 	}

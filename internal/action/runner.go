@@ -55,13 +55,15 @@ type Runner struct {
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
 	ToolCall   ToolCall      // finds the program for tool calls; nil: it is always mcp-call in PATH
-	Prices     func(model string, u fsm.Usage) (usd float64, ok bool) // what a prompt cost whose host does not say; nil: nobody knows
 	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
 
 	Hosts       []*host.Host // agent hosts besides those of package host, and looked at before them
 	Host        string       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
 	Model       string       // of prompts that name none; "" is the host's own
 	Permissions string       // of all prompts and judges, whatever they say; "" leaves it to them
+
+	// Prices says what a prompt cost whose host does not; nil: nobody knows.
+	Prices func(model string, u fsm.Usage) (usd float64, ok bool)
 
 	prepare sync.Once
 	base    []string // Env without what each action sets itself

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -64,6 +65,7 @@ func oneLine(err error) string {
 		return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaURL, "")), " ")
 	}
 	reasons := innermost(invalid, message.NewPrinter(language.English))
+	slices.Sort(reasons) // the library's order is that of a map
 	const most = 3
 	if n := len(reasons) - most; n > 0 {
 		reasons = append(reasons[:most], fmt.Sprintf("and %d more", n))

@@ -1,0 +1,137 @@
+package answer
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+const verdictSchema = `{"type": "object", "required": ["verdict", "confidence"], "properties": {
+	"verdict": {"enum": ["yes", "no"]}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}}}`
+
+func parse(t testing.TB, text string) *Schema {
+	t.Helper()
+	s, err := ParseSchema([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestFind(t *testing.T) {
+	schema := parse(t, verdictSchema)
+	fits := func(c json.RawMessage) bool { return schema.Check(c) == nil }
+	for _, c := range []struct{ name, text, want string }{
+		{"whole", ` {"verdict": "yes"} `, `{"verdict": "yes"}`},
+		{"whole array", "[1, 2]\n", `[1, 2]`},
+		{"byte order mark", "\uFEFF{\"a\": 1}", `{"a": 1}`},
+		{"fenced", "Here:\n```json\n{\"verdict\": \"no\"}\n```\nThat is all.", `{"verdict": "no"}`},
+		{"fence without a language", "```\r\n{\"a\": 1}\r\n```", `{"a": 1}`},
+		{"fence that is not closed", "Here:\n```json\n{\"a\": 1}", `{"a": 1}`},
+		{"inside a sentence", `I say {"verdict": "no", "reason": "a } in {text}"}, and mean it. {"b": 2}`, `{"verdict": "no", "reason": "a } in {text}"}`},
+		{"the one that fits", "The output had\n```json\n{\"ok\": true}\n```\nso:\n```json\n{\"verdict\": \"yes\", \"confidence\": 1}\n```", `{"verdict": "yes", "confidence": 1}`},
+		{"the one that fits, in a sentence", `{"ok": true} means {"verdict": "yes", "confidence": 0.5}.`, `{"verdict": "yes", "confidence": 0.5}`},
+		{"none fits", `{"ok": true} means {"verdict": "perhaps"}.`, `{"ok": true}`},
+		{"broken, then whole", `{"verdict": {"a": 1}`, `{"a": 1}`},
+		{"braces of a program", `for { x() } gives {"a": 1}`, `{"a": 1}`},
+		{"tags", "<StructuredOutput><verdict>YES</verdict><Confidence> 0.7 </Confidence>\n<reason>it\nis</reason></StructuredOutput>", `{"confidence":0.7,"reason":"it\nis","verdict":"yes"}`},
+		{"fenced tags", "```xml\n<VERDICT>No</VERDICT>\n<evidence>a < b & c</evidence>\n```", `{"evidence":"a \u003c b \u0026 c","verdict":"no"}`},
+		{"confidence that is no number", "<verdict>no</verdict><confidence>NaN</confidence>", `{"verdict":"no"}`},
+		{"tags without a verdict", "<reason>why</reason>", ""},
+		{"empty verdict", "<verdict> </verdict>", ""},
+		{"prose", "Yes, that worked.", ""},
+		{"a word of JSON", `"yes"`, ""},
+		{"nothing", " \n", ""},
+	} {
+		got, err := Find(c.text, fits)
+		if string(got) != c.want || (err == nil) != (c.want != "") || err != nil && !errors.Is(err, ErrNone) {
+			t.Errorf("%s: got %s, %v; want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestSchema(t *testing.T) {
+	for _, c := range []struct{ name, schema, answer, want string }{
+		{"fits", verdictSchema, `{"verdict": "yes", "confidence": 1}`, ""},
+		{"missing", verdictSchema, `{"verdict": "yes"}`, "the whole: missing property 'confidence'"},
+		{"wrong type", verdictSchema, `{"verdict": "yes", "confidence": "high"}`, "confidence: got string, want number"},
+		{"two mistakes", verdictSchema, `{"verdict": "maybe", "confidence": 2}`, "confidence: maximum: got 2, want 1; verdict: value must be one of 'yes', 'no'"},
+		{"many mistakes", `{"items": {"type": "string"}}`, `[1, 2, 3, 4, 5]`, "0: got number, want string; 1: got number, want string; 2: got number, want string; and 2 more"},
+		{"deep", `{"properties": {"a": {"items": {"type": "object"}}}}`, `{"a": [{}, 3]}`, "a.1: got number, want object"},
+		{"large number", `{"properties": {"n": {"const": 12345678901234567890}}}`, `{"n": 12345678901234567890}`, ""},
+		{"another draft", `{"$schema": "http://json-schema.org/draft-07/schema#", "type": "array"}`, `{}`, "the whole: got object, want array"},
+	} {
+		got := ""
+		if err := parse(t, c.schema).Check([]byte(c.answer)); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestNoSchema(t *testing.T) {
+	for _, c := range []struct{ name, schema, want string }{
+		{"no JSON", `{type: object}`, "it is not JSON: invalid character 't' looking for beginning of object key string"},
+		{"unknown type", `{"type": "zork"}`, "it is no JSON Schema: type: got string, want array; type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"},
+		{"list", `[1]`, "it is no JSON Schema: the whole: got array, want boolean or object"},
+		{"deep", `{"properties": {"a": {"minimum": "low"}}}`, "it is no JSON Schema: properties.a.minimum: got string, want number"},
+		{"bad pattern", `{"pattern": "("}`, "it is no JSON Schema: pattern: '(' is not valid regex: error parsing regexp: missing closing ): `(`"},
+		{"another file", `{"$ref": "file:///etc/hostname"}`, `it is no JSON Schema: failing loading "file:///etc/hostname": only what it holds itself can be referred to`},
+		{"another host", `{"$ref": "https://example.org/x.json"}`, `it is no JSON Schema: failing loading "https://example.org/x.json": only what it holds itself can be referred to`},
+		{"nowhere", `{"$ref": "#/a"}`, `it is no JSON Schema: json-pointer in "#/a" not found`},
+		{"unknown draft", `{"$schema": "https://example.org/draft"}`, `it is no JSON Schema: failing loading "https://example.org/draft": only what it holds itself can be referred to`},
+	} {
+		if _, err := ParseSchema([]byte(c.schema)); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestFindEnds: texts made to be slow are not.
+func TestFindEnds(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("{", 8<<20), strings.Repeat(`{"a":`, 2<<20), strings.Repeat("```\n", 2<<20), strings.Repeat("<verdict>", 1<<20), strings.Repeat(`{"`, 4<<20),
+	} {
+		began := time.Now()
+		if _, err := Find(text, nil); err == nil {
+			t.Errorf("%.20q has an answer", text)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%.20q took %v", text, took)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	for _, text := range []string{
+		"", "{", `{"a": 1}`, "```json\n{}\n```", `x {"a": "}"} {"verdict": "yes", "confidence": 1}`, "<verdict>YES</verdict><confidence>1e400</confidence>", "```\n[1]\n```\xff", "{\"a\": \"\\ud800\"}",
+	} {
+		f.Add(text)
+	}
+	schema := parse(f, verdictSchema)
+	f.Fuzz(func(t *testing.T, text string) {
+		fits := func(c json.RawMessage) bool { return schema.Check(c) == nil }
+		got, err := Find(text, fits)
+		if err != nil {
+			if !errors.Is(err, ErrNone) || got != nil {
+				t.Fatalf("%q, %v", got, err)
+			}
+			return
+		}
+		if !json.Valid(got) || got[0] != '{' && got[0] != '[' {
+			t.Fatalf("%q is no answer", got)
+		}
+		// What fits is found again when it stands alone, and it is never passed over for something else.
+		again, err := Find(string(got), fits)
+		if err != nil || string(again) != strings.TrimSpace(string(got)) {
+			t.Fatalf("%q became %q, %v", got, again, err)
+		}
+		if first, _ := Find(text, nil); !fits(got) && string(first) != string(got) {
+			t.Fatalf("%q was taken although it does not fit, and %q came first", got, first)
+		}
+	})
+}
