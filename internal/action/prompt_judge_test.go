@@ -1,0 +1,179 @@
+package action
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/host"
+)
+
+const verdictSchema = `{"type": "object", "required": ["verdict"], "properties": {"verdict": {"enum": ["yes", "no"]}}}`
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		strict       bool
+		answer       string // as JSON; "" = none
+		failure      fsm.Failure
+		reason       string
+		exit         int
+	}{
+		{name: "structured", script: `echo 'answer {"verdict": "yes", "n": 1}'; echo done`, strict: true, answer: `{"verdict": "yes", "n": 1}`},
+		{name: "structured wins", script: `echo 'final {"verdict": "no"}'; echo 'answer {"verdict": "yes"}'; echo done`, answer: `{"verdict": "yes"}`},
+		{name: "in the text", script: `echo 'final I say {"verdict": "no"}.'; echo done`, strict: true, answer: `{"verdict": "no"}`},
+		{name: "tags", script: `echo 'final <verdict>YES</verdict><confidence>0.7</confidence>'; echo done`, strict: true, answer: `{"confidence": 0.7, "verdict": "yes"}`},
+		{
+			name: "prose", script: `echo 'final It went  well.'; echo done`,
+			failure: fsm.FailSchema, reason: "no JSON was found in the answer: It went well.", exit: 1,
+		},
+		{name: "empty", script: `echo done`, failure: fsm.FailSchema, reason: "no JSON was found in the answer: it was empty", exit: 1},
+		{
+			name: "does not match", script: `echo 'answer {"verdict": "maybe"}'; echo done`, strict: true,
+			answer: `{"verdict": "maybe"}`, failure: fsm.FailSchema, reason: "the answer does not match the schema: verdict: value must be one of 'yes', 'no'", exit: 1,
+		},
+		{name: "does not match, which may be", script: `echo 'answer {"verdict": "maybe"}'; echo done`, answer: `{"verdict": "maybe"}`},
+		{name: "damaged", script: `echo 'answer {"verdict"'; echo done`, failure: fsm.FailSchema, reason: `the answer is no JSON`, exit: 1},
+		{name: "refused", script: `echo 'final {"verdict": "no"}'; echo fail auth no key; echo done`, failure: fsm.FailAuth, reason: "no key", exit: 1},
+		{name: "exit code", script: `echo 'answer {"verdict": "no"}'; echo done; exit 7`, exit: 7},
+		{name: "cut off", script: `echo 'not an envelope'`, failure: fsm.FailTruncated, reason: "it ended without a last word", exit: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			res, _ := prompted(t, c.script, func(_ *Runner, a *fsm.Action) {
+				a.Kind, a.Schema, a.Strict, a.Quiet = fsm.KindJudge, verdictSchema, c.strict, true
+			})
+			got := ""
+			if res.Reply.Answer != nil {
+				got = string(fsm.AppendJSON(nil, res.Reply.Answer))
+			}
+			if got != c.answer || res.Reply.Failure != c.failure || !strings.HasPrefix(res.Reply.Reason, c.reason) || (c.reason == "") != (res.Reply.Reason == "") || res.ExitCode != c.exit {
+				t.Errorf("got %s, %+v, exit %d; want %s", got, *res.Reply, res.ExitCode, c.answer)
+			}
+		})
+	}
+}
+
+// TestJudgeReply: what a verdict needs to explain itself is there.
+func TestJudgeReply(t *testing.T) {
+	res, _ := prompted(t, `printf 'noise\377\nsay thinking\nfinal {"verdict": "no"}\ndone\n'`, func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindJudge })
+	if got := res.Reply; got.Text != `{"verdict": "no"}` || got.Raw != "noise\uFFFD\nsay thinking\nfinal {\"verdict\": \"no\"}\ndone\n" || !got.Complete || res.Stdout != "thinking" {
+		t.Errorf("%+v, %q", *got, res.Stdout)
+	}
+	res, _ = prompted(t, `head -c 10000 /dev/zero | tr '\0' x`, func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindJudge })
+	if got := res.Reply; got.Raw != strings.Repeat("x", rawMost) || got.Complete {
+		t.Errorf("%+v", *got)
+	}
+}
+
+// TestSchemaOfJudge: a host that knows schemas is given it, the others are asked in words.
+func TestSchemaOfJudge(t *testing.T) {
+	for _, knows := range []bool{true, false} {
+		r := newRunner(t)
+		h := fakeHost(t, "fake", "echo 'answer {}'; echo done")
+		h.Has.Schema, h.JudgeModel = knows, "strict-1"
+		command := h.Command
+		var got host.Request
+		h.Command = func(q host.Request) (host.Command, error) { got = q; return command(q) }
+		r.Hosts, r.Model = []*host.Host{h}, "large-1"
+		a := ask("is it so?")
+		a.Kind, a.Schema = fsm.KindJudge, verdictSchema
+		do(t, r, a)
+		asked := strings.HasPrefix(got.Text, "is it so?\n\nAnswer with one JSON object") && strings.Contains(got.Text, verdictSchema)
+		if asked == knows || (got.Schema == verdictSchema) != knows || got.Model != "strict-1" || !got.Judge {
+			t.Errorf("knows %v: %+v", knows, got)
+		}
+		a.Schema = `{"type": "zork"}`
+		if _, err := r.Run(context.Background(), a, nil); err == nil || !strings.HasPrefix(err.Error(), `the schema of the judge of state "a" cannot be used: it is no JSON Schema: type: `) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestReply(t *testing.T) {
+	before := time.Now()
+	res, _ := prompted(t, "echo fail rate_limited slow down; echo after 60; echo done", func(r *Runner, a *fsm.Action) {
+		a.Session = "s"
+	})
+	got := res.Reply
+	if got.Failure != fsm.FailRateLimited || got.ResetAt.Before(before.Add(time.Minute)) || got.ResetAt.After(time.Now().Add(time.Minute)) {
+		t.Errorf("%+v", *got)
+	}
+	if got.Usage != (fsm.Usage{Input: 7}) || got.Coverage != fsm.CoverageComplete || got.Cost != nil || got.Priced != "" {
+		t.Errorf("%+v", *got)
+	}
+	// A prompt that is cut off used more than its host says.
+	res, _ = prompted(t, "trap 'echo done; exit' INT; while :; do sleep 0.02; done", func(_ *Runner, a *fsm.Action) { a.Timeout = tick })
+	if got := res.Reply; got.Failure != fsm.FailTimeout || got.Coverage != fsm.CoveragePartial || got.Usage != (fsm.Usage{Input: 7}) {
+		t.Errorf("%+v", *got)
+	}
+}
+
+func TestRefusedRequest(t *testing.T) {
+	r := newRunner(t)
+	h := fakeHost(t, "fake", "")
+	h.Command = func(host.Request) (host.Command, error) { return host.Command{}, os.ErrInvalid }
+	r.Hosts = []*host.Host{h}
+	res := do(t, r, ask("x"))
+	if res.ExitCode != 1 || res.Stderr != "Action failed: invalid argument" || res.Reply.Failure != fsm.FailOther || res.Reply.Host != "fake" {
+		t.Errorf("%+v, %+v", res, res.Reply)
+	}
+	long := fakeHost(t, "fake", "echo done")
+	long.Command = func(host.Request) (host.Command, error) {
+		return host.Command{Args: []string{strings.Repeat("x", 200<<10)}}, nil
+	}
+	r.Hosts = []*host.Host{long}
+	res = do(t, r, ask("x"))
+	if want := "Action failed: " + long.Program + " cannot be started: argument list too long: its arguments and its environment are too long together"; res.ExitCode != 1 || res.Stderr != want {
+		t.Errorf("%q, want %q", res.Stderr, want)
+	}
+}
+
+func TestChooseHost(t *testing.T) {
+	here, there := t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(here, "two"), filepath.Join(here, "three"), filepath.Join(there, "one")} {
+		if err := os.WriteFile(path, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := &host.Host{Name: "one", Program: "one"}, &host.Host{Name: "two", Program: "two", Aliases: []string{"zwei"}}
+	three := &host.Host{Name: "three", Program: filepath.Join(here, "three")}
+	four := &host.Host{Name: "four", Program: "./three"}
+	five := &host.Host{Name: "zwei", Program: "./nothing"}
+	for _, c := range []struct {
+		name  string
+		hosts []*host.Host
+		path  string
+		of    string // the Runner's
+		ask   string
+		want  string
+	}{
+		{"the first in PATH", []*host.Host{one, two, three}, here, "", "", "two"},
+		{"the order is the table's", []*host.Host{one, two, three}, here + ":" + there, "", "", "one"},
+		{"named", []*host.Host{one, two, three}, here, "", "three", "three"},
+		{"the runner's", []*host.Host{one, two, three}, here, "three", "", "three"},
+		{"the state's before the runner's", []*host.Host{one, two, three}, here, "three", "two", "two"},
+		{"alias", []*host.Host{one, two}, here, "", "zwei", "two"},
+		{"a name before an alias", []*host.Host{two, five}, here, "", "zwei", "the agent host zwei cannot be used: its program ./nothing was not found or may not be executed: mend its entry in the configuration"},
+		{"beside the project", []*host.Host{four}, "", "", "four", "four"},
+		{"not installed", []*host.Host{one, two}, here, "", "one", "the agent host one cannot be used: its program one was not found in PATH: install it, add the directory it is in to PATH, or choose another host (state key host, --host, LOOPS_HOST)"},
+		{"unknown", []*host.Host{one, two}, here, "", "six", `there is no agent host "six": known are one, two`},
+		{"none", []*host.Host{one}, "/nowhere", "", "", "no agent host was found in PATH: install one of one"},
+	} {
+		r := &Runner{Dir: here, Env: []string{"PATH=" + c.path}, Hosts: c.hosts, Host: c.of}
+		h, _, err := r.FindHost(c.ask)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = h.Name
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
