@@ -55,6 +55,7 @@ type Executor struct {
 	batch   Batch         // events not recorded yet
 	keep    map[string]bool
 	startAt string // of the run, as templates see it
+	untold  []any  // questions to judges that no event tells of
 	broken  error  // the first failed Record; nothing is done after it
 
 	parent *Executor // that runs this one as a sub-loop; nil in the run itself
@@ -252,7 +253,8 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		e.finish(ctx, EndBudget, d.overrun.Error())
 		return
 	}
-	m.Result = nil
+	e.tellRest(st)
+	m.Result, m.Answers, m.Asking = nil, nil, false
 	m.Phase = PhaseActing // whatever ends the run now ended it in this state
 	request, payload := m.PendingRequest, m.PendingPayload
 	if request != "stop" {

@@ -90,21 +90,19 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		ev.Diff = func() (Result, error) { return e.gitDiff(ctx, st, cfg) }
 	}
 	// What was done is remembered before anything that may take a while looks at it.
-	if res != nil && slow(cfg.Type) && !e.record(ctx, cfg.Type != "output_contains") {
+	if res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" && !e.record(ctx, cfg.Type != "output_contains") {
 		return Verdict{}, false, errHalted
 	}
 	var v Verdict
+	var q *asker
 	var err error
 	if cfg.Type == "llm_structured" && !e.cfg.Loop.LLM.Enabled {
-		v = Verdict{Name: "error", Details: NewMap("error", "LLM evaluation disabled via --no-llm")}
-	} else {
-		v, ev.Memory, err = Judge(cfg, ev)
+		v = errorVerdict("error", errNoLLM)
+	} else if v, ev.Memory, err = Judge(cfg, ev); errors.Is(err, ErrNeedsJudge) {
+		v, q, err = e.ask(ctx, st, cfg, ev, err)
 	}
 	if e.broken != nil || ctx.Err() != nil && slow(cfg.Type) {
 		return Verdict{}, false, errHalted
-	}
-	if errors.Is(err, ErrNeedsJudge) {
-		err = fmt.Errorf("evaluator %s needs a judge, and no agent host can be used yet: %w", cfg.Type, err)
 	}
 	if err != nil {
 		return Verdict{}, false, err
@@ -120,7 +118,7 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		d, _ := v.Details.Get(k)
 		fields = append(fields, Field{k, d})
 	}
-	e.emit("evaluate", fields...)
+	e.emit("evaluate", q.tell(fields)...)
 	m.LastResult = NewMap("verdict", v.Name, "details", v.Details)
 	return v, true, nil
 }
@@ -136,7 +134,7 @@ func defaultEvaluator(mode Kind) string {
 }
 
 // slow names the evaluators that run a process or ask a judge, which want what was done to be durable, and
-// the one that matches patterns of unknown cost, for which the journal is enough.
+// the one that matches patterns of unknown cost, for which the journal is enough. An asker records by itself.
 func slow(typ string) bool {
 	switch typ {
 	case "diff_stall", "llm_structured", "comparator", "contract", "output_contains":

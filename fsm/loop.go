@@ -108,9 +108,6 @@ type LLM struct {
 	Timeout time.Duration // of a judge without an evaluate block
 }
 
-// DefaultJudge is the model that judges where nothing names one, on hosts that know that name.
-const DefaultJudge = "sonnet"
-
 // Stall configures the detector of repeated failures (circuit.repeated_failure).
 type Stall struct {
 	Window          int    // consecutive equal records that fire it; 3 unless set

@@ -38,7 +38,6 @@ type Action struct {
 	// What follows is of prompts and judges only.
 	Host        string   // agent host; "" = the runner's choice
 	Model       string   // "" = the host's own
-	AnyModel    bool     // Model is only a suggestion: a host that does not know that name is not handed it
 	Agent       string   // "" = none
 	Tools       []string // nil = the host's own
 	Effort      string   // "" = the host's own

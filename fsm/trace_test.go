@@ -29,12 +29,18 @@ var update = flag.Bool("update", false, "rewrite the expected output of the case
 //	step N: ...   only in step N      big N       print N bytes of lines
 //	stop          ask the run to stop, as a signal would
 //	stopin 1s     the same, that much later
+//
+// What judges answer is in trace_judge_test.go.
 type fake struct {
-	ran  []string // state/step of every action started
-	stop context.CancelCauseFunc
+	ran   []string       // state/step of every action started
+	asked map[string]int // questions by state/step
+	stop  context.CancelCauseFunc
 }
 
 func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	if a.Kind == fsm.KindJudge {
+		return f.judge(ctx, a)
+	}
 	if a.Quiet {
 		return fsm.Result{Stdout: " f | 2 +-\n"}, nil
 	}
@@ -115,11 +121,16 @@ func (s shelf) Loop(name string, _ *fsm.Loop) (*fsm.Loop, error) {
 	return nil, fmt.Errorf("there is no loop %q", name)
 }
 
-// noFiles is a project without files.
+// noFiles is a project without files but those for judges.
 type noFiles struct{}
 
-func (noFiles) ReadFile(name string) ([]byte, error) { return nil, os.ErrNotExist }
-func (noFiles) WriteFile(string, []byte) error       { return nil }
+func (noFiles) ReadFile(name string) ([]byte, error) {
+	if text, ok := judgedFiles[name]; ok {
+		return []byte(text), nil
+	}
+	return nil, os.ErrNotExist
+}
+func (noFiles) WriteFile(string, []byte) error { return nil }
 func (noFiles) Stat(string) (time.Time, int64, error) {
 	return time.Time{}, 0, os.ErrNotExist
 }
@@ -161,6 +172,7 @@ func clone(s *fsm.Snapshot) *fsm.Snapshot {
 	c := *s
 	c.Messages = slices.Clone(s.Messages)
 	c.Retries, c.Throttles, c.Holds, c.Edges = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds), maps.Clone(s.Edges)
+	c.Answers = slices.Clone(s.Answers)
 	c.StallRing, c.StallCounts, c.StallPrints = slices.Clone(s.StallRing), maps.Clone(s.StallCounts), maps.Clone(s.StallPrints)
 	c.Evaluators = maps.Clone(s.Evaluators)
 	if s.Result != nil {
@@ -261,7 +273,9 @@ func TestTraces(t *testing.T) {
 				switch out.TerminatedBy {
 				case fsm.EndInterrupted, fsm.EndHandoff, fsm.EndMaxSteps, fsm.EndMaxIterations:
 					rec.events = nil
-					cfg.Runner = &fake{} // whoever resumes does not stop at the same place again
+					again := &fake{} // whoever resumes does not stop at the same place again
+					again.answered(rec.saved[len(rec.saved)-1], "")
+					cfg.Runner = again
 					out, err = fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
 					if err != nil {
 						t.Fatal(err)
@@ -363,6 +377,7 @@ func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want f
 	rec.die = 0
 	resumedAt := rec.seq
 	second := &fake{}
+	second.answered(rec.saved[last], "")
 	cfg.Runner = second
 	got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
 	if err != nil {

@@ -23,6 +23,8 @@ func (m *Snapshot) verify() error {
 		return bad("entered without a step")
 	case m.Phase == PhaseActed && m.Attempt == 0:
 		return bad("an action was done without being started")
+	case m.Phase == PhasePending && (m.Asking || len(m.Answers) > 0):
+		return bad("a judge was asked in a state that was not entered")
 	case m.Passes > m.Step:
 		return bad("%d passes in %d steps", m.Passes, m.Step)
 	}

@@ -126,7 +126,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	}
 	e.warnSize(st, text)
 	m.Attempt++
-	a.Attempt = m.Attempt
+	a.Attempt, m.Answers, m.Asking = m.Attempt, nil, false
 	e.emit("action_start", Field{"action", text}, Field{"is_prompt", mode == KindPrompt})
 	if !e.record(ctx, true) {
 		return Result{}, errHalted

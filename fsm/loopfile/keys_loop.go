@@ -95,7 +95,7 @@ func offSwitch(name, silences, doc string) Key {
 var blockKeys = []Key{
 	{Name: "enabled", In: InLLM, Type: TypeBool, Default: true, Doc: "false: every judgement by language model gives the verdict `error`."},
 	{Name: "host", In: InLLM, Type: TypeText, Doc: "Agent host that prompts and judges go to, unless the state names one; else the one that `--host` names, or the first that is installed."},
-	{Name: "model", In: InLLM, Type: TypeText, Doc: "Model of the judge, unless the state names one. Without any it is `sonnet` on the host that knows this name, and their own on others."},
+	{Name: "model", In: InLLM, Type: TypeText, Doc: "Model of the judge, unless the state names one. Without any it is `sonnet` on claude, and their own on other hosts."},
 	{Name: "timeout", In: InLLM, Type: TypeSeconds, Default: 1800, Above: limit(0), Doc: "Seconds a judgement may take where a prompt state has no `evaluate`."},
 	{Name: "max_tokens", In: InLLM, Type: TypeInt, Default: 256, Above: limit(0), Status: StatusUnsupported, Instead: "a judgement is as long as it is", Doc: "Length of a judgement."},
 	{Name: "effort", In: InLLM, Type: TypeText, Doc: "Reasoning effort of the judge, where its host has one."},

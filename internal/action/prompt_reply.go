@@ -29,6 +29,7 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 		}
 	}
 	if a.Kind == fsm.KindJudge {
+		rep.Model = or(rep.Model, t.req.Model)
 		rep.Text, rep.Raw = o.Text, strings.ToValidUTF8(string(t.raw), replacement)
 	}
 	res.Reply = rep

@@ -1,0 +1,195 @@
+package fsm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// errNoLLM is what a verdict says where no model may be asked.
+const errNoLLM = "LLM evaluation disabled via --no-llm"
+
+// An asker puts the questions of one evaluation to a judge.
+//
+// Every question is a start of its own of the step, with a marker of its own, so that a judge that outlived its runner
+// is ended like any action. Every answer is durable before the next question: none is asked again after a crash.
+type asker struct {
+	e       *Executor
+	st      *State
+	cfg     *Evaluate
+	model   string // "" = the host's own for judges
+	timeout time.Duration
+	next    int    // the question's place in Snapshot.Answers
+	asked   []any  // a *Map a question, for the event
+	last    Result // the answer to the last question
+}
+
+func (e *Executor) asker(st *State, cfg *Evaluate) *asker {
+	q := &asker{e: e, st: st, cfg: cfg, timeout: cfg.Timeout, model: first(cfg.Model, st.Model, e.cfg.Loop.LLM.Model)}
+	if st.Evaluate == nil {
+		q.timeout = e.cfg.Loop.LLM.Timeout
+	}
+	return q
+}
+
+// first returns the first text that is not empty.
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// verdict asks what has to be asked. An error is an exception or errHalted.
+func (q *asker) verdict(ctx context.Context, question *Question, ev Evidence) (Verdict, error) {
+	if !q.e.cfg.Loop.LLM.Enabled {
+		return errorVerdict("error", errNoLLM), nil
+	}
+	switch question.Evaluator {
+	case "comparator":
+		return q.compare(ctx, question, ev)
+	case "contract":
+		return q.contract(ctx, question)
+	}
+	return q.structured(ctx, question, ev)
+}
+
+// ask puts one question to the judge and reads its answer. failed is the verdict where there is none. The error is
+// errHalted, an [*oddAnswer], or says that the judge could not be asked.
+func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payload *Map, failed *Verdict, err error) {
+	e, m := q.e, q.e.mem
+	a := Action{
+		Kind: KindJudge, Text: text, State: q.st.Name, Step: m.Step, Outer: e.outer, Dir: e.dir, Quiet: true,
+		Host: first(q.cfg.Host, e.cfg.Loop.LLM.Host), Model: q.model,
+		Effort: first(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema, Strict: strict,
+	}
+	id := fingerprint(a)
+	if q.next >= len(m.Answers) || m.Answers[q.next].Question != id {
+		// What was answered to another question, because a file has changed since, is of no use from here on.
+		answers := slices.Clip(m.Answers[:min(q.next, len(m.Answers))])
+		if err := e.affordable(); err != nil {
+			return nil, nil, err
+		}
+		a.MaxCost = e.costLeft()
+		m.Attempt++
+		m.Answers, m.Asking, a.Attempt = answers, true, m.Attempt
+		if !e.record(ctx, true) {
+			return nil, nil, errHalted
+		}
+		res, err := e.cfg.Runner.Run(ctx, a, nil)
+		m.Asking = false
+		if e.broken != nil || ctx.Err() != nil {
+			return nil, nil, errHalted
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		m.Answers = append(answers, Answer{Question: id, Result: gist(res)})
+		e.spend(spentOn(res))
+		if !e.record(ctx, true) {
+			return nil, nil, errHalted
+		}
+	}
+	q.last = m.Answers[q.next].Result
+	q.next++
+	payload, failed, err = judgement(&q.last)
+	q.asked = append(q.asked, q.account(failed != nil || err != nil))
+	return payload, failed, err
+}
+
+// fingerprint tells questions apart.
+func fingerprint(a Action) string {
+	h := sha256.New()
+	for _, part := range []string{a.Text, a.Schema, a.Host, a.Model, a.Effort} {
+		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// gist is what is remembered of an answer.
+func gist(res Result) Result {
+	short := Result{Stderr: firstRunes(res.Stderr, 500), ExitCode: res.ExitCode, Duration: res.Duration, TimeoutKind: res.TimeoutKind}
+	if res.Reply != nil {
+		r := *res.Reply
+		r.Text, r.Raw = firstRunes(r.Text, judgedText), firstRunes(r.Raw, judgedText)
+		short.Reply = &r
+	}
+	return short
+}
+
+// account is what the events tell of one question: who answered, and what it took.
+func (q *asker) account(failed bool) *Map {
+	m := NewMap("evaluator", q.cfg.Type, "duration_ms", q.last.Duration.Milliseconds())
+	r := q.last.Reply
+	if r == nil {
+		return m
+	}
+	var cost any
+	if r.Cost != nil {
+		cost = *r.Cost
+	}
+	for _, f := range []Field{
+		{"host", r.Host},
+		{"model", first(r.Model, q.model)},
+		{"session_id", r.Session},
+		{"input_tokens", r.Usage.Input},
+		{"output_tokens", r.Usage.Output},
+		{"cache_read_tokens", r.Usage.CacheRead},
+		{"cache_creation_tokens", r.Usage.CacheWrite},
+		{"coverage", r.Coverage},
+		{"cost_usd", cost},
+	} {
+		m.Set(f.Key, f.Value)
+	}
+	if r.Failure != "" {
+		m.Set("failure", string(r.Failure))
+		m.Set("reason", r.Reason)
+	} else if failed {
+		m.Set("failure", string(FailSchema))
+	}
+	return m
+}
+
+// judged notes the verdict that the last question led to.
+func (q *asker) judged(verdict string) {
+	if len(q.asked) > 0 {
+		m, _ := q.asked[len(q.asked)-1].(*Map)
+		m.Set("verdict", verdict)
+	}
+}
+
+// tell adds the questions to an event.
+func (q *asker) tell(fields []Field) []Field {
+	if q == nil || len(q.asked) == 0 {
+		return fields
+	}
+	return append(fields, Field{"judges", q.asked})
+}
+
+// tellRest leaves no question untold where there was no evaluate event to tell of it.
+func (e *Executor) tellRest(st *State) {
+	if len(e.untold) > 0 {
+		e.emit("note", Field{"state", st.Name}, Field{"note", "what the judge was asked led to no verdict"}, Field{"judges", e.untold})
+		e.untold = nil
+	}
+}
+
+// ask finds the verdict on a question that Judge has returned as its error. The asker knows what it took.
+func (e *Executor) ask(ctx context.Context, st *State, cfg *Evaluate, ev Evidence, err error) (Verdict, *asker, error) {
+	question, ok := errors.AsType[*Question](err)
+	if !ok {
+		return Verdict{}, nil, err
+	}
+	q := e.asker(st, cfg)
+	v, err := q.verdict(ctx, question, ev)
+	if err != nil {
+		e.untold = q.asked
+	}
+	return v, q, err
+}

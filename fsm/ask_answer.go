@@ -1,0 +1,110 @@
+package fsm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// previewAnswer is how much of what a judge printed stands in the details of a verdict error.
+const previewAnswer = 300
+
+// An oddAnswer is an answer that cannot even be a verdict error: an exception in the sense of the language (D11).
+type oddAnswer struct{ text string }
+
+func (e *oddAnswer) Error() string { return e.text }
+
+func odd(format string, args ...any) error { return &oddAnswer{fmt.Sprintf(format, args...)} }
+
+// judgement reads what came of asking a judge: its answer, or the verdict where it gave none that can be used. The
+// error is an [*oddAnswer].
+func judgement(res *Result) (payload *Map, failed *Verdict, err error) {
+	r := res.Reply
+	if r == nil {
+		r = &Reply{}
+	}
+	fail := func(text string, details ...any) (*Map, *Verdict, error) {
+		v := errorVerdict(append([]any{"error", text}, details...)...)
+		if r.Failure != "" {
+			v.Details.Set("failure", string(r.Failure))
+		}
+		return nil, &v, nil
+	}
+	who := "the judge"
+	if r.Host != "" {
+		who += " (" + r.Host + ")"
+	}
+	why := first(r.Reason, strings.TrimSpace(firstRunes(res.Stderr, 200)), fmt.Sprintf("exit code %d", res.ExitCode))
+	switch {
+	case res.TimeoutKind != "" || r.Failure == FailTimeout:
+		return fail(who+" did not answer in time", "timeout", true)
+	case r.Failure == FailMissing:
+		return fail(who+" cannot be asked: "+why, "missing_dependency", true)
+	case r.Failure == FailSchema || r.Failure == FailTruncated:
+		if res.ExitCode == 0 || res.ExitCode == 1 { // else the exit code says more
+			return salvage(r, who, why, fail)
+		}
+	case r.Failure == "" && res.ExitCode == 0:
+		switch a := r.Answer.(type) {
+		case *Map:
+			return a, nil, nil
+		case nil:
+			return fail(who+" gave an empty answer", "raw_preview", firstRunes(r.Raw, previewAnswer))
+		default:
+			return nil, nil, odd("%s answered with %s, and not with an object", who, firstRunes(Repr(a), previewAnswer))
+		}
+	}
+	return fail(who+" failed: "+why, "api_error", true)
+}
+
+// salvage reads what a judge printed that gave no answer in the way of its host.
+func salvage(r *Reply, who, why string, fail func(string, ...any) (*Map, *Verdict, error)) (*Map, *Verdict, error) {
+	if trimSpace(r.Raw) == "" {
+		return fail(who+" printed nothing: "+why, "empty_output", true)
+	}
+	v, err := ParseJSON([]byte(r.Raw))
+	if err != nil {
+		lines := strings.Split(strings.TrimRightFunc(r.Raw, isSpace), "\n")
+		v, err = ParseJSON([]byte(lines[len(lines)-1]))
+	}
+	envelope, ok := v.(*Map)
+	switch {
+	case err != nil:
+		return fail(who+" answered what is no verdict: "+why, "raw_preview", firstRunes(r.Raw, previewAnswer))
+	case !ok:
+		return nil, nil, odd("%s printed %s, and not an object", who, firstRunes(Repr(v), previewAnswer))
+	case r.Answer == nil && truthy(envelope.val("verdict")):
+		return envelope, nil, nil
+	case envelope.val("subtype") == "error_max_structured_output_retries":
+		return fail(who+" failed: "+why, "api_error", true)
+	}
+	return fail(who+" gave no answer that can be used: "+why, "raw_preview", firstRunes(r.Raw, previewAnswer))
+}
+
+// confidenceOf is how sure a judge says it is; 1 where it says nothing.
+func confidenceOf(payload *Map) (float64, error) {
+	v, ok := payload.Get("confidence")
+	if !ok {
+		return 1, nil
+	}
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return 1, nil
+		}
+		return 0, nil
+	case nil, *Map, []any:
+	default:
+		if f, ok := ParseFloat(trimSpace(Str(v))); ok {
+			return f, nil
+		}
+	}
+	return 0, odd("the judge's confidence is %s, which is not a number", firstRunes(Repr(v), previewAnswer))
+}
+
+// textOf is a text of an answer; "" where there is none.
+func textOf(payload *Map, key string) any {
+	if v, ok := payload.Get(key); ok && v != nil {
+		return v
+	}
+	return ""
+}

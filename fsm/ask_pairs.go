@@ -1,0 +1,114 @@
+package fsm
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+)
+
+// compare is the verdict of a comparator. The judge does not know which of two outputs is the new one: a coin decides
+// that is the same again after a crash.
+func (q *asker) compare(ctx context.Context, question *Question, ev Evidence) (Verdict, error) {
+	rounds := make([]Comparison, 0, question.Rounds)
+	failures := 0
+	for i := range question.Rounds {
+		a, b := question.Output, question.Baseline
+		swapped := q.coin(i)
+		if swapped {
+			a, b = b, a
+		}
+		payload, failed, err := q.ask(ctx, compareText(q.cfg.Prompt, a, b), compareSchema, false)
+		bad := &oddAnswer{}
+		switch {
+		case errors.As(err, &bad):
+			v := errorVerdict("error", bad.text)
+			failed = &v
+		case err != nil:
+			return Verdict{}, err
+		}
+		if failed != nil {
+			failures++
+			q.judged("error")
+			rounds = append(rounds, Comparison{Reason: Str(failed.Details.val("error"))})
+			continue
+		}
+		c := Comparison{
+			Output: payload.val("verdict_a") == "yes", Baseline: payload.val("verdict_b") == "yes",
+			Reason: Str(textOf(payload, "reason")), Raw: payload,
+		}
+		if swapped {
+			c.Output, c.Baseline = c.Baseline, c.Output
+		}
+		q.judged(better(c))
+		rounds = append(rounds, c)
+	}
+	v, err := ComparatorVerdict(q.cfg, ev, rounds)
+	if err == nil && failures > 0 {
+		v.Details.Set("judge_failures", int64(failures))
+	}
+	return v, err
+}
+
+// better is the verdict of one round.
+func better(c Comparison) string {
+	switch {
+	case c.Output == c.Baseline:
+		return "tie"
+	case c.Output:
+		return "yes"
+	}
+	return "no"
+}
+
+// coin says whether the two texts of a round change places.
+func (q *asker) coin(round int) bool {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s%s/%d/%d", q.e.startAt, q.e.outer, q.e.mem.Step, round))
+	return sum[0]&1 == 1
+}
+
+// A noJudge ends a contract: there is nobody to ask.
+type noJudge struct{ Verdict }
+
+func (*noJudge) Error() string { return "there is no judge" }
+
+// contract is the verdict of a contract.
+func (q *asker) contract(ctx context.Context, question *Question) (Verdict, error) {
+	v, err := ContractVerdict(question.Pairs, func(p Pair) (Verdict, error) {
+		v, err := q.pair(ctx, p)
+		if err == nil {
+			q.judged(v.Name)
+		}
+		return v, err
+	})
+	none := &noJudge{}
+	if errors.As(err, &none) {
+		q.judged("error")
+		return none.Verdict, nil
+	}
+	return v, err
+}
+
+func (q *asker) pair(ctx context.Context, p Pair) (Verdict, error) {
+	payload, failed, err := q.ask(ctx, contractText(p), contractSchema, false)
+	bad := &oddAnswer{}
+	switch {
+	case errors.As(err, &bad):
+		return errorVerdict("error", bad.text), nil
+	case err != nil:
+		return Verdict{}, err
+	case failed != nil && q.last.Reply != nil && q.last.Reply.Failure == FailMissing:
+		return Verdict{}, &noJudge{*failed}
+	case failed != nil:
+		return *failed, nil
+	}
+	name := Str(payload.val("verdict"))
+	if name != "yes" && name != "no" {
+		return errorVerdict("error", fmt.Sprintf("the judge's verdict is %q; expected yes or no", firstRunes(name, 100))), nil
+	}
+	confidence, err := confidenceOf(payload)
+	if err != nil {
+		return errorVerdict("error", err.Error()), nil
+	}
+	return verdict(name, "confidence", confidence, "reason", textOf(payload, "reason"), "llm_latency_ms", q.last.Duration.Milliseconds()), nil
+}
