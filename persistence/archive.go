@@ -140,10 +140,11 @@ func (d *Dir) syncEvents(path string) error {
 
 // fillFolder builds the archive folder but for its state.
 func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
-	if err := os.RemoveAll(tmp); err != nil {
-		return err
+	err := os.Mkdir(tmp, 0o755)
+	if errors.Is(err, fs.ErrExist) { // of an attempt that did not come to its end
+		err = errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o755))
 	}
-	if err := os.Mkdir(tmp, 0o755); err != nil {
+	if err != nil {
 		return err
 	}
 	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.aside, "events.damaged"}, {files.meta, "meta-eval.jsonl"}}
@@ -224,8 +225,10 @@ func (d *Dir) clear(id ID) error {
 	if err := d.before("clear events"); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(p.parts); err != nil {
-		return err
+	if exists(p.parts) {
+		if err := os.RemoveAll(p.parts); err != nil {
+			return err
+		}
 	}
 	return removeAll(p.events, p.torn, p.aside, p.meta, p.pid)
 }

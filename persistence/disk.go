@@ -148,6 +148,9 @@ func sameContent(a, b string, prefix bool) bool {
 func removeAll(paths ...string) error {
 	var errs []error
 	for _, p := range paths {
+		if err := syscall.Unlink(p); err == nil || err == syscall.ENOENT {
+			continue // os.Remove would try again what is not there, as a folder
+		}
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -127,23 +127,19 @@ func makeFolder(key, path string) folder {
 
 // folders returns the archive folders of a loop, or of all, in no order.
 func (d *Dir) folders(loop string) ([]folder, error) {
-	names, err := readNames(d.history)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]folder, 0, len(names))
-	for _, name := range names {
+	var out []folder
+	err := eachName(d.history, func(name string) {
 		if name[0] == '.' {
-			continue
+			return
 		}
 		if _, l, ok := splitFolder(name); ok {
 			if loop == "" || l == loop {
 				out = append(out, makeFolder(name, name))
 			}
-			continue
+			return
 		}
 		if loop != "" && decodeLoop(name) != loop {
-			continue
+			return
 		}
 		inner, _ := readNames(filepath.Join(d.history, name)) // the old layout: loop/run id
 		for _, n := range inner {
@@ -151,8 +147,8 @@ func (d *Dir) folders(loop string) ([]folder, error) {
 				out = append(out, makeFolder(key, filepath.Join(name, n)))
 			}
 		}
-	}
-	return out, nil
+	})
+	return out, err
 }
 
 func (f folder) newer(g folder) bool {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -260,14 +261,32 @@ func (d *Dir) foreignOwner(id ID, inState Owner, updated time.Time) (Owner, time
 	return inState, updated
 }
 
-func readNames(dir string) ([]string, error) {
-	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// readNames returns the names in a folder, none if it is not there.
+func readNames(dir string) (names []string, err error) {
+	err = eachName(dir, func(name string) { names = append(names, name) })
+	return names, err
+}
+
+// eachName calls f with the names in a folder as they come: an archive may have a hundred thousand.
+func eachName(dir string, f func(name string)) error {
+	file, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer f.Close()
-	return f.Readdirnames(-1)
+	defer file.Close()
+	for {
+		names, err := file.Readdirnames(1024)
+		for _, name := range names {
+			f(name)
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
 }
