@@ -55,7 +55,7 @@ type event struct {
 		ResetsAt float64
 	} `json:"rate_limit_info"`
 
-	IsError    bool            `json:"is_error"`
+	IsError    json.RawMessage `json:"is_error"`
 	Result     json.RawMessage // a text, but a wrapper may print what it likes
 	Errors     []string
 	Error      json.RawMessage
@@ -133,7 +133,9 @@ func (m *messages) say(e *event) string {
 	for _, c := range e.Message.Content {
 		switch c.Type {
 		case "text":
-			texts = append(texts, c.Text)
+			if c.Text != "" {
+				texts = append(texts, c.Text)
+			}
 		case "tool_use":
 			m.tool = head(c.ID, maxWord)
 		}
@@ -211,7 +213,7 @@ func (m *messages) End(x Exit) Outcome {
 		o.Answer = answer(r, text)
 	}
 	for _, d := range r.Denials {
-		if len(o.Denied) < 64 && !slices.Contains(o.Denied, d.Tool) {
+		if len(o.Denied) < 64 && d.Tool != "" && !slices.Contains(o.Denied, d.Tool) {
 			o.Denied = append(o.Denied, head(d.Tool, maxWord))
 		}
 	}
@@ -223,6 +225,11 @@ func (m *messages) End(x Exit) Outcome {
 	return o
 }
 
+// isFalse says whether a flag is not set. What is no flag is taken as set: success has to be said.
+func isFalse(raw json.RawMessage) bool {
+	return raw == nil || string(raw) == "false" || string(raw) == "null"
+}
+
 func orNull(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage("null")
@@ -232,7 +239,7 @@ func orNull(raw json.RawMessage) json.RawMessage {
 
 // failure is what the result says went wrong.
 func (m *messages) failure(r *event, text string) *Failure {
-	if !r.IsError && !strings.HasPrefix(r.Subtype, "error") {
+	if isFalse(r.IsError) && !strings.HasPrefix(r.Subtype, "error") {
 		if m.hidden != nil {
 			if reason, ok := m.hidden(text); ok {
 				return m.limited(failed(0, reason))
@@ -247,8 +254,11 @@ func (m *messages) failure(r *event, text string) *Failure {
 	if said == "" {
 		said = messageOf(r.Error)
 	}
-	if said == "" {
+	if said == "" && r.Subtype != "success" {
 		said = r.Subtype
+	}
+	if said == "" {
+		said = m.name + " says that there was an error"
 	}
 	f := failed(r.Status, said)
 	switch {

@@ -27,26 +27,44 @@ func TestStreams(t *testing.T) {
 		base := strings.TrimSuffix(file, ".stdout")
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name+"/"+filepath.Base(base), func(t *testing.T) {
-			h := testHost(name)
-			if h == nil {
-				t.Fatalf("no host %s", name)
-			}
+			h := testHost(t, name, base)
 			golden(t, base+".golden", replay(t, h, base))
 		})
 	}
 }
 
-func testHost(name string) *Host { return Find(name) }
+// testHost finds the host of a folder; in the folder command, each case has its own in NAME.spec.
+func testHost(t *testing.T, name, base string) *Host {
+	t.Helper()
+	h := Find(name)
+	if text := read(t, base+".spec"); text != "" {
+		var s Spec
+		decode(t, text, &s)
+		var err error
+		if h, err = New(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h == nil {
+		t.Fatalf("no host %s", name)
+	}
+	return h
+}
+
+func decode(t *testing.T, text string, v any) {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func replay(t *testing.T, h *Host, base string) string {
 	t.Helper()
 	var r Request
 	if text := read(t, base+".request"); text != "" {
-		dec := json.NewDecoder(strings.NewReader(text))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&r); err != nil {
-			t.Fatal(base, err)
-		}
+		decode(t, text, &r)
 	}
 	s := h.Stream(r)
 	var out strings.Builder

@@ -67,6 +67,9 @@ func qwenCommand(r Request) (Command, error) {
 	if r.Model != "" {
 		c.Args = append(c.Args, "--model", r.Model)
 	}
+	if r.Tools != nil && len(r.Tools) == 0 {
+		c.Args = append(c.Args, "--core-tools=none") // an empty list would be all of them
+	}
 	for _, tool := range r.Tools {
 		if name := qwenTools[tool]; name != "" {
 			tool = name
