@@ -3,8 +3,9 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X loops/cmd/loops/cli.version=$(VERSION)
 BIN     := bin/loops
-CRASHES ?= 200
+CRASHES ?= 2000
 FUZZTIME ?= 10s
+TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway)$$
 
 .PHONY: all build test race lint format tools generate bench torture fuzz clean
 
@@ -41,8 +42,20 @@ generate: ## everything made by go:generate
 bench: build ## the table of numbers, as ratios measured in one run
 	go run ./bench -bin $(BIN)
 
-torture: ## kill the program with SIGKILL at CRASHES random moments
-	go test ./cmd/loops -run TestCrash -count 1 -timeout 60m -v -crashes $(CRASHES) | grep -v '^ *--- PASS\|^=== '
+# What a person waits for: each test's name and what it says, without the thousands that only pass.
+quiet = sed -u -E '/^=== |^ *--- PASS: .*\/|^PASS$$/d'
+
+torture: SHELL := bash
+torture: .SHELLFLAGS := -eo pipefail -c
+torture: ## kill, starve and damage runs for minutes; CRASHES random kills are shared by files and SQLite
+	@echo "Kills, full and broken disks at every call that changes files; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners:"
+	go test ./cmd/loops -run '$(TORTURES)' -count 1 -timeout 60m -v -torture -crashes $$(($(CRASHES) / 2)) | $(quiet)
+	@echo "1,000 starts in one second, kills while recording, every 7th byte of every file spoilt:"
+	go test ./persistence -run 'TestStartsInOneSecond|TestKilled|TestCrash|TestTorn|TestSpoilt|TestFailingWrite|TestDamage' -count 1 -timeout 60m -v -starts 1000 -damage-stride 7 | $(quiet)
+	@echo "The same on SQLite and PostgreSQL; 200 times two resumes; failover to a standby:"
+	go test ./persistence/sqlstore -run 'TestStartsInOneSecond|TestKilled|TestPaused|TestTwoResumes|TestLease|TestFenced|TestFailover|TestLost|TestServer|TestConnection|FuzzDatabase' -count 1 -timeout 60m -v -starts 1000 -rounds 200 | $(quiet)
+	@echo "Checkpoints of other programs:"
+	go test ./persistence/checkpoint -run 'Killed|NoRoom|ShortWrites|Spoilt|Torn' -count 1 -timeout 60m -v | $(quiet)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./...); do \
