@@ -166,7 +166,7 @@ func (e *Executor) affordable() (err error) {
 func (e *Executor) costLeft() float64 {
 	left := 0.0
 	e.limits(func(l *limit) bool {
-		if rest := l.most - l.spent; l.name == "cost_usd" && rest > 0 && (left == 0 || rest < left) {
+		if rest := math.Round((l.most-l.spent)*1e6) / 1e6; l.name == "cost_usd" && rest > 0 && (left == 0 || rest < left) {
 			left = rest
 		}
 		return true
@@ -208,8 +208,9 @@ func (l *limit) fields() []Field {
 	return fields
 }
 
-// plainNumber is a value that is written as an integer where it is one.
+// plainNumber is a value that is written as an integer where it is one, to a millionth.
 func plainNumber(v float64) any {
+	v = math.Round(v*1e6) / 1e6
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return int64(v)
 	}
@@ -284,3 +285,6 @@ func (e *Executor) budgetRaised() {
 		m.BudgetRouted = false
 	}
 }
+
+// Prompts says whether a visit to the state gives a prompt to an agent.
+func Prompts(st *State) bool { return st.Loop == "" && acts(st) && modeOf(st) == KindPrompt }

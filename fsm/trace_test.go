@@ -27,6 +27,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the case
 //	exit N        end with N          sleep 2s    take that long
 //	timeout       be timed out        fail TEXT   could not be attempted
 //	step N: ...   only in step N      big N       print N bytes of lines
+//	used N USD    a prompt's reply: so many tokens, and what they cost (nothing: not known)
 //	stop          ask the run to stop, as a signal would
 //	stopin 1s     the same, that much later
 //
@@ -75,6 +76,14 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 			case <-ctx.Done():
 				return fsm.Result{ExitCode: -15}, nil
 			}
+		case "used":
+			tokens, usd, priced := strings.Cut(arg, " ")
+			n, _ := strconv.ParseInt(tokens, 10, 64)
+			res.Reply = &fsm.Reply{Host: "fake", Complete: true, Usage: fsm.Usage{Input: n}, Coverage: fsm.CoverageComplete}
+			if v, _ := strconv.ParseFloat(usd, 64); priced {
+				res.Reply.Cost, res.Reply.Priced = &v, "fake"
+			}
+			lines = append(lines, fmt.Sprintf("may cost %v", a.MaxCost))
 		case "timeout":
 			res.ExitCode, res.TimeoutKind, res.Stderr = 124, "wall", "Action timed out"
 		case "fail":
@@ -175,6 +184,7 @@ func clone(s *fsm.Snapshot) *fsm.Snapshot {
 	c.Answers = slices.Clone(s.Answers)
 	c.StallRing, c.StallCounts, c.StallPrints = slices.Clone(s.StallRing), maps.Clone(s.StallCounts), maps.Clone(s.StallPrints)
 	c.Evaluators = maps.Clone(s.Evaluators)
+	c.StateSpent, c.BudgetWarned = maps.Clone(s.StateSpent), maps.Clone(s.BudgetWarned)
 	if s.Result != nil {
 		r := *s.Result
 		c.Result = &r
@@ -463,6 +473,7 @@ func TestResumeWithAHigherCapGoesOnWithTheWork(t *testing.T) {
 	for name, raise := range map[string]func(*fsm.Loop){
 		"steps":  func(l *fsm.Loop) { l.MaxSteps = 6 },
 		"passes": func(l *fsm.Loop) { l.MaxIterations = 2 },
+		"budget": func(l *fsm.Loop) { l.Budget = &fsm.Budget{Prompts: 2} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -37,6 +37,7 @@ type driveSpec struct {
 	stops   *stops
 	header  header
 	agents  agentFlags
+	prices  prices
 	start   func(fsm.Config) *fsm.Executor
 }
 
@@ -46,7 +47,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	id := run.ID
 	runner := &action.Runner{
 		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
-		ToolCall: toolCall(d.project.Dir),
+		ToolCall: toolCall(d.project.Dir), Prices: d.prices,
 	}
 	a.agents(runner, d.agents)
 	verify, _ := a.getenv(envVerify)
@@ -183,6 +184,8 @@ func (a *app) resumeCommand(ended, id string, steps, passes int) string {
 	switch ended {
 	case fsm.EndMaxSteps:
 		return a.command("resume -n "+more(steps), id)
+	case fsm.EndBudget:
+		return a.command("resume --budget LIMIT=MORE", id)
 	case fsm.EndMaxIterations:
 		return a.command("resume --max-iterations "+more(passes), id)
 	}

@@ -20,6 +20,7 @@ type overrides struct {
 	delaySet                bool
 	durability              string // "" = what the store does anyway
 	agents                  agentFlags
+	budget                  budgetFlag
 }
 
 // maxDelay keeps a delay within what a timer can hold.
@@ -30,6 +31,7 @@ func (o *overrides) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.maxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.Float64Var(&o.delay, "delay", 0, "pause between states in `SECONDS`, instead of the loop's backoff")
 	flags.StringVar(&o.durability, "durability", "", "what the loss of power may cost: `LEVEL` is strict (50 ms of decisions, never a result; the default), grouped (fewer syncs; also that an action was started) or none (all)")
+	flags.Var(&o.budget, "budget", "what the run may use, instead of the loop's limits: "+budgetForms)
 	o.agents.addFlags(flags)
 }
 
@@ -72,6 +74,8 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 	if o.durability != "" {
 		recorded.Set("durability", o.durability)
 	}
+	changed.Budget = o.budget.apply(l.Budget)
+	o.budget.record(recorded)
 	o.agents.record(recorded)
 	if recorded.Len() == 0 {
 		recorded = nil
@@ -96,6 +100,7 @@ func (o overrides) over(recorded *fsm.Map) overrides {
 		}
 	}
 	o.agents.fill(recorded)
+	o.budget.fill(recorded)
 	if _, ok := recorded.Get("delay"); ok && !o.delaySet {
 		if v := number(recorded, "delay"); v >= 0 && v <= maxDelay {
 			o.delay, o.delaySet = v, true

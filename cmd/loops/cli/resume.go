@@ -102,6 +102,10 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	over := o.over.over(run.Options)
 	store.setDurability(over.durability)
 	l, recorded := over.apply(l)
+	known, err := a.checkCost(p, l, over.agents)
+	if err != nil {
+		return err
+	}
 	loops, err := a.library(p)
 	if err != nil {
 		return err
@@ -167,7 +171,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		header: header{
 			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began,
 		},
-		agents: over.agents,
+		agents: over.agents, prices: known,
 		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
 	})
 }

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/action"
+	"loops/internal/phrase"
+)
+
+// A budgetFlag is the value of --budget: limits that take the place of those of the loop, one by one.
+type budgetFlag struct{ limits map[string]float64 }
+
+// budgetLimits are the names of limits on the command line, and their keys in a loop file.
+var budgetLimits = []struct{ name, key string }{
+	{"cost", "cost_usd"}, {"tokens", "tokens"}, {"wall", "wall"}, {"steps", "steps"}, {"prompts", "prompts"},
+}
+
+const budgetForms = "cost=5 (US dollars), tokens=2M, wall=2h, steps=100, prompts=20"
+
+func (f *budgetFlag) Type() string { return "LIMIT=N" }
+
+func (f *budgetFlag) String() string {
+	var parts []string
+	for _, l := range budgetLimits {
+		if v, ok := f.limits[l.key]; ok {
+			parts = append(parts, l.name+"="+strconv.FormatFloat(v, 'f', -1, 64))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// Set reads LIMIT=N,LIMIT=N.
+func (f *budgetFlag) Set(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		name, amount, ok := strings.Cut(strings.TrimSpace(part), "=")
+		i := slices.IndexFunc(budgetLimits, func(l struct{ name, key string }) bool { return name == l.name || name == l.key })
+		if !ok || i < 0 {
+			var names []string
+			for _, l := range budgetLimits {
+				names = append(names, l.name)
+			}
+			return fmt.Errorf("%s is no limit: expected %s%s", phrase.Quote(part), budgetForms, phrase.DidYouMean(name, names))
+		}
+		key := budgetLimits[i].key
+		v, err := budgetAmount(key, amount)
+		if err != nil {
+			return err
+		}
+		if f.limits == nil {
+			f.limits = map[string]float64{}
+		}
+		f.limits[key] = v
+	}
+	return nil
+}
+
+// budgetAmount reads how much of a limit: 5, 0.5, 20k, 2M; for wall also 30m, 2h30m and seconds.
+func budgetAmount(key, text string) (float64, error) {
+	wrong := fmt.Errorf("%s of %s: expected a number above 0, such as in %s", phrase.Quote(text), key, budgetForms)
+	if key == "wall" {
+		if d, err := time.ParseDuration(text); err == nil {
+			if d <= 0 {
+				return 0, wrong
+			}
+			return d.Seconds(), nil
+		}
+	}
+	factor := 1.0
+	number := strings.TrimPrefix(text, "$")
+	if key == "tokens" {
+		for suffix, by := range map[string]float64{"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6} {
+			if cut, ok := strings.CutSuffix(number, suffix); ok {
+				number, factor = cut, by
+				break
+			}
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	v *= factor
+	whole := key != "cost_usd" && key != "wall"
+	if err != nil || !(v > 0) || v > 1e15 || whole && v != math.Trunc(v) {
+		return 0, wrong
+	}
+	return v, nil
+}
+
+// apply returns a loop's budget with these limits in it.
+func (f *budgetFlag) apply(b *fsm.Budget) *fsm.Budget {
+	if len(f.limits) == 0 {
+		return b
+	}
+	with := fsm.Budget{}
+	if b != nil {
+		with = *b
+	}
+	for key, v := range f.limits {
+		switch key {
+		case "cost_usd":
+			with.CostUSD = v
+		case "tokens":
+			with.Tokens = int64(v)
+		case "wall":
+			with.Wall = time.Duration(v * float64(time.Second))
+		case "steps":
+			with.Steps = int(v)
+		case "prompts":
+			with.Prompts = int(v)
+		}
+	}
+	return &with
+}
+
+// record notes the limits with the run, so that a resume keeps them.
+func (f *budgetFlag) record(options *fsm.Map) {
+	if len(f.limits) == 0 {
+		return
+	}
+	m := fsm.NewMap()
+	for _, l := range budgetLimits {
+		if v, ok := f.limits[l.key]; ok {
+			m.Set(l.key, v)
+		}
+	}
+	options.Set("budget", m)
+}
+
+// fill takes recorded limits where none are set.
+func (f *budgetFlag) fill(recorded *fsm.Map) {
+	v, _ := recorded.Get("budget")
+	m, _ := v.(*fsm.Map)
+	given := f.limits
+	f.limits = map[string]float64{}
+	for _, l := range budgetLimits {
+		if n, ok := given[l.key]; ok {
+			f.limits[l.key] = n
+		} else if n := number(m, l.key); n > 0 {
+			f.limits[l.key] = n
+		}
+	}
+}
+
+// checkCost reads the prices of a project, and refuses a loop with a budget in dollars whose prompts cost nobody knows
+// what: their host does not say, and no table has a price for their model. Sub-loops are looked at when they prompt.
+func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags) (prices, error) {
+	known, err := pricer(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &action.Runner{Dir: p.Dir, Env: a.actionEnv(), Prices: known}
+	a.agents(r, agents)
+	for _, name := range l.Order {
+		st := l.States[name]
+		if !fsm.Prompts(st) || !limitsCost(l.Budget) && !limitsCost(st.Budget) {
+			continue
+		}
+		h, _, err := r.FindHost(l.LLM.Host)
+		if err != nil || h.Has.Cost {
+			continue // that a host is missing is said when it is wanted: the loop may know what to do
+		}
+		what := "the model of its prompt is not named, and " + h.Name + " does not say what a prompt cost"
+		if model := first(st.Model, r.Model); model != "" {
+			if _, ok := known(model, fsm.Usage{Input: 1}); ok {
+				continue
+			}
+			what = "no price is known of its model " + model
+		}
+		place := st.Pos
+		place.File = p.short(place.File)
+		return nil, failure(exitInvalid, "%s: the budget limits cost_usd, but what state %s costs cannot be told: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
+			place, phrase.Quote(name), what, p.short(p.prices()))
+	}
+	return known, nil
+}
+
+func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.AllowUnknown }
+
+// first returns the first text that is not empty.
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
