@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"loops/fsm/loopfile":                          {"loops/fsm", "loops/internal/phrase", "gopkg.in/yaml.v3"},
 	"loops/fsm/policy":                            {"loops/fsm"},
 	"loops/internal/action":                       {"loops/fsm", "loops/internal/answer", "loops/internal/host", "loops/internal/proc", "golang.org/x/sys"},
-	"loops/internal/answer":                       {"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
+	"loops/internal/answer":                       {"github.com/google/jsonschema-go"},
 	"loops/internal/host":                         {},
 	"loops/internal/pgtest":                       {},
 	"loops/internal/phrase":                       {},

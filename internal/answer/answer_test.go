@@ -55,13 +55,16 @@ func TestFind(t *testing.T) {
 func TestSchema(t *testing.T) {
 	for _, c := range []struct{ name, schema, answer, want string }{
 		{"fits", verdictSchema, `{"verdict": "yes", "confidence": 1}`, ""},
-		{"missing", verdictSchema, `{"verdict": "yes"}`, "the whole: missing property 'confidence'"},
-		{"wrong type", verdictSchema, `{"verdict": "yes", "confidence": "high"}`, "confidence: got string, want number"},
-		{"two mistakes", verdictSchema, `{"verdict": "maybe", "confidence": 2}`, "confidence: maximum: got 2, want 1; verdict: value must be one of 'yes', 'no'"},
-		{"many mistakes", `{"items": {"type": "string"}}`, `[1, 2, 3, 4, 5]`, "0: got number, want string; 1: got number, want string; 2: got number, want string; and 2 more"},
-		{"deep", `{"properties": {"a": {"items": {"type": "object"}}}}`, `{"a": [{}, 3]}`, "a.1: got number, want object"},
-		{"large number", `{"properties": {"n": {"const": 12345678901234567890}}}`, `{"n": 12345678901234567890}`, ""},
-		{"another draft", `{"$schema": "http://json-schema.org/draft-07/schema#", "type": "array"}`, `{}`, "the whole: got object, want array"},
+		{"missing", verdictSchema, `{"verdict": "yes"}`, `required: missing properties: ["confidence"]`},
+		{"wrong type", verdictSchema, `{"verdict": "yes", "confidence": "high"}`, `confidence: type: high has type "string", want "number"`},
+		{"wrong word", verdictSchema, `{"verdict": "maybe", "confidence": 1}`, "verdict: enum: maybe does not equal any of: [yes no]"},
+		{"deep", `{"properties": {"a/b": {"items": {"type": "object"}}}}`, `{"a/b": [{}, 3]}`, `a/b.[]: type: 3 has type "integer", want "object"`},
+		{"whole numbers", `{"type": "integer"}`, `2.0`, ""},
+		{"draft 7", `{"$schema": "http://json-schema.org/draft-07/schema#", "type": "array"}`, `{}`, `type: map[] has type "object", want "array"`},
+		{"defined below", `{"$defs": {"v": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/v"}}}`, `{"a": 1}`, `a: type: 1 has type "integer", want "string"`},
+		{"a tree", `{"properties": {"kids": {"items": {"$ref": "#"}}, "n": {"type": "null"}}}`, `{"kids": [{"kids": [{"n": 1}]}]}`, `kids.[].kids.[].n: type: 1 has type "integer", want "null"`},
+		{"false", `{"properties": {"a": false}}`, `{"a": 1}`, "a: not: validated against <anonymous schema>"},
+		{"long", `{"type": "object"}`, `"` + strings.Repeat("x", 1000) + `"`, "type: " + strings.Repeat("x", 294) + "…"},
 	} {
 		got := ""
 		if err := parse(t, c.schema).Check([]byte(c.answer)); err != nil {
@@ -76,14 +79,19 @@ func TestSchema(t *testing.T) {
 func TestNoSchema(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"no JSON", `{type: object}`, "it is not JSON: invalid character 't' looking for beginning of object key string"},
-		{"unknown type", `{"type": "zork"}`, "it is no JSON Schema: type: got string, want array; type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"},
-		{"list", `[1]`, "it is no JSON Schema: the whole: got array, want boolean or object"},
-		{"deep", `{"properties": {"a": {"minimum": "low"}}}`, "it is no JSON Schema: properties.a.minimum: got string, want number"},
-		{"bad pattern", `{"pattern": "("}`, "it is no JSON Schema: pattern: '(' is not valid regex: error parsing regexp: missing closing ): `(`"},
-		{"another file", `{"$ref": "file:///etc/hostname"}`, `it is no JSON Schema: failing loading "file:///etc/hostname": only what it holds itself can be referred to`},
-		{"another host", `{"$ref": "https://example.org/x.json"}`, `it is no JSON Schema: failing loading "https://example.org/x.json": only what it holds itself can be referred to`},
-		{"nowhere", `{"$ref": "#/a"}`, `it is no JSON Schema: json-pointer in "#/a" not found`},
-		{"unknown draft", `{"$schema": "https://example.org/draft"}`, `it is no JSON Schema: failing loading "https://example.org/draft": only what it holds itself can be referred to`},
+		{"unknown type", `{"type": "zork"}`, `it is no JSON Schema: at the top: there is no type "zork"; expected one of array, boolean, integer, null, number, object, string`},
+		{"unknown type, deep", `{"properties": {"a": {"anyOf": [{"type": ["null", "text"]}]}}}`, `it is no JSON Schema: at /properties/a/anyOf/0: there is no type "text"; expected one of array, boolean, integer, null, number, object, string`},
+		{"type that is no name", `{"type": [1]}`, "it is no JSON Schema: at the top: type has to be a name or a list of names"},
+		{"list", `[1]`, "it is no JSON Schema: at the top: it has to be an object, true or false"},
+		{"no schema within", `{"properties": {"a": "string"}}`, "it is no JSON Schema: at /properties/a: it has to be an object, true or false"},
+		{"properties that are none", `{"properties": 1}`, "it is no JSON Schema: properties cannot be a number"},
+		{"bad pattern", `{"pattern": "("}`, "it is no JSON Schema: pattern: error parsing regexp: missing closing ): `(`"},
+		{"another file", `{"$ref": "file:///etc/hostname"}`, `it is no JSON Schema: at the top: $ref names file:///etc/hostname: only a place in the schema itself can be named, as #/$defs/NAME`},
+		{"nowhere", `{"items": {"$ref": "#/a"}}`, `it is no JSON Schema: at /items: $ref names #/a, where no schema is`},
+		{"itself", `{"$ref": "#"}`, `it is no JSON Schema: at the top: it leads to itself without end`},
+		{"itself, around", `{"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}}`, `it is no JSON Schema: at /$defs/a: it leads to itself without end`},
+		{"unknown draft", `{"$schema": "https://example.org/draft"}`, `it is no JSON Schema: at the top: $schema names https://example.org/draft; expected draft 2020-12 or draft 7`},
+		{"anchor", `{"$defs": {"a": {"$anchor": "x"}}}`, `it is no JSON Schema: at /$defs/a: $anchor cannot be used here`},
 	} {
 		if _, err := ParseSchema([]byte(c.schema)); err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, err, c.want)
@@ -132,6 +140,28 @@ func FuzzFind(f *testing.F) {
 		}
 		if first, _ := Find(text, nil); !fits(got) && string(first) != string(got) {
 			t.Fatalf("%q was taken although it does not fit, and %q came first", got, first)
+		}
+	})
+}
+
+// FuzzSchema: a schema either is refused or can be used.
+func FuzzSchema(f *testing.F) {
+	for _, text := range []string{
+		verdictSchema, `{"$ref": "#"}`, `{"items": {"$ref": "#"}}`, `{"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"if": {"$ref": "#/allOf/0"}}}}`,
+		`{"type": ["null", "x"]}`, `{"patternProperties": {"(": {}}}`, `{"dependentSchemas": {"a": {"$ref": "#"}}}`, `{"$id": "x", "minimum": 1e400}`, `true`, `{"items": [{}, true]}`,
+	} {
+		f.Add(text, `{"a": [1, {"a": null}]}`)
+	}
+	f.Fuzz(func(t *testing.T, schema, answer string) {
+		s, err := ParseSchema([]byte(schema))
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("%q", err)
+			}
+			return
+		}
+		if err := s.Check([]byte(answer)); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Fatalf("%q", err)
 		}
 	})
 }

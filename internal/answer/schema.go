@@ -1,88 +1,102 @@
 package answer
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // A Schema says what an answer has to be. It may be used by several goroutines.
-type Schema struct{ compiled *jsonschema.Schema }
+type Schema struct{ resolved *jsonschema.Resolved }
 
-// ParseSchema reads a JSON Schema; one that names no draft is of 2020-12. It is complete in itself: nothing that a $ref
-// names elsewhere is read. The error says to a person what is wrong, in one line.
+// ParseSchema reads a JSON Schema of 2020-12 or draft 7. It has to be complete in itself: a $ref names a place in it. The
+// error says to a person what is wrong and where, in one line.
 func ParseSchema(text []byte) (*Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
+	var doc any
+	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nothing{})
-	if err = c.AddResource(schemaURL, doc); err != nil {
-		return nil, fmt.Errorf("it is no JSON Schema: %s", oneLine(err))
+	if err := check(doc); err != nil {
+		return nil, fmt.Errorf("it is no JSON Schema: %w", err)
 	}
-	s, err := c.Compile(schemaURL)
+	var s jsonschema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("it is no JSON Schema: %s", plain(err))
+	}
+	resolved, err := s.Resolve(nil)
 	if err != nil {
-		if bad, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
-			err = bad.Err
-		}
-		return nil, fmt.Errorf("it is no JSON Schema: %s", oneLine(err))
+		return nil, fmt.Errorf("it is no JSON Schema: %s", plain(err))
 	}
-	return &Schema{s}, nil
+	return &Schema{resolved}, nil
 }
 
-const schemaURL = "urn:loops:answer"
-
-// nothing loads nothing.
-type nothing struct{}
-
-func (nothing) Load(string) (any, error) {
-	return nil, errors.New("only what it holds itself can be referred to")
-}
-
-// Check returns an error that says where the answer does not match and why, in one line.
+// Check returns an error that says where the answer does not match and why, in one line: the first of the reasons.
 func (s *Schema) Check(answer []byte) error {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(answer))
-	if err != nil {
+	var v any
+	if err := json.Unmarshal(answer, &v); err != nil {
 		return fmt.Errorf("not JSON: %w", err)
 	}
-	if err := s.compiled.Validate(v); err != nil {
-		return errors.New(oneLine(err))
+	if err := s.resolved.Validate(v); err != nil {
+		return errors.New(plain(err))
 	}
 	return nil
 }
 
-// oneLine says the innermost of what is wrong, each with its place.
-func oneLine(err error) string {
-	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
-	if !ok {
-		return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaURL, "")), " ")
+var (
+	// place is how the library says which part of the schema it is about.
+	place   = regexp.MustCompile(`validating ([^ ]*): `)
+	about   = regexp.MustCompile(`^(json: |jsonschema\.Schema: (<anonymous schema>: )?|jsonschema: )`)
+	longest = 300
+)
+
+// plain is an error of the library in one line, with the place in the answer before the reason.
+func plain(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("%s cannot be a %s", wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:], wrong.Value)
 	}
-	reasons := innermost(invalid, message.NewPrinter(language.English))
-	slices.Sort(reasons) // the library's order is that of a map
-	const most = 3
-	if n := len(reasons) - most; n > 0 {
-		reasons = append(reasons[:most], fmt.Sprintf("and %d more", n))
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	var where []string
+	for last := ""; ; {
+		m := place.FindStringSubmatchIndex(text)
+		if m == nil || m[0] != 0 {
+			break
+		}
+		next := strings.TrimPrefix(text[m[2]:m[3]], "root")
+		if deeper, ok := strings.CutPrefix(next, last); ok { // else a $ref led there, from the same value
+			where = append(where, inAnswer(deeper)...)
+		}
+		last, text = next, text[m[1]:]
 	}
-	return strings.Join(reasons, "; ")
+	text = about.ReplaceAllString(text, "")
+	if len(where) > 0 {
+		text = strings.Join(where, ".") + ": " + text
+	}
+	if r := []rune(text); len(r) > longest {
+		text = string(r[:longest]) + "…"
+	}
+	return text
 }
 
-func innermost(e *jsonschema.ValidationError, p *message.Printer) (reasons []string) {
-	for _, c := range e.Causes {
-		reasons = append(reasons, innermost(c, p)...)
-	}
-	if len(e.Causes) == 0 {
-		where := strings.Join(e.InstanceLocation, ".")
-		if where == "" {
-			where = "the whole"
+// inAnswer is the part of an answer that a part of a schema is about.
+func inAnswer(pointer string) (at []string) {
+	parts := strings.Split(pointer, "/")
+	for i := 1; i < len(parts); i++ {
+		switch parts[i] {
+		case "properties", "patternProperties":
+			if i++; i < len(parts) {
+				at = append(at, unescape(parts[i]))
+			}
+		case "items", "prefixItems", "contains":
+			at = append(at, "[]")
 		}
-		reasons = []string{where + ": " + e.ErrorKind.LocalizedString(p)}
 	}
-	return reasons
+	return at
+}
+
+func unescape(part string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
 }
