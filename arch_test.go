@@ -24,7 +24,7 @@ import (
 var arrows = map[string][]string{
 	"loops/bench":                                 {"loops/fsm", "loops/internal/pgtest", "loops/persistence"},
 	"loops/cmd/loops":                             {"loops/cmd/loops/cli"},
-	"loops/cmd/loops/cli":                         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/mcp", "loops/internal/phrase", "loops/internal/proc", "loops/persistence", "loops/persistence/checkpoint", "loops/persistence/sqlstore", "loops/reconcile", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
+	"loops/cmd/loops/cli":                         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/config", "loops/internal/mcp", "loops/internal/phrase", "loops/internal/proc", "loops/persistence", "loops/persistence/checkpoint", "loops/persistence/sqlstore", "loops/reconcile", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
 	"loops/docs/gen":                              {"loops/fsm/lint", "loops/fsm/loopfile"},
 	"loops/fsm":                                   {"github.com/dlclark/regexp2"},
 	"loops/fsm/lint":                              {"loops/fsm", "loops/fsm/policy", "loops/internal/phrase"},
@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"loops/fsm/policy":                            {"loops/fsm"},
 	"loops/internal/action":                       {"loops/fsm", "loops/internal/answer", "loops/internal/host", "loops/internal/proc", "golang.org/x/sys"},
 	"loops/internal/answer":                       {"github.com/google/jsonschema-go"},
+	"loops/internal/config":                       {"loops/internal/host", "loops/internal/phrase", "gopkg.in/yaml.v3"},
 	"loops/internal/host":                         {},
 	"loops/internal/pgtest":                       {},
 	"loops/internal/phrase":                       {},

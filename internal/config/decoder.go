@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"loops/internal/phrase"
+)
+
+// A decoder walks the nodes of a file and notes every mistake.
+type decoder struct {
+	file     string
+	problems Problems
+}
+
+func (d *decoder) say(n *yaml.Node, format string, args ...any) {
+	d.problems = append(d.problems, Problem{d.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
+}
+
+// A row is one key of a map and how its value is read.
+type row struct {
+	key  string
+	read func(n *yaml.Node)
+}
+
+// mapping reads a map whose keys are known.
+func (d *decoder) mapping(n *yaml.Node, what string, rows []row) {
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.key)
+	}
+	d.pairs(n, what, func(key, value *yaml.Node) {
+		i := slices.Index(names, key.Value)
+		if i < 0 {
+			hint := phrase.DidYouMean(key.Value, names)
+			if hint == "" {
+				hint = "; the keys are " + strings.Join(names, ", ")
+			}
+			d.say(key, "%s has no key %s%s", what, phrase.Quote(key.Value), hint)
+			return
+		}
+		rows[i].read(value)
+	})
+}
+
+// pairs calls do with the keys of a map and their values.
+func (d *decoder) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		d.say(n, "%s is a map of keys and values, not %s", what, kind(n))
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch line := seen[key.Value]; {
+		case key.Kind != yaml.ScalarNode:
+			d.say(key, "a key of %s is a word, not %s", what, kind(key))
+		case line > 0:
+			d.say(key, "%s has the key %s twice: it stands in line %d, too", what, phrase.Quote(key.Value), line)
+		default:
+			seen[key.Value] = key.Line
+			do(key, value)
+		}
+	}
+}
+
+// text reads a value that is one text; numbers and the like are taken as they are written.
+func (d *decoder) text(n *yaml.Node, what string) string {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		d.say(n, "%s is a text, not %s", what, kind(n))
+		return ""
+	}
+	return n.Value
+}
+
+func (d *decoder) flag(n *yaml.Node, what string) bool {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+		d.say(n, "%s is true or false, not %s", what, kind(n))
+		return false
+	}
+	var b bool
+	if err := n.Decode(&b); err != nil {
+		d.say(n, "%s is true or false, not %s", what, phrase.Quote(n.Value))
+	}
+	return b
+}
+
+// list calls do with the elements of a list.
+func (d *decoder) list(n *yaml.Node, what string, do func(i int, n *yaml.Node)) {
+	if n.Kind != yaml.SequenceNode {
+		d.say(n, "%s is a list, not %s", what, kind(n))
+		return
+	}
+	for i, e := range n.Content {
+		do(i, e)
+	}
+}
+
+func kind(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a map"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.AliasNode:
+		return "an alias, which is not read here"
+	case n.Tag == "!!null":
+		return "nothing"
+	}
+	return phrase.Quote(n.Value)
+}
