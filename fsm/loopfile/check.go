@@ -29,30 +29,6 @@ func (d *decoder) check(l *fsm.Loop, decls []*stateDecl, b *block) {
 		d.checkTransition(s)
 		d.checkAction(s)
 	}
-	d.reportPrompts()
-}
-
-// A prompt is an action that only an agent can carry out.
-type prompt struct {
-	state string
-	pos   fsm.Pos
-	path  string
-}
-
-// reportPrompts warns once of all prompts.
-func (d *decoder) reportPrompts() {
-	if len(d.prompts) == 0 {
-		return
-	}
-	first, what := d.prompts[0], "this action"
-	if n := len(d.prompts); n > 1 {
-		names := make([]string, n)
-		for i, p := range d.prompts {
-			names[i] = p.state
-		}
-		what = "the actions of " + enumerate(names)
-	}
-	d.warnf(first.pos, first.path, "no-host", "prompts are not run yet: %s will fail with exit code 1", what)
 }
 
 // beside says in brackets where something stands that a problem at another place is about.

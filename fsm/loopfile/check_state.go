@@ -51,10 +51,8 @@ func (d *decoder) checkAction(s *stateDecl) {
 	b := s.b
 	declared := slices.Contains(byWhere[InState]["action_type"].Values, s.ActionType)
 	program := firstWord(s.Action)
-	if slash := !declared && strings.HasPrefix(s.Action, "/"); slash && isFile(program) {
+	if !declared && strings.HasPrefix(s.Action, "/") && isFile(program) {
 		d.warnf(b.pos("action"), join(b.path, "action"), "slash-action", "an action that begins with / is a prompt; to run the program %s add action_type: shell", clip(program))
-	} else if slash || s.Action != "" && (s.ActionType == "prompt" || s.ActionType == "slash_command") {
-		d.prompts = append(d.prompts, prompt{s.Name, b.keyPos("action"), join(b.path, "action")})
 	}
 }
 
