@@ -82,7 +82,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	d := &decoder{file: file}
 	doc := d.document(data)
 	c := &Config{}
-	if doc != nil {
+	if doc != nil && !isLoop(doc) {
 		d.config(doc, c)
 	}
 	if d.problems != nil {
@@ -90,6 +90,20 @@ func Parse(file string, data []byte) (*Config, error) {
 		return nil, d.problems
 	}
 	return c, nil
+}
+
+// isLoop says whether this is a loop called config, which some projects have.
+func isLoop(doc *yaml.Node) bool {
+	if doc.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i < len(doc.Content); i += 2 {
+		switch doc.Content[i].Value {
+		case "states", "initial", "flow", "from", "fragments", "import":
+			return true
+		}
+	}
+	return false
 }
 
 // document parses the text into the node of its one document; nil where there is none, or it is not YAML.

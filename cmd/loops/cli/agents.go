@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/action"
+	"loops/internal/config"
 )
 
 // Environment variables that say which agent host does the prompts of loops that name none, unless --host does.
@@ -78,7 +79,8 @@ func (f *agentFlags) fill(recorded *fsm.Map) {
 }
 
 // agents tells a runner which agents to use.
-func (a *app) agents(r *action.Runner, f agentFlags) {
+func (a *app) agents(r *action.Runner, f agentFlags, c *config.Config) {
+	r.Hosts = c.Hosts
 	r.Host, r.Model, r.Permissions = f.host, f.model, f.permissions
 	for _, name := range []string{envHost, envReferenceHost} {
 		if r.Host == "" {

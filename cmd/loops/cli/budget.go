@@ -10,6 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/action"
+	"loops/internal/config"
 	"loops/internal/phrase"
 )
 
@@ -147,13 +148,13 @@ func (f *budgetFlag) fill(recorded *fsm.Map) {
 
 // checkCost reads the prices of a project, and refuses a loop with a budget in dollars whose prompts cost nobody knows
 // what: their host does not say, and no table has a price for their model. Sub-loops are looked at when they prompt.
-func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags) (prices, error) {
+func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags, conf *config.Config) (prices, error) {
 	known, err := pricer(p)
 	if err != nil {
 		return nil, err
 	}
 	r := &action.Runner{Dir: p.Dir, Env: a.actionEnv(), Prices: known}
-	a.agents(r, agents)
+	a.agents(r, agents, conf)
 	for _, name := range l.Order {
 		st := l.States[name]
 		if !fsm.Prompts(st) || !limitsCost(l.Budget) && !limitsCost(st.Budget) {

@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/action"
+	"loops/internal/config"
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
@@ -37,6 +38,7 @@ type driveSpec struct {
 	stops   *stops
 	header  header
 	agents  agentFlags
+	config  *config.Config
 	prices  prices
 	start   func(fsm.Config) *fsm.Executor
 }
@@ -49,7 +51,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		Dir: d.project.Dir, Env: a.actionEnv(), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
 		ToolCall: toolCall(d.project.Dir), Prices: d.prices,
 	}
-	a.agents(runner, d.agents)
+	a.agents(runner, d.agents, d.config)
 	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,

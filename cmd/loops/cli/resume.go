@@ -102,7 +102,11 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	over := o.over.over(run.Options)
 	store.setDurability(over.durability)
 	l, recorded := over.apply(l)
-	known, err := a.checkCost(p, l, over.agents)
+	conf, err := a.config(p)
+	if err != nil {
+		return err
+	}
+	known, err := a.checkCost(p, l, over.agents, conf)
 	if err != nil {
 		return err
 	}
@@ -171,8 +175,8 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		header: header{
 			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began,
 		},
-		agents: over.agents, prices: known,
-		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
+		agents: over.agents, config: conf, prices: known,
+		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
 	})
 }
 

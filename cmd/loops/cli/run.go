@@ -93,7 +93,11 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err := a.preflight(p, l, planned); err != nil {
 		return err
 	}
-	known, err := a.checkCost(p, l, o.over.agents)
+	conf, err := a.config(p)
+	if err != nil {
+		return err
+	}
+	known, err := a.checkCost(p, l, o.over.agents, conf)
 	if err != nil {
 		return err
 	}
@@ -132,8 +136,8 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	return a.drive(ctx, driveSpec{
 		project: p, loop: l, library: lib.subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
 		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
-		agents: o.over.agents, prices: known,
-		start:  func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
+		agents: o.over.agents, config: conf, prices: known,
+		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
 	})
 }
 
