@@ -26,12 +26,14 @@ type agentFlags struct {
 	host        string // "" = the environment's, or the first there is
 	model       string // "" = the host's own
 	permissions string // "" = as the loop says
+	noLLM       bool   // no judge is asked: llm.enabled: false, whatever the loop says
 }
 
 func (f *agentFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.host, "host", "", "agent `HOST` of prompts and judges that name none (default: $"+envHost+", $"+envReferenceHost+", or the first that is installed)")
 	flags.StringVar(&f.model, "model", "", "`MODEL` of prompts that name none")
 	flags.StringVar(&f.permissions, "permissions", "", "what agents may do, whatever the loop says: `skip` (all, without asking) or host (what their own settings allow)")
+	flags.BoolVar(&f.noLLM, "no-llm", false, "ask no judge: what a language model would decide is the verdict error")
 }
 
 func (f *agentFlags) check(cmd *cobra.Command) error {
@@ -66,6 +68,9 @@ func (f *agentFlags) record(options *fsm.Map) {
 			options.Set(one.key, *one.value)
 		}
 	}
+	if f.noLLM {
+		options.Set("no_llm", true)
+	}
 }
 
 // fill takes the recorded flags where they are not set.
@@ -75,6 +80,16 @@ func (f *agentFlags) fill(recorded *fsm.Map) {
 		if text, _ := v.(string); *one.value == "" {
 			*one.value = text
 		}
+	}
+	if v, _ := recorded.Get("no_llm"); v == true {
+		f.noLLM = true
+	}
+}
+
+// apply brings the flags into a loop.
+func (f *agentFlags) apply(l *fsm.Loop) {
+	if f.noLLM {
+		l.LLM.Enabled = false
 	}
 }
 

@@ -154,5 +154,5 @@ func (r recordedLoops) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.paced(l), nil
+	return r.overridden(l), nil
 }

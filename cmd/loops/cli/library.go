@@ -109,13 +109,14 @@ func adviseDraft(draft *fsm.Loop, problems []fsm.Problem) []fsm.Problem {
 type subloops struct {
 	project project
 	delay   *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
-	keeper  *keeper        // is told of each loop; nil = nobody is
+	agents  agentFlags
+	keeper  *keeper // is told of each loop; nil = nobody is
 }
 
-// subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay holds
-// there too (D26); caps are those of the run itself. k, if not nil, is told of each.
+// subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay and
+// those of agents hold there too (D26); caps are those of the run itself. k, if not nil, is told of each.
 func (l *library) subloops(o overrides, k *keeper) subloops {
-	s := subloops{project: l.project, keeper: k}
+	s := subloops{project: l.project, keeper: k, agents: o.agents}
 	if o.delaySet {
 		delay := o.pause()
 		s.delay = &delay
@@ -140,16 +141,16 @@ func (s subloops) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	if err := s.keeper.learn(now.files, name, from, f.loop); err != nil {
 		return nil, err
 	}
-	return s.paced(f.loop), nil
+	return s.overridden(f.loop), nil
 }
 
-// paced returns a loop with the delay of the command line.
-func (s subloops) paced(l *fsm.Loop) *fsm.Loop {
-	if s.delay == nil {
-		return l
-	}
+// overridden returns a loop with what the command line changes in it.
+func (s subloops) overridden(l *fsm.Loop) *fsm.Loop {
 	changed := *l
-	changed.Backoff = *s.delay
+	if s.delay != nil {
+		changed.Backoff = *s.delay
+	}
+	s.agents.apply(&changed)
 	return &changed
 }
 

@@ -77,6 +77,7 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 	changed.Budget = o.budget.apply(l.Budget)
 	o.budget.record(recorded)
 	o.agents.record(recorded)
+	o.agents.apply(&changed)
 	if recorded.Len() == 0 {
 		recorded = nil
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,7 +9,7 @@ import (
 )
 
 func TestOverrides(t *testing.T) {
-	file := &fsm.Loop{MaxSteps: 50, MaxIterations: 4, Backoff: time.Second}
+	file := &fsm.Loop{MaxSteps: 50, MaxIterations: 4, Backoff: time.Second, LLM: fsm.LLM{Enabled: true}}
 	for _, c := range []struct {
 		name          string
 		flags         overrides
@@ -28,11 +29,16 @@ func TestOverrides(t *testing.T) {
 		{"recorded durability", overrides{}, fsm.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "none"}`},
 		{"another durability", overrides{durability: "strict"}, fsm.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "strict"}`},
 		{"agents", overrides{agents: agentFlags{host: "codex", permissions: "host"}}, fsm.NewMap("host", "claude", "model", "m"), 50, 4, time.Second, `{"host": "codex", "model": "m", "permissions": "host"}`},
+		{"no judge", overrides{agents: agentFlags{noLLM: true}}, nil, 50, 4, time.Second, `{"no_llm": true}`},
+		{"recorded no judge", overrides{}, fsm.NewMap("no_llm", true), 50, 4, time.Second, `{"no_llm": true}`},
 		{"damaged record", overrides{}, fsm.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil, "durability", 3.0), 50, 4, time.Second, "null"},
 	} {
 		l, keep := c.flags.over(c.recorded).apply(file)
 		if l.MaxSteps != c.steps || l.MaxIterations != c.passes || l.Backoff != c.backoff {
 			t.Errorf("%s: steps %d, passes %d, backoff %v", c.name, l.MaxSteps, l.MaxIterations, l.Backoff)
+		}
+		if judged := !strings.Contains(c.keep, "no_llm"); l.LLM.Enabled != judged {
+			t.Errorf("%s: judges are enabled: %v", c.name, l.LLM.Enabled)
 		}
 		got := "null"
 		if keep != nil {
@@ -42,7 +48,7 @@ func TestOverrides(t *testing.T) {
 			t.Errorf("%s: recorded %s, want %s", c.name, got, c.keep)
 		}
 	}
-	if file.MaxSteps != 50 || file.Backoff != time.Second {
+	if !file.LLM.Enabled || file.MaxSteps != 50 || file.Backoff != time.Second {
 		t.Error("the definition itself was changed")
 	}
 }
