@@ -13,13 +13,30 @@ import (
 	"loops/fsm"
 )
 
-// archive moves runs that this process has taken to the archive: each is built under a hidden name, made durable, and
+// archive moves runs that this process has taken to the archive. Of those that would be built in one folder, as copies that
+// somebody made by hand would, one follows the other.
+func (d *Dir) archive(parcels ...*parcel) {
+	for len(parcels) > 0 {
+		var later []*parcel
+		building := make(map[string]bool, len(parcels))
+		parcels = slices.DeleteFunc(parcels, func(p *parcel) bool {
+			name := p.archiveName()
+			if building[name] {
+				later = append(later, p)
+				return true
+			}
+			building[name] = true
+			return false
+		})
+		d.archiveTogether(parcels)
+		parcels = later
+	}
+}
+
+// archiveTogether moves runs with folders of their own to the archive: each is built under a hidden name, made durable, and
 // renamed into place; then its live files go. A crash before the rename leaves the live run whole, one after it leaves
 // the archive whole and leftovers that Archive removes. What many runs need of the disk they share.
-func (d *Dir) archive(parcels ...*parcel) {
-	if len(parcels) == 0 {
-		return
-	}
+func (d *Dir) archiveTogether(parcels []*parcel) {
 	each := func(f func(p *parcel) error) {
 		spread(len(parcels), func(i int) {
 			if p := parcels[i]; p.err == nil {
@@ -57,6 +74,9 @@ type parcel struct {
 	err  error
 }
 
+// archiveName is the name of its archive folder, unless that is taken.
+func (p *parcel) archiveName() string { return folderName(p.text("run_id"), p.text("loop_name")) }
+
 func (p *parcel) text(key string) string {
 	v, _ := p.flat.Get(key)
 	s, _ := v.(string)
@@ -71,7 +91,7 @@ func (d *Dir) pack(p *parcel) error {
 	if _, err := parseRunID(p.text("run_id")); err != nil {
 		return fmt.Errorf("%s: run_id %q is not of the form %s", p.state, p.text("run_id"), runIDLayout)
 	}
-	p.tmp = filepath.Join(d.history, "."+folderName(p.text("run_id"), p.text("loop_name"))+".tmp")
+	p.tmp = filepath.Join(d.history, "."+p.archiveName()+".tmp")
 	files := d.live(p.id)
 	if err := d.fillFolder(files, p.workOf(p.flat), p.tmp); err != nil {
 		return err

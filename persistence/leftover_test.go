@@ -55,3 +55,50 @@ func TestSweepClearsFilesBesideAFinishedArchive(t *testing.T) {
 		t.Errorf("want one clean change and no live files, got %+v and %v", done, left)
 	}
 }
+
+// Somebody copied the live files of a run by hand, so that many runs said they had one archive folder. A sweep
+// built all of them in it at once: most failed, and what was archived could be a mixture.
+func TestSweepKeepsCopiesOfARunApart(t *testing.T) {
+	ctx, root := context.Background(), t.TempDir()
+	d, err := persistence.OpenDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)
+	j, err := d.Create(ctx, persistence.Spec{Loop: "x", StartedAt: began, Owner: persistence.Owner{PID: 4194305}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := &fsm.Snapshot{Loop: "x", Phase: fsm.PhasePending, Current: "a", Captured: fsm.NewMap()}
+	if err := j.Record(ctx, &fsm.Batch{Events: []fsm.Event{{Kind: "loop_start", Time: began}}, Snapshot: memory, Checkpoint: true}); err != nil {
+		t.Fatal(err)
+	}
+	live, copies := filepath.Join(root, ".running"), 20
+	for i := range copies {
+		for _, end := range []string{".events.jsonl", ".state.json"} {
+			text, err := os.ReadFile(filepath.Join(live, string(j.Run().ID)+end))
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := "x-" + began.Add(time.Duration(i+1)*time.Hour).Format("20060102T150405")
+			if err := os.WriteFile(filepath.Join(live, name+end), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	runs, err := d.Runs(ctx, persistence.Query{Live: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := func(persistence.Run) bool { return false }
+	plan := reconcile.Plan(runs, dead, began)
+	if _, err := reconcile.Apply(ctx, d, plan, nil); err != nil {
+		t.Error(err)
+	}
+	whole, _ := filepath.Glob(filepath.Join(root, ".history", "*-x", "events.jsonl"))
+	half, _ := filepath.Glob(filepath.Join(root, ".history", ".*"))
+	left, _ := filepath.Glob(filepath.Join(live, "x-*.state.json")) // of the one that was copied, which is held
+	if len(runs) != copies+1 || len(whole) != 1 || len(half) != 0 || len(left) != 1 {
+		t.Errorf("%d runs of which all copies are equal: archived %v, left %v and %v", len(runs), whole, half, left)
+	}
+}
