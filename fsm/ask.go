@@ -66,32 +66,19 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 	e, m := q.e, q.e.mem
 	a := Action{
 		Kind: KindJudge, Text: text, State: q.st.Name, Step: m.Step, Outer: e.outer, Dir: e.dir, Quiet: true,
-		Host: first(q.cfg.Host, e.cfg.Loop.LLM.Host), Model: q.model,
+		Host: first(q.cfg.Host, q.st.Host, e.cfg.Loop.LLM.Host), Model: q.model,
 		Effort: first(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema, Strict: strict,
 	}
 	id := fingerprint(a)
 	if q.next >= len(m.Answers) || m.Answers[q.next].Question != id {
 		// What was answered to another question, because a file has changed since, is of no use from here on.
 		answers := slices.Clip(m.Answers[:min(q.next, len(m.Answers))])
-		if err := e.affordable(); err != nil {
-			return nil, nil, err
-		}
-		a.MaxCost = e.costLeft()
-		m.Attempt++
-		m.Answers, m.Asking, a.Attempt = answers, true, m.Attempt
-		if !e.record(ctx, true) {
-			return nil, nil, errHalted
-		}
-		res, err := e.cfg.Runner.Run(ctx, a, nil)
-		m.Asking = false
-		if e.broken != nil || ctx.Err() != nil {
-			return nil, nil, errHalted
-		}
+		m.Answers = answers
+		res, err := q.put(ctx, a)
 		if err != nil {
 			return nil, nil, err
 		}
 		m.Answers = append(answers, Answer{Question: id, Result: gist(res)})
-		e.spend(spentOn(res))
 		if !e.record(ctx, true) {
 			return nil, nil, errHalted
 		}
@@ -101,6 +88,38 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 	payload, failed, err = judgement(&q.last)
 	q.asked = append(q.asked, q.account(failed != nil || err != nil))
 	return payload, failed, err
+}
+
+// put has the judge asked, and asked again as long as that is worth the wait.
+func (q *asker) put(ctx context.Context, a Action) (Result, error) {
+	e, m := q.e, q.e.mem
+	for {
+		if !e.awaitCircuit(ctx, q.st) {
+			return Result{}, errHalted
+		}
+		if err := e.affordable(); err != nil {
+			return Result{}, err
+		}
+		a.MaxCost = e.costLeft()
+		m.Attempt++
+		m.Asking, a.Attempt = true, m.Attempt
+		if !e.record(ctx, true) {
+			return Result{}, errHalted
+		}
+		res, err := e.cfg.Runner.Run(ctx, a, nil)
+		m.Asking = false
+		if e.broken != nil || ctx.Err() != nil {
+			return Result{}, errHalted
+		}
+		if err != nil {
+			return Result{}, err
+		}
+		e.spend(spentOn(res))
+		wait, err := e.judgeAgain(ctx, q.st, &res)
+		if err != nil || !wait {
+			return res, err
+		}
+	}
 }
 
 // fingerprint tells questions apart.

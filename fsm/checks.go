@@ -81,6 +81,10 @@ func (e *Executor) countRetry(context.Context) result {
 	switch m.Previous {
 	case "":
 	case m.Current:
+		if m.Spared == m.Current {
+			m.Spared = ""
+			break
+		}
 		if m.Retries == nil {
 			m.Retries = make(map[string]int)
 		}
@@ -88,6 +92,7 @@ func (e *Executor) countRetry(context.Context) result {
 	default:
 		delete(m.Retries, m.Previous)
 		delete(m.Throttles, m.Previous)
+		m.Spared = ""
 	}
 	return pass
 }

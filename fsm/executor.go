@@ -18,6 +18,12 @@ type Config struct {
 	Library Library
 	// MemoryUsed returns how much of the machine's memory is in use, in percent, for host_guard. Nil, or false: unknown.
 	MemoryUsed func() (float64, bool)
+	// Circuit tells runs of each other's rate limits; nil = there is none.
+	Circuit Circuit
+	// Wake ends the wait the run is in, if it is in one. Nil: nothing does.
+	Wake <-chan struct{}
+	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
+	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
 	// Observe, if not nil, is told every event after it was recorded, in order, never concurrently.
@@ -57,6 +63,7 @@ type Executor struct {
 	startAt string // of the run, as templates see it
 	untold  []any  // questions to judges that no event tells of
 	broken  error  // the first failed Record; nothing is done after it
+	woken   bool   // a person ended a wait: the next prompt does not wait for others either
 
 	parent *Executor // that runs this one as a sub-loop; nil in the run itself
 	depth  int       // of parents
@@ -113,6 +120,9 @@ func (e *Executor) begin(ctx context.Context) {
 	}
 	e.emit("loop_resume", fields...)
 	m.Outcome, m.Continuation = nil, ""
+	if m.Wait != nil && !m.Wait.retries() {
+		m.Wait = nil // what it waited for is looked at anew
+	}
 	if m.endedInHandler(before) {
 		e.finish(ctx, before.TerminatedBy, "") // the handler has had its turn, and led nowhere
 		return
@@ -153,6 +163,10 @@ func (e *Executor) turn(ctx context.Context) {
 			return
 		}
 		e.announce(false, true)
+		if m.Wait != nil {
+			e.leave(ctx, st, e.waitToRetry(ctx, st))
+			return
+		}
 		e.leave(ctx, st, e.judged(ctx, st, m.Result))
 	default:
 		for _, check := range checks {
@@ -230,11 +244,12 @@ func (e *Executor) announce(flushed, resumed bool) {
 
 // A decision is what came of a visit to a state, before the run-wide rules have had their say.
 type decision struct {
-	target string // "" = nowhere
-	stall  string // text of a stall that ends the run
-	fatal  string // text of an error that ends the run
-	died   bool   // the action was killed by a signal nobody asked for
-	halted bool   // stopped by ctx while acting, or not recorded: nothing was decided
+	target  string // "" = nowhere
+	stall   string // text of a stall that ends the run
+	fatal   string // text of an error that ends the run
+	died    bool   // the action was killed by a signal nobody asked for
+	limited bool   // a rate limit was waited out in vain, and no route takes that
+	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
 
 	overrun *overrun // the budget that ends the run here, before anything else was done
 }
@@ -242,7 +257,7 @@ type decision struct {
 // leave applies the rules that stand between a decision and the next state, in the order of engine.md 1.1.
 func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	m := e.mem
-	if e.broken != nil {
+	if e.broken != nil || m.Outcome != nil {
 		return
 	}
 	if d.halted {
@@ -281,6 +296,11 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	if ended := e.memoryBudget(ctx, &next); ended {
 		return
 	}
+	if next == "" && d.limited {
+		m.Attempt = 0 // the prompt was answered: it is not an interrupted one that is started again
+		e.end(ctx, Outcome{TerminatedBy: EndError, Error: "No valid transition", Limited: true})
+		return
+	}
 	if next == "" && d.died {
 		e.finish(ctx, EndSystemSignal, "")
 		return
@@ -312,7 +332,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	m.Phase, m.JustRouted = PhasePending, true
 	m.Child = nil // also where this state could not go on with its sub-loop
 	if e.cfg.Loop.Backoff > 0 && m.PendingRequest == "" {
-		e.wait(ctx, e.cfg.Loop.Backoff)
+		e.pause(ctx, WaitBackoff, e.cfg.Loop.Backoff)
 		return
 	}
 	// An action records before it starts, so this transition goes to the journal with it.
@@ -342,24 +362,11 @@ func (e *Executor) cycle(ctx context.Context, next string) bool {
 
 func (e *Executor) handoff(ctx context.Context, payload string) {
 	m := e.mem
-	m.Continuation = payload
+	m.Continuation, m.Session = payload, nil
 	m.Attempt = 0 // the action was done: it is not an interrupted one that is started again
 	e.emit("handoff_detected", Field{"state", m.Current}, Field{"iteration", int64(m.Step)}, Field{"continuation", payload})
 	if e.cfg.Loop.OnHandoff == "spawn" {
 		e.emit("warning", Field{"state", m.Current}, Field{"message", "on_handoff: spawn is not supported yet: the run is paused"})
 	}
 	e.finish(ctx, EndHandoff, "")
-}
-
-// wait sleeps between two states. The pending state is durable before the wait begins.
-func (e *Executor) wait(ctx context.Context, d time.Duration) {
-	if !e.record(ctx, true) {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

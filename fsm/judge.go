@@ -33,6 +33,9 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 	if res != nil {
 		code = res.ExitCode
 	}
+	if d, done := e.failed(ctx, st, res); done {
+		return d // it is tried again: that is not going in circles
+	}
 	forced, stall, err := e.stalled(st, code, v.Name)
 	switch {
 	case err != nil:

@@ -71,6 +71,8 @@ type Loop struct {
 	LLM             LLM
 	Stall           *Stall    // circuit.repeated_failure; nil = off
 	Throttle        *Throttle // of every state that has none of its own; nil = none (D4)
+	SessionMode     string    // of every state that has none of its own: fresh or continue; "" = fresh
+	Permissions     string    // of every prompt whose state does not say: skip or host; "" = skip
 	HostGuard       HostGuard // memory limits
 	PromptSizeGuard PromptSizeGuard
 	Category        string
@@ -153,6 +155,11 @@ type State struct {
 	Tools      []string
 	Model      string
 	Effort     string
+	Host       string // agent host; "" = that of llm
+	// SessionMode is continue for a prompt that carries on the session of the one before, fresh for one that does
+	// not; "" = as the loop says.
+	SessionMode string
+	Permissions string // skip or host; "" = as the loop says
 
 	Loop        string    // template; the loop to run as this state, "" = none
 	With        *Map      // values for its parameters; nil = none

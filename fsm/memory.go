@@ -3,7 +3,6 @@ package fsm
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // budgeted says whether this loop or one around it counts the memory of actions.
@@ -90,18 +89,11 @@ func (e *Executor) pressure(ctx context.Context, st *State) bool {
 		return true
 	case pct >= g.WarnPct:
 		e.emit("host_cooldown", Field{"state", st.Name}, used, Field{"cooldown_seconds", g.Cooldown.Seconds()})
-		e.cool(ctx, g.Cooldown)
+		e.pause(ctx, WaitMemory, g.Cooldown)
 		if e.broken != nil || ctx.Err() != nil {
 			e.leave(ctx, st, decision{halted: true})
 			return true
 		}
 	}
 	return false
-}
-
-// cool waits. The state that waits is durable before the wait begins.
-func (e *Executor) cool(ctx context.Context, d time.Duration) {
-	if d > 0 {
-		e.wait(ctx, d)
-	}
 }

@@ -41,7 +41,8 @@ type Action struct {
 	Agent       string   // "" = none
 	Tools       []string // nil = the host's own
 	Effort      string   // "" = the host's own
-	Session     string   // of an earlier Reply of the same host, which this prompt carries on; "" = a new one
+	Session     string   // of an earlier Reply, which this prompt carries on; "" = a new one
+	SessionHost string   // that Session is of; any other host begins a new one
 	Counted     Usage    // what Session had used when it was left, as its host counts
 	Permissions string   // see PermissionsSkip
 	MaxCost     float64  // USD; a host that can stop by itself is told to, above it; 0 = no limit

@@ -58,8 +58,14 @@ func (e *Executor) write(ctx context.Context, b *Batch) bool {
 
 // finish ends the run.
 func (e *Executor) finish(ctx context.Context, by, text string) {
-	m := e.mem
-	o := &Outcome{TerminatedBy: by, FinalState: m.Current, Steps: m.Step, Error: text, Continuation: m.Continuation}
+	e.end(ctx, Outcome{TerminatedBy: by, Error: text})
+}
+
+// end ends the run with an outcome, whose other fields it fills in.
+func (e *Executor) end(ctx context.Context, as Outcome) {
+	m, by, text := e.mem, as.TerminatedBy, as.Error
+	o := &as
+	o.FinalState, o.Steps, o.Continuation = m.Current, m.Step, m.Continuation
 	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil {
 		o.Failure = st.Failure
 	}

@@ -1,6 +1,9 @@
 package fsm
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Reply is what an agent host said about one prompt or judge, besides its text, which is the Stdout of the [Result].
 // Invariant: a Result whose Reply has a Failure has an ExitCode other than 0. A Reply is not changed once it was returned.
@@ -59,3 +62,47 @@ const (
 	FailTruncated   Failure = "truncated"    // the host ended without saying how it went
 	FailOther       Failure = "failed"       // anything else
 )
+
+// replyFields are what an action_complete event says about a prompt beside its result.
+func (e *Executor) replyFields(r *Reply) []Field {
+	fields := []Field{{"session_jsonl", nil}}
+	if r == nil {
+		return fields
+	}
+	if r.Coverage != CoverageNone && (r.Coverage != "" || r.Usage != Usage{}) {
+		model := any("unknown")
+		if r.Model != "" {
+			model = r.Model
+		}
+		fields = append(fields, Field{"input_tokens", r.Usage.Input}, Field{"output_tokens", r.Usage.Output},
+			Field{"cache_read_tokens", r.Usage.CacheRead}, Field{"cache_creation_tokens", r.Usage.CacheWrite}, Field{"model", model})
+	} else if r.Model != "" {
+		fields = append(fields, Field{"model", r.Model})
+	}
+	for _, f := range []Field{
+		{"host", r.Host}, {"session_id", r.Session}, {"coverage", r.Coverage}, {"failure", string(r.Failure)}, {"failure_reason", r.Reason},
+	} {
+		if f.Value != "" {
+			fields = append(fields, f)
+		}
+	}
+	if !r.ResetAt.IsZero() {
+		fields = append(fields, Field{"reset_at", FormatTime(r.ResetAt)})
+	}
+	if r.Cost != nil {
+		fields = append(fields, Field{"cost_usd", *r.Cost})
+	}
+	if r.Priced != "" {
+		fields = append(fields, Field{"priced", r.Priced})
+	}
+	if s := e.mem.Session; s != nil && r.Host != "" && r.Host != s.Host {
+		fields = append(fields, Field{"session_reset", "the session before is of " + s.Host + ", and this prompt went to " + r.Host})
+	}
+	if len(r.Ignored) > 0 {
+		fields = append(fields, Field{"ignored", strings.Join(r.Ignored, ", ")})
+	}
+	if len(r.Denied) > 0 {
+		fields = append(fields, Field{"denied", strings.Join(r.Denied, ", ")})
+	}
+	return fields
+}

@@ -64,8 +64,15 @@ type Snapshot struct {
 
 	// Answers are those of the judges asked in this visit, in order; they are not asked again. Asking is set while
 	// one more is asked. The list only grows until the state is left.
-	Answers []Answer
-	Asking  bool
+	Answers     []Answer
+	Asking      bool
+	RateLimits  map[string]RateLimit // how often a prompt was refused in a row, by state
+	APIErrors   map[string]int       // retries after an error of the host's API by state
+	InfraErrors map[string]int       // retries after a host was ended from outside by state
+	Storm       int                  // rate limits that were waited out in vain, in a row
+	Spared      string               // state whose next entry is no retry: a rate limit is to blame; "" = none
+	Session     *Session             // that the next prompt carries on, if it wants to; nil = none
+	Wait        *Wait                // the run pauses; nil = it does not
 
 	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
 	Child *Child
@@ -160,5 +167,6 @@ type Outcome struct {
 	Error        string // what went wrong, where there is something to say
 	Signal       string // SIGINT, SIGTERM or SIGHUP if one stopped the run
 	Continuation string // payload of a handoff
+	Limited      bool   // a rate limit lasted longer than the run may wait: it can be resumed later
 	Duration     time.Duration
 }

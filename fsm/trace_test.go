@@ -30,6 +30,9 @@ var update = flag.Bool("update", false, "rewrite the expected output of the case
 //	used N USD    a prompt's reply: so many tokens, and what they cost (nothing: not known)
 //	stop          ask the run to stop, as a signal would
 //	stopin 1s     the same, that much later
+//	host CLASS    a prompt: the host says that it failed so
+//	reset 90s     a prompt: the host refuses, and says for how long
+//	other         a prompt: it goes to another host than the one before
 //
 // What judges answer is in trace_judge_test.go.
 type fake struct {
@@ -48,6 +51,16 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 	f.ran = append(f.ran, fmt.Sprintf("%s%s/%d", steps(a.Outer), a.State, a.Step))
 	var res fsm.Result
 	var lines []string
+	if a.Kind == fsm.KindPrompt {
+		used := fsm.Usage{Input: 10, Output: 5, CacheRead: 3, CacheWrite: 2}
+		res.Reply = &fsm.Reply{
+			Host: "fake", Model: "m-1", Session: fmt.Sprintf("s%d", a.Step), Complete: true, SessionUsage: used,
+		}
+		if a.Session != "" {
+			res.Reply.Session, res.Reply.SessionUsage.Input = a.Session, a.Counted.Input+used.Input
+			lines = append(lines, fmt.Sprintf("goes on with %s of %s at %d", a.Session, a.SessionHost, a.Counted.Input))
+		}
+	}
 	for word := range strings.SplitSeq(a.Text, "; ") {
 		if rest, ok := strings.CutPrefix(word, "step "); ok {
 			n, then, _ := strings.Cut(rest, ": ")
@@ -84,6 +97,13 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 				res.Reply.Cost, res.Reply.Priced = &v, "fake"
 			}
 			lines = append(lines, fmt.Sprintf("may cost %v", a.MaxCost))
+		case "host":
+			res.ExitCode, res.Reply.Failure, res.Reply.Reason = 1, fsm.Failure(arg), "so it said"
+		case "reset":
+			d, _ := time.ParseDuration(arg)
+			res.ExitCode, res.Reply.Failure, res.Reply.ResetAt = 1, fsm.FailRateLimited, time.Now().Add(d).UTC()
+		case "other":
+			res.Reply.Host, res.Reply.Session = "other", "elsewhere"
 		case "timeout":
 			res.ExitCode, res.TimeoutKind, res.Stderr = 124, "wall", "Action timed out"
 		case "fail":
@@ -129,6 +149,12 @@ func (s shelf) Loop(name string, _ *fsm.Loop) (*fsm.Loop, error) {
 	}
 	return nil, fmt.Errorf("there is no loop %q", name)
 }
+
+// circuit is one that nobody else knows.
+type circuit struct{ until time.Time }
+
+func (c *circuit) Limited(until time.Time) error { c.until = until; return nil }
+func (c *circuit) Recovery() time.Time           { return c.until }
 
 // noFiles is a project without files but those for judges.
 type noFiles struct{}
@@ -182,6 +208,7 @@ func clone(s *fsm.Snapshot) *fsm.Snapshot {
 	c.Messages = slices.Clone(s.Messages)
 	c.Retries, c.Throttles, c.Holds, c.Edges = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds), maps.Clone(s.Edges)
 	c.Answers = slices.Clone(s.Answers)
+	c.RateLimits, c.APIErrors, c.InfraErrors = maps.Clone(s.RateLimits), maps.Clone(s.APIErrors), maps.Clone(s.InfraErrors)
 	c.StallRing, c.StallCounts, c.StallPrints = slices.Clone(s.StallRing), maps.Clone(s.StallCounts), maps.Clone(s.StallPrints)
 	c.Evaluators = maps.Clone(s.Evaluators)
 	c.StateSpent, c.BudgetWarned = maps.Clone(s.StateSpent), maps.Clone(s.BudgetWarned)
@@ -242,7 +269,7 @@ func memoryUsed() func() (float64, bool) {
 func config(loop *fsm.Loop, rec fsm.Recorder) (fsm.Config, *fake, context.Context) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f := &fake{stop: cancel}
-	return fsm.Config{Loop: loop, Runner: f, Recorder: rec, Files: noFiles{}, Library: &children{}, MemoryUsed: memoryUsed(), Verify: true}, f, ctx
+	return fsm.Config{Loop: loop, Runner: f, Recorder: rec, Files: noFiles{}, Library: &children{}, MemoryUsed: memoryUsed(), Random: func() float64 { return 0.5 }, Circuit: &circuit{}, Verify: true}, f, ctx
 }
 
 func show(events []fsm.Event) string {

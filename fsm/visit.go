@@ -119,10 +119,14 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		a.Params = string(AppendJSON(nil, params))
 	}
 	if mode == KindPrompt {
+		if !e.awaitCircuit(ctx, st) {
+			return Result{}, errHalted
+		}
 		if err := e.affordable(); err != nil {
 			return Result{}, err
 		}
 		a.MaxCost = e.costLeft()
+		e.address(st, &a)
 	}
 	e.warnSize(st, text)
 	m.Attempt++
@@ -148,6 +152,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	m.Phase, m.Result = PhaseActed, &res
 	if mode == KindPrompt {
 		e.spend(spentOn(res))
+		e.keepSession(st, res)
 	}
 	if a.RSS {
 		e.countMemory(st, res)
@@ -229,6 +234,9 @@ func (e *Executor) completed(st *State, mode Kind, res Result, dropped bool) {
 	if res.Background > 0 {
 		fields = append(fields, Field{"background", int64(res.Background)})
 	}
+	if mode == KindPrompt {
+		fields = append(fields, e.replyFields(res.Reply)...)
+	}
 	e.emit("action_complete", fields...)
 }
 
@@ -237,8 +245,12 @@ func (e *Executor) capture(st *State, res Result) error {
 	m := e.mem
 	if st.Capture != "" {
 		failure, kind := "", any(nil)
-		if res.ExitCode != 0 {
-			failure = "real" // D24; prompts are classified by their host
+		switch {
+		case res.ExitCode == 0:
+		case modeOf(st) == KindPrompt:
+			failure, _ = failureOf(res)
+		default:
+			failure = FailureReal // D24
 		}
 		if res.TimeoutKind != "" {
 			kind = res.TimeoutKind
@@ -282,6 +294,9 @@ func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decis
 		return e.judged(ctx, st, &res)
 	}
 	e.mem.PrevResult = prevResult(st, &res)
+	if d, done := e.failed(ctx, st, &res); done {
+		return d
+	}
 	scope := e.scope(nil)
 	slot, onError := st.Next, st.On["error"]
 	switch {

@@ -185,7 +185,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	if err != nil {
 		return nil, nil, err
 	}
-	if !l.status.Resumable() || t.folder != "" && l.foreign {
+	if !l.status.CanGoOn(l.limited()) || t.folder != "" && l.foreign {
 		return nil, nil, &NotResumableError{ID: t.id, Status: l.status}
 	}
 	if t.folder != "" {

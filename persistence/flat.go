@@ -94,6 +94,12 @@ func fields() []field {
 		},
 		text("continuation_prompt", "Continuation", false, func(s *fsm.Snapshot) *string { return &s.Continuation }),
 		counts("retry_counts", "Retries", func(s *fsm.Snapshot) *map[string]int { return &s.Retries }),
+		{
+			key: "rate_limit_retries", name: "RateLimits", put: putRateLimits, take: takeRateLimits, entries: true, dropNull: true,
+			same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(a.RateLimits, b.RateLimits) },
+			patch: func(e *encoder, a, b *fsm.Snapshot) { patchEntries(e, a.RateLimits, b.RateLimits, e.rateLimit) },
+		},
+		number("consecutive_rate_limit_exhaustions", "Storm", false, func(s *fsm.Snapshot) *int { return &s.Storm }),
 		counts("edge_revisit_counts", "Edges", func(s *fsm.Snapshot) *map[string]int { return &s.Edges }),
 		number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
 		{
@@ -142,6 +148,17 @@ func fields() []field {
 		boolean("judge_asked", "Asking", func(s *fsm.Snapshot) *bool { return &s.Asking }),
 		counts("throttle_counts", "Throttles", func(s *fsm.Snapshot) *map[string]int { return &s.Throttles }),
 		counts("abstention_counts", "Holds", func(s *fsm.Snapshot) *map[string]int { return &s.Holds }),
+		counts("api_error_retries", "APIErrors", func(s *fsm.Snapshot) *map[string]int { return &s.APIErrors }),
+		counts("infra_retries", "InfraErrors", func(s *fsm.Snapshot) *map[string]int { return &s.InfraErrors }),
+		text("rate_in_flight", "Spared", false, func(s *fsm.Snapshot) *string { return &s.Spared }),
+		{
+			key: "session", name: "Session", put: putSession, take: takeSession,
+			same: func(a, b *fsm.Snapshot) bool { return same(a.Session, b.Session) },
+		},
+		{
+			key: "waits_for", name: "Wait", put: putWait, take: takeWait,
+			same: func(a, b *fsm.Snapshot) bool { return same(a.Wait, b.Wait) },
+		},
 		{
 			key: "param", name: "Param",
 			put:  func(e *encoder, s *fsm.Snapshot) bool { return s.Param != nil && e.record(s.Param) },

@@ -54,7 +54,7 @@ func putOutcome(e *encoder, s *fsm.Snapshot) bool {
 	}
 	return e.value(fsm.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "iterations", o.Steps,
 		"failure_terminal", o.Failure, "error", o.Error, "signal", o.Signal, "continuation", o.Continuation,
-		"duration_ns", int64(o.Duration)))
+		"rate_limited", o.Limited, "duration_ns", int64(o.Duration)))
 }
 
 func takeOutcome(r *record, v any) error {
@@ -68,6 +68,7 @@ func takeOutcome(r *record, v any) error {
 		"error":            func(v any) error { return takeText(&x.Error, v) },
 		"signal":           func(v any) error { return takeText(&x.Signal, v) },
 		"continuation":     func(v any) error { return takeText(&x.Continuation, v) },
+		"rate_limited":     func(v any) error { return takeBool(&x.Limited, v) },
 		"duration_ns":      func(v any) error { return takeInt(&x.Duration, v) },
 	})
 }

@@ -43,11 +43,14 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Reply](), 17},
 		{reflect.TypeFor[fsm.Usage](), 4},
 		{reflect.TypeFor[fsm.Spent](), 6},
-		{reflect.TypeFor[fsm.Outcome](), 8},
+		{reflect.TypeFor[fsm.Outcome](), 9},
 		{reflect.TypeFor[fsm.StallRecord](), 3},
 		{reflect.TypeFor[fsm.Repeat](), 3},
 		{reflect.TypeFor[fsm.Answer](), 2},
 		{reflect.TypeFor[fsm.Child](), 8},
+		{reflect.TypeFor[fsm.RateLimit](), 4},
+		{reflect.TypeFor[fsm.Session](), 3},
+		{reflect.TypeFor[fsm.Wait](), 5},
 	} {
 		if n := parts.of.NumField(); n != parts.want {
 			t.Errorf("%s has %d fields; this package writes %d", parts.of, n, parts.want)
@@ -97,8 +100,12 @@ func example() *record {
 		StallRing:   []fsm.StallRecord{{State: "a", ExitCode: 1, Verdict: "no"}},
 		StallCounts: map[string]int{"k": 1}, StallPrints: map[string]string{"a": "p"},
 		Evaluators: map[string]fsm.Repeat{"a": {Hash: "h", Count: 2, Seen: true}}, CumulativeMB: 1.5, BudgetSpent: true, UnderPressure: true,
+		RateLimits: map[string]fsm.RateLimit{"a": {Short: 3, Long: 1, Waited: 91500 * time.Millisecond, FirstSeen: at}, "b": {}},
+		APIErrors:  map[string]int{"a": 1}, InfraErrors: map[string]int{"a": 2}, Storm: 2, Spared: "a",
+		Session:      &fsm.Session{ID: "s-1", Host: "claude", Counted: fsm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}},
+		Wait:         &fsm.Wait{Why: "rate_limit", Tier: "long_wait", State: "a", Since: at, Until: at.Add(time.Hour)},
 		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
-		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Signal: "SIGINT", Continuation: "c", Duration: time.Second},
+		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Signal: "SIGINT", Continuation: "c", Limited: true, Duration: time.Second},
 	}
 	return r
 }

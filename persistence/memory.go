@@ -126,7 +126,7 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 	if err := m.conflict(id, spec, scope); err != nil {
 		return nil, nil, err
 	}
-	if !r.run.Status.Resumable() {
+	if !r.listed().Resumable {
 		return nil, nil, &NotResumableError{ID: id, Status: r.run.Status}
 	}
 	j, err := m.journal(r)
@@ -160,15 +160,15 @@ func (m *Memory) recorded(id ID) (*memoryRun, error) {
 func (r *memoryRun) listed() Run {
 	run := r.run
 	run.Held = r.held
-	run.Resumable = run.Status.Resumable() && !(run.Archived && run.Foreign)
 	if s := r.snap; s != nil {
 		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
 		run.StartedAt = s.StartedAt
 		run.Marker = Marker(run.ID, run.Segment, s)
 		if s.Outcome != nil {
-			run.Ended, run.Error = s.Outcome.TerminatedBy, s.Outcome.Error
+			run.Ended, run.Error, run.Limited = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Limited
 		}
 	}
+	run.Resumable = run.Status.CanGoOn(run.Limited) && !(run.Archived && run.Foreign)
 	return run
 }
 

@@ -196,6 +196,9 @@ func remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 	shadow.Captured = keepDict(old.Captured, now.Captured)
 	shadow.Messages = now.Messages[:len(now.Messages):len(now.Messages)]
 	shadow.Retries = keepCounts(old.Retries, now.Retries)
+	shadow.RateLimits = keepCounts(old.RateLimits, now.RateLimits)
+	shadow.APIErrors = keepCounts(old.APIErrors, now.APIErrors)
+	shadow.InfraErrors = keepCounts(old.InfraErrors, now.InfraErrors)
 	shadow.Throttles = keepCounts(old.Throttles, now.Throttles)
 	shadow.Holds = keepCounts(old.Holds, now.Holds)
 	shadow.Edges = keepCounts(old.Edges, now.Edges)

@@ -33,6 +33,9 @@ func (s Status) Resumable() bool {
 	return s == Running || s == Interrupted || s == Awaiting || s == UserStopped
 }
 
+// CanGoOn says whether a run with this status can be gone on with. limited is [Run.Limited].
+func (s Status) CanGoOn(limited bool) bool { return s.Resumable() || s == Failed && limited }
+
 // StatusOf returns the status of a run that ended so.
 func StatusOf(o fsm.Outcome) Status {
 	switch o.TerminatedBy {
@@ -77,6 +80,7 @@ type Run struct {
 	Elapsed   time.Duration // all segments
 	Ended     string        // terminated_by, where known
 	Error     string
+	Limited   bool // it failed because a rate limit lasted, so it can be resumed all the same
 
 	Owner        Owner // zero where unknown
 	Held         bool  // somebody owns it: a live process on this host holds its lock, or its lease

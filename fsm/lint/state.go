@@ -93,13 +93,21 @@ func byRank(a, b string) int {
 
 // modelless warns of settings for a language model where none is asked.
 func (c *checker) modelless(s *fsm.State) {
-	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "contract" || judged(s) {
+	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "contract" {
+		return
+	}
+	for _, k := range []struct{ name, value string }{{"session_mode", s.SessionMode}, {"permissions", s.Permissions}} {
+		if k.value != "" {
+			c.warnf("ignored", ofState(s, k.name), "%s has no effect here: it is of prompts, and this state has none", k.name)
+		}
+	}
+	if judged(s) {
 		return
 	}
 	if s.Evaluate != nil && (s.Evaluate.Type == "comparator" || s.Evaluate.Type == "contract") {
 		return
 	}
-	for _, k := range []struct{ name, value string }{{"model", s.Model}, {"effort", s.Effort}} {
+	for _, k := range []struct{ name, value string }{{"model", s.Model}, {"effort", s.Effort}, {"host", s.Host}} {
 		if k.value != "" {
 			c.warnf("ignored", ofState(s, k.name), "%s has no effect here: no language model is asked in this state", k.name)
 		}

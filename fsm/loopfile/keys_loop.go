@@ -27,6 +27,8 @@ var loopKeys = []Key{
 	{Name: "budget", In: InLoop, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what a run may use, with all its sub-loops and over all resumes. It is looked at before every prompt and judge, steps and time before every state."},
 	{Name: "on_budget", In: InLoop, Type: TypeTarget, Doc: "State to go to, once, when a budget is used up; it cannot prompt. Without it the run ends, and can be resumed with a higher budget."},
 	{Name: "llm", In: InLoop, Type: TypeBlock, Block: InLLM, Doc: "Settings of the judge that evaluates by language model."},
+	{Name: "session_mode", In: InLoop, Type: TypeText, Default: "fresh", Values: sessionModes, Doc: "`continue`: a prompt carries on the session of the prompt before; `fresh`: it begins a new one. A state can say otherwise."},
+	{Name: "permissions", In: InLoop, Type: TypeText, Default: "skip", Values: permissions, Doc: "`skip`: agents use their tools without asking anybody; `host`: as their own settings say. A state can say otherwise."},
 	{Name: "circuit", In: InLoop, Type: TypeBlock, Block: InCircuit, Doc: "Detectors that stop a run which goes nowhere."},
 	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
 	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},
@@ -45,7 +47,6 @@ var loopKeys = []Key{
 	{Name: "targets", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "no prompt is optimised", Doc: "Files and states for a prompt optimiser."},
 	{Name: "tamper_guard", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: tamper, Doc: "What to do when an action changes tests."},
 	{Name: "prepatch_check", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
-	{Name: "session_mode", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: session, Doc: "Whether prompts carry on from the one before."},
 	{Name: "pruning_profile", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: pruning, Doc: "What an agent may leave out of its session."},
 
 	offSwitch("artifact_versioning", "", "Declares that the loop keeps copies of what it writes."),
@@ -71,11 +72,16 @@ var loopKeys = []Key{
 	offSwitch("policy_dims_scored_ok", "policy-dimensions", ""),
 }
 
+// The values of keys that both loops and states have.
+var (
+	sessionModes = []string{"fresh", "continue"}
+	permissions  = []string{"skip", "host"}
+)
+
 // What happens instead of keys that both loops and states have.
 const (
 	tamper   = "changes to tests are not noticed"
 	prepatch = "tests are not tried without the change"
-	session  = "every prompt begins a fresh session"
 	pruning  = "an agent gets its whole session"
 )
 

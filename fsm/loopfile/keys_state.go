@@ -14,6 +14,9 @@ var stateKeys = []Key{
 	{Name: "tools", In: InState, Type: TypeTexts, Doc: "Tools an agent may use for a prompt."},
 	{Name: "model", In: InState, Type: TypeText, Doc: "Model for a prompt and for the judge of this state."},
 	{Name: "effort", In: InState, Type: TypeText, Doc: "Reasoning effort for a prompt and for the judge of this state."},
+	{Name: "host", In: InState, Type: TypeText, Doc: "Agent host that a prompt and its judge go to, such as claude or codex; without it, that of `llm`."},
+	{Name: "session_mode", In: InState, Type: TypeText, Values: sessionModes, Doc: "`continue`: the prompt carries on the session of the prompt before, if that one was to continue too; `fresh`: it begins a new one. Without it, as the loop says."},
+	{Name: "permissions", In: InState, Type: TypeText, Values: permissions, Doc: "`skip`: the agent uses its tools without asking anybody; `host`: as its own settings say. Without it, as the loop says."},
 
 	{Name: "evaluate", In: InState, Type: TypeBlock, Block: InEvaluate, NotNull: true, Doc: "How the result becomes a verdict. Without it a bash script is judged by its exit code, a prompt by the judge, a tool by its answer."},
 	{Name: "route", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Where to go by verdict. `_` stands for every other verdict, `_error` for `error`. It replaces the on_ keys."},
@@ -56,7 +59,6 @@ var stateKeys = []Key{
 	{Name: "learning", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "nothing is proven: the verdict is always `blocked`, or else `no` or `error`, as the state has routes", Doc: "Settings of a learning state."},
 	{Name: "tamper_guard", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: tamper, Doc: "What to do when the action changes tests."},
 	{Name: "prepatch_check", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
-	{Name: "session_mode", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: session, Doc: "Whether the prompt carries on from the one before."},
 	{Name: "request_path", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "prompts are sent by the agent's program", Doc: "How a prompt is sent."},
 	{Name: "pruning_profile", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: pruning, Doc: "What an agent may leave out of its session."},
 	{Name: "cost_ceiling", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "costs are not limited", Doc: "Cost above which to stop."},

@@ -61,7 +61,7 @@ func (s *Store) scan(scan func(...any) error) (*row, error) {
 		}
 	}
 	s.stand(&r)
-	r.Resumable = r.Status.Resumable() && !(r.Archived && r.Foreign)
+	r.Resumable = r.Status.CanGoOn(r.Limited) && !(r.Archived && r.Foreign)
 	return &r, nil
 }
 
@@ -119,6 +119,9 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Foreign {
 		m.Set("foreign", true)
 	}
+	if r.Limited {
+		m.Set("rate_limited", true)
+	}
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
@@ -158,6 +161,8 @@ func readAbout(r *persistence.Run, about string) error {
 	}
 	foreign, _ := m.Get("foreign")
 	r.Foreign = foreign == true
+	limited, _ := m.Get("rate_limited")
+	r.Limited = limited == true
 	options, _ := m.Get("options")
 	r.Options, _ = options.(*fsm.Map)
 	return nil
@@ -167,9 +172,9 @@ func readAbout(r *persistence.Run, about string) error {
 func learn(r *persistence.Run, m *fsm.Snapshot) {
 	r.State, r.Step, r.Passes, r.Elapsed, r.Continuation = m.Current, m.Step, m.Passes, m.Elapsed, m.Continuation
 	r.StartedAt = m.StartedAt
-	r.Ended, r.Error = "", ""
-	if m.Outcome != nil {
-		r.Ended, r.Error = m.Outcome.TerminatedBy, m.Outcome.Error
+	r.Ended, r.Error, r.Limited = "", "", false
+	if o := m.Outcome; o != nil {
+		r.Ended, r.Error, r.Limited = o.TerminatedBy, o.Error, o.Limited
 	}
 	r.Marker = persistence.Marker(r.ID, r.Segment, m)
 }

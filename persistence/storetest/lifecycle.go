@@ -35,6 +35,26 @@ var living = []test{
 			t.Errorf("run = %+v", r)
 		}
 	}},
+	{"a run whose rate limit lasted has failed and can go on", func(t *T) {
+		j := t.create("fix")
+		b := t.ended(snap("fix", 1), fsm.EndError)
+		b.Snapshot.Outcome.Limited = true
+		t.record(j, b)
+		t.close(j)
+		id := j.Run().ID
+		if r := t.one(id); r.Status != persistence.Failed || !r.Limited || !r.Resumable {
+			t.Errorf("run = %+v", r)
+		}
+		j, s := t.resume(id, "fix")
+		if s.Outcome == nil || !s.Outcome.Limited {
+			t.Errorf("outcome = %+v", s.Outcome)
+		}
+		t.record(j, t.ended(snap("fix", 2), fsm.EndError))
+		t.close(j)
+		if r := t.one(id); r.Limited || r.Resumable {
+			t.Errorf("failed for another reason: run = %+v", r)
+		}
+	}},
 	{"an archived run keeps memory and history", func(t *T) {
 		j := t.create("fix")
 		s := Filled("fix")

@@ -346,6 +346,7 @@ func copyOf(s *fsm.Snapshot) *fsm.Snapshot {
 	c.Context, c.Captured = s.Context.Clone(), s.Captured.Clone()
 	c.Messages, c.StallRing = slices.Clone(s.Messages), slices.Clone(s.StallRing)
 	c.Retries, c.Throttles, c.Holds, c.Edges = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds), maps.Clone(s.Edges)
+	c.RateLimits, c.APIErrors, c.InfraErrors = maps.Clone(s.RateLimits), maps.Clone(s.APIErrors), maps.Clone(s.InfraErrors)
 	c.StallCounts, c.StallPrints, c.Evaluators = maps.Clone(s.StallCounts), maps.Clone(s.StallPrints), maps.Clone(s.Evaluators)
 	if s.Child != nil {
 		child := *s.Child

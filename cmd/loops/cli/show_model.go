@@ -39,6 +39,8 @@ func model(l *fsm.Loop) *fsm.Map {
 	w.text("on_handoff", l.OnHandoff, def.OnHandoff)
 	w.texts("scope", l.Scope)
 	w.flag("singleton", l.Singleton, def.Singleton)
+	w.text("session_mode", l.SessionMode, def.SessionMode)
+	w.text("permissions", l.Permissions, def.Permissions)
 	w.list("throttle", throttleModel(l.Throttle))
 	w.list("budget", budgetModel(l.Budget))
 	w.text("on_budget", l.OnBudget, "")

@@ -1,0 +1,315 @@
+package fsm
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// A RateLimit is what the machine remembers of the refusals of one state's prompt.
+type RateLimit struct {
+	Short, Long int           // waits of either tier
+	Waited      time.Duration // in whole milliseconds
+	FirstSeen   time.Time
+}
+
+// failureOf is FailureClass of a prompt that failed, going by what its host says wherever it says anything.
+func failureOf(res Result) (class, kind string) {
+	var host Failure
+	complete := false
+	if res.Reply != nil {
+		host, complete = res.Reply.Failure, res.Reply.Complete
+	}
+	if res.TimeoutKind != "" {
+		return FailureTransient, "timeout"
+	}
+	if class, kind = FailureClass("", res.ExitCode, complete); class == FailureInfraRetry {
+		return class, kind
+	}
+	switch host {
+	case FailRateLimited:
+		return FailureTransient, "rate_limit"
+	case FailAuth, FailPermission, FailMissing:
+		return FailureNonRecoverable, "auth"
+	case FailContext:
+		return FailureTransient, "context"
+	case FailTimeout:
+		return FailureTransient, "timeout"
+	case FailTransient, FailAdminLimit:
+		// What the host printed may tell more exactly which, in the words of the language.
+		if class, kind = FailureClass(res.Stderr, res.ExitCode, complete); class == FailureTransient {
+			return class, kind
+		}
+		if host == FailAdminLimit {
+			return FailureNonRecoverable, "limit"
+		}
+		return FailureTransient, "api_error"
+	}
+	return FailureClass(res.Stdout+"\n"+res.Stderr, res.ExitCode, complete)
+}
+
+// A retrying is a kind of failure that is waited out a few times.
+type retrying struct {
+	why     string
+	name    string // of its events
+	text    string // for people
+	most    int
+	backoff time.Duration
+}
+
+var (
+	apiRetry   = retrying{WaitAPIError, "api_error", "the API of the host failed", 2, 30 * time.Second}
+	infraRetry = retrying{WaitInfra, "infra", "the host was ended from outside after it had answered", 2, 5 * time.Second}
+)
+
+// failed looks at the failure of a prompt and says where that leads, if it is not for the routes of the state to say:
+// to the same state after a wait, to the state for used up waits, or to on_error.
+func (e *Executor) failed(ctx context.Context, st *State, res *Result) (decision, bool) {
+	m := e.mem
+	if res == nil || modeOf(st) != KindPrompt {
+		return decision{}, false
+	}
+	if res.ExitCode == 0 {
+		m.forgive(st.Name)
+		m.Storm = 0
+		return decision{}, false
+	}
+	class, kind := failureOf(*res)
+	switch {
+	case kind == "rate_limit":
+		return e.rateLimited(ctx, st, res), true
+	case kind == "api_error":
+		return e.tryAgain(ctx, st, res, apiRetry, m.APIErrors)
+	case class == FailureInfraRetry:
+		return e.tryAgain(ctx, st, res, infraRetry, m.InfraErrors)
+	case class == FailureNonRecoverable && st.On["error"] != "":
+		target, err := e.target(st.On["error"], e.scope(nil))
+		if err != nil {
+			return e.exception(st, err), true
+		}
+		return decision{target: target}, true
+	}
+	m.forgive(st.Name)
+	return decision{}, false
+}
+
+// forgive forgets the failures of a state.
+func (m *Snapshot) forgive(state string) {
+	delete(m.RateLimits, state)
+	delete(m.APIErrors, state)
+	delete(m.InfraErrors, state)
+}
+
+// tryAgain waits before the prompt is sent again, or reports false if that was done often enough.
+func (e *Executor) tryAgain(ctx context.Context, st *State, res *Result, r retrying, counts map[string]int) (decision, bool) {
+	m := e.mem
+	n := counts[st.Name]
+	if n >= r.most {
+		delete(counts, st.Name)
+		name := r.name + "_exhausted"
+		if r.why == WaitInfra {
+			name = "infra_retry_exhausted"
+		} else {
+			m.Session = nil
+		}
+		e.emit(name, Field{"state", st.Name}, Field{"retries", int64(n)})
+		return decision{}, false
+	}
+	if counts == nil {
+		counts = make(map[string]int)
+		if r.why == WaitAPIError {
+			m.APIErrors = counts
+		} else {
+			m.InfraErrors = counts
+		}
+	}
+	counts[st.Name]++
+	e.plan(r.why, "", st.Name, r.backoff)
+	e.announceWait(reason(r.text, res))
+	return e.waitToRetry(ctx, st), true
+}
+
+// rateLimited climbs one step of the ladder: short waits that double, then the long ones, until the waits are used up
+// (engine.md 1.6.2). Where the host said when it may be asked again, that is how long the wait is.
+func (e *Executor) rateLimited(ctx context.Context, st *State, res *Result) decision {
+	if !e.climb(st, res, WaitRateLimit) {
+		return e.rateLimitExhausted(st)
+	}
+	return e.waitToRetry(ctx, st)
+}
+
+// climb plans the next wait of a state that is refused. It reports false if all waits are used up.
+func (e *Executor) climb(st *State, res *Result, why string) bool {
+	m := e.mem
+	if m.RateLimits == nil {
+		m.RateLimits = make(map[string]RateLimit)
+	}
+	rec := m.RateLimits[st.Name]
+	if rec.FirstSeen.IsZero() {
+		rec.FirstSeen = wall()
+	}
+	left := st.RateLimitMaxWait - rec.Waited
+	var told time.Duration
+	if res.Reply != nil && !res.Reply.ResetAt.IsZero() {
+		told = res.Reply.ResetAt.Sub(wall())
+	}
+	if told > 0 && left <= 0 {
+		m.RateLimits[st.Name] = rec
+		return false
+	}
+	var d time.Duration
+	var tier string
+	if rec.Short < st.MaxRateLimitRetries {
+		rec.Short++
+		d, tier = e.backoff(st, rec.Short), tierShort
+	} else {
+		rec.Long++
+		d, tier = ladder(st.RateLimitLadder, rec.Long), tierLong
+	}
+	text := reason("the host refused for its rate", res)
+	if told > 0 {
+		// A second more, because clocks differ.
+		d, tier = told+time.Second, tierReset
+		if d > left {
+			text += "; it will for longer than is left of rate_limit_max_wait_seconds"
+			d = left
+		}
+	}
+	m.RateLimits[st.Name] = rec
+	e.plan(why, tier, st.Name, d)
+	e.announceWait(text)
+	return true
+}
+
+// judgeAgain waits where the host of a judge refused for its rate. It reports false if the answer is to be taken as it is. A resumed run asks at once, unless the circuit says that it is too early.
+func (e *Executor) judgeAgain(ctx context.Context, st *State, res *Result) (bool, error) {
+	m := e.mem
+	if res.Reply == nil || res.Reply.Failure != FailRateLimited || !e.climb(st, res, WaitJudge) {
+		delete(m.RateLimits, st.Name)
+		return false, nil
+	}
+	e.tellCircuit()
+	w := *m.Wait
+	e.sleep(ctx)
+	m.Wait = nil
+	if e.broken != nil || ctx.Err() != nil {
+		return false, errHalted
+	}
+	if e.waitedFor(w) >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken {
+		delete(m.RateLimits, st.Name)
+		return false, nil
+	}
+	return true, nil
+}
+
+// waitedFor counts a wait for a rate limit that is over. It returns how long all of them took.
+func (e *Executor) waitedFor(w Wait) time.Duration {
+	m := e.mem
+	if m.RateLimits == nil {
+		m.RateLimits = make(map[string]RateLimit)
+	}
+	rec := m.RateLimits[w.State]
+	rec.Waited += max(0, min(wall().Sub(w.Since), w.Until.Sub(w.Since))).Round(time.Millisecond)
+	m.RateLimits[w.State] = rec
+	return rec.Waited
+}
+
+// tellCircuit lets other runs know until when the host refuses.
+func (e *Executor) tellCircuit() {
+	w := e.mem.Wait
+	if e.cfg.Circuit == nil || !w.Until.After(wall()) {
+		return
+	}
+	if err := e.cfg.Circuit.Limited(w.Until); err != nil {
+		e.emit("warning", Field{"state", w.State}, Field{"message", "other runs are not told of the rate limit: " + err.Error()})
+	}
+}
+
+// reason is what happened, and what the host says about it.
+func reason(what string, res *Result) string {
+	if res.Reply == nil || res.Reply.Reason == "" {
+		return what
+	}
+	return what + ": " + firstRunes(res.Reply.Reason, 200)
+}
+
+// longestShort caps the short waits, which double each time.
+const longestShort = 24 * time.Hour
+
+// backoff is the length of the nth short wait.
+func (e *Executor) backoff(st *State, n int) time.Duration {
+	base := st.RateLimitBackoff
+	random := e.cfg.Random
+	if random == nil {
+		random = rand.Float64
+	}
+	d := base
+	for ; n > 1 && d < longestShort; n-- {
+		d *= 2
+	}
+	return min(d+time.Duration(random()*float64(base)), longestShort)
+}
+
+func ladder(steps []time.Duration, n int) time.Duration {
+	if len(steps) == 0 {
+		return 0
+	}
+	return steps[min(n, len(steps))-1]
+}
+
+// waitToRetry waits for what the memory says and goes on: to the same state, or to where used up waits lead. A resumed
+// run waits the rest.
+func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
+	m := e.mem
+	w := *m.Wait
+	if w.Why == WaitRateLimit {
+		e.tellCircuit()
+	}
+	e.sleep(ctx)
+	if e.broken != nil || ctx.Err() != nil {
+		return decision{halted: true}
+	}
+	m.Wait = nil
+	m.Spared = ""
+	switch w.Why {
+	case WaitAPIError:
+		e.emit("api_error_retry", Field{"state", st.Name}, Field{"attempt", int64(m.APIErrors[st.Name])}, Field{"backoff", int64(apiRetry.backoff.Seconds())})
+	case WaitInfra:
+		e.emit("infra_retry", Field{"state", st.Name}, Field{"attempt", int64(m.InfraErrors[st.Name])}, Field{"backoff", int64(infraRetry.backoff.Seconds())})
+	default:
+		if waited := e.waitedFor(w); w.Tier == tierLong && waited >= st.RateLimitMaxWait && !e.woken {
+			return e.rateLimitExhausted(st)
+		}
+		m.Spared = st.Name
+	}
+	return decision{target: m.Current}
+}
+
+// stormAt is how many rate limits in a row have to be waited out in vain to be called a storm.
+const stormAt = 3
+
+func (e *Executor) rateLimitExhausted(st *State) decision {
+	m := e.mem
+	rec := m.RateLimits[st.Name]
+	delete(m.RateLimits, st.Name)
+	m.Session = nil
+	m.Storm++
+	slot := st.OnRateLimitExhausted
+	if slot == "" {
+		slot = st.On["error"]
+	}
+	target, err := e.target(slot, e.scope(nil))
+	if err != nil {
+		return e.exception(st, err)
+	}
+	var next any
+	if target != "" {
+		next = target
+	}
+	e.emit("rate_limit_exhausted", Field{"state", st.Name}, Field{"retries", int64(rec.Short + rec.Long)}, Field{"short_retries", int64(rec.Short)},
+		Field{"long_retries", int64(rec.Long)}, Field{"total_wait_seconds", seconds(rec.Waited)}, Field{"next", next})
+	if m.Storm >= stormAt {
+		e.emit("rate_limit_storm", Field{"state", st.Name}, Field{"count", int64(m.Storm)})
+	}
+	return decision{target: target, limited: target == ""}
+}

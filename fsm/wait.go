@@ -1,0 +1,142 @@
+package fsm
+
+import (
+	"context"
+	"time"
+)
+
+// The reasons to wait.
+const (
+	WaitRateLimit = "rate_limit" // the host refused: it is asked again afterwards
+	WaitAPIError  = "api_error"  // the host's API failed: it is asked again afterwards
+	WaitInfra     = "infra"      // the host was ended from outside: it is asked again afterwards
+	WaitCircuit   = "circuit"    // another run was refused, so this one does not ask yet
+	WaitJudge     = "judge"      // the host of a judge refused: it is asked again afterwards
+	WaitMemory    = "host_guard" // the machine is short of memory
+	WaitBackoff   = "backoff"    // the loop pauses between states
+)
+
+// The tiers of a rate limit.
+const (
+	tierShort = "short_wait"
+	tierLong  = "long_wait"
+	tierReset = "reset_wait" // the host said when
+)
+
+// A Wait is why a run pauses, and until when. It never changes after it was recorded.
+type Wait struct {
+	Why   string // see WaitRateLimit
+	Tier  string // of a rate limit: short_wait, long_wait, or reset_wait where the host said how long; else ""
+	State string
+	Since time.Time
+	Until time.Time
+}
+
+// retries says whether the action whose result is on record is done again after the wait.
+func (w *Wait) retries() bool {
+	return w.Why == WaitRateLimit || w.Why == WaitAPIError || w.Why == WaitInfra
+}
+
+// Waiting returns what the run waits for, in whatever sub-loop; nil = it does not wait, or has ended.
+func (m *Snapshot) Waiting() *Wait {
+	if m.Wait != nil && m.Outcome == nil {
+		return m.Wait
+	}
+	if m.Child != nil && m.Outcome == nil {
+		return m.Child.Memory.Waiting()
+	}
+	return nil
+}
+
+// wall is the time on the clock on the wall, which is what is recorded.
+func wall() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// plan makes the Wait that begins now.
+func (e *Executor) plan(why, tier, state string, d time.Duration) {
+	now := wall()
+	e.mem.Wait = &Wait{Why: why, Tier: tier, State: state, Since: now, Until: now.Add(d.Round(time.Millisecond))}
+}
+
+// pause waits between two actions. The state that waits is durable before the wait begins.
+func (e *Executor) pause(ctx context.Context, why string, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	e.plan(why, "", e.mem.Current, d)
+	e.sleep(ctx)
+	e.mem.Wait = nil
+}
+
+// waitEvent is how often a long wait says that it goes on.
+const waitEvent = time.Minute
+
+// sleep waits for what the memory says, which is durable before. It returns early when ctx ends, when somebody wakes the
+// run, and when the time of the loop is up.
+func (e *Executor) sleep(ctx context.Context) {
+	w := *e.mem.Wait
+	e.woken = false
+	select {
+	case <-e.cfg.Wake: // from before this wait
+	default:
+	}
+	if !e.record(ctx, true) {
+		return
+	}
+	// The clock on the wall decides, because it runs while the machine sleeps; but nobody who sets it back makes the
+	// wait longer than it was meant to be.
+	begun, most := time.Now(), min(w.Until.Sub(wall()), w.Until.Sub(w.Since))
+	if limit := e.cfg.Loop.Timeout; limit > 0 {
+		most = min(most, limit-e.elapsed()+time.Millisecond)
+	}
+	for ctx.Err() == nil && e.broken == nil {
+		rest := min(w.Until.Sub(wall()), most-time.Since(begun))
+		if rest <= 0 {
+			return
+		}
+		t := time.NewTimer(min(rest, waitEvent))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		case <-e.cfg.Wake:
+			t.Stop()
+			e.woken = true
+			e.emit("note", Field{"state", w.State}, Field{"message", "the wait was ended by loops retry-now"})
+			return
+		}
+		t.Stop()
+		if rest > waitEvent && ctx.Err() == nil {
+			e.stillWaiting(ctx, w)
+		}
+	}
+}
+
+// stillWaiting says so in the history of a long wait for a rate limit.
+func (e *Executor) stillWaiting(ctx context.Context, w Wait) {
+	if w.Why != WaitCircuit && w.Tier != tierLong && w.Tier != tierReset {
+		return
+	}
+	st := e.cfg.Loop.States[w.State]
+	so := wall().Sub(w.Since)
+	tier := w.Tier
+	if tier == "" {
+		tier = w.Why
+	}
+	e.emit("rate_limit_waiting", Field{"state", w.State}, Field{"elapsed_seconds", seconds(so)},
+		Field{"next_attempt_at", epoch(w.Until)}, Field{"total_waited_seconds", seconds(e.mem.RateLimits[w.State].Waited + so)},
+		Field{"budget_seconds", seconds(st.RateLimitMaxWait)}, Field{"tier", tier})
+	e.record(ctx, false)
+}
+
+// announceWait says in the history why the run is about to be silent.
+func (e *Executor) announceWait(text string) {
+	w := e.mem.Wait
+	fields := []Field{{"state", w.State}, {"message", text}, {"wait", w.Why}}
+	if w.Tier != "" {
+		fields = append(fields, Field{"tier", w.Tier})
+	}
+	e.emit("note", append(fields, Field{"seconds", seconds(w.Until.Sub(w.Since))}, Field{"until", FormatTime(w.Until)})...)
+}
+
+func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+
+func epoch(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -1,0 +1,110 @@
+package persistence
+
+import (
+	"math"
+	"time"
+
+	"loops/fsm"
+)
+
+// What the machine remembers of rate limits is a record of the reference tool: two counts, seconds, and seconds since
+// 1970 or null. It writes a bare number for the first of them too.
+
+func putRateLimits(e *encoder, s *fsm.Snapshot) bool {
+	if len(s.RateLimits) == 0 {
+		return false
+	}
+	e.open('{')
+	for _, k := range sortedKeys(s.RateLimits) {
+		e.key(k)
+		e.rateLimit(s.RateLimits[k])
+	}
+	return e.close('}')
+}
+
+func (e *encoder) rateLimit(x fsm.RateLimit) {
+	var seen any
+	if !x.FirstSeen.IsZero() {
+		seen = float64(x.FirstSeen.UnixMicro()) / 1e6
+	}
+	e.value(fsm.NewMap("short_retries", x.Short, "long_retries", x.Long,
+		"total_wait_seconds", float64(x.Waited.Milliseconds())/1e3, "first_seen_at", seen))
+}
+
+func takeRateLimits(r *record, v any) error {
+	return takeEntries(v, func(k string, v any) error {
+		var x fsm.RateLimit
+		var err error
+		if n, ok := v.(int64); ok {
+			x.Short = int(max(0, min(n, math.MaxInt32)))
+		} else {
+			err = takeParts(v, map[string]func(any) error{
+				"short_retries": func(v any) error { return takeInt(&x.Short, v) },
+				"long_retries":  func(v any) error { return takeInt(&x.Long, v) },
+				"total_wait_seconds": func(v any) error {
+					var f float64
+					if err := takeFloat(&f, v); err != nil {
+						return err
+					}
+					if !(f >= 0 && f < 1e9) {
+						return wrong("seconds", v)
+					}
+					x.Waited = time.Duration(math.Round(f*1e3)) * time.Millisecond
+					return nil
+				},
+				"first_seen_at": func(v any) error { return takeEpoch(&x.FirstSeen, v) },
+			})
+		}
+		put(&r.RateLimits, k, x)
+		return err
+	})
+}
+
+// takeEpoch reads seconds since 1970.
+func takeEpoch(to *time.Time, v any) error {
+	var f float64
+	if err := takeFloat(&f, v); err != nil {
+		return err
+	}
+	if !(f >= 0 && f < 1e11) {
+		return wrong("seconds since 1970", v)
+	}
+	*to = time.UnixMicro(int64(math.Round(f * 1e6))).UTC()
+	return nil
+}
+
+func putSession(e *encoder, s *fsm.Snapshot) bool {
+	x := s.Session
+	return x != nil && e.value(fsm.NewMap("id", x.ID, "host", x.Host, "counted", usageValue(x.Counted)))
+}
+
+func takeSession(r *record, v any) error {
+	r.Session = &fsm.Session{}
+	x := r.Session
+	return takeParts(v, map[string]func(any) error{
+		"id":      func(v any) error { return takeText(&x.ID, v) },
+		"host":    func(v any) error { return takeText(&x.Host, v) },
+		"counted": func(v any) error { return takeUsage(&x.Counted, v) },
+	})
+}
+
+func putWait(e *encoder, s *fsm.Snapshot) bool {
+	x := s.Wait
+	return x != nil && e.value(fsm.NewMap("why", x.Why, "tier", x.Tier, "state", x.State,
+		"since", fsm.FormatTime(x.Since), "until", fsm.FormatTime(x.Until)))
+}
+
+func takeWait(r *record, v any) error {
+	r.Wait = &fsm.Wait{}
+	x := r.Wait
+	return takeParts(v, map[string]func(any) error{
+		"why":   func(v any) error { return takeText(&x.Why, v) },
+		"tier":  func(v any) error { return takeText(&x.Tier, v) },
+		"state": func(v any) error { return takeText(&x.State, v) },
+		"since": func(v any) error { return takeTime(&x.Since, v) },
+		"until": func(v any) error { return takeTime(&x.Until, v) },
+	})
+}
+
+// same says whether two values that may be missing are equal.
+func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
