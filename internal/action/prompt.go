@@ -79,6 +79,9 @@ func (r *Runner) request(a fsm.Action, h *host.Host) host.Request {
 		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: a.Effort,
 		Session: a.Session, Counted: host.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
 	}
+	if a.SessionHost != "" && a.SessionHost != h.Name {
+		req.Session, req.Counted = "", host.Usage{}
+	}
 	if req.Model == "" {
 		req.Model = r.Model
 		if req.Judge {
