@@ -73,6 +73,7 @@ func TestSweepKeepsCopiesOfARunApart(t *testing.T) {
 	if err := j.Record(ctx, &fsm.Batch{Events: []fsm.Event{{Kind: "loop_start", Time: began}}, Snapshot: memory, Checkpoint: true}); err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = j.Close(ctx) }() // it owns the run until then
 	live, copies := filepath.Join(root, ".running"), 20
 	for i := range copies {
 		for _, end := range []string{".events.jsonl", ".state.json"} {
