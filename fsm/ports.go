@@ -44,7 +44,7 @@ type Action struct {
 	Session     string   // of an earlier Reply, which this prompt carries on; "" = a new one
 	SessionHost string   // that Session is of; any other host begins a new one
 	Counted     Usage    // what Session had used when it was left, as its host counts
-	Permissions string   // see PermissionsSkip
+	Permissions string   // "" = PermissionsSkip
 	MaxCost     float64  // USD; a host that can stop by itself is told to, above it; 0 = no limit
 	Schema      string   // JSON Schema that the answer of a judge is to match
 	Strict      bool     // an answer that does not match Schema is a failure

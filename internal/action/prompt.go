@@ -74,10 +74,13 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 
 // request is what the host is asked.
 func (r *Runner) request(a fsm.Action, h *host.Host) host.Request {
-	permissions := or(r.Permissions, a.Permissions)
+	permissions := or(or(r.Permissions, a.Permissions), fsm.PermissionsSkip)
 	req := host.Request{
 		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: a.Effort,
 		Session: a.Session, Counted: host.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
+	}
+	if a.SessionHost != "" && a.SessionHost != h.Name {
+		req.Session, req.Counted = "", host.Usage{}
 	}
 	if a.SessionHost != "" && a.SessionHost != h.Name {
 		req.Session, req.Counted = "", host.Usage{}
