@@ -157,6 +157,9 @@ func (m *messages) say(e *event) string {
 }
 
 func (m *messages) finish(e *event, line []byte) {
+	if e.Model != "" && len(e.Model) <= maxWord {
+		m.first.model = e.Model
+	}
 	e.Message.Content = nil
 	if m.req.Judge && e.Verdict != nil {
 		e.whole = bytes.Clone(line)
