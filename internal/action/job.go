@@ -112,6 +112,9 @@ func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) 
 		r.release(j)
 		return nil, fmt.Errorf("no pipe can be made: %w", err)
 	}
+	if a.Kind == fsm.KindPrompt || a.Kind == fsm.KindJudge {
+		widen(outW)
+	}
 	j.streams = [2]stream{{outR, &s.outText, &s.out, &s.lines}, {errR, &s.errText, &s.err, nil}}
 
 	r.mu.Lock()

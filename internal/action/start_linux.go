@@ -19,5 +19,9 @@ func pipe() (r, w int, err error) {
 	return p[0], p[1], err
 }
 
+// widen makes a pipe hold what anybody may ask for, if it can be had: Gemini CLI exits without what its pipe did not
+// hold, and calls that a success.
+func widen(fd int) { _, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, 1<<20) }
+
 // maxRSS returns the peak of ru, in bytes.
 func maxRSS(ru syscall.Rusage) int64 { return ru.Maxrss << 10 }

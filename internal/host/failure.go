@@ -58,7 +58,7 @@ func classify(status int, text string) Class {
 	case has(text, "overloaded", "internal server error", "server_error", "server had an error", "service unavailable", "bad gateway",
 		"gateway timeout", "unable to connect", "connection error", "connection refused", "connectionrefused", "connection reset",
 		"econnrefused", "econnreset", "enotfound", "etimedout", "eai_again", "epipe", "fetch failed", "socket hang up", "network error",
-		"stream ended", "stream disconnected", "stream closed", "timed out", "timeout", "malformed response", "is not valid json",
+		"stream ended", "stream disconnected", "stream closed", "other side closed", "api error: terminated", "timed out", "timeout", "malformed response", "is not valid json",
 		"temporarily unavailable", "try again later"):
 		return Transient
 	}

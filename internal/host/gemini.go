@@ -14,21 +14,22 @@ var gemini = &Host{
 	Program: "gemini",
 	Stop:    syscall.SIGTERM, // it exits with 0 and leaves the processes of its tools, at INT as well
 	Has:     geminiHas,
-	Command: geminiCommand,
+	Command: func(r Request) (Command, error) { return geminiCommand(r, os.Geteuid() == 0) },
 	Stream:  func(r Request) Stream { return &geminiStream{req: r, denied: map[string]string{}} },
 }
 
 // geminiDefaults are settings that the user's own come before. When to try again is decided by the runner, where the
 // limits of the run are known: left alone, it tries ten times, for minutes.
-const geminiDefaults = `{"general": {"maxAttempts": 1, "enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}}
+const geminiDefaults = `{"general": {"maxAttempts": 1}, "privacy": {"usageStatisticsEnabled": false}}
 `
 
-// geminiDefaultsVar names the file of such settings; an administrator's own is left alone.
+// geminiDefaultsVar names the file of such settings. It is believed only where it and all folders above belong to root
+// and nobody else may write there; an administrator's own is left alone.
 const geminiDefaultsVar = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
 
 var geminiHas = Features{Model: true, Session: true, Permissions: true, Usage: true}
 
-func geminiCommand(r Request) (Command, error) {
+func geminiCommand(r Request, root bool) (Command, error) {
 	if err := checkWords("gemini", r); err != nil {
 		return Command{}, err
 	}
@@ -38,7 +39,7 @@ func geminiCommand(r Request) (Command, error) {
 	c := Command{Stdin: r.Text, Env: commonEnv(r), Ignored: ignored(r, geminiHas)}
 	// It would start itself again as another process, which takes a second and gets no signals.
 	c.Env = append(c.Env, "GEMINI_CLI_NO_RELAUNCH=1")
-	if _, given := os.LookupEnv(geminiDefaultsVar); !given && !exists("/etc/gemini-cli/system-defaults.json") &&
+	if _, given := os.LookupEnv(geminiDefaultsVar); root && !given && !exists("/etc/gemini-cli/system-defaults.json") &&
 		!exists("/Library/Application Support/GeminiCli/system-defaults.json") {
 		path, err := scratchFile(r, "defaults.json", geminiDefaults)
 		if err != nil {
@@ -162,7 +163,7 @@ func (s *geminiStream) Done() bool { return s.result != nil }
 
 func (s *geminiStream) End(x Exit) Outcome {
 	s.close()
-	x.Stderr = without(x.Stderr, "256-color support", "YOLO mode is enabled", "Ripgrep is not available", "[STARTUP]", "    at ",
+	x.Stderr = without(x.Stderr, "256-color support", "Security Warning: Skipping system defaults file", "YOLO mode is enabled", "Ripgrep is not available", "[STARTUP]", "    at ",
 		"Approval mode overridden")
 	o := Outcome{Complete: s.result != nil, Text: s.last, Session: s.session, Model: s.model, Coverage: None}
 	if s.acted {

@@ -1,0 +1,235 @@
+//go:build !race
+
+package action
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/hosttest"
+)
+
+// These tests drive the real CLIs of the pinned versions against what stands in for their vendors. They take minutes,
+// and what they would show under the race detector, tests with programs of our own show as well.
+
+const cliVerdict = `{
+  "type": "object",
+  "properties": {
+    "verdict": {"type": "string", "enum": ["yes", "no"]},
+    "confidence": {"type": "number"},
+    "reason": {"type": "string"},
+    "evidence": {"type": "string"}
+  },
+  "required": ["verdict", "confidence", "reason", "evidence"],
+  "additionalProperties": false
+}`
+
+// patient is how long a CLI may take on a machine that is busy.
+const patient = 2 * time.Minute
+
+// real returns a Runner with a CLI in its PATH alone, and a prompt for it.
+func real(t *testing.T, cli, text string) (*Runner, *hosttest.API, fsm.Action) {
+	t.Helper()
+	r := newRunner(t)
+	r.Grace = 10 * time.Second
+	api := hosttest.Serve(t, cli)
+	r.Env = hosttest.Env(t, cli, api, t.TempDir())
+	a := fsm.Action{
+		Kind: fsm.KindPrompt, Text: text, State: "a", Step: 1, Attempt: 1, Permissions: fsm.PermissionsSkip, Timeout: patient,
+	}
+	if cli == "gemini" {
+		a.Model = "gemini-2.5-flash" // else it asks another model first which one to take
+	}
+	return r, api, a
+}
+
+func eachCLI(t *testing.T, test func(t *testing.T, cli string)) {
+	for _, cli := range hosttest.CLIs {
+		t.Run(cli, func(t *testing.T) {
+			t.Parallel()
+			test(t, cli)
+		})
+	}
+}
+
+// succeeded holds what is true of every Result of a prompt that went well.
+func succeeded(t *testing.T, res fsm.Result, cli, stdout string, requests int64) {
+	t.Helper()
+	g := res.Reply
+	if g == nil {
+		t.Fatalf("no reply: %+v", res)
+	}
+	if res.ExitCode != 0 || res.Stdout != stdout || g.Failure != "" {
+		t.Fatalf("exit %d, stdout %.300q, failure %q: %s; want %q\n%s", res.ExitCode, res.Stdout, g.Failure, g.Reason, stdout, res.Stderr)
+	}
+	used := fsm.Usage{
+		Input: requests * (hosttest.In - hosttest.Cached), CacheRead: requests * hosttest.Cached, Output: requests * hosttest.Out,
+	}
+	if g.Host != cli || !g.Complete || g.Session == "" || g.Coverage != fsm.CoverageComplete || g.Usage != used {
+		t.Errorf("got %+v; want a session and complete usage %+v", *g, used)
+	}
+}
+
+func TestCLILongPrompt(t *testing.T) {
+	eachCLI(t, func(t *testing.T, cli string) {
+		text := strings.Repeat("ä long line of words\n", 300<<10/22) + "[[ok]]"
+		r, api, a := real(t, cli, text)
+		succeeded(t, do(t, r, a), cli, hosttest.Hello, 1)
+		if all := api.Requests(); len(all) != 1 || len(all[0].Body) < len(text) {
+			t.Errorf("%d requests; the prompt of %d bytes did not arrive whole", len(all), len(text))
+		}
+	})
+}
+
+func TestCLITool(t *testing.T) {
+	eachCLI(t, func(t *testing.T, cli string) {
+		r, _, a := real(t, cli, "- make it [[tool]]")
+		succeeded(t, do(t, r, a), cli, hosttest.ToolFirst+"\n"+hosttest.ToolDone, 2)
+		if made, err := os.ReadFile(filepath.Join(r.Dir, hosttest.ToolMakes)); string(made) != "made\n" {
+			t.Errorf("the tool made %q: %v", made, err)
+		}
+	})
+}
+
+// What nobody allowed is not done, and the agent is not asked to wait for anybody.
+func TestCLIToolNotAllowed(t *testing.T) {
+	eachCLI(t, func(t *testing.T, cli string) {
+		r, _, a := real(t, cli, "make it [[tool]]")
+		a.Permissions = "host"
+		res := do(t, r, a)
+		if res.TimeoutKind != "" {
+			t.Errorf("it waited: %+v", res.Reply)
+		}
+		if _, err := os.Stat(filepath.Join(r.Dir, hosttest.ToolMakes)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the file was made: %v", err)
+		}
+	})
+}
+
+func TestCLIJudge(t *testing.T) {
+	eachCLI(t, func(t *testing.T, cli string) {
+		r, _, a := real(t, cli, "is it? [[no]]")
+		a.Kind, a.Schema, a.Strict = fsm.KindJudge, cliVerdict, true
+		res := do(t, r, a)
+		if res.Reply == nil || res.Reply.Failure != "" {
+			t.Fatalf("%+v %+v", res, res.Reply)
+		}
+		answer, ok := res.Reply.Answer.(*fsm.Map)
+		if !ok {
+			t.Fatalf("the answer is %T: %v", res.Reply.Answer, res.Reply.Answer)
+		}
+		if v, _ := answer.Get("verdict"); v != "no" {
+			t.Errorf("verdict %v", v)
+		}
+	})
+}
+
+func TestCLIRefused(t *testing.T) {
+	for _, c := range []struct {
+		does  string
+		class fsm.Failure
+		soon  []string // hosts whose own tries end before the prompt fails
+	}{
+		{"401", fsm.FailAuth, nil},
+		{"429", fsm.FailRateLimited, []string{"claude", "codex", "gemini"}},
+		{"500", fsm.FailTransient, []string{"claude", "codex", "gemini"}},
+		{"prose", fsm.FailSchema, nil},
+	} {
+		t.Run(c.does, func(t *testing.T) {
+			for _, cli := range hosttest.CLIs {
+				if c.soon != nil && !contains(c.soon, cli) {
+					continue // it tries seven times, whatever it is told
+				}
+				t.Run(cli, func(t *testing.T) {
+					t.Parallel()
+					r, _, a := real(t, cli, "do it [["+c.does+"]]")
+					if c.does == "prose" {
+						a.Kind, a.Schema, a.Strict = fsm.KindJudge, cliVerdict, true
+					}
+					begin := time.Now()
+					res := do(t, r, a)
+					g := res.Reply
+					if g == nil || g.Failure != c.class || res.ExitCode == 0 || g.Reason == "" {
+						t.Fatalf("exit %d, %+v, want %s\n%s", res.ExitCode, g, c.class, res.Stderr)
+					}
+					// codex and claude do not hand on what the API said about when.
+					if c.does == "429" && cli == "gemini" {
+						if in := g.ResetAt.Sub(begin); in < hosttest.RetryAfter-time.Second || in > hosttest.RetryAfter+patient {
+							t.Errorf("to be asked again in %s, want %s", in, hosttest.RetryAfter)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+func TestCLISession(t *testing.T) {
+	eachCLI(t, func(t *testing.T, cli string) {
+		r, api, a := real(t, cli, "the first thing [[ok]]")
+		first := do(t, r, a)
+		succeeded(t, first, cli, hosttest.Hello, 1)
+		a.Text, a.Step, a.Session, a.Counted = "the second thing [[ok]]", 2, first.Reply.Session, first.Reply.SessionUsage
+		second := do(t, r, a)
+		succeeded(t, second, cli, hosttest.Hello, 1)
+		if second.Reply.Session != first.Reply.Session {
+			t.Errorf("session %s, then %s", first.Reply.Session, second.Reply.Session)
+		}
+		all := api.Requests()
+		if body := all[len(all)-1].Body; !strings.Contains(body, "the first thing") || !strings.Contains(body, "the second thing") {
+			t.Error("the session was not carried on")
+		}
+	})
+}
+
+// newRunner looks for processes that outlived these.
+func TestCLITimeout(t *testing.T) {
+	eachCLI(t, func(t *testing.T, cli string) {
+		r, _, a := real(t, cli, "talk [[slow]]")
+		a.Timeout = 12 * time.Second
+		res := do(t, r, a)
+		if res.ExitCode != 124 || res.TimeoutKind != "wall" || res.Reply == nil || res.Reply.Failure != fsm.FailTimeout || res.Duration > a.Timeout+r.Grace+5*time.Second {
+			t.Errorf("exit %d after %s, %q, %+v", res.ExitCode, res.Duration, res.TimeoutKind, res.Reply)
+		}
+	})
+}
+
+// A tool is in a session of its own, which no signal to the group of its CLI reaches.
+func TestCLIStopped(t *testing.T) {
+	eachCLI(t, func(t *testing.T, cli string) {
+		r, _, a := real(t, cli, "work [[slowtool]]")
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() {
+			made := filepath.Join(r.Dir, hosttest.ToolMakes)
+			for ctx.Err() == nil {
+				if _, err := os.Stat(made); err == nil {
+					stop()
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}()
+		begin := time.Now()
+		if _, err := r.Run(ctx, a, nil); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if time.Since(begin) > a.Timeout {
+			t.Error("the tool was never started")
+		}
+	})
+}
