@@ -41,18 +41,23 @@ type app struct {
 // Main runs one command line (without the program's name) and returns its exit code. It prints every error it
 // returns a code for, and never exits or panics on bad input.
 func Main(args []string, streams IO) int {
+	ignorePipe()
+	return execute(context.Background(), args, streams)
+}
+
+// execute is Main for as many command lines as one likes, also at once.
+func execute(ctx context.Context, args []string, streams IO) int {
 	a := &app{IO: streams}
 	if a.Env == nil {
 		a.Env = os.Environ()
 	}
-	ignorePipe()
 	a.out = &sink{w: a.Out, delay: holdBack}
 	root := newRootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(a.In)
 	root.SetOut(a.out)
 	root.SetErr(a.Err)
-	err := root.ExecuteContext(context.Background())
+	err := root.ExecuteContext(ctx)
 	if lost := a.out.close(); err == nil && lost != nil {
 		err = failure(exitFailed, "the answer could not be written out: %v", lost)
 	}
@@ -112,7 +117,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	root.AddCommand(
 		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newListCommand(a)),
 		a.addStore(newHistoryCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)),
-		a.addStore(newSweepCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), newExitCodesTopic(), newRulesTopic(a),
+		a.addStore(newSweepCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), newExitCodesTopic(), newRulesTopic(a),
 		newPolicyCommand(a), newStageCommand(a),
 	)
 	addCompletion(root)

@@ -94,6 +94,16 @@ func codeOf(o fsm.Outcome) int {
 	return exitFailed
 }
 
+// exitText says what an exit code of a run means.
+func exitText(code int) string {
+	for _, row := range exitTable {
+		if row.code == code {
+			return row.meaning
+		}
+	}
+	return "its process was killed"
+}
+
 // A usageError is a mistake on the command line.
 type usageError struct{ text, see string }
 

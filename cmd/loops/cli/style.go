@@ -18,6 +18,12 @@ func terminal(w io.Writer) (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
+// interactive says whether r is a terminal, where a person can answer.
+func interactive(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 func (a *app) checkColor() error {
 	switch a.color {
 	case "auto", "always", "never":

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -131,6 +132,9 @@ func (r report) code() int {
 	return code
 }
 
+// collectOnce is for the commands of a server: the second would take what the first set for what is usual.
+var collectOnce sync.Once
+
 // collectLater lets the heap grow to some 64 MB before it is collected for the first time; from then on all is as
 // usual. A whole catalog of loops fits, and a fifth of the time to check it would go into collecting.
 func collectLater() {
@@ -143,7 +147,7 @@ func collectLater() {
 }
 
 func runValidate(a *app, o validateOptions) error {
-	collectLater()
+	collectOnce.Do(collectLater)
 	p, err := a.project()
 	if err != nil {
 		return err

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"loops/internal/mcpserver"
+)
+
+func newMCPCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mcp",
+		Short: "Let an agent drive loops, as an MCP server",
+		Long: `mcp is a server of the Model Context Protocol on standard input and output: an agent starts it, and then has tools to list,
+validate, run, watch and stop the loops of the project. What a tool returns is what the command of the same name prints
+with --json; lists are in an object, as the protocol wants one. The tool events reads the events of a run from where it
+stopped reading.
+
+A run that an agent starts is a process of its own. It goes on when the server ends, unless the agent asked for
+stop_with_server. The server ends when its input does, or by SIGTERM, SIGINT or SIGHUP.` + exitCodes(exitOK, exitFailed, exitUsage),
+		Example: `  claude mcp add loops -- loops -C /path/to/project mcp
+  codex mcp add loops -- loops -C /path/to/project mcp`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), a) },
+	}
+}
+
+func runMCP(ctx context.Context, a *app) error {
+	if _, err := a.project(); err != nil {
+		return err
+	}
+	if interactive(a.In) {
+		fmt.Fprintln(a.Err, "loops: this is a server that agents start, and it waits for their messages; Ctrl-C ends it. How to tell an agent of it: loops help mcp")
+	}
+	in, ok := a.In.(io.ReadCloser)
+	if !ok {
+		in = io.NopCloser(a.In)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	s := &served{app: a}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpInstructions, Tools: s.tools()}
+	err := server.Serve(ctx, in, a.Out)
+	s.stopBound()
+	if err != nil {
+		return failure(exitFailed, "the conversation with the agent ended: %s", oneLine(err))
+	}
+	return nil
+}
+
+// A served is what the tools of one server share.
+type served struct {
+	app  *app
+	runs startedRuns
+}
+
+// ask runs a command of this program inside this process and returns what it printed, and its exit code. The error says
+// what the command would have said to a person; some commands print an answer and fail all the same.
+func (s *served) ask(ctx context.Context, args ...string) (json.RawMessage, int, error) {
+	var out, errs bytes.Buffer
+	code := execute(ctx, s.command(args...), IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: s.app.Dir, Env: s.env()})
+	if code != exitOK {
+		return out.Bytes(), code, errors.New(said(errs.String(), code))
+	}
+	return out.Bytes(), code, nil
+}
+
+// command is a command line for the project of the server.
+func (s *served) command(args ...string) []string {
+	if s.app.dir != "" {
+		args = append([]string{"-C", s.app.dir}, args...)
+	}
+	return args
+}
+
+// env is the environment of commands: they use the store of the server.
+func (s *served) env() []string {
+	env := s.app.Env
+	if s.app.store != "" {
+		env = append(env[:len(env):len(env)], envStore+"="+s.app.store)
+	}
+	return env
+}
+
+// said is what a command that failed has printed, without what stands before each line.
+func said(text string, code int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(line, "loops: ")
+	}
+	if text = strings.Join(lines, "\n"); text != "" {
+		return text
+	}
+	return fmt.Sprintf("exit code %d: %s", code, exitText(code))
+}

@@ -1,0 +1,317 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// An agent is the official client of the protocol, with the real program as its server.
+type agent struct {
+	*mcp.ClientSession
+	t      *testing.T
+	dir    string
+	env    []string
+	server *exec.Cmd
+}
+
+var agentLoops = map[string]string{
+	"quick": "name: quick\ndescription: a test\ninitial: say\nstates:\n  say: {action: 'echo \"${context.word}\"', next: done}\n  done: {terminal: true}\ncontext: {word: none}\n",
+	"slow":  "name: slow\ndescription: a test\ninitial: wait\nstates:\n  wait: {action: 'echo $$ > \"pid.$LOOPS_RUN_ID\"; exec sleep 60', next: done}\n  done: {terminal: true}\n",
+	"bad":   "name: bad\ndescription: a test\ninitial: nowhere\nstates:\n  done: {terminal: true}\n",
+}
+
+func newAgent(t *testing.T, args ...string) *agent {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
+	for name, text := range agentLoops {
+		must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), []byte(text), 0o644))
+	}
+	env := cleanEnv(binary(t), dir)
+	cmd := exec.Command(binary(t), append([]string{"-C", dir, "mcp"}, args...)...)
+	cmd.Env, cmd.Stderr = env, os.Stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	must(t, err)
+	t.Cleanup(func() { _ = session.Close() })
+	return &agent{session, t, dir, env, cmd}
+}
+
+// ask calls a tool that is to succeed.
+func (a *agent) ask(tool string, arguments map[string]any) map[string]any {
+	a.t.Helper()
+	r, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	must(a.t, err)
+	if r.IsError {
+		a.t.Fatalf("%s: %s", tool, said(r))
+	}
+	m, ok := r.StructuredContent.(map[string]any)
+	if !ok {
+		a.t.Fatalf("%s: no object but %v", tool, r.StructuredContent)
+	}
+	var again map[string]any
+	if err := json.Unmarshal([]byte(said(r)), &again); err != nil || !reflect.DeepEqual(m, again) {
+		a.t.Errorf("%s: the text is not the structured content: %s", tool, said(r))
+	}
+	return m
+}
+
+// fail calls a tool that is to fail, and returns what it says.
+func (a *agent) fail(tool string, arguments map[string]any) string {
+	a.t.Helper()
+	r, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	must(a.t, err)
+	if !r.IsError {
+		a.t.Fatalf("%s does not fail: %s", tool, said(r))
+	}
+	return said(r)
+}
+
+func said(r *mcp.CallToolResult) string {
+	var b strings.Builder
+	for _, c := range r.Content {
+		if text, ok := c.(*mcp.TextContent); ok {
+			b.WriteString(text.Text)
+		}
+	}
+	return b.String()
+}
+
+// loops returns what a command prints as JSON.
+func (a *agent) loops(args ...string) any {
+	a.t.Helper()
+	cmd := exec.Command(binary(a.t), append([]string{"-C", a.dir}, args...)...)
+	cmd.Env = a.env
+	out, err := cmd.Output()
+	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+		a.t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(out, &v); err != nil {
+		a.t.Fatalf("loops %q: %v: %s", args, err, out)
+	}
+	return v
+}
+
+func (a *agent) same(what string, got, want any) {
+	a.t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		a.t.Errorf("%s:\n got %v\nwant %v", what, got, want)
+	}
+}
+
+// started waits until the action of a run of slow runs, and returns its pid.
+func (a *agent) started(id any) int {
+	a.t.Helper()
+	file := filepath.Join(a.dir, fmt.Sprintf("pid.%v", id))
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		var pid int
+		if b, _ := os.ReadFile(file); strings.HasSuffix(string(b), "\n") {
+			_, err := fmt.Sscan(string(b), &pid)
+			must(a.t, err)
+			return pid
+		}
+	}
+	a.t.Fatalf("the action of run %v did not begin", id)
+	return 0
+}
+
+func lives(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return syscall.Kill(pid, 0) == nil && (err != nil || !strings.Contains(string(stat), ") Z "))
+}
+
+func waitGone(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); lives(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("process %d still runs", pid)
+		}
+	}
+}
+
+// Every tool returns what its command prints.
+func TestMCPTools(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	tools, err := a.ListTools(t.Context(), nil)
+	must(t, err)
+	var names []string
+	for _, tool := range tools.Tools {
+		names = append(names, tool.Name)
+	}
+	a.same("tools", names, []string{"events", "history", "list", "run", "status", "stop", "validate"})
+
+	listed := a.ask("list", nil)
+	a.same("loops", listed["loops"], a.loops("list", "--json"))
+	a.same("runs", listed["runs"], []any{})
+	checked := a.ask("validate", nil)
+	a.same("validate", checked["loops"], a.loops("validate", "--json"))
+	a.same("valid", checked["valid"], false)
+	a.same("valid", a.ask("validate", map[string]any{"names": []string{"quick"}, "strict": true})["valid"], true)
+
+	ran := a.ask("run", map[string]any{"name": "quick", "context": map[string]any{"word": "hello"}, "wait_seconds": 60})
+	a.same("ended", ran["ended"], true)
+	a.same("exit code", ran["exit_code"], 0.0)
+	id := ran["instance_id"].(string)
+	a.same("status", ran["status"], a.loops("status", id, "--json"))
+	a.same("status", a.ask("status", map[string]any{"run": "quick"}), a.loops("status", id, "--json"))
+	a.same("history", a.ask("history", map[string]any{"name": "quick", "since": "1h"})["runs"], a.loops("history", "quick", "--json"))
+
+	// The events in pieces are those of the command, and the output is among them.
+	var events []any
+	for after, more := 0.0, true; more; {
+		page := a.ask("events", map[string]any{"run": id, "after": after, "limit": 2})
+		if list := page["events"].([]any); len(list) == 0 || len(list) > 2 {
+			t.Fatalf("%d events on a page", len(list))
+		}
+		events = append(events, page["events"].([]any)...)
+		after, more = page["next_after"].(float64), page["more"].(bool)
+	}
+	a.same("events", events, a.loops("history", "quick", id, "--json", "-n", "0"))
+	routes := a.ask("events", map[string]any{"run": "quick", "event": "action_output"})["events"].([]any)
+	if len(routes) != 1 || routes[0].(map[string]any)["line"] != "hello" {
+		t.Errorf("output: %v", routes)
+	}
+}
+
+func TestMCPMistakes(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+		want      string
+	}{
+		{"run", map[string]any{"name": "quik"}, `did you mean quick?`},
+		{"run", map[string]any{"name": "bad"}, "nowhere"},
+		{"run", map[string]any{"name": "quick", "permissions": "all"}, `--permissions "all": expected skip or host`},
+		{"run", map[string]any{"name": "-x"}, "-x"},
+		{"run", map[string]any{"name": "quick", "wait_seconds": -1}, "wait_seconds: expected a whole number from 0 to 3600, not -1"},
+		{"status", map[string]any{"run": "quick"}, "quick has no recorded run"},
+		{"status", map[string]any{}, "run is missing"},
+		{"stop", map[string]any{"run": "quick"}, "nothing to stop: quick has no recorded run"},
+		{"events", map[string]any{"run": "nothing"}, "nothing has no recorded run"},
+		{"history", map[string]any{"name": "quik"}, `did you mean quick?`},
+		{"history", map[string]any{"name": "quick", "since": "soon"}, `--since "soon": expected a number and s, m, h or d`},
+	} {
+		got := a.fail(c.tool, c.arguments)
+		if !strings.Contains(got, c.want) || strings.Contains(got, "loops: ") {
+			t.Errorf("%s %v says %q, want %q", c.tool, c.arguments, got, c.want)
+		}
+	}
+}
+
+// A run is started, watched and stopped.
+func TestMCPRunAndStop(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	ran := a.ask("run", map[string]any{"name": "slow", "wait_seconds": 1})
+	a.same("ended", ran["ended"], false)
+	id := ran["instance_id"]
+	pid := a.started(id)
+	status := a.ask("status", map[string]any{"run": id})
+	a.same("alive", status["alive"], true)
+	a.same("state", status["current_state"], "wait")
+	a.same("pid", status["pid"], ran["pid"])
+	if runs := a.ask("list", nil)["runs"].([]any); len(runs) != 1 {
+		t.Errorf("open runs: %v", runs)
+	}
+	if again := a.fail("run", map[string]any{"name": "slow"}); !strings.Contains(again, "is locked by run "+id.(string)) {
+		t.Errorf("a second run: %s", again)
+	}
+	stopped := a.ask("stop", map[string]any{"run": id})["stopped"].([]any)
+	if len(stopped) != 1 || stopped[0].(map[string]any)["stopped"] != true {
+		t.Errorf("stopped: %v", stopped)
+	}
+	waitGone(t, pid)
+	a.same("resumable", a.ask("status", map[string]any{"run": id})["resumable"], true)
+}
+
+// A run outlives the server, unless the agent wanted it otherwise; whatever ends the server, its exit is clean.
+func TestMCPServerEnds(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"input", "SIGTERM", "SIGINT", "SIGHUP"} {
+		for _, bound := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s bound %v", how, bound), func(t *testing.T) {
+				t.Parallel()
+				a := newAgent(t)
+				id := a.ask("run", map[string]any{"name": "slow", "stop_with_server": bound})["instance_id"]
+				pid := a.started(id)
+				if sig, ok := map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP}[how]; ok {
+					must(t, a.server.Process.Signal(sig))
+				}
+				if bound {
+					_ = a.Close() // the client gives a server five seconds; ours waits for the run
+					waitGone(t, pid)
+				} else {
+					if err := a.Close(); err != nil {
+						t.Errorf("the server's end: %v", err)
+					}
+					if !lives(pid) {
+						t.Error("the run ended with the server")
+					}
+				}
+				status := a.loops("status", id.(string), "--json").(map[string]any)
+				a.same("alive", status["alive"], !bound)
+				if !bound {
+					cmd := exec.Command(binary(t), "-C", a.dir, "stop", id.(string))
+					cmd.Env = a.env
+					out, err := cmd.CombinedOutput()
+					if err != nil {
+						t.Errorf("stop: %v: %s", err, out)
+					}
+					waitGone(t, pid)
+				}
+			})
+		}
+	}
+}
+
+// Nothing but the protocol is on standard output, not even what is no message.
+func TestMCPOutput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(binary(t), "-C", dir, "mcp")
+	cmd.Env = cleanEnv(binary(t), dir)
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	must(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for _, message := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list","arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"no such tool"}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"no/such/method"}`,
+	} {
+		_, err := in.Write([]byte(message + "\n"))
+		must(t, err)
+		var answer struct{ Jsonrpc string }
+		if !lines.Scan() || json.Unmarshal(lines.Bytes(), &answer) != nil || answer.Jsonrpc != "2.0" {
+			t.Fatalf("%s: %s", message, lines.Text())
+		}
+	}
+	must(t, in.Close())
+	if lines.Scan() {
+		t.Errorf("more: %s", lines.Text())
+	}
+	if err := cmd.Wait(); err != nil || errs.Len() > 0 {
+		t.Errorf("%v: %s", err, errs.String())
+	}
+}

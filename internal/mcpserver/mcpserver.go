@@ -1,0 +1,114 @@
+// Package mcpserver serves tools to an agent by the Model Context Protocol. It knows the protocol and checks arguments;
+// what the tools do is the caller's.
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A Server is a set of tools. It is not changed while it serves.
+type Server struct {
+	Name, Version string
+	Instructions  string // for the agent: how the tools belong together
+	Tools         []Tool
+}
+
+// A Tool is one thing an agent can ask for.
+type Tool struct {
+	Name, Title string
+	About       string // for the agent: what it does, and what comes back
+	Arguments   []Argument
+	Result      []Field // what the object has that it returns
+	ReadOnly    bool
+	Destructive bool // what it ends or changes may be wanted
+
+	// Call does it, and may be called at once with others. Its result is one JSON object. An error is a result, too: the
+	// agent reads it. The context ends when the agent does not want the answer any more, or when serving ends.
+	Call func(ctx context.Context, values Values) (json.RawMessage, error)
+}
+
+// A Field is a part of what a tool returns.
+type Field struct {
+	Name, Type string // a type of JSON Schema
+	About      string
+}
+
+// Serve speaks the protocol on in and out, one message a line, until in ends or ctx does; neither is an error. All calls
+// have returned when it does. It closes in, but not out.
+func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
+	server := mcp.NewServer(&mcp.Implementation{Name: s.Name, Version: s.Version}, &mcp.ServerOptions{
+		Instructions: s.Instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	for i := range s.Tools {
+		tool := &s.Tools[i]
+		server.AddTool(tool.declaration(), tool.handler(ctx))
+	}
+	err := server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: open{out}})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// open keeps a writer open that is not ours to close.
+type open struct{ io.Writer }
+
+func (open) Close() error { return nil }
+
+func (t *Tool) declaration() *mcp.Tool {
+	no, destructive := false, t.Destructive
+	return &mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.About, InputSchema: t.inputSchema(), OutputSchema: t.outputSchema(),
+		Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &destructive, OpenWorldHint: &no},
+	}
+}
+
+// handler calls the tool. Its context ends with that of the server, too.
+func (t *Tool) handler(serving context.Context) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(serving, cancel)()
+		values, err := t.check(req.Params.Arguments)
+		if err != nil {
+			return failed(err), nil
+		}
+		result, err := t.Call(ctx, values)
+		if err != nil {
+			return failed(err), nil
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(result)}}, StructuredContent: result}, nil
+	}
+}
+
+// failed is an error that the agent sees: one of the protocol would be hidden from it by most clients.
+func failed(err error) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}, IsError: true}
+}
+
+func (t *Tool) outputSchema() json.RawMessage {
+	type property struct {
+		Type  any    `json:"type"`
+		About string `json:"description,omitempty"`
+	}
+	properties := make(map[string]property, len(t.Result))
+	required := make([]string, 0, len(t.Result))
+	for _, f := range t.Result {
+		properties[f.Name] = property{f.Type, f.About}
+		required = append(required, f.Name)
+	}
+	return encode(map[string]any{"type": "object", "properties": properties, "required": required})
+}
+
+func encode(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // texts and lists of them
+	}
+	return b
+}
