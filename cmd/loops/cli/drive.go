@@ -57,6 +57,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
 		Observe: d.printer.event, Verify: verify == "1",
 	})
+	d.header.Agents = a.agentLine(d.project, d.loop, runner)
 	d.printer.header(d.header)
 	ctx, stop := context.WithCancelCause(ctx)
 	var (

@@ -31,6 +31,7 @@ type header struct {
 	Resumed  bool
 	Elapsed  time.Duration // before this process took over
 	Begin    time.Time     // of this process's part
+	Agents   string        // which it uses, and what they may do; "" = none
 	Where    string        // of a resumed run: its state, and those of its sub-loops
 }
 

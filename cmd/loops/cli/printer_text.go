@@ -56,6 +56,9 @@ func (p *textPrinter) header(h header) {
 	}
 	fmt.Fprintf(p.out, "Max steps: %d\n", p.max)
 	fmt.Fprintf(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", h.File, h.Run.ID, h.ShortDir)
+	if h.Agents != "" {
+		fmt.Fprintf(p.out, "  agents: %s\n", h.Agents)
+	}
 	if h.Resumed {
 		fmt.Fprintf(p.out, "  at: %s, step %d, after %s\n", h.Where, h.Run.Step, duration(h.Elapsed))
 	}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/action"
+)
+
+// agentLine says which agents a loop and the loops it runs will use, and what these may do unasked; "" where there are
+// none. A sub-loop whose name is known only when it runs is not looked at.
+func (a *app) agentLine(p project, l *fsm.Loop, r *action.Runner) string {
+	u := agentUse{files: map[string]bool{}, hosts: map[string]bool{}}
+	if lib, err := a.library(p); err == nil {
+		u.loops = lib.subloops(overrides{}, nil)
+		u.loop(l)
+	}
+	if len(u.hosts) == 0 {
+		return ""
+	}
+	var found []string
+	for _, name := range sortedKeys(u.hosts) {
+		h, _, err := r.FindHost(name)
+		switch {
+		case err != nil:
+			found = append(found, err.Error())
+		case !slices.Contains(found, h.Name):
+			found = append(found, h.Name)
+		}
+	}
+	line := strings.Join(found, "; ")
+	switch {
+	case !u.acts:
+		line += ", which only judges"
+	case r.Permissions == "" || r.Permissions == fsm.PermissionsSkip:
+		line += ", using tools without asking (--permissions " + permissionsHost + " leaves that to the agent's own settings)"
+	default:
+		line += ", with the permissions of its own settings"
+	}
+	return line
+}
+
+// An agentUse collects what agents a loop uses.
+type agentUse struct {
+	loops subloops
+	files map[string]bool // of loops that were looked at
+	hosts map[string]bool // as they are named; "" where none is
+	acts  bool            // some do more than judge
+}
+
+func (u *agentUse) loop(l *fsm.Loop) {
+	if u.files[l.File] {
+		return
+	}
+	u.files[l.File] = true
+	for _, name := range l.Order {
+		s := l.States[name]
+		if s.Loop != "" {
+			if strings.Contains(s.Loop, "${") {
+				continue
+			}
+			if child, err := u.loops.Loop(s.Loop, l); err == nil {
+				u.loop(child)
+			}
+			continue
+		}
+		if fsm.Prompts(s) {
+			u.acts, u.hosts[l.LLM.Host] = true, true
+		}
+		if ev := s.Evaluate; ev != nil && l.LLM.Enabled && slices.Contains([]string{"llm_structured", "comparator", "contract"}, ev.Type) {
+			u.hosts[first(ev.Host, l.LLM.Host)] = true
+		}
+	}
+}
