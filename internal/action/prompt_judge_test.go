@@ -99,20 +99,20 @@ func TestSchemaOfJudge(t *testing.T) {
 func TestRequest(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		runner Runner
+		runner *Runner
 		action fsm.Action
 		want   host.Request
 	}{
-		{"nothing is said", Runner{}, fsm.Action{}, host.Request{Skip: true}},
-		{"permissions of the state", Runner{}, fsm.Action{Permissions: "host"}, host.Request{}},
-		{"permissions of the flag", Runner{Permissions: "host"}, fsm.Action{Permissions: "skip"}, host.Request{}},
-		{"permissions of the flag, skip", Runner{Permissions: "skip"}, fsm.Action{Permissions: "host"}, host.Request{Skip: true}},
-		{"model of the flag", Runner{Model: "m"}, fsm.Action{}, host.Request{Skip: true, Model: "m"}},
-		{"model of the state", Runner{Model: "m"}, fsm.Action{Model: "n"}, host.Request{Skip: true, Model: "n"}},
-		{"model of a judge", Runner{Model: "m"}, fsm.Action{Kind: fsm.KindJudge, Model: "n"}, host.Request{Skip: true, Judge: true, Model: "n"}},
-		{"its own session", Runner{}, fsm.Action{Session: "s", SessionHost: "fake", Counted: fsm.Usage{Input: 2}}, host.Request{Skip: true, Session: "s", Counted: host.Usage{Input: 2}}},
-		{"another host's session", Runner{}, fsm.Action{Session: "s", SessionHost: "other", Counted: fsm.Usage{Input: 2}}, host.Request{Skip: true}},
-		{"the rest", Runner{}, fsm.Action{Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}, host.Request{Skip: true, Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}},
+		{"nothing is said", &Runner{}, fsm.Action{}, host.Request{Skip: true}},
+		{"permissions of the state", &Runner{}, fsm.Action{Permissions: "host"}, host.Request{}},
+		{"permissions of the flag", &Runner{Permissions: "host"}, fsm.Action{Permissions: "skip"}, host.Request{}},
+		{"permissions of the flag, skip", &Runner{Permissions: "skip"}, fsm.Action{Permissions: "host"}, host.Request{Skip: true}},
+		{"model of the flag", &Runner{Model: "m"}, fsm.Action{}, host.Request{Skip: true, Model: "m"}},
+		{"model of the state", &Runner{Model: "m"}, fsm.Action{Model: "n"}, host.Request{Skip: true, Model: "n"}},
+		{"model of a judge", &Runner{Model: "m"}, fsm.Action{Kind: fsm.KindJudge, Model: "n"}, host.Request{Skip: true, Judge: true, Model: "n"}},
+		{"its own session", &Runner{}, fsm.Action{Session: "s", SessionHost: "fake", Counted: fsm.Usage{Input: 2}}, host.Request{Skip: true, Session: "s", Counted: host.Usage{Input: 2}}},
+		{"another host's session", &Runner{}, fsm.Action{Session: "s", SessionHost: "other", Counted: fsm.Usage{Input: 2}}, host.Request{Skip: true}},
+		{"the rest", &Runner{}, fsm.Action{Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}, host.Request{Skip: true, Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}},
 	} {
 		if got := c.runner.request(c.action, &host.Host{Name: "fake"}); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
