@@ -164,6 +164,7 @@ func (e *Executor) turn(ctx context.Context) {
 		}
 		e.announce(false, true)
 		if m.Wait != nil {
+			e.announceWait("the run still waits")
 			e.leave(ctx, st, e.waitToRetry(ctx, st))
 			return
 		}

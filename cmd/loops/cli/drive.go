@@ -55,7 +55,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	verify, _ := a.getenv(envVerify)
 	executor := d.start(fsm.Config{
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
-		Observe: d.printer.event, Verify: verify == "1",
+		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Observe: d.printer.event, Verify: verify == "1",
 	})
 	d.header.Agents = a.agentLine(d.project, d.loop, runner)
 	d.printer.header(d.header)
@@ -96,7 +96,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		return a.notRecorded(ctx, d.store, run, err)
 	}
 	resume := ""
-	if persistence.StatusOf(outcome).Resumable() {
+	if persistence.StatusOf(outcome).CanGoOn(outcome.Limited) {
 		resume = a.resumeCommand(outcome.TerminatedBy, string(id), d.loop.MaxSteps, d.loop.MaxIterations)
 	}
 	d.printer.finish(outcome, resume)

@@ -48,3 +48,16 @@ func lastLines(s string, n int) string {
 	}
 	return s[end+1:]
 }
+
+// noteText is an event that says something to a person.
+func noteText(e fsm.Event) string {
+	message := text(e.Get("message"))
+	if message == "" {
+		return "note: " + pairs(e)
+	}
+	until, err := fsm.ParseTime(text(e.Get("until")))
+	if err != nil {
+		return message
+	}
+	return message + "; waiting until " + clock(until)
+}

@@ -30,6 +30,7 @@ const (
 	exitConflict = 9
 	exitAwaiting = 10
 	exitRecord   = 74
+	exitLimited  = 75
 	exitHangup   = 129
 	exitInt      = 130
 	exitTerm     = 143
@@ -47,7 +48,7 @@ var exitTable = []struct {
 	{exitFailed, "the run ended on a failure terminal, with an error or by a signal to its action", "loops history NAME RUN shows the last steps", "it failed, or the answer could not be written out"},
 	{exitUsage, "bad command line, or a context value that the loop needs is missing", "loops COMMAND --help; --context KEY=VALUE", "bad command line"},
 	{exitInvalid, "the loop file is not valid, or changed since the run began", "loops validate NAME; resume --force", "the loop file is not valid"},
-	{exitNotFound, "no such loop or run, nothing to resume or to stop, or no database of runs there", "loops list; loops history NAME; --store", "no such loop, run or database of runs"},
+	{exitNotFound, "no such loop or run, nothing to resume, to stop or to wake, or no database of runs there", "loops list; loops history NAME; --store", "no such loop, run or database of runs"},
 	{exitCapped, "the cap on steps or passes was reached", "loops resume NAME -n MORE", ""},
 	{exitTimeout, "the timeout of the loop was reached", "raise timeout in the loop file and run again", ""},
 	{exitStalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle", ""},
@@ -55,6 +56,7 @@ var exitTable = []struct {
 	{exitConflict, "a live run has locked the same files, or owns the run", "wait for it, or loops stop it", "another process has the records of runs for too long"},
 	{exitAwaiting, "the run handed off and waits to be continued", "loops resume NAME", ""},
 	{exitRecord, "what happened could not be written down, so the run was stopped", "free or mend the disk, then loops resume NAME", "the records of runs cannot be used"},
+	{exitLimited, "an agent host refused for its rate for longer than the run may wait", "loops resume NAME, later", ""},
 	{exitHangup, "stopped by SIGHUP", "loops resume NAME", ""},
 	{exitInt, "stopped by SIGINT (Ctrl-C)", "loops resume NAME", ""},
 	{exitTerm, "stopped by SIGTERM, also by loops stop", "loops resume NAME", ""},
@@ -90,6 +92,10 @@ func codeOf(o fsm.Outcome) int {
 		return exitHost
 	case fsm.EndHandoff:
 		return exitAwaiting
+	case fsm.EndError:
+		if o.Limited {
+			return exitLimited
+		}
 	}
 	return exitFailed
 }
@@ -251,6 +257,6 @@ func newExitCodesTopic() *cobra.Command {
 			fmt.Fprintf(&b, "\n       -> %s", row.hint)
 		}
 	}
-	b.WriteString("\n\nA run that ends with 5, 10, 74, 129, 130 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
+	b.WriteString("\n\nA run that ends with 5, 10, 74, 75, 129, 130 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
 }

@@ -21,6 +21,7 @@ func TestCodeOf(t *testing.T) {
 		{fsm.Outcome{TerminatedBy: fsm.EndTerminal}, 0},
 		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, 1},
 		{fsm.Outcome{TerminatedBy: fsm.EndError}, 1},
+		{fsm.Outcome{TerminatedBy: fsm.EndError, Limited: true}, 75},
 		{fsm.Outcome{TerminatedBy: fsm.EndSystemSignal}, 1},
 		{fsm.Outcome{TerminatedBy: fsm.EndMaxSteps}, 5},
 		{fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, 5},

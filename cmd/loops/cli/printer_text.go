@@ -162,6 +162,9 @@ func (p *textPrinter) event(e fsm.Event) {
 		if e.Depth > 0 {
 			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, text(e.Get("final_state")), text(e.Get("terminated_by"))))
 		}
+	case "note":
+		p.flushHead()
+		p.print(pad + indent + p.paint.amber(noteText(e)))
 	case "messages_append", "prompt_size_warn", "host_subproc_rss":
 		if p.verbose {
 			p.print(pad + indent + p.paint.dim(e.Kind+" "+pairs(e)))

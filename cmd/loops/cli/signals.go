@@ -9,12 +9,17 @@ import (
 	"loops/fsm"
 )
 
-// A stops collects the signals that stop a run. Signals that arrive before during was called are kept.
-type stops struct{ ch chan os.Signal }
+// A stops collects the signals that stop a run, and the one that wakes it (see retrynow.go). Signals that arrive before during was called are kept.
+type stops struct {
+	ch   chan os.Signal
+	usr1 chan os.Signal // a person wants the run to wait no longer
+	wake chan struct{}  // hands that on to the run
+}
 
 // catchSignals begins to collect. SIGHUP stays ignored where it is (nohup).
 func catchSignals() *stops {
-	s := &stops{make(chan os.Signal, 8)}
+	s := &stops{make(chan os.Signal, 8), make(chan os.Signal, 1), make(chan struct{}, 1)}
+	signal.Notify(s.usr1, syscall.SIGUSR1) // for good: where nobody catches it, it ends the process
 	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(s.ch, syscall.SIGHUP)
@@ -65,6 +70,12 @@ func (s *stops) during(handle func(n int, sig os.Signal), run func()) {
 			select {
 			case <-stop:
 				return
+			case <-s.usr1:
+				n--
+				select {
+				case s.wake <- struct{}{}:
+				default:
+				}
 			case sig := <-s.ch:
 				handle(n, sig)
 			}

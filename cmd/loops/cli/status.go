@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"loops/fsm"
 	"loops/persistence"
 )
 
@@ -47,14 +49,22 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	if i := slices.IndexFunc(live, alive); i >= 0 {
 		run = live[i]
 	}
-	if asJSON {
-		return writeJSON(a.out, statusObject(p, store, run))
+	var w *fsm.Wait
+	if run.Status == persistence.Running || !run.Archived {
+		w, _ = waitOf(ctx, store, run.ID) // what cannot be read is told as damage
 	}
-	printStatus(a, p, store, run)
+	if asJSON {
+		m := statusObject(p, store, run)
+		if w != nil {
+			m.Set("waiting", waitObject(w))
+		}
+		return writeJSON(a.out, m)
+	}
+	printStatus(a, p, store, run, w)
 	return nil
 }
 
-func printStatus(a *app, p project, store records, r persistence.Run) {
+func printStatus(a *app, p project, store records, r persistence.Run, w *fsm.Wait) {
 	row := func(key, value string) {
 		if value != "" {
 			fmt.Fprintf(a.out, "%-10s %s\n", key+":", value)
@@ -65,6 +75,16 @@ func printStatus(a *app, p project, store records, r persistence.Run) {
 	row("Status", statusWord(r))
 	row("State", r.State)
 	row("Step", steps(r))
+	if w != nil {
+		left := "over"
+		if d := time.Until(w.Until); d > 0 {
+			left = duration(d) + " left"
+		}
+		row("Waits for", fmt.Sprintf("%s, until %s (%s)", waitText(w), clock(w.Until), left))
+		if alive(r) {
+			row("Wake", a.command("retry-now", string(r.ID)))
+		}
+	}
 	if r.Passes > 0 {
 		row("Passes", fmt.Sprint(r.Passes))
 	}

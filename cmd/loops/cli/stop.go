@@ -93,18 +93,25 @@ func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
 
 // askToStop sends SIGTERM to the owner of a run, and to it alone.
 func askToStop(r persistence.Run) error {
-	if host, err := os.Hostname(); err == nil && r.Owner.Host != "" && r.Owner.Host != host {
+	owner, elsewhere := ownerOf(r)
+	if elsewhere {
 		return failure(exitFailed, "run %s is owned by pid %d on %s; stop it there", r.ID, r.Owner.PID, r.Owner.Host)
-	}
-	owner := proc.Identity{Host: r.Owner.Host, Boot: r.Owner.Boot, PID: r.Owner.PID, StartMS: r.Owner.Start}
-	if r.Held {
-		owner.StartMS = 0 // its lock tells more than its start, which moves when the clock is set
 	}
 	if err := owner.Signal(syscall.SIGTERM); err != nil {
 		return failure(exitFailed, "cannot stop run %s: signal to pid %d: %v", r.ID, owner.PID, err)
 	}
 	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it goes on
 	return nil
+}
+
+// ownerOf returns the process that owns a run, and whether it is on another machine.
+func ownerOf(r persistence.Run) (owner proc.Identity, elsewhere bool) {
+	host, err := os.Hostname()
+	owner = proc.Identity{Host: r.Owner.Host, Boot: r.Owner.Boot, PID: r.Owner.PID, StartMS: r.Owner.Start}
+	if r.Held {
+		owner.StartMS = 0 // its lock tells more than its start, which moves when the clock is set
+	}
+	return owner, err == nil && r.Owner.Host != "" && r.Owner.Host != host
 }
 
 // awaitStop waits until nobody holds a run, and returns it as it is then.

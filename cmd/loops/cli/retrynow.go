@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// wakeWait is how long retry-now looks for a run that goes on.
+const wakeWait = 5 * time.Second
+
+func newRetryNowCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "retry-now NAME|RUN",
+		Short: "Wake a run that waits",
+		Long: `retry-now ends the wait that the run RUN is in, or those of every run of the loop NAME: for a rate limit, after a failure
+of an agent host, or between states. The run goes on at once; loops status shows what it waits for. It sends SIGUSR1
+to the process that owns the run.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops retry-now fix
+  loops retry-now fix-20261121T103405`,
+		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runRetryNow(cmd.Context(), a, args[0]) },
+	}
+}
+
+func runRetryNow(ctx context.Context, a *app, arg string) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	runs, newest, err := finder{p, store}.live(ctx, arg)
+	if err != nil {
+		return store.failed(err)
+	}
+	if newest == nil {
+		return failure(exitNotFound, "nothing to wake: %s has no recorded run", arg)
+	}
+	live := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !alive(r) })
+	if len(live) == 0 {
+		more := ""
+		if newest.Resumable {
+			more = "; go on with it: " + a.resumeCommand(newest.Ended, string(newest.ID), newest.MaxSteps, 0)
+		}
+		return failure(exitNotFound, "nothing to wake: run %s is %s%s", newest.ID, statusWord(*newest), more)
+	}
+	var errs []error
+	woken, busy := 0, live[0]
+	for _, r := range live {
+		w, err := waitOf(ctx, store, r.ID)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case w == nil:
+			busy = r
+		default:
+			woken++
+			if err := wake(ctx, store, r, *w); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			fmt.Fprintf(a.out, "Woke %s (pid %d): it waited for %s.\n", r.ID, r.Owner.PID, waitText(w))
+		}
+	}
+	if woken == 0 && len(errs) == 0 {
+		return failure(exitNotFound, "nothing to wake: run %s does not wait; it is in state %s", busy.ID, busy.State)
+	}
+	return joined(errs)
+}
+
+// waitOf returns what a run waits for; nil = nothing.
+func waitOf(ctx context.Context, store records, id persistence.ID) (*fsm.Wait, error) {
+	m, err := store.Snapshot(ctx, id)
+	if err != nil && m == nil {
+		return nil, store.failed(err)
+	}
+	return m.Waiting(), nil
+}
+
+// wake ends a wait, and returns when it is over.
+func wake(ctx context.Context, store records, r persistence.Run, w fsm.Wait) error {
+	owner, elsewhere := ownerOf(r)
+	if elsewhere {
+		return failure(exitFailed, "run %s is owned by pid %d on %s; wake it there", r.ID, r.Owner.PID, r.Owner.Host)
+	}
+	if err := owner.Signal(syscall.SIGUSR1); err != nil {
+		return failure(exitFailed, "cannot wake run %s: signal to pid %d: %v", r.ID, owner.PID, err)
+	}
+	for limit := time.Now().Add(wakeWait); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
+		now, err := waitOf(ctx, store, r.ID)
+		if err != nil {
+			return err
+		}
+		if now == nil || *now != w {
+			return nil
+		}
+	}
+	return failure(exitFailed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, duration(wakeWait), owner.PID)
+}
+
+// waitText is what a run waits for, for a person.
+func waitText(w *fsm.Wait) string {
+	what := map[string]string{
+		fsm.WaitRateLimit: "the rate limit of an agent host",
+		fsm.WaitAPIError:  "the API of an agent host, which failed",
+		fsm.WaitInfra:     "an agent host that was ended from outside",
+		fsm.WaitCircuit:   "the rate limit that another run met",
+		fsm.WaitJudge:     "the rate limit of the host of a judge",
+		fsm.WaitMemory:    "memory of this machine",
+		fsm.WaitBackoff:   "its backoff between states",
+	}[w.Why]
+	if what == "" {
+		what = w.Why
+	}
+	return what + " (state " + w.State + ")"
+}
+
+func waitObject(w *fsm.Wait) *fsm.Map {
+	return fsm.NewMap("for", w.Why, "tier", orNull(w.Tier), "state", w.State, "since", stamp(w.Since), "until", stamp(w.Until),
+		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())))
+}

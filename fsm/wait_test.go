@@ -1,0 +1,136 @@
+package fsm_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+)
+
+// waitCase runs a trace whose runner and circuit the case has prepared, and says what happened when.
+func waitCase(t *testing.T, file string, prepare func(*fsm.Config)) (*tape, fsm.Outcome, time.Duration) {
+	t.Helper()
+	loop := loadTrace(t, "testdata/trace/"+file+".yaml")
+	rec := &tape{}
+	cfg, _, ctx := config(loop, rec)
+	prepare(&cfg)
+	begun := time.Now()
+	out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec, out, time.Since(begun)
+}
+
+func count(events []fsm.Event, kind string) (n int) {
+	for _, e := range events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func TestWakeEndsAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wake := make(chan struct{}, 1)
+		wake <- struct{}{} // from before: it is of no wait
+		time.AfterFunc(20*time.Second, func() { wake <- struct{}{} })
+		rec, out, took := waitCase(t, "stop-rate-limit", func(cfg *fsm.Config) {
+			cfg.Wake, cfg.Runner = wake, &fake{}
+		})
+		// The circuit says a minute, but the one who woke the run knows better.
+		if out.TerminatedBy != fsm.EndTerminal || took != 20*time.Second {
+			t.Errorf("ended by %s after %s, want the terminal after 20s:\n%s", out.TerminatedBy, took, show(rec.events))
+		}
+	})
+}
+
+func TestPromptsWaitForTheCircuit(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit, want time.Duration
+	}{
+		"another run is refused":              {90 * time.Second, 90 * time.Second},
+		"for longer than this one would wait": {100 * time.Hour, 300 * time.Second},
+		"the refusal is over":                 {-time.Second, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				rec, _, _ := waitCase(t, "prompt-rate-limit", func(cfg *fsm.Config) {
+					cfg.Circuit = &circuit{begun.Add(c.limit)}
+				})
+				for _, e := range rec.events {
+					if e.Kind == "action_start" {
+						if got := e.Time.Sub(begun).Round(time.Second); got != c.want {
+							t.Errorf("the first prompt began after %s, want %s:\n%s", got, c.want, show(rec.events))
+						}
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+// A run that dies in a wait waits only the rest, and asks at once where the time has passed meanwhile.
+func TestAResumedRunWaitsTheRest(t *testing.T) {
+	for _, dead := range []time.Duration{0, 40 * time.Second, time.Hour} {
+		t.Run(fmt.Sprint(dead), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadTrace(t, "testdata/trace/prompt-reset.yaml")
+				rec := &tape{}
+				cfg, _, ctx := config(loop, rec)
+				ctx, kill := context.WithCancelCause(ctx)
+				begun := time.Now()
+				time.AfterFunc(20*time.Second, func() { kill(&fsm.Stop{Signal: "SIGINT"}) })
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				last := clone(rec.saved[len(rec.saved)-1])
+				last.Outcome = nil // as if it had been killed
+				if w := last.Waiting(); w == nil || w.Why != fsm.WaitRateLimit || w.Until.Sub(begun) != 91*time.Second {
+					t.Fatalf("it waits for %+v, want the rate limit for 91s", w)
+				}
+				time.Sleep(dead)
+				rec.events = nil
+				if _, err := fsm.Resume(cfg, last).Run(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				want := max(91*time.Second, 20*time.Second+dead)
+				for _, e := range rec.events {
+					if e.Kind == "action_start" {
+						if got := e.Time.Sub(begun); got != want {
+							t.Errorf("it asked again after %s, want %s", got, want)
+						}
+						break
+					}
+				}
+				if n := count(rec.events, "rate_limit_exhausted"); n != 1 {
+					t.Errorf("%d times exhausted, want once:\n%s", n, show(rec.events))
+				}
+			})
+		})
+	}
+}
+
+// A limit that lasted without a route ends the run so that it can be resumed: the prompt is sent again.
+func TestALimitWithoutARouteCanBeResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, out, _ := waitCase(t, "prompt-rate-limit-next", func(*fsm.Config) {})
+		if !out.Limited || out.TerminatedBy != fsm.EndError {
+			t.Fatalf("outcome %+v", out)
+		}
+		loop := loadTrace(t, "testdata/trace/prompt-rate-limit-next.yaml")
+		again := &tape{}
+		cfg, runner, _ := config(loop, again)
+		loop.States["b"].Action = "out through"
+		out, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
+		if err != nil || out.TerminatedBy != fsm.EndTerminal || out.Limited || len(runner.ran) != 1 {
+			t.Errorf("outcome %+v, error %v, ran %v:\n%s", out, err, runner.ran, show(again.events))
+		}
+	})
+}
