@@ -160,7 +160,7 @@ func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags, conf *config.
 		if !fsm.Prompts(st) || !limitsCost(l.Budget) && !limitsCost(st.Budget) {
 			continue
 		}
-		h, _, err := r.FindHost(l.LLM.Host)
+		h, _, err := r.FindHost(first(st.Host, l.LLM.Host))
 		if err != nil || h.Has.Cost {
 			continue // that a host is missing is said when it is wanted: the loop may know what to do
 		}

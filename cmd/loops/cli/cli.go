@@ -116,8 +116,8 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	root.SetHelpCommand(newHelpCommand(a, root))
 	root.AddCommand(
 		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newListCommand(a)),
-		a.addStore(newHistoryCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)), a.addStore(newRetryNowCommand(a)),
-		a.addStore(newSweepCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), newExitCodesTopic(), newRulesTopic(a),
+		a.addStore(newHistoryCommand(a)), a.addStore(newCostCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)), a.addStore(newRetryNowCommand(a)),
+		a.addStore(newSweepCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newRulesTopic(a),
 		newPolicyCommand(a), newStageCommand(a),
 	)
 	addCompletion(root)

@@ -24,6 +24,10 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	if code == exitFailed && !p.shown {
 		p.showFailure(out)
 	}
+	if !p.quiet && p.costs.asked() {
+		fmt.Fprintln(out)
+		_ = p.costs.write(out, "STATE") // a screen that is gone is noticed by the sink
+	}
 	line := endLine(o, p.max)
 	if o.Error == noTransition && p.judged != "" {
 		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)

@@ -40,6 +40,7 @@ type textPrinter struct {
 	output  string // of the last action, for the end of a run that failed
 	errors  string
 	shown   bool // output and errors were printed already
+	costs   costSheet
 }
 
 func (p *textPrinter) header(h header) {
@@ -118,6 +119,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(e)
+	p.costs.add(e)
 	if p.quiet {
 		return
 	}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/price"
+	"loops/persistence"
+)
+
+type costOptions struct {
+	name, since, prices string
+	json                bool
+}
+
+func newCostCommand(a *app) *cobra.Command {
+	var o costOptions
+	cmd := &cobra.Command{
+		Use:   "cost [NAME|RUN]",
+		Short: "Show what prompts and judges cost",
+		Long: `cost adds up what prompts and judges used: of one run state by state, of a loop or of all loops run by run. Runs that ended
+badly have a line of their own, because what they cost was wasted.
+
+What a prompt cost is what its host said, else what its tokens cost by the table of prices: .loops/prices.yaml over the
+built-in one, or FILE over both. Costs that were recorded stay as they are. Where nobody knows the price the cost is
+"unknown", and a sum with such a cost in it says ">": at least. What a prompt used that was killed is not known.
+
+A table of prices is YAML, in USD for a million tokens:
+
+  date: 2026-11-01
+  models:
+    my-model: {input: 1.5, output: 6, cache_read: 0.15}` +
+			exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
+		Example: `  loops cost fix
+  loops cost fix-20261121T103405
+  loops cost --since 7d --prices prices.yaml`,
+		Args:              arguments(0, 1, "NAME of a loop, or a run"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.name = args[0]
+			}
+			return runCost(cmd.Context(), a, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.since, "since", "S", "", "only runs that went on in the last `AGE`: 45s, 30m, 1h, 7d")
+	flags.StringVar(&o.prices, "prices", "", "`FILE` with a table of prices, over the others")
+	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func runCost(ctx context.Context, a *app, o costOptions) error {
+	var after time.Time
+	if o.since != "" {
+		age, err := parseAge(o.since)
+		if err != nil {
+			return err
+		}
+		after = time.Now().Add(-age)
+	}
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	table, err := readPrices(p, "")
+	if err != nil {
+		return err
+	}
+	if o.prices != "" {
+		file := o.prices
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(p.Cwd, file)
+		}
+		over, err := readPrices(p, file)
+		if err != nil {
+			return err
+		}
+		table = over.Over(table)
+	}
+	known := func(model string, u fsm.Usage) (float64, bool) {
+		return table.Cost(model, price.Usage(u), time.Now())
+	}
+	f := finder{p, store}
+	var runs []persistence.Run
+	if o.name == "" {
+		runs, err = store.Runs(ctx, persistence.Query{})
+		runs = current(runs)
+	} else {
+		runs, err = f.runs(ctx, o.name, 0)
+	}
+	if err != nil {
+		return store.failed(err)
+	}
+	if len(runs) == 0 && o.name != "" {
+		if _, err := p.resolve(o.name); err != nil {
+			return noRuns(p, o.name, err)
+		}
+	}
+	if len(runs) == 1 && named(runs[0], o.name) {
+		return a.costOfRun(ctx, f, runs[0], known, o.json)
+	}
+	var chosen []persistence.Run
+	for _, r := range runs {
+		if after.IsZero() || r.StartedAt.After(after) || r.UpdatedAt.After(after) {
+			chosen = append(chosen, r)
+		}
+	}
+	return a.costOfRuns(ctx, f, chosen, known, o)
+}
+
+// costSheet reads what a run used.
+func (a *app) costSheet(ctx context.Context, f finder, r persistence.Run, known prices) (*costSheet, error) {
+	sheet := &costSheet{prices: known}
+	for e, err := range f.store.Events(ctx, r.ID, 0) {
+		if isDamage(err) {
+			fmt.Fprintf(a.Err, "loops: %v; what was used there is not counted\n", err)
+			continue
+		}
+		if err != nil {
+			return nil, f.store.failed(err)
+		}
+		sheet.add(e)
+	}
+	return sheet, nil
+}
+
+func (a *app) costOfRun(ctx context.Context, f finder, r persistence.Run, known prices, asJSON bool) error {
+	sheet, err := a.costSheet(ctx, f, r, known)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		m := sheet.total.object("instance_id", string(r.ID))
+		m.Set("loop", r.Loop)
+		m.Set("status", orNull(string(r.Status)))
+		m.Set("states", list(sheet.order, func(name string) any { return sheet.lines[name].object("state", name) }))
+		return writeJSON(a.out, m)
+	}
+	fmt.Fprintf(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, statusWord(r), duration(elapsed(r)))
+	return sheet.write(a.out, "STATE")
+}
+
+// wasted says whether a run ended so that what it cost led to nothing.
+func wasted(r persistence.Run) bool {
+	return r.Status == persistence.Failed || r.Status == persistence.TimedOut
+}
+
+func (a *app) costOfRuns(ctx context.Context, f finder, runs []persistence.Run, known prices, o costOptions) error {
+	all := &costSheet{prices: known}
+	var waste costLine
+	var objects []any
+	n, bad := 0, 0
+	for _, r := range runs {
+		sheet, err := a.costSheet(ctx, f, r, known)
+		if err != nil {
+			return err
+		}
+		if !sheet.asked() {
+			continue
+		}
+		n++
+		if objects = append(objects, sheet.total.object("instance_id", string(r.ID))); o.json {
+			m, _ := objects[n-1].(*fsm.Map)
+			m.Set("loop", r.Loop)
+			m.Set("status", orNull(string(r.Status)))
+		}
+		name := string(r.ID) + " (" + statusWord(r) + ")"
+		line := sheet.total
+		all.line(name).plus(line)
+		all.total.plus(line)
+		if wasted(r) {
+			bad++
+			waste.plus(line)
+		}
+	}
+	if o.json {
+		m := fsm.NewMap("runs", append([]any{}, objects...), "total", all.total.object("what", "all"), "waste", waste.object("what", "failed"))
+		return writeJSON(a.out, m)
+	}
+	if n == 0 {
+		of := "No run"
+		if o.name != "" {
+			of += " of " + o.name
+		}
+		fmt.Fprintf(a.out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[o.since != ""])
+		return nil
+	}
+	if err := all.write(a.out, "RUN"); err != nil {
+		return err
+	}
+	if bad > 0 {
+		fmt.Fprintf(a.out, "\nWasted on %s that failed: %s", count(bad, "run"), waste.cost())
+		if all.total.CostUSD > 0 {
+			fmt.Fprintf(a.out, " (%.0f%%)", 100*waste.CostUSD/all.total.CostUSD)
+		}
+		fmt.Fprintf(a.out, ", %s of tokens, %s\n", tokens(waste.Input+waste.Output+waste.CacheRead+waste.CacheWrite), duration(waste.Time))
+	}
+	return nil
+}
+
+func (l *costLine) plus(m costLine) {
+	l.Visits += m.Visits
+	l.Prompts += m.Prompts
+	l.Judges += m.Judges
+	l.Input += m.Input
+	l.Output += m.Output
+	l.CacheRead += m.CacheRead
+	l.CacheWrite += m.CacheWrite
+	l.CostUSD += m.CostUSD
+	l.Unknown += m.Unknown
+	l.Time += m.Time
+}
