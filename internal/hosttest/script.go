@@ -16,13 +16,13 @@ import (
 //	[[yes]]       a judge's answer, see Verdict; [[no]] the other one
 //	[[prose]]     a judge's answer that is none
 //	[[slow]]      says a word every tenth of a second, for ten minutes
-//	[[hang]]      never answers
+//	[[stuck]]     does not answer the first who asks; says Hello to all others
 //	[[400]] [[401]] [[403]] [[404]] [[429]] [[500]] [[529]]  refuses with that status; 429 says to come back in RetryAfter
 //	[[quota]]     refuses with 429, because a limit is used up that a person has to raise
 //	[[long]]      refuses because the prompt is too long
 //	[[refuse]]    the model will not answer
 //	[[cut]]       says a word and breaks off
-var mark = regexp.MustCompile(`\[\[(ok|two|tool|slowtool|yes|no|prose|slow|hang|[45]\d\d|quota|long|refuse|cut)\]\]`)
+var mark = regexp.MustCompile(`\[\[(ok|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|long|refuse|cut)\]\]`)
 
 // What the stand-ins say.
 const (
@@ -68,7 +68,7 @@ func decide(body string, result *regexp.Regexp) turn {
 	first := !result.MatchString(rest)
 	t := turn{name: name}
 	switch name {
-	case "ok":
+	case "ok", "stuck":
 		t.said = []string{Hello}
 	case "two":
 		t.said = []string{"first block.", "second block."}

@@ -59,6 +59,17 @@ func Serve(t testing.TB, cli string) *API {
 	return api
 }
 
+// Count says how many requests so far had a mark.
+func (a *API) Count(does string) int {
+	n := 0
+	for _, r := range a.Requests() {
+		if r.Does == does {
+			n++
+		}
+	}
+	return n
+}
+
 // Requests returns the requests so far.
 func (a *API) Requests() []Request {
 	a.mu.Lock()
@@ -81,9 +92,10 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, v vendor) {
 		return
 	}
 	a.mu.Lock()
+	first := !slices.ContainsFunc(a.requests, func(r Request) bool { return r.Does == t.name })
 	a.requests = append(a.requests, Request{Path: r.URL.Path, Does: t.name, Body: body})
 	a.mu.Unlock()
-	if t.name == "hang" {
+	if t.name == "stuck" && first {
 		<-r.Context().Done()
 		return
 	}
