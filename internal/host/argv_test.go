@@ -44,7 +44,11 @@ func TestCommands(t *testing.T) {
 
 func commandText(t *testing.T, h *Host, r Request) string {
 	t.Helper()
-	cmd, err := h.Command(r)
+	command := h.Command
+	if h == gemini { // as root, whoever runs the test
+		command = func(r Request) (Command, error) { return geminiCommand(r, true) }
+	}
+	cmd, err := command(r)
 	if err != nil {
 		return "error " + err.Error() + "\n"
 	}
