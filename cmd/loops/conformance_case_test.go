@@ -23,6 +23,7 @@ type caseSpec struct {
 	Env     map[string]string `json:"env"`
 	Setup   string            `json:"setup"`
 	Limit   float64           `json:"limit"`
+	Stub    bool              `json:"host_stub"`
 }
 
 type caseStep struct {
@@ -66,7 +67,17 @@ func runCase(t *testing.T, dir string, spec caseSpec) caseRun {
 	for k, v := range spec.Env {
 		env = append(env, k+"="+strings.ReplaceAll(v, "<CWD>", cwd))
 	}
-	if strings.Contains(spec.Setup, "python3") {
+	if spec.Stub {
+		stubs, err := filepath.Abs(conformance + "/fakebin")
+		must(t, err)
+		for i, kv := range env {
+			if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+				env[i] = "PATH=" + stubs + ":" + path
+			}
+		}
+		env = append(env, "FAKE_LOG="+cwd+"/host.log", "FAKE_JUDGE="+cwd+"/judge.txt")
+	}
+	if spec.Stub || strings.Contains(spec.Setup, "python3") {
 		if _, err := exec.LookPath("python3"); err != nil {
 			t.Skip("SKIPPED: the stub of this case is written for python3, which is not installed; CI installs it")
 		}

@@ -151,6 +151,15 @@ func (r *caseRun) compare(t *testing.T, dir string) string {
 			return d
 		}
 	}
+	if want, ok := exp["host_calls"]; ok {
+		calls := []any{}
+		for line := range strings.Lines(readText(t, filepath.Join(r.cwd, "host.log"))) {
+			calls = append(calls, norm(decode(t, line), r.cwd))
+		}
+		if d := match(want, calls, "host_calls"); d != "" {
+			return d
+		}
+	}
 	return r.compareRest(t, exp)
 }
 
