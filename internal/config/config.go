@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -63,7 +64,7 @@ const most = 1 << 20
 // Load reads a file; one that does not exist says nothing. An error is Problems, or says why the file cannot be read.
 func Load(file string) (*Config, error) {
 	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // that .loops is no folder is said elsewhere
 		return &Config{}, nil
 	}
 	if err != nil {
