@@ -147,6 +147,8 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "<CLOCK>"},
 	{regexp.MustCompile(`"(duration_ms|elapsed_ms|events|pid|start)": \d+`), `"$1": <N>`},
 	{regexp.MustCompile(`\b(with|there|here) \d+ events`), "$1 <N> events"}, // output comes in one event or two
+	{regexp.MustCompile(`\b\d+ [GM]iB free|"free_bytes": \d+`), "<ROOM>"},
+	{regexp.MustCompile(`built-in table, of \d{4}-\d\d-\d\d`), "built-in table, of <DAY>"},
 	{regexp.MustCompile(`"(host|boot)": "[^"]*"`), `"$1": "<X>"`},
 	{regexp.MustCompile(`\bpid \d+ on [\w.-]+`), "pid <PID> on <HOST>"},
 	{regexp.MustCompile(`\bpid \d+`), "pid <PID>"},

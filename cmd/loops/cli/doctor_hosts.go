@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/host"
+)
+
+// How long a host may take to say its version, and to answer.
+const (
+	versionWait = 20 * time.Second
+	answerWait  = 2 * time.Minute
+)
+
+// hosts looks at the agent hosts and returns those that can be started.
+func (x *examination) hosts(ctx context.Context) []*host.Host {
+	chosen, _, err := x.runner.FindHost("")
+	if err != nil && x.runner.Host != "" {
+		x.add(finding{"host", levelProblem, oneLine(err), x.chooseOther(), nil})
+	}
+	var known []*host.Host
+	for _, h := range append(x.runner.Hosts[:len(x.runner.Hosts):len(x.runner.Hosts)], host.Hosts()...) {
+		twice := slices.ContainsFunc(known, func(k *host.Host) bool { return k.Name == h.Name }) // a declared one comes first
+		if !twice && (x.options.host == "" || h == chosen) {
+			known = append(known, h)
+		}
+	}
+	versions := make([]hostVersion, len(known))
+	var wait sync.WaitGroup
+	for i, h := range known {
+		wait.Go(func() { versions[i] = x.version(ctx, h) })
+	}
+	wait.Wait()
+	var found []*host.Host
+	for i, h := range known {
+		if x.host(h, versions[i], h == chosen) {
+			found = append(found, h)
+		}
+	}
+	switch {
+	case err == nil && x.options.host == "":
+		why := "the first that is installed"
+		if x.runner.Host != "" {
+			why = "as the environment says"
+		}
+		x.add(finding{"host", levelOK, "prompts that name no host go to " + chosen.Name + ", " + why, "", nil})
+	case x.runner.Host == "":
+		x.add(finding{"host", levelWarning, "no agent CLI was found in PATH: loops without prompts run, those with prompts do not", "install one of " + names(known), nil})
+	}
+	return found
+}
+
+func (x *examination) chooseOther() string {
+	if x.options.host != "" {
+		return "name another with --host"
+	}
+	return "set " + envHost + " to another, or unset it (and " + envReferenceHost + ")"
+}
+
+func names(hosts []*host.Host) string {
+	list := make([]string, len(hosts))
+	for i, h := range hosts {
+		list[i] = h.Name
+	}
+	return strings.Join(list, ", ")
+}
+
+// A hostVersion is what a host's program says when it is asked for it.
+type hostVersion struct {
+	path   string // "" = it was not found
+	text   string // "" = nothing
+	why    string // there is no text; "" = there is
+	broken bool   // it failed
+}
+
+func (x *examination) version(ctx context.Context, h *host.Host) hostVersion {
+	_, path, err := x.runner.FindHost(h.Name)
+	if err != nil {
+		return hostVersion{}
+	}
+	res, err := x.runner.Run(ctx, fsm.Action{
+		Kind: fsm.KindShell, Text: "exec " + quote(path) + " --version", State: "version-" + h.Name, Step: 1, Attempt: 1, Timeout: versionWait,
+	}, nil)
+	v := hostVersion{path: path, broken: true}
+	switch {
+	case err != nil:
+		v.why = oneLine(err)
+	case res.TimeoutKind != "":
+		v.why = "its --version did not end within " + duration(versionWait)
+	case res.ExitCode != 0:
+		v.why = fmt.Sprintf("its --version ended with exit code %d", res.ExitCode)
+		if line := firstLine(strings.TrimSpace(res.Stderr)); line != "" {
+			v.why += ": " + cut(clean(line), 120)
+		}
+	default:
+		v.broken = false
+		if v.text = cut(clean(firstLine(strings.TrimSpace(res.Stdout))), 60); v.text == "" {
+			v.why = "it says no version"
+		}
+	}
+	return v
+}
+
+// host says what is known of a host, and whether it can be started.
+func (x *examination) host(h *host.Host, v hostVersion, chosen bool) bool {
+	declared := slices.Contains(x.runner.Hosts, h)
+	mapped, ignored := keysOf(h.Has)
+	f := finding{check: h.Name, level: levelOK, more: fsm.NewMap(
+		"host", h.Name, "path", orNull(v.path), "version", orNull(v.text), "declared", declared, "from_documentation", h.Documented,
+		"mapped", texts(mapped), "ignored", texts(ignored), "says_usage", h.Has.Usage, "says_cost", h.Has.Cost, "chosen", chosen,
+	)}
+	switch {
+	case v.path == "" && declared:
+		f.level, f.text, f.todo = levelWarning, "declared, but its program "+h.Program+" was not found", "install it, or mend its entry in .loops/config.yaml"
+	case v.path == "":
+		f.text = "not installed"
+	default:
+		parts := []string{v.path}
+		if v.text != "" {
+			parts = []string{v.text, v.path}
+		}
+		if h.Documented {
+			parts = append(parts, "known from its documentation, not tried out")
+		}
+		if len(mapped) > 0 {
+			parts = append(parts, "heeds "+strings.Join(mapped, ", "))
+		}
+		switch {
+		case !h.Has.Usage:
+			parts = append(parts, "says neither tokens nor cost")
+		case !h.Has.Cost:
+			parts = append(parts, "says tokens, not their cost")
+		}
+		if len(ignored) > 0 {
+			parts = append(parts, "not "+strings.Join(ignored, ", "))
+		}
+		if v.why != "" {
+			parts = append(parts, v.why)
+		}
+		f.text = strings.Join(parts, "; ")
+		if v.broken && !declared { // a program of one's own need not know --version
+			f.level, f.todo = levelProblem, "run it by hand: "+filepath.Base(v.path)+" --version"
+		}
+	}
+	x.add(f)
+	return v.path != ""
+}
+
+// keysOf returns what a host heeds of what a loop file can say, and what it does not.
+func keysOf(has host.Features) (mapped, ignored []string) {
+	for _, k := range []struct {
+		name string
+		does bool
+	}{
+		{"model", has.Model},
+		{"agent", has.Agent},
+		{"tools", has.Tools},
+		{"effort", has.Effort},
+		{"session_mode", has.Session},
+		{"permissions", has.Permissions},
+		{"schema", has.Schema},
+		{"cost_ceiling", has.MaxCost},
+	} {
+		if k.does {
+			mapped = append(mapped, k.name)
+		} else {
+			ignored = append(ignored, k.name)
+		}
+	}
+	return mapped, ignored
+}
+
+// The self-test of a host.
+const (
+	testPrompt = "This is a test of the connection. Use no tools. Answer with one word: ready"
+	testJudge  = "This is a test of structured answers. Use no tools. Is the number 2 even? Say why, and quote the question as evidence."
+	// testSchema has what judges are asked for.
+	testSchema = `{"type": "object", "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}, "confidence": {"type": "number"}, ` +
+		`"reason": {"type": "string"}, "evidence": {"type": "string"}}, "required": ["verdict", "confidence", "reason", "evidence"], "additionalProperties": false}`
+)
+
+// prompt sends a host the prompt and the question of the self-test.
+func (x *examination) prompt(ctx context.Context, h *host.Host) {
+	if why := x.refuses(h); why != "" {
+		x.add(finding{h.Name, levelWarning, "not tested: " + why, "", fsm.NewMap("host", h.Name, "test", nil)})
+		return
+	}
+	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
+	if !x.answer(ctx, h, "login", a) {
+		return
+	}
+	a.Kind, a.Text, a.State, a.Schema, a.Strict = fsm.KindJudge, testJudge, "judge-"+h.Name, testSchema, true
+	x.answer(ctx, h, "judge", a)
+}
+
+// refuses says why a host takes no prompt that leaves permissions to its own settings; "" = it does.
+func (x *examination) refuses(h *host.Host) string {
+	scratch, err := os.MkdirTemp("", "loops-doctor-*")
+	if err != nil {
+		return errnoText(err).Error()
+	}
+	defer os.RemoveAll(scratch) //nolint:errcheck // of no use to anybody
+	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch}); err != nil {
+		return oneLine(err)
+	}
+	return ""
+}
+
+// answer does one action of the self-test and says whether it went well.
+func (x *examination) answer(ctx context.Context, h *host.Host, what string, a fsm.Action) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	f := finding{check: h.Name, level: levelOK}
+	res, err := x.runner.Run(ctx, a, func(string) {})
+	switch reply := res.Reply; {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
+		f.level, f.text, f.todo = levelProblem, what+": "+oneLine(err), "run it by hand: "+h.Program
+	case reply == nil || reply.Failure != "" || res.ExitCode != 0:
+		f = failedAnswer(h, what, res)
+	case what == "judge":
+		f.text = "answers in a given form" + usedText(res)
+	default:
+		f.text = "login works" + usedText(res)
+		if strings.TrimSpace(res.Stdout) == "" {
+			f.level, f.text, f.todo = levelWarning, "it answers, but with no text"+usedText(res), "run it by hand: "+h.Program
+		}
+	}
+	f.more = fsm.NewMap("host", h.Name, "test", what, "duration_ms", res.Duration.Milliseconds())
+	if r := res.Reply; r != nil {
+		f.more.Set("failure", orNull(string(r.Failure)))
+		f.more.Set("model", orNull(r.Model))
+		f.more.Set("tokens", r.Usage.Total())
+		f.more.Set("cost_usd", nil)
+		if r.Cost != nil {
+			f.more.Set("cost_usd", *r.Cost)
+		}
+	}
+	x.add(f)
+	return f.level != levelProblem
+}
+
+// usedText is how long an answer took and what it used.
+func usedText(res fsm.Result) string {
+	parts := []string{duration(res.Duration)}
+	if r := res.Reply; r != nil {
+		if r.Model != "" {
+			parts = append(parts, r.Model)
+		}
+		if n := r.Usage.Total(); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d tokens", n))
+		}
+		if r.Cost != nil {
+			parts = append(parts, fmt.Sprintf("$%.4f", *r.Cost))
+		}
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// failedAnswer says why a host did not answer, and what to do about it.
+func failedAnswer(h *host.Host, what string, res fsm.Result) finding {
+	f := finding{check: h.Name, level: levelProblem}
+	class, reason := fsm.FailOther, firstLine(strings.TrimSpace(res.Stderr))
+	if r := res.Reply; r != nil && r.Failure != "" {
+		class, reason = r.Failure, r.Reason
+	}
+	if reason == "" {
+		reason = fmt.Sprintf("exit code %d", res.ExitCode)
+	}
+	f.text = what + " fails: " + cut(clean(reason), 200) + " [" + string(class) + "]"
+	byHand := "run it by hand: " + h.Program
+	switch class {
+	case fsm.FailAuth:
+		f.todo = "log in by hand: " + h.Program + ", or set its API key in the environment"
+	case fsm.FailRateLimited:
+		f.level, f.todo = levelWarning, "wait; runs wait by themselves"
+	case fsm.FailTransient:
+		f.level, f.todo = levelWarning, "try again; look at the network and its proxy"
+	case fsm.FailAdminLimit:
+		f.todo = "raise the limit of the account, or pay"
+	case fsm.FailSchema:
+		f.todo = "judge with another host: llm.host in the loop file"
+	case fsm.FailTimeout:
+		f.todo = byHand + "; it may wait for a login or an answer"
+	default:
+		f.todo = byHand
+	}
+	return f
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/config"
+	"loops/internal/phrase"
+	"loops/internal/price"
+	"loops/persistence"
+	"loops/reconcile"
+)
+
+// How long a small program, and the store of runs, may take.
+const (
+	programWait = 10 * time.Second
+	storeWait   = 20 * time.Second
+)
+
+// How much room a run should have, in bytes.
+const (
+	roomLow  = 1 << 30
+	roomNone = 64 << 20
+)
+
+// programs looks at the programs that runs use besides agents.
+func (x *examination) programs() {
+	bash, version, err := x.say("bash", "--version")
+	switch {
+	case err != nil:
+		x.add(finding{"bash", levelProblem, "not found: no shell action can run", "install bash, or add the directory it is in to PATH", nil})
+	default:
+		x.add(finding{"bash", levelOK, version + "; " + bash, "", nil})
+	}
+	git, version, err := x.say("git", "--version")
+	switch {
+	case err != nil:
+		x.add(finding{"git", levelWarning, "not found: diff_stall, and sub-loops with worktree, cannot work", "install git", nil})
+	case !x.inRepository(git):
+		x.add(finding{"git", levelOK, version + "; " + git + "; the project is in no repository, which diff_stall and worktree need", "", nil})
+	default:
+		x.add(finding{"git", levelOK, version + "; " + git, "", nil})
+	}
+}
+
+// say returns where a program is and the first line of what it says of its version.
+func (x *examination) say(name, flag string) (path, line string, err error) {
+	path, err = x.lookPath(name)
+	if err != nil {
+		return "", "", err
+	}
+	out, err := x.output(path, flag)
+	return path, cut(clean(firstLine(out)), 80), err
+}
+
+func (x *examination) inRepository(git string) bool {
+	out, err := x.output(git, "-C", x.project.Dir, "rev-parse", "--is-inside-work-tree")
+	return err == nil && strings.TrimSpace(out) == "true"
+}
+
+func (x *examination) output(path string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), programWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env, cmd.WaitDelay = x.app.Env, time.Second
+	out, err := cmd.Output()
+	return string(out), err
+}
+
+// lookPath finds a program in the PATH of this invocation.
+func (x *examination) lookPath(name string) (string, error) {
+	search, _ := x.app.getenv("PATH")
+	for _, dir := range filepath.SplitList(search) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+// files looks at what is on the disk: room, configuration, prices, and the records of runs.
+func (x *examination) files(ctx context.Context) {
+	x.room()
+	x.configured()
+	x.store(ctx)
+}
+
+func (x *examination) room() {
+	p := x.project
+	dir := p.Loops
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		dir = p.Dir
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		x.add(finding{"disk", levelProblem, p.short(dir) + " cannot be written to: " + errnoText(err).Error(), "give this user the right to write there, or make room", nil})
+		return
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		x.add(finding{"disk", levelWarning, "how much room there is cannot be told: " + err.Error(), "", nil})
+		return
+	}
+	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:unconvert // their types are not the same everywhere
+	f := finding{"disk", levelOK, fmt.Sprintf("%s free in %s", bytesText(free), p.short(dir)), "", fsm.NewMap("free_bytes", int64(min(free, 1<<62)))}
+	switch {
+	case free < roomNone:
+		f.level, f.todo = levelProblem, "make room: runs cannot be recorded without"
+	case free < roomLow:
+		f.level, f.todo = levelWarning, "make room"
+	}
+	x.add(f)
+}
+
+func bytesText(n uint64) string {
+	if n >= 10<<30 {
+		return fmt.Sprintf("%d GiB", n>>30)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
+// configured looks at the files with which people configure a project.
+func (x *examination) configured() {
+	p := x.project
+	file := p.short(filepath.Join(p.Loops, config.Name))
+	c, err := x.app.config(p)
+	switch {
+	case err != nil:
+		x.add(finding{"config", levelProblem, x.said(err), "mend " + file, nil})
+		c = &config.Config{}
+	case len(c.Hosts) > 0:
+		x.add(finding{"config", levelOK, file + " declares " + names(c.Hosts), "", nil})
+	default:
+		x.add(finding{"config", levelOK, "no hosts are declared in " + file, "", nil})
+	}
+	x.config = c
+	_, missing := os.Lstat(p.prices())
+	table, err := readPrices(p, "")
+	switch {
+	case err != nil:
+		x.add(finding{"prices", levelProblem, x.said(err), "mend " + p.short(p.prices()), nil})
+	case missing != nil:
+		x.add(finding{"prices", levelOK, "the built-in table, of " + table.Date, "", nil})
+	default:
+		x.add(finding{"prices", levelOK, p.short(p.prices()) + ", of " + table.Date + ", over the built-in table, of " + price.BuiltIn().Date, "", nil})
+	}
+}
+
+// store looks at the records of runs.
+func (x *examination) store(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	a, p := x.app, x.project
+	store, err := a.records(ctx, p, false)
+	if err != nil {
+		code, _ := explain(err)
+		if code == exitNotFound {
+			x.add(finding{"store", levelWarning, x.said(err), "", nil})
+			return
+		}
+		x.add(finding{"store", levelProblem, x.said(err), "see: loops help store", nil})
+		return
+	}
+	defer store.Close()
+	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns})
+	var changes []reconcile.Change
+	if err == nil {
+		changes, err = plan(ctx, store.Store, "")
+	}
+	if err != nil {
+		x.add(finding{"store", levelProblem, x.said(store.failed(err)), "see: loops help store", nil})
+		return
+	}
+	text := count(len(runs), "run") + " in " + store.name
+	if len(runs) == openRuns {
+		text = "more than " + text
+	}
+	x.add(finding{"store", levelOK, text, "", nil})
+	for _, r := range current(runs) {
+		if len(r.Damage) > 0 {
+			x.add(finding{"store", levelWarning, fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]), a.command("status", string(r.ID)), nil})
+		}
+	}
+	x.stale(changes)
+}
+
+// stale says what sweep would do.
+func (x *examination) stale(changes []reconcile.Change) {
+	var died, ended []string
+	for _, c := range changes {
+		if c.Kind == reconcile.Interrupt {
+			died = append(died, string(c.ID))
+		} else {
+			ended = append(ended, string(c.ID))
+		}
+	}
+	todo := x.app.command("sweep") + ", or the next run does it"
+	if len(died) > 0 {
+		x.add(finding{"runs", levelWarning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", count(len(died), "run"), phrase.List(died)), todo, fsm.NewMap("runs", texts(died))})
+	}
+	if len(ended) > 0 {
+		x.add(finding{"runs", levelWarning, fmt.Sprintf("%s left its files among those that go on: %s", count(len(ended), "run"), phrase.List(ended)), todo, fsm.NewMap("runs", texts(ended))})
+	}
+}
