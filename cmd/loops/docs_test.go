@@ -63,10 +63,14 @@ func pageBlocks(t *testing.T, page string) []example {
 	return list
 }
 
-// TestLanguagePage runs every YAML block of docs/language.md. A block with a file name above it is written to that
-// file for the next block that says how its run ends.
-func TestLanguagePage(t *testing.T) {
-	const page = "../../docs/language.md"
+func TestLanguagePage(t *testing.T) { runPage(t, "../../docs/language.md", 25) }
+
+func TestAgentsPage(t *testing.T) { runPage(t, "../../docs/agents.md", 3) }
+
+// runPage runs every YAML block of a page, of which there are so many at least. A block with a file name above it is
+// written to that file for the next block that says how its run ends.
+func runPage(t *testing.T, page string, least int) {
+	t.Helper()
 	files := map[string]string{}
 	n := 0
 	for _, e := range pageBlocks(t, page) {
@@ -96,7 +100,7 @@ func TestLanguagePage(t *testing.T) {
 	if len(files) > 0 {
 		t.Errorf("%s: files that no loop uses: %v", page, files)
 	}
-	if n < 25 {
+	if n < least {
 		t.Errorf("%s: only %d examples", page, n)
 	}
 }
