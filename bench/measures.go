@@ -89,6 +89,8 @@ var measures = []measure{
 	{"60 MB of output, peak resident", 30, mega, func(b *bench) (float64, error) {
 		return b.peak(bigOutputLoop)
 	}},
+	{"a prompt, durable, above its host alone", 15e-3, millis, (*bench).promptAbove},
+	{"100 MB of stream of a host, peak resident", 40, mega, (*bench).promptPeak},
 	{"a hundred thousand transitions (a million with -long), peak resident", 20, mega, (*bench).longRun},
 	{"a 10 MB capture, then 100 shell transitions", 0.3, millis, func(b *bench) (float64, error) {
 		return b.loop(bigCaptureLoop, "--max-steps", "101")
