@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/term"
 	"golang.org/x/text/width"
+
+	"loops/internal/phrase"
 )
 
 // terminal returns the file behind w if it is a terminal.
@@ -173,21 +175,7 @@ func firstLine(s string) string {
 }
 
 // duration writes a time span as people read it: 11ms, 3.1s, 45s, 4m05s, 1h02m03s.
-func duration(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Second:
-		return fmt.Sprintf("%dms", d.Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%dh%02dm%02ds", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
-}
+func duration(d time.Duration) string { return phrase.Duration(d) }
 
 // ago writes how long ago something was.
 func ago(d time.Duration) string {
@@ -198,9 +186,4 @@ func ago(d time.Duration) string {
 }
 
 // count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func count(n int, noun string) string { return phrase.Count(n, noun) }

@@ -1,0 +1,25 @@
+package phrase
+
+import (
+	"testing"
+	"time"
+)
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0ms", 999 * time.Millisecond: "999ms", 1999 * time.Millisecond: "1.9s", 59 * time.Second: "59s",
+		245 * time.Second: "4m05s", 3723 * time.Second: "1h02m03s", 100 * time.Hour: "100h00m00s",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("Duration(%v) = %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 runs", 1: "1 run", 2: "2 runs"} {
+		if got := Count(n, "run"); got != want {
+			t.Errorf("Count(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
