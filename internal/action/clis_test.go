@@ -102,9 +102,14 @@ func TestCLIToolNotAllowed(t *testing.T) {
 	eachCLI(t, func(t *testing.T, cli string) {
 		r, _, a := real(t, cli, "make it [[tool]]")
 		a.Permissions = "host"
+		r.Env = append(r.Env, "GEMINI_CLI_TRUST_WORKSPACE=true") // else it does not even begin
 		res := do(t, r, a)
 		if res.TimeoutKind != "" {
 			t.Errorf("it waited: %+v", res.Reply)
+		}
+		// codex refuses the folder; qwen gives the agent no such tool, and says nothing of it.
+		if cli != "qwen" && (res.Reply == nil || res.Reply.Failure != fsm.FailPermission) {
+			t.Errorf("%+v, want %s", res.Reply, fsm.FailPermission)
 		}
 		if _, err := os.Stat(filepath.Join(r.Dir, hosttest.ToolMakes)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the file was made: %v", err)

@@ -81,6 +81,7 @@ type geminiStream struct {
 	acted          bool              // the agent said or did something
 	tools          map[string]string // id to name, of calls without a result
 	denied         map[string]string // name to name
+	refused        string            // the tool that was asked for last, if it was denied
 	result         *geminiEvent
 }
 
@@ -132,8 +133,14 @@ func (s *geminiStream) Line(line []byte) (string, bool) {
 		text = s.close()
 		name, asked := s.tools[e.ToolID]
 		delete(s.tools, e.ToolID)
-		if asked && e.Status == "error" && slices.Contains([]string{"tool_not_registered", "execution_denied", "policy_violation"}, e.Error.Type) && len(s.denied) < 64 {
-			s.denied[name] = name
+		if asked {
+			s.refused = ""
+		}
+		if asked && e.Status == "error" && slices.Contains([]string{"tool_not_registered", "execution_denied", "policy_violation"}, e.Error.Type) {
+			s.refused = name
+			if len(s.denied) < 64 {
+				s.denied[name] = name
+			}
 		}
 	case "result":
 		text = s.close()
@@ -196,6 +203,9 @@ func (s *geminiStream) End(x Exit) Outcome {
 		o.Failure = s.exited(x, failed(status, text))
 	case s.last == "" && !s.acted:
 		o.Failure = &Failure{Class: Other, Reason: "gemini ended without a message: the model refused, or had nothing to say"}
+	case s.refused != "":
+		// It may say that all is well, but what it wanted to do in the end was not done.
+		o.Failure = &Failure{Class: Permission, Reason: "gemini may not use " + oneLine(s.refused) + " here: nobody can be asked"}
 	default:
 		o.Failure = downgraded("gemini", x)
 	}
