@@ -154,7 +154,7 @@ func fill(words []string, v map[string]string) ([]string, bool) {
 	ok := true
 	out := make([]string, len(words))
 	for i, word := range words {
-		out[i] = placeholder.ReplaceAllStringFunc(word, func(p string) string {
+		out[i] = placeholder().ReplaceAllStringFunc(word, func(p string) string {
 			value, has := v[p[1:len(p)-1]]
 			ok = ok && has
 			return value

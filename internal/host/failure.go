@@ -1,7 +1,6 @@
 package host
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -74,10 +73,10 @@ func has(text string, any ...string) bool {
 	return false
 }
 
-var statusPattern = regexp.MustCompile(`(?i)(?:\bapi error:?|\bstatus(?: code)?:?|\bhttp(?:/[\d.]+)?|\brejected) \(?([45]\d\d)\b`)
+var statusPattern = pattern(`(?i)(?:\bapi error:?|\bstatus(?: code)?:?|\bhttp(?:/[\d.]+)?|\brejected) \(?([45]\d\d)\b`)
 
 func statusIn(text string) int {
-	m := statusPattern.FindStringSubmatch(text)
+	m := statusPattern().FindStringSubmatch(text)
 	if m == nil {
 		return 0
 	}
@@ -86,10 +85,10 @@ func statusIn(text string) int {
 }
 
 // resetPattern finds the seconds since 1970 after a bar, as in "usage limit reached|1767225600".
-var resetPattern = regexp.MustCompile(`\|(\d{10})\b`)
+var resetPattern = pattern(`\|(\d{10})\b`)
 
 func resetIn(text string) time.Time {
-	m := resetPattern.FindStringSubmatch(text)
+	m := resetPattern().FindStringSubmatch(text)
 	if m == nil {
 		return time.Time{}
 	}
@@ -158,7 +157,7 @@ func errorObject(stderr string) string {
 	return o.Error.Message
 }
 
-var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+var escapes = pattern("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // lastLines are the last lines of a standard error that hold anything, without colours.
 func lastLines(s string) string {
@@ -167,7 +166,7 @@ func lastLines(s string) string {
 		s = s[len(s)-64<<10:]
 	}
 	var lines []string
-	for line := range strings.Lines(escapes.ReplaceAllString(s, "")) {
+	for line := range strings.Lines(escapes().ReplaceAllString(s, "")) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
 		}
@@ -182,7 +181,7 @@ func oneLine(s string) string {
 		s = s[:4*most]
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Join(strings.FieldsFunc(escapes.ReplaceAllString(s, ""), func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }), " ")
+	s = strings.Join(strings.FieldsFunc(escapes().ReplaceAllString(s, ""), func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }), " ")
 	n := 0
 	for i := range s {
 		if n == most {

@@ -3,7 +3,6 @@ package host
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
 	"syscall"
 )
@@ -106,12 +105,12 @@ func kimiText(raw json.RawMessage) string {
 }
 
 // kimiResume finds the session in what it says at the end.
-var kimiResume = regexp.MustCompile(`kimi -r ([\w-]{1,128})`)
+var kimiResume = pattern(`kimi -r ([\w-]{1,128})`)
 
 func (s *kimiStream) Done() bool { return false }
 
 func (s *kimiStream) End(x Exit) Outcome {
-	if m := kimiResume.FindStringSubmatch(x.Stderr); m != nil && s.session == "" {
+	if m := kimiResume().FindStringSubmatch(x.Stderr); m != nil && s.session == "" {
 		s.session = m[1]
 	}
 	o := Outcome{Text: s.last, Session: s.session, Coverage: None, Complete: s.final && x.Code == 0}

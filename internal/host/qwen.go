@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 	"syscall"
 )
@@ -95,7 +94,7 @@ func qwenCommand(r Request) (Command, error) {
 }
 
 // qwenErrorPattern is how a final message ends when the API failed: the process exits with 0 and calls it a success.
-var qwenErrorPattern = regexp.MustCompile(`(?s)\[API Error: ([^\n]*)\](\s*|\nPossible quota limitations[^\n]*\s*)$`)
+var qwenErrorPattern = pattern(`(?s)\[API Error: ([^\n]*)\](\s*|\nPossible quota limitations[^\n]*\s*)$`)
 
 func qwenError(text string) (string, bool) {
 	tail := text
@@ -106,7 +105,7 @@ func qwenError(text string) (string, bool) {
 	if at < 0 {
 		return "", false
 	}
-	m := qwenErrorPattern.FindStringSubmatch(tail[at:])
+	m := qwenErrorPattern().FindStringSubmatch(tail[at:])
 	if m == nil {
 		return "", false
 	}

@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -48,13 +47,13 @@ func apiError(said string) (status int, message string) {
 }
 
 var (
-	afterPattern = regexp.MustCompile(`(?i)(?:try again in|retry(?:ing)? (?:after|in)|resets? in) ((?:(?:about|and|,|\d+(?:\.\d+)?) ?(?:milliseconds?|seconds?|minutes?|hours?|days?|weeks?|mins?|secs?|hrs?|ms|[smhdw])?[ ,]*)+)`)
-	unitPattern  = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?) ?(ms|milli|[smhdw])`)
+	afterPattern = pattern(`(?i)(?:try again in|retry(?:ing)? (?:after|in)|resets? in) ((?:(?:about|and|,|\d+(?:\.\d+)?) ?(?:milliseconds?|seconds?|minutes?|hours?|days?|weeks?|mins?|secs?|hrs?|ms|[smhdw])?[ ,]*)+)`)
+	unitPattern  = pattern(`(?i)(\d+(?:\.\d+)?) ?(ms|milli|[smhdw])`)
 )
 
 // afterIn finds for how long a text says to wait, as in "try again in 1 day 3 hours" or "retry after 30s".
 func afterIn(text string) time.Duration {
-	m := afterPattern.FindStringSubmatch(text)
+	m := afterPattern().FindStringSubmatch(text)
 	if m == nil {
 		return 0
 	}
@@ -63,7 +62,7 @@ func afterIn(text string) time.Duration {
 		"d": 24 * time.Hour, "w": 7 * 24 * time.Hour,
 	}
 	sum := 0.0
-	for _, part := range unitPattern.FindAllStringSubmatch(m[1], -1) {
+	for _, part := range unitPattern().FindAllStringSubmatch(m[1], -1) {
 		n, _ := strconv.ParseFloat(part[1], 64)
 		sum += n * float64(units[strings.ToLower(part[2])])
 	}

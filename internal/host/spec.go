@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -120,10 +119,10 @@ var signals = map[string]syscall.Signal{
 }
 
 var (
-	placeholder  = regexp.MustCompile(`\{([a-z_]+)\}`)
+	placeholder  = pattern(`\{([a-z_]+)\}`)
 	placeholders = []string{"prompt", "model", "agent", "tools", "effort", "session", "schema", "schema_file", "max_cost"}
-	hostName     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
-	envName      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	hostName     = pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	envName      = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // New makes a host of a Spec. The error is Mistakes.
@@ -149,7 +148,7 @@ func New(s Spec) (*Host, error) {
 }
 
 func (s *Spec) checkProgram(say func(key, format string, args ...any)) {
-	if !hostName.MatchString(s.Name) {
+	if !hostName().MatchString(s.Name) {
 		say("", "a host is named by letters, digits, dots, dashes and underscores, not %q", s.Name)
 	}
 	if s.Program == "" && s.Like == "" {
@@ -159,7 +158,7 @@ func (s *Spec) checkProgram(say func(key, format string, args ...any)) {
 		say("program", "%.60q is no name of a program", s.Program)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			say("env."+name, "%.60q is no name of an environment variable", name)
 		}
 		checkPlaceholders("env."+name, s.Env[name], say)
@@ -227,7 +226,7 @@ func (s *Spec) checkArgs(say func(key, format string, args ...any)) {
 const skipWord = "{skip}"
 
 func checkPlaceholders(key, text string, say func(key, format string, args ...any)) {
-	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(text, -1) {
 		switch {
 		case m[1] == "skip":
 			say(key, "{skip} is a word of its own among args")

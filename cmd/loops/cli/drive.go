@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,11 @@ type driveSpec struct {
 
 // drive runs a run to its end, lets go of it and says how it ended. Its error carries the exit code.
 func (a *app) drive(ctx context.Context, d driveSpec) error {
+	if _, set := a.getenv("GOGC"); !set {
+		// A run may go on for days beside the work it drives: less garbage at a time takes decisions some 8 % more processor
+		// time, and two megabytes less memory.
+		debug.SetGCPercent(50)
+	}
 	run := d.journal.Run()
 	id := run.ID
 	runner := &action.Runner{
