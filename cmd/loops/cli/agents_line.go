@@ -33,7 +33,7 @@ func (a *app) agentLine(p project, l *fsm.Loop, r *action.Runner) string {
 	switch {
 	case !u.acts:
 		line += ", which only judges"
-	case r.Permissions == "" || r.Permissions == fsm.PermissionsSkip:
+	case r.Permissions == fsm.PermissionsSkip, r.Permissions == "" && u.skips:
 		line += ", using tools without asking (--permissions " + permissionsHost + " leaves that to the agent's own settings)"
 	default:
 		line += ", with the permissions of its own settings"
@@ -47,6 +47,7 @@ type agentUse struct {
 	files map[string]bool // of loops that were looked at
 	hosts map[string]bool // as they are named; "" where none is
 	acts  bool            // some do more than judge
+	skips bool            // some of these use tools without asking, as far as the loops say
 }
 
 func (u *agentUse) loop(l *fsm.Loop) {
@@ -66,10 +67,11 @@ func (u *agentUse) loop(l *fsm.Loop) {
 			continue
 		}
 		if fsm.Prompts(s) {
-			u.acts, u.hosts[l.LLM.Host] = true, true
+			u.acts, u.hosts[first(s.Host, l.LLM.Host)] = true, true
+			u.skips = u.skips || first(s.Permissions, l.Permissions, fsm.PermissionsSkip) == fsm.PermissionsSkip
 		}
 		if ev := s.Evaluate; ev != nil && l.LLM.Enabled && slices.Contains([]string{"llm_structured", "comparator", "contract"}, ev.Type) {
-			u.hosts[first(ev.Host, l.LLM.Host)] = true
+			u.hosts[first(ev.Host, s.Host, l.LLM.Host)] = true
 		}
 	}
 }

@@ -24,8 +24,8 @@ func newNewCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME --from PATTERN",
 		Short: "Write a new loop to start from",
-		Long: `new writes .loops/NAME.yaml from a pattern: a short loop with comments that say what to change. It runs as it stands,
-but agent-with-judge, which wants an agent program: prompts are not run yet. A file that is there is never overwritten.
+		Long: `new writes .loops/NAME.yaml from a pattern: a short loop with comments that say what to change. It runs as it stands;
+agent and agent-with-judge want an agent CLI (loops doctor) and a git repository. A file that is there is never overwritten.
 
 The first line of the file tells an editor with a YAML language server where the schema is, so that it completes and
 checks keys. new writes the schema to .loops/.schema, and anew where it has changed.` + exitMeanings(
@@ -33,6 +33,7 @@ checks keys. new writes the schema to .loops/.schema, and anew where it has chan
 			exitMeaning{exitUsage, "bad command line, such as an unknown pattern or a name that makes no file name"}),
 		Example: `  loops new --list
   loops new tidy --from fix-until-clean
+  loops new fix-tests --from agent
   loops new team/deploy --from sequence --stdout`,
 		Args:              arguments(0, 1, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -14,7 +14,7 @@ import (
 var patternFiles embed.FS
 
 // patternNames are the patterns in the order in which a newcomer should meet them.
-var patternNames = []string{"fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent-with-judge"}
+var patternNames = []string{"fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent", "agent-with-judge"}
 
 // pattern returns the text of a pattern as a loop of that name.
 func pattern(from, name string) (string, bool) {
