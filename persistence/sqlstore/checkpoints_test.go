@@ -406,7 +406,7 @@ func TestCheckpointsSyncs(t *testing.T) {
 		must(t, err)
 		return strings.Count(string(b), "sync(")
 	}
-	if n := count(21) - count(1); n != 40 {
+	if n := count(21) - count(1); n < 40 || n > 46 { // the log is full once or twice
 		t.Errorf("20 saves and 20 appends sync %d times", n)
 	}
 }

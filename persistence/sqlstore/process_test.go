@@ -368,7 +368,8 @@ func TestStartsInOneSecond(t *testing.T) {
 	})
 }
 
-// TestSyncs counts what makes commits durable: one sync for a checkpoint, one for all decisions of 40 ms.
+// TestSyncs counts what makes commits durable: one sync for a checkpoint, one for all decisions of 40 ms, and three each time
+// the log is full.
 func TestSyncs(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -387,7 +388,7 @@ func TestSyncs(t *testing.T) {
 		return strings.Count(string(b), "sync(")
 	}
 	base := count(0, 0)
-	if n := count(40, 0) - base; n != 40 {
+	if n := count(40, 0) - base; n < 40 || n > 46 {
 		t.Errorf("40 checkpoints sync %d times", n)
 	}
 	if n := count(0, 40) - base; n < 1 || n > 20 {
