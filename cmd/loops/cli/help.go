@@ -11,7 +11,7 @@ func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND|TOPIC]",
 		Short:   "Help about a command or a topic",
-		Long:    "help shows the help of a command, or a topic: exit-codes, rules, or rule NAME with the name that stands behind a\nmessage of validate in brackets." + exitCodes(exitOK, exitFailed, exitUsage),
+		Long:    "help shows the help of a command, or a topic: environment, exit-codes, rules, or rule NAME with the name that\nstands behind a message of validate in brackets." + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "rule" {
