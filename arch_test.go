@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"loops/internal/action":                       {"loops/fsm", "loops/internal/answer", "loops/internal/host", "loops/internal/proc", "golang.org/x/sys"},
 	"loops/internal/answer":                       {"github.com/google/jsonschema-go"},
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/phrase", "gopkg.in/yaml.v3"},
+	"loops/internal/diagram":                      {"loops/fsm", "golang.org/x/text"},
 	"loops/internal/host":                         {},
 	"loops/internal/hosttest":                     {},
 	"loops/internal/pgtest":                       {},

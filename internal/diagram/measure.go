@@ -1,0 +1,69 @@
+package diagram
+
+import "math"
+
+// A Measure is what a run did, to be shown in the graph of its loop.
+type Measure struct {
+	By     string            // "visits", "time" or "cost"
+	States map[string]Amount // by state
+	Order  []string          // the keys of States, as the run came to them
+	Taken  []Step            // the ways the run took, each once
+	Failed string            // the state in which the run ended badly; "" if it did not
+}
+
+// An Amount is how much of something, and how to say it.
+type Amount struct {
+	Value float64
+	Text  string
+}
+
+// A Step is a way that a run took, and how often.
+type Step struct {
+	From, To string
+	Times    int
+}
+
+// heats is the number of colours.
+const heats = 5
+
+// Measure shows in a graph what a run did. States and ways that the graph lacks are added: the loop may have been
+// another one then, or not be known at all.
+func (g *Graph) Measure(m Measure) {
+	if g.index == nil {
+		g.index = map[string]int{}
+	}
+	g.By = m.By
+	known := len(g.Nodes)
+	most := 0.0
+	for _, name := range m.Order {
+		n := &g.Nodes[g.node(name)]
+		n.Value, n.Amount = m.States[name].Value, m.States[name].Text
+		n.Unreachable = false
+		most = max(most, n.Value)
+	}
+	if m.Failed != "" {
+		g.Nodes[g.node(m.Failed)].Failed = true
+	}
+	for _, s := range m.Taken {
+		g.taken(s)
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		n.Unknown = known > 0 && i >= known
+		if n.Value > 0 {
+			// The root lets a state that took a little be told from one that took nothing.
+			n.Heat = min(heats, 1+int(math.Sqrt(n.Value/most)*heats*0.999))
+		}
+	}
+}
+
+func (g *Graph) taken(s Step) {
+	from, to := g.node(s.From), g.node(s.To)
+	for k := range g.Edges {
+		if e := &g.Edges[k]; e.From == from && e.To == to {
+			e.Taken += s.Times
+			return
+		}
+	}
+	g.Edges = append(g.Edges, Edge{From: from, To: to, Taken: s.Times})
+}
