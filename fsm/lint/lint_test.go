@@ -11,6 +11,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
+	"loops/internal/answer"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
@@ -98,6 +99,10 @@ func load(t *testing.T, name, text string) (*fsm.Loop, []fsm.Problem, map[string
 	}
 	if l != nil {
 		problems = append(problems, lint.Check(l)...)
+		problems = append(problems, lint.CheckAgents(l, []string{"claude", "codex", "gemini", "qwen"}, func(text []byte) error {
+			_, err := answer.ParseSchema(text)
+			return err
+		})...)
 	} else if draft := loader.Draft(path); draft != nil {
 		problems = append(problems, lint.CheckTexts(draft)...)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +11,9 @@ import (
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
+	"loops/internal/answer"
+	"loops/internal/config"
+	"loops/internal/host"
 )
 
 // A library reads the loops of a project and of the catalog, with everything they are made of, and has them checked.
@@ -82,7 +86,7 @@ func (l *library) load(path string) (loaded, error) {
 				}
 				return f, nil
 			}
-			advice := lint.Check(loop)
+			advice := slices.Concat(lint.Check(loop), l.checkAgents(loop))
 			if countErrors(advice) > 0 {
 				loop = nil
 			}
@@ -92,6 +96,39 @@ func (l *library) load(path string) (loaded, error) {
 	}
 	l.mu.Unlock()
 	return check()
+}
+
+// checkAgents says what is wrong with what a loop asks of agents. Where the project's configuration has mistakes, which
+// keep every run from starting, nobody knows which there are.
+func (l *library) checkAgents(loop *fsm.Loop) []fsm.Problem {
+	if !asksSome(loop) {
+		return nil
+	}
+	declared, err := config.Load(filepath.Join(l.project.Loops, config.Name))
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, h := range slices.Concat(declared.Hosts, host.Hosts()) {
+		names = append(append(names, h.Name), h.Aliases...)
+	}
+	return lint.CheckAgents(loop, names, func(text []byte) error {
+		_, err := answer.ParseSchema(text)
+		return err
+	})
+}
+
+// asksSome says whether a loop names a host or a schema for what it asks of agents.
+func asksSome(l *fsm.Loop) bool {
+	if l.LLM.Host != "" {
+		return true
+	}
+	for _, st := range l.States {
+		if st.Host != "" || st.Evaluate != nil && (st.Evaluate.Host != "" || st.Evaluate.Schema != nil) {
+			return true
+		}
+	}
+	return false
 }
 
 // adviseDraft says what there is to say about a loop with these problems.

@@ -1,0 +1,39 @@
+package lint
+
+import (
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+// CheckAgents says what is wrong with what a loop asks of agents: hosts that are none of those there are, and schemas of
+// judges that schema returns an error for. Problems are as those of [Check].
+func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []fsm.Problem {
+	c := newChecker(l)
+	host := func(at spot, name string) {
+		if name == "" {
+			return
+		}
+		for _, h := range hosts {
+			if h == name {
+				return
+			}
+		}
+		c.errorf("unknown-host", at, "there is no agent host %s%s; known are %s, and what .loops/config.yaml declares",
+			phrase.Quote(name), phrase.DidYouMean(name, hosts), phrase.And(hosts))
+	}
+	host(value("llm", "host"), l.LLM.Host)
+	for _, s := range c.states {
+		host(value("states", s.Name, "host"), s.Host)
+		if s.Evaluate == nil {
+			continue
+		}
+		host(value("states", s.Name, "evaluate", "host"), s.Evaluate.Host)
+		if s.Evaluate.Type != "llm_structured" || s.Evaluate.Schema == nil {
+			continue
+		}
+		if err := schema(fsm.AppendJSON(nil, s.Evaluate.Schema)); err != nil {
+			c.errorf("judge-schema", value("states", s.Name, "evaluate", "schema"), "the schema of the judge's answer cannot be used: %v", err)
+		}
+	}
+	return c.sorted()
+}
