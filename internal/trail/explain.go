@@ -1,0 +1,217 @@
+package trail
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+// A Sentence says one thing about a run. It stands without the others, and names the events it is taken from.
+type Sentence struct {
+	Text   string
+	Events []uint64
+}
+
+func say(e fsm.Event, format string, args ...any) Sentence {
+	return Sentence{fmt.Sprintf(format, args...), []uint64{e.Seq}}
+}
+
+// Explain says what happened in a visit and why it led where it led. l is the loop the state belongs to, or nil where
+// nobody knows: then the rules that were used are not named.
+func Explain(v *Visit, l *fsm.Loop) []Sentence {
+	x := explainer{v: v, l: l}
+	if l != nil {
+		x.st = l.States[v.State]
+	}
+	if flushed, _ := v.Entered.Get("flushed").(bool); flushed {
+		x.add(say(v.Entered, "A limit of the run was reached: the state acted once more, and was not judged."))
+	}
+	for i, e := range v.Events {
+		x.event(i, e)
+	}
+	if x.started != nil {
+		x.add(say(*x.started, "Its action was started (%s), and nothing is recorded of its end.", x.what(*x.started)))
+	}
+	return x.said
+}
+
+// An explainer collects what is said about one visit.
+type explainer struct {
+	v       *Visit
+	l       *fsm.Loop
+	st      *fsm.State // nil = not known
+	started *fsm.Event // an action that has not ended
+	said    []Sentence
+}
+
+func (x *explainer) add(s Sentence) { x.said = append(x.said, s) }
+
+func (x *explainer) event(i int, e fsm.Event) {
+	switch e.Kind {
+	case "action_start":
+		x.started = &x.v.Events[i]
+	case "action_complete":
+		x.action(e)
+		x.started = nil
+	case "evaluate":
+		x.said = append(x.said, x.judged(e)...)
+	case "route":
+		x.route(e)
+	case "loop_resume":
+		x.resumed(e)
+	case "state_enter", "messages_append", "host_subproc_rss", "loop_start":
+	case "loop_complete":
+		if e.Depth > 0 {
+			x.add(Sentence{"The sub-loop ended here: " + lower(Ending(e, x.l).Text), []uint64{e.Seq}})
+		} else if by := str(e, "terminated_by"); by == fsm.EndInterrupted || by == fsm.EndUserStopped {
+			x.add(say(e, "The run was %s here.", map[bool]string{true: "stopped", false: "interrupted"}[by == fsm.EndUserStopped]))
+		}
+	default:
+		if s := x.limit(e); s != "" {
+			x.add(Sentence{s, []uint64{e.Seq}})
+		}
+	}
+}
+
+func (x *explainer) resumed(e fsm.Event) {
+	if x.started == nil {
+		x.add(say(e, "The run was gone on with."))
+		return
+	}
+	x.add(Sentence{fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The run was gone on with.", x.what(*x.started)),
+		[]uint64{x.started.Seq, e.Seq}})
+	x.started = nil
+}
+
+// what names an action by its first line.
+func (x *explainer) what(start fsm.Event) string {
+	line, more, _ := strings.Cut(strings.TrimSpace(str(start, "action")), "\n")
+	if more != "" {
+		line += " …"
+	}
+	return phrase.Quote(line)
+}
+
+// action says how an action ended.
+func (x *explainer) action(e fsm.Event) {
+	events := []uint64{e.Seq}
+	what := ""
+	if x.started != nil {
+		what = " " + x.what(*x.started)
+		events = []uint64{x.started.Seq, e.Seq}
+	}
+	took := phrase.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
+	code := whole(e, "exit_code")
+	text := ""
+	prompt, _ := e.Get("is_prompt").(bool)
+	switch kind := str(e, "timeout_kind"); {
+	case kind == "idle":
+		text = fmt.Sprintf("Its action%s was ended after %s: it had been silent for longer than %s.", what, took, x.idle())
+	case kind != "" || code == 124:
+		text = fmt.Sprintf("Its action%s was ended after %s: it took longer than %s.", what, took, x.wall())
+	case code < 0:
+		text = fmt.Sprintf("Its action%s was ended by signal %d after %s.", what, -code, took)
+	case prompt:
+		text = fmt.Sprintf("Its prompt%s ended with exit code %d after %s%s.", what, code, took, asked(e))
+	default:
+		text = fmt.Sprintf("Its action%s ended with exit code %d after %s.", what, code, took)
+	}
+	if failure := str(e, "failure"); failure != "" {
+		text += fmt.Sprintf(" The host calls that %s%s.", strings.ReplaceAll(failure, "_", " "), because(str(e, "reason")))
+	}
+	if code != 0 {
+		if errs := lastLine(str(e, "stderr_preview")); errs != "" {
+			text += " Its last words on standard error: " + phrase.Quote(errs) + "."
+		}
+	}
+	x.add(Sentence{text, events})
+}
+
+func (x *explainer) idle() string {
+	switch {
+	case x.st != nil && x.st.Idle > 0:
+		return "its idle limit of " + phrase.Duration(x.st.Idle)
+	case x.l != nil && x.l.DefaultIdle > 0:
+		return "the loop's idle limit of " + phrase.Duration(x.l.DefaultIdle)
+	}
+	return "its idle limit allows"
+}
+
+func (x *explainer) wall() string {
+	switch {
+	case x.st != nil && x.st.Timeout > 0:
+		return "its timeout of " + phrase.Duration(x.st.Timeout)
+	case x.l != nil && x.l.DefaultTimeout > 0:
+		return "the loop's default timeout of " + phrase.Duration(x.l.DefaultTimeout)
+	}
+	return "its timeout allows"
+}
+
+// asked says who answered a prompt, and what that took.
+func asked(e fsm.Event) string {
+	var parts []string
+	who := str(e, "host")
+	if model := str(e, "model"); model != "" {
+		if who == "" {
+			who = model
+		} else {
+			who += " (" + model + ")"
+		}
+	}
+	if who != "" {
+		parts = append(parts, "answered by "+who)
+	}
+	if in, out := whole(e, "input_tokens"), whole(e, "output_tokens"); in+out > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", in, out))
+	}
+	if cost, ok := number(e.Get("cost_usd")); ok {
+		parts = append(parts, fmt.Sprintf("$%.4f", cost))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(parts, ", ")
+}
+
+// route says where a visit led, and by which rule.
+func (x *explainer) route(e fsm.Event) {
+	to := str(e, "to")
+	rule := x.rule(e)
+	if to == x.v.State {
+		x.add(say(e, "So it stayed in %s: %s.", to, rule))
+		return
+	}
+	x.add(say(e, "So it went on to %s: %s.", to, rule))
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ", because: " + phrase.Quote(reason)
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
+}
+
+func lower(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}

@@ -1,0 +1,170 @@
+package trail
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+// limit says which limit or rule of the run an event is about. An event that nobody knows is shown as it is.
+func (x *explainer) limit(e fsm.Event) string {
+	val := func(key string) string { return show(e.Get(key)) }
+	state := val("state")
+	switch e.Kind {
+	case "cycle_detected":
+		return fmt.Sprintf("The way from %s to %s was taken %s times: max_edge_revisits is %s.", val("from"), val("to"), val("count"), val("max"))
+	case "stall_detected":
+		times, how := e.Get("consecutive"), "in a row"
+		if times == nil {
+			times, how = e.Get("recurrent"), "times in this run"
+		}
+		return fmt.Sprintf("The stall detector fired: %s ended with exit code %s and verdict %s %s times %s; %s.",
+			state, val("exit_code"), val("verdict"), show(times), strings.TrimPrefix(how, "times "), does(e))
+	case "throttle_warn":
+		return fmt.Sprintf("%s acted %s times in a row: its throttle warns at %s.", state, val("count"), val("warn_max"))
+	case "throttle_hard", "throttle_stop":
+		return fmt.Sprintf("%s acted %s times in a row: the hard limit of its throttle is %s.", state, val("count"), val("hard_max"))
+	case "retry_exhausted":
+		return fmt.Sprintf("%s was about to be entered again after %s times in a row%s: on_retry_exhausted led to %s.", state, val("retries"), x.maxRetries(e), val("next"))
+	case "max_steps_summary":
+		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, had its turn.", phrase.Count(whole(e, "iterations"), "step"), val("summary_state"))
+	case "max_iterations_reached_summary":
+		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, had its turn.", val("iteration_count"), val("summary_state"))
+	case "budget_warning":
+		return fmt.Sprintf("Most of the budget of %s was used: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
+	case "budget_exceeded":
+		if unknown, _ := e.Get("cost_unknown").(bool); unknown {
+			return fmt.Sprintf("The budget of %s limits %s, and what a prompt cost is not known.", whose(e), val("limit"))
+		}
+		return fmt.Sprintf("The budget of %s was used up: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
+	case "rate_limit_exhausted":
+		return fmt.Sprintf("The host refused for its rate until all waits were used up: %s short and %s long ones, %s in all.",
+			val("short_retries"), val("long_retries"), secondsOf(e, "total_wait_seconds"))
+	case "rate_limit_storm":
+		return fmt.Sprintf("By then %s rate limits in a row had been waited out in vain.", val("count"))
+	case "rate_limit_waiting":
+		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
+	case "api_error_retry", "infra_retry":
+		return fmt.Sprintf("It waited %s s and tried again (%s).", val("backoff"), val("attempt"))
+	case "api_error_exhausted", "infra_retry_exhausted":
+		return fmt.Sprintf("It had been tried again %s times: that is as often as it is.", val("retries"))
+	case "host_pressure", "host_pressure_abort", "host_cooldown":
+		return fmt.Sprintf("The machine was short of memory: %s %% in use%s.", val("used_pct"), cooldown(e))
+	case "host_pressure_relieved":
+		return fmt.Sprintf("The machine had memory again: %s %% in use.", val("used_pct"))
+	case "host_budget_exceeded":
+		return fmt.Sprintf("Its actions had used %s MB of memory in all: host_guard.max_cumulative_subproc_mb is %s; %s.", val("cumulative_mb"), val("budget_mb"), does(e))
+	case "handoff_detected":
+		return fmt.Sprintf("Its action asked to hand off, to be continued with %s.", phrase.Quote(str(e, "continuation")))
+	case "action_error":
+		return fmt.Sprintf("Something went wrong around its action: %s.", strings.TrimRight(str(e, "error"), "."))
+	case "action_interrupted":
+		return "Its action had been cut short, and is not started again (on_interrupted)."
+	case "prompt_size_warn":
+		return fmt.Sprintf("Its text is long: %s characters, prompt_size_guard warns at %s.", val("size"), val("threshold"))
+	case "note", "warning":
+		text := first(str(e, "message"), str(e, "note"))
+		if wait := e.Get("seconds"); wait != nil {
+			return fmt.Sprintf("It waited %s: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))
+		}
+		return strings.ToUpper(text[:min(1, len(text))]) + strings.TrimRight(text[min(1, len(text)):], ".") + "."
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s", strings.ReplaceAll(e.Kind, "_", " "), plain(e)), ": ") + "."
+}
+
+func (x *explainer) maxRetries(e fsm.Event) string {
+	if x.l != nil {
+		if st := x.l.States[str(e, "state")]; st != nil && st.MaxRetries > 0 {
+			return fmt.Sprintf(" (max_retries is %d)", st.MaxRetries)
+		}
+	}
+	return ""
+}
+
+// does says what an event calls its action: abort, or route:STATE.
+func does(e fsm.Event) string {
+	action := str(e, "action")
+	if to, ok := strings.CutPrefix(action, "route:"); ok {
+		return "it is set to go to " + to
+	}
+	return "it is set to end the run"
+}
+
+func whose(e fsm.Event) string {
+	if of := str(e, "budget_of"); of != "" {
+		return "the state " + of
+	}
+	return "the loop " + str(e, "loop")
+}
+
+func cooldown(e fsm.Event) string {
+	if e.Get("cooldown_seconds") != nil {
+		return ", so it waited " + secondsOf(e, "cooldown_seconds")
+	}
+	return ""
+}
+
+func secondsOf(e fsm.Event, key string) string {
+	s, _ := number(e.Get(key))
+	return phrase.Duration(time.Duration(s * float64(time.Second)))
+}
+
+// Ending says how a loop ended, from its loop_complete. l is its definition, or nil.
+func Ending(e fsm.Event, l *fsm.Loop) Sentence {
+	final, by := show(e.Get("final_state")), str(e, "terminated_by")
+	if l == nil {
+		l = &fsm.Loop{}
+	}
+	failed, _ := e.Get("failure_terminal").(bool)
+	text := ""
+	switch by {
+	case fsm.EndTerminal:
+		text = fmt.Sprintf("It ended because %s is terminal", final)
+		if failed {
+			text += ", and a failure"
+		}
+	case fsm.EndMaxSteps:
+		text = fmt.Sprintf("It ended in %s because the cap on steps was reached%s", final, atMost("max_steps", l.MaxSteps))
+	case fsm.EndMaxIterations:
+		text = fmt.Sprintf("It ended in %s because the cap on passes was reached%s", final, atMost("max_iterations", l.MaxIterations))
+	case fsm.EndTimeout:
+		text = fmt.Sprintf("It ended in %s because its time was up", final)
+		if l.Timeout > 0 {
+			text += fmt.Sprintf(" (timeout is %s)", phrase.Duration(l.Timeout))
+		}
+	case fsm.EndInterrupted:
+		text = fmt.Sprintf("It was interrupted in %s", final)
+	case fsm.EndUserStopped:
+		text = fmt.Sprintf("It was stopped in %s, because somebody asked for that", final)
+	case fsm.EndSystemSignal:
+		text = fmt.Sprintf("It ended in %s because its action was killed by a signal", final)
+	case fsm.EndHandoff:
+		text = fmt.Sprintf("It handed off in %s, and waits to be continued", final)
+	case fsm.EndCycle:
+		text = fmt.Sprintf("It ended in %s because it went in circles", final)
+	case fsm.EndStall:
+		text = fmt.Sprintf("It ended in %s because it made no progress", final)
+	case fsm.EndHostPressure, fsm.EndHostBudget:
+		text = fmt.Sprintf("It ended in %s because of memory", final)
+	case fsm.EndBudget:
+		text = fmt.Sprintf("It ended in %s because a budget is used up", final)
+	case fsm.EndError:
+		text = fmt.Sprintf("It ended in %s with an error", final)
+	default:
+		text = fmt.Sprintf("It ended in %s (%s)", final, by)
+	}
+	if problem := str(e, "error"); problem != "" {
+		text += ": " + strings.TrimRight(problem, ".")
+	}
+	return say(e, "%s.", text)
+}
+
+func atMost(key string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s is %d)", key, n)
+}

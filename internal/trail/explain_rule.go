@@ -1,0 +1,246 @@
+package trail
+
+import (
+	"fmt"
+	"strings"
+
+	"loops/fsm"
+)
+
+// rule names the rule that chose the next state, and says so where that cannot be known: the definition may be another
+// one than the visit was made with, so that what it says is checked against where the run went.
+func (x *explainer) rule(route fsm.Event) string {
+	to := str(route, "to")
+	switch reason := str(route, "reason"); reason {
+	case "":
+	case "maintain":
+		return "its loop is one that maintains, and begins again"
+	default:
+		return strings.ReplaceAll(reason, "_", " ")
+	}
+	if text := x.forced(to); text != "" {
+		return text
+	}
+	verdict, judged := "yes", false
+	if e := x.v.find("evaluate"); e != nil {
+		verdict, judged = str(*e, "verdict"), true
+	}
+	if x.st == nil {
+		if judged {
+			return "that is where the verdict " + quoted(verdict) + " led, by a definition that is not known"
+		}
+		return "by a definition that is not known"
+	}
+	slot, text := x.slot(verdict, judged)
+	switch {
+	case slot == to, slot == fsm.Current && to == x.v.State:
+		return text
+	case strings.Contains(slot, "${"):
+		return fmt.Sprintf("%s, and %s came to that", text, slot)
+	}
+	if x.l.Maintain && slot == "" {
+		return "no rule of it applies, and its loop is one that maintains"
+	}
+	return "the definition at hand says otherwise, so it is not the one that was used then"
+}
+
+// forced finds what chose the next state before the rules of the state had their say.
+func (x *explainer) forced(to string) string {
+	for i := len(x.v.Events) - 1; i >= 0; i-- {
+		e := x.v.Events[i]
+		next := str(e, "next")
+		switch e.Kind {
+		case "stall_detected":
+			if str(e, "action") == "route:"+to {
+				return "on_repeated of circuit.repeated_failure"
+			}
+		case "action_error":
+			return str(e, "route") + ", because something went wrong around the action"
+		case "action_interrupted":
+			return "on_interrupted, because its action had been cut short"
+		case "throttle_hard":
+			if next == to {
+				return "on_throttle_hard, or else on_error"
+			}
+		case "rate_limit_exhausted":
+			if next == to {
+				return "on_rate_limit_exhausted, or else on_error"
+			}
+		case "budget_exceeded":
+			if next == to {
+				return "on_budget"
+			}
+		case "host_budget_exceeded":
+			if str(e, "action") == "route:"+to {
+				return "host_guard.budget_state"
+			}
+		case "api_error_retry", "infra_retry":
+			if to == x.v.State {
+				return "to try its prompt again"
+			}
+		case "note":
+			if wait := str(e, "wait"); wait == fsm.WaitRateLimit && to == x.v.State && x.v.find("evaluate") == nil {
+				return "to try its prompt again when the host may be asked"
+			}
+		}
+	}
+	return ""
+}
+
+// slot returns what the definition says about a verdict, as it is written, and how to name that rule.
+func (x *explainer) slot(verdict string, judged bool) (slot, text string) {
+	st := x.st
+	code, acted := x.v.Exit()
+	onError := st.On["error"]
+	if st.Loop != "" && !judged {
+		return x.subSlot()
+	}
+	if st.Next != "" {
+		switch {
+		case acted && code != 0 && onError != "" && st.RetryableExitCodes != nil && !contains(st.RetryableExitCodes, code) && st.OnRetryExhausted != "":
+			return st.OnRetryExhausted, fmt.Sprintf("on_retry_exhausted, because exit code %d is not in retryable_exit_codes", code)
+		case acted && code != 0 && onError != "":
+			return onError, "on_error, because its action failed"
+		}
+		return st.Next, "next"
+	}
+	if verdict == "error" && st.RetryableExitCodes != nil && !contains(st.RetryableExitCodes, code) {
+		if s := first(st.OnRetryExhausted, onError); s != "" {
+			return s, fmt.Sprintf("exit code %d is not in retryable_exit_codes", code)
+		}
+	}
+	if abstained := strings.HasPrefix(verdict, "cannot_judge"); abstained && !declares(st, verdict) {
+		if x.v.To() == x.v.State {
+			return x.v.State, "the judge abstained, so it is asked again"
+		}
+		if st.Route != nil {
+			return st.Route.Error, "route._error, because the judge abstained too often"
+		}
+		return onError, "on_error, because the judge abstained too often"
+	}
+	what := ""
+	if !judged {
+		what = ", because there was nothing to judge"
+	}
+	if st.Route == nil {
+		return plainSlot(st, verdict, what)
+	}
+	return tableSlot(st.Route, verdict, what)
+}
+
+// plainSlot is slot of a state with on_yes and its relatives.
+func plainSlot(st *fsm.State, verdict, what string) (slot, text string) {
+	switch {
+	case st.On[verdict] != "":
+		return st.On[verdict], "on_" + verdict + what
+	case verdict == "no" && st.On["error"] != "":
+		return st.On["error"], "on_error, because there is no on_no"
+	case verdict == "interrupted" && st.OnInterrupted != "":
+		return st.OnInterrupted, "on_interrupted"
+	}
+	return "", "no rule"
+}
+
+// tableSlot is slot of a state with a route table.
+func tableSlot(r *fsm.Route, verdict, what string) (slot, text string) {
+	if v, ok := r.Table.Get(verdict); ok {
+		s, _ := v.(string)
+		return s, "route." + verdict + what
+	}
+	none := fmt.Sprintf(", because route has no %s", quoted(verdict))
+	switch {
+	case verdict == "error" && r.Error != "":
+		return r.Error, "route._error" + what
+	case r.Default != "":
+		return r.Default, "route._" + none
+	case verdict == "no" && r.Error != "":
+		return r.Error, "route._error" + none
+	}
+	return "", "no rule"
+}
+
+// subSlot is slot of a state whose sub-loop ended.
+func (x *explainer) subSlot() (slot, text string) {
+	st, key, good := x.st, "error", false
+	if e := x.v.Ended; e != nil {
+		failed, _ := e.Get("failure_terminal").(bool)
+		switch str(*e, "terminated_by") {
+		case fsm.EndTerminal:
+			key, good = "no", false
+			if !failed {
+				key, good = "yes", true
+			}
+		case fsm.EndError:
+		case fsm.EndTimeout, fsm.EndMaxSteps, fsm.EndMaxIterations:
+			key = "timeout"
+		default:
+			key = "no"
+		}
+	}
+	why := x.subEnd()
+	if st.Next != "" {
+		if !good && st.On["error"] != "" {
+			return st.On["error"], "on_error" + why
+		}
+		return st.Next, "next" + why
+	}
+	if st.Route == nil {
+		if s := st.On[key]; s != "" || good {
+			return s, "on_" + key + why
+		}
+		return st.On["no"], "on_no" + why
+	}
+	if v, ok := st.Route.Table.Get(key); ok {
+		s, _ := v.(string)
+		return s, "route." + key + why
+	}
+	v, _ := st.Route.Table.Get("no")
+	no, _ := v.(string)
+	type row struct{ slot, name string }
+	rows := []row{{st.Route.Default, "_"}, {no, "no"}, {st.Route.Error, "_error"}}
+	switch {
+	case good:
+		rows = rows[:1]
+	case key == "error":
+		rows = []row{rows[2], rows[0], rows[1]}
+	}
+	for _, r := range rows {
+		if r.slot != "" {
+			return r.slot, "route." + r.name + why
+		}
+	}
+	return "", "no rule"
+}
+
+func (x *explainer) subEnd() string {
+	if x.v.Ended == nil {
+		return ", because nothing is recorded of the end of its sub-loop"
+	}
+	return fmt.Sprintf(", because its sub-loop ended in %s [%s]", str(*x.v.Ended, "final_state"), str(*x.v.Ended, "terminated_by"))
+}
+
+func declares(st *fsm.State, verdict string) bool {
+	if st.Route != nil {
+		_, ok := st.Route.Table.Get(verdict)
+		return ok
+	}
+	return st.On[verdict] != ""
+}
+
+func contains(codes []int, code int) bool {
+	for _, c := range codes {
+		if c == code {
+			return true
+		}
+	}
+	return false
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

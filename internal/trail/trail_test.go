@@ -1,0 +1,202 @@
+package trail
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"loops/fsm"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata")
+
+// read returns the visits of a file of events, in the order they were entered.
+func read(t *testing.T, name string) ([]*Visit, []fsm.Event) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var visits []*Visit
+	var events []fsm.Event
+	r := Reader{Done: func(v *Visit) { visits = append(visits, v) }}
+	lines := bufio.NewScanner(f)
+	for n := uint64(1); lines.Scan(); n++ {
+		e, err := fsm.ParseEvent(lines.Bytes())
+		if err != nil {
+			t.Fatalf("%s:%d: %v", name, n, err)
+		}
+		if e.Seq == 0 {
+			e.Seq = n
+		}
+		events = append(events, e)
+		r.Add(e)
+	}
+	r.Close()
+	slices.SortFunc(visits, func(a, b *Visit) int { return a.Index - b.Index })
+	return visits, events
+}
+
+func tell(visits []*Visit, events []fsm.Event, l *fsm.Loop) string {
+	var b strings.Builder
+	for _, v := range visits {
+		first, last := v.Span()
+		fmt.Fprintf(&b, "step %s, %s, %v, events %d to %d\n", v.Number(), v.Path(), v.Took, first, last)
+		of := l
+		if len(v.Above) > 0 {
+			of = nil
+		}
+		for _, s := range Explain(v, of) {
+			fmt.Fprintf(&b, "  %s %v\n", s.Text, s.Events)
+		}
+	}
+	if n := len(events); n > 0 && events[n-1].Kind == "loop_complete" {
+		s := Ending(events[n-1], l)
+		fmt.Fprintf(&b, "%s %v\n", s.Text, s.Events)
+	}
+	return b.String()
+}
+
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// The story of each testdata/*.jsonl, where nobody knows the definition, is in *.out.
+func TestExplain(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.jsonl")
+	if len(files) < 3 {
+		t.Fatalf("only %d files", len(files))
+	}
+	for _, name := range files {
+		visits, events := read(t, name)
+		compare(t, strings.TrimSuffix(name, ".jsonl")+".out", tell(visits, events, nil))
+	}
+}
+
+func visit(state string, code int, verdict, to string) *Visit {
+	v := &Visit{State: state, Took: time.Second, Events: []fsm.Event{
+		{Kind: "action_complete", Fields: []fsm.Field{{Key: "exit_code", Value: int64(code)}}},
+		{Kind: "evaluate", Fields: []fsm.Field{{Key: "type", Value: "exit_code"}, {Key: "verdict", Value: verdict}, {Key: "exit_code", Value: int64(code)}}},
+	}}
+	if to != "" {
+		v.Events = append(v.Events, fsm.Event{Kind: "route", Fields: []fsm.Field{{Key: "from", Value: state}, {Key: "to", Value: to}}})
+	}
+	return v
+}
+
+// path makes visits of letters: upper case for yes, lower case for no.
+func path(letters string) []*Visit {
+	var visits []*Visit
+	for _, r := range letters {
+		code, verdict := 0, "yes"
+		if r >= 'a' {
+			code, verdict = 1, "no"
+		}
+		visits = append(visits, visit(strings.ToLower(string(r)), code, verdict, "x"))
+	}
+	return visits
+}
+
+func TestCompare(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{"", "", ""},
+		{"ABC", "ABC", "== == =="},
+		{"ABC", "AbC", "== != =="},
+		{"ABC", "AC", "== -. =="},
+		{"AC", "ABC", "== .- =="},
+		{"ABCD", "AXYD", "== -. -. .- .- =="},
+		{"ABCABBA", "CBABAC", "-. -. == .- == == -. == .-"},
+		{"", "AB", ".- .-"},
+		{"ABab", "ABAB", "== == != !="},
+	} {
+		a, b := path(c.a), path(c.b)
+		var words []string
+		i, j := 0, 0
+		for _, p := range Compare(a, b) {
+			word := "!="
+			if p.Same {
+				word = "=="
+			}
+			if p.A == nil {
+				word = ".-"
+			} else if p.A != a[i] {
+				t.Fatalf("%s %s: a visit is out of order", c.a, c.b)
+			} else {
+				i++
+			}
+			if p.B == nil {
+				word = "-."
+			} else if p.B != b[j] {
+				t.Fatalf("%s %s: a visit is out of order", c.a, c.b)
+			} else {
+				j++
+			}
+			words = append(words, word)
+		}
+		if got := strings.Join(words, " "); got != c.want || i != len(a) || j != len(b) {
+			t.Errorf("%s and %s: %s, want %s", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// Paths that have nothing in common are not aligned for ever.
+func TestCompareLong(t *testing.T) {
+	a, b := path(strings.Repeat("ab", 5000)), path(strings.Repeat("cd", 5000))
+	if n := len(Compare(a, b)); n != 20000 {
+		t.Errorf("%d pairs", n)
+	}
+}
+
+func TestTally(t *testing.T) {
+	var tally Tally
+	for run, letters := range []string{"AB", "AaB", "B", "AB", "B"} {
+		for _, v := range path(letters) {
+			tally.Add(run, v)
+		}
+	}
+	var lines []string
+	for _, s := range tally.States() {
+		verdict, always := s.AlwaysYes()
+		p50, p95, longest := s.Times()
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintln(s.Path, s.Visits, s.Runs, s.Failed, s.Names(), s.Judged(), verdict, always, p50, p95, longest), "\n"))
+	}
+	want := "a 4 3 1 [yes no] 4  false 1s 1s 1s\nb 5 5 0 [yes] 5 yes true 1s 1s 1s"
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestPercentiles(t *testing.T) {
+	var times []time.Duration
+	if a, b, c := Percentiles(nil); a+b+c != 0 {
+		t.Error("of nothing")
+	}
+	for i := 100; i > 0; i-- {
+		times = append(times, time.Duration(i))
+	}
+	if a, b, c := Percentiles(times); a != 50 || b != 95 || c != 100 {
+		t.Error(a, b, c)
+	}
+	if a, b, c := Percentiles([]time.Duration{3}); a != 3 || b != 3 || c != 3 {
+		t.Error(a, b, c)
+	}
+}
