@@ -36,6 +36,9 @@ type app struct {
 	color string   // --color
 	store string   // --store
 	lib   *library // what library returned first
+
+	args     []string  // the command line
+	detached *detached // of the process of a run in the background; else nil
 }
 
 // Main runs one command line (without the program's name) and returns its exit code. It prints every error it
@@ -47,7 +50,11 @@ func Main(args []string, streams IO) int {
 
 // execute is Main for as many command lines as one likes, also at once.
 func execute(ctx context.Context, args []string, streams IO) int {
-	a := &app{IO: streams}
+	return (&app{IO: streams}).execute(ctx, args)
+}
+
+func (a *app) execute(ctx context.Context, args []string) int {
+	a.args = args
 	if a.Env == nil {
 		a.Env = os.Environ()
 	}
@@ -118,7 +125,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newListCommand(a)),
 		a.addStore(newHistoryCommand(a)), a.addStore(newCostCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)), a.addStore(newRetryNowCommand(a)),
 		a.addStore(newSweepCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newEnvironmentTopic(), newRulesTopic(a),
-		newPolicyCommand(a), newStageCommand(a),
+		newPolicyCommand(a), newStageCommand(a), newBackgroundCommand(a), a.addStore(newAttachCommand(a)),
 	)
 	addCompletion(root)
 	return root

@@ -29,10 +29,11 @@ type header struct {
 	RunDir   string // absolute, with a slash
 	ShortDir string // the same as a person would write it
 	Resumed  bool
+	Attached bool          // another process carries the run on
 	Elapsed  time.Duration // before this process took over
 	Begin    time.Time     // of this process's part
 	Agents   string        // which it uses, and what they may do; "" = none
-	Where    string        // of a resumed run: its state, and those of its sub-loops
+	Where    string        // of a run that is under way: its state, and those of its sub-loops
 }
 
 // viewFlags are the flags of run and resume that choose a printer.
@@ -45,8 +46,16 @@ func (v viewFlags) check(command string) error {
 	return nil
 }
 
-// newPrinter returns the printer for these flags.
+// newPrinter returns the printer for these flags, and for a run in the background one that writes its log.
 func (a *app) newPrinter(v viewFlags) printer {
+	if a.detached == nil {
+		return a.foregroundPrinter(v)
+	}
+	v.json = false // that was asked of whoever started it
+	return &detachedPrinter{printer: a.foregroundPrinter(v), a: a}
+}
+
+func (a *app) foregroundPrinter(v viewFlags) printer {
 	if v.json {
 		return &jsonPrinter{out: &sink{w: a.Out}, err: &sink{w: a.Err}}
 	}

@@ -50,17 +50,20 @@ func (p *textPrinter) header(h header) {
 	if p.quiet {
 		return
 	}
-	if h.Resumed {
-		fmt.Fprintf(p.out, "Resuming loop: %s\n", p.paint.bold(h.Loop.Name))
-	} else {
-		fmt.Fprintf(p.out, "Running loop: %s\n", p.paint.bold(h.Loop.Name))
+	doing := "Running"
+	switch {
+	case h.Attached:
+		doing = "Attached to"
+	case h.Resumed:
+		doing = "Resuming"
 	}
+	fmt.Fprintf(p.out, "%s loop: %s\n", doing, p.paint.bold(h.Loop.Name))
 	fmt.Fprintf(p.out, "Max steps: %d\n", p.max)
 	fmt.Fprintf(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", h.File, h.Run.ID, h.ShortDir)
 	if h.Agents != "" {
 		fmt.Fprintf(p.out, "  agents: %s\n", h.Agents)
 	}
-	if h.Resumed {
+	if h.Where != "" {
 		fmt.Fprintf(p.out, "  at: %s, step %d, after %s\n", h.Where, h.Run.Step, duration(h.Elapsed))
 	}
 	fmt.Fprintln(p.out)
@@ -113,6 +116,21 @@ func (p *textPrinter) print(line string) {
 		p.live.erase()
 	}
 	fmt.Fprintln(p.out, line)
+}
+
+// missed takes an event that is not shown, for what is said at the end.
+func (p *textPrinter) missed(e fsm.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remember(e)
+	p.costs.add(e)
+}
+
+// since has the time of the run count from begin on, at which it had run for base.
+func (p *textPrinter) since(base time.Duration, begin time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.base, p.begin = base, begin
 }
 
 func (p *textPrinter) event(e fsm.Event) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"loops/fsm/loopfile"
+	"loops/persistence"
 )
 
 // envCatalog names a folder of loops and libraries that every project may use.
@@ -67,6 +68,9 @@ func (a *app) project() (project, error) {
 	}
 	return p, nil
 }
+
+// runDir returns the working folder of a run, wherever it is recorded.
+func (p project) runDir(id persistence.ID) string { return filepath.Join(p.Loops, "runs", string(id)) }
 
 // loader reads loops as they are now; it keeps what it has read.
 func (p project) loader() *loopfile.Loader {

@@ -28,6 +28,7 @@ type resumeOptions struct {
 	view    viewFlags
 
 	definition string // "" or definitionRecorded
+	background bool
 }
 
 func newResumeCommand(a *app) *cobra.Command {
@@ -45,10 +46,13 @@ again, and --from goes on in another state; LOOPS_ATTEMPT tells the action.
 
 A run whose loop file, or that of a sub-loop it is in, changed since it began is refused, with what changed. Then --force
 goes on with the files as they are now, and --definition=recorded with the loop as it was recorded with the run, together
-with the sub-loops that had been read until then.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, nothing to resume, or no database of runs there"}),
+with the sub-loops that had been read until then.
+
+With --background the run goes on in a process of its own, as it does with run --background.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, nothing to resume, or no database of runs there"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
-  loops resume capped -n 100`,
+  loops resume capped -n 100
+  loops resume -b fix`,
 		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
 		ValidArgsFunction: a.completeLoops,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,12 +66,16 @@ with the sub-loops that had been read until then.` + runExitCodes(exitMeaning{ex
 			if o.definition != "" && o.definition != definitionRecorded {
 				return usageError{fmt.Sprintf("--definition %q: expected %s", o.definition, definitionRecorded), "loops resume --help"}
 			}
+			if o.background && a.detached == nil {
+				return a.inBackground(cmd.Context(), o.view)
+			}
 			return runResume(cmd.Context(), a, &o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	o.over.addFlags(flags)
+	flags.BoolVarP(&o.background, "background", "b", false, "go on in a process and session of its own, and return when that is on record")
 	flags.BoolVar(&o.force, "force", false, "go on with the loop file as it is now, although it changed")
 	flags.StringVar(&o.definition, "definition", "", "`recorded`: go on with the loop as it was recorded with the run")
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")

@@ -20,6 +20,8 @@ type runOptions struct {
 	over    overrides
 	dryRun  bool
 	view    viewFlags
+
+	background bool
 }
 
 func newRunCommand(a *app) *cobra.Command {
@@ -40,11 +42,16 @@ the action at once. An action that has not ended after five seconds is killed. A
 On a terminal, what an action prints passes by in one line, and its last three lines stay; -v keeps all of it.
 Otherwise it is printed as it comes.
 
-With --json, standard output has one JSON object a line: run_info, then every event as it is recorded.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
+With --json, standard output has one JSON object a line: run_info, then every event as it is recorded.
+
+With --background the run goes on in a process and a session of its own, which no terminal ends. run returns with 0 when
+it is on record, and prints its id; with --json as a JSON object, with --quiet alone. A run that does not come so far says
+why, and run exits as it would have. Its output goes to .loops/logs/RUN.log, which is moved to RUN.log.1 when it is full.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
 		Example: `  loops run fix
   loops run fix "the login page" --context retries=3
   loops run ./drafts/new.yaml --dry-run
-  loops run fix --json | jq -r .event`,
+  loops run fix --json | jq -r .event
+  loops run -b fix && loops attach fix`,
 		Args:              arguments(1, 2, "NAME or PATH of a loop"),
 		ValidArgsFunction: a.completeLoops,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,12 +65,19 @@ With --json, standard output has one JSON object a line: run_info, then every ev
 			if err := o.view.check(cmd.CommandPath()); err != nil {
 				return err
 			}
+			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
+				return err
+			}
+			if o.background && a.detached == nil {
+				return a.inBackground(cmd.Context(), o.view)
+			}
 			return runRun(cmd.Context(), a, &o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	o.over.addFlags(flags)
+	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
 	o.view.addFlags(flags)
 	return cmd

@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+type attachOptions struct {
+	name string
+	all  bool
+	view viewFlags
+}
+
+func newAttachCommand(a *app) *cobra.Command {
+	var o attachOptions
+	cmd := &cobra.Command{
+		Use:   "attach NAME|RUN",
+		Short: "Watch a run that goes on",
+		Long: `attach shows the run RUN, or the run of the loop NAME that goes on, as run would show it: from the state it is in, or
+with --all from its beginning. It ends when the run does, with the exit code of the run; of a run that has ended it shows
+the end. It may be in any store, and its owner on another machine.
+
+Ctrl-C ends attach, and not the run.` + runExitCodes(exitMeaning{exitInt, "stopped by SIGINT; or Ctrl-C ended attach, and the run goes on"},
+			exitMeaning{exitTerm, "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run goes on"},
+			exitMeaning{exitHangup, "stopped by SIGHUP; or the terminal went away, and the run goes on"},
+			exitMeaning{exitNotFound, "no such run, or no database of runs there"}),
+		Example: `  loops attach fix
+  loops attach fix-20261121T103405 --all
+  loops run -b fix && loops attach fix`,
+		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if err := o.view.check(cmd.CommandPath()); err != nil {
+				return err
+			}
+			return runAttach(cmd.Context(), a, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "show the run from its beginning")
+	o.view.addFlags(cmd.Flags())
+	return cmd
+}
+
+func runAttach(ctx context.Context, a *app, o attachOptions) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	r, err := pickAttached(ctx, finder{p, store}, o.name)
+	if err != nil {
+		return err
+	}
+	// The end of this process is nothing to the run. These signals only say so to the person.
+	ctx, detach := context.WithCancelCause(ctx)
+	defer detach(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case s := <-signals:
+			detach(&fsm.Stop{Signal: signalName(s)})
+		case <-done:
+		}
+	}()
+	v := &viewer{app: a, project: p, print: a.newPrinter(o.view), follower: follower{store: store, id: r.ID}}
+	if r, err = v.show(ctx, r, o.all); err != nil {
+		if stop, detached := errors.AsType[*fsm.Stop](err); detached {
+			v.print.note(fmt.Sprintf("Detached; run %s goes on. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
+			return exitError{code: codeOf(fsm.Outcome{Signal: stop.Signal})}
+		}
+		return err
+	}
+	return v.end(ctx, r)
+}
+
+// pickAttached returns the run to show: the one that goes on, or else the newest.
+func pickAttached(ctx context.Context, f finder, arg string) (persistence.Run, error) {
+	live, newest, err := f.live(ctx, arg)
+	if err != nil {
+		return persistence.Run{}, f.store.failed(err)
+	}
+	if newest == nil {
+		return persistence.Run{}, failure(exitNotFound, "nothing to attach to: %s has no recorded run; see: loops list --running, loops history NAME", arg)
+	}
+	live = slices.DeleteFunc(live, func(r persistence.Run) bool { return !alive(r) })
+	switch len(live) {
+	case 0:
+		return *newest, nil
+	case 1:
+		return live[0], nil
+	}
+	ids := make([]string, len(live))
+	for i, r := range live {
+		ids[i] = string(r.ID)
+	}
+	return persistence.Run{}, failure(exitUsage, "%s has %d runs that go on; name one of them: %s", arg, len(live), strings.Join(ids, ", "))
+}
+
+// A viewer shows a run that another process carries on. It is not safe for concurrent use.
+type viewer struct {
+	app     *app
+	project project
+	print   printer
+	follower
+
+	past  []fsm.Event // of the state the run is in, while it catches up
+	clock runClock
+	said  map[string]bool // damage that was told
+}
+
+// show shows a run until it goes on no more.
+func (v *viewer) show(ctx context.Context, r persistence.Run, all bool) (persistence.Run, error) {
+	v.said = map[string]bool{}
+	enter, entered := fsm.Event{}, runClock{}
+	// What happened until now is read once: of it, only what belongs to the state the run is in is shown.
+	err := v.read(ctx, r, true, func(e fsm.Event, err error) {
+		if err != nil {
+			v.damaged(err)
+			return
+		}
+		v.clock.add(e)
+		if e.Depth == 0 && e.Kind == "state_enter" {
+			enter, entered = e, v.clock
+			if !all {
+				v.missed()
+			}
+		}
+		v.past = append(v.past, e)
+	})
+	if err != nil {
+		return r, err
+	}
+	v.header(r, enter)
+	v.clock = runClock{}
+	if !all {
+		v.clock = entered
+		v.tell()
+	}
+	for _, e := range v.past {
+		v.event(e)
+	}
+	v.past = nil
+	v.print.watch(func() {
+		r, err = v.follow(ctx, r, func(e fsm.Event, err error) {
+			if err != nil {
+				v.damaged(err)
+				return
+			}
+			v.event(e)
+		})
+	})
+	return r, err
+}
+
+// missed forgets what belongs to an earlier state, for all but the sums at the end.
+func (v *viewer) missed() {
+	if t, ok := v.print.(*textPrinter); ok {
+		for _, e := range v.past {
+			t.missed(e)
+		}
+	}
+	v.past = v.past[:0]
+}
+
+func (v *viewer) header(r persistence.Run, enter fsm.Event) {
+	dir := v.project.runDir(r.ID)
+	h := header{
+		Loop: &fsm.Loop{Name: r.Loop, MaxSteps: r.MaxSteps, File: r.File}, File: v.project.short(r.File), Run: r,
+		RunDir: dir + "/", ShortDir: v.project.short(dir) + "/", Attached: true, Begin: r.StartedAt, Resumed: r.Segment > 0,
+	}
+	if step, ok := enter.Get("iteration").(int64); ok {
+		h.Where, h.Run.Step, h.Elapsed = text(enter.Get("state")), int(step), v.clock.at(enter.Time)
+	}
+	v.print.header(h)
+}
+
+// tell has the printer count time as the clock does.
+func (v *viewer) tell() {
+	if t, ok := v.print.(*textPrinter); ok {
+		t.since(v.clock.before, v.clock.begin)
+	}
+}
+
+// event shows one event; its time counts from the beginning of the run, without the pauses between its parts.
+func (v *viewer) event(e fsm.Event) {
+	if v.clock.add(e) {
+		v.tell()
+	}
+	v.print.event(e)
+}
+
+func (v *viewer) damaged(err error) {
+	if text := oneLine(err); !v.said[text] {
+		v.said[text] = true
+		v.print.note("loops: " + text)
+	}
+}
+
+// end says how a run ended, and returns that as run would have.
+func (v *viewer) end(ctx context.Context, r persistence.Run) error {
+	m, err := v.store.Snapshot(ctx, r.ID)
+	if m == nil {
+		return v.store.failed(err)
+	}
+	if m.Outcome == nil {
+		resume := ""
+		if r.Resumable {
+			resume = "; go on with it: " + v.app.resumeCommand(r.Ended, string(r.ID), r.MaxSteps, 0)
+		}
+		return failure(exitFailed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, resume)
+	}
+	o := *m.Outcome
+	resume := ""
+	if persistence.StatusOf(o).CanGoOn(o.Limited) {
+		resume = v.app.resumeCommand(o.TerminatedBy, string(r.ID), r.MaxSteps, 0)
+	}
+	v.print.finish(o, resume)
+	if code := codeOf(o); code != exitOK {
+		return exitError{code: code}
+	}
+	return nil
+}
+
+// A runClock tells how long a run has run at an event, from the events before it.
+type runClock struct {
+	before      time.Duration // in the parts of the run before this one
+	begin, last time.Time     // of this part
+}
+
+// add takes the next event, and says whether a new part begins with it.
+func (c *runClock) add(e fsm.Event) (begins bool) {
+	if e.Depth == 0 && (e.Kind == "loop_start" || e.Kind == "loop_resume") {
+		c.before += max(0, c.last.Sub(c.begin))
+		c.begin, begins = e.Time, true
+	}
+	c.last = e.Time
+	return begins
+}
+
+func (c *runClock) at(t time.Time) time.Duration { return c.before + max(0, t.Sub(c.begin)) }

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"loops/fsm"
+)
+
+// A backgroundSpec is a whole run, as it is handed to a process of its own: the command line as it was given, so that
+// nothing of it can be left out. The environment is inherited.
+type backgroundSpec struct {
+	Args []string `json:"args"` // without the program's name
+	Dir  string   `json:"dir"`  // working directory, absolute
+}
+
+// A backgroundStart is what that process says when its run is on record, in one line.
+type backgroundStart struct {
+	ID    string `json:"instance_id"`
+	RunID string `json:"run_id"`
+	Loop  string `json:"loop"`
+	PID   int    `json:"pid"`
+	Log   string `json:"log"` // absolute; "" = its output cannot be kept
+}
+
+// checkBackground refuses what a run in the background cannot do.
+func checkBackground(background, dryRun bool, command string) error {
+	if background && dryRun {
+		return usageError{"--background and --dry-run exclude each other", command + " --help"}
+	}
+	return nil
+}
+
+// inBackground carries out this command line in a process and a session of its own, and returns when its run is on
+// record. Where that does not come about it says and returns what the process did.
+func (a *app) inBackground(ctx context.Context, view viewFlags) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	path, err := a.writeSpec(p)
+	if err != nil {
+		return failure(exitFailed, "the run cannot be handed to a process of its own: %v", err)
+	}
+	defer os.Remove(path) // the process has read it, or never will
+	c, err := a.spawn(p, path)
+	if err != nil {
+		return failure(exitFailed, "a process for the run cannot be started: %v", err)
+	}
+	start, caught, err := c.await(ctx, a.Err)
+	switch {
+	case err != nil:
+		return err
+	case caught != "":
+		fmt.Fprintf(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
+		return exitError{code: c.wait()}
+	case view.json:
+		return writeJSON(a.out, fsm.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log)))
+	case view.quiet:
+		fmt.Fprintln(a.out, start.ID)
+		return nil
+	}
+	fmt.Fprintf(a.out, "Run %s goes on in the background (pid %d).\n", start.ID, start.PID)
+	if start.Log != "" {
+		fmt.Fprintf(a.out, "  log: %s\n", p.short(start.Log))
+	}
+	fmt.Fprintf(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
+	return nil
+}
+
+// writeSpec writes this command line to a file that only this user can read, and returns its path.
+func (a *app) writeSpec(p project) (path string, err error) {
+	b, err := json.Marshal(backgroundSpec{Args: a.args, Dir: p.Cwd})
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp("", "loops-run-*.json")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(f.Name()) // it says nothing
+	}
+	return f.Name(), err
+}
+
+// A spawned is the process of a run in the background, until the run is on record.
+type spawned struct {
+	cmd      *exec.Cmd
+	report   *os.File // one line when the run is on record
+	messages *os.File // what it says to a person until then
+}
+
+// spawn starts the process that reads the run at path.
+func (a *app) spawn(p project, path string) (*spawned, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	report, toReport, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	messages, toMessages, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, report.Close(), toReport.Close())
+	}
+	cmd := exec.Command(self, backgroundName, path) //nolint:noctx // it outlives the command
+	cmd.Dir, cmd.Env = p.Cwd, a.Env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the end of this terminal is nothing to it
+	cmd.ExtraFiles = []*os.File{toReport, toMessages}
+	err = cmd.Start()
+	// Only the process has the other ends now, so that they close with it.
+	if closed := errors.Join(toReport.Close(), toMessages.Close()); err != nil || closed != nil {
+		return nil, errors.Join(err, closed, report.Close(), messages.Close())
+	}
+	return &spawned{cmd, report, messages}, nil
+}
+
+// await returns when the run is on record, and passes on what the process says until then. A signal that comes
+// meanwhile is passed to the process, and named in caught where the run was on record all the same. The error of a
+// process that ended before has its exit code; what it said was printed.
+func (c *spawned) await(ctx context.Context, to io.Writer) (start backgroundStart, caught string, err error) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		_, _ = io.Copy(to, c.messages) // ends when the process closes it
+	}()
+	line := make(chan []byte, 1)
+	go func() {
+		b, _ := bufio.NewReader(c.report).ReadBytes('\n') // without a line the process has ended
+		line <- b
+	}()
+	for {
+		select {
+		case s := <-signals:
+			caught = signalName(s)
+			_ = c.cmd.Process.Signal(s) // one that has ended says so itself
+		case <-ctx.Done():
+			_ = c.cmd.Process.Signal(syscall.SIGTERM)
+			ctx = context.WithoutCancel(ctx)
+		case b := <-line:
+			<-said
+			if len(b) == 0 {
+				return start, caught, c.ended()
+			}
+			if err := json.Unmarshal(b, &start); err != nil {
+				return start, caught, fmt.Errorf("the process of the run (pid %d) says %q: %w", c.cmd.Process.Pid, b, err)
+			}
+			return start, caught, nil
+		}
+	}
+}
+
+// ended is the error of a process that ended before its run was on record.
+func (c *spawned) ended() error {
+	switch code := c.wait(); {
+	case code == exitOK:
+		return failure(exitFailed, "the process of the run (pid %d) ended before anything was on record", c.cmd.Process.Pid)
+	case c.cmd.ProcessState.ExitCode() < 0:
+		return failure(code, "the process of the run (pid %d) was killed before anything was on record: %s", c.cmd.Process.Pid, c.cmd.ProcessState)
+	default:
+		return exitError{code: code}
+	}
+}
+
+// wait returns the exit code of the process when it has ended, as a shell has it.
+func (c *spawned) wait() int {
+	_ = c.cmd.Wait() // its state tells more
+	if state, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && state.Signaled() {
+		return 128 + int(state.Signal())
+	}
+	return c.cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+)
+
+// backgroundName is the command that run --background starts. It is for this program only.
+const backgroundName = "background-run"
+
+// The files that it gets: see spawned.
+const (
+	fdReport = 3 + iota
+	fdMessages
+)
+
+// A detached is a run in the background, as its own process sees it. Until the run is on record, what it says goes to
+// whoever started it; from then on to its log alone. It may be used by several goroutines at once.
+type detached struct {
+	report   *os.File
+	messages *os.File
+	line     string // the command line, for the log
+	began    time.Time
+
+	mu   sync.Mutex
+	held []byte    // guarded by mu: for the log, which is not open yet
+	log  io.Writer // guarded by mu; nil = not open yet
+}
+
+func newBackgroundCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   backgroundName + " FILE",
+		Short: "Carry on a run that run --background handed over",
+		Long: `background-run carries on the run in FILE, the command line that run --background or resume --background was given. They
+start it with two pipes; it is of no use without.` + runExitCodes(),
+		Example: "  loops run --background fix    starts it",
+		Hidden:  true,
+		Args:    arguments(1, 1, "FILE"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runDetached(cmd.Context(), a, args[0]) },
+	}
+}
+
+func runDetached(ctx context.Context, a *app, path string) error {
+	for _, fd := range []int{fdReport, fdMessages} {
+		var st syscall.Stat_t
+		if syscall.Fstat(fd, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+			return usageError{"this command is what run --background starts, and is of no use to anybody else", "loops run --help"}
+		}
+		syscall.CloseOnExec(fd)
+	}
+	d := &detached{report: os.NewFile(fdReport, "report"), messages: os.NewFile(fdMessages, "messages"), began: time.Now()}
+	if err := debug.SetCrashOutput(d.messages, debug.CrashOptions{}); err != nil {
+		return err
+	}
+	var spec backgroundSpec
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &spec)
+	}
+	if err != nil {
+		fmt.Fprintf(d.messages, "loops: the run cannot be read by its process: %v\n", err)
+		return exitError{code: exitFailed}
+	}
+	_ = os.Remove(path) // whoever wrote it removes it too
+	words := make([]string, len(spec.Args))
+	for i, arg := range spec.Args {
+		words[i] = quote(arg)
+	}
+	d.line = "loops " + strings.Join(words, " ")
+	inner := &app{IO: IO{In: a.In, Out: d, Err: d.toPerson(), Dir: spec.Dir, Env: a.Env}, detached: d}
+	code := inner.execute(ctx, spec.Args)
+	d.close(code)
+	return exitError{code: code}
+}
+
+// Write adds to the log of the run.
+func (d *detached) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.log == nil {
+		d.held = append(d.held, b...)
+		return len(b), nil
+	}
+	return d.log.Write(b)
+}
+
+// A toPerson is what a detached run has for standard error.
+type toPerson struct{ d *detached }
+
+func (d *detached) toPerson() io.Writer { return toPerson{d} }
+
+func (t toPerson) Write(b []byte) (int, error) {
+	t.d.mu.Lock()
+	waiting := t.d.log == nil
+	t.d.mu.Unlock()
+	if waiting {
+		_, _ = t.d.messages.Write(b) // nobody may read it any more
+	}
+	return t.d.Write(b)
+}
+
+// recorded says that the run is on record, and from now on writes to its log.
+func (d *detached) recorded(a *app, h header) {
+	start := backgroundStart{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
+	log, err := d.openLog(a, h)
+	if err != nil {
+		fmt.Fprintf(d.messages, "loops: the output of run %s is not kept: %v\n", h.Run.ID, err)
+		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
+		d.use(io.Discard)
+	} else {
+		start.Log = log.path
+		d.use(log)
+	}
+	b, err := json.Marshal(start)
+	if err == nil {
+		_, _ = d.report.Write(append(b, '\n')) // whoever started the run may be gone
+	}
+	_ = d.messages.Close()
+	_ = d.report.Close()
+}
+
+func (d *detached) openLog(a *app, h header) (*runLog, error) {
+	p, err := a.project()
+	if err != nil {
+		return nil, err
+	}
+	log, err := openLog(p.logPath(h.Run.ID), logSize, logKeep)
+	if err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), clock(d.began))
+	return log, err
+}
+
+// use writes what was held back, and everything after it, to w.
+func (d *detached) use(w io.Writer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.log = &sink{w: w} // a full disk is no reason to end the run
+	_, _ = d.log.Write(d.held)
+	d.held = nil
+}
+
+// close writes how the process ended to the log, if there is one.
+func (d *detached) close(code int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.log != nil {
+		fmt.Fprintf(d.log, "# ended with exit code %d (%s)\n", code, clock(time.Now()))
+	}
+}
+
+// A detachedPrinter tells of the first event of a run, which is on record then.
+type detachedPrinter struct {
+	printer
+	a    *app
+	h    header
+	told bool
+}
+
+func (p *detachedPrinter) header(h header) {
+	p.h = h
+	p.printer.header(h)
+}
+
+func (p *detachedPrinter) event(e fsm.Event) {
+	if !p.told {
+		p.told = true
+		p.a.detached.recorded(p.a, p.h)
+	}
+	p.printer.event(e)
+}

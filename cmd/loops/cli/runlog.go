@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"loops/persistence"
+)
+
+// The log of a run in the background: how large one file gets, in bytes, and how many older ones are kept.
+const (
+	logSize = 8 << 20
+	logKeep = 3
+)
+
+// logPath returns where the output of a run in the background is kept: there, and before that in NAME.1 up to NAME.3.
+func (p project) logPath(id persistence.ID) string {
+	return filepath.Join(p.Loops, "logs", string(id)+".log")
+}
+
+// A runLog is a file that is moved aside when it is full. It is not safe for concurrent use.
+type runLog struct {
+	path string
+	most int64 // bytes of one file; a longer text stays in one piece
+	keep int   // older files
+
+	file *os.File
+	size int64
+}
+
+// openLog goes on with the log at path, and makes it and its folder if need be.
+func openLog(path string, most int64, keep int) (*runLog, error) {
+	l := &runLog{path: path, most: most, keep: keep}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	return l, l.open()
+}
+
+func (l *runLog) open() error {
+	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return err
+	}
+	l.file, l.size = f, info.Size()
+	// What the Go runtime says when it gives up goes here too.
+	return debug.SetCrashOutput(f, debug.CrashOptions{})
+}
+
+func (l *runLog) Write(b []byte) (int, error) {
+	if l.size > 0 && l.size+int64(len(b)) > l.most {
+		if err := l.rotate(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := l.file.Write(b)
+	l.size += int64(n)
+	return n, err
+}
+
+// rotate moves the full file to NAME.1, the one there to NAME.2 and so on, and begins a new one.
+func (l *runLog) rotate() error {
+	name := func(n int) string { return fmt.Sprintf("%s.%d", l.path, n) }
+	for n := l.keep - 1; n > 0; n-- {
+		if err := os.Rename(name(n), name(n+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.Rename(l.path, name(1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	full := l.file
+	if err := l.open(); err != nil {
+		return err
+	}
+	return full.Close()
+}
+
+func (l *runLog) close() error { return l.file.Close() }
