@@ -22,6 +22,14 @@ func TestReadmeLoops(t *testing.T) {
 			must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
 			must(t, os.WriteFile(filepath.Join(dir, ".loops", b[2]+".yaml"), []byte(b[1]), 0o644))
 			must(t, os.WriteFile(filepath.Join(dir, "x.go"), []byte("package x\nfunc  F( ) { }\n"), 0o644))
+			if strings.Contains(b[1], "prompt") { // it needs an agent
+				cmd := exec.Command(bin, "validate", "--strict", b[2])
+				cmd.Dir, cmd.Env = dir, cleanEnv(bin, dir)
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+				return
+			}
 			cmd := exec.Command(bin, "run", b[2])
 			cmd.Dir, cmd.Env = dir, cleanEnv(bin, dir)
 			out, err := cmd.CombinedOutput()
