@@ -41,6 +41,7 @@ func newAgent(t *testing.T, args ...string) *agent {
 	env := cleanEnv(binary(t), dir)
 	cmd := exec.Command(binary(t), append([]string{"-C", dir, "mcp"}, args...)...)
 	cmd.Env, cmd.Stderr = env, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
 	must(t, err)
@@ -242,7 +243,7 @@ func TestMCPRunAndStop(t *testing.T) {
 // A run outlives the server, unless the agent wanted it otherwise; whatever ends the server, its exit is clean.
 func TestMCPServerEnds(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"input", "SIGTERM", "SIGINT", "SIGHUP"} {
+	for _, how := range []string{"input", "SIGTERM", "SIGINT", "SIGHUP", "Ctrl-C"} {
 		for _, bound := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s bound %v", how, bound), func(t *testing.T) {
 				t.Parallel()
@@ -251,6 +252,9 @@ func TestMCPServerEnds(t *testing.T) {
 				pid := a.started(id)
 				if sig, ok := map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP}[how]; ok {
 					must(t, a.server.Process.Signal(sig))
+				}
+				if how == "Ctrl-C" { // it goes to all that the terminal knows as one job
+					must(t, syscall.Kill(-a.server.Process.Pid, syscall.SIGINT))
 				}
 				if bound {
 					_ = a.Close() // the client gives a server five seconds; ours waits for the run
