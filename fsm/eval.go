@@ -67,8 +67,7 @@ func Judge(cfg *Evaluate, ev Evidence) (v Verdict, memory Repeat, err error) {
 		return errorVerdict("exit_code", int64(ev.ExitCode), "error", "action timed out"), memory, nil
 	}
 	if ev.ExitCode != 0 && !e.anyExit {
-		return errorVerdict("exit_code", int64(ev.ExitCode), "error",
-			fmt.Sprintf("action exited with code %d", ev.ExitCode)), memory, nil
+		return exitedBadly(ev.ExitCode), memory, nil
 	}
 	v, err = e.judge(cfg, ev, &memory)
 	if err != nil {
@@ -78,6 +77,11 @@ func Judge(cfg *Evaluate, ev Evidence) (v Verdict, memory Repeat, err error) {
 }
 
 func verdict(name string, details ...any) Verdict { return Verdict{name, NewMap(details...)} }
+
+// exitedBadly is the verdict where an action that failed is not looked at.
+func exitedBadly(code int) Verdict {
+	return errorVerdict("exit_code", int64(code), "error", fmt.Sprintf("action exited with code %d", code))
+}
 
 func errorVerdict(details ...any) Verdict { return verdict("error", details...) }
 

@@ -102,7 +102,12 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 	if cfg.Type == "llm_structured" && !e.cfg.Loop.LLM.Enabled {
 		v = errorVerdict("error", errNoLLM)
 	} else if v, ev.Memory, err = Judge(cfg, ev); errors.Is(err, ErrNeedsJudge) {
-		v, q, err = e.ask(ctx, st, cfg, ev, err)
+		if res != nil && res.ExitCode != 0 && modeOf(st) == KindPrompt {
+			// An attempt that failed is not paid for twice, and no judge talks it into a success.
+			v, err = exitedBadly(res.ExitCode), nil
+		} else {
+			v, q, err = e.ask(ctx, st, cfg, ev, err)
+		}
 	}
 	if e.broken != nil || ctx.Err() != nil && slow(cfg.Type) {
 		return Verdict{}, false, errHalted

@@ -82,9 +82,6 @@ func (r *Runner) request(a fsm.Action, h *host.Host) host.Request {
 	if a.SessionHost != "" && a.SessionHost != h.Name {
 		req.Session, req.Counted = "", host.Usage{}
 	}
-	if a.SessionHost != "" && a.SessionHost != h.Name {
-		req.Session, req.Counted = "", host.Usage{}
-	}
 	if req.Model == "" {
 		req.Model = r.Model
 		if req.Judge {

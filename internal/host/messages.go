@@ -250,12 +250,12 @@ func (m *messages) failure(r *event, text string) *Failure {
 		}
 		return m.denied(r)
 	}
-	said := text
+	said := messageOf(r.Error)
 	if said == "" {
-		said = strings.Join(r.Errors, "; ")
+		said = text
 	}
 	if said == "" {
-		said = messageOf(r.Error)
+		said = strings.Join(r.Errors, "; ")
 	}
 	if said == "" && r.Subtype != "success" {
 		said = r.Subtype
