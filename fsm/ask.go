@@ -106,7 +106,7 @@ func (q *asker) put(ctx context.Context, a Action) (Result, error) {
 		if !e.record(ctx, true) {
 			return Result{}, errHalted
 		}
-		res, err := e.cfg.Runner.Run(ctx, a, nil)
+		res, err := e.run(ctx, a, nil)
 		m.Asking = false
 		if e.broken != nil || ctx.Err() != nil {
 			return Result{}, errHalted

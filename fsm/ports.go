@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 )
@@ -83,13 +84,18 @@ type Result struct {
 // While the action runs, out (if not nil) is called with pieces of its standard output: whole lines without the last line
 // end, joined by \n, valid UTF-8, in order, never concurrently, at least 20 ms or 64 KiB apart. All calls happen before Run returns. When
 // ctx ends, the action's process group gets TERM, KILL after a grace time, and the Result is of no use.
-// An error means that the action could not be attempted; an action that ran and failed is a Result.
+// An error means that the action could not be attempted; an action that ran and failed is a Result. One that is
+// [ErrNoRoom] stops the run as a failed Record does, so that it can be resumed.
 type Runner interface {
 	Run(ctx context.Context, a Action, out func(text string)) (Result, error)
 }
 
+// ErrNoRoom is the error of a Runner that could not write down what an action needs, and of Files, where the disk is full
+// or broken.
+var ErrNoRoom = errors.New("the disk is full or broken")
+
 // Files is how evaluators look at the project. Relative names are relative to the directory actions run in.
-// Errors are those of package os: a missing file is fs.ErrNotExist.
+// Errors are those of package os: a missing file is fs.ErrNotExist. [ErrNoRoom] stops the run.
 type Files interface {
 	ReadFile(name string) ([]byte, error)
 	WriteFile(name string, data []byte) error

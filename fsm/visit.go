@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errHalted means that nothing may be decided: a stop was asked for while acting, or recording failed.
+// errHalted means that nothing may be decided: a stop was asked for while acting, or writing failed.
 var errHalted = errors.New("halted")
 
 // The fallbacks where neither the state nor the loop sets a timeout.
@@ -138,7 +138,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 
 	var signals SignalScanner
 	out := newOutput(ctx, e, &signals)
-	res, err := e.cfg.Runner.Run(ctx, a, out.write)
+	res, err := e.run(ctx, a, out.write)
 	if e.broken != nil || ctx.Err() != nil {
 		return Result{}, errHalted
 	}
@@ -161,6 +161,15 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		return res, err
 	}
 	return res, nil
+}
+
+// run has something done, if there is room for it. Without that nothing is decided, as no state can help it.
+func (e *Executor) run(ctx context.Context, a Action, out func(string)) (Result, error) {
+	res, err := e.cfg.Runner.Run(ctx, a, out)
+	if errors.Is(err, ErrNoRoom) && e.broken == nil {
+		e.broken = err
+	}
+	return res, err
 }
 
 func (e *Executor) timeouts(st *State, mode Kind) (wall, idle time.Duration) {
@@ -339,6 +348,9 @@ func prevResult(st *State, res *Result) *Map {
 
 // exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
 func (e *Executor) exception(st *State, err error) decision {
+	if errors.Is(err, ErrNoRoom) && e.broken == nil {
+		e.broken = err
+	}
 	if errors.Is(err, errHalted) || e.broken != nil {
 		return decision{halted: true}
 	}

@@ -20,6 +20,7 @@ import (
 // threads, so that each can be met; strace counts them in each thread. Actions are left alone.
 type interference struct {
 	calls map[uint64]bool
+	below string        // a folder of the project; other files are left alone. "" = none are
 	errno syscall.Errno // what the call fails with; 0 = the program is killed before it
 	rest  bool          // so do all after it
 }
@@ -159,7 +160,7 @@ func (tr *tracer) call(tid int) error {
 		return nil
 	}
 	where, ok := tr.file(info)
-	if !ok {
+	if !ok || !strings.Contains(where, tr.in.below) {
 		return nil
 	}
 	if tr.seen++; tr.seen != tr.n && (!tr.in.rest || tr.n == 0 || tr.seen < tr.n) {

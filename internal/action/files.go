@@ -91,10 +91,10 @@ func (f Files) Stat(name string) (modTime time.Time, size int64, err error) {
 func (f Files) WriteFile(name string, data []byte) error {
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
+		return roomless(err)
 	}
 	_, err := replace(path, data, mode(path))
-	return err
+	return roomless(err)
 }
 
 // replace replaces a file as WriteFile does, in a folder that exists.

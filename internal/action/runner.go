@@ -87,6 +87,11 @@ type Runner struct {
 // Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is
 // started and the error says so.
 func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
+	res, err := r.do(ctx, a, out)
+	return res, roomless(err)
+}
+
+func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return fsm.Result{}, context.Cause(ctx)
 	}

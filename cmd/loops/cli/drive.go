@@ -126,7 +126,7 @@ func (a *app) notRecorded(ctx context.Context, store records, run persistence.Ru
 	}
 	text := fmt.Sprintf("run %s was stopped: %s\n", run.ID, oneLine(err))
 	where, mend := ".loops", "Free or mend the disk"
-	if !store.files {
+	if !store.files && !errors.Is(err, fsm.ErrNoRoom) {
 		where, mend = store.name, "See that the database has room and can be reached"
 	}
 	_, lost := store.Snapshot(ctx, run.ID)

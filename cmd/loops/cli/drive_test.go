@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 func TestNotRecorded(t *testing.T) {
 	noRoom := &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}
 	removed := &fs.PathError{Op: "write", Path: "f", Err: persistence.ErrRemoved}
+	needed := fmt.Errorf("a variable cannot be written to a file: %w", fsm.ErrNoRoom)
 	store := persistence.NewMemory()
 	j, err := store.Create(t.Context(), persistence.Spec{Loop: "fix"})
 	if err != nil {
@@ -25,17 +27,20 @@ func TestNotRecorded(t *testing.T) {
 	}
 	there, gone := j.Run(), persistence.Run{ID: "fix-20200101T000000", Loop: "fix"}
 	for _, c := range []struct {
-		name string
-		run  persistence.Run
-		err  error
-		want string
+		name     string
+		run      persistence.Run
+		err      error
+		database bool
+		want     string
 	}{
-		{"no room for the next step", there, noRoom, "Nothing recorded before is lost. Free or mend the disk, then: loops resume " + string(there.ID)},
-		{"no room for the first step", gone, noRoom, "Nothing of it is on record, so it cannot be resumed. Free or mend the disk, then start anew with: loops run fix"},
-		{"an action removed .loops", gone, removed, "Its records were removed, so it cannot be resumed. Keep actions away from .loops, then start anew with: loops run fix"},
-		{"an action removed the events", there, removed, "The history of the run is lost, but not what it remembers. Keep actions away from .loops, then: loops resume " + string(there.ID)},
+		{"no room for the next step", there, noRoom, false, "Nothing recorded before is lost. Free or mend the disk, then: loops resume " + string(there.ID)},
+		{"no room for the first step", gone, noRoom, false, "Nothing of it is on record, so it cannot be resumed. Free or mend the disk, then start anew with: loops run fix"},
+		{"an action removed .loops", gone, removed, false, "Its records were removed, so it cannot be resumed. Keep actions away from .loops, then start anew with: loops run fix"},
+		{"an action removed the events", there, removed, false, "The history of the run is lost, but not what it remembers. Keep actions away from .loops, then: loops resume " + string(there.ID)},
+		{"the database has no room", there, noRoom, true, "Nothing recorded before is lost. See that the database has room and can be reached, then: loops resume " + string(there.ID)},
+		{"no room for what an action needs", there, needed, true, "Nothing recorded before is lost. Free or mend the disk, then: loops resume " + string(there.ID)},
 	} {
-		err := (&app{}).notRecorded(t.Context(), records{Store: store, files: true}, c.run, c.err)
+		err := (&app{}).notRecorded(t.Context(), records{Store: store, files: !c.database}, c.run, c.err)
 		exit, ok := errors.AsType[exitError](err)
 		if _, what, _ := strings.Cut(err.Error(), "\n"); !ok || exit.code != exitRecord || what != c.want {
 			t.Errorf("%s: exit code %d, %s\nwant %s", c.name, exit.code, what, c.want)
