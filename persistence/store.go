@@ -221,6 +221,9 @@ type NotResumableError struct {
 }
 
 func (e *NotResumableError) Error() string {
+	if e.Status == "" {
+		return fmt.Sprintf("what is recorded of run %s cannot be read, so it cannot be resumed", e.ID)
+	}
 	return fmt.Sprintf("run %s is %s and cannot be resumed", e.ID, e.Status)
 }
 

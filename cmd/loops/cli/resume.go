@@ -225,6 +225,8 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
 	case len(runs) == 0:
 		return persistence.Run{}, failure(exitNotFound, "nothing to resume: %s has no recorded run; start one with: loops run %s", arg, quote(arg))
+	case runs[0].Status == "":
+		return persistence.Run{}, failure(exitNotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
 	case len(runs) == 1:
 		return persistence.Run{}, failure(exitNotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}
