@@ -3,6 +3,7 @@ package hosttest
 import (
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,9 @@ import (
 //	[[refuse]]    the model will not answer
 //	[[cut]]       says a word and breaks off
 var mark = regexp.MustCompile(`\[\[(ok|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|long|refuse|cut)\]\]`)
+
+// doctorJudge stands in the question that loops doctor asks, where no mark can stand; the answer is that of [[yes]].
+const doctorJudge = "This is a test of structured answers."
 
 // What the stand-ins say.
 const (
@@ -61,6 +65,9 @@ type turn struct {
 // decide reads a request. result matches the result of a tool in it.
 func decide(body string, result *regexp.Regexp) turn {
 	name, rest := "ok", body
+	if at := strings.LastIndex(body, doctorJudge); at >= 0 {
+		name, rest = "yes", body[at:]
+	}
 	if all := mark.FindAllStringSubmatchIndex(body, -1); len(all) > 0 {
 		last := all[len(all)-1]
 		name, rest = body[last[2]:last[3]], body[last[1]:]

@@ -20,8 +20,10 @@ import (
 )
 
 type doctorOptions struct {
-	host      string
-	yes, json bool
+	host        string
+	model       string
+	permissions string
+	yes, json   bool
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
@@ -48,11 +50,16 @@ it does so with --yes only.` + exitMeanings(
 			if cmd.Flags().Changed("host") && strings.TrimSpace(o.host) == "" {
 				return usageError{"--host is empty: leave it out to look at all of them", "loops doctor --help"}
 			}
+			if o.permissions != permissionsHost && o.permissions != fsm.PermissionsSkip {
+				return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", o.permissions, permissionsHost, fsm.PermissionsSkip), "loops doctor --help"}
+			}
 			return runDoctor(cmd.Context(), a, o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.host, "host", "", "look at this agent `HOST` only")
+	flags.StringVar(&o.model, "model", "", "`MODEL` of the test (default: the host's own)")
+	flags.StringVar(&o.permissions, "permissions", permissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts without asking")
 	flags.BoolVar(&o.json, "json", false, "print a JSON array of findings; nothing is asked")
 	return cmd
@@ -216,7 +223,7 @@ func (x *examination) newRunner() (*action.Runner, error) {
 		Dir: x.project.Dir, Env: x.app.actionEnv(), Grace: grace, Prices: known,
 		Mark: fmt.Sprintf("%sdoctor/%d/%d", x.project.mark(), owner.PID, owner.Start),
 	}
-	x.app.agents(r, agentFlags{host: x.options.host, permissions: permissionsHost}, x.config)
+	x.app.agents(r, agentFlags{host: x.options.host, permissions: x.options.permissions}, x.config)
 	return r, nil
 }
 

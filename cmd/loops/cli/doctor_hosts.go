@@ -190,10 +190,10 @@ const (
 // prompt sends a host the prompt and the question of the self-test.
 func (x *examination) prompt(ctx context.Context, h *host.Host) {
 	if why := x.refuses(h); why != "" {
-		x.add(finding{h.Name, levelWarning, "not tested: " + why, "", fsm.NewMap("host", h.Name, "test", nil)})
+		x.add(finding{h.Name, levelWarning, "not tested: " + why, x.withSkip(h), fsm.NewMap("host", h.Name, "test", nil)})
 		return
 	}
-	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
+	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, Model: x.options.model, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
 	if !x.answer(ctx, h, "login", a) {
 		return
 	}
@@ -201,14 +201,19 @@ func (x *examination) prompt(ctx context.Context, h *host.Host) {
 	x.answer(ctx, h, "judge", a)
 }
 
-// refuses says why a host takes no prompt that leaves permissions to its own settings; "" = it does.
+// withSkip is the command that tests a host with leave to use tools, as most runs give it.
+func (x *examination) withSkip(h *host.Host) string {
+	return x.app.command("doctor --yes --permissions skip --host " + quote(h.Name))
+}
+
+// refuses says why a host takes no prompt with the permissions of the test; "" = it does.
 func (x *examination) refuses(h *host.Host) string {
 	scratch, err := os.MkdirTemp("", "loops-doctor-*")
 	if err != nil {
 		return errnoText(err).Error()
 	}
 	defer os.RemoveAll(scratch) //nolint:errcheck // of no use to anybody
-	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch}); err != nil {
+	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch, Skip: x.options.permissions == fsm.PermissionsSkip}); err != nil {
 		return oneLine(err)
 	}
 	return ""
@@ -228,6 +233,10 @@ func (x *examination) answer(ctx context.Context, h *host.Host, what string, a f
 		f.level, f.text, f.todo = levelProblem, what+": "+oneLine(err), "run it by hand: "+h.Program
 	case reply == nil || reply.Failure != "" || res.ExitCode != 0:
 		f = failedAnswer(h, what, res)
+		if reply != nil && reply.Failure == fsm.FailPermission && x.options.permissions == permissionsHost {
+			// No run with permissions: skip is refused for that.
+			f.level, f.todo = levelWarning, "run "+h.Program+" here once by hand to trust this folder, or test it as runs use it: "+x.withSkip(h)
+		}
 	case what == "judge":
 		f.text = "answers in a given form" + usedText(res)
 	default:
