@@ -47,10 +47,17 @@ func (e *DifferentError) Error() string {
 	return fmt.Sprintf("run %s is there already, but not as it is here (there %s; here %s)", e.ID, e.Have, e.Want)
 }
 
+// A Source is what a run can be copied from: a [Store], or what was written from one. Its methods are those of Store.
+type Source interface {
+	Runs(ctx context.Context, q Query) ([]Run, error)
+	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
+	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
+}
+
 // Copy copies a run that nobody owns from one store to another, compares what both then say about it, and returns that. A
 // run that is there already is only compared: the error is fs.ErrExist if it is the same, and otherwise, as after a copy
 // that went wrong, a *DifferentError. A live owner is a *HeldError, damage a *DamageError; then nothing is copied.
-func Copy(ctx context.Context, from Store, to Importer, run Run) (Digest, error) {
+func Copy(ctx context.Context, from Source, to Importer, run Run) (Digest, error) {
 	if run.Held {
 		return Digest{}, &HeldError{ID: run.ID, Owner: run.Owner}
 	}
@@ -87,7 +94,7 @@ func Copy(ctx context.Context, from Store, to Importer, run Run) (Digest, error)
 }
 
 // still yields the history of a run, and an error at its end if the run is not any more what it was.
-func still(ctx context.Context, s Store, run Run) iter.Seq2[fsm.Event, error] {
+func still(ctx context.Context, s Source, run Run) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		for e, err := range s.Events(ctx, run.ID, 0) {
 			if !yield(e, err) {
@@ -106,7 +113,7 @@ func still(ctx context.Context, s Store, run Run) iter.Seq2[fsm.Event, error] {
 	}
 }
 
-func find(ctx context.Context, s Store, run Run) (Run, error) {
+func find(ctx context.Context, s Source, run Run) (Run, error) {
 	runs, err := s.Runs(ctx, Query{ID: run.ID})
 	if err == nil && len(runs) == 0 {
 		err = fmt.Errorf("%s: %w", run.ID, ErrNotFound)
@@ -126,7 +133,7 @@ type Digest struct {
 func (d Digest) String() string { return fmt.Sprintf("%d events, sha256 %.12s", d.Events, d.Hash) }
 
 // Sum reads all that is recorded about a run. What differs between stores, places and owners, is not in it.
-func Sum(ctx context.Context, s Store, run Run) (Digest, error) {
+func Sum(ctx context.Context, s Source, run Run) (Digest, error) {
 	h := sha256.New()
 	memory, err := s.Snapshot(ctx, run.ID)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"loops/fsm"
@@ -29,6 +30,8 @@ type Dir struct {
 	// PartSize is the length in bytes from which the event file of a run is full, and its next batch begins another;
 	// 0 means 64 MiB. Set it before the first use.
 	PartSize int64
+
+	finishing sync.Once // what crashes left of removals was removed
 
 	patience time.Duration // instead of the constant, for tests
 

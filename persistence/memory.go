@@ -86,7 +86,7 @@ func (m *Memory) journal(r *memoryRun) (*memoryJournal, error) {
 		}
 		m.dir = dir
 	}
-	j := &memoryJournal{m: m, r: r, dir: filepath.Join(m.dir, filepath.FromSlash(string(r.run.ID)))}
+	j := &memoryJournal{m: m, r: r, dir: m.work(r.run.ID)}
 	return j, os.MkdirAll(j.dir, 0o755)
 }
 
@@ -257,6 +257,46 @@ func (m *Memory) Archive(_ context.Context, id ID) error {
 	r.run.Archived = true
 	return nil
 }
+
+// Remove implements [Store].
+func (m *Memory) Remove(_ context.Context, id ID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	switch {
+	case err != nil:
+		return err
+	case r.held:
+		return &HeldError{ID: id, Owner: r.run.Owner}
+	}
+	delete(m.runs, id)
+	if m.dir == "" { // it was imported
+		return nil
+	}
+	return remains(id, RemoveTree(m.work(id)))
+}
+
+// Size implements [Store].
+func (m *Memory) Size(_ context.Context, id ID) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	if err != nil {
+		return 0, err
+	}
+	n := int64(len(r.spec.Definition))
+	for _, e := range r.events {
+		n += int64(len(e.AppendJSON(nil)))
+	}
+	if m.dir == "" {
+		return n, nil
+	}
+	files, err := TreeSize(m.work(id))
+	return n + files, err
+}
+
+// work is the working folder of a run; mu is held.
+func (m *Memory) work(id ID) string { return filepath.Join(m.dir, filepath.FromSlash(string(id))) }
 
 // A memoryJournal is a run of a Memory.
 type memoryJournal struct {

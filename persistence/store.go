@@ -152,6 +152,14 @@ type Store interface {
 	Interrupt(ctx context.Context, id ID, at time.Time, why string) error
 	// Archive moves a run that has ended out of the way of running ones. It never overwrites.
 	Archive(ctx context.Context, id ID) error
+	// Remove removes a run for good: what is recorded about it, and then its working folder, unless that is another
+	// run's, too. It is listed whole or not at all, also if this process dies meanwhile. It does not ask whether the
+	// run could be resumed. A live owner is a *HeldError, an unknown run ErrNotFound; a *RemainsError says that the
+	// run is gone, but not all of its files.
+	Remove(ctx context.Context, id ID) error
+	// Size returns how many bytes a run takes: what is recorded about it, and the files of its working folder.
+	// Symlinks are not followed.
+	Size(ctx context.Context, id ID) (int64, error)
 	Close() error
 }
 
@@ -203,6 +211,19 @@ func (e *ArchiveError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ArchiveError) Unwrap() error { return e.Err }
+
+// A RemainsError means that a run was removed, and some of its files could not be.
+type RemainsError struct {
+	ID  ID
+	Err error
+}
+
+func (e *RemainsError) Error() string {
+	return fmt.Sprintf("run %s is gone, but not all of its files: %v", e.ID, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RemainsError) Unwrap() error { return e.Err }
 
 // A HeldError means that a live process owns the run.
 type HeldError struct {

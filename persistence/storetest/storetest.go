@@ -39,7 +39,7 @@ type test struct {
 
 // Run runs every case against a new store of its own.
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
-	cases := slices.Concat(creating, remembering, nesting, living, sharing, telling, guaranteeing, stepping, modelled())
+	cases := slices.Concat(creating, remembering, nesting, living, sharing, telling, guaranteeing, stepping, removing, modelled())
 	s := open(t) // a store without bytes has none to spoil
 	if _, ok := s.(persistence.Definer); ok {
 		cases = append(cases, defining...)

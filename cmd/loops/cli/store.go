@@ -202,6 +202,19 @@ func (d database) Archive(ctx context.Context, id persistence.ID) error {
 	return aboutDatabase(d.Store.Archive(ctx, id))
 }
 
+func (d database) Remove(ctx context.Context, id persistence.ID) error {
+	err := d.Store.Remove(ctx, id)
+	if _, gone := errors.AsType[*persistence.RemainsError](err); gone {
+		return err // the database did its part
+	}
+	return aboutDatabase(err)
+}
+
+func (d database) Size(ctx context.Context, id persistence.ID) (int64, error) {
+	n, err := d.Store.Size(ctx, id)
+	return n, aboutDatabase(err)
+}
+
 func (d database) Import(ctx context.Context, r persistence.Recorded) error {
 	return aboutDatabase(d.Store.Import(ctx, r))
 }

@@ -1,0 +1,192 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCrashWhileRemoving looks at what a crash before each step of a removal would leave: the run as it was, or none. The
+// next removal finishes what was begun.
+func TestCrashWhileRemoving(t *testing.T) {
+	for _, kind := range []string{"archived", "live", "live in parts"} {
+		d, steps := open(t), 0
+		if kind == "live in parts" {
+			d.PartSize = 300
+		}
+		var last []Journal
+		for range 2 {
+			j := begin(t, d, step(1), step(2), step(3))
+			if err := os.WriteFile(filepath.Join(j.Dir(), "kept"), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if kind == "archived" {
+				if err := j.Record(t.Context(), end(3, "terminal")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := j.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			last = append(last, j)
+		}
+		id, other := last[0].Run().ID, last[1].Run().ID
+		want, err := d.Snapshot(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, gone := 0, 0
+		d.step = func(name string) error {
+			steps++
+			root := filepath.Join(t.TempDir(), ".loops")
+			if err := os.CopyFS(root, os.DirFS(d.root)); err != nil {
+				t.Fatal(err)
+			}
+			when := fmt.Sprintf("%s, crash before %q", kind, name)
+			if checkRemoved(t, when, root, id, other, len(want.Captured.Keys()), want.Step) {
+				whole++
+			} else {
+				gone++
+			}
+			return nil
+		}
+		if err := d.Remove(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if steps < 3 || whole == 0 || gone == 0 {
+			t.Errorf("%s: %d steps: whole at %d, gone at %d", kind, steps, whole, gone)
+		}
+		names, _ := readNames(d.history)
+		for _, n := range names {
+			if strings.HasPrefix(n, ".") {
+				t.Errorf("%s: %s is left", kind, n)
+			}
+		}
+	}
+}
+
+// checkRemoved looks at a directory that a crash left, and says whether the run is there.
+func checkRemoved(t *testing.T, when, root string, id, other ID, captured, steps int) bool {
+	t.Helper()
+	d, err := OpenDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := filepath.Join(d.work(id), "kept")
+	runs, err := d.Runs(t.Context(), Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := false
+	for _, r := range runs {
+		there = there || r.ID == id
+		if len(r.Damage) > 0 {
+			t.Errorf("%s: %s is damaged: %q", when, r.ID, r.Damage)
+		}
+	}
+	if there {
+		if s, err := d.Snapshot(t.Context(), id); err != nil || s.Step != steps || s.Captured.Len() != captured || !exists(work) {
+			t.Errorf("%s: it is there, but not whole: %v, %+v, its file: %v", when, err, s, exists(work))
+		}
+		if err := d.Remove(t.Context(), id); err != nil {
+			t.Errorf("%s: once more: %v", when, err)
+		}
+	}
+	if err := d.Remove(t.Context(), other); err != nil {
+		t.Errorf("%s: the other one: %v", when, err)
+	}
+	for _, dir := range []string{d.history, d.runs, d.running} {
+		names, _ := readNames(dir)
+		for _, n := range names {
+			if n != ".acquire.lock" {
+				t.Errorf("%s: %s/%s is left", when, filepath.Base(dir), n)
+			}
+		}
+	}
+	return there
+}
+
+// TestRemoveUnreadable: a run nobody can read any more is one that people want to be rid of.
+func TestRemoveUnreadable(t *testing.T) {
+	for _, archived := range []bool{true, false} {
+		d := open(t)
+		j := begin(t, d, step(1))
+		if archived {
+			if err := j.Record(t.Context(), end(1, "terminal")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		id := j.Run().ID
+		p, err := d.find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []string{p.state, p.events} {
+			if err := os.WriteFile(f, []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := d.Size(t.Context(), id); err != nil || n < 2 {
+			t.Errorf("archived %v: size %d, %v", archived, n, err)
+		}
+		if err := d.Remove(t.Context(), id); err != nil {
+			t.Errorf("archived %v: %v", archived, err)
+		}
+		if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 0 || exists(d.work(id)) {
+			t.Errorf("archived %v: %v, %d runs, its folder is there: %v", archived, err, len(runs), exists(d.work(id)))
+		}
+	}
+}
+
+// TestRemoveKeepsSharedFolder: the archive folder of a run was taken by a copy of another, so it was given the next second.
+func TestRemoveKeepsSharedFolder(t *testing.T) {
+	d := open(t)
+	j := begin(t, d, step(1))
+	first := j.Run()
+	taken := filepath.Join(d.history, folderName(first.RunID, first.Loop))
+	if err := os.MkdirAll(taken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(taken, "state.json"), []byte(`{"loop_name":"fix","current_state":"a","iteration":1,"captured":{},"started_at":"2026-11-20T10:00:00+00:00","updated_at":"2026-11-20T10:00:01+00:00","status":"completed"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Record(t.Context(), end(1, "terminal")), j.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := d.Runs(t.Context(), Query{})
+	if err != nil || len(runs) != 2 {
+		t.Fatal(err, len(runs))
+	}
+	foreign, ours := runs[1], runs[0]
+	if foreign.ID == ours.ID || !exists(d.work(first.ID)) {
+		t.Fatalf("%+v", runs)
+	}
+	for _, c := range []struct {
+		id   ID
+		kept bool
+	}{{foreign.ID, true}, {ours.ID, false}} {
+		if err := d.Remove(t.Context(), c.id); err != nil {
+			t.Fatal(c.id, err)
+		}
+		if exists(d.work(first.ID)) != c.kept {
+			t.Errorf("after %s: the working folder is there: %v, want %v", c.id, !c.kept, c.kept)
+		}
+	}
+}
+
+func TestRemoveTreeTells(t *testing.T) {
+	if err := RemoveTree(filepath.Join(t.TempDir(), "nothing")); err != nil {
+		t.Error(err)
+	}
+	err := remains("x", &fs.PathError{Op: "unlink", Path: "a/b", Err: fs.ErrPermission})
+	if err == nil || err.Error() != "run x is gone, but not all of its files: unlink a/b: permission denied" || !errors.Is(err, fs.ErrPermission) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,196 @@
+package storetest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// gone wants nothing of a run to be found any more.
+func (t *T) gone(id persistence.ID) {
+	t.Helper()
+	for _, r := range t.runs(persistence.Query{}) {
+		if r.ID == id {
+			t.Errorf("%s is listed still", id)
+		}
+	}
+	for _, q := range []persistence.Query{{ID: id}, {ID: id, Live: true}} {
+		if n := len(t.runs(q)); n != 0 {
+			t.Errorf("%+v finds %d runs", q, n)
+		}
+	}
+	_, err := t.S.Snapshot(t.ctx, id)
+	t.is(err, persistence.ErrNotFound)
+	_, err = t.S.Size(t.ctx, id)
+	t.is(err, persistence.ErrNotFound)
+	_, _, err = t.S.Resume(t.ctx, id, t.spec("fix"))
+	t.is(err, persistence.ErrNotFound)
+	for _, err := range t.S.Events(t.ctx, id, 0) {
+		t.is(err, persistence.ErrNotFound)
+	}
+	t.is(t.S.Remove(t.ctx, id), persistence.ErrNotFound)
+}
+
+// kept makes a run of the loop with a file in its working folder, whose path is returned. End "" leaves it as one whose
+// owner let go of it.
+func (t *T) kept(loop, end string) (persistence.ID, string) {
+	t.Helper()
+	j := t.create(loop)
+	t.record(j, t.enter(snap(loop, 1)))
+	file := filepath.Join(j.Dir(), "out", "kept")
+	t.must(os.Mkdir(filepath.Dir(file), 0o755))
+	t.must(os.WriteFile(file, []byte("0123456789"), 0o600))
+	if end != "" {
+		t.record(j, t.ended(snap(loop, 1), end))
+	}
+	id := j.Run().ID
+	t.close(j)
+	return id, file
+}
+
+// sum is what is recorded about a run.
+func (t *T) sum(id persistence.ID) string {
+	t.Helper()
+	d, err := persistence.Sum(t.ctx, t.S, t.one(id))
+	t.must(err)
+	return d.String()
+}
+
+// Removing runs, and what they take.
+var removing = []test{
+	{"a run that is removed is gone with its working folder, and no other", func(t *T) {
+		for _, end := range []string{fsm.EndTerminal, fsm.EndInterrupted, ""} {
+			var ids []persistence.ID
+			var files []string
+			for range 3 {
+				id, file := t.kept("fix", end)
+				ids, files = append(ids, id), append(files, file)
+			}
+			was := []string{t.sum(ids[0]), t.sum(ids[2])}
+			t.must(t.S.Remove(t.ctx, ids[1]))
+			t.gone(ids[1])
+			if _, err := os.Lstat(filepath.Dir(filepath.Dir(files[1]))); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("end %q: its working folder: %v", end, err)
+			}
+			for i, n := range []int{0, 2} {
+				if now := t.sum(ids[n]); now != was[i] {
+					t.Errorf("end %q: %s was %s, and is %s", end, ids[n], was[i], now)
+				}
+				if b, err := os.ReadFile(files[n]); err != nil || len(b) != 10 {
+					t.Errorf("end %q: a file of another run: %q, %v", end, b, err)
+				}
+			}
+		}
+	}},
+	{"a run that was interrupted can be removed", func(t *T) {
+		id := t.crashed("fix", 3)
+		t.must(t.S.Interrupt(t.ctx, id, start, "dead"))
+		t.must(t.S.Remove(t.ctx, id))
+		t.gone(id)
+	}},
+	{"a live run is not removed", func(t *T) {
+		j := t.create("fix")
+		t.record(j, t.enter(snap("fix", 1)))
+		id := j.Run().ID
+		t.isHeld(t.S.Remove(t.ctx, id))
+		t.record(j, t.enter(snap("fix", 2)))
+		t.close(j)
+		j, s := t.resume(id, "fix")
+		t.same(s, snap("fix", 2))
+		t.isHeld(t.S.Remove(t.ctx, id))
+		t.record(j, t.ended(s, fsm.EndTerminal))
+		t.close(j)
+		t.must(t.S.Remove(t.ctx, id))
+		t.gone(id)
+	}},
+	{"an unknown run cannot be removed", func(t *T) {
+		other := t.finished("fix", fsm.EndTerminal)
+		for _, id := range []persistence.ID{"fix", "fix-20261121T103404", "", ".", "../fix-20261121T103405", other + "x", "a\x00b"} {
+			t.is(t.S.Remove(t.ctx, id), persistence.ErrNotFound)
+			_, err := t.S.Size(t.ctx, id)
+			t.is(err, persistence.ErrNotFound)
+		}
+		t.one(other)
+	}},
+	{"what was removed does not come back in a run of the same second", func(t *T) {
+		id, file := t.kept("fix", "")
+		t.must(t.S.Remove(t.ctx, id))
+		j := t.create("fix")
+		t.record(j, t.enter(snap("fix", 7)))
+		again := j.Run().ID
+		t.close(j)
+		if again != id {
+			t.Errorf("the second of %s is taken still: %s", id, again)
+		}
+		t.memory(again, snap("fix", 7))
+		if es := t.events(again, 0); len(es) != 2 {
+			t.Errorf("it has %d events, want 2", len(es))
+		}
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a file of the old one: %v", err)
+		}
+	}},
+	{"folders that forbid it are removed, and what symlinks lead to is not", func(t *T) {
+		id, file := t.kept("fix", fsm.EndTerminal)
+		outside := filepath.Join(t.TempDir(), "outside")
+		t.must(os.WriteFile(outside, []byte("mine"), 0o600))
+		t.must(os.Symlink(filepath.Dir(outside), filepath.Join(filepath.Dir(file), "link")))
+		t.must(os.Chmod(filepath.Dir(file), 0o500))
+		t.must(t.S.Remove(t.ctx, id))
+		t.gone(id)
+		if _, err := os.Lstat(filepath.Dir(file)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("its folder: %v", err)
+		}
+		if _, err := os.Stat(outside); err != nil {
+			t.Error(err)
+		}
+	}},
+	{"the size of a run is that of its records and files", func(t *T) {
+		id, file := t.kept("fix", "")
+		size := func() int64 {
+			t.Helper()
+			n, err := t.S.Size(t.ctx, id)
+			t.must(err)
+			return n
+		}
+		first := size()
+		if first < 100 {
+			t.Errorf("size is %d", first)
+		}
+		t.must(os.WriteFile(file, make([]byte, 5010), 0o600))
+		t.must(os.Link(file, file+".again")) // a second name takes no room
+		t.must(os.Symlink("/", file+".link"))
+		if got := size(); got != first+5000 {
+			t.Errorf("size is %d, want %d", got, first+5000)
+		}
+		before := size()
+		j, s := t.resume(id, "fix")
+		t.record(j, t.output(strings.Repeat("x", 10000)))
+		t.record(j, t.ended(s, fsm.EndTerminal))
+		t.close(j)
+		if got := size(); got < before+10000 || got > before+30000 {
+			t.Errorf("size is %d, and was %d before 10000 bytes of output", got, before)
+		}
+	}},
+	{"a definition that another run has stays", func(t *T) {
+		d, ok := t.S.(persistence.Definer)
+		if !ok {
+			return
+		}
+		a, b := t.finished("fix", fsm.EndTerminal), t.finished("fix", fsm.EndTerminal)
+		t.must(t.S.Remove(t.ctx, a))
+		if got, err := d.Definition(t.ctx, b); err != nil || string(got) != "name: fix\n" {
+			t.Errorf("%q, %v", got, err)
+		}
+		t.must(t.S.Remove(t.ctx, b))
+		c := t.finished("fix", fsm.EndTerminal)
+		if got, err := d.Definition(t.ctx, c); err != nil || string(got) != "name: fix\n" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}},
+}
