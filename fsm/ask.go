@@ -108,6 +108,9 @@ func (q *asker) put(ctx context.Context, a Action) (Result, error) {
 		}
 		res, err := e.run(ctx, a, nil)
 		m.Asking = false
+		if e.broken == nil && ctx.Err() != nil {
+			q.cutShort(res)
+		}
 		if e.broken != nil || ctx.Err() != nil {
 			return Result{}, errHalted
 		}
@@ -140,6 +143,16 @@ func gist(res Result) Result {
 		short.Reply = &r
 	}
 	return short
+}
+
+// cutShort counts what a judge used that a stop has ended.
+func (q *asker) cutShort(res Result) {
+	if !wasAsked(res) {
+		return
+	}
+	q.e.spend(spentOn(res))
+	q.last = res
+	q.e.emit("note", Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"}, Field{"judges", []any{q.account(true)}})
 }
 
 // account is what the events tell of one question: who answered, and what it took.

@@ -63,6 +63,19 @@ const (
 	FailOther       Failure = "failed"       // anything else
 )
 
+// wasAsked says whether a host was started, which costs something even where nothing comes of it.
+func wasAsked(res Result) bool { return res.Reply != nil && res.Reply.Failure != FailMissing }
+
+// cutShort counts what a prompt used that a stop has ended: it is paid for, although nothing else of it counts.
+func (e *Executor) cutShort(st *State, res Result) {
+	if !wasAsked(res) {
+		return
+	}
+	fields := []Field{{"state", st.Name}, {"duration_ms", res.Duration.Milliseconds()}, {"is_prompt", true}}
+	e.emit("action_killed", append(fields, e.replyFields(res.Reply)...)...)
+	e.spend(spentOn(res))
+}
+
 // replyFields are what an action_complete event says about a prompt beside its result.
 func (e *Executor) replyFields(r *Reply) []Field {
 	fields := []Field{{"session_jsonl", nil}}

@@ -91,7 +91,8 @@ func (f *fake) judge(ctx context.Context, a fsm.Action) (fsm.Result, error) {
 		r.Raw = string(fsm.AppendJSON(nil, r.Answer))
 	}
 	if ctx.Err() != nil {
-		return fsm.Result{ExitCode: -15}, nil
+		r.Coverage = fsm.CoveragePartial
+		return fsm.Result{ExitCode: -15, Duration: res.Duration, Reply: r}, nil
 	}
 	return res, nil
 }

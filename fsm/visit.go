@@ -139,6 +139,9 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	var signals SignalScanner
 	out := newOutput(ctx, e, &signals)
 	res, err := e.run(ctx, a, out.write)
+	if e.broken == nil && ctx.Err() != nil && mode == KindPrompt {
+		e.cutShort(st, res)
+	}
 	if e.broken != nil || ctx.Err() != nil {
 		return Result{}, errHalted
 	}

@@ -39,7 +39,7 @@ func (s *costSheet) add(e fsm.Event) {
 		if flushed, _ := e.Get("resumed").(bool); !flushed { // a resumed state was counted
 			s.count(e, func(l *costLine) { l.Visits++ })
 		}
-	case "action_complete":
+	case "action_complete", "action_killed": // the latter of a prompt that a stop ended
 		took := time.Duration(whole(e.Get("duration_ms"))) * time.Millisecond
 		if prompt, _ := e.Get("is_prompt").(bool); !prompt {
 			s.count(e, func(l *costLine) { l.Time += took })

@@ -185,7 +185,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	case "note":
 		p.flushHead()
 		p.print(pad + indent + p.paint.amber(noteText(e)))
-	case "messages_append", "prompt_size_warn", "host_subproc_rss":
+	case "messages_append", "prompt_size_warn", "host_subproc_rss", "action_killed":
 		if p.verbose {
 			p.print(pad + indent + p.paint.dim(e.Kind+" "+pairs(e)))
 		}
