@@ -81,8 +81,10 @@ func (x *explainer) resumed(e fsm.Event) {
 		x.add(say(e, "The run was gone on with."))
 		return
 	}
-	x.add(Sentence{fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The run was gone on with.", x.what(*x.started)),
-		[]uint64{x.started.Seq, e.Seq}})
+	x.add(Sentence{
+		fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The run was gone on with.", x.what(*x.started)),
+		[]uint64{x.started.Seq, e.Seq},
+	})
 	x.started = nil
 }
 
