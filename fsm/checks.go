@@ -11,6 +11,7 @@ var checks = []func(*Executor, context.Context) result{
 	(*Executor).stopRequested,
 	(*Executor).handlerDone,
 	(*Executor).stateExists,
+	(*Executor).held,
 	(*Executor).countRetry,
 	(*Executor).terminal,
 	(*Executor).stepCap,

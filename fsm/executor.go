@@ -22,6 +22,9 @@ type Config struct {
 	Circuit Circuit
 	// Wake ends the wait the run is in, if it is in one. Nil: nothing does.
 	Wake <-chan struct{}
+	// Held returns nil while the run may go on, and otherwise a channel that is closed when it may again. It is asked
+	// before each state is entered. Nil: the run is never held.
+	Held func() <-chan struct{}
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
@@ -135,7 +138,7 @@ func (e *Executor) turn(ctx context.Context) {
 	m := e.mem
 	switch m.Phase {
 	case PhaseActing: // the action in flight when the last process died or was stopped
-		if e.stopAsked(ctx) || e.loopTimeout(ctx) != pass {
+		if e.stopAsked(ctx) || e.held(ctx) != pass || e.loopTimeout(ctx) != pass {
 			return
 		}
 		if m.Flushing = m.Flushing && m.Step > e.cfg.Loop.MaxSteps; m.Flushing {

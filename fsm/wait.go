@@ -14,6 +14,7 @@ const (
 	WaitJudge     = "judge"      // the host of a judge refused: it is asked again afterwards
 	WaitMemory    = "host_guard" // the machine is short of memory
 	WaitBackoff   = "backoff"    // the loop pauses between states
+	WaitPaused    = "paused"     // a person paused the run: nobody knows until when
 )
 
 // The tiers of a rate limit.
@@ -29,7 +30,7 @@ type Wait struct {
 	Tier  string // of a rate limit: short_wait, long_wait, or reset_wait where the host said how long; else ""
 	State string
 	Since time.Time
-	Until time.Time
+	Until time.Time // zero for WaitPaused
 }
 
 // retries says whether the action whose result is on record is done again after the wait.
@@ -65,6 +66,41 @@ func (e *Executor) pause(ctx context.Context, why string, d time.Duration) {
 	e.plan(why, "", e.mem.Current, d)
 	e.sleep(ctx)
 	e.mem.Wait = nil
+}
+
+// held waits while the run is held, before a state is entered that is not its end. The time of the run stands still.
+func (e *Executor) held(ctx context.Context) result {
+	m := e.mem
+	if st := e.cfg.Loop.States[m.Current]; e.cfg.Held == nil || st == nil || st.Terminal && !e.cfg.Loop.Maintain {
+		return pass
+	}
+	released := e.cfg.Held()
+	if released == nil {
+		return pass
+	}
+	begun := time.Now()
+	m.Wait = &Wait{Why: WaitPaused, State: m.Current, Since: wall()}
+	e.emit("note", Field{"state", m.Current}, Field{"message", "paused"}, Field{"wait", WaitPaused})
+	if !e.record(ctx, true) {
+		return ended
+	}
+	for released != nil && ctx.Err() == nil {
+		select {
+		case <-released:
+			released = e.cfg.Held()
+		case <-ctx.Done():
+		}
+	}
+	m.Wait = nil
+	paused := time.Since(begun)
+	for x := e; x != nil; x = x.parent {
+		x.started = x.started.Add(paused)
+	}
+	if ctx.Err() != nil {
+		return again // to be stopped
+	}
+	e.emit("note", Field{"state", m.Current}, Field{"message", "the run goes on"}, Field{"paused_seconds", seconds(paused)})
+	return pass
 }
 
 // waitEvent is how often a long wait says that it goes on.

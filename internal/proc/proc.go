@@ -50,6 +50,9 @@ func Self() (Identity, error) {
 	return id, err
 }
 
+// Exact says whether StartMS is known and does not move when the clock of the machine is set.
+func (id Identity) Exact() bool { return id.StartMS > 0 && id.StartMS < epochMS }
+
 // Alive says whether the process runs. A zombie does not, nor does a process of an earlier boot or one whose pid
 // was given to another since. known is false where this machine cannot tell: the process is another machine's
 // (then alive is false too), or it exists but may not be looked at.

@@ -18,7 +18,7 @@ const (
 	// times its size.
 	patchesFrom = 64 << 10
 
-	outputDelay, outputSize = 200 * time.Millisecond, 64 << 10 // what output may wait, and how much of it
+	outputDelay, outputSize = 50 * time.Millisecond, 64 << 10 // what output may wait, and how much of it
 	groupDelay, groupSize   = 40 * time.Millisecond, 1 << 20   // the same for decisions, to be durable within 50 ms
 	keep                    = 4 << 20                          // how much may be saved and not be durable
 )

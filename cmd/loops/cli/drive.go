@@ -59,9 +59,10 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	}
 	a.agents(runner, d.agents, d.config)
 	verify, _ := a.getenv(envVerify)
+	pause := newHold(d.project.pauseFile(id))
 	executor := d.start(fsm.Config{
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
-		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Observe: d.printer.event, Verify: verify == "1",
+		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Held: pause.held, Observe: d.printer.event, Verify: verify == "1",
 	})
 	d.header.Agents = a.agentLine(d.project, d.loop, runner)
 	d.printer.header(d.header)
@@ -71,7 +72,10 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		err     error
 		gone    bool
 	)
-	d.stops.during(func(n int, s os.Signal) {
+	if pause.held() != nil {
+		d.printer.note("The run is paused. Let it go on with: " + a.command("unpause", string(id)))
+	}
+	d.stops.during(pause.look, func(n int, s os.Signal) {
 		if n > 1 {
 			d.printer.note("Received " + signalName(s) + " again: killing the action.")
 			runner.Force()
@@ -104,6 +108,8 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	resume := ""
 	if persistence.StatusOf(outcome).CanGoOn(outcome.Limited) {
 		resume = a.resumeCommand(outcome.TerminatedBy, string(id), d.loop.MaxSteps, d.loop.MaxIterations)
+	} else {
+		pause.forget()
 	}
 	d.printer.finish(outcome, resume)
 	if unarchived != nil {

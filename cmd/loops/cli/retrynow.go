@@ -61,6 +61,8 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 			errs = append(errs, err)
 		case w == nil:
 			busy = r
+		case w.Why == fsm.WaitPaused:
+			errs = append(errs, failure(exitFailed, "run %s is paused; let it go on with: %s", r.ID, a.command("unpause", string(r.ID))))
 		default:
 			woken++
 			if err := wake(ctx, store, r, *w); err != nil {
@@ -116,6 +118,7 @@ func waitText(w *fsm.Wait) string {
 		fsm.WaitJudge:     "the rate limit of the host of a judge",
 		fsm.WaitMemory:    "memory of this machine",
 		fsm.WaitBackoff:   "its backoff between states",
+		fsm.WaitPaused:    "loops unpause",
 	}[w.Why]
 	if what == "" {
 		what = w.Why

@@ -9,17 +9,21 @@ import (
 	"loops/fsm"
 )
 
-// A stops collects the signals that stop a run, and the one that wakes it (see retrynow.go). Signals that arrive before during was called are kept.
+// A stops collects the signals that stop a run, the one that wakes it (see retrynow.go) and the one that tells of a pause
+// (see hold.go). Signals that arrive before during was called are kept.
 type stops struct {
 	ch   chan os.Signal
 	usr1 chan os.Signal // a person wants the run to wait no longer
 	wake chan struct{}  // hands that on to the run
+	usr2 chan os.Signal // a person paused the run, or let it go on
 }
 
 // catchSignals begins to collect. SIGHUP stays ignored where it is (nohup).
 func catchSignals() *stops {
-	s := &stops{make(chan os.Signal, 8), make(chan os.Signal, 1), make(chan struct{}, 1)}
-	signal.Notify(s.usr1, syscall.SIGUSR1) // for good: where nobody catches it, it ends the process
+	s := &stops{make(chan os.Signal, 8), make(chan os.Signal, 1), make(chan struct{}, 1), make(chan os.Signal, 1)}
+	// For good: where nobody catches them, they end the process.
+	signal.Notify(s.usr1, syscall.SIGUSR1)
+	signal.Notify(s.usr2, syscall.SIGUSR2)
 	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(s.ch, syscall.SIGHUP)
@@ -61,8 +65,9 @@ func (s *stops) before(ctx context.Context, run func(context.Context) error) err
 	return err
 }
 
-// during calls run, and handle for each signal until run returns, with how many there have been.
-func (s *stops) during(handle func(n int, sig os.Signal), run func()) {
+// during calls run, and until it returns handle for each signal that stops it, with how many there have been, and look
+// when a pause was asked for or ended.
+func (s *stops) during(look func(), handle func(n int, sig os.Signal), run func()) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -76,6 +81,9 @@ func (s *stops) during(handle func(n int, sig os.Signal), run func()) {
 				case s.wake <- struct{}{}:
 				default:
 				}
+			case <-s.usr2:
+				n--
+				look()
 			case sig := <-s.ch:
 				handle(n, sig)
 			}

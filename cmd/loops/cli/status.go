@@ -58,6 +58,9 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		if w != nil {
 			m.Set("waiting", waitObject(w))
 		}
+		if at, paused := p.pausedSince(run.ID); paused && run.Resumable {
+			m.Set("pause_asked_at", stamp(at))
+		}
 		return writeJSON(a.out, m)
 	}
 	printStatus(a, p, store, run, w)
@@ -75,7 +78,19 @@ func printStatus(a *app, p project, store records, r persistence.Run, w *fsm.Wai
 	row("Status", statusWord(r))
 	row("State", r.State)
 	row("Step", steps(r))
-	if w != nil {
+	stands := w != nil && w.Why == fsm.WaitPaused
+	if at, paused := p.pausedSince(r.ID); paused && r.Resumable {
+		text := "asked for at " + clock(at) + "; it pauses before its next state"
+		switch {
+		case !alive(r):
+			text = "since " + clock(at) + ", also when it is resumed"
+		case stands:
+			text = "since " + clock(w.Since) + ", before state " + w.State
+		}
+		row("Paused", text)
+		row("Unpause", a.command("unpause", string(r.ID)))
+	}
+	if w != nil && !stands {
 		left := "over"
 		if d := time.Until(w.Until); d > 0 {
 			left = duration(d) + " left"
@@ -88,7 +103,11 @@ func printStatus(a *app, p project, store records, r persistence.Run, w *fsm.Wai
 	if r.Passes > 0 {
 		row("Passes", fmt.Sprint(r.Passes))
 	}
-	row("Elapsed", duration(elapsed(r)))
+	if stands && alive(r) {
+		row("Elapsed", duration(r.Elapsed)) // its time stands still
+	} else {
+		row("Elapsed", duration(elapsed(r)))
+	}
 	if !r.StartedAt.IsZero() {
 		row("Started", clock(r.StartedAt))
 	}

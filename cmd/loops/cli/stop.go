@@ -13,46 +13,63 @@ import (
 	"loops/fsm"
 	"loops/internal/proc"
 	"loops/persistence"
+	"loops/reconcile"
 )
 
-// stopWait is how long stop waits for a run to end: longer than an action may take to end after TERM.
+// stopWait is how long stop waits for a run to end, unless told: longer than an action may take to end after TERM.
 const stopWait = 15 * time.Second
 
+// killWait is how long stop waits for a process that it killed.
+const killWait = 5 * time.Second
+
+type stopOptions struct {
+	name  string // "" with all
+	all   bool
+	json  bool
+	grace time.Duration
+}
+
 func newStopCommand(a *app) *cobra.Command {
-	var asJSON bool
+	var o stopOptions
 	cmd := &cobra.Command{
 		Use:   "stop NAME|RUN",
 		Short: "Stop a run that goes on",
-		Long: `stop asks the run RUN, or every run of the loop NAME that goes on, to stop: it sends SIGTERM to the process that owns the
-run, which ends its action, records the run as interrupted and exits with 143. stop waits 15 seconds for that. The run
-can be resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Long: `stop asks the run RUN, every run of the loop NAME that goes on, or with --all every run of the project, to stop: it sends
+SIGTERM to the process that owns the run, which ends its action, records the run as interrupted and exits with 143. Its
+action has five seconds to end before it is killed.
+
+A process that has not ended after --grace is killed. stop then ends what the action has left running, which carries the
+mark of the run, and records the run as interrupted. No other process is ever signalled: the owner is told from others by
+its lock or lease, its pid and its start. The run can be resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops stop fix
-  loops stop fix-20261121T103405`,
-		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
+  loops stop fix-20261121T103405
+  loops stop --all --grace 1m`,
+		Args:              oneOrAll,
 		ValidArgsFunction: a.completeLoops,
-		RunE:              func(cmd *cobra.Command, args []string) error { return runStop(cmd.Context(), a, args[0], asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.name = firstOf(args); o.grace <= 0 {
+				return usageError{fmt.Sprintf("--grace %s: expected a time above 0, such as 30s", o.grace), "loops stop --help"}
+			}
+			return runStop(cmd.Context(), a, o)
+		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of the runs that were stopped")
+	flags := cmd.Flags()
+	flags.BoolVar(&o.all, "all", false, "stop every run of the project that goes on")
+	flags.DurationVar(&o.grace, "grace", stopWait, "`TIME` that a run has to end before its process is killed")
+	flags.BoolVar(&o.json, "json", false, "print a JSON array of the runs that were stopped")
 	return cmd
 }
 
-func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
+func runStop(ctx context.Context, a *app, o stopOptions) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	f := finder{p, store}
-	runs, newest, err := f.live(ctx, arg)
+	live, err := f.goingOn(ctx, o.name, "stop")
 	if err != nil {
-		return store.failed(err)
-	}
-	if newest == nil {
-		return failure(exitNotFound, "nothing to stop: %s has no recorded run", arg)
-	}
-	live := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !alive(r) })
-	if len(live) == 0 {
-		return failure(exitNotFound, "nothing to stop: run %s is %s", newest.ID, statusWord(*newest))
+		return err
 	}
 	// All are told before one is waited for, and one that cannot be stopped does not keep the others going.
 	var errs []error
@@ -64,11 +81,16 @@ func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
 		}
 		asked = append(asked, r)
 	}
-	limit := time.Now().Add(stopWait)
+	limit := time.Now().Add(o.grace)
 	stopped := make([]persistence.Run, 0, len(asked))
+	killed := make(map[persistence.ID]bool)
 	pids := make(map[persistence.ID]int64, len(asked)) // a run that has stopped has no owner
 	for _, r := range asked {
-		after, err := awaitStop(ctx, f, r, limit)
+		after, ended, err := awaitStop(ctx, f, r, limit)
+		if err == nil && !ended {
+			killed[r.ID] = true
+			after, err = killRun(ctx, f, r, o.grace)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -76,16 +98,18 @@ func runStop(ctx context.Context, a *app, arg string, asJSON bool) error {
 		stopped = append(stopped, after)
 		pids[after.ID] = int64(r.Owner.PID)
 		switch {
-		case asJSON:
+		case o.json:
+		case killed[r.ID]:
+			fmt.Fprintf(a.out, "Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s\n", r.ID, r.Owner.PID, duration(o.grace), after.Status, after.State, a.command("resume", string(r.ID)))
 		case after.Status.Resumable():
 			fmt.Fprintf(a.out, "Stopped %s (pid %d): %s in state %s. Resume with: %s\n", r.ID, r.Owner.PID, after.Status, after.State, a.command("resume", string(r.ID)))
 		default:
 			fmt.Fprintf(a.out, "Run %s (pid %d) ended before it could be stopped: %s in state %s.\n", r.ID, r.Owner.PID, after.Status, after.State)
 		}
 	}
-	if asJSON {
+	if o.json {
 		errs = append(errs, writeJSON(a.out, list(stopped, func(r persistence.Run) any {
-			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", pids[r.ID], "stopped", r.Status.Resumable(), "status", string(r.Status), "current_state", r.State)
+			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", pids[r.ID], "stopped", r.Status.Resumable(), "killed", killed[r.ID], "status", string(r.Status), "current_state", r.State)
 		})))
 	}
 	return joined(errs)
@@ -108,25 +132,57 @@ func askToStop(r persistence.Run) error {
 func ownerOf(r persistence.Run) (owner proc.Identity, elsewhere bool) {
 	host, err := os.Hostname()
 	owner = proc.Identity{Host: r.Owner.Host, Boot: r.Owner.Boot, PID: r.Owner.PID, StartMS: r.Owner.Start}
-	if r.Held {
+	if r.Held && !owner.Exact() {
 		owner.StartMS = 0 // its lock tells more than its start, which moves when the clock is set
 	}
 	return owner, err == nil && r.Owner.Host != "" && r.Owner.Host != host
 }
 
-// awaitStop waits until nobody holds a run, and returns it as it is then.
-func awaitStop(ctx context.Context, f finder, r persistence.Run, limit time.Time) (persistence.Run, error) {
+// awaitStop waits until nobody holds a run, and returns it as it is then and whether that came about.
+func awaitStop(ctx context.Context, f finder, r persistence.Run, limit time.Time) (now persistence.Run, ended bool, err error) {
 	for ; time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
 		runs, err := f.run(ctx, r.Loop, string(r.ID))
 		if err != nil {
-			return r, f.store.failed(err)
+			return r, false, f.store.failed(err)
 		}
 		if len(runs) == 0 {
-			return r, nil // never recorded anything
+			return r, true, nil // never recorded anything
 		}
-		if !alive(runs[0]) {
-			return runs[0], nil
+		if r = runs[0]; !alive(r) {
+			return r, true, nil
 		}
 	}
-	return r, failure(exitFailed, "run %s did not stop within %s; its process (pid %d) still runs. Look at what its action does, or end it: kill -9 %d (it stays resumable)", r.ID, duration(stopWait), r.Owner.PID, r.Owner.PID)
+	return r, false, nil
+}
+
+// killRun kills the process of a run that does not end, ends what its action left running, and records the run as
+// interrupted. A process that is no runner of this program, such as one of the reference tool, is left alone.
+func killRun(ctx context.Context, f finder, r persistence.Run, grace time.Duration) (persistence.Run, error) {
+	did := fmt.Sprintf("run %s did not stop within %s", r.ID, duration(grace))
+	owner, elsewhere := ownerOf(r)
+	if elsewhere || r.Foreign || !r.Held {
+		return r, failure(exitFailed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
+	}
+	if err := owner.Signal(syscall.SIGKILL); err != nil {
+		return r, failure(exitFailed, "%s, and its process cannot be killed: pid %d: %v", did, owner.PID, err)
+	}
+	now, ended, err := awaitStop(ctx, f, r, time.Now().Add(killWait))
+	if err == nil && !ended {
+		err = failure(exitFailed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did, owner.PID)
+	}
+	if err != nil {
+		return r, err
+	}
+	changes, err := plan(ctx, f.store, "")
+	if err == nil {
+		changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.ID != r.ID })
+		_, err = reconcile.Apply(ctx, f.store.Store, changes, ender(ctx, f.project))
+	}
+	if err != nil {
+		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; mend that, then: loops sweep", did, owner.PID, oneLine(err))
+	}
+	if runs, err := f.run(ctx, r.Loop, string(r.ID)); err == nil && len(runs) > 0 {
+		now = runs[0]
+	}
+	return now, nil
 }

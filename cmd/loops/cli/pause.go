@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+const (
+	pauseWait   = time.Second     // how long pause looks whether the run stands already
+	unpauseWait = 5 * time.Second // how long unpause waits for it to go on
+)
+
+type pauseOptions struct {
+	name      string // "" with all
+	all, json bool
+}
+
+// addFlags adds the flags, and check the arguments, of the commands that do something to NAME, RUN or all runs.
+func (o *pauseOptions) addFlags(cmd *cobra.Command, verb string) {
+	cmd.Flags().BoolVar(&o.all, "all", false, verb+" every run of the project that goes on")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+}
+
+// oneOrAll takes NAME or RUN, or nothing with --all.
+func oneOrAll(cmd *cobra.Command, args []string) error {
+	if all, _ := cmd.Flags().GetBool("all"); all {
+		if len(args) > 0 {
+			return usageError{fmt.Sprintf("--all is every run: %q is one too many", args[0]), cmd.CommandPath() + " --help"}
+		}
+		return nil
+	}
+	return arguments(1, 1, "NAME of a loop or id of a RUN, or --all")(cmd, args)
+}
+
+func newPauseCommand(a *app) *cobra.Command {
+	var o pauseOptions
+	cmd := &cobra.Command{
+		Use:   "pause NAME|RUN",
+		Short: "Have a run wait before its next state",
+		Long: `pause has the run RUN, every run of the loop NAME that goes on, or with --all every run of the project wait before the
+next state that it would enter. An action that runs is not interrupted: pause returns, and status says when the run
+stands. The time of a pause counts for no timeout. A run that is stopped or killed meanwhile is paused still when it is
+resumed; unpause lets it go on.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops pause fix
+  loops pause --all
+  loops status fix       says since when it is paused
+  loops unpause fix`,
+		Args:              oneOrAll,
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = firstOf(args)
+			return runPause(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd, "pause")
+	return cmd
+}
+
+func newUnpauseCommand(a *app) *cobra.Command {
+	var o pauseOptions
+	cmd := &cobra.Command{
+		Use:   "unpause NAME|RUN",
+		Short: "Let a paused run go on",
+		Long: `unpause lets the run RUN, every paused run of the loop NAME, or with --all every paused run of the project go on. Of one
+that was stopped or killed it takes the pause away, so that it goes on when it is resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops unpause fix
+  loops unpause --all`,
+		Args:              oneOrAll,
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = firstOf(args)
+			return runUnpause(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd, "unpause")
+	return cmd
+}
+
+func firstOf(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// goingOn returns the runs that go on of those that arg means, all if it is "". None is an error that says so; verb is
+// what was to be done.
+func (f finder) goingOn(ctx context.Context, arg, verb string) ([]persistence.Run, error) {
+	var runs []persistence.Run
+	var newest *persistence.Run
+	var err error
+	if arg == "" {
+		runs, err = f.store.Runs(ctx, persistence.Query{Live: true})
+		runs = current(runs)
+	} else {
+		runs, newest, err = f.live(ctx, arg)
+	}
+	if err != nil {
+		return nil, f.store.failed(err)
+	}
+	var live []persistence.Run
+	for _, r := range runs {
+		if alive(r) {
+			live = append(live, r)
+		}
+	}
+	switch {
+	case len(live) > 0:
+		return live, nil
+	case arg == "":
+		return nil, failure(exitNotFound, "nothing to %s: no run goes on", verb)
+	case newest == nil:
+		return nil, failure(exitNotFound, "nothing to %s: %s has no recorded run", verb, arg)
+	}
+	return nil, failure(exitNotFound, "nothing to %s: run %s is %s", verb, newest.ID, statusWord(*newest))
+}
+
+func runPause(ctx context.Context, a *app, o pauseOptions) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	runs, err := finder{p, store}.goingOn(ctx, o.name, "pause")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	asked := runs[:0:0]
+	for _, r := range runs {
+		if err := askToPause(p, r); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		asked = append(asked, r)
+	}
+	done := []any{}
+	limit := time.Now().Add(pauseWait)
+	for _, r := range asked {
+		w, err := awaitPause(ctx, store, r, limit)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if o.json {
+			done = append(done, fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", w != nil, "current_state", r.State))
+			continue
+		}
+		if w != nil {
+			fmt.Fprintf(a.out, "Paused %s (pid %d) before state %s. Let it go on with: %s\n", r.ID, r.Owner.PID, w.State, a.command("unpause", string(r.ID)))
+		} else {
+			fmt.Fprintf(a.out, "Run %s (pid %d) is in state %s and pauses before its next one. Let it go on with: %s\n", r.ID, r.Owner.PID, r.State, a.command("unpause", string(r.ID)))
+		}
+	}
+	if o.json {
+		errs = append(errs, writeJSON(a.out, done))
+	}
+	return joined(errs)
+}
+
+// tellOwner has the process that carries a run on look whether it is paused.
+func tellOwner(r persistence.Run, verb string) error {
+	owner, elsewhere := ownerOf(r)
+	switch {
+	case elsewhere:
+		return failure(exitFailed, "run %s is owned by pid %d on %s; %s it there", r.ID, r.Owner.PID, r.Owner.Host, verb)
+	case r.Foreign || !r.Held:
+		return failure(exitFailed, "run %s is carried on by another program (pid %d), which cannot pause; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
+	}
+	if err := owner.Signal(syscall.SIGUSR2); err != nil {
+		return failure(exitFailed, "cannot %s run %s: signal to pid %d: %v", verb, r.ID, owner.PID, err)
+	}
+	return nil
+}
+
+func askToPause(p project, r persistence.Run) error {
+	if _, elsewhere := ownerOf(r); elsewhere || r.Foreign || !r.Held {
+		return tellOwner(r, "pause") // says why not
+	}
+	f, err := os.OpenFile(p.pauseFile(r.ID), os.O_WRONLY|os.O_CREATE, 0o644)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return failure(exitRecord, "run %s cannot be paused: %v", r.ID, err)
+	}
+	return tellOwner(r, "pause")
+}
+
+// awaitPause returns the pause a run is in, nil if it has not come to that by limit.
+func awaitPause(ctx context.Context, store records, r persistence.Run, limit time.Time) (*fsm.Wait, error) {
+	for {
+		w, err := waitOf(ctx, store, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil && w.Why == fsm.WaitPaused {
+			return w, nil
+		}
+		if !time.Now().Before(limit) {
+			return nil, nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	var runs []persistence.Run
+	if o.name == "" {
+		runs, err = store.Runs(ctx, persistence.Query{Limit: openRuns})
+		runs = current(runs)
+	} else {
+		runs, err = f.runs(ctx, o.name, recentRuns)
+	}
+	if err != nil {
+		return store.failed(err)
+	}
+	var errs []error
+	done := []any{}
+	found := false
+	for _, r := range runs {
+		if _, paused := p.pausedSince(r.ID); !paused {
+			continue
+		}
+		found = true
+		if err := unpause(ctx, p, store, r); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		switch {
+		case o.json:
+			done = append(done, fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", alive(r), "current_state", r.State))
+		case alive(r):
+			fmt.Fprintf(a.out, "Run %s (pid %d) goes on.\n", r.ID, r.Owner.PID)
+		default:
+			fmt.Fprintf(a.out, "Run %s is no longer paused, and %s. Go on with: %s\n", r.ID, statusWord(r), a.command("resume", string(r.ID)))
+		}
+	}
+	switch {
+	case found && o.json:
+		errs = append(errs, writeJSON(a.out, done))
+	case found:
+	case o.name == "":
+		return failure(exitNotFound, "nothing to unpause: no run is paused")
+	case len(runs) == 0:
+		return failure(exitNotFound, "nothing to unpause: %s has no recorded run", o.name)
+	default:
+		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, statusWord(runs[0]))
+	}
+	return joined(errs)
+}
+
+// unpause takes a pause away, and returns when the run goes on.
+func unpause(ctx context.Context, p project, store records, r persistence.Run) error {
+	if _, elsewhere := ownerOf(r); elsewhere && alive(r) {
+		return tellOwner(r, "unpause") // says why not
+	}
+	if err := os.Remove(p.pauseFile(r.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failure(exitRecord, "run %s stays paused: %v", r.ID, err)
+	}
+	if !alive(r) {
+		return nil
+	}
+	if err := tellOwner(r, "unpause"); err != nil {
+		return err
+	}
+	for limit := time.Now().Add(unpauseWait); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
+		w, err := waitOf(ctx, store, r.ID)
+		if err != nil || w == nil || w.Why != fsm.WaitPaused {
+			return err
+		}
+	}
+	return failure(exitFailed, "run %s was told to go on and is paused still after %s; is its process (pid %d) stopped?", r.ID, duration(unpauseWait), r.Owner.PID)
+}
