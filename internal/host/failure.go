@@ -35,6 +35,8 @@ func classify(status int, text string) Class {
 		return AdminLimit
 	}
 	switch {
+	case status == 403 && refusedForRate(text): // as some gateways have it
+		return RateLimited
 	case status == 401, status == 403:
 		return Auth
 	case status == 402:
@@ -47,8 +49,7 @@ func classify(status int, text string) Class {
 		return Transient
 	case status >= 400 && status < 500:
 		return Other
-	case has(text, "rate limit", "rate_limit", "ratelimit", "too many requests", "usage limit", "hit your limit", "limit reached",
-		"quota exceeded", "resource exhausted", "resource_exhausted", "quota limitations"):
+	case refusedForRate(text):
 		return RateLimited
 	case has(text, "invalid api key", "invalid_api_key", "incorrect api key", "missing api key", "api key not", "no api key",
 		"not logged in", "please run /login", "to log in", "unauthorized", "authentication", "no auth type", "auth method",
@@ -62,6 +63,11 @@ func classify(status int, text string) Class {
 		return Transient
 	}
 	return Other
+}
+
+func refusedForRate(text string) bool {
+	return has(text, "rate limit", "rate_limit", "ratelimit", "too many requests", "usage limit", "hit your limit", "limit reached",
+		"quota exceeded", "resource exhausted", "resource_exhausted", "quota limitations")
 }
 
 func has(text string, any ...string) bool {
