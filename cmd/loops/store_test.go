@@ -19,7 +19,7 @@ import (
 func storeScripts() []string {
 	var scripts []string
 	for _, name := range []string{
-		"background", "conflict", "context", "definition", "history", "interrupted", "list", "names", "output", "parameters", "pause", "project", "ratelimit", "resume",
+		"background", "conflict", "context", "definition", "graph", "history", "interrupted", "list", "names", "output", "parameters", "pause", "project", "ratelimit", "report", "resume",
 		"resumecontext", "run", "signals", "status", "stop", "sweep", "worktree",
 	} {
 		scripts = append(scripts, "testdata/script/"+name+".txtar")

@@ -194,7 +194,7 @@ func (d *drawing) drawText(labels [][]string, channels [][]net, width int) canva
 		top, bottom := tops[k]+heights[k], tops[k+1]-1
 		for _, n := range nets {
 			number++
-			row := top + 1 + n.track
+			row := top + n.track + (k+1)%2
 			if n.track < 0 {
 				c.down(n.from, top-1, bottom+1, number)
 				continue
@@ -214,13 +214,13 @@ func (d *drawing) drawText(labels [][]string, channels [][]net, width int) canva
 	return c
 }
 
-// channelHeight is how many rows a channel needs: one for arrows on each side and its tracks.
+// channelHeight is how many rows a channel needs: its tracks, and one for arrows at the side of the boxes.
 func channelHeight(nets []net) int {
 	rows := 0
 	for _, n := range nets {
 		rows = max(rows, n.track+1)
 	}
-	return rows + 2
+	return rows + 1
 }
 
 // drawItem draws an item over the lines that end behind it.

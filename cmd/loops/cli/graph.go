@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"loops/internal/diagram"
+	"loops/persistence"
+)
+
+// graphColumns is how wide a text graph is where no terminal says so.
+const graphColumns = 80
+
+type graphOptions struct {
+	name, format, by, file string
+	width                  int
+}
+
+func newGraphCommand(a *app) *cobra.Command {
+	var o graphOptions
+	cmd := &cobra.Command{
+		Use:   "graph NAME|RUN",
+		Short: "Draw a loop, or what a run did in it",
+		Long: `graph draws the states of a loop and the ways between them: as text for a terminal, as Mermaid for Markdown, as DOT for
+Graphviz, as SVG, or as a page of HTML that needs nothing else.
+
+Of a run it draws what the run did too: how often it took each way, and in each state its visits, its time or its cost,
+which colour the states. The loop is that which was recorded with the run; of runs of the reference tool, which record
+none, it is the loop file as it is now. With --by a NAME means the newest run of the loop.
+
+Marks: ▶ begins here, ■ ends here, ✗ failure, ↻ a way back to the same state, ⇥ entered from anywhere when a limit
+is reached. A broken frame is a state that no run can come to, or that is known only when the loop runs.
+
+Text is as wide as the terminal, else 80 columns; what does not fit as boxes is a list. Code hosts draw Mermaid graphs
+of up to 500 ways.` +
+			exitMeanings(exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the graph could not be written out"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
+				exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),
+		Example: `  loops graph fix
+  loops graph fix --format svg -o fix.svg
+  loops graph fix-20261121T103405 --by time
+  loops graph fix --by cost --format mermaid`,
+		Args:              arguments(1, 1, "NAME of a loop, or a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			const see = "loops graph --help"
+			switch o.format {
+			case "text", "mermaid", "dot", "svg", "html":
+			default:
+				return usageError{fmt.Sprintf("--format %q: expected text, mermaid, dot, svg or html", o.format), see}
+			}
+			if cmd.Flags().Changed("by") && o.by == "" {
+				return usageError{`--by "": expected visits, time or cost`, see}
+			}
+			if cmd.Flags().Changed("width") && (o.width < 20 || o.width > 10_000) {
+				return usageError{fmt.Sprintf("--width %d: expected 20 to 10000 columns", o.width), see}
+			}
+			if err := checkBy(o.by, see); err != nil {
+				return err
+			}
+			return runGraph(cmd.Context(), a, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", "text", "`FORMAT` is text, mermaid, dot, svg or html")
+	flags.StringVar(&o.by, "by", "", "what colours the states of a run: `WHAT` is visits, time or cost (default visits)")
+	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead")
+	flags.IntVar(&o.width, "width", 0, "width of text in `COLUMNS` (default: that of the terminal, or 80)")
+	return cmd
+}
+
+func runGraph(ctx context.Context, a *app, o graphOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	g, err := a.graph(ctx, p, o)
+	if err != nil {
+		return err
+	}
+	var text string
+	switch o.format {
+	case "mermaid":
+		text = g.Mermaid()
+	case "dot":
+		text = g.DOT()
+	case "svg":
+		text = g.SVG()
+	case "html":
+		text = g.HTML()
+	default:
+		text = g.Text(a.graphWidth(o.width), o.file == "" && a.coloured(a.Out))
+	}
+	return a.writeFile(p, o.file, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// graph returns what is to be drawn. A loop needs no records; whatever looks like a run does.
+func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Graph, error) {
+	if o.by == "" && loopOf(o.name) == "" {
+		return a.graphOfLoop(p, o.name)
+	}
+	store, err := a.records(ctx, p, false)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	var run persistence.Run
+	if o.by != "" {
+		run, err = oneRun(ctx, f, o.name)
+	} else {
+		named, problem := runNamed(ctx, f, o.name)
+		if err = problem; err == nil && named == nil {
+			if _, none := p.resolve(o.name); none == nil {
+				return a.graphOfLoop(p, o.name) // a loop whose name looks like a run
+			}
+			err = noSuchRun(ctx, f, o.name)
+		} else if named != nil {
+			run = *named
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	known, err := pricer(p)
+	if err != nil {
+		return nil, err
+	}
+	t := newTally(known)
+	for e, err := range store.Events(ctx, run.ID, 0) {
+		if isDamage(err) {
+			fmt.Fprintf(a.Err, "loops: %v; what happened there is not drawn\n", err)
+			continue
+		}
+		if err != nil {
+			return nil, store.failed(err)
+		}
+		t.add(e)
+	}
+	by := o.by
+	if by == "" {
+		by = byVisits
+	}
+	g, note := a.graphOfRun(ctx, f, run, t, by)
+	if note != "" {
+		fmt.Fprintf(a.Err, "loops: %s\n", note)
+	}
+	return g, nil
+}
+
+// graphOfLoop draws a loop that is valid; what is wrong with another one is printed.
+func (a *app) graphOfLoop(p project, name string) (*diagram.Graph, error) {
+	lib, err := a.library(p)
+	if err != nil {
+		return nil, err
+	}
+	path, err := lib.find(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := lib.load(path)
+	if err != nil {
+		return nil, unreadable(p, path, err)
+	}
+	if f.loop == nil {
+		fmt.Fprint(a.Err, a.render(p, f.all()))
+		return nil, failure(exitInvalid, "%s has %s; nothing was drawn", p.short(path), count(countErrors(f.all()), "error"))
+	}
+	return diagram.Of(f.loop), nil
+}
+
+// graphWidth is how many columns a text may have.
+func (a *app) graphWidth(given int) int {
+	if given > 0 {
+		return given
+	}
+	if file, is := terminal(a.Out); is {
+		if w, _, err := term.GetSize(int(file.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	if v, ok := a.getenv("COLUMNS"); ok {
+		if w, err := strconv.Atoi(v); err == nil && w >= 20 {
+			return w
+		}
+	}
+	return graphColumns
+}
+
+// writeFile writes to a file, which is there whole or not at all, or to standard output if file is "" or "-".
+func (a *app) writeFile(p project, file string, write func(io.Writer) error) error {
+	if file == "" || file == "-" {
+		return write(a.out)
+	}
+	path := file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Cwd, path)
+	}
+	cannot := func(err error) error {
+		return failure(exitFailed, "%s cannot be written: %v", file, errnoText(err))
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		if info.IsDir() {
+			return failure(exitFailed, "%s cannot be written: it is a folder", file)
+		}
+		w, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe or a device is not replaced
+		if err != nil {
+			return cannot(err)
+		}
+		err = write(w)
+		if shut := w.Close(); err == nil {
+			err = shut
+		}
+		if err != nil {
+			return cannot(err)
+		}
+		return nil
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".loops-*")
+	if err != nil {
+		return cannot(err)
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // it was renamed, or is of no use
+	err = write(tmp)
+	if err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if shut := tmp.Close(); err == nil {
+		err = shut
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return cannot(err)
+	}
+	return nil
+}

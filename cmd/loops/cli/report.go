@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"loops/internal/htmlreport"
+	"loops/persistence"
+)
+
+type reportOptions struct{ name, file, by string }
+
+func newReportCommand(a *app) *cobra.Command {
+	var o reportOptions
+	cmd := &cobra.Command{
+		Use:   "report RUN|NAME -o FILE",
+		Short: "Write a page of HTML about a run",
+		Long: `report writes one page of HTML about a run, or about the newest run of a loop: how it ended, its graph, a timeline and a
+table of its steps with their output and cost.
+
+The page needs nothing else and opens without a network: it runs no script and loads nothing. It has 5 MB at most:
+outputs are cut to their beginning and end, and of runs of more than 10,000 steps the first 1,000 and the last 9,000
+are there. What is cut says so. Times are in UTC.` +
+			exitMeanings(exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the page could not be written"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
+				exitMeaning{exitInvalid, "the project's table of prices is not valid"}, exitMeaning{exitNotFound, "no such run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),
+		Example: `  loops report fix -o fix.html
+  loops report fix-20261121T103405 --by cost -o run.html
+  loops report fix -o - | gzip > fix.html.gz`,
+		Args:              arguments(1, 1, "RUN, or NAME of a loop"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			const see = "loops report --help"
+			if o.file == "" {
+				return usageError{"-o FILE is missing: where to write the page; - is standard output", see}
+			}
+			if o.by == "" {
+				return usageError{`--by "": expected visits, time or cost`, see}
+			}
+			if err := checkBy(o.by, see); err != nil {
+				return err
+			}
+			return runReport(cmd.Context(), a, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE`; - is standard output")
+	flags.StringVar(&o.by, "by", byVisits, "what colours the graph: `WHAT` is visits, time or cost")
+	return cmd
+}
+
+func runReport(ctx context.Context, a *app, o reportOptions) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	run, err := oneRun(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	known, err := pricer(p)
+	if err != nil {
+		return err
+	}
+	page := htmlreport.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history", run.Loop, run.RunID) + " -v -n 0"}
+	var (
+		steps htmlreport.Reader
+		t     = newTally(known)
+		last  *htmlreport.Step
+		spent costLine // of last
+	)
+	for e, err := range store.Events(ctx, run.ID, 0) {
+		if isDamage(err) {
+			page.Notes = append(page.Notes, err.Error()+"; what happened there is not shown")
+			continue
+		}
+		if err != nil {
+			return store.failed(err)
+		}
+		cost := t.add(e)
+		step := steps.Add(e)
+		if step != last {
+			last, spent = step, costLine{}
+		}
+		if cost.Prompts+cost.Judges > 0 && step != nil {
+			spent.plus(cost)
+			step.Cost = spent.cost()
+		}
+	}
+	const mostNotes = 20
+	if n := len(page.Notes); n > mostNotes {
+		page.Notes = append(page.Notes[:mostNotes], fmt.Sprintf("… and %d more damaged places", n-mostNotes))
+	}
+	for _, n := range page.Notes {
+		fmt.Fprintf(a.Err, "loops: %s\n", n)
+	}
+	graph, note := a.graphOfRun(ctx, f, run, t, o.by)
+	page.Graph = graph
+	if note != "" {
+		page.Notes = append(page.Notes, note)
+	}
+	page.Facts = reportFacts(p, store, run, t.sheet.total)
+	return a.writeFile(p, o.file, func(w io.Writer) error { return page.Write(w, &steps) })
+}
+
+// reportFacts is what a report says about a run as a whole.
+func reportFacts(p project, store records, r persistence.Run, total costLine) [][2]string {
+	facts := [][2]string{{"Loop", r.Loop}, {"Run", string(r.ID)}, {"Status", statusWord(r)}}
+	add := func(key, value string) {
+		if value != "" {
+			facts = append(facts, [2]string{key, value})
+		}
+	}
+	add("Ended by", r.Ended)
+	add("Error", r.Error)
+	add("State", r.State)
+	add("Step", steps(r))
+	if !r.StartedAt.IsZero() {
+		add("Started", r.StartedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if !r.UpdatedAt.IsZero() {
+		add("Updated", r.UpdatedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	add("Elapsed", duration(elapsed(r)))
+	if total.Prompts+total.Judges > 0 {
+		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.cost(), tokens(total.Input+total.Output+total.CacheRead+total.CacheWrite),
+			count(total.Prompts, "prompt"), count(total.Judges, "judge")))
+	}
+	add("Recorded in", store.name)
+	if r.Foreign {
+		add("Written by", "the reference tool")
+	}
+	return facts
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/diagram"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// runNamed returns the run with that id, nil where arg is no run's. An id that more than one run has is an error.
+func runNamed(ctx context.Context, f finder, arg string) (*persistence.Run, error) {
+	found, err := f.run(ctx, "", arg)
+	if err != nil {
+		return nil, f.store.failed(err)
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return &found[0], nil
+	}
+	ids := make([]string, len(found))
+	for i, r := range found {
+		ids[i] = string(r.ID)
+	}
+	return nil, failure(exitUsage, "%s is the id of %d runs; name one of them: %s", arg, len(found), strings.Join(ids, ", "))
+}
+
+// oneRun returns the run that arg means: the one with that id, else the newest of the loop with that name.
+func oneRun(ctx context.Context, f finder, arg string) (persistence.Run, error) {
+	run, err := runNamed(ctx, f, arg)
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	if run != nil {
+		return *run, nil
+	}
+	runs, err := f.runs(ctx, arg, 1)
+	if err != nil {
+		return persistence.Run{}, f.store.failed(err)
+	}
+	if len(runs) > 0 {
+		return runs[0], nil
+	}
+	return persistence.Run{}, noSuchRun(ctx, f, arg)
+}
+
+// noSuchRun says that arg means no run, and what it may have been meant to be.
+func noSuchRun(ctx context.Context, f finder, arg string) error {
+	if loopOf(arg) == "" {
+		if _, err := f.project.resolve(arg); err != nil {
+			return noRuns(f.project, arg, err)
+		}
+		return failure(exitNotFound, "loop %s has no recorded run yet; see: loops history %s", arg, quote(arg))
+	}
+	text := fmt.Sprintf("there is no run %s", arg)
+	if runs, err := f.store.Runs(ctx, persistence.Query{}); err == nil {
+		var ids []string
+		for _, r := range runs {
+			ids = append(ids, string(r.ID), r.RunID)
+		}
+		if near := phrase.Nearest(arg, ids); near != "" {
+			return failure(exitNotFound, "%s; did you mean %s?", text, near)
+		}
+	}
+	return failure(exitNotFound, "%s; see: loops list, loops history NAME", text)
+}
+
+// loopOfRun returns the loop that a run is of, nil where it is not known, and what there is to say about it: only what
+// was recorded with the run is certain to be what it ran.
+func (a *app) loopOfRun(ctx context.Context, f finder, r persistence.Run) (l *fsm.Loop, note string) {
+	if main := f.store.definition(ctx, r.ID).main(); main != nil {
+		if l, err := main.load(); err == nil {
+			return l, ""
+		}
+	}
+	lib, err := a.library(f.project)
+	if err == nil {
+		if path, err := f.project.resolve(r.Loop); err == nil {
+			if file, err := lib.load(path); err == nil && file.loop != nil && file.loop.Name == r.Loop {
+				return file.loop, "the loop is drawn from " + f.project.short(path) + " as it is now; with which one the run began is not recorded"
+			}
+		}
+	}
+	return nil, "the loop of this run is not known any more: what is drawn is what the run did"
+}
+
+// by says what a graph of a run shows.
+const (
+	byVisits = "visits"
+	byTime   = "time"
+	byCost   = "cost"
+)
+
+// A tally adds up what a run did in each state of its loop.
+type tally struct {
+	diagram.Tally
+	sheet *costSheet
+	costs map[string]*costLine // by state
+}
+
+func newTally(known prices) *tally {
+	return &tally{sheet: &costSheet{prices: known}, costs: map[string]*costLine{}}
+}
+
+// add takes the next event of the run and returns what it cost.
+func (t *tally) add(e fsm.Event) costLine {
+	before := t.sheet.total
+	t.sheet.add(e)
+	t.Add(e)
+	cost := t.sheet.total.since(before)
+	if cost.Prompts+cost.Judges > 0 {
+		line := t.costs[t.Current()]
+		if line == nil {
+			line = &costLine{}
+			t.costs[t.Current()] = line
+		}
+		line.plus(cost)
+	}
+	return cost
+}
+
+// since returns what was used after before.
+func (l costLine) since(before costLine) costLine {
+	return costLine{
+		Prompts: l.Prompts - before.Prompts, Judges: l.Judges - before.Judges, CostUSD: l.CostUSD - before.CostUSD,
+		Unknown: l.Unknown - before.Unknown, Input: l.Input - before.Input, Output: l.Output - before.Output,
+		CacheRead: l.CacheRead - before.CacheRead, CacheWrite: l.CacheWrite - before.CacheWrite, Time: l.Time - before.Time,
+	}
+}
+
+// measure returns what the run did, to be drawn.
+func (t *tally) measure(r persistence.Run, by string) diagram.Measure {
+	m := diagram.Measure{By: by, Order: t.Order, Taken: t.Taken, States: map[string]diagram.Amount{}}
+	for _, name := range t.Order {
+		var amount diagram.Amount
+		switch by {
+		case byTime:
+			spent := t.Time(name)
+			amount = diagram.Amount{Value: spent.Seconds(), Text: duration(spent)}
+		case byCost:
+			if line := t.costs[name]; line != nil {
+				amount = diagram.Amount{Value: line.CostUSD, Text: line.cost()}
+			}
+		default:
+			n := t.Visits(name)
+			amount = diagram.Amount{Value: float64(n), Text: count(n, "visit")}
+		}
+		m.States[name] = amount
+	}
+	if wasted(r) {
+		m.Failed = t.Current()
+	}
+	return m
+}
+
+// graphOfRun returns the graph of a run's loop with what the run did, which was added up.
+func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *tally, by string) (g *diagram.Graph, note string) {
+	l, note := a.loopOfRun(ctx, f, r)
+	if l == nil {
+		g = &diagram.Graph{Name: r.Loop}
+	} else {
+		g = diagram.Of(l)
+	}
+	g.Measure(t.measure(r, by))
+	return g, note
+}
+
+// checkBy refuses a word that --by does not know.
+func checkBy(by, see string) error {
+	switch by {
+	case "", byVisits, byTime, byCost:
+		return nil
+	}
+	return usageError{fmt.Sprintf("--by %q: expected visits, time or cost", by), see}
+}
