@@ -20,6 +20,7 @@ import (
 // stays in its table, marked, until the run is deleted. The methods of nil do nothing and find nothing.
 type Checkpoints struct {
 	path  string
+	file  sameFile
 	wait  time.Duration
 	write *sql.DB // has one connection
 	read  *sql.DB

@@ -76,6 +76,9 @@ func OpenCheckpoints(ctx context.Context, path string) (_ *Checkpoints, err erro
 		return nil, errors.Join(err, c.write.Close())
 	}
 	c.read.SetMaxOpenConns(4)
+	if c.file, err = openedFile(path); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	if err := c.migrate(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -192,7 +195,7 @@ func (c *Checkpoints) change(ctx context.Context, f func(ctx context.Context, tx
 			_, err = tx.ExecContext(ctx, "COMMIT")
 		}
 		if err == nil {
-			return nil
+			return c.file.there()
 		}
 		if _, e := tx.ExecContext(ctx, "ROLLBACK"); e != nil {
 			// SQLite may have ended the transaction by itself; a connection that goes ends it in any case.

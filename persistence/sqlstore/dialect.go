@@ -25,6 +25,8 @@ type dialect interface {
 	save(ctx context.Context, b *batch) (done bool, err error)
 	// addEvents adds events without looking whether the run is ours.
 	addEvents(ctx context.Context, tx *sql.Tx, run int64, events []eventRow) error
+	// there is an error if what is saved goes nowhere, because the database was removed.
+	there() error
 	// passing says that an error may pass and leaves open whether something was done.
 	passing(err error) bool
 	// explain adds what a person, or errors.Is, can make something of.

@@ -70,6 +70,9 @@ func (s *Store) renew(ctx context.Context, run, epoch int64, given time.Time) (l
 }
 
 func (s *Store) renewOnce(ctx context.Context, run, epoch int64) (held bool, err error) {
+	if err := s.d.there(); err != nil { // a new connection would make an empty one
+		return false, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
 	defer cancel()
 	res, err := s.beat.ExecContext(ctx, s.q(`UPDATE leases SET until = {now} + ? WHERE run = ? AND epoch = ?`), s.lease.Milliseconds(), run, epoch)
@@ -82,6 +85,9 @@ func (s *Store) renewOnce(ctx context.Context, run, epoch int64) (held bool, err
 
 // release ends the lease of a run that is left as it is. It does nothing if the run was taken over.
 func (s *Store) release(ctx context.Context, run, epoch int64) error {
+	if err := s.d.there(); err != nil {
+		return err
+	}
 	_, err := s.beat.ExecContext(ctx, s.q(`DELETE FROM leases WHERE run = ? AND epoch = ?`), run, epoch)
 	return s.explained(err)
 }

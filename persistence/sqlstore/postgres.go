@@ -94,6 +94,7 @@ func (d *postgresDB) words() []string {
 func (d *postgresDB) numbered() bool  { return true }
 func (d *postgresDB) lockRow() string { return " FOR UPDATE OF r" }
 func (d *postgresDB) remote() bool    { return true }
+func (d *postgresDB) there() error    { return nil } // the server says so
 
 func (d *postgresDB) tables() string {
 	return `SELECT (count(*) FILTER (WHERE tablename IN ('schema_migrations', 'leases')) = 2)::int, count(*) FROM pg_tables

@@ -82,6 +82,9 @@ func (s *Store) flush(id persistence.ID) {
 // Snapshot implements [persistence.Store].
 func (s *Store) Snapshot(ctx context.Context, id persistence.ID) (*fsm.Snapshot, error) {
 	s.flush(id)
+	if err := s.d.there(); err != nil {
+		return nil, fmt.Errorf("%w: %w", persistence.ErrNotFound, err)
+	}
 	r, err := s.find(ctx, s.read, id, "")
 	if err != nil {
 		return nil, s.d.explain(err)

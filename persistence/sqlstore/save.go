@@ -17,7 +17,7 @@ func (s *Store) save(ctx context.Context, id persistence.ID, b *batch) error {
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		done, err := s.d.save(ctx, b)
 		if done {
-			return nil
+			return err
 		}
 		if err != nil && !s.d.passing(err) {
 			return s.explained(err)

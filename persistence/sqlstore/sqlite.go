@@ -28,6 +28,7 @@ const (
 type sqliteDB struct {
 	path string
 	db   *sql.DB // has one connection
+	file sameFile
 
 	mu      sync.Mutex // guards the connection: one transaction at a time
 	full    bool       // the connection syncs when it commits
@@ -115,6 +116,9 @@ func openSQLite(ctx context.Context, path string) (*sqliteDB, *sql.DB, *sql.DB, 
 	if err := d.connect(ctx, dbs[2]); err != nil {
 		return nil, nil, nil, errors.Join(err, dbs[2].Close(), dbs[1].Close(), dbs[0].Close())
 	}
+	if d.file, err = openedFile(path); err != nil {
+		return nil, nil, nil, errors.Join(err, dbs[2].Close(), dbs[1].Close(), dbs[0].Close())
+	}
 	return d, dbs[1], dbs[2], nil
 }
 
@@ -165,8 +169,13 @@ func (d *sqliteDB) change(ctx context.Context, f func(tx *sql.Tx) error) error {
 	if err := d.sync(ctx, false); err != nil {
 		return err
 	}
-	return inTx(ctx, d.db, f)
+	if err := inTx(ctx, d.db, f); err != nil {
+		return err
+	}
+	return d.there()
 }
+
+func (d *sqliteDB) there() error { return d.file.there() }
 
 // save implements dialect. The statements are prepared and the transaction is begun by hand, because this is what a run
 // does between any two actions.
@@ -221,7 +230,7 @@ func (d *sqliteDB) save(ctx context.Context, b *batch) (done bool, err error) {
 	if _, err := d.commit.ExecContext(ctx); err != nil {
 		return false, err
 	}
-	return true, nil
+	return true, d.there()
 }
 
 func (d *sqliteDB) addEvents(ctx context.Context, tx *sql.Tx, run int64, events []eventRow) error {
