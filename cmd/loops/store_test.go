@@ -19,7 +19,7 @@ import (
 func storeScripts() []string {
 	var scripts []string
 	for _, name := range []string{
-		"background", "conflict", "context", "definition", "graph", "history", "interrupted", "list", "names", "output", "parameters", "pause", "project", "ratelimit", "report", "resume",
+		"background", "conflict", "context", "definition", "explain", "history", "history_filters", "interrupted", "list", "logs", "names", "output", "parameters", "pause", "project", "ratelimit", "resume",
 		"resumecontext", "run", "signals", "status", "stop", "sweep", "worktree",
 	} {
 		scripts = append(scripts, "testdata/script/"+name+".txtar")

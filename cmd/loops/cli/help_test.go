@@ -42,7 +42,7 @@ func TestHelpIsComplete(t *testing.T) {
 }
 
 func TestHelpOfEveryCommandWorks(t *testing.T) {
-	for _, name := range []string{"run", "resume", "mcp", "doctor", "list", "history", "status", "stop", "sweep", "validate", "show", "new", "policy", "schema", "stage", "store", "version", "completion", "help"} {
+	for _, name := range []string{"run", "resume", "mcp", "doctor", "list", "history", "events", "logs", "explain", "diff", "stats", "status", "stop", "sweep", "validate", "show", "new", "policy", "schema", "stage", "store", "version", "completion", "help"} {
 		var out, errs bytes.Buffer
 		if code := Main([]string{name, "--help"}, IO{Out: &out, Err: &errs, Dir: t.TempDir()}); code != 0 || errs.Len() > 0 || !strings.Contains(out.String(), "Usage:") {
 			t.Errorf("%s --help: %d %s", name, code, errs.String())

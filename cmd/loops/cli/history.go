@@ -7,7 +7,6 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,10 @@ type historyOptions struct {
 	name, run     string
 	tail          int // -1 = the default
 	event, state  string
-	since         string
+	since, until  string
+	text, group   string
+	status        []string
+	cost          bool
 	verbose, json bool
 }
 
@@ -39,12 +41,21 @@ func newHistoryCommand(a *app) *cobra.Command {
 		Long: `history NAME lists the runs of a loop, newest first. history NAME RUN shows the events of one run, oldest first; RUN is
 an id as the list shows it, or "last".
 
-Output of actions is left out unless -v is given. With --json nothing is left out but what -e, -s, -S and -n say.` +
+Runs are chosen by --status, --since, --until and --text, events by -e, -s, --since, --until and --text. The newest 20 runs
+or 50 events of those are shown, and it is said where there are more. WHEN is an age (45s, 30m, 1h, 2d) or a date
+(2026-11-21, 2026-11-21T10:34; with --until, a date is that whole day). With --text the events of every run have to be
+read, and with --cost those of the runs that are shown: that takes its time.
+
+--group-by outcome counts runs by how they ended, instead of listing them.
+
+Output of actions is left out unless -v is given. With --json nothing else is left out.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops history fix
   loops history fix last
   loops history fix 2026-11-21T103405 --event route --tail 10
-  loops history fix --since 2d --json`,
+  loops history fix --status failed,timed_out --since 2d --json
+  loops history fix --text "no space left"
+  loops history fix --group-by outcome`,
 		Args:              arguments(1, 2, "NAME of a loop"),
 		ValidArgsFunction: a.completeLoops,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,8 +63,13 @@ Output of actions is left out unless -v is given. With --json nothing is left ou
 			if len(args) > 1 {
 				o.run = args[1]
 			}
-			if cmd.Flags().Changed("tail") && o.tail < 0 {
-				return usageError{fmt.Sprintf("--tail %d: expected 0 (all) or more", o.tail), "loops history --help"}
+			for _, name := range []string{"tail", "limit"} {
+				if cmd.Flags().Changed(name) && o.tail < 0 {
+					return usageError{fmt.Sprintf("--%s %d: expected 0 (all) or more", name, o.tail), "loops history --help"}
+				}
+			}
+			if cmd.Flags().Changed("tail") && cmd.Flags().Changed("limit") {
+				return usageError{"--limit and --tail are the same: give one of them", "loops history --help"}
 			}
 			return runHistory(cmd.Context(), a, o)
 		},
@@ -63,20 +79,26 @@ Output of actions is left out unless -v is given. With --json nothing is left ou
 	flags.Lookup("tail").DefValue = "0" // -1 is no default to show
 	flags.StringVarP(&o.event, "event", "e", "", "only events of this `KIND`")
 	flags.StringVarP(&o.state, "state", "s", "", "only events about this `STATE`")
-	flags.StringVarP(&o.since, "since", "S", "", "only what is newer than `AGE`: 45s, 30m, 1h, 2d")
+	flags.IntVar(&o.tail, "limit", -1, "the same as --tail: the last `N` only")
+	flags.Lookup("limit").DefValue = "0"
+	flags.StringVarP(&o.since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
+	flags.StringVar(&o.until, "until", "", "only what is older than `WHEN`: an age or a date")
+	flags.StringVar(&o.text, "text", "", "only events with this `TEXT` in them, or runs with such events; upper and lower case are the same")
+	flags.StringSliceVar(&o.status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
+	flags.StringVar(&o.group, "group-by", "", "count runs by `WHAT`: outcome")
+	flags.BoolVar(&o.cost, "cost", false, "show what each run cost")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
 	flags.BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd
 }
 
 func runHistory(ctx context.Context, a *app, o historyOptions) error {
-	var after time.Time
-	if o.since != "" {
-		age, err := parseAge(o.since)
-		if err != nil {
-			return err
-		}
-		after = time.Now().Add(-age)
+	when, err := newPeriod(o.since, o.until, "loops history --help")
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
 	}
 	p, store, err := a.open(ctx)
 	if err != nil {
@@ -85,13 +107,13 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 	defer store.Close()
 	f := finder{p, store}
 	if o.run == "" {
-		return historyRuns(ctx, a, f, o, after)
+		return historyRuns(ctx, a, f, o, when)
 	}
 	run, err := pickRun(ctx, f, o.name, o.run)
 	if err != nil {
 		return err
 	}
-	return historyEvents(ctx, a, f, run, o, after)
+	return historyEvents(ctx, a, f, run, o, when)
 }
 
 // parseAge reads 45s, 30m, 1h or 2d.
@@ -108,55 +130,6 @@ func parseAge(s string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, after time.Time) error {
-	limit := o.tail
-	if limit < 0 {
-		limit = tailRuns
-	}
-	if o.event != "" || o.state != "" {
-		return usageError{"--event and --state select events: name the run too", "loops history --help"}
-	}
-	runs, err := f.loop(ctx, o.name, limit)
-	if err == nil && len(runs) == 0 {
-		if name := f.nameIn(o.name); name != "" && name != o.name {
-			runs, err = f.loop(ctx, name, limit)
-		}
-	}
-	if err != nil {
-		return f.store.failed(err)
-	}
-	if len(runs) == 0 {
-		if _, err := f.project.resolve(o.name); err != nil {
-			return noRuns(f.project, o.name, err)
-		}
-	}
-	var shown []persistence.Run
-	for _, r := range runs {
-		if r.StartedAt.After(after) || r.UpdatedAt.After(after) || after.IsZero() {
-			shown = append(shown, r)
-		}
-	}
-	if o.json {
-		return writeJSON(a.out, list(shown, runObject))
-	}
-	if len(shown) == 0 {
-		fmt.Fprintf(a.out, "No recorded runs of %s.\n", o.name)
-		return nil
-	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\tENDED BY\tINSTANCE")
-	for _, r := range shown {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), dash(r.Ended), r.ID)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if limit > 0 && len(runs) == limit {
-		fmt.Fprintf(a.out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
-	}
-	return nil
-}
-
 // noRuns says that a name has no runs and is no loop either.
 func noRuns(p project, name string, err error) error {
 	missing, ok := errors.AsType[*loopfile.NotFoundError](err)
@@ -168,14 +141,6 @@ func noRuns(p project, name string, err error) error {
 		return failure(exitNotFound, "%s; did you mean %s?", text, strings.Join(missing.Near, " or "))
 	}
 	return failure(exitNotFound, "%s; see: loops list", text)
-}
-
-func runObject(r persistence.Run) any {
-	return fsm.NewMap(
-		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "started_at", stamp(r.StartedAt),
-		"iterations", int64(r.Step), "duration_ms", elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(r.Error),
-		"current_state", r.State,
-	)
 }
 
 // pickRun finds one run of a loop.
@@ -201,19 +166,22 @@ func pickRun(ctx context.Context, f finder, loop, run string) (persistence.Run, 
 	return persistence.Run{}, failure(exitNotFound, "loop %s has no run %s; see: loops history %s", loop, run, quote(loop))
 }
 
-func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o historyOptions, after time.Time) error {
+func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o historyOptions, when period) error {
 	limit := o.tail
 	if limit < 0 {
 		limit = tailEvents
 	}
+	all := 0
 	keep := func(e fsm.Event) bool {
 		switch {
 		case o.event != "" && e.Kind != o.event,
-			!o.verbose && !o.json && o.event == "" && e.Kind == "action_output",
-			e.Time.Before(after),
+			!o.verbose && !o.json && o.event == "" && o.text == "" && e.Kind == "action_output",
+			!when.contains(e.Time),
+			o.text != "" && !says(e, o.text),
 			o.state != "" && e.Get("state") != o.state && e.Get("from") != o.state && e.Get("to") != o.state && e.Get("final_state") != o.state:
 			return false
 		}
+		all++
 		return true
 	}
 	events, damage, err := lastEvents(f.store.Events(ctx, run.ID, 0), keep, limit)
@@ -223,7 +191,14 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 	if err != nil {
 		return err
 	}
+	more := ""
+	if o.tail < 0 && all > len(events) {
+		more = fmt.Sprintf("The newest %d of %d events; all of them: %s", len(events), all, a.command("history -n 0", o.name, o.run))
+	}
 	if o.json {
+		if more != "" {
+			fmt.Fprintln(a.Err, "loops: "+more)
+		}
 		return writeJSON(a.out, list(events, func(e fsm.Event) any { return eventObject(e) }))
 	}
 	if len(events) == 0 {
@@ -232,6 +207,9 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 	}
 	for _, e := range events {
 		printEvent(a, e, o.verbose)
+	}
+	if more != "" {
+		fmt.Fprintln(a.out, more)
 	}
 	return nil
 }

@@ -52,6 +52,13 @@ func (s *sink) release() {
 	s.held = s.held[:0]
 }
 
+// gone says whether nobody reads any more, as far as has been noticed.
+func (s *sink) gone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil
+}
+
 // close writes what is held back and returns what went wrong at any time. That nobody reads on is nothing wrong.
 func (s *sink) close() error {
 	s.flush()

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+)
+
+type eventsOptions struct {
+	name                  string
+	since                 uint64
+	follow, verbose, json bool
+}
+
+func newEventsCommand(a *app) *cobra.Command {
+	var o eventsOptions
+	cmd := &cobra.Command{
+		Use:   "events NAME|RUN",
+		Short: "Print the events of a run with their numbers, also while it goes on",
+		Long: `events prints all events of a run, oldest first, each with its number. NAME means the newest run of the loop. With --since
+it begins behind the event with that number; with -f it goes on until the run ends, or has no process any more. Ctrl-C ends
+the command, not the run.
+
+With --json each event is a line of JSON, as run --json prints it, so that a program can read them as they come. It finds
+out where to go on by "seq". Output of actions is left out of lines for people unless -v is given.` +
+			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
+		Example: `  loops events fix -f
+  loops events fix-20261121T103405 --since 120
+  loops events fix --json -f | jq -r 'select(.event == "route").to'`,
+		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runEvents(cmd.Context(), a, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.Uint64Var(&o.since, "since", 0, "only events behind the one with this `NUMBER`")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "go on as long as the run does")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
+	flags.BoolVar(&o.json, "json", false, "print a JSON object a line")
+	return cmd
+}
+
+func runEvents(ctx context.Context, a *app, o eventsOptions) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	run, err := f.one(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	return a.tail(ctx, f, run, o.since, o.follow, func(e fsm.Event) {
+		switch {
+		case o.json:
+			fmt.Fprintf(a.out, "%s\n", fsm.AppendJSON(nil, eventObject(e)))
+		case o.verbose || e.Kind != "action_output":
+			fmt.Fprintf(a.out, "%6d  ", e.Seq)
+			printEvent(a, e, o.verbose)
+		}
+	})
+}

@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/trail"
+	"loops/persistence"
+)
+
+type explainOptions struct {
+	name, step string
+	json       bool
+}
+
+func newExplainCommand(a *app) *cobra.Command {
+	var o explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain NAME|RUN [STEP]",
+		Short: "Say why a run ended, or went where it went",
+		Long: `explain says in sentences why a run ended, or where it stands: what its last step did, how that was judged, from what and by
+which limits, which rule led on, and which limits were met on the way. With STEP it explains that step: a number as history
+shows it, "last", or 3.2 for step 2 of the sub-loop that step 3 ran. NAME means the newest run of the loop.
+
+Numbers in brackets are those of the events a sentence is taken from: loops events RUN --since N. Rules and limits are
+read from the definition that is recorded with the run; where none is, from the file as it is now, which is then said.` +
+			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops explain fix
+  loops explain fix-20261121T103405 7
+  loops explain fix last --json`,
+		Args:              arguments(1, 2, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if len(args) > 1 {
+				o.step = args[1]
+			}
+			return runExplain(cmd.Context(), a, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runExplain(ctx context.Context, a *app, o explainOptions) error {
+	if err := checkStep(o.step); err != nil {
+		return err
+	}
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	run, err := f.one(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	path, err := a.path(ctx, f, run)
+	if err != nil {
+		return err
+	}
+	story := explanation{path: path, rules: a.rulebook(ctx, f, run), resume: a.resumeCommand(run.Ended, string(run.ID), run.MaxSteps, 0)}
+	if o.step == "" {
+		story.wholeRun()
+	} else if err := story.step(o.step); err != nil {
+		return err
+	}
+	if o.json {
+		return writeJSON(a.out, story.object())
+	}
+	story.print(a.out)
+	return nil
+}
+
+// checkStep refuses what is no step.
+func checkStep(step string) error {
+	if step == "" || step == "last" {
+		return nil
+	}
+	for part := range strings.SplitSeq(step, ".") {
+		if n, err := strconv.Atoi(part); err != nil || n < 1 {
+			return usageError{fmt.Sprintf("%q is no step: expected a number from 1, a path such as 3.2, or last", step), "loops explain --help"}
+		}
+	}
+	return nil
+}
+
+// An explanation is what is said about a run, in parts: of the run first, then of its steps.
+type explanation struct {
+	path   *runPath
+	rules  *rulebook
+	resume string // the command that goes on with it
+	parts  []explained
+}
+
+// An explained is a few sentences about one step, or about the run where there is no step.
+type explained struct {
+	visit *trail.Visit
+	said  []trail.Sentence
+}
+
+// limitsShown is how many of the limits met on the way are told of a whole run.
+const limitsShown = 20
+
+// wholeRun explains how the run ended, or stands: by its last step, and the limits it met before.
+func (x *explanation) wholeRun() {
+	r := x.path.run
+	var said []trail.Sentence
+	add := func(format string, args ...any) {
+		said = append(said, trail.Sentence{Text: fmt.Sprintf(format, args...)})
+	}
+	switch n := len(x.path.visits); {
+	case x.path.end != nil:
+		s := trail.Ending(*x.path.end, x.rules.main)
+		if n > 0 && text(x.path.end.Get("error")) == noTransition {
+			v := x.last()
+			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": the state %s has no way on for %s.", v.State, verdictOrNone(v))
+		}
+		said = append(said, s)
+	case alive(r):
+		add("It goes on: it is in %s.", r.State)
+	case r.Status == persistence.Interrupted || r.Status == persistence.Running:
+		add("It was interrupted in %s: its process is gone, and recorded nothing about why.", r.State)
+	case n == 0:
+		add("Nothing is recorded of what it did.")
+	}
+	if r.Why != "" {
+		add("What was found when its process was gone: %s.", strings.TrimRight(r.Why, "."))
+	}
+	if r.Error != "" && x.path.end == nil {
+		add("Its error: %s.", strings.TrimRight(r.Error, "."))
+	}
+	if x.path.sheet.asked() {
+		t := x.path.sheet.total
+		add("%s and %s cost %s and used %s tokens.", count(t.Prompts, "prompt"), count(t.Judges, "judge"), t.cost(),
+			tokens(t.Input+t.Output+t.CacheRead+t.CacheWrite))
+	}
+	if x.rules.note != "" {
+		add("%s", x.rules.note)
+	}
+	if r.Resumable && !alive(r) {
+		add("It can be gone on with: %s", x.resume)
+	}
+	x.parts = append(x.parts, explained{})
+	met := x.lastSteps()
+	if len(met) > 0 {
+		add("On the way it met these limits:")
+	}
+	if n := len(met) - limitsShown; n > 0 {
+		add("(%s before these are left out.)", count(n, "limit"))
+		met = met[n:]
+	}
+	x.parts[0].said = append(said, met...)
+}
+
+// lastSteps explains the last step, and that of the sub-loop it ran. met are the limits that were met in those before.
+func (x *explanation) lastSteps() (met []trail.Sentence) {
+	if len(x.path.visits) == 0 {
+		return nil
+	}
+	last := x.last()
+	chain := []*trail.Visit{last}
+	if inner := x.path.visits[len(x.path.visits)-1]; inner != last {
+		chain = append(append([]*trail.Visit{}, inner.Above...), inner)
+	}
+	for _, v := range x.path.visits {
+		if v != last && (len(v.Above) == 0 || v.Above[0] != last) {
+			met = append(met, limitsMet(v, x.rules.of(v))...)
+		}
+	}
+	for _, v := range chain {
+		x.parts = append(x.parts, explained{v, trail.Explain(v, x.rules.of(v))})
+	}
+	return met
+}
+
+// last returns the last visit of the run itself.
+func (x *explanation) last() *trail.Visit {
+	for i := len(x.path.visits) - 1; i >= 0; i-- {
+		if v := x.path.visits[i]; len(v.Above) == 0 {
+			return v
+		}
+	}
+	return x.path.visits[len(x.path.visits)-1]
+}
+
+// limitsMet is what is said of a visit but for how it acted, was judged and led on.
+func limitsMet(v *trail.Visit, l *fsm.Loop) []trail.Sentence {
+	quiet := *v
+	quiet.Events = nil
+	for _, e := range v.Events {
+		switch e.Kind {
+		case "action_start", "action_complete", "evaluate", "route", "loop_complete", "loop_resume", "note", "rate_limit_waiting":
+		default:
+			quiet.Events = append(quiet.Events, e)
+		}
+	}
+	said := trail.Explain(&quiet, l)
+	for i := range said {
+		said[i].Text = "step " + v.Number() + ", " + v.Path() + ": " + said[i].Text
+	}
+	return said
+}
+
+// step explains the visits with one number; a cap handler can have the number of none.
+func (x *explanation) step(number string) error {
+	if number == "last" {
+		x.lastSteps()
+		return nil
+	}
+	var above *trail.Visit
+	for _, v := range x.path.visits {
+		if v.Number() == number {
+			x.parts = append(x.parts, explained{v, trail.Explain(v, x.rules.of(v))})
+		}
+		if len(v.Above) == 0 {
+			above = v
+		}
+	}
+	if len(x.parts) > 0 {
+		return nil
+	}
+	if above == nil {
+		return failure(exitNotFound, "nothing is recorded of the steps of run %s", x.path.run.ID)
+	}
+	return failure(exitNotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
+		x.path.run.ID, number, count(above.Step, "step"), quote(x.path.run.Loop), quote(x.path.run.RunID))
+}
+
+func verdictOrNone(v *trail.Visit) string {
+	if verdict := v.Verdict(); verdict != "" {
+		return "the verdict " + verdict
+	}
+	if code, ended := v.Exit(); ended {
+		return fmt.Sprintf("exit code %d", code)
+	}
+	return "what came of it"
+}
+
+func (x *explanation) print(out io.Writer) {
+	r := x.path.run
+	fmt.Fprintf(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, statusWord(r), count(r.Step, "step"), duration(elapsed(r)))
+	for _, p := range x.parts {
+		front := ""
+		if p.visit != nil {
+			from, to := p.visit.Span()
+			fmt.Fprintf(out, "\nStep %s, %s, %s (events %d to %d)\n", p.visit.Number(), p.visit.Path(), duration(p.visit.Took), from, to)
+			front = "  "
+		}
+		for _, s := range p.said {
+			fmt.Fprintln(out, front+clean(s.Text)+brackets(s.Events))
+		}
+		if p.visit != nil && len(p.said) == 0 {
+			fmt.Fprintln(out, front+"Nothing more is recorded of it.")
+		}
+	}
+}
+
+// brackets writes the numbers of events behind a sentence.
+func brackets(events []uint64) string {
+	if len(events) == 0 {
+		return ""
+	}
+	words := make([]string, len(events))
+	for i, n := range events {
+		words[i] = strconv.FormatUint(n, 10)
+	}
+	return " [" + strings.Join(words, ", ") + "]"
+}
+
+func (x *explanation) object() *fsm.Map {
+	r := x.path.run
+	sentences := func(said []trail.Sentence) any {
+		return list(said, func(s trail.Sentence) any {
+			return fsm.NewMap("text", s.Text, "events", list(s.Events, func(n uint64) any { return int64(n) }))
+		})
+	}
+	m := fsm.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "terminated_by", orNull(r.Ended))
+	var run any = []any{}
+	steps := []any{}
+	for _, p := range x.parts {
+		if p.visit == nil {
+			run = sentences(p.said)
+			continue
+		}
+		from, to := p.visit.Span()
+		steps = append(steps, fsm.NewMap("step", p.visit.Number(), "state", p.visit.Path(), "verdict", orNull(p.visit.Verdict()), "to", orNull(p.visit.To()),
+			"duration_ms", p.visit.Took.Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.said)))
+	}
+	m.Set("run", run)
+	m.Set("steps", steps)
+	return m
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/trail"
+	"loops/persistence"
+)
+
+// statuses are the words --status knows: those of the records, and one for a record that cannot be read.
+var statuses = []string{
+	string(persistence.Running), string(persistence.Completed), string(persistence.Failed), string(persistence.Interrupted),
+	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), "unreadable",
+}
+
+// check refuses flags that do not go together.
+func (o historyOptions) check() error {
+	see := "loops history --help"
+	for _, s := range o.status {
+		if !slices.Contains(statuses, s) {
+			near := phrase.DidYouMean(s, statuses)
+			return usageError{fmt.Sprintf("--status %q: expected %s%s", s, strings.Join(statuses, ", "), near), see}
+		}
+	}
+	switch {
+	case o.group != "" && o.group != "outcome":
+		return usageError{fmt.Sprintf("--group-by %q: expected outcome", o.group), see}
+	case o.run == "" && (o.event != "" || o.state != ""):
+		return usageError{"--event and --state select events: name the run too", see}
+	case o.run != "" && (len(o.status) > 0 || o.group != "" || o.cost):
+		return usageError{"--status, --group-by and --cost are about runs: leave out the run, or see: loops cost RUN", see}
+	}
+	return nil
+}
+
+func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, when period) error {
+	limit := o.tail
+	switch {
+	case limit < 0 && o.group != "":
+		limit = 0
+	case limit < 0:
+		limit = tailRuns
+	}
+	var problem error
+	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
+	keep := func(r persistence.Run) bool {
+		if problem != nil || !when.holds(r) || len(o.status) > 0 && !slices.Contains(o.status, statusWord(r)) {
+			return false
+		}
+		if o.text == "" {
+			return true
+		}
+		if _, known := seen[r.ID]; !known {
+			seen[r.ID], problem = a.runSays(ctx, f, r, o.text)
+		}
+		return seen[r.ID]
+	}
+	runs, err := a.runsOf(ctx, f, o.name, limit, keep)
+	if err == nil {
+		err = problem
+	}
+	if err != nil {
+		return err
+	}
+	t := runTable{a: a, costs: map[persistence.ID]*costLine{}}
+	if o.cost {
+		if err := t.addCosts(ctx, f, runs); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.group != "" && o.json:
+		return writeJSON(a.out, list(groups(runs), t.groupObject))
+	case o.json:
+		return writeJSON(a.out, list(runs, t.runObject))
+	case len(runs) == 0:
+		what := "recorded"
+		if len(o.status) > 0 || o.since+o.until+o.text != "" {
+			what = "such"
+		}
+		fmt.Fprintf(a.out, "No %s runs of %s.\n", what, o.name)
+		return nil
+	case o.group != "":
+		return t.printGroups(groups(runs))
+	}
+	if err := t.print(runs); err != nil {
+		return err
+	}
+	if limit > 0 && len(runs) == limit {
+		fmt.Fprintf(a.out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
+	}
+	return nil
+}
+
+// says says whether a text is in an event, in whatever case.
+func says(e fsm.Event, what string) bool {
+	what = strings.ToLower(what)
+	for _, field := range e.Fields {
+		if strings.Contains(strings.ToLower(text(field.Value)), what) {
+			return true
+		}
+	}
+	return false
+}
+
+// runSays says whether a text is in an event of a run.
+func (a *app) runSays(ctx context.Context, f finder, r persistence.Run, what string) (bool, error) {
+	for e, err := range f.store.Events(ctx, r.ID, 0) {
+		switch {
+		case isDamage(err):
+			fmt.Fprintf(a.Err, "loops: %v; reading goes on behind it\n", err)
+		case err != nil:
+			return false, f.store.failed(err)
+		case says(e, what):
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// A runTable prints runs.
+type runTable struct {
+	a     *app
+	costs map[persistence.ID]*costLine // of each run, where they were asked for
+}
+
+func (t runTable) addCosts(ctx context.Context, f finder, runs []persistence.Run) error {
+	known, err := pricer(f.project)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		sheet, err := t.a.costSheet(ctx, f, r, known)
+		if err != nil {
+			return err
+		}
+		t.costs[r.ID] = &sheet.total
+	}
+	return nil
+}
+
+func (t runTable) print(runs []persistence.Run) error {
+	w := tabwriter.NewWriter(t.a.out, 0, 4, 2, ' ', 0)
+	head, cost := "", ""
+	if len(t.costs) > 0 {
+		head = "COST\t"
+	}
+	fmt.Fprintf(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
+	for _, r := range runs {
+		if head != "" {
+			cost = t.costs[r.ID].cost() + "\t"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), cost, dash(r.Ended), r.ID)
+	}
+	return w.Flush()
+}
+
+func (t runTable) runObject(r persistence.Run) any {
+	m := fsm.NewMap(
+		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "started_at", stamp(r.StartedAt),
+		"iterations", int64(r.Step), "duration_ms", elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(r.Error),
+		"current_state", r.State,
+	)
+	if l := t.costs[r.ID]; l != nil {
+		addCost(m, l)
+	}
+	return m
+}
+
+// addCost adds what was used to an object, in the words of loops cost.
+func addCost(m *fsm.Map, l *costLine) {
+	cost := l.object("", "")
+	for _, key := range []string{"cost_usd", "known_cost_usd", "unknown_costs"} {
+		v, _ := cost.Get(key)
+		m.Set(key, v)
+	}
+}
+
+// A group is the runs that ended in one way.
+type group struct {
+	outcome string
+	runs    []persistence.Run // newest first
+	all     int               // of all groups
+}
+
+// groups puts runs together by how they ended, the most frequent first.
+func groups(runs []persistence.Run) []group {
+	by := map[string]*group{}
+	for _, r := range runs {
+		name := outcome(r)
+		if by[name] == nil {
+			by[name] = &group{outcome: name, all: len(runs)}
+		}
+		by[name].runs = append(by[name].runs, r)
+	}
+	var all []group
+	for _, g := range by {
+		all = append(all, *g)
+	}
+	slices.SortFunc(all, func(a, b group) int {
+		return cmp.Or(len(b.runs)-len(a.runs), cmp.Compare(a.outcome, b.outcome))
+	})
+	return all
+}
+
+func (g group) times() (p50, p95, longest time.Duration) {
+	times := make([]time.Duration, len(g.runs))
+	for i, r := range g.runs {
+		times[i] = elapsed(r)
+	}
+	return trail.Percentiles(times)
+}
+
+func (t runTable) cost(g group) *costLine {
+	if len(t.costs) == 0 {
+		return nil
+	}
+	sum := &costLine{}
+	for _, r := range g.runs {
+		sum.plus(*t.costs[r.ID])
+	}
+	return sum
+}
+
+func (t runTable) printGroups(all []group) error {
+	w := tabwriter.NewWriter(t.a.out, 0, 4, 2, ' ', 0)
+	head := ""
+	if len(t.costs) > 0 {
+		head = "COST\t"
+	}
+	fmt.Fprintf(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
+	for _, g := range all {
+		p50, p95, longest := g.times()
+		cost := ""
+		if sum := t.cost(g); sum != nil {
+			cost = sum.cost() + "\t"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), duration(p50), duration(p95), duration(longest), cost, g.runs[0].ID)
+	}
+	return w.Flush()
+}
+
+func (t runTable) groupObject(g group) any {
+	p50, p95, longest := g.times()
+	m := fsm.NewMap("outcome", g.outcome, "runs", int64(len(g.runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
+		"longest_ms", longest.Milliseconds(), "newest", string(g.runs[0].ID))
+	if sum := t.cost(g); sum != nil {
+		addCost(m, sum)
+	}
+	return m
+}

@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+)
+
+type logsOptions struct {
+	name, state          string
+	follow, stderr, bare bool
+}
+
+func newLogsCommand(a *app) *cobra.Command {
+	var o logsOptions
+	cmd := &cobra.Command{
+		Use:   "logs NAME|RUN",
+		Short: "Print what the actions of a run wrote",
+		Long: `logs prints the output of the actions of a run, oldest first, under a line for each that names its step and state. NAME means
+the newest run of the loop. With -f it goes on until the run ends, or has no process any more; Ctrl-C ends the command, not
+the run.
+
+Long output is in a file in the run's folder, from where it is printed whole, as long as the file is there. With -f output
+is printed as it comes, and where that breaks off, the file is named.
+
+With --stderr it prints what actions wrote to standard error instead. The records keep the end of that; all of it where it
+is in a file.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
+		Example: `  loops logs fix -f
+  loops logs fix --state test
+  loops logs fix-20261121T103405 --stderr`,
+		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runLogs(cmd.Context(), a, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&o.follow, "follow", "f", false, "go on as long as the run does")
+	flags.StringVarP(&o.state, "state", "s", "", "only actions of this `STATE`, in sub-loops too")
+	flags.BoolVar(&o.stderr, "stderr", false, "print standard error instead")
+	flags.BoolVar(&o.bare, "bare", false, "print no lines that name steps")
+	return cmd
+}
+
+func runLogs(ctx context.Context, a *app, o logsOptions) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	run, err := f.one(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	_, is := terminal(a.Out)
+	l := &logPrinter{logsOptions: o, out: a.out, p: p, dir: filepath.Join(p.Loops, "runs", string(run.ID)), paint: paint(a.coloured(a.Out)), clean: is}
+	if err := a.tail(ctx, f, run, 0, o.follow, l.event); err != nil {
+		return err
+	}
+	l.end()
+	if !l.acted {
+		what := "action"
+		if o.state != "" {
+			what = "action of " + o.state
+		}
+		fmt.Fprintf(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
+	}
+	return nil
+}
+
+// A logPrinter prints the output of actions from the events of a run.
+type logPrinter struct {
+	logsOptions
+	out   io.Writer
+	p     project
+	paint paint
+	clean bool // take control characters out
+
+	dir      string   // of the run
+	attempts int      // of the state the run is in
+	states   []string // at each depth
+	steps    []string
+	waits    strings.Builder // output of the action that has not ended, which may be in a file as a whole
+	head     string          // of that action, not printed yet
+	acted    bool
+	begun    bool // an action has not ended
+}
+
+func (l *logPrinter) event(e fsm.Event) {
+	if e.Kind == "state_enter" {
+		l.end()
+		if resumed, _ := e.Get("resumed").(bool); !resumed {
+			l.attempts = 0
+		}
+		n := min(e.Depth, len(l.states))
+		l.states, l.steps = append(l.states[:n], text(e.Get("state"))), append(l.steps[:n], text(e.Get("iteration")))
+		return
+	}
+	if e.Depth >= len(l.states) || l.state != "" && l.states[e.Depth] != l.state {
+		return
+	}
+	switch e.Kind {
+	case "action_start":
+		l.end()
+		l.acted, l.begun = true, true
+		l.attempts++
+		path := strings.Join(l.states[:e.Depth+1], " > ")
+		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, cut(clean(firstLine(text(e.Get("action")))), 100))
+	case "action_output":
+		switch {
+		case l.stderr:
+		case l.follow:
+			l.print(strings.TrimSuffix(text(e.Get("line")), "\n"))
+		default:
+			l.waits.WriteString(strings.TrimSuffix(text(e.Get("line")), "\n") + "\n")
+		}
+	case "action_complete":
+		l.complete(e)
+	}
+}
+
+// complete prints the output of an action that has ended, from its file where there is one.
+func (l *logPrinter) complete(e fsm.Event) {
+	file := text(e.Get("output_file"))
+	cutOff, _ := e.Get("output_truncated").(bool)
+	switch {
+	case l.stderr:
+		errs := strings.TrimSuffix(text(e.Get("stderr_preview")), "\n")
+		if long := l.errorFile(e.Depth, file); len(errs) >= wholeStderr && l.copy(long) {
+			errs = ""
+		}
+		if errs != "" {
+			l.print(errs)
+		}
+	case l.follow && cutOff && file != "":
+		l.print("[all of this output is in " + l.p.short(file) + "]")
+	case !l.follow && file != "" && l.copy(file):
+		l.waits.Reset()
+	case cutOff && file != "":
+		l.flush()
+		l.print("[all of this output was in " + l.p.short(file) + ", which is gone]")
+	}
+	l.end()
+}
+
+// wholeStderr is how long the end of what an action wrote to standard error has to be for there to be more of it.
+const wholeStderr = 1000
+
+// errorFile is where all of standard error is, if it is in a file: beside the file of the output, whose name it shares.
+func (l *logPrinter) errorFile(depth int, output string) string {
+	if output != "" || depth > 0 {
+		return strings.TrimSuffix(output, ".out") + ".err"
+	}
+	name := fmt.Sprintf("%06s-%s", l.steps[0], l.states[0])
+	if l.attempts > 1 {
+		name += fmt.Sprintf("-%d", l.attempts)
+	}
+	return filepath.Join(l.dir, "output", name+".err")
+}
+
+// copy prints a file of the run. It reports false if there is none.
+func (l *logPrinter) copy(path string) bool {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(l.p.Dir, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			l.print("[" + l.p.short(path) + " cannot be read: " + errnoText(err).Error() + "]")
+		}
+		return false
+	}
+	defer f.Close()
+	l.title()
+	in := bufio.NewReaderSize(f, 64<<10)
+	for {
+		line, err := in.ReadString('\n')
+		if line != "" {
+			line = strings.TrimSuffix(line, "\n")
+			if l.clean {
+				line = clean(line)
+			}
+			fmt.Fprintln(l.out, line)
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				l.print("[" + l.p.short(path) + " cannot be read to its end: " + errnoText(err).Error() + "]")
+			}
+			return true
+		}
+	}
+}
+
+// end prints what waits, and lets go of the action.
+func (l *logPrinter) end() {
+	l.flush()
+	if l.begun && !l.stderr {
+		l.title() // it wrote nothing
+	}
+	l.begun, l.head = false, ""
+}
+
+func (l *logPrinter) flush() {
+	if l.waits.Len() > 0 {
+		l.print(strings.TrimSuffix(l.waits.String(), "\n"))
+		l.waits.Reset()
+	}
+}
+
+func (l *logPrinter) title() {
+	if l.head != "" && !l.bare {
+		fmt.Fprintln(l.out, l.paint.bold(l.head))
+	}
+	l.head = ""
+}
+
+func (l *logPrinter) print(lines string) {
+	l.title()
+	if !l.clean {
+		fmt.Fprintln(l.out, lines)
+		return
+	}
+	for line := range strings.SplitSeq(lines, "\n") {
+		fmt.Fprintln(l.out, clean(line))
+	}
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"loops/fsm"
+	"loops/internal/trail"
+	"loops/persistence"
+)
+
+// A runPath is what a run did, from its events.
+type runPath struct {
+	run    persistence.Run
+	visits []*trail.Visit // in the order they were entered
+	end    *fsm.Event     // its last loop_complete, if nothing came after it
+	sheet  *costSheet
+}
+
+// path reads what a run did. Damage is named on standard error, and what is behind it is read.
+func (a *app) path(ctx context.Context, f finder, r persistence.Run) (*runPath, error) {
+	known, err := pricer(f.project)
+	if err != nil {
+		return nil, err
+	}
+	p := &runPath{run: r, sheet: &costSheet{prices: known}}
+	reader := trail.Reader{Done: func(v *trail.Visit) { p.visits = append(p.visits, v) }}
+	err = a.eachEvent(ctx, f, r, func(e fsm.Event) {
+		p.sheet.add(e)
+		reader.Add(e)
+		if e.Depth == 0 {
+			if p.end = nil; e.Kind == "loop_complete" {
+				p.end = &e
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	reader.Close()
+	slices.SortFunc(p.visits, func(a, b *trail.Visit) int { return a.Index - b.Index })
+	return p, nil
+}
+
+// eachEvent goes through the events of a run, past what is damaged.
+func (a *app) eachEvent(ctx context.Context, f finder, r persistence.Run, each func(fsm.Event)) error {
+	damage := 0
+	for e, err := range f.store.Events(ctx, r.ID, 0) {
+		if isDamage(err) {
+			if damage++; damage <= 10 {
+				fmt.Fprintf(a.Err, "loops: %v; reading goes on behind it\n", err)
+			}
+			continue
+		}
+		if err != nil {
+			return f.store.failed(err)
+		}
+		each(e)
+	}
+	return nil
+}
+
+// A rulebook finds the loops whose rules a run followed.
+type rulebook struct {
+	def  *definition // as recorded with the run; nil = not, or not to be read
+	main *fsm.Loop   // nil = not known
+	subs map[string]*fsm.Loop
+	note string // what there is to say about where main is from
+}
+
+// rulebook returns the definition of a run: the one that is recorded with it, else the file it was made of as it is now.
+func (a *app) rulebook(ctx context.Context, f finder, r persistence.Run) *rulebook {
+	b := &rulebook{def: f.store.definition(ctx, r.ID), subs: map[string]*fsm.Loop{}}
+	if main := b.def.main(); main != nil {
+		if l, err := main.load(); err == nil {
+			b.main = given(l, r)
+			return b
+		}
+	}
+	lib, err := a.library(f.project)
+	if err == nil {
+		if path, err := f.project.resolve(r.Loop); err == nil {
+			if file, err := lib.load(path); err == nil && file.loop != nil && file.loop.Name == r.Loop {
+				b.main = given(file.loop, r)
+				if r.SHA256 != file.loop.SHA256 {
+					b.note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.project.short(path))
+				}
+				return b
+			}
+		}
+	}
+	b.note = "The definition it ran is not recorded, and no such loop is there now: rules are not named."
+	return b
+}
+
+// given returns the loop with the cap that the run was given on the command line.
+func given(l *fsm.Loop, r persistence.Run) *fsm.Loop {
+	if r.MaxSteps == 0 || r.MaxSteps == l.MaxSteps {
+		return l
+	}
+	with := *l
+	with.MaxSteps = r.MaxSteps
+	return &with
+}
+
+// of returns the loop that a visit belongs to, nil where it is not known.
+func (b *rulebook) of(v *trail.Visit) *fsm.Loop {
+	l := b.main
+	for _, above := range v.Above {
+		if l == nil || l.States[above.State] == nil {
+			return nil
+		}
+		from := b.def.of(l.File)
+		if from == nil {
+			return nil
+		}
+		file := from.meant(l.States[above.State].Loop)
+		if _, loaded := b.subs[file]; !loaded {
+			b.subs[file] = nil
+			if known := b.def.of(file); known != nil {
+				b.subs[file], _ = known.load() // one that a former version took may be wrong now
+			}
+		}
+		l = b.subs[file]
+	}
+	return l
+}

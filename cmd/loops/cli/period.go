@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"loops/persistence"
+)
+
+// A period is the time that --since and --until choose. A zero time is no limit.
+type period struct{ since, until time.Time }
+
+// newPeriod reads --since and --until; see is the command that explains them.
+func newPeriod(since, until, see string) (p period, err error) {
+	now := time.Now()
+	if since != "" {
+		if p.since, err = parseWhen("--since", since, see, now, false); err != nil {
+			return p, err
+		}
+	}
+	if until != "" {
+		if p.until, err = parseWhen("--until", until, see, now, true); err != nil {
+			return p, err
+		}
+	}
+	if !p.since.IsZero() && !p.until.IsZero() && !p.since.Before(p.until) {
+		return p, usageError{fmt.Sprintf("--since %s is not before --until %s", since, until), see}
+	}
+	return p, nil
+}
+
+// parseWhen reads an age before now (30m), a date, or a time of a day. What has no zone is in that of the person. A date
+// that ends a period is the end of that day.
+func parseWhen(flag, s, see string, now time.Time, ends bool) (time.Time, error) {
+	if age, err := parseAge(s); err == nil {
+		return now.Add(-age), nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
+		if ends {
+			t = t.AddDate(0, 0, 1)
+		}
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usageError{fmt.Sprintf("%s %q: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21 or 2026-11-21T10:34", flag, s), see}
+}
+
+// holds says whether a run went on in the period.
+func (p period) holds(r persistence.Run) bool {
+	if !p.since.IsZero() && !r.StartedAt.After(p.since) && !r.UpdatedAt.After(p.since) {
+		return false
+	}
+	return p.until.IsZero() || r.StartedAt.Before(p.until)
+}
+
+// contains says whether a moment is in the period.
+func (p period) contains(t time.Time) bool {
+	return !t.Before(p.since) && (p.until.IsZero() || t.Before(p.until))
+}
+
+// runsOf returns the newest runs of a loop that keep accepts, limit at most (0 = all). It looks at no more of the others
+// than it has to. A name that has no runs, and is no loop's, is an error.
+func (a *app) runsOf(ctx context.Context, f finder, name string, limit int, keep func(persistence.Run) bool) ([]persistence.Run, error) {
+	loop, before := name, -1
+	for look := limit; ; look *= 10 {
+		runs, err := f.loop(ctx, loop, look)
+		if err == nil && len(runs) == 0 && loop == name {
+			if in := f.nameIn(name); in != "" && in != name {
+				loop = in
+				runs, err = f.loop(ctx, loop, look)
+			}
+		}
+		if err != nil {
+			return nil, f.store.failed(err)
+		}
+		if len(runs) == 0 {
+			if _, err := f.project.resolve(name); err != nil {
+				return nil, noRuns(f.project, name, err)
+			}
+		}
+		var kept []persistence.Run
+		for _, r := range runs {
+			if (limit == 0 || len(kept) < limit) && keep(r) {
+				kept = append(kept, r)
+			}
+		}
+		// A run with a record in two places is one, so that a few less than were asked for need not be all.
+		if limit == 0 || len(kept) == limit || 2*len(runs) < look || len(runs) == before {
+			return kept, nil
+		}
+		before = len(runs)
+	}
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"testing"
+	"time"
+)
+
+func TestParseWhen(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)
+	at := func(year, month, day, hour, minute, second int) time.Time {
+		return time.Date(year, time.Month(month), day, hour, minute, second, 0, time.Local)
+	}
+	for _, c := range []struct {
+		text string
+		ends bool
+		want time.Time // zero = a mistake
+	}{
+		{"30m", false, now.Add(-30 * time.Minute)},
+		{"2d", true, now.Add(-48 * time.Hour)},
+		{"2026-11-21", false, at(2026, 11, 21, 0, 0, 0)},
+		{"2026-11-21", true, at(2026, 11, 22, 0, 0, 0)},
+		{"2026-11-21T10:34", true, at(2026, 11, 21, 10, 34, 0)},
+		{"2026-11-21 10:34:05", false, at(2026, 11, 21, 10, 34, 5)},
+		{"2026-11-21T10:34:05Z", false, time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)},
+		{"2026-11-31", false, time.Time{}},
+		{"yesterday", false, time.Time{}},
+		{"", false, time.Time{}},
+		{"-1h", false, time.Time{}},
+	} {
+		got, err := parseWhen("--since", c.text, "loops history --help", now, c.ends)
+		if (err != nil) != c.want.IsZero() || err == nil && !got.Equal(c.want) {
+			t.Errorf("%q (%v): %v, %v; want %v", c.text, c.ends, got, err, c.want)
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	for _, c := range []struct {
+		n, of int
+		want  string
+	}{{0, 0, "-"}, {0, 3, "0%"}, {1, 3, "33%"}, {2, 3, "67%"}, {999, 1000, "99%"}, {1, 1000, "1%"}, {5, 5, "100%"}} {
+		if got := share(c.n, c.of); got != c.want {
+			t.Errorf("share(%d, %d) = %s, want %s", c.n, c.of, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// errUnread means that nobody reads any more what is printed.
+var errUnread = errors.New("nobody reads on")
+
+// tail calls each for the events of a run after a number, and with follow for those that are still to come, until the
+// run goes on no more or nobody reads on.
+func (a *app) tail(ctx context.Context, f finder, r persistence.Run, after uint64, follow bool, each func(fsm.Event)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	in := follower{store: f.store, id: r.ID, after: after}
+	show := func(e fsm.Event, err error) {
+		if err != nil {
+			fmt.Fprintf(a.Err, "loops: %v; reading goes on behind it\n", err)
+			return
+		}
+		each(e)
+		if a.out.gone() {
+			cancel(errUnread)
+		}
+	}
+	var err error
+	if follow {
+		_, err = in.follow(ctx, r, show)
+	} else {
+		err = in.read(ctx, r, true, show)
+	}
+	if errors.Is(err, errUnread) {
+		return nil
+	}
+	return err
+}
