@@ -339,3 +339,12 @@ func TestMarkedWhileItExecutes(t *testing.T) {
 		}
 	}
 }
+
+// A start that is counted from the start of the machine, or from the epoch where that is not known.
+func TestExact(t *testing.T) {
+	for start, want := range map[int64]bool{0: false, 1: true, 90_000: true, 1_790_000_000_000: false} {
+		if got := (Identity{PID: 1, StartMS: start}).Exact(); got != want {
+			t.Errorf("%d: %v", start, got)
+		}
+	}
+}
