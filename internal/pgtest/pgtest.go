@@ -170,7 +170,7 @@ func (s *Server) Launch(ctx context.Context) error {
 	for giveUp := time.Now().Add(patience); ; {
 		err := s.launch(ctx, giveUp)
 		// The children of a server that was killed go when they notice; until then they are in the way.
-		if !errors.Is(err, errEnded) || !strings.Contains(s.tail(), "shared memory block") || time.Now().After(giveUp) {
+		if !errors.Is(err, errEnded) || !strings.Contains(s.tail(), "associated with data directory") || time.Now().After(giveUp) {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
