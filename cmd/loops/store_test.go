@@ -19,7 +19,7 @@ import (
 func storeScripts() []string {
 	var scripts []string
 	for _, name := range []string{
-		"background", "conflict", "context", "definition", "explain", "history", "history_filters", "interrupted", "list", "logs", "names", "output", "parameters", "pause", "project", "ratelimit", "resume",
+		"background", "conflict", "context", "definition", "explain", "graph", "history", "history_filters", "interrupted", "list", "logs", "names", "output", "parameters", "pause", "project", "ratelimit", "report", "resume",
 		"resumecontext", "run", "signals", "status", "stop", "sweep", "worktree",
 	} {
 		scripts = append(scripts, "testdata/script/"+name+".txtar")
