@@ -26,6 +26,13 @@ func (d *drawing) place(gap, grid int, stagger bool) int {
 	for _, layer := range d.layers {
 		d.settle(layer, d.prev, gap, grid)
 	}
+	for _, layer := range d.layers {
+		for k, i := range layer { // what is joined to nothing stays beside its neighbour
+			if k > 0 && len(d.prev[i])+len(d.next[i]) == 0 {
+				d.items[i].x = d.items[layer[k-1]].x + d.apart(layer[k-1], i, gap, grid)
+			}
+		}
+	}
 	left := math.MaxInt
 	for _, it := range d.items {
 		left = min(left, it.x-it.width/2)
