@@ -58,7 +58,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	f := finder{p, store}
 	d := comparison{all: o.all}
 	for i, name := range []string{o.a, o.b} {
-		run, err := f.one(ctx, name)
+		run, err := oneRun(ctx, f, name)
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 	}
 	defer store.Close()
 	f := finder{p, store}
-	run, err := f.one(ctx, o.name)
+	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}

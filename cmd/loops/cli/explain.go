@@ -58,7 +58,7 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 	}
 	defer store.Close()
 	f := finder{p, store}
-	run, err := f.one(ctx, o.name)
+	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}

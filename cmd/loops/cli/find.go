@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
-	"loops/internal/phrase"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -83,49 +81,6 @@ func (f finder) run(ctx context.Context, loop, arg string) ([]persistence.Run, e
 		}
 	}
 	return found, nil
-}
-
-// one returns the run that arg means: the one with that id, else the newest of the loop with that name. None, and more
-// than one with that id, is an error that names what may have been meant.
-func (f finder) one(ctx context.Context, arg string) (persistence.Run, error) {
-	runs, err := f.run(ctx, "", arg)
-	if err == nil && len(runs) == 0 {
-		runs, err = f.runs(ctx, arg, 1)
-		runs = runs[:min(1, len(runs))]
-	}
-	if err != nil {
-		return persistence.Run{}, f.store.failed(err)
-	}
-	switch len(runs) {
-	case 0:
-		return persistence.Run{}, f.none(ctx, arg)
-	case 1:
-		return runs[0], nil
-	}
-	ids := make([]string, len(runs))
-	for i, r := range runs {
-		ids[i] = string(r.ID)
-	}
-	return persistence.Run{}, usageError{fmt.Sprintf("%s is the id of %d runs: name one of %s", arg, len(runs), strings.Join(ids, ", ")), "loops list --running"}
-}
-
-// none says that arg means no run, and what it may have been meant to be.
-func (f finder) none(ctx context.Context, arg string) error {
-	if loopOf(arg) == "" {
-		if _, err := f.project.resolve(arg); err != nil {
-			return noRuns(f.project, arg, err)
-		}
-		return failure(exitNotFound, "loop %s has no recorded run yet", arg)
-	}
-	runs, err := f.store.Runs(ctx, persistence.Query{})
-	if err != nil {
-		return f.store.failed(err)
-	}
-	var ids []string
-	for _, r := range runs {
-		ids = append(ids, string(r.ID), r.RunID)
-	}
-	return failure(exitNotFound, "there is no run %s%s; see: loops list, loops history NAME", arg, phrase.DidYouMean(arg, ids))
 }
 
 // named says whether arg is the id of a run, its run id or the name of its archive folder.

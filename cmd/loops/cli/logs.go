@@ -60,7 +60,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	}
 	defer store.Close()
 	f := finder{p, store}
-	run, err := f.one(ctx, o.name)
+	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
