@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,7 +183,7 @@ func (v *viewer) missed() {
 func (v *viewer) header(r persistence.Run, enter fsm.Event) {
 	dir := v.project.runDir(r.ID)
 	h := header{
-		Loop: &fsm.Loop{Name: r.Loop, MaxSteps: r.MaxSteps, File: r.File}, File: v.project.short(r.File), Run: r,
+		Loop: &fsm.Loop{Name: r.Loop, MaxSteps: r.MaxSteps, File: r.File}, File: cmp.Or(v.project.short(r.File), "(not recorded)"), Run: r,
 		RunDir: dir + "/", ShortDir: v.project.short(dir) + "/", Attached: true, Begin: r.StartedAt, Resumed: r.Segment > 0,
 	}
 	if step, ok := enter.Get("iteration").(int64); ok {
@@ -223,6 +224,9 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 		resume := ""
 		if r.Resumable {
 			resume = "; go on with it: " + v.app.resumeCommand(r.Ended, string(r.ID), r.MaxSteps, 0)
+		}
+		if r.Owner.PID == 0 {
+			return failure(exitFailed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, statusWord(r), r.State, resume)
 		}
 		return failure(exitFailed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, resume)
 	}

@@ -58,7 +58,9 @@ func (p *textPrinter) header(h header) {
 		doing = "Resuming"
 	}
 	fmt.Fprintf(p.out, "%s loop: %s\n", doing, p.paint.bold(h.Loop.Name))
-	fmt.Fprintf(p.out, "Max steps: %d\n", p.max)
+	if p.max > 0 { // old records do not tell
+		fmt.Fprintf(p.out, "Max steps: %d\n", p.max)
+	}
 	fmt.Fprintf(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", h.File, h.Run.ID, h.ShortDir)
 	if h.Agents != "" {
 		fmt.Fprintf(p.out, "  agents: %s\n", h.Agents)
@@ -154,7 +156,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	case "state_enter":
 		p.flushHead()
 		step, state := fmt.Sprintf("%s[%s/%d] ", pad, text(e.Get("iteration")), p.max), text(e.Get("state"))
-		if e.Depth > 0 { // the cap is that of the outermost loop
+		if e.Depth > 0 || p.max == 0 { // the cap is that of the outermost loop, where it is known
 			step = fmt.Sprintf("%s[%s] ", pad, text(e.Get("iteration")))
 		}
 		p.place = step + state
