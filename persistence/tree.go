@@ -9,14 +9,14 @@ import (
 )
 
 // TreeSize returns how many bytes the files at and below some paths hold, each once, however many names it has. What is
-// not there holds none.
+// not there, or in a folder that cannot be read, holds none.
 func TreeSize(paths ...string) (int64, error) {
 	type inode struct{ dev, ino uint64 }
 	seen := make(map[inode]bool)
 	var n int64
 	for _, path := range paths {
 		err := filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 				return nil
 			}
 			if err != nil || !e.Type().IsRegular() {

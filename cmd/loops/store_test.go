@@ -19,8 +19,8 @@ import (
 func storeScripts() []string {
 	var scripts []string
 	for _, name := range []string{
-		"background", "conflict", "context", "definition", "explain", "graph", "history", "history_filters", "interrupted", "list", "logs", "names", "output", "parameters", "pause", "project", "ratelimit", "report", "resume",
-		"resumecontext", "run", "signals", "status", "stop", "sweep", "worktree",
+		"background", "conflict", "context", "definition", "export", "explain", "graph", "history", "history_filters", "interrupted", "list", "logs", "names", "output", "parameters", "pause", "project", "prune", "ratelimit", "report", "resume",
+		"resumecontext", "rm", "run", "signals", "status", "stop", "sweep", "worktree",
 	} {
 		scripts = append(scripts, "testdata/script/"+name+".txtar")
 	}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/bundle"
+	"loops/persistence"
+)
+
+type exportOptions struct {
+	out         string
+	force, json bool
+}
+
+func newExportCommand(a *app) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export NAME|RUN",
+		Short: "Write a run into one file, to keep it or to take it elsewhere",
+		Long: `export writes the run RUN, or the newest run of the loop NAME, into one file: its events, memory, loop file and what its actions
+left in the working folder, with the SHA-256 of each. loops import reads it into any store; so does tar, and then sha256sum -c
+SHA256SUMS checks it.
+
+The file is compressed with zstd, or with gzip where its name ends in .tar.gz. It is there whole or not at all, and an existing
+one is replaced only with --force. A run that goes on is not exported: stop it first, or wait. Symlinks, pipes and the like in the
+working folder are left out, which is said. What is recorded may hold secrets that actions printed.` +
+			exitMeanings(exitMeaning{exitOK, "the file is there"}, exitMeaning{exitFailed, "it failed, or the file is there already"},
+				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
+				exitMeaning{exitConflict, "the run goes on"}, exitMeaning{exitRecord, "the run is damaged, or a file cannot be read or written"}),
+		Example: `  loops export fix                             its newest run, into fix-20261121T103405.tar.zst
+  loops export fix-20261121T103405 -o run.tar.gz`,
+		Args:              arguments(1, 1, "NAME or RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runExport(cmd.Context(), a, o, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the id of the run and .tar.zst)")
+	flags.BoolVarP(&o.force, "force", "f", false, "replace FILE if it is there")
+	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
+	useZstd := !strings.HasSuffix(o.out, ".tar.gz") && !strings.HasSuffix(o.out, ".tgz")
+	if o.out != "" && useZstd && !strings.HasSuffix(o.out, ".tar.zst") && !strings.HasSuffix(o.out, ".tzst") {
+		return usageError{fmt.Sprintf("--output %q: expected a name that ends in .tar.zst or .tar.gz", o.out), "loops export --help"}
+	}
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	var run persistence.Run
+	if runs, err := f.runs(ctx, arg, 1); err != nil {
+		return store.failed(err)
+	} else if len(runs) == 1 {
+		run = runs[0]
+	} else if run, err = f.exactly(ctx, arg); err != nil {
+		return err
+	}
+	if alive(run) || run.Held {
+		return &persistence.HeldError{ID: run.ID, Owner: run.Owner}
+	}
+	// As it is recorded, not as it is seen: import compares.
+	recorded, err := store.Runs(ctx, persistence.Query{ID: run.ID})
+	if err != nil {
+		return store.failed(err)
+	}
+	if len(recorded) == 1 {
+		run = recorded[0]
+	}
+	if o.out == "" {
+		o.out = filepath.Base(string(run.ID)) + ".tar.zst"
+	}
+	path := a.at(o.out)
+	if _, err := os.Lstat(path); err == nil && !o.force {
+		return failure(exitFailed, "%s is there already; to replace it: --force", o.out)
+	}
+	written, size, err := exportTo(ctx, path, useZstd, store, run, filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID))))
+	if err != nil {
+		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
+	}
+	for _, left := range written.Left {
+		fmt.Fprintf(a.Err, "loops: %s is no regular file and was left out\n", p.short(left))
+	}
+	if o.json {
+		return writeJSON(a.out, fsm.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
+			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", texts(written.Left), "sha256", written.Digest.Hash))
+	}
+	fmt.Fprintf(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, count(written.Digest.Events, "event"), count(written.Files, "file"), roomText(size))
+	return nil
+}
+
+// exportTo writes an archive under another name first.
+func exportTo(ctx context.Context, path string, useZstd bool, store records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".loops-export-*")
+	if err != nil {
+		return w, 0, err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has its name, or is of no use
+	w, err = bundle.Write(ctx, f, useZstd, store.importer(), run, work)
+	err = errors.Join(err, f.Sync())
+	st, e := f.Stat()
+	if err = errors.Join(err, e, f.Chmod(0o600), f.Close()); err != nil {
+		return w, 0, err
+	}
+	return w, st.Size(), os.Rename(f.Name(), path)
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/retention"
+	"loops/persistence"
+)
+
+type pruneOptions struct {
+	keepLast           int
+	olderThan, maxSize string
+	dryRun, json       bool
+}
+
+func newPruneCommand(a *app) *cobra.Command {
+	var o pruneOptions
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove runs that ended long ago, or the oldest",
+		Long: `prune removes runs of the project that have ended, with their working folders, and says which went and how much room that made.
+
+A run that goes on, that can be resumed or that cannot be read is never removed; loops rm removes single ones. At least one of
+these says what goes:
+
+  --keep-last N       the newest N runs of each loop stay; alone: all others go
+  --older-than AGE    those go that were last recorded longer ago
+  --max-size SIZE     the oldest go until all runs together take no more
+
+Together: what --keep-last keeps stays; of the others those go that are too old, and then the oldest, until the rest is small
+enough. The size of a run is that of its records and of the files in its working folder. --dry-run says the same and removes
+nothing.
+
+If prune dies halfway, a run is there whole or gone. In a database the room is used again for other runs; a file of SQLite
+does not get shorter. A run that was copied to another store has one working folder with the copy: prune removes it.` +
+			exitMeanings(exitMeaning{exitOK, "done, also if nothing had to go"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
+				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no database of runs there"},
+				exitMeaning{exitConflict, "a run was taken over meanwhile and stays, or another process has the records for too long"},
+				exitMeaning{exitRecord, "the records of runs cannot be used"}),
+		Example: `  loops prune --keep-last 20 --older-than 30d --dry-run    what would go
+  loops prune --max-size 2G
+  loops prune --keep-last 0                                every run that has ended for good`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			policy, err := o.policy(cmd)
+			if err != nil {
+				return err
+			}
+			return runPrune(cmd.Context(), a, o, policy)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.keepLast, "keep-last", 0, "keep the newest `N` runs of each loop")
+	flags.StringVar(&o.olderThan, "older-than", "", "remove runs last recorded longer ago than `AGE`: 45s, 30m, 12h, 30d")
+	flags.StringVar(&o.maxSize, "max-size", "", "remove the oldest until all take no more than `SIZE`: 500M, 2G")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would go, and remove nothing")
+	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func (o pruneOptions) policy(cmd *cobra.Command) (p retention.Policy, err error) {
+	const see = "loops prune --help"
+	given := cmd.Flags().Changed
+	if !given("keep-last") && !given("older-than") && !given("max-size") {
+		return p, usageError{"nothing says what may go: give --keep-last, --older-than or --max-size", see}
+	}
+	if o.keepLast < 0 {
+		return p, usageError{fmt.Sprintf("--keep-last %d: expected 0 or more", o.keepLast), see}
+	}
+	p = retention.Policy{KeepLast: o.keepLast, MaxSize: -1}
+	if given("older-than") {
+		if p.OlderThan, err = parseAge(o.olderThan); err != nil || p.OlderThan == 0 {
+			return p, usageError{fmt.Sprintf("--older-than %q: expected a number above 0 and s, m, h or d, such as 30d", o.olderThan), see}
+		}
+	}
+	if given("max-size") {
+		p.MaxSize, err = parseRoom("--max-size", o.maxSize, see)
+	}
+	return p, err
+}
+
+func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Policy) error {
+	_, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	recorded, err := store.Runs(ctx, persistence.Query{})
+	if err != nil {
+		return store.failed(err)
+	}
+	var runs []retention.Run
+	for _, r := range current(recorded) {
+		run := retention.Run{Run: r, Live: alive(r) || r.Held}
+		if policy.MaxSize >= 0 {
+			if run.Bytes, err = store.Size(ctx, r.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
+				return store.failed(err)
+			}
+		}
+		runs = append(runs, run)
+	}
+	choice := policy.Choose(runs, time.Now())
+	var gone []removal
+	for _, r := range choice.Go {
+		gone = append(gone, removal{r.Run, r.Bytes})
+	}
+	if policy.MaxSize < 0 {
+		if err := measure(ctx, store, gone); err != nil {
+			return store.failed(err)
+		}
+	}
+	if !o.dryRun {
+		gone, err = removeRuns(ctx, gone, store)
+	}
+	if policy.MaxSize >= 0 && choice.Bytes > policy.MaxSize {
+		fmt.Fprintf(a.Err, "loops: what stays takes %s, more than --max-size %s: %s\n", roomText(choice.Bytes), o.maxSize, keptText(choice.Kept))
+	}
+	return errors.Join(err, a.tellPruned(o, choice, gone))
+}
+
+func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal) error {
+	stay := c.Stay + len(c.Go) - len(gone)
+	if o.json {
+		return writeJSON(a.out, fsm.NewMap(
+			"dry_run", o.dryRun, "removed", list(gone, removal.object), "bytes", total(gone), "stay", int64(stay), "kept",
+			fsm.NewMap("live", int64(c.Kept.Live), "resumable", int64(c.Kept.Resumable), "newest", int64(c.Kept.Newest), "unreadable", int64(c.Kept.Unreadable)),
+		))
+	}
+	if len(gone) == 0 {
+		fmt.Fprintf(a.out, "Nothing to remove: %s.\n", stayText(stay, c.Kept))
+		return nil
+	}
+	var table [][]string
+	for _, r := range gone {
+		table = append(table, []string{string(r.run.ID), string(r.run.Status), since(r.run.UpdatedAt), roomText(r.bytes)})
+	}
+	writeTable(a.out, table)
+	verb, makes := "Removed", "makes"
+	if o.dryRun {
+		verb, makes = "Would remove", "would make"
+	}
+	fmt.Fprintf(a.out, "%s %s, which %s %s of room; %s.\n", verb, count(len(gone), "run"), makes, roomText(total(gone)), stayText(stay, c.Kept))
+	return nil
+}
+
+// stayText says how many runs stay, and why.
+func stayText(n int, k retention.Kept) string {
+	if n == 0 {
+		return "no run stays"
+	}
+	text := count(n, "run") + " stay"
+	if n == 1 {
+		text += "s"
+	}
+	if why := keptText(k); why != "" {
+		text += " (" + why + ")"
+	}
+	return text
+}
+
+// keptText says why runs stay whatever they take.
+func keptText(k retention.Kept) string {
+	var words []string
+	for _, w := range []struct {
+		n    int
+		text string
+	}{{k.Live, "live"}, {k.Resumable, "resumable"}, {k.Newest, "among the newest of the loop"}, {k.Unreadable, "unreadable"}} {
+		if w.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", w.n, w.text))
+		}
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,87 @@
+// Package retention chooses which recorded runs may go. It is pure: it neither reads a store nor removes anything.
+package retention
+
+import (
+	"slices"
+	"time"
+
+	"loops/persistence"
+)
+
+// A Policy says which runs are kept. Runs that a live process owns, that can be resumed or that nobody can read are kept in any case, and count
+// among the newest of their loop.
+type Policy struct {
+	KeepLast  int           // so many newest runs of each loop stay; 0 = none
+	OlderThan time.Duration // those that were last recorded longer ago go; 0 = age says nothing
+	MaxSize   int64         // bytes that all runs together may take: the oldest go until they do; negative = any
+}
+
+// A Run is one that is recorded, and what it takes.
+type Run struct {
+	persistence.Run
+	Live  bool  // somebody owns it, or may
+	Bytes int64 // see persistence.Store.Size
+}
+
+// A Choice says which runs go.
+type Choice struct {
+	Go    []Run // the oldest first
+	Stay  int
+	Bytes int64 // that those take that stay
+	Kept  Kept
+}
+
+// Kept counts the runs that stay whatever the policy says of age and size, each for the first reason that holds.
+type Kept struct {
+	Live, Resumable, Newest int
+	Unreadable              int // nothing tells whether it could be resumed
+}
+
+// Choose applies a policy. Without OlderThan and MaxSize all that KeepLast does not keep go. With both, those that are too
+// old go, and then more, the oldest first, until the rest is small enough or only such are left that are kept.
+func (p Policy) Choose(runs []Run, now time.Time) Choice {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b Run) int { return b.StartedAt.Compare(a.StartedAt) }) // the newest first
+	var c Choice
+	var may []Run
+	nth := make(map[string]int)
+	for _, r := range runs {
+		nth[r.Loop]++
+		c.Bytes += r.Bytes
+		switch {
+		case r.Live:
+			c.Kept.Live++
+		case r.Resumable || r.Status == persistence.Running:
+			c.Kept.Resumable++
+		case r.Status == "":
+			c.Kept.Unreadable++
+		case nth[r.Loop] <= p.KeepLast:
+			c.Kept.Newest++
+		default:
+			may = append(may, r)
+		}
+	}
+	slices.Reverse(may)
+	all := p.OlderThan == 0 && p.MaxSize < 0
+	var young []Run
+	for _, r := range may {
+		if all || p.OlderThan > 0 && now.Sub(r.UpdatedAt) > p.OlderThan {
+			c.take(r)
+		} else {
+			young = append(young, r)
+		}
+	}
+	for _, r := range young {
+		if p.MaxSize >= 0 && c.Bytes > p.MaxSize {
+			c.take(r)
+		}
+	}
+	slices.SortStableFunc(c.Go, func(a, b Run) int { return a.StartedAt.Compare(b.StartedAt) })
+	c.Stay = len(runs) - len(c.Go)
+	return c
+}
+
+func (c *Choice) take(r Run) {
+	c.Go = append(c.Go, r)
+	c.Bytes -= r.Bytes
+}
