@@ -25,13 +25,14 @@ func newExportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export NAME|RUN",
 		Short: "Write a run into one file, to keep it or to take it elsewhere",
-		Long: `export writes the run RUN, or the newest run of the loop NAME, into one file: its events, memory, loop file and what its actions
-left in the working folder, with the SHA-256 of each. loops import reads it into any store; so does tar, and then sha256sum -c
-SHA256SUMS checks it.
+		Long: `export writes the run RUN, or the newest run of the loop NAME, into one file: its events, memory, loop file and what
+its actions left in the working folder, with the SHA-256 of each. loops import reads it into any store; so does tar,
+and then sha256sum -c SHA256SUMS checks it.
 
-The file is compressed with zstd, or with gzip where its name ends in .tar.gz. It is there whole or not at all, and an existing
-one is replaced only with --force. A run that goes on is not exported: stop it first, or wait. Symlinks, pipes and the like in the
-working folder are left out, which is said. What is recorded may hold secrets that actions printed.` +
+The file is compressed with zstd, or with gzip where its name ends in .tar.gz. It is there whole or not at all, and an
+existing one is replaced only with --force. A run that goes on is not exported: stop it first, or wait. Symlinks,
+pipes and the like in the working folder are left out, which is said. What is recorded may hold secrets that actions
+printed.` +
 			exitMeanings(exitMeaning{exitOK, "the file is there"}, exitMeaning{exitFailed, "it failed, or the file is there already"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
 				exitMeaning{exitConflict, "the run goes on"}, exitMeaning{exitRecord, "the run is damaged, or a file cannot be read or written"}),

@@ -27,15 +27,16 @@ func newImportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Take in a run that was exported",
-		Long: `import takes the run in FILE, which loops export wrote, into the store: with its id, history, memory, loop file and the files of
-its working folder. It can be looked at and resumed as if it had run here. The run is there whole or not at all.
+		Long: `import takes the run in FILE, which loops export wrote, into the store: with its id, history, memory, loop file and
+the files of its working folder. It can be looked at and resumed as if it had run here. The run is there whole or not
+at all.
 
-Nothing is overwritten. A run that is there already is compared: if it is the same that is said, and nothing is done; if it is
-another one, or a file of another content is in its working folder, that is an error.
+Nothing is overwritten. A run that is there already is compared: if it is the same that is said, and nothing is done;
+if it is another one, or a file of another content is in its working folder, that is an error.
 
-FILE is checked before anything of it is used. A file that is cut off or damaged, whose checksums do not hold, that holds names
-leading elsewhere, links, or more than --max-size when it is unpacked, is refused with the reason. A run of the reference tool can
-be imported into a database only.` +
+FILE is checked before anything of it is used. A file that is cut off or damaged, whose checksums do not hold, that
+holds names leading elsewhere, links, or more than --max-size when it is unpacked, is refused with the reason. A run
+of the reference tool can be imported into a database only.` +
 			exitMeanings(exitMeaning{exitOK, "the run is there, also if it was before"},
 				exitMeaning{exitFailed, "FILE is damaged or no archive of a run, or another run has its id or working folder"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "there is no FILE"},

@@ -25,21 +25,23 @@ func newPruneCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove runs that ended long ago, or the oldest",
-		Long: `prune removes runs of the project that have ended, with their working folders, and says which went and how much room that made.
+		Long: `prune removes runs of the project that have ended, with their working folders, and says which went and how much room
+that made.
 
-A run that goes on, that can be resumed or that cannot be read is never removed; loops rm removes single ones. At least one of
-these says what goes:
+A run that goes on, that can be resumed or that cannot be read is never removed; loops rm removes single ones. At
+least one of these says what goes:
 
   --keep-last N       the newest N runs of each loop stay; alone: all others go
   --older-than AGE    those go that were last recorded longer ago
   --max-size SIZE     the oldest go until all runs together take no more
 
-Together: what --keep-last keeps stays; of the others those go that are too old, and then the oldest, until the rest is small
-enough. The size of a run is that of its records and of the files in its working folder. --dry-run says the same and removes
-nothing.
+Together: what --keep-last keeps stays; of the others those go that are too old, and then the oldest, until the rest
+is small enough. The size of a run is that of its records and of the files in its working folder. --dry-run says the
+same and removes nothing.
 
-If prune dies halfway, a run is there whole or gone. In a database the room is used again for other runs; a file of SQLite
-does not get shorter. A run that was copied to another store has one working folder with the copy: prune removes it.` +
+If prune dies halfway, a run is there whole or gone. In a database the room is used again for other runs; a file of
+SQLite does not get shorter. A run that was copied to another store has one working folder with the copy: prune
+removes it.` +
 			exitMeanings(exitMeaning{exitOK, "done, also if nothing had to go"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no database of runs there"},
 				exitMeaning{exitConflict, "a run was taken over meanwhile and stays, or another process has the records for too long"},
