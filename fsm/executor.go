@@ -29,6 +29,9 @@ type Config struct {
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
+	// Verdict, if not nil, is asked before an evaluator of l or of a sub-loop looks at its evidence. Where it reports true, its
+	// verdict stands, and neither the evaluator nor a judge is asked. It is for rehearsals.
+	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
 	// Observe, if not nil, is told every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.

@@ -92,16 +92,25 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 	if cfg.Type == "diff_stall" {
 		ev.Diff = func() (Result, error) { return e.gitDiff(ctx, st, cfg) }
 	}
-	// What was done is remembered before anything that may take a while looks at it.
-	if res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" && !e.record(ctx, cfg.Type != "output_contains") {
-		return Verdict{}, false, errHalted
-	}
 	var v Verdict
 	var q *asker
 	var err error
-	if cfg.Type == "llm_structured" && !e.cfg.Loop.LLM.Enabled {
+	decided := false
+	if e.cfg.Verdict != nil {
+		v, decided = e.cfg.Verdict(e.cfg.Loop, st, cfg, ev)
+	}
+	// What was done is remembered before anything that may take a while looks at it.
+	if !decided && res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" && !e.record(ctx, cfg.Type != "output_contains") {
+		return Verdict{}, false, errHalted
+	}
+	switch {
+	case decided:
+	case cfg.Type == "llm_structured" && !e.cfg.Loop.LLM.Enabled:
 		v = errorVerdict("error", errNoLLM)
-	} else if v, ev.Memory, err = Judge(cfg, ev); errors.Is(err, ErrNeedsJudge) {
+	default:
+		if v, ev.Memory, err = Judge(cfg, ev); !errors.Is(err, ErrNeedsJudge) {
+			break
+		}
 		if res != nil && res.ExitCode != 0 && modeOf(st) == KindPrompt {
 			// An attempt that failed is not paid for twice, and no judge talks it into a success.
 			v, err = exitedBadly(res.ExitCode), nil

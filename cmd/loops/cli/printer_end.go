@@ -67,8 +67,8 @@ func (p *textPrinter) showFailure(out io.Writer) {
 	}
 }
 
-// endLine says in one line how a run ended.
-func endLine(o fsm.Outcome, maxSteps int) string {
+// endWord says how a run ended, without where and when.
+func endWord(o fsm.Outcome, maxSteps int) string {
 	word := map[string]string{
 		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + count(maxSteps, "step"),
 		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
@@ -86,7 +86,12 @@ func endLine(o fsm.Outcome, maxSteps int) string {
 	if o.Signal != "" {
 		word += " by " + o.Signal
 	}
-	line := fmt.Sprintf("Loop %s: %s (%s, %s)", word, o.FinalState, count(o.Steps, "step"), duration(o.Duration))
+	return word
+}
+
+// endLine says in one line how a run ended.
+func endLine(o fsm.Outcome, maxSteps int) string {
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", endWord(o, maxSteps), o.FinalState, count(o.Steps, "step"), duration(o.Duration))
 	if o.Error != "" {
 		line += "\nError: " + o.Error
 	}

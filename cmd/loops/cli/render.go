@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/rehearse"
+)
+
+type renderOptions struct {
+	name, state string
+	context     []string
+	json        bool
+}
+
+func newRenderCommand(a *app) *cobra.Command {
+	var o renderOptions
+	cmd := &cobra.Command{
+		Use:   "render NAME|PATH STATE",
+		Short: "Print the action of a state with its templates expanded",
+		Long: `render prints what the action of a state would be at the beginning of a run with this context, exactly as it would go to
+bash, to an agent or to a tool. Parameters of a tool follow on a line of their own, as JSON.
+
+What only a run knows, such as ${captured.plan.output}, is left as it stands, and named on standard error. So is a
+context value that is missing. Nothing is run.` +
+			exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound),
+		Example: `  loops render fix check
+  loops render fix repair --context input="the login page"
+  loops render fix check | bash -n`,
+		Args:              arguments(2, 2, "NAME or PATH of a loop, and STATE"),
+		ValidArgsFunction: a.completeStates,
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.name, o.state = args[0], args[1]
+			return runRender(a, &o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func runRender(a *app, o *renderOptions) error {
+	r, err := a.rehearsal(o.name, nil, o.context, overrides{}, true)
+	if err != nil {
+		return err
+	}
+	st, err := r.state(o.state, "loops render --help")
+	if err != nil {
+		return err
+	}
+	if st.Action == "" {
+		why := "it only decides"
+		switch {
+		case st.Loop != "":
+			why = "it runs the loop " + phrase.Clip(st.Loop)
+		case st.Terminal:
+			why = "it is an end"
+		}
+		return usageError{fmt.Sprintf("the state %s has no action: %s", phrase.Quote(st.Name), why), "loops render --help"}
+	}
+	got, err := rehearse.Render(r.loop, st, r.values, a.getenv)
+	if err != nil {
+		return failure(exitUsage, "the fragment %s of the state %s: %v", st.Fragment.Name, phrase.Quote(st.Name), err)
+	}
+	if o.json {
+		unknown := list(got.Unknown, func(u rehearse.Unknown) any { return fsm.NewMap("reference", u.Ref, "reason", u.Why) })
+		m := fsm.NewMap("loop", r.loop.Name, "state", st.Name, "action_type", orNull(st.ActionType), "action", got.Action)
+		if got.Params != nil {
+			m.Set("params", got.Params)
+		}
+		m.Set("unknown", unknown)
+		return writeJSON(a.out, m)
+	}
+	text := got.Action
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if got.Params != nil {
+		text += string(fsm.AppendJSON(nil, got.Params)) + "\n"
+	}
+	_, err = fmt.Fprint(a.out, text)
+	for _, u := range got.Unknown {
+		fmt.Fprintf(a.Err, "loops: %s is left as it stands: %s\n", phrase.Clip(u.Ref), u.Why)
+	}
+	return err
+}
+
+// completeStates offers the names of loops to a shell, and behind one those of its states.
+func (a *app) completeStates(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return a.completeLoops(cmd, args, prefix)
+	}
+	p, err := a.project()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	lib, err := a.library(p)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	path, err := lib.find(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	f, err := lib.load(path)
+	if err != nil || f.loop == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, name := range f.loop.Order {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

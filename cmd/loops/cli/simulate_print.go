@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/rehearse"
+)
+
+// A simulationPrinter prints the way of a simulation, as lines while it goes on or as JSON at its end.
+type simulationPrinter struct {
+	a     *app
+	r     *rehearsal
+	o     *simulateOptions
+	paint paint
+
+	head  string     // line of the state entered last, not printed yet
+	steps []*fsm.Map // for JSON
+
+	verdict string // not printed yet
+	state   string // outermost, entered last
+	judged  string // its verdict
+}
+
+func newSimulationPrinter(a *app, r *rehearsal, o *simulateOptions) *simulationPrinter {
+	p := &simulationPrinter{a: a, r: r, o: o, paint: paint(a.coloured(a.Out))}
+	if !o.json {
+		a.simulationHeader(r, o)
+	}
+	return p
+}
+
+func (a *app) simulationHeader(r *rehearsal, o *simulateOptions) {
+	if o.quiet {
+		return
+	}
+	fmt.Fprintf(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.short(r.loop.File))
+	for _, k := range o.how.Keys() {
+		v, _ := o.how.Get(k)
+		fmt.Fprintf(a.out, "  %s: %s\n", k, text(v))
+	}
+	fmt.Fprintln(a.out)
+}
+
+func (p *simulationPrinter) event(e fsm.Event) {
+	switch {
+	case e.Kind == "state_enter" && e.Depth == 0:
+		p.state, p.judged = text(e.Get("state")), ""
+	case e.Kind == "evaluate" && e.Depth == 0:
+		p.judged = text(e.Get("verdict"))
+	}
+	switch {
+	case p.o.json:
+		p.collect(e)
+	case !p.o.quiet:
+		p.show(e)
+	}
+}
+
+// show prints an event.
+func (p *simulationPrinter) show(e fsm.Event) {
+	pad := strings.Repeat("  ", e.Depth)
+	if e.Kind != "route" && p.verdict != "" {
+		p.line(pad + indent + p.verdict)
+		p.verdict = ""
+	}
+	switch e.Kind {
+	case "loop_start":
+		if e.Depth > 0 {
+			p.line(pad + "sub-loop " + text(e.Get("loop")))
+		}
+	case "state_enter":
+		p.flush()
+		step := fmt.Sprintf("%s[%s/%d] ", pad, text(e.Get("iteration")), p.r.loop.MaxSteps)
+		if e.Depth > 0 { // the cap is that of the outermost loop
+			step = fmt.Sprintf("%s[%s] ", pad, text(e.Get("iteration")))
+		}
+		p.head = step + p.paint.bold(text(e.Get("state")))
+	case "action_start":
+		p.head += " -> " + p.short(text(e.Get("action")), pad)
+	case "action_complete":
+		p.line(pad + indent + p.paint.dim(p.short(text(e.Get("output_preview")), pad)))
+		if code := text(e.Get("exit_code")); code != "0" {
+			p.line(pad + indent + p.paint.red("exit: "+code))
+		}
+	case "evaluate":
+		p.verdict = text(e.Get("verdict"))
+		if p.verdict == "" {
+			p.verdict = `""`
+		}
+		if why := text(e.Get("error")); why != "" {
+			p.verdict += " (" + cut(firstLine(clean(why)), 160) + ")"
+		}
+	case "route":
+		line := "-> " + p.paint.cyan(text(e.Get("to")))
+		if p.verdict != "" {
+			line = p.verdict + " " + line
+		}
+		if why := text(e.Get("reason")); why != "" {
+			line += " (" + why + ")"
+		}
+		p.verdict = ""
+		p.line(pad + indent + line)
+	case "loop_complete":
+		p.flush()
+		if e.Depth > 0 {
+			p.line(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, text(e.Get("final_state")), text(e.Get("terminated_by"))))
+		}
+	default:
+		if note := simulationNote(e); note != "" {
+			p.line(pad + indent + p.paint.amber(note))
+		}
+	}
+}
+
+// simulationNote is what else an event has to say; "" of those that are about what was not done.
+func simulationNote(e fsm.Event) string {
+	switch e.Kind {
+	case "note", "action_output", "messages_append", "prompt_size_warn", "sub_loop_worktree_attached", "sub_loop_worktree_detached":
+		return ""
+	}
+	return strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ") + ": " + pairs(e))
+}
+
+// short is a text on one line, or with -v all of it.
+func (p *simulationPrinter) short(s, pad string) string {
+	if p.o.verbose {
+		return strings.ReplaceAll(strings.TrimSpace(clean(s)), "\n", "\n"+pad+indent)
+	}
+	return cut(clean(firstLine(s)), 120)
+}
+
+func (p *simulationPrinter) flush() {
+	if p.head != "" {
+		fmt.Fprintln(p.a.out, p.head)
+		p.head = ""
+	}
+}
+
+func (p *simulationPrinter) line(s string) {
+	p.flush()
+	fmt.Fprintln(p.a.out, s)
+}
+
+// collect notes an event for JSON.
+func (p *simulationPrinter) collect(e fsm.Event) {
+	if e.Kind == "state_enter" {
+		p.steps = append(p.steps, fsm.NewMap("depth", int64(e.Depth), "step", e.Get("iteration"), "state", e.Get("state")))
+		return
+	}
+	i := len(p.steps) - 1
+	for ; i >= 0; i-- { // the step of the loop it is about
+		if depth, _ := p.steps[i].Get("depth"); depth == int64(e.Depth) {
+			break
+		}
+	}
+	if i < 0 {
+		return
+	}
+	step := p.steps[i]
+	switch e.Kind {
+	case "loop_start", "loop_complete":
+	case "action_start":
+		step.Set("action", e.Get("action"))
+		step.Set("is_prompt", e.Get("is_prompt"))
+	case "action_complete":
+		step.Set("exit_code", e.Get("exit_code"))
+		step.Set("output", e.Get("output_preview"))
+	case "evaluate":
+		step.Set("evaluator", e.Get("type"))
+		step.Set("verdict", e.Get("verdict"))
+	case "route":
+		step.Set("to", e.Get("to"))
+	default:
+		if note := simulationNote(e); note != "" {
+			notes, _ := step.Get("notes")
+			all, _ := notes.([]any)
+			step.Set("notes", append(all, note))
+		}
+	}
+}
+
+// finish says how the run would end.
+func (p *simulationPrinter) finish(o fsm.Outcome) error {
+	if p.o.json {
+		m := p.a.simulationObject(p.r, p.o)
+		m.Set("path", list(p.steps, func(step *fsm.Map) any { return step }))
+		m.Set("end", endObject(o))
+		return writeJSON(p.a.out, m)
+	}
+	p.flush()
+	if !p.o.quiet {
+		if p.verdict != "" {
+			fmt.Fprintln(p.a.out, indent+p.verdict)
+		}
+		fmt.Fprintln(p.a.out)
+	}
+	fmt.Fprintf(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", endWord(o, p.r.loop.MaxSteps), o.FinalState, count(o.Steps, "step"), codeOf(o))
+	if o.Error != "" {
+		line := "Error: " + o.Error
+		if o.Error == noTransition && p.judged != "" {
+			line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)
+		}
+		fmt.Fprintln(p.a.out, line)
+	}
+	if !p.o.quiet {
+		fmt.Fprintln(p.a.out, "Nothing was run.")
+	}
+	return nil
+}
+
+func (a *app) simulationObject(r *rehearsal, o *simulateOptions) *fsm.Map {
+	return overlay(fsm.NewMap("loop", r.loop.Name, "file", r.project.short(r.loop.File), "max_steps", int64(r.loop.MaxSteps)), o.how)
+}
+
+func endObject(o fsm.Outcome) *fsm.Map {
+	return fsm.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "failure", o.Failure, "error", orNull(o.Error),
+		"steps", int64(o.Steps), "exit_code", int64(codeOf(o)))
+}
+
+// printTally says how often each end was reached.
+func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) error {
+	mean := float64(t.Steps) / float64(t.Runs)
+	if o.json {
+		m := a.simulationObject(r, o)
+		m.Set("runs", int64(t.Runs))
+		m.Set("steps", fsm.NewMap("least", int64(t.Least), "most", int64(t.Most), "mean", mean))
+		m.Set("ends", list(t.Endings(), func(e *rehearse.Ending) any {
+			end := endObject(e.Outcome)
+			end.Delete("steps")
+			end.Set("runs", int64(e.Runs))
+			end.Set("share", float64(e.Runs)/float64(t.Runs))
+			end.Set("seed", int64(e.Seed)) //nolint:gosec // checked where it was read
+			return end
+		}))
+		return writeJSON(a.out, m)
+	}
+	a.simulationHeader(r, o)
+	fmt.Fprintf(a.out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
+	for _, e := range t.Endings() {
+		fmt.Fprintf(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), endWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
+		if e.Outcome.Error != "" {
+			fmt.Fprintf(a.out, "%18s%s\n", "", cut(firstLine(clean(e.Outcome.Error)), 160))
+		}
+	}
+	if !o.quiet {
+		fmt.Fprintln(a.out, "Nothing was run.")
+	}
+	return nil
+}

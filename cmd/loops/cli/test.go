@@ -1,0 +1,363 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/action"
+	"loops/internal/phrase"
+	"loops/internal/rehearse"
+)
+
+type testOptions struct {
+	name, state string
+	context     []string
+	stdin       string // file that is taken as the output; "" = the action is run
+	exitCode    int    // with stdin
+	yes, json   bool
+	agents      agentFlags
+}
+
+func newTestCommand(a *app) *cobra.Command {
+	var o testOptions
+	cmd := &cobra.Command{
+		Use:   "test NAME|PATH",
+		Short: "Do what one state does, and say where it would go",
+		Long: `test runs the action of one state for real, in the project directory and with its real templates and evaluator, prints its
+output, the verdict with what led to it, and the state it would go to. It is as if a run had just begun there: there are
+no captures and no state before. Nothing is recorded, evaluators write no baselines, and no lock is taken. The run_dir is
+an empty folder that is removed afterwards.
+
+With --stdin the action is not run: FILE is taken as its output, and --exit-code as its exit code.
+
+A state whose action is a prompt, or whose verdict is that of a judge, uses your account, and the agent may change files:
+that is done with --yes only.` + exitMeanings(
+			exitMeaning{exitOK, "done, whatever the verdict, unless it is error"}, exitMeaning{exitFailed, "the verdict is error, or there is none"},
+			exitMeaning{exitUsage, "bad command line, or --yes is missing"}, exitMeaning{exitInvalid, "the loop file is not valid"},
+			exitMeaning{exitNotFound, "no such loop"}, exitMeaning{exitHangup, "stopped by SIGHUP"}, exitMeaning{exitInt, "stopped by SIGINT (Ctrl-C)"},
+			exitMeaning{exitTerm, "stopped by SIGTERM"}),
+		Example: `  loops test fix --state check
+  loops test fix --state check --stdin failed.log --exit-code 1
+  loops test fix --state repair --context input="the login page" --yes`,
+		Args:              arguments(1, 1, "NAME or PATH of a loop"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			const see = "loops test --help"
+			flags := cmd.Flags()
+			switch {
+			case flags.Changed("exit-code") && o.stdin == "":
+				return usageError{"--exit-code goes with --stdin: otherwise the action has one of its own", see}
+			case flags.Changed("stdin") && o.stdin == "":
+				return usageError{"--stdin is empty: expected a file, or - for standard input", see}
+			case o.exitCode < -64 || o.exitCode > 255:
+				return usageError{fmt.Sprintf("--exit-code %d: expected a number from 0 to 255, or the negative number of a signal", o.exitCode), see}
+			}
+			if err := o.agents.check(cmd); err != nil {
+				return err
+			}
+			return runTest(cmd.Context(), a, &o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.state, "state", "s", "", "`STATE` to do (default: the initial one)")
+	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	flags.StringVar(&o.stdin, "stdin", "", "take `FILE` as the output, and run nothing; - is standard input")
+	flags.IntVar(&o.exitCode, "exit-code", 0, "with --stdin: exit `CODE` of the action")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "ask agents too")
+	o.agents.addFlags(flags)
+	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	_ = cmd.RegisterFlagCompletionFunc("state", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return a.completeStates(cmd, args, prefix)
+	}) // the flag is there
+	return cmd
+}
+
+func runTest(ctx context.Context, a *app, o *testOptions) error {
+	r, err := a.rehearsal(o.name, nil, o.context, overrides{agents: o.agents}, o.json)
+	if err != nil {
+		return err
+	}
+	const see = "loops test --help"
+	if o.state == "" {
+		o.state = r.loop.Initial
+	}
+	st, err := r.state(o.state, see)
+	if err != nil {
+		return err
+	}
+	if err := o.refuse(a, r, st); err != nil {
+		return err
+	}
+	given := ""
+	if o.stdin != "" {
+		if given, err = a.readGiven("stdin", o.stdin, action.DefaultCap); err != nil {
+			return err
+		}
+	}
+	conf, err := a.config(r.project)
+	if err != nil {
+		return err
+	}
+	known, err := pricer(r.project)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "loops-test-*")
+	if err != nil {
+		return fmt.Errorf("there is no room for a temporary folder: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	r.values.Set("run_dir", dir+"/")
+	if err := setPairs(r.values, o.context); err != nil { // who gives a run_dir wants that one
+		return err
+	}
+	runner := &action.Runner{
+		Dir: r.project.Dir, Env: a.actionEnv(), Mark: fmt.Sprintf("%stest-%d-%d", r.project.mark(), os.Getpid(), time.Now().UnixNano()),
+		RunDir: dir, Grace: grace, ToolCall: toolCall(r.project.Dir), Prices: known,
+	}
+	a.agents(runner, o.agents, conf)
+	tp := &testPrinter{a: a, r: r, st: st, o: o}
+	var seen rehearse.Visited
+	stops := catchSignals()
+	defer stops.release()
+	err = stops.before(ctx, func(ctx context.Context) error {
+		var failed error
+		seen, failed = rehearse.Visit(ctx, fsm.Config{
+			Loop: r.loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.Dir}, Dir: r.project.Dir, Getenv: a.getenv,
+		}, st.Name, r.values)
+		return failed
+	})
+	_ = runner.Close()
+	if err != nil {
+		return err
+	}
+	if err := tp.finish(&seen); err != nil {
+		return err
+	}
+	switch code := codeOf(seen.Outcome); {
+	case seen.Outcome.Signal != "":
+		return exitError{code: code}
+	case seen.Verdict == "error" || seen.Next == "" && seen.Outcome.TerminatedBy == fsm.EndError:
+		return exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// refuse says why a state is not done.
+func (o *testOptions) refuse(a *app, r *rehearsal, st *fsm.State) error {
+	const see = "loops test --help"
+	name := phrase.Quote(st.Name)
+	switch {
+	case st.Terminal:
+		return usageError{"the state " + name + " is an end: it does nothing", see}
+	case st.Loop != "":
+		return usageError{fmt.Sprintf("the state %s runs the loop %s: test the states of that one, or simulate this one", name, phrase.Clip(st.Loop)), "loops simulate --help"}
+	case o.stdin != "" && st.Action == "":
+		return usageError{"the state " + name + " has no action whose output --stdin could be", see}
+	case o.yes:
+		return nil
+	case fsm.Prompts(st) && o.stdin == "":
+		return usageError{fmt.Sprintf("the action of the state %s is a prompt for an agent, which uses your account and may change files: say --yes, or --stdin FILE with what the agent would answer", name), see}
+	case rehearse.AsksJudge(st) && r.loop.LLM.Enabled:
+		return usageError{fmt.Sprintf("the verdict of the state %s is that of a judge, which uses your account: say --yes, or --no-llm to do without", name), see}
+	}
+	return nil
+}
+
+// A shownRunner shows actions as they are done, or has one whose output is given.
+type shownRunner struct {
+	fsm.Runner
+	show  *testPrinter
+	o     *testOptions
+	given string
+}
+
+// Run implements [fsm.Runner].
+func (r shownRunner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	if a.Quiet {
+		return r.Runner.Run(ctx, a, out)
+	}
+	r.show.begin(a)
+	both := func(text string) {
+		r.show.output(text)
+		if out != nil {
+			out(text)
+		}
+	}
+	if r.o.stdin == "" {
+		return r.Runner.Run(ctx, a, both)
+	}
+	text := strings.ToValidUTF8(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(r.given), "\ufffd")
+	if text != "" {
+		both(strings.TrimSuffix(text, "\n"))
+	}
+	res := fsm.Result{Stdout: text, ExitCode: r.o.exitCode, Bytes: int64(len(r.given))}
+	if a.Kind == fsm.KindPrompt {
+		res.Reply = &fsm.Reply{Complete: true, Coverage: fsm.CoverageComplete}
+	}
+	return res, nil
+}
+
+// A testPrinter prints what came of one state.
+type testPrinter struct {
+	a      *app
+	r      *rehearsal
+	st     *fsm.State
+	o      *testOptions
+	opened bool // the heading of the output was printed
+}
+
+func (p *testPrinter) begin(act fsm.Action) {
+	if p.o.json {
+		return
+	}
+	what := map[fsm.Kind]string{fsm.KindPrompt: "prompt", fsm.KindMCP: "tool"}[act.Kind]
+	if what == "" {
+		what = "shell"
+	}
+	if p.o.stdin != "" {
+		what += ", not run"
+	}
+	fmt.Fprintf(p.a.out, "State %s of loop %s\nAction (%s):\n", p.st.Name, p.r.loop.Name, what)
+	p.block(act.Text)
+	if act.Kind == fsm.KindMCP {
+		p.block(act.Params)
+	}
+	p.a.out.flush()
+}
+
+func (p *testPrinter) output(text string) {
+	if p.o.json {
+		return
+	}
+	if !p.opened {
+		p.opened = true
+		fmt.Fprintln(p.a.out, "Output:")
+	}
+	p.block(text)
+}
+
+func (p *testPrinter) block(text string) {
+	_, onScreen := terminal(p.a.Out)
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		if onScreen {
+			line = clean(line)
+		}
+		fmt.Fprintln(p.a.out, "    "+line)
+	}
+}
+
+func (p *testPrinter) finish(v *rehearse.Visited) error {
+	if p.o.json {
+		return writeJSON(p.a.out, p.object(v))
+	}
+	w := p.a.out
+	if v.Action == nil {
+		fmt.Fprintf(w, "State %s of loop %s\n", p.st.Name, p.r.loop.Name)
+	}
+	if res := v.Result; res != nil {
+		if strings.TrimSpace(res.Stderr) != "" {
+			fmt.Fprintln(w, "Standard error:")
+			p.block(res.Stderr)
+		}
+		line := fmt.Sprintf("Exit code: %d", res.ExitCode)
+		if res.TimeoutKind != "" {
+			line += ", timed out"
+		}
+		if p.o.stdin == "" {
+			line += " (" + duration(res.Duration) + ")"
+		}
+		fmt.Fprintln(w, line)
+		if res.Background > 0 {
+			fmt.Fprintf(w, "It left %s running.\n", count(res.Background, "process"))
+		}
+	}
+	if v.Evaluator != "" {
+		by := v.Evaluator
+		if by == "default" {
+			by = rehearse.EvaluatorOf(p.st) + ", by default"
+		}
+		fmt.Fprintf(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
+		for _, k := range v.Details.Keys() {
+			d, _ := v.Details.Get(k)
+			fmt.Fprintf(w, "    %s: %s\n", k, cut(clean(firstLine(text(d))), 200))
+		}
+	}
+	for _, e := range v.Notes {
+		if e.Kind == "note" {
+			fmt.Fprintln(w, noteText(e))
+			continue
+		}
+		fmt.Fprintf(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), pairs(e))
+	}
+	switch {
+	case v.Next != "":
+		kind := ""
+		if to := p.r.loop.States[v.Next]; to.Terminal {
+			kind = " (" + strings.TrimSpace(kindOf(to)) + ")"
+		}
+		fmt.Fprintf(w, "Would transition: %s -> %s%s\n", p.st.Name, v.Next, kind)
+	case v.Outcome.Signal != "":
+		fmt.Fprintln(w, "Stopped by "+v.Outcome.Signal)
+	default:
+		line := "Would end: " + endWord(v.Outcome, p.r.loop.MaxSteps)
+		if v.Outcome.Error != "" {
+			line += ": " + v.Outcome.Error
+		}
+		if v.Outcome.Error == noTransition && v.Evaluator != "" {
+			line += fmt.Sprintf(": the state has no way for the verdict %s", shownVerdict(v.Verdict))
+		}
+		fmt.Fprintln(w, line)
+	}
+	return nil
+}
+
+func shownVerdict(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return name
+}
+
+func (p *testPrinter) object(v *rehearse.Visited) *fsm.Map {
+	m := fsm.NewMap("loop", p.r.loop.Name, "file", p.r.project.short(p.r.loop.File), "state", p.st.Name)
+	if v.Action != nil {
+		m.Set("kind", string(v.Action.Kind))
+		m.Set("action", v.Action.Text)
+		if v.Action.Params != "" {
+			m.Set("params", v.Action.Params)
+		}
+		m.Set("run", p.o.stdin == "")
+	}
+	if res := v.Result; res != nil {
+		m.Set("exit_code", int64(res.ExitCode))
+		m.Set("timeout_kind", orNull(res.TimeoutKind))
+		m.Set("duration_ms", res.Duration.Milliseconds())
+		m.Set("output", res.Stdout)
+		m.Set("stderr", res.Stderr)
+	}
+	if v.Evaluator != "" {
+		m.Set("evaluator", v.Evaluator)
+		m.Set("verdict", v.Verdict)
+		m.Set("details", v.Details)
+	}
+	m.Set("next", orNull(v.Next))
+	if v.Next == "" {
+		m.Set("end", endObject(v.Outcome))
+	}
+	m.Set("events", list(v.Notes, func(e fsm.Event) any {
+		o := fsm.NewMap("event", e.Kind)
+		for _, f := range e.Fields {
+			o.Set(f.Key, f.Value)
+		}
+		return o
+	}))
+	return m
+}

@@ -1,0 +1,90 @@
+package rehearse
+
+import (
+	"context"
+	"time"
+
+	"loops/fsm"
+)
+
+// A Visited is what came of doing one state.
+type Visited struct {
+	Action    *fsm.Action // that was done, expanded; nil = none was
+	Result    *fsm.Result // what came of it; nil = it could not be attempted
+	Evaluator string      // "" = nothing was evaluated
+	Verdict   string
+	Details   *fsm.Map    // of the verdict
+	Next      string      // the state it would go to; "" = the run would end here
+	Notes     []fsm.Event // what else a run would have told
+	Outcome   fsm.Outcome // of the run that had only this state; it tells how the run would end where Next is ""
+}
+
+// Visit does one state of a loop for real, by the Runner and the Files of cfg, and decides where to go from there, with
+// the given context, as if a run had just begun in it. Nothing is recorded, and evaluators write no files. The state is no
+// end and runs no sub-loop. The error is that of [fsm.Executor.Run].
+func Visit(ctx context.Context, cfg fsm.Config, state string, values *fsm.Map) (Visited, error) {
+	v := &visit{runner: cfg.Runner}
+	cfg.Loop = alone(cfg.Loop, state)
+	cfg.Runner, cfg.Recorder, cfg.Files = v, v, forgetful{cfg.Files}
+	awake := make(chan struct{})
+	close(awake) // where it would go is known before the wait
+	cfg.Wake = awake
+	outcome, err := fsm.Start(cfg, values, time.Now()).Run(ctx)
+	v.seen.Outcome = outcome
+	return v.seen, err
+}
+
+// alone returns a loop in which a run ends when it leaves the state.
+func alone(l *fsm.Loop, state string) *fsm.Loop {
+	own := *l
+	own.Initial, own.MaxSteps, own.OnMaxSteps, own.MaxIterations, own.Timeout, own.Backoff, own.Budget = state, 1, "", 0, 0, 0, nil
+	own.States = make(map[string]*fsm.State, len(l.States))
+	for name, st := range l.States {
+		own.States[name] = &fsm.State{Name: name, Pos: st.Pos, Terminal: true, Failure: st.Failure, OnMaintain: st.OnMaintain}
+	}
+	own.States[state] = l.States[state]
+	return &own
+}
+
+// A visit is the Runner and Recorder of a run of one state.
+type visit struct {
+	runner fsm.Runner
+	seen   Visited
+}
+
+// Run implements [fsm.Runner].
+func (v *visit) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	res, err := v.runner.Run(ctx, a, out)
+	if !a.Quiet {
+		v.seen.Action = &a
+		if err == nil {
+			v.seen.Result = &res
+		}
+	}
+	return res, err
+}
+
+// Record implements [fsm.Recorder].
+func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
+	for _, e := range b.Events {
+		switch e.Kind {
+		case "evaluate":
+			v.seen.Evaluator, _ = e.Get("type").(string)
+			v.seen.Verdict, _ = e.Get("verdict").(string)
+			v.seen.Details = fsm.NewMap()
+			for _, f := range e.Fields {
+				if f.Key != "type" && f.Key != "verdict" {
+					v.seen.Details.Set(f.Key, f.Value)
+				}
+			}
+		case "route":
+			if v.seen.Next == "" {
+				v.seen.Next, _ = e.Get("to").(string)
+			}
+		case "loop_start", "state_enter", "action_start", "action_output", "action_complete", "loop_complete":
+		default:
+			v.seen.Notes = append(v.seen.Notes, e)
+		}
+	}
+	return nil
+}
