@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -12,9 +13,10 @@ import (
 	"loops/internal/action"
 	"loops/internal/config"
 	"loops/internal/phrase"
+	"loops/persistence"
 )
 
-// A budgetFlag is the value of --budget: limits that take the place of those of the loop, one by one.
+// A budgetFlag is the value of --budget: limits that take the place of those of the loop, one by one; 0 is none.
 type budgetFlag struct{ limits map[string]float64 }
 
 // budgetLimits are the names of limits on the command line, and their keys in a loop file.
@@ -22,15 +24,17 @@ var budgetLimits = []struct{ name, key string }{
 	{"cost", "cost_usd"}, {"tokens", "tokens"}, {"wall", "wall"}, {"steps", "steps"}, {"prompts", "prompts"},
 }
 
-const budgetForms = "cost=5 (US dollars), tokens=2M, wall=2h, steps=100, prompts=20"
+const budgetForms = "cost=5 (US dollars), tokens=2M, wall=2h, steps=100, prompts=20; cost=none for no limit"
 
 func (f *budgetFlag) Type() string { return "LIMIT=N" }
 
 func (f *budgetFlag) String() string {
 	var parts []string
 	for _, l := range budgetLimits {
-		if v, ok := f.limits[l.key]; ok {
+		if v, ok := f.limits[l.key]; ok && v > 0 {
 			parts = append(parts, l.name+"="+strconv.FormatFloat(v, 'f', -1, 64))
+		} else if ok {
+			parts = append(parts, l.name+"=none")
 		}
 	}
 	return strings.Join(parts, ",")
@@ -49,9 +53,12 @@ func (f *budgetFlag) Set(text string) error {
 			return fmt.Errorf("%s is no limit: expected %s%s", phrase.Quote(part), budgetForms, phrase.DidYouMean(name, names))
 		}
 		key := budgetLimits[i].key
-		v, err := budgetAmount(key, amount)
-		if err != nil {
-			return err
+		v := 0.0
+		if amount != "none" {
+			var err error
+			if v, err = budgetAmount(key, amount); err != nil {
+				return err
+			}
 		}
 		if f.limits == nil {
 			f.limits = map[string]float64{}
@@ -140,8 +147,8 @@ func (f *budgetFlag) fill(recorded *fsm.Map) {
 	for _, l := range budgetLimits {
 		if n, ok := given[l.key]; ok {
 			f.limits[l.key] = n
-		} else if n := number(m, l.key); n > 0 {
-			f.limits[l.key] = n
+		} else if _, ok := m.Get(l.key); ok {
+			f.limits[l.key] = max(0, number(m, l.key))
 		}
 	}
 }
@@ -189,4 +196,52 @@ func first(texts ...string) string {
 		}
 	}
 	return ""
+}
+
+// raisedLimit is what --budget needs to go on after a limit was reached: twice as much, or no limit where a cost is unknown.
+func raisedLimit(e fsm.Event) string {
+	name := text(e.Get("limit"))
+	for _, l := range budgetLimits {
+		if l.key == name {
+			name = l.name
+		}
+	}
+	if unknown, _ := e.Get("cost_unknown").(bool); unknown {
+		return name + "=none"
+	}
+	most, _ := dollars(e.Get("budget"))
+	return name + "=" + strconv.FormatFloat(2*most, 'f', -1, 64)
+}
+
+// reprice puts a price on what was used when nobody knew one, as far as all of it has a price now. What was recorded stays.
+func reprice(ctx context.Context, store records, run persistence.Run, memory *fsm.Snapshot, known prices) error {
+	if memory.Spent.Unpriced == 0 {
+		return nil
+	}
+	sheet := costSheet{prices: known}
+	for e, err := range store.Events(ctx, run.ID, 0) {
+		if err != nil && !isDamage(err) {
+			return store.failed(err)
+		}
+		if err == nil {
+			sheet.add(e)
+		}
+	}
+	if sheet.total.Unknown > 0 {
+		return nil
+	}
+	memory.Spent.CostUSD, memory.Spent.Unpriced = sheet.total.CostUSD, 0
+	for state, spent := range memory.StateSpent {
+		spent.CostUSD, spent.Unpriced = 0, 0
+		for _, name := range sheet.order {
+			if name == state || strings.HasPrefix(name, state+" > ") {
+				spent.CostUSD += sheet.lines[name].CostUSD
+			}
+		}
+		memory.StateSpent[state] = spent
+	}
+	for c := memory.Child; c != nil; c = c.Memory.Child {
+		c.Memory.Spent.Unpriced = 0 // what it cost counts for the loops around it
+	}
+	return nil
 }

@@ -20,6 +20,8 @@ type costSheet struct {
 	order  []string // of lines: as they came
 	total  costLine
 	stack  []string // the state at each depth
+
+	resumed bool // the first event was not that of the run, but of a resume
 }
 
 // A costLine is what one state used, or all.
@@ -34,6 +36,8 @@ type costLine struct {
 // add takes the next event of a run. The first of each run is at depth 0.
 func (s *costSheet) add(e fsm.Event) {
 	switch e.Kind {
+	case "loop_resume":
+		s.resumed = s.resumed || e.Depth == 0 && len(s.stack) == 0
 	case "state_enter":
 		s.stack = append(s.stack[:min(e.Depth, len(s.stack))], text(e.Get("state")))
 		if flushed, _ := e.Get("resumed").(bool); !flushed { // a resumed state was counted
@@ -65,17 +69,18 @@ func (s *costSheet) used(e fsm.Event, get func(string) any, more func(*costLine)
 		CacheRead: whole(get("cache_read_tokens")), CacheWrite: whole(get("cache_creation_tokens")),
 	}
 	usd, known := dollars(get("cost_usd"))
-	if !known && s.prices != nil {
+	failure := fsm.Failure(text(get("failure")))
+	switch {
+	case known:
+	case u.Total() > 0 && s.prices != nil:
 		usd, known = s.prices(text(get("model")), u)
-	}
-	if !known && u.Total() == 0 {
-		switch fsm.Failure(text(get("failure"))) {
-		case fsm.FailMissing, fsm.FailAuth: // nothing was used
-			known = true
-		}
+	case u.Total() == 0: // nothing was used, if somebody says so
+		known = text(get("coverage")) == fsm.CoverageComplete || failure == fsm.FailMissing || failure == fsm.FailAuth
 	}
 	s.count(e, func(l *costLine) {
-		more(l)
+		if failure != fsm.FailMissing { // that one was never sent
+			more(l)
+		}
 		l.Input += u.Input
 		l.Output += u.Output
 		l.CacheRead += u.CacheRead
@@ -139,6 +144,9 @@ func (s *costSheet) write(out io.Writer, head string) error {
 	}
 	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-widthOf(name))) }
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	if s.resumed {
+		fmt.Fprintln(out, "Since the resume (loops cost RUN has all of it):")
+	}
 	fmt.Fprintln(w, strings.Join([]string{pad(head), "VISITS", "PROMPTS", "JUDGES", "IN", "OUT", "CACHED", "COST", "TIME", "SHARE", ""}, "\t"))
 	row := func(name string, l *costLine) {
 		share := "-"

@@ -60,9 +60,16 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	a.agents(runner, d.agents, d.config)
 	verify, _ := a.getenv(envVerify)
 	pause := newHold(d.project.pauseFile(id))
+	limit := "LIMIT=MORE"
+	observe := func(e fsm.Event) {
+		if e.Kind == "budget_exceeded" {
+			limit = raisedLimit(e)
+		}
+		d.printer.event(e)
+	}
 	executor := d.start(fsm.Config{
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
-		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Held: pause.held, Observe: d.printer.event, Verify: verify == "1",
+		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Held: pause.held, Observe: observe, Verify: verify == "1",
 	})
 	d.header.Agents = a.agentLine(d.project, d.loop, runner)
 	d.printer.header(d.header)
@@ -108,6 +115,9 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	resume := ""
 	if persistence.StatusOf(outcome).CanGoOn(outcome.Limited) {
 		resume = a.resumeCommand(outcome.TerminatedBy, string(id), d.loop.MaxSteps, d.loop.MaxIterations)
+		if outcome.TerminatedBy == fsm.EndBudget {
+			resume = a.command("resume --budget "+limit, string(id))
+		}
 	} else {
 		pause.forget()
 	}

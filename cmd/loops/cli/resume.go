@@ -165,6 +165,9 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	for _, damage := range journal.Run().Damage {
 		print.note("loops: " + damage)
 	}
+	if err := reprice(ctx, store, journal.Run(), memory, known); err != nil {
+		return errors.Join(err, journal.Close(ctx))
+	}
 	fill(values, l, journal.Dir())
 	memory.Context, kept.journal = values, journal
 	changed.adopt(memory)
