@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestCrashWhileRemoving looks at what a crash before each step of a removal would leave: the run as it was, or none. The
@@ -178,6 +179,37 @@ func TestRemoveKeepsSharedFolder(t *testing.T) {
 		if exists(d.work(first.ID)) != c.kept {
 			t.Errorf("after %s: the working folder is there: %v, want %v", c.id, !c.kept, c.kept)
 		}
+	}
+}
+
+// The same the other way round: the run in the next second goes first.
+func TestRemoveKeepsFolderOfFirst(t *testing.T) {
+	d := open(t)
+	j := begin(t, d, step(1), end(1, "terminal"))
+	first := j.Run()
+	if err := j.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	at, err := parseRunID(first.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := at.Add(time.Second)
+	from, to := filepath.Join(d.history, folderName(first.RunID, first.Loop)), filepath.Join(d.history, folderName(makeRunID(next), first.Loop))
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	flat, _ := (&loaded{}).readState(filepath.Join(to, "state.json"))
+	flat.Set("run_id", makeRunID(next))
+	flat.Set("instance", string(first.ID))
+	if err := os.WriteFile(filepath.Join(to, "state.json"), encodeFlat(flat), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Remove(t.Context(), makeID(first.Loop, next)); err != nil || !exists(d.work(first.ID)) {
+		t.Errorf("%v; the working folder is there: %v", err, exists(d.work(first.ID)))
+	}
+	if err := d.Remove(t.Context(), first.ID); err != nil || exists(d.work(first.ID)) {
+		t.Errorf("%v; the working folder is there: %v", err, exists(d.work(first.ID)))
 	}
 }
 
