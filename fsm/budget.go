@@ -41,7 +41,7 @@ func (s Spent) plus(t Spent) Spent {
 	return s
 }
 
-// spentOn is what one prompt or judge used.
+// spentOn is what one prompt or judge used. One that was refused before anything was used is none.
 func spentOn(res Result) Spent {
 	s := Spent{Prompts: 1, Wall: res.Duration}
 	r := res.Reply
@@ -49,6 +49,12 @@ func spentOn(res Result) Spent {
 		return s
 	}
 	s.Usage = r.Usage
+	switch r.Failure {
+	case FailRateLimited, FailAuth, FailMissing:
+		if r.Usage == (Usage{}) && (r.Cost == nil || *r.Cost == 0) {
+			s.Prompts = 0
+		}
+	}
 	switch {
 	case r.Cost != nil:
 		s.CostUSD = *r.Cost
