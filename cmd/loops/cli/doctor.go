@@ -34,8 +34,9 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Long: `doctor looks for what keeps loops from running, one line a finding: ok, warning or problem, and behind an arrow what to
 do. It looks at the agent CLIs that loops knows and those that .loops/config.yaml declares: where they are, their version,
 and which keys of a loop file they heed (schema: a judge's answer in a given form, which others are asked for in words;
-cost_ceiling: they stop at a budget by themselves). It looks at bash, git and the disk, at the records of runs and what
-sweep would tidy up, and at the project's configuration and prices. Nothing is changed.
+cost_ceiling: they stop at a budget by themselves). A declared one is not started before it is sent a prompt: what it does
+with other arguments nobody knows. It looks at bash, git and the disk, at the records of runs and what sweep would tidy up,
+and at the project's configuration and prices. Nothing is changed.
 
 Whether a login works, and an agent can answer in a given form, only a prompt can tell: doctor sends one tiny prompt and
 one tiny question to each agent CLI, which uses your account and costs about a cent. On a terminal it asks first. Elsewhere

@@ -77,14 +77,23 @@ func names(hosts []*host.Host) string {
 type hostVersion struct {
 	path   string // "" = it was not found
 	text   string // "" = nothing
-	why    string // there is no text; "" = there is
+	why    string // there is no text; "" = there is, or none was asked for
 	broken bool   // it failed
 }
 
+// version finds a host's program, and asks it for its version unless people declared it: nothing says that such a program
+// knows --version, and one that ignores its arguments would do its work.
 func (x *examination) version(ctx context.Context, h *host.Host) hostVersion {
 	_, path, err := x.runner.FindHost(h.Name)
 	if err != nil {
 		return hostVersion{}
+	}
+	if x.declared(h) {
+		v := hostVersion{path: path}
+		if !x.options.yes {
+			v.why = "declared; not started: --yes tries it"
+		}
+		return v
 	}
 	res, err := x.runner.Run(ctx, fsm.Action{
 		Kind: fsm.KindShell, Text: "exec " + quote(path) + " --version", State: "version-" + h.Name, Step: 1, Attempt: 1, Timeout: versionWait,
@@ -109,9 +118,12 @@ func (x *examination) version(ctx context.Context, h *host.Host) hostVersion {
 	return v
 }
 
+// declared says whether a host is one of the project's, not one that loops knows.
+func (x *examination) declared(h *host.Host) bool { return slices.Contains(x.runner.Hosts, h) }
+
 // host says what is known of a host, and whether it can be started.
 func (x *examination) host(h *host.Host, v hostVersion, chosen bool) bool {
-	declared := slices.Contains(x.runner.Hosts, h)
+	declared := x.declared(h)
 	mapped, ignored := keysOf(h.Has)
 	f := finding{check: h.Name, level: levelOK, more: fsm.NewMap(
 		"host", h.Name, "path", orNull(v.path), "version", orNull(v.text), "declared", declared, "from_documentation", h.Documented,
@@ -146,7 +158,7 @@ func (x *examination) host(h *host.Host, v hostVersion, chosen bool) bool {
 			parts = append(parts, v.why)
 		}
 		f.text = strings.Join(parts, "; ")
-		if v.broken && !declared { // a program of one's own need not know --version
+		if v.broken {
 			f.level, f.todo = levelProblem, "run it by hand: "+filepath.Base(v.path)+" --version"
 		}
 	}
