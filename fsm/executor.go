@@ -258,6 +258,8 @@ type decision struct {
 	limited bool   // a rate limit was waited out in vain, and no route takes that
 	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
 
+	unjudged bool // the same, of a judge: the result still waits for it
+
 	overrun *overrun // the budget that ends the run here, before anything else was done
 }
 
@@ -276,6 +278,11 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		return
 	}
 	e.tellRest(st)
+	if d.unjudged && m.PendingRequest == "" {
+		m.Answers = nil // the refusal is no answer: a resumed run asks again, and does not act again
+		e.end(ctx, Outcome{TerminatedBy: EndError, Error: "No valid transition", Limited: true})
+		return
+	}
 	m.Result, m.Answers, m.Asking = nil, nil, false
 	m.Phase = PhaseActing // whatever ends the run now ended it in this state
 	request, payload := m.PendingRequest, m.PendingPayload

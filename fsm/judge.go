@@ -46,6 +46,14 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 		return decision{target: forced}
 	}
 	scope := e.scope(NewMap("verdict", v.Name, "details", v.Details))
+	refused := v.Name == "error" && valueOf(v.Details, "failure") == string(FailRateLimited) // until its waits were used up
+	if refused && st.OnRateLimitExhausted != "" {
+		target, err := e.target(st.OnRateLimitExhausted, scope)
+		if err != nil {
+			return e.exception(st, err)
+		}
+		return decision{target: target}
+	}
 	if v.Name == "error" && st.RetryableExitCodes != nil && !listed(st.RetryableExitCodes, code) {
 		slot := st.OnRetryExhausted
 		if slot == "" {
@@ -63,7 +71,7 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 	if err != nil {
 		return e.exception(st, err)
 	}
-	return decision{target: target}
+	return decision{target: target, unjudged: refused && target == ""}
 }
 
 // evaluate finds the verdict on a result. It reports false where there is nothing to evaluate.
