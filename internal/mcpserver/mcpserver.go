@@ -3,9 +3,11 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -15,6 +17,8 @@ type Server struct {
 	Name, Version string
 	Instructions  string // for the agent: how the tools belong together
 	Tools         []Tool
+
+	patience time.Duration // 0 = as usual
 }
 
 // A Tool is one thing an agent can ask for.
@@ -37,8 +41,9 @@ type Field struct {
 	About      string
 }
 
-// Serve speaks the protocol on in and out, one message a line, until in ends or ctx does; neither is an error. All calls
-// have returned when it does. It closes in, but not out.
+// Serve speaks the protocol on in and out, one message a line, until in ends or ctx does; neither is an error. When in
+// ends, the calls that are under way have five seconds to be answered. A line that is no message is answered with an
+// error, and the next one is read. All calls have returned when Serve does. It closes in, but not out.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: s.Name, Version: s.Version}, &mcp.ServerOptions{
 		Instructions: s.Instructions,
@@ -48,17 +53,14 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 		tool := &s.Tools[i]
 		server.AddTool(tool.declaration(), tool.handler(ctx))
 	}
-	err := server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: open{out}})
+	shared := &together{out: out}
+	transport := answering{&mcp.IOTransport{Reader: newMessages(in, shared), Writer: shared}, cmp.Or(s.patience, patience)}
+	err := server.Run(ctx, transport)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
-
-// open keeps a writer open that is not ours to close.
-type open struct{ io.Writer }
-
-func (open) Close() error { return nil }
 
 func (t *Tool) declaration() *mcp.Tool {
 	no, destructive := false, t.Destructive

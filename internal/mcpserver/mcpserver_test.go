@@ -59,7 +59,7 @@ func pair(t *testing.T, tool Tool) (client *mcp.ClientSession, end context.Cance
 	fromServer, toClient := io.Pipe()
 	ctx, end := context.WithCancel(t.Context())
 	ended = make(chan error, 1)
-	s := Server{Name: "test", Version: "1", Tools: []Tool{tool}}
+	s := Server{Name: "test", Version: "1", Tools: []Tool{tool}, patience: time.Millisecond}
 	go func() { ended <- s.Serve(ctx, fromClient, toClient) }()
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {

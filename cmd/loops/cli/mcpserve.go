@@ -27,7 +27,8 @@ with --json; lists are in an object, as the protocol wants one. The tool events 
 stopped reading.
 
 A run that an agent starts is a process of its own. It goes on when the server ends, unless the agent asked for
-stop_with_server. The server ends when its input does, or by SIGTERM, SIGINT or SIGHUP.` + exitCodes(exitOK, exitFailed, exitUsage),
+stop_with_server. The server ends when its input does and what was asked is answered, which it waits for five seconds, or
+by SIGTERM, SIGINT or SIGHUP. A line that is no message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: `  claude mcp add loops -- loops -C /path/to/project mcp
   codex mcp add loops -- loops -C /path/to/project mcp`,
 		Args: arguments(0, 0, ""),
