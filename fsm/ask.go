@@ -94,7 +94,7 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 func (q *asker) put(ctx context.Context, a Action) (Result, error) {
 	e, m := q.e, q.e.mem
 	for {
-		if !e.awaitCircuit(ctx, q.st) {
+		if !e.awaitCircuit(ctx, q.st, a.Host) {
 			return Result{}, errHalted
 		}
 		if err := e.affordable(); err != nil {
@@ -118,6 +118,7 @@ func (q *asker) put(ctx context.Context, a Action) (Result, error) {
 			return Result{}, err
 		}
 		e.spend(spentOn(res))
+		e.clearCircuit(res)
 		wait, err := e.judgeAgain(ctx, q.st, &res)
 		if err != nil || !wait {
 			return res, err

@@ -7,22 +7,47 @@ import (
 
 // A Circuit tells the runs of a project of each other's rate limits. Its methods may be called by several runs at once.
 type Circuit interface {
-	// Limited notes that a host refused, and that nobody should ask before until. An error means that others do not
+	// Limited notes that a host refused, and that nobody should ask it before until. An error means that others do not
 	// learn of it; the run goes on.
-	Limited(until time.Time) error
-	// Recovery returns until when nobody should ask; the zero time, or one that is past, if a host may be asked.
-	Recovery() time.Time
+	Limited(host string, until time.Time) error
+	// Answered notes that a host answered what it was asked at that time: what was noted of it before is over.
+	Answered(host string, asked time.Time) error
+	// Refused returns which host refused ("" = it is not known) and until when nobody should ask it. The time is zero, or
+	// past, if host may be asked. An unknown host on either side may be the same.
+	Refused(host string) (by string, until time.Time)
 }
 
-// awaitCircuit waits as long as other runs are refused, at most as long as the state waits for a rate limit of its own.
-// It reports false if the run was stopped, or its time was up, meanwhile.
-func (e *Executor) awaitCircuit(ctx context.Context, st *State) bool {
+// A HostFinder is a Runner that knows beforehand to which host a prompt goes.
+type HostFinder interface {
+	// HostFor returns the name of the host of a prompt that names this one ("" = none), as in [Reply.Host]. It reports
+	// false where there is none, so that the prompt is refused without anybody being asked.
+	HostFor(name string) (host string, found bool)
+}
+
+// circuitLook is how often a run that waits for others looks whether the host answers again.
+const circuitLook = 5 * time.Second
+
+// refused returns who refuses prompts that name this host, and until when, as other runs say.
+func (e *Executor) refused(name string) (by string, until time.Time) {
+	if f, ok := e.cfg.Runner.(HostFinder); ok {
+		found := false
+		if name, found = f.HostFor(name); !found {
+			return "", time.Time{}
+		}
+	}
+	by, until = e.cfg.Circuit.Refused(name)
+	return by, until.Round(0).UTC()
+}
+
+// awaitCircuit waits as long as the host of that name ("" = the Runner's choice) refuses other runs, at most as long as
+// the state waits for a rate limit of its own. It reports false if the run was stopped, or its time was up, meanwhile.
+func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) bool {
 	if e.woken || e.cfg.Circuit == nil {
 		e.woken = false
 		return true
 	}
 	for since := wall(); ; {
-		until := e.cfg.Circuit.Recovery().Round(0).UTC()
+		by, until := e.refused(host)
 		if most := since.Add(st.RateLimitMaxWait); until.After(most) {
 			until = most
 		}
@@ -31,17 +56,47 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State) bool {
 			return true
 		}
 		e.plan(WaitCircuit, "", st.Name, d+time.Millisecond)
-		e.announceWait("another run of this project was refused for its rate")
-		e.sleep(ctx)
-		e.mem.Wait = nil
-		switch {
-		case e.broken != nil || ctx.Err() != nil:
-			return false
-		case e.woken:
-			e.woken = false
-			return true
-		case !e.mem.Flushing && e.loopTimeout(ctx) != pass:
+		e.mem.Wait.Host = by
+		if by == "" {
+			by = "an agent host"
+		}
+		e.announceWait(by + " refused another run of this project for its rate")
+		e.sleepUntil(ctx, func() bool {
+			_, until := e.refused(host)
+			return !until.After(wall())
+		})
+		if e.broken != nil || ctx.Err() != nil {
+			return false // the wait stays on record, here and below: who goes on with the run waits too
+		}
+		if !e.woken && !e.mem.Flushing && e.loopTimeout(ctx) != pass {
 			return false
 		}
+		e.mem.Wait = nil
+		if e.woken {
+			e.woken = false
+			return true
+		}
+	}
+}
+
+// tellCircuit lets other runs know until when the host refuses.
+func (e *Executor) tellCircuit(host string) {
+	w := e.mem.Wait
+	if e.cfg.Circuit == nil || !w.Until.After(wall()) {
+		return
+	}
+	if err := e.cfg.Circuit.Limited(host, w.Until); err != nil {
+		e.emit("warning", Field{"state", w.State}, Field{"message", "other runs are not told of the rate limit: " + err.Error()})
+	}
+}
+
+// clearCircuit lets other runs know that the host answers.
+func (e *Executor) clearCircuit(res Result) {
+	r := res.Reply
+	if e.cfg.Circuit == nil || r == nil || r.Host == "" || r.Failure != "" || res.ExitCode != 0 {
+		return
+	}
+	if err := e.cfg.Circuit.Answered(r.Host, wall().Add(-res.Duration)); err != nil {
+		e.emit("warning", Field{"state", e.mem.Current}, Field{"message", "other runs are not told that " + r.Host + " answers again: " + err.Error()})
 	}
 }

@@ -188,7 +188,7 @@ func (e *Executor) judgeAgain(ctx context.Context, st *State, res *Result) (bool
 		delete(m.RateLimits, st.Name)
 		return false, nil
 	}
-	e.tellCircuit()
+	e.tellCircuit(res.Reply.Host)
 	w := *m.Wait
 	e.sleep(ctx)
 	m.Wait = nil
@@ -212,17 +212,6 @@ func (e *Executor) waitedFor(w Wait) time.Duration {
 	rec.Waited += max(0, min(wall().Sub(w.Since), w.Until.Sub(w.Since))).Round(time.Millisecond)
 	m.RateLimits[w.State] = rec
 	return rec.Waited
-}
-
-// tellCircuit lets other runs know until when the host refuses.
-func (e *Executor) tellCircuit() {
-	w := e.mem.Wait
-	if e.cfg.Circuit == nil || !w.Until.After(wall()) {
-		return
-	}
-	if err := e.cfg.Circuit.Limited(w.Until); err != nil {
-		e.emit("warning", Field{"state", w.State}, Field{"message", "other runs are not told of the rate limit: " + err.Error()})
-	}
 }
 
 // reason is what happened, and what the host says about it.
@@ -263,7 +252,11 @@ func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 	m := e.mem
 	w := *m.Wait
 	if w.Why == WaitRateLimit {
-		e.tellCircuit()
+		host := ""
+		if m.Result != nil && m.Result.Reply != nil {
+			host = m.Result.Reply.Host
+		}
+		e.tellCircuit(host)
 	}
 	e.sleep(ctx)
 	if e.broken != nil || ctx.Err() != nil {

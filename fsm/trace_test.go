@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,11 +151,34 @@ func (s shelf) Loop(name string, _ *fsm.Loop) (*fsm.Loop, error) {
 	return nil, fmt.Errorf("there is no loop %q", name)
 }
 
-// circuit is one that nobody else knows.
-type circuit struct{ until time.Time }
+// circuit is one that nobody else knows. What it was told of hosts that answered is in answered.
+type circuit struct {
+	mu       sync.Mutex
+	until    time.Time
+	host     string
+	answered []string
+}
 
-func (c *circuit) Limited(until time.Time) error { c.until = until; return nil }
-func (c *circuit) Recovery() time.Time           { return c.until }
+func (c *circuit) Limited(host string, until time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.host, c.until = host, until
+	return nil
+}
+
+func (c *circuit) Answered(host string, _ time.Time) error {
+	c.answered = append(c.answered, host)
+	return nil
+}
+
+func (c *circuit) Refused(host string) (string, time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if host != "" && c.host != "" && c.host != host {
+		return "", time.Time{}
+	}
+	return c.host, c.until
+}
 
 // noFiles is a project without files but those for judges.
 type noFiles struct{}

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		a.Params = string(AppendJSON(nil, params))
 	}
 	if mode == KindPrompt {
-		if !e.awaitCircuit(ctx, st) {
+		if !e.awaitCircuit(ctx, st, cmp.Or(st.Host, e.cfg.Loop.LLM.Host)) {
 			return Result{}, errHalted
 		}
 		if err := e.affordable(); err != nil {
@@ -155,6 +156,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	m.Phase, m.Result = PhaseActed, &res
 	if mode == KindPrompt {
 		e.spend(spentOn(res))
+		e.clearCircuit(res)
 		e.keepSession(st, res)
 	}
 	if a.RSS {

@@ -29,6 +29,7 @@ type Wait struct {
 	Why   string // see WaitRateLimit
 	Tier  string // of a rate limit: short_wait, long_wait, or reset_wait where the host said how long; else ""
 	State string
+	Host  string // of WaitCircuit: which refused; "" = it is not known
 	Since time.Time
 	Until time.Time // zero for WaitPaused
 }
@@ -108,7 +109,11 @@ const waitEvent = time.Minute
 
 // sleep waits for what the memory says, which is durable before. It returns early when ctx ends, when somebody wakes the
 // run, and when the time of the loop is up.
-func (e *Executor) sleep(ctx context.Context) {
+func (e *Executor) sleep(ctx context.Context) { e.sleepUntil(ctx, nil) }
+
+// sleepUntil is sleep that also returns when over, which is asked every few seconds, says that there is nothing to wait
+// for any more.
+func (e *Executor) sleepUntil(ctx context.Context, over func() bool) {
 	w := *e.mem.Wait
 	e.woken = false
 	select {
@@ -120,16 +125,20 @@ func (e *Executor) sleep(ctx context.Context) {
 	}
 	// The clock on the wall decides, because it runs while the machine sleeps; but nobody who sets it back makes the
 	// wait longer than it was meant to be.
+	look := waitEvent
+	if over != nil {
+		look = circuitLook
+	}
 	begun, most := time.Now(), min(w.Until.Sub(wall()), w.Until.Sub(w.Since))
 	if limit := e.cfg.Loop.Timeout; limit > 0 {
 		most = min(most, limit-e.elapsed()+time.Millisecond)
 	}
-	for ctx.Err() == nil && e.broken == nil {
+	for told := begun; ctx.Err() == nil && e.broken == nil; {
 		rest := min(w.Until.Sub(wall()), most-time.Since(begun))
 		if rest <= 0 {
 			return
 		}
-		t := time.NewTimer(min(rest, waitEvent))
+		t := time.NewTimer(min(rest, look))
 		select {
 		case <-t.C:
 		case <-ctx.Done():
@@ -140,7 +149,11 @@ func (e *Executor) sleep(ctx context.Context) {
 			return
 		}
 		t.Stop()
-		if rest > waitEvent && ctx.Err() == nil {
+		if over != nil && ctx.Err() == nil && over() {
+			return
+		}
+		if rest > look && ctx.Err() == nil && time.Since(told) >= waitEvent {
+			told = time.Now()
 			e.stillWaiting(ctx, w)
 		}
 	}
@@ -169,6 +182,9 @@ func (e *Executor) announceWait(text string) {
 	fields := []Field{{"state", w.State}, {"message", text}, {"wait", w.Why}}
 	if w.Tier != "" {
 		fields = append(fields, Field{"tier", w.Tier})
+	}
+	if w.Host != "" {
+		fields = append(fields, Field{"host", w.Host})
 	}
 	e.emit("note", append(fields, Field{"seconds", seconds(w.Until.Sub(w.Since))}, Field{"until", FormatTime(w.Until)})...)
 }

@@ -61,7 +61,7 @@ func TestPromptsWaitForTheCircuit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
 				rec, _, _ := waitCase(t, "prompt-rate-limit", func(cfg *fsm.Config) {
-					cfg.Circuit = &circuit{begun.Add(c.limit)}
+					cfg.Circuit = &circuit{until: begun.Add(c.limit)}
 				})
 				for _, e := range rec.events {
 					if e.Kind == "action_start" {

@@ -1,11 +1,13 @@
 package persistence
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -21,47 +23,84 @@ func ProjectCircuit(loops string) *Circuit {
 	return &Circuit{Path: filepath.Join(loops, "tmp", "rate-limit-circuit.json")}
 }
 
-// A refusal is the content of the file: seconds since 1970, in the names of the reference tool.
+// A refusal is what is noted of one host: seconds since 1970, in the names of the reference tool, which does not tell
+// hosts apart.
 type refusal struct {
 	FirstSeen float64 `json:"first_seen"`
 	LastSeen  float64 `json:"last_seen"`
 	Attempts  int64   `json:"attempts"`
 	Recovery  float64 `json:"estimated_recovery_at"`
+	Host      string  `json:"host,omitempty"` // "" = not known: every host may be meant
 }
 
-// circuitStale is how long after its last record a circuit means nothing any more.
+// A circuitFile is the content of the file. What the reference tool reads is the refusal that lasts longest.
+type circuitFile struct {
+	refusal
+	Others []refusal `json:"others,omitempty"` // of other hosts
+}
+
+// circuitStale is how long after its last record a refusal means nothing any more.
 const circuitStale = time.Hour
 
 // circuitPatience is how long a run waits for its turn to write. Others have the lock for a moment, unless they were
 // stopped just then; then the run goes on without.
 const circuitPatience = 2 * time.Second
 
-// Recovery implements fsm.Circuit. A file that is missing, damaged or stale says nothing.
-func (c *Circuit) Recovery() time.Time {
-	r, ok := c.read()
-	if !ok {
-		return time.Time{}
+// Refused implements fsm.Circuit. A file that is missing, damaged or stale says nothing.
+func (c *Circuit) Refused(host string) (by string, until time.Time) {
+	for _, r := range c.read() { // the longest first
+		if r.Host == host || r.Host == "" || host == "" {
+			return r.Host, time.UnixMicro(int64(r.Recovery * 1e6)).UTC()
+		}
 	}
-	return time.UnixMicro(int64(r.Recovery * 1e6)).UTC()
+	return "", time.Time{}
 }
 
-// read returns what the file says, and whether that holds now.
-func (c *Circuit) read() (r refusal, ok bool) {
+// read returns what the file says and holds now, the refusal that lasts longest first.
+func (c *Circuit) read() []refusal {
+	var f circuitFile
 	b, err := readFile(c.Path)
-	if err != nil || json.Unmarshal(b, &r) != nil {
-		return refusal{}, false
+	if err != nil || json.Unmarshal(b, &f) != nil {
+		return nil
 	}
-	age := secondsNow() - r.LastSeen
-	if r.LastSeen <= 0 || age > circuitStale.Seconds() || !(r.Recovery >= 0 && r.Recovery < 1e11) {
-		return refusal{}, false
-	}
-	return r, true
+	now := secondsNow()
+	all := slices.DeleteFunc(append(f.Others, f.refusal), func(r refusal) bool {
+		return r.LastSeen <= 0 || now-r.LastSeen > circuitStale.Seconds() || !(r.Recovery >= 0 && r.Recovery < 1e11)
+	})
+	slices.SortStableFunc(all, func(a, b refusal) int { return cmp.Compare(b.Recovery, a.Recovery) })
+	return all
 }
 
-func secondsNow() float64 { return float64(time.Now().UnixMicro()) / 1e6 }
+func secondsNow() float64 { return inSeconds(time.Now()) }
+
+func inSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // Limited implements fsm.Circuit. A recovery that was told before is never made earlier.
-func (c *Circuit) Limited(until time.Time) error {
+func (c *Circuit) Limited(host string, until time.Time) error {
+	return c.change(func(all []refusal) []refusal {
+		now := secondsNow()
+		i := slices.IndexFunc(all, func(r refusal) bool { return r.Host == host })
+		if i < 0 {
+			i, all = len(all), append(all, refusal{FirstSeen: now, Host: host})
+		}
+		r := &all[i]
+		r.Attempts++
+		r.LastSeen, r.Recovery = now, max(r.Recovery, inSeconds(until))
+		return all
+	})
+}
+
+// Answered implements fsm.Circuit. What is noted without a host stays: another one may be meant.
+func (c *Circuit) Answered(host string, asked time.Time) error {
+	over := func(r refusal) bool { return r.Host == host && r.LastSeen <= inSeconds(asked) }
+	if !slices.ContainsFunc(c.read(), over) {
+		return nil // nearly always
+	}
+	return c.change(func(all []refusal) []refusal { return slices.DeleteFunc(all, over) })
+}
+
+// change writes what is made of the refusals that hold, while nobody else does.
+func (c *Circuit) change(edit func([]refusal) []refusal) error {
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
 		return err
 	}
@@ -84,14 +123,15 @@ func (c *Circuit) Limited(until time.Time) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	now := secondsNow()
-	r, ok := c.read()
-	if !ok {
-		r = refusal{FirstSeen: now}
+	all := edit(c.read())
+	if len(all) == 0 {
+		if err := os.Remove(c.Path); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
 	}
-	r.Attempts++
-	r.LastSeen, r.Recovery = now, max(r.Recovery, float64(until.UnixMicro())/1e6)
-	b, err := json.Marshal(r)
+	slices.SortStableFunc(all, func(a, b refusal) int { return cmp.Compare(b.Recovery, a.Recovery) })
+	b, err := json.Marshal(circuitFile{all[0], all[1:]})
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func example() *record {
 		RateLimits: map[string]fsm.RateLimit{"a": {Short: 3, Long: 1, Waited: 91500 * time.Millisecond, FirstSeen: at}, "b": {}},
 		APIErrors:  map[string]int{"a": 1}, InfraErrors: map[string]int{"a": 2}, Storm: 2, Spared: "a",
 		Session:      &fsm.Session{ID: "s-1", Host: "claude", Counted: fsm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}},
-		Wait:         &fsm.Wait{Why: "rate_limit", Tier: "long_wait", State: "a", Since: at, Until: at.Add(time.Hour)},
+		Wait:         &fsm.Wait{Why: "rate_limit", Tier: "long_wait", State: "a", Host: "h", Since: at, Until: at.Add(time.Hour)},
 		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
 		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Signal: "SIGINT", Continuation: "c", Limited: true, Duration: time.Second},
 	}

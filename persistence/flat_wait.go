@@ -90,8 +90,14 @@ func takeSession(r *record, v any) error {
 
 func putWait(e *encoder, s *fsm.Snapshot) bool {
 	x := s.Wait
-	return x != nil && e.value(fsm.NewMap("why", x.Why, "tier", x.Tier, "state", x.State,
-		"since", fsm.FormatTime(x.Since), "until", fsm.FormatTime(x.Until)))
+	if x == nil {
+		return false
+	}
+	m := fsm.NewMap("why", x.Why, "tier", x.Tier, "state", x.State, "since", fsm.FormatTime(x.Since), "until", fsm.FormatTime(x.Until))
+	if x.Host != "" {
+		m.Set("host", x.Host)
+	}
+	return e.value(m)
 }
 
 func takeWait(r *record, v any) error {
@@ -101,6 +107,7 @@ func takeWait(r *record, v any) error {
 		"why":   func(v any) error { return takeText(&x.Why, v) },
 		"tier":  func(v any) error { return takeText(&x.Tier, v) },
 		"state": func(v any) error { return takeText(&x.State, v) },
+		"host":  func(v any) error { return takeText(&x.Host, v) },
 		"since": func(v any) error { return takeTime(&x.Since, v) },
 		"until": func(v any) error { return takeTime(&x.Until, v) },
 	})

@@ -139,6 +139,15 @@ func (r *Runner) FindHost(name string) (*host.Host, string, error) {
 	return r.chooseHost(name)
 }
 
+// HostFor implements [fsm.HostFinder].
+func (r *Runner) HostFor(name string) (string, bool) {
+	h, _, err := r.FindHost(name)
+	if err != nil {
+		return "", false
+	}
+	return h.Name, true
+}
+
 // hosts are those that can be named, in the order in which they are looked for.
 func (r *Runner) hosts() []*host.Host {
 	return append(r.Hosts[:len(r.Hosts):len(r.Hosts)], host.Hosts()...)

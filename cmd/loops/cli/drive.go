@@ -72,6 +72,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Held: pause.held, Observe: observe, Verify: verify == "1",
 	})
 	d.header.Agents = a.agentLine(d.project, d.loop, runner)
+	d.header.Wake = a.command("retry-now", string(id))
 	d.printer.header(d.header)
 	ctx, stop := context.WithCancelCause(ctx)
 	var (

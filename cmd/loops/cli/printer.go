@@ -33,6 +33,7 @@ type header struct {
 	Elapsed  time.Duration // before this process took over
 	Begin    time.Time     // of this process's part
 	Agents   string        // which it uses, and what they may do; "" = none
+	Wake     string        // the command that ends a wait of the run; "" = none
 	Where    string        // of a run that is under way: its state, and those of its sub-loops
 }
 

@@ -28,6 +28,7 @@ type textPrinter struct {
 
 	max     int // steps
 	name    string
+	wake    string        // command that ends a wait
 	base    time.Duration // elapsed before this process
 	begin   time.Time
 	place   string // "[3/50] check": the state that was entered last
@@ -46,7 +47,7 @@ type textPrinter struct {
 func (p *textPrinter) header(h header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.max, p.name, p.base, p.begin = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin
+	p.max, p.name, p.base, p.begin, p.wake = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake
 	if p.quiet {
 		return
 	}
@@ -186,7 +187,11 @@ func (p *textPrinter) event(e fsm.Event) {
 		}
 	case "note":
 		p.flushHead()
-		p.print(pad + indent + p.paint.amber(noteText(e)))
+		line := noteText(e)
+		if text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
+			line += "; to go on at once: " + p.wake
+		}
+		p.print(pad + indent + p.paint.amber(line))
 	case "messages_append", "prompt_size_warn", "host_subproc_rss", "action_killed":
 		if p.verbose {
 			p.print(pad + indent + p.paint.dim(e.Kind+" "+pairs(e)))

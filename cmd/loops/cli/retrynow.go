@@ -120,13 +120,16 @@ func waitText(w *fsm.Wait) string {
 		fsm.WaitBackoff:   "its backoff between states",
 		fsm.WaitPaused:    "loops unpause",
 	}[w.Why]
-	if what == "" {
+	switch {
+	case what == "":
 		what = w.Why
+	case w.Host != "":
+		what = "the rate limit of " + w.Host + ", which another run met"
 	}
 	return what + " (state " + w.State + ")"
 }
 
 func waitObject(w *fsm.Wait) *fsm.Map {
 	return fsm.NewMap("for", w.Why, "tier", orNull(w.Tier), "state", w.State, "since", stamp(w.Since), "until", stamp(w.Until),
-		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())))
+		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())), "host", orNull(w.Host))
 }
