@@ -119,7 +119,7 @@ func (r *Runner) chooseHost(name string) (*host.Host, string, error) {
 	}
 	h := findHost(known, name)
 	if h == nil {
-		return nil, "", fmt.Errorf("there is no agent host %q: known are %s", name, names(known))
+		return nil, "", &UnknownHostError{Name: name, Known: known}
 	}
 	path, err := r.program(h)
 	if err != nil {
@@ -132,8 +132,18 @@ func (r *Runner) chooseHost(name string) (*host.Host, string, error) {
 	return h, path, nil
 }
 
+// An UnknownHostError says that no host has a name.
+type UnknownHostError struct {
+	Name  string
+	Known []*host.Host
+}
+
+func (e *UnknownHostError) Error() string {
+	return fmt.Sprintf("there is no agent host %q: known are %s", e.Name, names(e.Known))
+}
+
 // FindHost returns the host that a prompt which names this one ("" = none) would be given to, and the path of its program.
-// The error says to a person why there is none.
+// The error says to a person why there is none; it is an [UnknownHostError] where no host has the name.
 func (r *Runner) FindHost(name string) (*host.Host, string, error) {
 	r.prepare.Do(r.environ)
 	return r.chooseHost(name)

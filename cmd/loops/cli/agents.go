@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"loops/fsm"
 	"loops/internal/action"
 	"loops/internal/config"
+	"loops/internal/phrase"
 )
 
 // Environment variables that say which agent host does the prompts of loops that name none, unless --host does.
@@ -97,9 +99,53 @@ func (f *agentFlags) apply(l *fsm.Loop) {
 func (a *app) agents(r *action.Runner, f agentFlags, c *config.Config) {
 	r.Hosts = c.Hosts
 	r.Host, r.Model, r.Permissions = f.host, f.model, f.permissions
+	if r.Host == "" {
+		_, r.Host = a.hostVariable()
+	}
+}
+
+// hostVariable returns the environment variable that chooses a host, and which; "" if none does.
+func (a *app) hostVariable() (variable, host string) {
 	for _, name := range []string{envHost, envReferenceHost} {
-		if r.Host == "" {
-			r.Host, _ = a.getenv(name)
+		if host, _ := a.getenv(name); host != "" {
+			return name, host
 		}
 	}
+	return "", ""
+}
+
+// checkHosts refuses a run for which somebody chose a host that nobody knows, and warns of hosts that its loop, or one
+// that it runs, will miss. given are the flags of this command line, and over those with what is recorded of the run.
+func (a *app) checkHosts(p project, l *fsm.Loop, given string, over overrides, conf *config.Config, view viewFlags, see string) error {
+	r := &action.Runner{Dir: p.Dir, Env: a.actionEnv()}
+	a.agents(r, over.agents, conf)
+	used := a.agentsOf(p, l, over)
+	_, _, err := r.FindHost("")
+	if unknown, is := errors.AsType[*action.UnknownHostError](err); is {
+		var known []string
+		for _, h := range unknown.Known {
+			known = append(append(known, h.Name), h.Aliases...)
+		}
+		text := fmt.Sprintf("there is no agent host of this name%s; known are %s", phrase.DidYouMean(unknown.Name, known), names(unknown.Known))
+		switch variable, _ := a.hostVariable(); {
+		case given != "":
+			return usageError{"--host " + phrase.Quote(unknown.Name) + ": " + text, see}
+		case !used.hosts[""]: // whoever set the variable, or ran a loop that was another then, is not kept from it
+		case over.agents.host != "":
+			return failure(exitInvalid, "the run was started with --host %s: %s; choose one with --host", phrase.Quote(unknown.Name), text)
+		default:
+			return failure(exitInvalid, "%s=%s: %s; set or unset it, or choose one with --host", variable, quote(unknown.Name), text)
+		}
+	}
+	if view.quiet {
+		return nil
+	}
+	said := map[string]bool{}
+	for _, name := range sortedKeys(used.hosts) {
+		if _, _, err := r.FindHost(name); err != nil && !said[err.Error()] {
+			said[err.Error()] = true
+			fmt.Fprintf(a.Err, "loops: warning: %v; prompts and judges that need it will fail\n", err)
+		}
+	}
+	return nil
 }

@@ -6,28 +6,35 @@ import (
 
 	"loops/fsm"
 	"loops/internal/action"
+	"loops/internal/phrase"
 )
 
 // agentLine says which agents a loop and the loops it runs will use, and what these may do unasked; "" where there are
 // none. A sub-loop whose name is known only when it runs is not looked at.
 func (a *app) agentLine(p project, l *fsm.Loop, r *action.Runner) string {
-	u := agentUse{files: map[string]bool{}, hosts: map[string]bool{}}
-	if lib, err := a.library(p); err == nil {
-		u.loops = lib.subloops(overrides{}, nil)
-		u.loop(l)
-	}
+	u := a.agentsOf(p, l, overrides{})
 	if len(u.hosts) == 0 {
 		return ""
 	}
-	var found []string
+	var found, missing []string
 	for _, name := range sortedKeys(u.hosts) {
 		h, _, err := r.FindHost(name)
 		switch {
 		case err != nil:
-			found = append(found, err.Error())
+			missing = append(missing, first(name, r.Host))
 		case !slices.Contains(found, h.Name):
 			found = append(found, h.Name)
 		}
+	}
+	gone := ""
+	if len(missing) > 0 {
+		if missing = slices.DeleteFunc(missing, func(name string) bool { return name == "" }); len(missing) > 0 {
+			gone = " (" + phrase.List(slices.Compact(missing)) + ")"
+		}
+		if len(found) == 0 {
+			return "none was found" + gone + ", so prompts and judges will fail"
+		}
+		gone = "; not found" + gone
 	}
 	line := strings.Join(found, "; ")
 	switch {
@@ -38,7 +45,17 @@ func (a *app) agentLine(p project, l *fsm.Loop, r *action.Runner) string {
 	default:
 		line += ", with the permissions of its own settings"
 	}
-	return line
+	return line + gone
+}
+
+// agentsOf looks through a loop and the loops it runs, with these overrides, for the agents they use.
+func (a *app) agentsOf(p project, l *fsm.Loop, over overrides) *agentUse {
+	u := &agentUse{files: map[string]bool{}, hosts: map[string]bool{}}
+	if lib, err := a.library(p); err == nil {
+		u.loops = lib.subloops(over, nil)
+		u.loop(l)
+	}
+	return u
 }
 
 // An agentUse collects what agents a loop uses.

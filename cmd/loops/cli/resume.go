@@ -114,6 +114,9 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkHosts(p, l, o.over.agents.host, over, conf, o.view, "loops resume --help"); err != nil {
+		return err
+	}
 	known, err := a.checkCost(p, l, over.agents, conf)
 	if err != nil {
 		return err

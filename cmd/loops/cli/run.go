@@ -111,6 +111,9 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkHosts(p, l, o.over.agents.host, o.over, conf, o.view, "loops run --help"); err != nil {
+		return err
+	}
 	known, err := a.checkCost(p, l, o.over.agents, conf)
 	if err != nil {
 		return err
