@@ -28,7 +28,8 @@ func newNewCommand(a *app) *cobra.Command {
 agent and agent-with-judge want an agent CLI (loops doctor) and a git repository. A file that is there is never overwritten.
 
 The first line of the file tells an editor with a YAML language server where the schema is, so that it completes and
-checks keys. new writes the schema to .loops/.schema, and anew where it has changed.` + exitMeanings(
+checks keys. new writes the schema to .loops/.schema, and anew where it has changed. In a git repository without a
+.loops/.gitignore it writes one that names what loops records, and not the loops.` + exitMeanings(
 			exitMeaning{exitOK, "the loop was written"}, exitMeaning{exitFailed, "there is such a loop, or it cannot be written"},
 			exitMeaning{exitUsage, "bad command line, such as an unknown pattern or a name that makes no file name"}),
 		Example: `  loops new --list
@@ -127,6 +128,9 @@ func writeNew(p project, name, text string) (string, error) {
 		return "", refuse(err)
 	}
 	if err := refreshSchema(p); err != nil {
+		return "", refuse(err)
+	}
+	if err := p.ignoreRecords(); err != nil {
 		return "", refuse(err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

@@ -135,6 +135,9 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		return err
 	}
 	defer store.Close()
+	if !p.hasRecords() {
+		_ = p.ignoreRecords() // whatever is wrong with the folder, recording the run will tell
+	}
 	store.setDurability(o.over.durability)
 	print := a.newPrinter(o.view)
 	var began time.Time

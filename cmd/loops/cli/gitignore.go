@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ignoredRecords has git leave out what the program itself writes below .loops; the loops there are the project's.
+const ignoredRecords = `# What loops records and can make anew; the loops beside it belong to the project.
+/.history/
+/.running/
+/.schema/
+/logs/
+/runs/
+/tmp/
+`
+
+// ignoreRecords writes .loops/.gitignore in a project that is in a work tree of git, unless there is one: a person may
+// have chosen otherwise. .loops has to exist, or it is made.
+func (p project) ignoreRecords() error {
+	if !inWorkTree(p.Dir) {
+		return nil
+	}
+	if err := os.MkdirAll(p.Loops, 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(p.Loops, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(ignoredRecords)
+	return errors.Join(err, f.Close())
+}
+
+// hasRecords says whether a run was ever made in the project.
+func (p project) hasRecords() bool {
+	_, err := os.Lstat(filepath.Join(p.Loops, "runs"))
+	return err == nil
+}
+
+// inWorkTree says whether a directory or one above it is what git works in: it has a .git, a folder or a file.
+func inWorkTree(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
