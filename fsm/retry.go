@@ -191,10 +191,10 @@ func (e *Executor) judgeAgain(ctx context.Context, st *State, res *Result) (bool
 	e.tellCircuit(res.Reply.Host)
 	w := *m.Wait
 	e.sleep(ctx)
-	m.Wait = nil
 	if e.broken != nil || ctx.Err() != nil {
 		return false, errHalted
 	}
+	m.Wait = nil
 	if e.waitedFor(w) >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken {
 		delete(m.RateLimits, st.Name)
 		return false, nil
@@ -261,6 +261,9 @@ func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 	e.sleep(ctx)
 	if e.broken != nil || ctx.Err() != nil {
 		return decision{halted: true}
+	}
+	if !e.woken && !m.Flushing && wall().Before(w.Until) && e.loopTimeout(ctx) != pass {
+		return decision{halted: true} // with the wait on record: who goes on with the run waits the rest
 	}
 	m.Wait = nil
 	m.Spared = ""

@@ -39,12 +39,16 @@ func (w *Wait) retries() bool {
 	return w.Why == WaitRateLimit || w.Why == WaitAPIError || w.Why == WaitInfra
 }
 
-// Waiting returns what the run waits for, in whatever sub-loop; nil = it does not wait, or has ended.
+// Waiting returns what the run waits for, in whatever sub-loop, or, where it was stopped in a wait, what it will wait for
+// when it goes on; nil = nothing.
 func (m *Snapshot) Waiting() *Wait {
-	if m.Wait != nil && m.Outcome == nil {
+	if o := m.Outcome; o != nil && o.TerminatedBy != EndInterrupted && o.TerminatedBy != EndUserStopped && o.TerminatedBy != EndTimeout {
+		return nil
+	}
+	if m.Wait != nil {
 		return m.Wait
 	}
-	if m.Child != nil && m.Outcome == nil {
+	if m.Child != nil {
 		return m.Child.Memory.Waiting()
 	}
 	return nil

@@ -134,3 +134,42 @@ func TestALimitWithoutARouteCanBeResumed(t *testing.T) {
 		}
 	})
 }
+
+// After loops stop, Ctrl-C or a timeout in a wait, status did not tell of it any more, though the resumed run did wait.
+func TestAStoppedRunStillTellsWhatItWaitsFor(t *testing.T) {
+	for _, c := range []struct {
+		name, trace string
+		stop        *fsm.Stop
+		circuit     time.Duration // another run is refused
+		ended, why  string
+	}{
+		{"loops stop", "prompt-reset", &fsm.Stop{ByUser: true}, 0, fsm.EndUserStopped, fsm.WaitRateLimit},
+		{"Ctrl-C", "prompt-reset", &fsm.Stop{Signal: "SIGINT"}, 0, fsm.EndInterrupted, fsm.WaitRateLimit},
+		{"Ctrl-C while another run is refused", "prompt-reset", &fsm.Stop{Signal: "SIGINT"}, time.Hour, fsm.EndInterrupted, fsm.WaitCircuit},
+		{"a timeout", "timeout-loop-rate-limit", nil, 0, fsm.EndTimeout, fsm.WaitRateLimit},
+		{"a timeout while another run is refused", "timeout-loop-rate-limit", nil, time.Hour, fsm.EndTimeout, fsm.WaitCircuit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadTrace(t, "testdata/trace/"+c.trace+".yaml")
+				rec := &tape{}
+				cfg, _, ctx := config(loop, rec)
+				if c.circuit > 0 {
+					cfg.Circuit = &circuit{until: time.Now().Add(c.circuit)}
+				}
+				ctx, stop := context.WithCancelCause(ctx)
+				if c.stop != nil {
+					time.AfterFunc(20*time.Second, func() { stop(c.stop) })
+				}
+				out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx)
+				if err != nil || out.TerminatedBy != c.ended {
+					t.Fatalf("ended by %s, error %v, want %s", out.TerminatedBy, err, c.ended)
+				}
+				last := rec.saved[len(rec.saved)-1]
+				if w := last.Waiting(); w == nil || w.Why != c.why || !w.Until.After(time.Now()) {
+					t.Errorf("it waits for %+v, want %s until later:\n%s", w, c.why, show(rec.events))
+				}
+			})
+		})
+	}
+}
