@@ -19,6 +19,7 @@ import (
 const (
 	ruleNotFound   = "not-found"
 	ruleUnreadable = "unreadable"
+	ruleProject    = "project-file"
 )
 
 var ownRules = []lint.Rule{
@@ -26,6 +27,10 @@ var ownRules = []lint.Rule{
 		Name: ruleNotFound, Severity: fsm.SeverityError, Summary: "There is no loop, file or folder of this name.",
 		Why: "A name is looked for in .loops as NAME.fsm.yaml and NAME.yaml, then in the folder that the environment variable LOOPS_CATALOG names. " +
 			"What has a slash or ends in .yaml is first taken as a path from the working directory.",
+	},
+	{
+		Name: ruleProject, Severity: fsm.SeverityError, Summary: "The project's config.yaml or prices.yaml has a mistake.",
+		Why: "These files in .loops declare agents and prices for every loop. While one of them has a mistake no loop of the project starts.",
 	},
 	{
 		Name: ruleUnreadable, Severity: fsm.SeverityError, Summary: "The file cannot be read as a loop.",

@@ -68,7 +68,7 @@ func TestSarifIsComplete(t *testing.T) {
 	}
 	problems = append(problems, fsm.Problem{Severity: fsm.SeverityError, Rule: "a-rule-without-page", Message: "y"},
 		fsm.Problem{Pos: fsm.Pos{File: "/elsewhere/ü.yaml", Line: 1}, Severity: fsm.SeverityWarning, Rule: "yaml", Message: "z"})
-	r := newReport([]checked{{name: "a", file: "/p/a b%.yaml", problems: problems}, {name: "b", failure: errors.New("gone")}}, nil, false)
+	r := newReport([]checked{{name: "a", file: "/p/a b%.yaml", problems: problems}, {name: "b", failure: errors.New("gone")}}, nil, nil, false)
 	var doc struct {
 		Version string
 		Schema  string `json:"$schema"`
@@ -153,7 +153,7 @@ func TestGitHubCommands(t *testing.T) {
 	writeGitHub(&out, "/p", newReport([]checked{{name: "a", problems: []fsm.Problem{
 		{Pos: fsm.Pos{File: "/p/a,b:100%.yaml", Line: 2, Col: 3}, Severity: fsm.SeverityWarning, Rule: "r", Message: "100%: one,\r\ntwo"},
 		{Severity: fsm.SeverityError, Rule: "nowhere", Message: "::error::x"},
-	}}}, nil, false))
+	}}}, nil, nil, false))
 	want := "::error title=nowhere::::error::x\n::warning file=a%2Cb%3A100%25.yaml,line=2,col=3,title=r::100%25: one,%0D%0Atwo\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

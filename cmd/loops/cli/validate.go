@@ -35,7 +35,8 @@ func newValidateCommand(a *app) *cobra.Command {
 		Use:   "validate [NAME|PATH|FOLDER...]",
 		Short: "Check loop files for mistakes",
 		Long: `validate reads loop files and prints every mistake with its place, what was expected and the line it stands in. Nothing is
-run. Without an argument it checks every loop of the project. Of a FOLDER it checks every loop below it; other YAML files
+run. Without an argument it checks every loop of the project. Mistakes in .loops/config.yaml and .loops/prices.yaml, which
+keep every loop from starting, are always told. Of a FOLDER it checks every loop below it; other YAML files
 there, such as libraries of fragments, are passed over.
 
 Warnings do not make a loop invalid, unless --strict is given. --all adds advice that is a matter of habit.
@@ -46,7 +47,7 @@ workflow commands, which show as notes in a pull request.` + exitMeanings(
 			exitMeaning{exitOK, "no loop has an error; there may be warnings"},
 			exitMeaning{exitFailed, "the answer could not be written out"},
 			exitMeaning{exitUsage, "bad command line"},
-			exitMeaning{exitInvalid, "a loop has errors (with --strict: or warnings), or its file cannot be read"},
+			exitMeaning{exitInvalid, "a loop has errors (with --strict: or warnings), its file cannot be read, or config.yaml or prices.yaml has mistakes"},
 			exitMeaning{exitNotFound, "no such loop, file or folder, or no loop in it"}),
 		Example: `  loops validate
   loops validate fix drafts/new.yaml
@@ -94,15 +95,16 @@ func (c checked) valid(strict bool) bool {
 // A report is what validate found out about all of them.
 type report struct {
 	files    []checked
+	project  []checked     // files of the project that no loop starts with
 	problems []fsm.Problem // of all files, sorted, each once: what stands in a library is found by every loop that imports it
 	others   []string      // files that were passed over, as they define no loop
 	strict   bool
 }
 
-func newReport(files []checked, others []string, strict bool) report {
-	r := report{files: files, others: others, strict: strict}
+func newReport(files, project []checked, others []string, strict bool) report {
+	r := report{files: files, project: project, others: others, strict: strict}
 	seen := map[fsm.Problem]bool{}
-	for _, c := range files {
+	for _, c := range slices.Concat(project, files) {
 		for _, pr := range c.problems {
 			if !seen[pr] {
 				seen[pr] = true
@@ -121,7 +123,7 @@ func byPlace(a, b fsm.Problem) int {
 // code is the exit code of the worst that was found.
 func (r report) code() int {
 	code := exitOK
-	for _, c := range r.files {
+	for _, c := range slices.Concat(r.project, r.files) {
 		if c.failure != nil {
 			worse, _ := explain(c.failure)
 			code = max(code, worse)
@@ -168,7 +170,7 @@ func runValidate(a *app, o validateOptions) error {
 			}
 		}
 	}
-	r := newReport(files, others, o.strict)
+	r := newReport(files, a.checkProject(p), others, o.strict)
 	if err := a.writeReport(p, r, o.format); err != nil {
 		return err
 	}
@@ -181,7 +183,7 @@ func runValidate(a *app, o validateOptions) error {
 func (a *app) writeReport(p project, r report, format string) error {
 	switch format {
 	case "json":
-		return writeJSON(a.out, list(r.files, func(c checked) any { return checkedObject(p, c, r.strict) }))
+		return writeJSON(a.out, list(slices.Concat(r.files, r.project), func(c checked) any { return checkedObject(p, c, r.strict) }))
 	case "sarif":
 		return writeJSON(a.out, sarifReport(a.sourceRoot(p), r))
 	case "github":
@@ -252,6 +254,8 @@ func (r report) summary(p project) string {
 	switch {
 	case c.failure != nil:
 		return ""
+	case len(r.project) > 0:
+		return count(len(r.files), "loop") + ": " + found
 	case !c.valid(r.strict):
 		return p.short(c.file) + ": " + found
 	}
