@@ -167,19 +167,7 @@ func (s *Server) run(ctx context.Context, name string, args ...string) error {
 
 // Launch starts the server, again if it was stopped, and waits until it takes connections.
 func (s *Server) Launch(ctx context.Context) error {
-	for giveUp := time.Now().Add(patience); ; {
-		err := s.launch(ctx, giveUp)
-		// The children of a server that was killed go when they notice; until then they are in the way.
-		if !errors.Is(err, errEnded) || !strings.Contains(s.tail(), "associated with data directory") || time.Now().After(giveUp) {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-var errEnded = errors.New("postgres ended at once")
-
-func (s *Server) launch(ctx context.Context, giveUp time.Time) error {
+	giveUp := time.Now().Add(patience)
 	log, err := os.OpenFile(s.log(), os.O_WRONLY|os.O_TRUNC|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
@@ -199,7 +187,7 @@ func (s *Server) launch(ctx context.Context, giveUp time.Time) error {
 		select {
 		case <-s.done:
 			s.cmd = nil
-			return fmt.Errorf("%w: %s", errEnded, s.tail())
+			return fmt.Errorf("postgres ended at once: %s", s.tail())
 		case <-ctx.Done():
 			return errors.Join(context.Cause(ctx), s.Kill())
 		case <-time.After(50 * time.Millisecond):
@@ -226,26 +214,50 @@ func (s *Server) tail() string {
 }
 
 // Stop stops the server: connections are closed, what was committed is written.
-func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
-
-// Kill ends the server at once with SIGKILL, as the loss of power would. Its children see that it is gone, and go.
-func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
-
-func (s *Server) end(sig syscall.Signal) error {
+func (s *Server) Stop() error {
 	if s.cmd == nil {
 		return nil
 	}
-	_ = s.cmd.Process.Signal(sig)
+	_ = s.cmd.Process.Signal(syscall.SIGINT)
 	select {
 	case <-s.done:
 	case <-time.After(patience):
-		_ = s.cmd.Process.Kill()
-		<-s.done
-		s.cmd = nil
-		return errors.New("postgres did not stop and was killed")
+		return errors.Join(errors.New("postgres did not stop and was killed"), s.Kill())
 	}
 	s.cmd = nil
 	return nil
+}
+
+// Kill ends the server and its children at once with SIGKILL, as the loss of power would. None of them is left when it
+// returns, whatever state they were in.
+func (s *Server) Kill() error {
+	if s.cmd == nil {
+		return nil
+	}
+	var err error
+	// While it is stopped it starts no children, and the numbers of those that ended are not given to others.
+	if s.cmd.Process.Signal(syscall.SIGSTOP) == nil {
+		err = killChildren(s.cmd.Process.Pid)
+	}
+	_ = s.cmd.Process.Kill()
+	<-s.done
+	s.cmd = nil
+	return err
+}
+
+func killChildren(parent int) error {
+	for giveUp := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		pids, err := children(parent)
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if time.Now().After(giveUp) {
+			return fmt.Errorf("children of postgres outlive SIGKILL: %v", pids)
+		}
+	}
 }
 
 // Remove ends the server and removes its directory.

@@ -34,6 +34,14 @@ func Loose(j persistence.Journal) bool {
 	return k.loose || !k.decided.IsZero()
 }
 
+// Postpone keeps a journal from making its next decisions durable because of the time, until it does so for another reason.
+func Postpone(j persistence.Journal) {
+	k := j.(*journal)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.decided = time.Now().Add(time.Hour)
+}
+
 // Limit makes SQLite believe that there is room for so many pages.
 func (s *Store) Limit(ctx context.Context, pages int) error {
 	_, err := s.d.(*sqliteDB).db.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))

@@ -19,8 +19,8 @@ const (
 	patchesFrom = 64 << 10
 
 	outputDelay, outputSize = 50 * time.Millisecond, 64 << 10 // what output may wait, and how much of it
-	groupDelay, groupSize   = 40 * time.Millisecond, 1 << 20   // the same for decisions, to be durable within 50 ms
-	keep                    = 4 << 20                          // how much may be saved and not be durable
+	groupDelay, groupSize   = 40 * time.Millisecond, 1 << 20  // the same for decisions, to be durable within 50 ms
+	keep                    = 4 << 20                         // how much may be saved and not be durable
 )
 
 // A journal is a run that this process owns. Record and Close are called by one goroutine, Run and Lost by any.
