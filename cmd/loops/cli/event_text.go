@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"loops/fsm"
 )
@@ -53,11 +54,114 @@ func lastLines(s string, n int) string {
 func noteText(e fsm.Event) string {
 	message := text(e.Get("message"))
 	if message == "" {
+		message = text(e.Get("note"))
+	}
+	if message == "" {
 		return "note: " + pairs(e)
 	}
 	until, err := fsm.ParseTime(text(e.Get("until")))
 	if err != nil {
 		return message
 	}
-	return message + "; waiting until " + clock(until)
+	line := message + "; waiting until " + clock(until)
+	if tier := text(e.Get("tier")); tier != "" {
+		line += " (" + words(tier) + ")"
+	}
+	return line
+}
+
+// sentence is an event that has words of its own; "" = it has none.
+func sentence(e fsm.Event) string {
+	switch e.Kind {
+	case "rate_limit_waiting":
+		line := "still waiting for the rate limit"
+		if at, ok := amountOf(e.Get("next_attempt_at")); ok {
+			line += " until " + clock(time.UnixMilli(int64(at*1000)))
+		}
+		so, _ := amountOf(e.Get("total_waited_seconds"))
+		most, _ := amountOf(e.Get("budget_seconds"))
+		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, words(text(e.Get("tier"))), inSeconds(so), inSeconds(most))
+	case "rate_limit_exhausted":
+		n, _ := e.Get("retries").(int64)
+		so, _ := amountOf(e.Get("total_wait_seconds"))
+		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", count(int(n), "wait"), inSeconds(so))
+	case "budget_exceeded":
+		line := whoseBudget(e) + " is used up: " + budgetLine(e)
+		if text(e.Get("next")) == "" {
+			line += "; the run stops here"
+		}
+		return line
+	case "budget_warning":
+		return "little is left of " + whoseBudget(e) + ": " + budgetLine(e)
+	}
+	return ""
+}
+
+func whoseBudget(e fsm.Event) string {
+	if state := text(e.Get("budget_of")); state != "" {
+		return "the budget of state " + state + " of loop " + text(e.Get("loop"))
+	}
+	return "the budget of loop " + text(e.Get("loop"))
+}
+
+func budgetLine(e fsm.Event) string {
+	line := text(e.Get("limit")) + " " + text(e.Get("spent")) + " of " + text(e.Get("budget"))
+	if e.Get("cost_unknown") == true {
+		line += ", and what a prompt cost is not known"
+	}
+	return line
+}
+
+func amountOf(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+func inSeconds(s float64) string { return duration(time.Duration(s * float64(time.Second))) }
+
+func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// whyVerdict says in one line why an evaluator came to its verdict; "" = it does not say.
+func whyVerdict(e fsm.Event) string {
+	if text(e.Get("verdict")) == "error" {
+		return cut(firstLine(text(e.Get("error"))), 160)
+	}
+	why := cut(firstLine(text(e.Get("reason"))), 160)
+	if said := text(e.Get("verdict_without_evidence")); said != "" {
+		return "the judge said " + said + ", and its quotation does not stand in the output"
+	}
+	return why
+}
+
+// longFields are those of a verdict that have lines of their own.
+var longFields = []string{"reason", "evidence", "error", "votes"}
+
+// verdictLines is all about a verdict that a person may want, a line for each thing.
+func verdictLines(e fsm.Event) []string {
+	lines := []string{pairs(e, append([]string{"verdict", "raw", "judges"}, longFields...)...)}
+	for _, key := range longFields {
+		v := e.Get(key)
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		for _, v := range list {
+			said := text(v)
+			if vote, ok := v.(*fsm.Map); ok {
+				verdict, _ := vote.Get("verdict")
+				sure, _ := vote.Get("confidence")
+				why, _ := vote.Get("reason")
+				said = strings.TrimSpace(text(verdict) + ", confidence " + text(sure) + ": " + text(why))
+			}
+			if s := strings.TrimSpace(said); s != "" {
+				lines = append(lines, strings.TrimSuffix(key, "s")+": "+strings.ReplaceAll(s, "\n", "\n  "))
+			}
+		}
+	}
+	return lines
 }

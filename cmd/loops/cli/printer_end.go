@@ -28,6 +28,9 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 		fmt.Fprintln(out)
 		_ = p.costs.write(out, "STATE") // a screen that is gone is noticed by the sink
 	}
+	if o.Limited && o.Error == noTransition {
+		o.Error = "the agent host still refuses for its rate, and the waits for that are used up; resume the run later"
+	}
 	line := endLine(o, p.max)
 	if o.Error == noTransition && p.judged != "" {
 		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)

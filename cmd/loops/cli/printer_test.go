@@ -32,7 +32,7 @@ func show(p *textPrinter, outcome fsm.Outcome, resume string, events ...fsm.Even
 	var a, b bytes.Buffer
 	p.out, p.err = &sink{w: &a, delay: holdBack}, &sink{w: &b}
 	p.header(header{
-		Loop: &fsm.Loop{Name: "fix", MaxSteps: 50}, File: ".loops/fix.yaml", ShortDir: ".loops/runs/fix-1/", Run: persistence.Run{ID: "fix-1"}, Begin: began,
+		Loop: &fsm.Loop{Name: "fix", MaxSteps: 50}, File: ".loops/fix.yaml", ShortDir: ".loops/runs/fix-1/", Run: persistence.Run{ID: "fix-1"}, Begin: began, Wake: "loops retry-now fix-1",
 	})
 	p.watch(func() {
 		for _, e := range events {

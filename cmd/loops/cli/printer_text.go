@@ -34,6 +34,7 @@ type textPrinter struct {
 	place   string // "[3/50] check": the state that was entered last
 	head    string // line of that state, not printed yet
 	action  string // its action, once started
+	acted   bool   // an action of that state was started
 	verdict string // not printed yet
 	why     string // of that verdict, where it is error
 	judged  string // the last verdict and its state, for a run that has no way on
@@ -141,7 +142,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	defer p.mu.Unlock()
 	p.remember(e)
 	p.costs.add(e)
-	if p.quiet {
+	if p.quiet || e.Kind == "checkpoint" { // which only the records need
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)
@@ -156,6 +157,7 @@ func (p *textPrinter) event(e fsm.Event) {
 		}
 	case "state_enter":
 		p.flushHead()
+		p.acted = false
 		step, state := fmt.Sprintf("%s[%s/%d] ", pad, text(e.Get("iteration")), p.max), text(e.Get("state"))
 		if e.Depth > 0 || p.max == 0 { // the cap is that of the outermost loop, where it is known
 			step = fmt.Sprintf("%s[%s] ", pad, text(e.Get("iteration")))
@@ -171,11 +173,14 @@ func (p *textPrinter) event(e fsm.Event) {
 	case "evaluate":
 		p.flushHead()
 		p.verdict, p.why = text(e.Get("verdict")), ""
-		if p.verdict == "error" && !p.verbose {
-			p.why = cut(firstLine(text(e.Get("error"))), 160)
+		if !p.verbose {
+			p.why = p.plain(whyVerdict(e))
+			break
 		}
-		if p.verbose {
-			p.print(pad + indent + p.paint.dim(pairs(e, "verdict")))
+		for _, text := range verdictLines(e) {
+			for line := range strings.SplitSeq(text, "\n") {
+				p.print(pad + indent + p.paint.dim(p.plain(line)))
+			}
 		}
 	case "route":
 		p.flushHead()
@@ -198,6 +203,10 @@ func (p *textPrinter) event(e fsm.Event) {
 		}
 	default:
 		p.flushHead()
+		if line := sentence(e); line != "" {
+			p.print(pad + indent + p.paint.amber(line))
+			break
+		}
 		p.print(pad + indent + p.paint.amber(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+pairs(e))))
 	}
 }
@@ -233,6 +242,14 @@ func (p *textPrinter) flushHead() {
 	p.print(line)
 }
 
+// plain takes control characters out of a line where that is wanted.
+func (p *textPrinter) plain(line string) string {
+	if p.clean {
+		return clean(line)
+	}
+	return line
+}
+
 func (p *textPrinter) startAction(e fsm.Event, pad string) {
 	action := text(e.Get("action"))
 	line := firstLine(action)
@@ -245,9 +262,14 @@ func (p *textPrinter) startAction(e fsm.Event, pad string) {
 	if !p.verbose {
 		line = cut(line, 100)
 	}
-	if p.head == "" { // a second action in one state, such as a judge
+	switch {
+	case p.head != "":
+	case p.acted: // a second action in one state
 		p.head = pad + indent + "also"
+	default: // after a wait
+		p.head = pad + indent + "now"
 	}
+	p.acted = true
 	p.action = line
 	if p.live == nil {
 		p.flushHead()

@@ -50,7 +50,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		run = live[i]
 	}
 	var w *fsm.Wait
-	if run.Status == persistence.Running || !run.Archived {
+	if run.Status == persistence.Running || !run.Archived || run.Resumable {
 		w, _ = waitOf(ctx, store, run.ID) // what cannot be read is told as damage
 	}
 	if asJSON {
