@@ -205,7 +205,7 @@ func TestMCPMistakes(t *testing.T) {
 		{"stop", map[string]any{"run": "quick"}, "nothing to stop: quick has no recorded run"},
 		{"events", map[string]any{"run": "nothing"}, "nothing has no recorded run"},
 		{"history", map[string]any{"name": "quik"}, `did you mean quick?`},
-		{"history", map[string]any{"name": "quick", "since": "soon"}, `--since "soon": expected a number and s, m, h or d`},
+		{"history", map[string]any{"name": "quick", "since": "soon"}, `--since "soon": expected an age such as 45s`},
 	} {
 		got := a.fail(c.tool, c.arguments)
 		if !strings.Contains(got, c.want) || strings.Contains(got, "loops: ") {

@@ -8,13 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"loops/internal/phrase"
 )
 
 // An IO is what a command line touches of the world besides the project's files.
@@ -150,7 +154,14 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("there is no command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	near, least := cmd.SuggestionsFor(args[0]), math.MaxInt
+	for _, name := range near {
+		least = min(least, phrase.Distance(args[0], name, len(name)))
+	}
+	near = slices.DeleteFunc(near, func(name string) bool {
+		return phrase.Distance(args[0], name, len(name)) > least && !strings.HasPrefix(name, args[0])
+	})
+	if len(near) > 0 {
 		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}
 	return usageError{text, "loops --help"}
