@@ -158,6 +158,7 @@ func TestAStoppedRunStillTellsWhatItWaitsFor(t *testing.T) {
 					cfg.Circuit = &circuit{until: time.Now().Add(c.circuit)}
 				}
 				ctx, stop := context.WithCancelCause(ctx)
+				defer stop(nil)
 				if c.stop != nil {
 					time.AfterFunc(20*time.Second, func() { stop(c.stop) })
 				}
