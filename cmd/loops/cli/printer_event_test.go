@@ -24,28 +24,58 @@ func TestEventsAreSentences(t *testing.T) {
 		events  []fsm.Event
 		want    string
 	}{
-		{"rate limit waiting: next_attempt_at=1795319459.107", false, []fsm.Event{enter, event(0, "rate_limit_waiting", "state", "a", "elapsed_seconds", 60.0,
-			"next_attempt_at", float64(until.UnixMilli())/1000, "total_waited_seconds", 160.0, "budget_seconds", 300.0, "tier", "long_wait")},
-			"still waiting for the rate limit until " + at + " (long wait, 2m40s of at most 5m00s so far)\n"},
-		{"a wait for another run without what ends it", false, []fsm.Event{enter, event(0, "note", "message", "claude refused another run", "wait", fsm.WaitCircuit, "until", fsm.FormatTime(until))},
-			"claude refused another run; waiting until " + at + "; to go on at once: loops retry-now fix-1\n"},
-		{"a short wait", false, []fsm.Event{enter, event(0, "note", "message", "refused", "wait", "rate_limit", "tier", "short_wait", "until", fsm.FormatTime(until))},
-			"refused; waiting until " + at + " (short wait)\n"},
-		{"also after a wait", false, []fsm.Event{enter, event(0, "note", "message", "waits"), event(0, "action_start", "action", "Do it"), event(0, "action_complete", "exit_code", int64(0), "duration_ms", int64(5))},
-			"waits\n       now -> Do it\n       (5ms)\n"},
-		{"budget exceeded: next=", false, []fsm.Event{enter, event(0, "budget_exceeded", "state", "a", "loop", "fix", "limit", "prompts", "spent", int64(2), "budget", int64(2), "next", nil)},
-			"the budget of loop fix is used up: prompts 2 of 2; the run stops here\n"},
-		{"budget exceeded of a state", false, []fsm.Event{enter, event(0, "budget_exceeded", "state", "a", "loop", "fix", "budget_of", "a", "limit", "cost_usd", "spent", 0.5, "budget", int64(1), "cost_unknown", true, "next", "b"), route},
-			"the budget of state a of loop fix is used up: cost_usd 0.5 of 1, and what a prompt cost is not known\n       -> b\n"},
-		{"an empty checkpoint at every judgement", false, []fsm.Event{enter, event(0, "checkpoint"), verdict("verdict", "yes", "reason", "all is there"), event(0, "checkpoint"), route},
-			"yes (all is there) -> b\n"},
-		{"a verdict without its reason", false, []fsm.Event{enter, verdict("verdict", "no", "reason", strings.Repeat("long ", 50)), route},
-			"no (" + strings.Repeat("long ", 31) + "long…) -> b\n"},
-		{"a quotation that is made up", false, []fsm.Event{enter, verdict("verdict", "cannot_judge", "reason", "r", "evidence_found", false, "verdict_without_evidence", "yes"), route},
-			"cannot_judge (the judge said yes, and its quotation does not stand in the output) -> b\n"},
-		{"verbose: a verdict in one line", true, []fsm.Event{enter, verdict("verdict", "no", "confidence", 0.5, "reason", "why", "evidence", "some\nwords", "raw", fsm.NewMap("verdict", "no"), "votes", []any{vote, vote}), route},
+		{
+			"rate limit waiting: next_attempt_at=1795319459.107", false,
+			[]fsm.Event{enter, event(0, "rate_limit_waiting", "state", "a", "elapsed_seconds", 60.0,
+				"next_attempt_at", float64(until.UnixMilli())/1000, "total_waited_seconds", 160.0, "budget_seconds", 300.0, "tier", "long_wait")},
+			"still waiting for the rate limit until " + at + " (long wait, 2m40s of at most 5m00s so far)\n",
+		},
+		{
+			"a wait for another run without what ends it", false,
+			[]fsm.Event{enter, event(0, "note", "message", "claude refused another run", "wait", fsm.WaitCircuit, "until", fsm.FormatTime(until))},
+			"claude refused another run; waiting until " + at + "; to go on at once: loops retry-now fix-1\n",
+		},
+		{
+			"a short wait", false,
+			[]fsm.Event{enter, event(0, "note", "message", "refused", "wait", "rate_limit", "tier", "short_wait", "until", fsm.FormatTime(until))},
+			"refused; waiting until " + at + " (short wait)\n",
+		},
+		{
+			"also after a wait", false,
+			[]fsm.Event{enter, event(0, "note", "message", "waits"), event(0, "action_start", "action", "Do it"), event(0, "action_complete", "exit_code", int64(0), "duration_ms", int64(5))},
+			"waits\n       now -> Do it\n       (5ms)\n",
+		},
+		{
+			"budget exceeded: next=", false,
+			[]fsm.Event{enter, event(0, "budget_exceeded", "state", "a", "loop", "fix", "limit", "prompts", "spent", int64(2), "budget", int64(2), "next", nil)},
+			"the budget of loop fix is used up: prompts 2 of 2; the run stops here\n",
+		},
+		{
+			"budget exceeded of a state", false,
+			[]fsm.Event{enter, event(0, "budget_exceeded", "state", "a", "loop", "fix", "budget_of", "a", "limit", "cost_usd", "spent", 0.5, "budget", int64(1), "cost_unknown", true, "next", "b"), route},
+			"the budget of state a of loop fix is used up: cost_usd 0.5 of 1, and what a prompt cost is not known\n       -> b\n",
+		},
+		{
+			"an empty checkpoint at every judgement", false,
+			[]fsm.Event{enter, event(0, "checkpoint"), verdict("verdict", "yes", "reason", "all is there"), event(0, "checkpoint"), route},
+			"yes (all is there) -> b\n",
+		},
+		{
+			"a verdict without its reason", false,
+			[]fsm.Event{enter, verdict("verdict", "no", "reason", strings.Repeat("long ", 50)), route},
+			"no (" + strings.Repeat("long ", 31) + "long…) -> b\n",
+		},
+		{
+			"a quotation that is made up", false,
+			[]fsm.Event{enter, verdict("verdict", "cannot_judge", "reason", "r", "evidence_found", false, "verdict_without_evidence", "yes"), route},
+			"cannot_judge (the judge said yes, and its quotation does not stand in the output) -> b\n",
+		},
+		{
+			"verbose: a verdict in one line", true,
+			[]fsm.Event{enter, verdict("verdict", "no", "confidence", 0.5, "reason", "why", "evidence", "some\nwords", "raw", fsm.NewMap("verdict", "no"), "votes", []any{vote, vote}), route},
 			"type=llm_structured confidence=0.5\n       reason: why\n       evidence: some\n         words\n       vote: no, confidence 0.5: two\n         lines\n" +
-				"       vote: no, confidence 0.5: two\n         lines\n       no -> b\n"},
+				"       vote: no, confidence 0.5: two\n         lines\n       no -> b\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, _ := show(&textPrinter{verbose: c.verbose}, fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "b"}, "", c.events...)
