@@ -101,10 +101,16 @@ func TestCircuitOfOtherHosts(t *testing.T) {
 		want map[string]refused // by the host that is to be asked
 		gone bool
 	}{
-		{"another host", "", func(c *Circuit) error { return c.Limited("claude", soon) },
-			map[string]refused{"claude": {"claude", soon}, "codex": {}, "": {"claude", soon}}, false},
-		{"two hosts", "", func(c *Circuit) error { return errors.Join(c.Limited("claude", late), c.Limited("codex", soon)) },
-			map[string]refused{"claude": {"claude", late}, "codex": {"codex", soon}, "qwen": {}, "": {"claude", late}}, false},
+		{
+			"another host", "", func(c *Circuit) error { return c.Limited("claude", soon) },
+			map[string]refused{"claude": {"claude", soon}, "codex": {}, "": {"claude", soon}},
+			false,
+		},
+		{
+			"two hosts", "", func(c *Circuit) error { return errors.Join(c.Limited("claude", late), c.Limited("codex", soon)) },
+			map[string]refused{"claude": {"claude", late}, "codex": {"codex", soon}, "qwen": {}, "": {"claude", late}},
+			false,
+		},
 		{"a host that answered", "", func(c *Circuit) error {
 			return errors.Join(c.Limited("claude", soon), c.Answered("claude", time.Now()))
 		}, map[string]refused{"claude": {}, "": {}}, true},
@@ -114,10 +120,16 @@ func TestCircuitOfOtherHosts(t *testing.T) {
 		{"an answer to what was asked before the refusal", "", func(c *Circuit) error {
 			return errors.Join(c.Limited("claude", soon), c.Answered("claude", before))
 		}, map[string]refused{"claude": {"claude", soon}}, false},
-		{"the reference tool names no host", ofReference, func(c *Circuit) error { return c.Answered("claude", now) },
-			map[string]refused{"claude": {"", soon}, "codex": {"", soon}}, false},
-		{"the reference tool and a host", ofReference, func(c *Circuit) error { return c.Limited("claude", late) },
-			map[string]refused{"claude": {"claude", late}, "codex": {"", soon}}, false},
+		{
+			"the reference tool names no host", ofReference, func(c *Circuit) error { return c.Answered("claude", now) },
+			map[string]refused{"claude": {"", soon}, "codex": {"", soon}},
+			false,
+		},
+		{
+			"the reference tool and a host", ofReference, func(c *Circuit) error { return c.Limited("claude", late) },
+			map[string]refused{"claude": {"claude", late}, "codex": {"", soon}},
+			false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			circuit := &Circuit{Path: filepath.Join(t.TempDir(), "c.json")}
