@@ -28,9 +28,9 @@ func TestExampleAgent(t *testing.T) {
 		exit              int
 		want              string
 	}{
-		{name: "agent", verdict: "yes", evidence: `-\ttotal := 0`, want: "yes -> done"},
-		{name: "agent", verdict: "no", evidence: `-\ttotal := 0`, exit: 1, want: "no -> failed"},
-		{name: "agent", verdict: "yes", evidence: "nothing of the kind", exit: 1, want: "cannot_judge -> failed"},
+		{name: "agent", verdict: "yes", evidence: `-\ttotal := 0`, want: "yes (so it is) -> done"},
+		{name: "agent", verdict: "no", evidence: `-\ttotal := 0`, exit: 1, want: "no (so it is) -> failed"},
+		{name: "agent", verdict: "yes", evidence: "nothing of the kind", exit: 1, want: "cannot_judge"},
 	} {
 		t.Run(c.verdict+" "+c.evidence, func(t *testing.T) {
 			t.Parallel()
