@@ -66,6 +66,7 @@ func TestStopWhileHeld(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cfg.Held = holdFor(time.Hour, 1)
 		time.AfterFunc(time.Minute, func() {
+			synctest.Wait() // until the run does nothing but wait
 			last := rec.saved[len(rec.saved)-1]
 			if w := last.Waiting(); w == nil || w.Why != fsm.WaitPaused || w.State != loop.Initial || !rec.hard[len(rec.hard)-1] {
 				t.Errorf("on record is %+v, durable %v", w, rec.hard)
