@@ -1,77 +1,98 @@
 package diagram
 
 import (
-	"html/template"
+	"fmt"
+	"html"
 	"strings"
 )
 
 // HTML returns a page with the graph, what its colours mean and a table of the states. It needs nothing else: it runs no
 // script and loads nothing, and its policy says so to the browser.
 func (g *Graph) HTML() string {
-	type way struct {
-		Label, To string
-		Taken     int
-	}
-	type row struct {
-		Name, Does, Amount, Notes string
-		Ways                      []way
-	}
-	var rows []row
-	next := g.next()
-	for i, n := range g.Nodes {
-		notes := n.marks()
-		switch {
-		case n.Initial:
-			notes = append([]string{"begins here"}, notes...)
-		case n.Failure:
-			notes = append([]string{"ends here, failed"}, notes...)
-		case n.Terminal:
-			notes = append([]string{"ends here"}, notes...)
-		}
-		for _, why := range n.Entered {
-			notes = append(notes, "entered from anywhere: "+why)
-		}
-		r := row{Name: printable(n.Name), Does: printable(n.Does), Amount: n.Amount, Notes: strings.Join(notes, "; ")}
-		for _, k := range next[i] {
-			e := g.Edges[k]
-			r.Ways = append(r.Ways, way{printable(strings.Join(e.Labels, ", ")), printable(g.Nodes[e.To].Name), e.Taken})
-		}
-		rows = append(rows, r)
-	}
 	var b strings.Builder
-	err := page.Execute(&b, map[string]any{
-		"Heading": g.heading(), "By": g.By, "Rows": rows, "Policy": Policy, "Legend": Legend(),
-		"SVG": template.HTML(g.SVG()), //nolint:gosec // every text in it is escaped
-	})
-	if err != nil {
-		panic(err) // a template of ours on values of ours
+	heading := html.EscapeString(g.heading())
+	b.WriteString(pageHead + heading + pageStyle + heading + "</h1>")
+	if g.By != "" {
+		b.WriteString("\n<p class=\"legend\">Colours: least ")
+		for _, c := range Legend() {
+			fmt.Fprintf(&b, `<span style="background:%s;color:%s">&nbsp;</span>`, c.Fill, c.Ink)
+		}
+		b.WriteString(" most; white is none.</p>")
 	}
+	b.WriteString(pageNote + g.SVG() + "</div>\n<table>\n<thead><tr><th>State</th><th>Does</th>")
+	if g.By != "" {
+		b.WriteString("<th>" + html.EscapeString(g.By) + "</th>")
+	}
+	b.WriteString("<th>Leads to</th><th></th></tr></thead>\n<tbody>")
+	next := g.next()
+	for i := range g.Nodes {
+		g.row(&b, &g.Nodes[i], next[i])
+	}
+	b.WriteString("\n</tbody>\n</table>\n</body>\n</html>\n")
 	return b.String()
+}
+
+// row writes a state as a row of the table.
+func (g *Graph) row(b *strings.Builder, n *Node, ways []int) {
+	notes := n.marks()
+	switch {
+	case n.Initial:
+		notes = append([]string{"begins here"}, notes...)
+	case n.Failure:
+		notes = append([]string{"ends here, failed"}, notes...)
+	case n.Terminal:
+		notes = append([]string{"ends here"}, notes...)
+	}
+	for _, why := range n.Entered {
+		notes = append(notes, "entered from anywhere: "+why)
+	}
+	fmt.Fprintf(b, "\n<tr><td>%s</td><td><code>%s</code></td>", html.EscapeString(printable(n.Name)), html.EscapeString(printable(n.Does)))
+	if g.By != "" {
+		fmt.Fprintf(b, `<td class="n">%s</td>`, html.EscapeString(n.Amount))
+	}
+	b.WriteString("<td>")
+	for _, k := range ways {
+		e := g.Edges[k]
+		b.WriteString("<div>")
+		if label := printable(strings.Join(e.Labels, ", ")); label != "" {
+			b.WriteString(html.EscapeString(label) + " ")
+		}
+		b.WriteString("&rarr; " + html.EscapeString(printable(g.Nodes[e.To].Name)))
+		if e.Taken != 0 {
+			fmt.Fprintf(b, " (%d&times;)", e.Taken)
+		}
+		b.WriteString("</div>")
+	}
+	fmt.Fprintf(b, "</td><td>%s</td></tr>", html.EscapeString(strings.Join(notes, "; ")))
 }
 
 // Policy is the content security policy of the pages: no script, nothing from elsewhere.
 const Policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 // A Colour is one step of the colours of a measured graph.
-type Colour struct{ Fill, Ink template.CSS }
+type Colour struct{ Fill, Ink string }
 
 // Legend returns the colours of a measured graph, from little to much.
 func Legend() []Colour {
 	out := make([]Colour, heats)
 	for k := range out {
-		out[k] = Colour{template.CSS(heatFills[k]), template.CSS(heatInks[k])}
+		out[k] = Colour{heatFills[k], heatInks[k]}
 	}
 	return out
 }
 
-var page = template.Must(template.New("graph").Parse(`<!DOCTYPE html>
+// The parts of the page around what is different from graph to graph. They are no template, because a program that has
+// those in it is a fifth larger.
+const (
+	pageHead = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{{.Policy}}">
+<meta http-equiv="Content-Security-Policy" content="` + Policy + `">
 <meta name="viewport" content="width=device-width">
 <link rel="icon" href="data:,">
-<title>{{.Heading}}</title>
+<title>`
+	pageStyle = `</title>
 <style>
 body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem;color:#111;background:#fff}
 .graph{overflow:auto;border:1px solid #ccc;margin:1rem 0}
@@ -83,22 +104,9 @@ code{font:13px ui-monospace,Menlo,Consolas,monospace}
 </style>
 </head>
 <body>
-<h1>{{.Heading}}</h1>
-{{- if .By}}
-<p class="legend">Colours: least {{range .Legend}}<span style="background:{{.Fill}};color:{{.Ink}}">&nbsp;</span>{{end}} most; white is none.</p>
-{{- end}}
+<h1>`
+	pageNote = `
 <p>A red frame is a failure; a broken frame is a state that no run can come to, or that is not known yet; a broken line is taken when something goes wrong.</p>
 <div class="graph">
-{{.SVG}}</div>
-<table>
-<thead><tr><th>State</th><th>Does</th>{{if .By}}<th>{{.By}}</th>{{end}}<th>Leads to</th><th></th></tr></thead>
-<tbody>
-{{- range .Rows}}
-<tr><td>{{.Name}}</td><td><code>{{.Does}}</code></td>{{if $.By}}<td class="n">{{.Amount}}</td>{{end}}<td>
-{{- range .Ways}}<div>{{with .Label}}{{.}} {{end}}&rarr; {{.To}}{{if .Taken}} ({{.Taken}}&times;){{end}}</div>{{end}}</td><td>{{.Notes}}</td></tr>
-{{- end}}
-</tbody>
-</table>
-</body>
-</html>
-`))
+`
+)
