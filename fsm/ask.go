@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,21 +30,11 @@ type asker struct {
 }
 
 func (e *Executor) asker(st *State, cfg *Evaluate) *asker {
-	q := &asker{e: e, st: st, cfg: cfg, timeout: cfg.Timeout, model: first(cfg.Model, st.Model, e.cfg.Loop.LLM.Model)}
+	q := &asker{e: e, st: st, cfg: cfg, timeout: cfg.Timeout, model: cmp.Or(cfg.Model, st.Model, e.cfg.Loop.LLM.Model)}
 	if st.Evaluate == nil {
 		q.timeout = e.cfg.Loop.LLM.Timeout
 	}
 	return q
-}
-
-// first returns the first text that is not empty.
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // verdict asks what has to be asked. An error is an exception or errHalted.
@@ -66,8 +57,8 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 	e, m := q.e, q.e.mem
 	a := Action{
 		Kind: KindJudge, Text: text, State: q.st.Name, Step: m.Step, Outer: e.outer, Dir: e.dir, Quiet: true,
-		Host: first(q.cfg.Host, q.st.Host, e.cfg.Loop.LLM.Host), Model: q.model,
-		Effort: first(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema, Strict: strict,
+		Host: cmp.Or(q.cfg.Host, q.st.Host, e.cfg.Loop.LLM.Host), Model: q.model,
+		Effort: cmp.Or(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema, Strict: strict,
 	}
 	id := fingerprint(a)
 	if q.next >= len(m.Answers) || m.Answers[q.next].Question != id {
@@ -169,7 +160,7 @@ func (q *asker) account(failed bool) *Map {
 	}
 	for _, f := range []Field{
 		{"host", r.Host},
-		{"model", first(r.Model, q.model)},
+		{"model", cmp.Or(r.Model, q.model)},
 		{"session_id", r.Session},
 		{"input_tokens", r.Usage.Input},
 		{"output_tokens", r.Usage.Output},

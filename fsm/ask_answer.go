@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -33,7 +34,7 @@ func judgement(res *Result) (payload *Map, failed *Verdict, err error) {
 	if r.Host != "" {
 		who += " (" + r.Host + ")"
 	}
-	why := first(r.Reason, strings.TrimSpace(firstRunes(res.Stderr, 200)), fmt.Sprintf("exit code %d", res.ExitCode))
+	why := cmp.Or(r.Reason, strings.TrimSpace(firstRunes(res.Stderr, 200)), fmt.Sprintf("exit code %d", res.ExitCode))
 	switch {
 	case res.TimeoutKind != "" || r.Failure == FailTimeout:
 		return fail(who+" did not answer in time", "timeout", true)

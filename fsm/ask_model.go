@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (q *asker) once(ctx context.Context, s structured) (Verdict, error) {
 	if failed == nil && v.Details.val("invalid_verdict") == nil {
 		raw := ""
 		if r := q.last.Reply; r != nil {
-			raw = first(r.Raw, r.Text)
+			raw = cmp.Or(r.Raw, r.Text)
 		}
 		v.Details.Set("llm_model", q.modelName())
 		v.Details.Set("llm_latency_ms", q.last.Duration.Milliseconds())
@@ -63,7 +64,7 @@ func (q *asker) once(ctx context.Context, s structured) (Verdict, error) {
 func (q *asker) modelName() any {
 	name := q.model
 	if r := q.last.Reply; r != nil {
-		name = first(name, r.Model)
+		name = cmp.Or(name, r.Model)
 	}
 	if name == "" {
 		return nil

@@ -1,6 +1,9 @@
 package fsm
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // What judges are asked, word by word, and the form of their answers. A host that cannot be told a schema is shown it by
 // the Runner.
@@ -49,7 +52,7 @@ cannot_judge may leave it empty. Put into "reason" one or two sentences that say
 // modelText asks an llm_structured about a text. own means that the loop has a schema of its own.
 func modelText(prompt string, own, cut bool, output string) string {
 	var b strings.Builder
-	paragraph(&b, first(prompt, askSuccess))
+	paragraph(&b, cmp.Or(prompt, askSuccess))
 	if !own {
 		paragraph(&b, evidenceRules)
 	}
@@ -64,7 +67,7 @@ func modelText(prompt string, own, cut bool, output string) string {
 // compareText asks a comparator about two texts without saying which is which.
 func compareText(prompt, a, b string) string {
 	var t strings.Builder
-	paragraph(&t, first(prompt, askBetter))
+	paragraph(&t, cmp.Or(prompt, askBetter))
 	paragraph(&t, `Answer "yes" or "no" for A in "verdict_a" and for B in "verdict_b". Both may have the same. Say in "reason" what made the difference, or `+
 		`that there is none, and in "confidence" how sure you are, from 0 to 1.`)
 	paragraph(&t, outputIsData)

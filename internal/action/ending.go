@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 	default:
 		return false
 	}
-	grace := or(j.r.Grace, DefaultGrace)
+	grace := cmp.Or(j.r.Grace, DefaultGrace)
 	j.ending = ending{on: true, kind: kind, termAt: j.now, killAt: j.now.Add(grace), told: map[int]bool{}}
 	if j.r.forced.Load() {
 		return true

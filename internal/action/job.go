@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) 
 		s = &scratch{alarm: bell}
 	}
 	j := &job{scratch: s, r: r, a: a, sweep: c.sweep}
-	limit := or(r.Cap, DefaultCap)
+	limit := cmp.Or(r.Cap, DefaultCap)
 	s.out.reset(limit, int64(min(fileFrom, limit)), r.outputFile(a, ".out"))
 	s.err.reset(limit, int64(limit), r.outputFile(a, ".err"))
 	if a.Quiet {
@@ -330,7 +331,7 @@ func (j *job) fail(err error) {
 }
 
 func (j *job) drainLeft() time.Duration {
-	grace := or(j.r.DrainGrace, DefaultDrainGrace)
+	grace := cmp.Or(j.r.DrainGrace, DefaultDrainGrace)
 	quiet := j.exitAt
 	if j.heard.After(quiet) {
 		quiet = j.heard

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -74,7 +75,7 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 
 // request is what the host is asked.
 func (r *Runner) request(a fsm.Action, h *host.Host) host.Request {
-	permissions := or(or(r.Permissions, a.Permissions), fsm.PermissionsSkip)
+	permissions := cmp.Or(cmp.Or(r.Permissions, a.Permissions), fsm.PermissionsSkip)
 	req := host.Request{
 		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: a.Effort,
 		Session: a.Session, Counted: host.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
@@ -109,7 +110,7 @@ func notAsked(name string, class fsm.Failure, err error) fsm.Result {
 // chooseHost returns the host of that name, or the Runner's, or the first there is, and the path of its program.
 func (r *Runner) chooseHost(name string) (*host.Host, string, error) {
 	known := r.hosts()
-	if name = or(name, r.Host); name == "" {
+	if name = cmp.Or(name, r.Host); name == "" {
 		for _, h := range known {
 			if path, err := r.program(h); err == nil {
 				return h, path, nil

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -39,7 +40,7 @@ func (t *talk) answer(a *fsm.Action, o host.Outcome, res *fsm.Result) {
 // refuse makes a Result one without a usable answer.
 func refuse(res *fsm.Result, reason string) {
 	res.Reply.Failure, res.Reply.Reason = fsm.FailSchema, reason
-	res.ExitCode = or(res.ExitCode, 1)
+	res.ExitCode = cmp.Or(res.ExitCode, 1)
 }
 
 // preview is the beginning of a text, in one line.

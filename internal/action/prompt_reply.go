@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -17,19 +18,19 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	res.Stdout = strings.TrimSuffix(res.Stdout, "\n")
 	rep := &fsm.Reply{
 		Host: t.host.Name, Model: o.Model, Session: o.Session, Complete: o.Complete,
-		Usage: fsm.Usage(o.Usage), SessionUsage: fsm.Usage(o.Whole), Coverage: or(string(o.Coverage), fsm.CoverageNone),
+		Usage: fsm.Usage(o.Usage), SessionUsage: fsm.Usage(o.Whole), Coverage: cmp.Or(string(o.Coverage), fsm.CoverageNone),
 		Cost: o.Cost, Ignored: t.ignored, Denied: o.Denied,
 	}
 	switch {
 	case o.Cost != nil:
 		rep.Priced = t.host.Name
 	case j.r.Prices != nil && rep.Usage.Total() > 0:
-		if usd, ok := j.r.Prices(or(rep.Model, t.req.Model), rep.Usage); ok {
+		if usd, ok := j.r.Prices(cmp.Or(rep.Model, t.req.Model), rep.Usage); ok {
 			rep.Cost, rep.Priced = &usd, "table"
 		}
 	}
 	if a.Kind == fsm.KindJudge {
-		rep.Model = or(rep.Model, t.req.Model)
+		rep.Model = cmp.Or(rep.Model, t.req.Model)
 		rep.Text, rep.Raw = o.Text, strings.ToValidUTF8(string(t.raw), replacement)
 	}
 	res.Reply = rep
@@ -54,7 +55,7 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	if rep.ResetAt.IsZero() && f.After > 0 {
 		rep.ResetAt = time.Now().Add(f.After)
 	}
-	res.ExitCode = or(res.ExitCode, 1)
+	res.ExitCode = cmp.Or(res.ExitCode, 1)
 	if o.Complete && !f.Exit || !o.Complete && strings.TrimSpace(res.Stderr) == "" {
 		appendLine(&res.Stderr, "[result] "+f.Reason)
 	}

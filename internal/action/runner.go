@@ -287,11 +287,3 @@ func lookPath(name, search, dir string) (string, error) {
 	}
 	return "", os.ErrNotExist
 }
-
-func or[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
-}

@@ -1,6 +1,7 @@
 package trail
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func (x *explainer) limit(e fsm.Event) string {
 	case "prompt_size_warn":
 		return fmt.Sprintf("Its text is long: %s characters, prompt_size_guard warns at %s.", val("size"), val("threshold"))
 	case "note", "warning":
-		text := first(str(e, "message"), str(e, "note"))
+		text := cmp.Or(str(e, "message"), str(e, "note"))
 		if wait := e.Get("seconds"); wait != nil {
 			return fmt.Sprintf("It waited %s: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))
 		}

@@ -1,6 +1,7 @@
 package trail
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -105,7 +106,7 @@ func (x *explainer) slot(verdict string, judged bool) (slot, text string) {
 		return st.Next, "next"
 	}
 	if verdict == "error" && st.RetryableExitCodes != nil && !contains(st.RetryableExitCodes, code) {
-		if s := first(st.OnRetryExhausted, onError); s != "" {
+		if s := cmp.Or(st.OnRetryExhausted, onError); s != "" {
 			return s, fmt.Sprintf("exit code %d is not in retryable_exit_codes", code)
 		}
 	}
@@ -234,13 +235,4 @@ func contains(codes []int, code int) bool {
 		}
 	}
 	return false
-}
-
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ func (a *app) agentLine(p project, l *fsm.Loop, r *action.Runner) string {
 		h, _, err := r.FindHost(name)
 		switch {
 		case err != nil:
-			missing = append(missing, first(name, r.Host))
+			missing = append(missing, cmp.Or(name, r.Host))
 		case !slices.Contains(found, h.Name):
 			found = append(found, h.Name)
 		}
@@ -84,11 +85,11 @@ func (u *agentUse) loop(l *fsm.Loop) {
 			continue
 		}
 		if fsm.Prompts(s) {
-			u.acts, u.hosts[first(s.Host, l.LLM.Host)] = true, true
-			u.skips = u.skips || first(s.Permissions, l.Permissions, fsm.PermissionsSkip) == fsm.PermissionsSkip
+			u.acts, u.hosts[cmp.Or(s.Host, l.LLM.Host)] = true, true
+			u.skips = u.skips || cmp.Or(s.Permissions, l.Permissions, fsm.PermissionsSkip) == fsm.PermissionsSkip
 		}
 		if ev := s.Evaluate; ev != nil && l.LLM.Enabled && slices.Contains([]string{"llm_structured", "comparator", "contract"}, ev.Type) {
-			u.hosts[first(ev.Host, s.Host, l.LLM.Host)] = true
+			u.hosts[cmp.Or(ev.Host, s.Host, l.LLM.Host)] = true
 		}
 	}
 }

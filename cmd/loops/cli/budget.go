@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -167,12 +168,12 @@ func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags, conf *config.
 		if !fsm.Prompts(st) || !limitsCost(l.Budget) && !limitsCost(st.Budget) {
 			continue
 		}
-		h, _, err := r.FindHost(first(st.Host, l.LLM.Host))
+		h, _, err := r.FindHost(cmp.Or(st.Host, l.LLM.Host))
 		if err != nil || h.Has.Cost {
 			continue // that a host is missing is said when it is wanted: the loop may know what to do
 		}
 		what := "the model of its prompt is not named, and " + h.Name + " does not say what a prompt cost"
-		if model := first(st.Model, r.Model); model != "" {
+		if model := cmp.Or(st.Model, r.Model); model != "" {
 			if _, ok := known(model, fsm.Usage{Input: 1}); ok {
 				continue
 			}
@@ -187,16 +188,6 @@ func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags, conf *config.
 }
 
 func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.AllowUnknown }
-
-// first returns the first text that is not empty.
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
 
 // raisedLimit is what --budget needs to go on after a limit was reached: twice as much, or no limit where a cost is unknown.
 func raisedLimit(e fsm.Event) string {

@@ -72,25 +72,15 @@ type rulebook struct {
 // rulebook returns the definition of a run: the one that is recorded with it, else the file it was made of as it is now.
 func (a *app) rulebook(ctx context.Context, f finder, r persistence.Run) *rulebook {
 	b := &rulebook{def: f.store.definition(ctx, r.ID), subs: map[string]*fsm.Loop{}}
-	if main := b.def.main(); main != nil {
-		if l, err := main.load(); err == nil {
-			b.main = given(l, r)
-			return b
-		}
+	l, path := a.ranLoop(f, r, b.def)
+	switch {
+	case l == nil:
+		b.note = "The definition it ran is not recorded, and no such loop is there now: rules are not named."
+		return b
+	case path != "" && r.SHA256 != l.SHA256:
+		b.note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.project.short(path))
 	}
-	lib, err := a.library(f.project)
-	if err == nil {
-		if path, err := f.project.resolve(r.Loop); err == nil {
-			if file, err := lib.load(path); err == nil && file.loop != nil && file.loop.Name == r.Loop {
-				b.main = given(file.loop, r)
-				if r.SHA256 != file.loop.SHA256 {
-					b.note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.project.short(path))
-				}
-				return b
-			}
-		}
-	}
-	b.note = "The definition it ran is not recorded, and no such loop is there now: rules are not named."
+	b.main = given(l, r)
 	return b
 }
 

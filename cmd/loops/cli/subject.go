@@ -70,23 +70,26 @@ func noSuchRun(ctx context.Context, f finder, arg string) error {
 	return failure(exitNotFound, "%s; see: loops list, loops history NAME", text)
 }
 
-// loopOfRun returns the loop that a run is of, nil where it is not known, and what there is to say about it: only what
-// was recorded with the run is certain to be what it ran.
-func (a *app) loopOfRun(ctx context.Context, f finder, r persistence.Run) (l *fsm.Loop, note string) {
-	if main := f.store.definition(ctx, r.ID).main(); main != nil {
+// ranLoop returns the loop that a run is of: as it was recorded in def, or else as the file is now that has its name, and
+// which file that is. It is nil where neither can be read.
+func (a *app) ranLoop(f finder, r persistence.Run, def *definition) (l *fsm.Loop, path string) {
+	if main := def.main(); main != nil {
 		if l, err := main.load(); err == nil {
 			return l, ""
 		}
 	}
 	lib, err := a.library(f.project)
-	if err == nil {
-		if path, err := f.project.resolve(r.Loop); err == nil {
-			if file, err := lib.load(path); err == nil && file.loop != nil && file.loop.Name == r.Loop {
-				return file.loop, "the loop is drawn from " + f.project.short(path) + " as it is now; with which one the run began is not recorded"
-			}
-		}
+	if err != nil {
+		return nil, ""
 	}
-	return nil, "the loop of this run is not known any more: what is drawn is what the run did"
+	if path, err = f.project.resolve(r.Loop); err != nil {
+		return nil, ""
+	}
+	file, err := lib.load(path)
+	if err != nil || file.loop == nil || file.loop.Name != r.Loop {
+		return nil, ""
+	}
+	return file.loop, path
 }
 
 // by says what a graph of a run shows.
@@ -160,9 +163,12 @@ func (t *tally) measure(r persistence.Run, by string) diagram.Measure {
 
 // graphOfRun returns the graph of a run's loop with what the run did, which was added up.
 func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *tally, by string) (g *diagram.Graph, note string) {
-	l, note := a.loopOfRun(ctx, f, r)
+	l, path := a.ranLoop(f, r, f.store.definition(ctx, r.ID))
+	if path != "" {
+		note = "the loop is drawn from " + f.project.short(path) + " as it is now; with which one the run began is not recorded"
+	}
 	if l == nil {
-		g = &diagram.Graph{Name: r.Loop}
+		g, note = &diagram.Graph{Name: r.Loop}, "the loop of this run is not known any more: what is drawn is what the run did"
 	} else {
 		g = diagram.Of(l)
 	}
