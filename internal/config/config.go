@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -28,6 +29,11 @@ const Name = "config.yaml"
 // A Config is what the file says. The zero Config is that of a project without one.
 type Config struct {
 	Hosts []*host.Host // in the order of the file
+
+	QueueTimeout time.Duration // how long run --queue waits; 0 = the default of the command
+	Worktree     string        // see WorktreeKeep; "" = keep
+	Retention    Retention
+	Notify       []Notify
 }
 
 // A Problem is one mistake in the file.

@@ -1,0 +1,29 @@
+package config
+
+import "time"
+
+// Retention says which runs may go without anybody asking. The zero value keeps all.
+type Retention struct {
+	KeepLast  int           // of each loop, so many of the newest stay; 0 = no limit
+	OlderThan time.Duration // younger runs stay; 0 = no limit
+	MaxSize   int64         // bytes that all runs may take; 0 = no limit
+}
+
+// What becomes of a run's work tree when the run is over.
+const (
+	WorktreeKeep    = "keep"    // it stays if it has changes or commits of its own, and goes otherwise
+	WorktreeMerge   = "merge"   // its commits are merged into the branch of the main checkout if the run succeeded
+	WorktreeDiscard = "discard" // it goes, with its branch and whatever is in it
+)
+
+// A Notify is somebody who wants to know how runs end, or that they wait. Exactly one of Command, Desktop and URL is set.
+type Notify struct {
+	On      []string      // which ends: completed, failed, interrupted, waiting, ...; empty = every end
+	Loops   []string      // names or patterns of loops; empty = all
+	Command string        // bash script; the event is in its environment, and as JSON on its standard input
+	Desktop bool          // a message of the desktop
+	URL     string        // gets the event as JSON by POST
+	Secret  string        // name of the environment variable with the key of the HMAC-SHA256 signature; "" = not signed
+	Timeout time.Duration // of one attempt; 0 = 10 s
+	Retries int           // of a webhook, after the first attempt
+}
