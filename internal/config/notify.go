@@ -1,0 +1,36 @@
+package config
+
+// A NotifyKind is something that happens to a run, of which a Notify may tell. Its name stands in on.
+type NotifyKind struct {
+	Name    string
+	Means   string // for a person: "the run ..."
+	Unasked bool   // it is told of where on is empty
+}
+
+// NotifyKinds are all there are, in the order of the documentation.
+var NotifyKinds = []NotifyKind{
+	{"started", "began or went on", false},
+	{"completed", "came to its end", true},
+	{"failed", "ended on a failure terminal, with an error, or because it could not be recorded", true},
+	{"timed_out", "reached the timeout of its loop", true},
+	{"capped", "reached its cap on steps or passes", true},
+	{"stalled", "went in circles, or nothing changed any more", true},
+	{"budget", "used up a budget, or the memory limits of the host", true},
+	{"limited", "ended because an agent host refused for its rate for too long", true},
+	{"interrupted", "was stopped by a signal or by loops stop, or its process was found dead", true},
+	{"awaiting", "handed off and waits for a person to continue it", true},
+	{"paused", "was paused by a person and has come to a halt", false},
+	{"waiting", "begins to wait for an agent host for five minutes or more", false},
+}
+
+// NotifyNames are the names of NotifyKinds, for messages about a word that is none of them.
+func NotifyNames() []string {
+	names := make([]string, len(NotifyKinds))
+	for i, k := range NotifyKinds {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// NotifyRetries is how often a webhook is tried again that says nothing of it.
+const NotifyRetries = 3
