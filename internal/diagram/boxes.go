@@ -7,7 +7,7 @@ import (
 )
 
 // boxes draws the graph in boxes joined by lines, if that fits into so many columns.
-func (g *Graph) boxes(b *strings.Builder, width int, colour bool) bool {
+func (g *Graph) boxes(width int) (lines [][]Span, ok bool) {
 	d := newDrawing(g)
 	labels := make([][]string, len(d.items))
 	for i := range d.items {
@@ -24,15 +24,14 @@ func (g *Graph) boxes(b *strings.Builder, width int, colour bool) bool {
 	for _, grid := range []int{1, 2} {
 		need := d.place(2, grid, grid == 2)
 		if need > width {
-			return false
+			return nil, false
 		}
 		channels, ok := d.channels()
 		if ok {
-			d.drawText(labels, channels, need).write(b, colour)
-			return true
+			return d.drawText(labels, channels, need).spans(), true
 		}
 	}
-	return false // staggered columns never collide, so this is not reached
+	return nil, false // staggered columns never collide, so this is not reached
 }
 
 // lines is what is written at an item.
@@ -228,9 +227,9 @@ func (d *drawing) drawItem(c canvas, i int, lines []string, top, height int) {
 	it := d.items[i]
 	if it.kind != aNode {
 		if len(lines) > 0 {
-			st := plain
+			st := Plain
 			if d.g.Edges[it.of].Exception {
-				st = faint
+				st = Faint
 			}
 			c.text(it.x-columns(lines[0])/2, top, lines[0], st)
 			return
@@ -248,22 +247,26 @@ func (d *drawing) drawItem(c canvas, i int, lines []string, top, height int) {
 			c.down(d.port(i, up), top+tall-1, top+height, -1)
 		}
 	}
-	c.box(x, top, it.width, tall, n.Unreachable || n.Template || n.Unknown, st)
+	frame := st
+	if n.Current {
+		frame = Strong
+	}
+	c.box(x, top, it.width, tall, n.Unreachable || n.Template || n.Unknown, frame)
 	for k, line := range lines {
 		how := st
-		if k > 0 && st == strong {
-			how = plain
+		if k > 0 && (st == Strong || st == Lit) {
+			how = Plain
 		}
 		c.text(x+2, top+1+k, line, how)
 	}
 	for _, l := range d.links {
 		switch {
 		case l.lower == i && !l.up:
-			c.text(it.x, top-1, "▼", plain)
+			c.text(it.x, top-1, "▼", Plain)
 		case l.lower == i && l.up:
 			c[top][d.port(i, true)] = cell{r: '┴', style: st}
 		case l.upper == i && l.up:
-			c.text(d.port(i, true), top+tall, "▲", plain)
+			c.text(d.port(i, true), top+tall, "▲", Plain)
 		case l.upper == i:
 			c[top+tall-1][it.x] = cell{r: '┬', style: st}
 		}
@@ -276,18 +279,20 @@ func (d *drawing) leaves(i int, up bool) bool {
 }
 
 // style is how a state looks.
-func (n Node) style() style {
+func (n Node) style() Style {
 	switch {
+	case n.Current:
+		return Lit
 	case n.Failed || n.Failure:
-		return bad
+		return Bad
 	case n.Unreachable:
-		return faint
+		return Faint
 	case n.Heat >= heats:
-		return hot
+		return Hot
 	case n.Heat >= 3:
-		return warm
+		return Warm
 	case n.Initial:
-		return strong
+		return Strong
 	}
-	return plain
+	return Plain
 }

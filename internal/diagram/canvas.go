@@ -18,28 +18,6 @@ var lineRunes = map[int]rune{
 	north | south | east | west: '┼',
 }
 
-// A style is how the text of a cell looks on a terminal with colours.
-type style int
-
-const (
-	plain style = iota
-	strong
-	faint
-	bad
-	warm
-	hot
-)
-
-var styleCodes = [...]string{plain: "", strong: "1", faint: "2", bad: "1;31", warm: "33", hot: "1;33"}
-
-// paint writes text in a style.
-func (s style) paint(text string) string {
-	if s == plain || text == "" {
-		return text
-	}
-	return "\x1b[" + styleCodes[s] + "m" + text + "\x1b[0m"
-}
-
 // A cell of a canvas. wide is set behind a character that takes two columns.
 type cell struct {
 	r     rune
@@ -47,7 +25,7 @@ type cell struct {
 	wide  bool
 	lines int
 	net   int // whose the lines are
-	style style
+	style Style
 }
 
 // A canvas is a screen of text, by row and column.
@@ -63,7 +41,7 @@ func newCanvas(width, height int) canvas {
 }
 
 // text writes printable text; what is outside the canvas is lost.
-func (c canvas) text(x, y int, s string, st style) {
+func (c canvas) text(x, y int, s string, st Style) {
 	last := -1
 	for _, r := range s {
 		w := runeColumns(r)
@@ -126,7 +104,7 @@ func (c canvas) across(y, x0, x1, net int) {
 }
 
 // box draws a frame; broken ones are of states that are not quite there.
-func (c canvas) box(x, y, width, height int, broken bool, st style) {
+func (c canvas) box(x, y, width, height int, broken bool, st Style) {
 	runes := []rune("╭─╮││╰─╯")
 	if broken {
 		runes = []rune("╭┄╮┆┆╰┄╯")
@@ -146,24 +124,28 @@ func (c canvas) box(x, y, width, height int, broken bool, st style) {
 	set(x+width-1, y+height-1, runes[7])
 }
 
-// write appends the canvas to b, without blanks at the ends of lines.
-func (c canvas) write(b *strings.Builder, colour bool) {
+// spans returns the canvas without blanks at the ends of lines.
+func (c canvas) spans() [][]Span {
+	out := make([][]Span, 0, len(c))
 	for _, row := range c {
 		end := len(row)
 		for end > 0 && row[end-1].r == 0 && row[end-1].lines == 0 && !row[end-1].wide || end > 0 && row[end-1].r == ' ' {
 			end--
 		}
+		var line []Span
 		var run strings.Builder
-		st := plain
+		st := Plain
 		flush := func() {
-			b.WriteString(st.paint(run.String()))
+			if run.Len() > 0 {
+				line = append(line, Span{run.String(), st})
+			}
 			run.Reset()
 		}
 		for _, at := range row[:end] {
 			if at.wide {
 				continue
 			}
-			if colour && at.style != st {
+			if at.style != st {
 				flush()
 				st = at.style
 			}
@@ -178,6 +160,7 @@ func (c canvas) write(b *strings.Builder, colour bool) {
 			}
 		}
 		flush()
-		b.WriteByte('\n')
+		out = append(out, line)
 	}
+	return out
 }

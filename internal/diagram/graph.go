@@ -32,10 +32,11 @@ type Node struct {
 	Unknown     bool // a run was here, but the loop has no such state
 	Template    bool // no state but a target that is worked out while the loop runs
 
-	Failed bool    // the run ended badly here
-	Amount string  // what was measured, for a person; "" if nothing was
-	Heat   int     // 0 for nothing, else from 1 to 5
-	Value  float64 // what was measured
+	Current bool    // the run is here
+	Failed  bool    // the run ended badly here
+	Amount  string  // what was measured, for a person; "" if nothing was
+	Heat    int     // 0 for nothing, else from 1 to 5
+	Value   float64 // what was measured
 }
 
 // An Edge is every way from one state to another.

@@ -92,6 +92,9 @@ func (n Node) lines(loop *Edge) []string {
 	case n.Terminal:
 		name = "■ " + name
 	}
+	if n.Current {
+		name = "● " + name
+	}
 	out := []string{clip(name, nameColumns)}
 	if n.Does != "" {
 		out = append(out, clip(n.Does, doesColumns))

@@ -4,11 +4,12 @@ import "math"
 
 // A Measure is what a run did, to be shown in the graph of its loop.
 type Measure struct {
-	By     string            // "visits", "time" or "cost"
-	States map[string]Amount // by state
-	Order  []string          // the keys of States, as the run came to them
-	Taken  []Step            // the ways the run took, each once
-	Failed string            // the state in which the run ended badly; "" if it did not
+	By      string            // "visits", "time" or "cost"
+	States  map[string]Amount // by state
+	Order   []string          // the keys of States, as the run came to them
+	Taken   []Step            // the ways the run took, each once
+	Failed  string            // the state in which the run ended badly; "" if it did not
+	Current string            // the state the run is in; "" = none
 }
 
 // An Amount is how much of something, and how to say it.
@@ -43,6 +44,9 @@ func (g *Graph) Measure(m Measure) {
 	}
 	if m.Failed != "" {
 		g.Nodes[g.node(m.Failed)].Failed = true
+	}
+	if m.Current != "" {
+		g.Nodes[g.node(m.Current)].Current = true
 	}
 	for _, s := range m.Taken {
 		g.taken(s)

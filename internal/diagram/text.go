@@ -15,10 +15,20 @@ func (g *Graph) Text(width int, colour bool) string {
 		b.WriteString(line + "\n")
 	}
 	b.WriteByte('\n')
-	if !g.boxes(&b, width, colour) {
-		g.list(&b, width, colour)
+	for _, line := range g.Lines(width) {
+		ansi(&b, line, colour)
 	}
 	return b.String()
+}
+
+// Lines draws the graph as Text does, without a heading, for a program that puts it on a screen of so many columns (at
+// least 20) itself.
+func (g *Graph) Lines(width int) [][]Span {
+	width = max(width, 20)
+	if lines, ok := g.boxes(width); ok {
+		return lines
+	}
+	return g.list(width)
 }
 
 // heading says what is drawn.
@@ -31,48 +41,48 @@ func (g *Graph) heading() string {
 }
 
 // list writes the states one below the other, each with the ways out of it.
-func (g *Graph) list(b *strings.Builder, width int, colour bool) {
-	paint := func(st style, text string) string {
-		if colour {
-			return st.paint(text)
-		}
-		return text
-	}
+func (g *Graph) list(width int) (out [][]Span) {
 	next := g.next()
 	for i, n := range g.Nodes {
 		if i > 0 {
-			b.WriteByte('\n')
+			out = append(out, nil)
 		}
 		lines := n.lines(nil)
-		b.WriteString(paint(n.style(), clip(lines[0], width)) + "\n")
+		out = append(out, []Span{{clip(lines[0], width), n.style()}})
 		stem := "│ "
 		if len(next[i]) == 0 {
 			stem = "  "
 		}
 		for _, line := range lines[1:] {
-			b.WriteString(stem + clip(line, width-2) + "\n")
+			out = append(out, []Span{{stem + clip(line, width-2), Plain}})
 		}
 		for k, number := range next[i] {
-			e := g.Edges[number]
-			branch := "├─"
-			if k == len(next[i])-1 {
-				branch = "╰─"
-			}
-			text := branch + "▶ "
-			if label := e.label(); label != "" {
-				text = branch + " " + label + " ─▶ "
-			}
-			to := clip(g.Nodes[e.To].Name, nameColumns)
-			if e.To == i {
-				to = "↻"
-			}
-			st := plain
-			if e.Exception {
-				st = faint
-			}
-			b.WriteString(paint(st, clip(text+to, width)) + "\n")
+			out = append(out, []Span{g.way(number, k == len(next[i])-1, width)})
 		}
 	}
+	return out
+}
+
+// way is the line of a list for one way out of a state.
+func (g *Graph) way(number int, last bool, width int) Span {
+	e := g.Edges[number]
+	branch := "├─"
+	if last {
+		branch = "╰─"
+	}
+	text := branch + "▶ "
+	if label := e.label(); label != "" {
+		text = branch + " " + label + " ─▶ "
+	}
+	to := clip(g.Nodes[e.To].Name, nameColumns)
+	if e.To == e.From {
+		to = "↻"
+	}
+	st := Plain
+	if e.Exception {
+		st = Faint
+	}
+	return Span{clip(text+to, width), st}
 }
 
 // wrap breaks text between words into lines of so many columns; what has no blanks is cut.
