@@ -40,8 +40,7 @@ Ctrl-C ends attach, and not the run.` + runExitCodes(exitMeaning{exitInt, "stopp
 		Example: `  loops attach fix
   loops attach fix-20261121T103405 --all
   loops run -b fix && loops attach fix`,
-		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if err := o.view.check(cmd.CommandPath()); err != nil {

@@ -64,6 +64,12 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	}
 	a.out = &sink{w: a.Out, delay: holdBack}
 	root := newRootCommand(a)
+	if completing(args) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, completionWait)
+		defer cancel()
+		a.offerCompletions(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(a.In)
 	root.SetOut(a.out)

@@ -39,8 +39,7 @@ A table of prices is YAML, in USD for a million tokens:
 		Example: `  loops cost fix
   loops cost fix-20261121T103405
   loops cost --since 7d --prices prices.yaml`,
-		Args:              arguments(0, 1, "NAME of a loop, or a run"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(0, 1, "NAME of a loop, or a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.name = args[0]

@@ -37,8 +37,7 @@ second run was there. The runs need not differ: that, too, exits with 0.` +
 		Example: `  loops diff fix-20261121T103405 fix-20261121T113000
   loops diff fix-20261121T103405 fix --all
   loops diff 2026-11-21T103405 2026-11-21T113000 --json`,
-		Args:              arguments(2, 2, "two RUNs"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(2, 2, "two RUNs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.a, o.b = args[0], args[1]
 			return runDiff(cmd.Context(), a, o)

@@ -30,8 +30,7 @@ out where to go on by "seq". Output of actions is left out of lines for people u
 		Example: `  loops events fix -f
   loops events fix-20261121T103405 --since 120
   loops events fix --json -f | jq -r 'select(.event == "route").to'`,
-		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			return runEvents(cmd.Context(), a, o)

@@ -34,8 +34,7 @@ read from the definition that is recorded with the run; where none is, from the 
 		Example: `  loops explain fix
   loops explain fix-20261121T103405 7
   loops explain fix last --json`,
-		Args:              arguments(1, 2, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 2, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if len(args) > 1 {

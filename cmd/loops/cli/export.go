@@ -38,9 +38,8 @@ printed.` +
 				exitMeaning{exitConflict, "the run goes on"}, exitMeaning{exitRecord, "the run is damaged, or a file cannot be read or written"}),
 		Example: `  loops export fix                             its newest run, into fix-20261121T103405.tar.zst
   loops export fix-20261121T103405 -o run.tar.gz`,
-		Args:              arguments(1, 1, "NAME or RUN"),
-		ValidArgsFunction: a.completeLoops,
-		RunE:              func(cmd *cobra.Command, args []string) error { return runExport(cmd.Context(), a, o, args[0]) },
+		Args: arguments(1, 1, "NAME or RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runExport(cmd.Context(), a, o, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the id of the run and .tar.zst)")

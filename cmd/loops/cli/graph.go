@@ -46,8 +46,7 @@ of up to 500 ways.` +
   loops graph fix --format svg -o fix.svg
   loops graph fix-20261121T103405 --by time
   loops graph fix --by cost --format mermaid`,
-		Args:              arguments(1, 1, "NAME of a loop, or a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME of a loop, or a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			const see = "loops graph --help"

@@ -56,8 +56,7 @@ Output of actions is left out unless -v is given. With --json nothing else is le
   loops history fix --status failed,timed_out --since 2d --json
   loops history fix --text "no space left"
   loops history fix --group-by outcome`,
-		Args:              arguments(1, 2, "NAME of a loop"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 2, "NAME of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if len(args) > 1 {

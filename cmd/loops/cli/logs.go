@@ -38,8 +38,7 @@ is in a file.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitReco
 		Example: `  loops logs fix -f
   loops logs fix --state test
   loops logs fix-20261121T103405 --stderr`,
-		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			return runLogs(cmd.Context(), a, o)

@@ -36,8 +36,7 @@ checks keys. new writes the schema to .loops/.schema, and anew where it has chan
   loops new tidy --from fix-until-clean
   loops new fix-tests --from agent
   loops new team/deploy --from sequence --stdout`,
-		Args:              arguments(0, 1, ""),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: arguments(0, 1, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.name = args[0]
@@ -49,7 +48,6 @@ checks keys. new writes the schema to .loops/.schema, and anew where it has chan
 	flags.StringVar(&o.from, "from", "", "the `PATTERN` to start from")
 	flags.BoolVar(&o.list, "list", false, "list the patterns, and write nothing")
 	flags.BoolVar(&o.stdout, "stdout", false, "print the loop, and write nothing")
-	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(patternNames, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 

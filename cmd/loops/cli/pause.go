@@ -55,8 +55,7 @@ resumed; unpause lets it go on.` + exitCodes(exitOK, exitFailed, exitUsage, exit
   loops pause --all
   loops status fix       says since when it is paused
   loops unpause fix`,
-		Args:              oneOrAll,
-		ValidArgsFunction: a.completeLoops,
+		Args: oneOrAll,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = firstOf(args)
 			return runPause(cmd.Context(), a, o)
@@ -75,8 +74,7 @@ func newUnpauseCommand(a *app) *cobra.Command {
 that was stopped or killed it takes the pause away, so that it goes on when it is resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops unpause fix
   loops unpause --all`,
-		Args:              oneOrAll,
-		ValidArgsFunction: a.completeLoops,
+		Args: oneOrAll,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = firstOf(args)
 			return runUnpause(cmd.Context(), a, o)

@@ -31,8 +31,7 @@ context value that is missing. Nothing is run.` +
 		Example: `  loops render fix check
   loops render fix repair --context input="the login page"
   loops render fix check | bash -n`,
-		Args:              arguments(2, 2, "NAME or PATH of a loop, and STATE"),
-		ValidArgsFunction: a.completeStates,
+		Args: arguments(2, 2, "NAME or PATH of a loop, and STATE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.name, o.state = args[0], args[1]
 			return runRender(a, &o)
@@ -88,34 +87,4 @@ func runRender(a *app, o *renderOptions) error {
 		fmt.Fprintf(a.Err, "loops: %s is left as it stands: %s\n", phrase.Clip(u.Ref), u.Why)
 	}
 	return err
-}
-
-// completeStates offers the names of loops to a shell, and behind one those of its states.
-func (a *app) completeStates(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) != 1 {
-		return a.completeLoops(cmd, args, prefix)
-	}
-	p, err := a.project()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	lib, err := a.library(p)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	path, err := lib.find(args[0])
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	f, err := lib.load(path)
-	if err != nil || f.loop == nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, name := range f.loop.Order {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

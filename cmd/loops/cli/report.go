@@ -29,8 +29,7 @@ are there. What is cut says so. Times are in UTC.` +
 		Example: `  loops report fix -o fix.html
   loops report fix-20261121T103405 --by cost -o run.html
   loops report fix -o - | gzip > fix.html.gz`,
-		Args:              arguments(1, 1, "RUN, or NAME of a loop"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "RUN, or NAME of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			const see = "loops report --help"

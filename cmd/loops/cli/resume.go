@@ -53,8 +53,7 @@ With --background the run goes on in a process of its own, as it does with run -
   loops resume fix-20261121T103405 --context retries=5
   loops resume capped -n 100
   loops resume -b fix`,
-		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if err := o.over.check(cmd); err != nil {

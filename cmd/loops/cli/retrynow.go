@@ -25,9 +25,8 @@ of an agent host, or between states. The run goes on at once; loops status shows
 to the process that owns the run.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops retry-now fix
   loops retry-now fix-20261121T103405`,
-		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
-		RunE:              func(cmd *cobra.Command, args []string) error { return runRetryNow(cmd.Context(), a, args[0]) },
+		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runRetryNow(cmd.Context(), a, args[0]) },
 	}
 }
 

@@ -52,8 +52,7 @@ why, and run exits as it would have. Its output goes to .loops/logs/RUN.log, whi
   loops run ./drafts/new.yaml --dry-run
   loops run fix --json | jq -r .event
   loops run -b fix && loops attach fix`,
-		Args:              arguments(1, 2, "NAME or PATH of a loop"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 2, "NAME or PATH of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if len(args) > 1 {
@@ -184,28 +183,6 @@ func (a *app) preflight(p project, l *fsm.Loop, values *fsm.Map) error {
 		}
 	}
 	return failure(exitUsage, "%s", strings.Join(lines, "\nloops: "))
-}
-
-// completeLoops offers the names of the project's loops to a shell.
-func (a *app) completeLoops(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	p, err := a.project()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	lib, err := a.library(p)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	entries, _ := lib.files.List(p.Loops) // a folder that cannot be read offers nothing
-	more, _ := lib.catalogOnly(entries)
-	entries = append(entries, more...)
-	var names []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name, prefix) {
-			names = append(names, e.Name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveDefault
 }
 
 // cannotOpen says that the records of a project cannot be used.

@@ -26,8 +26,7 @@ too. With --origins it has the place of every value besides.` + exitMeanings(
 		Example: `  loops show fix
   loops show fix --effective
   loops show fix --json | jq -r '.states | keys[]'`,
-		Args:              arguments(1, 1, "NAME or PATH of a loop"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME or PATH of a loop"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case o.effective && o.json:

@@ -60,8 +60,7 @@ A run of a loop may enter at most ` + strconv.Itoa(rehearse.MostSteps) + ` state
   loops simulate fix --script verdicts.txt
   loops simulate fix --runs 1000
   loops simulate fix --seed 4 --json | jq -r '.path[].state'`,
-		Args:              arguments(1, 2, "NAME or PATH of a loop"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 2, "NAME or PATH of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if len(args) > 1 {
@@ -84,7 +83,6 @@ A run of a loop may enter at most ` + strconv.Itoa(rehearse.MostSteps) + ` state
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print how it would end, and not the way there")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print whole actions")
 	flags.BoolVar(&o.json, "json", false, "print a JSON object")
-	_ = cmd.RegisterFlagCompletionFunc("scenario", cobra.FixedCompletions(rehearse.Scenarios(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 

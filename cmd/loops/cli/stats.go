@@ -37,8 +37,7 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 		Example: `  loops stats fix
   loops stats fix --since 7d
   loops stats fix -n 100 --json`,
-		Args:              arguments(1, 1, "NAME of a loop"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if o.limit < 0 {

@@ -22,8 +22,7 @@ func newStatusCommand(a *app) *cobra.Command {
 as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops status fix
   loops status fix-20261121T103405 --json`,
-		Args:              arguments(1, 1, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runStatus(cmd.Context(), a, args[0], asJSON)
 		},

@@ -44,8 +44,7 @@ its lock or lease, its pid and its start. The run can be resumed.` + exitCodes(e
 		Example: `  loops stop fix
   loops stop fix-20261121T103405
   loops stop --all --grace 1m`,
-		Args:              oneOrAll,
-		ValidArgsFunction: a.completeLoops,
+		Args: oneOrAll,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.name = firstOf(args); o.grace <= 0 {
 				return usageError{fmt.Sprintf("--grace %s: expected a time above 0, such as 30s", o.grace), "loops stop --help"}

@@ -45,8 +45,7 @@ that is done with --yes only.` + exitMeanings(
 		Example: `  loops test fix --state check
   loops test fix --state check --stdin failed.log --exit-code 1
   loops test fix --state repair --context input="the login page" --yes`,
-		Args:              arguments(1, 1, "NAME or PATH of a loop"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(1, 1, "NAME or PATH of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			const see = "loops test --help"
@@ -73,9 +72,6 @@ that is done with --yes only.` + exitMeanings(
 	flags.BoolVarP(&o.yes, "yes", "y", false, "ask agents too")
 	o.agents.addFlags(flags)
 	flags.BoolVar(&o.json, "json", false, "print a JSON object")
-	_ = cmd.RegisterFlagCompletionFunc("state", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		return a.completeStates(cmd, args, prefix)
-	}) // the flag is there
 	return cmd
 }
 

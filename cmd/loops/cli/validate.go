@@ -53,8 +53,7 @@ workflow commands, which show as notes in a pull request.` + exitMeanings(
   loops validate fix drafts/new.yaml
   loops validate --strict --format github .loops
   loops validate fix --json`,
-		Args:              arguments(0, -1, ""),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(0, -1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
 			if o.json {
@@ -74,7 +73,6 @@ workflow commands, which show as notes in a pull request.` + exitMeanings(
 	flags.BoolVar(&o.all, "all", false, "report also what is a matter of habit (see loops help rules)")
 	flags.StringVar(&o.format, "format", "text", "`FORMAT` is text, json, sarif or github")
 	flags.BoolVar(&o.json, "json", false, "the same as --format json")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 

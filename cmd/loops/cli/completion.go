@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"loops/internal/rehearse"
+	"loops/persistence"
+)
+
+// A completer lists what may stand at a place of a command line: args are those before it, word is what is typed of it.
+// It finds nothing where something is wrong.
+type completer = cobra.CompletionFunc
+
+// What a shell does besides showing what is noFiles.
+const (
+	noFiles     = cobra.ShellCompDirectiveNoFileComp                                     // nothing
+	inOrder     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder // keeps the order
+	noSpace     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace   // lets the word be gone on with
+	orFiles     = cobra.ShellCompDirectiveDefault                                        // offers files where nothing fits
+	onlyFolders = cobra.ShellCompDirectiveFilterDirs                                     // offers onlyFolders
+)
+
+// completing says whether a command line asks what could stand in another one.
+func completing(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// offerCompletions has every command below root offer what may stand in its places. Which these are its usage says: NAME|RUN,
+// [STEP] or `FILE` of a flag. Whatever is wrong, a shell that asks is told nothing.
+func (a *app) offerCompletions(root *cobra.Command) {
+	a.Err = io.Discard
+	root.InitDefaultHelpCmd()
+	places := a.places(root)
+	visitCommands(root, func(cmd *cobra.Command) {
+		if words := placesOf(cmd); len(words) > 0 {
+			cmd.ValidArgs, cmd.ValidArgsFunction = nil, places.arguments(cmd, words)
+		} else if !cmd.HasSubCommands() {
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		}
+		for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
+			flags.VisitAll(func(f *pflag.Flag) {
+				if offer := places.flag(cmd, f); offer != nil {
+					_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails only where it was done before
+				}
+				_, f.Usage = pflag.UnquoteUsage(f) // a shell shows it
+			})
+		}
+	})
+}
+
+// visitCommands calls visit for root and all below it.
+func visitCommands(root *cobra.Command, visit func(*cobra.Command)) {
+	visit(root)
+	for _, c := range root.Commands() {
+		visitCommands(c, visit)
+	}
+}
+
+// placesOf returns the arguments of a command as its usage names them: NAME|RUN, STEP..., without brackets.
+func placesOf(cmd *cobra.Command) (words []string) {
+	flag := false
+	for _, w := range strings.Fields(cmd.Use)[1:] {
+		switch {
+		case flag:
+			flag = false
+		case strings.HasPrefix(w, "-"):
+			flag = true
+		default:
+			words = append(words, strings.Trim(w, "[]"))
+		}
+	}
+	return words
+}
+
+// places says what may stand in a place, by its name in the usage. The name of a command before it makes it a place of that
+// command alone; two dashes make it a flag.
+type places map[string]completer
+
+func (a *app) places(root *cobra.Command) places {
+	live, goOn := a.runs(isLive), a.runs(isResumable)
+	states := a.states
+	return places{
+		"NAME": a.loops, "PATH": files, "FOLDER": files, "FILE": files, "RUN": a.runs(isAny), "STATE": states, "STEP": a.steps,
+		"INPUT": nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": a.stores, "TO": a.stores, "URL": a.stores,
+		"HOST": a.hosts, "KEY=VALUE": a.contextKeys, "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
+		"LEVEL": fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
+		"KIND":  fixed(eventKinds...), "STATUS": listed(statuses...), "PATTERN": fixed(patternNames...),
+		"MODEL": nothing, "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing,
+		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing,
+
+		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
+		"unpause RUN": live, "unpause NAME": nothing, "retry-now RUN": live, "retry-now NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
+		"rm RUN": a.runsOnly(isEnded), "diff RUN": a.runsOnly(isAny), "history RUN": a.runsOfLoop,
+		"new NAME": nothing, "stage save NAME": nothing, "stage load NAME": nothing,
+
+		"--color": fixed("auto", "always", "never"), "--dir": someFolder, "--run-dir": someFolder, "--permissions": fixed("host", "skip"),
+		"--by": fixed(byVisits, byTime, byCost), "--definition": fixed(definitionRecorded), "--group-by": fixed("outcome"),
+		"graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
+		"simulate --scenario": fixed(rehearse.Scenarios()...),
+	}
+}
+
+// arguments completes the arguments of a command. The last one may be repeated where its name ends in dots.
+func (p places) arguments(cmd *cobra.Command, words []string) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		i := len(args)
+		if last := len(words) - 1; i > last && strings.HasSuffix(words[last], "...") {
+			i = last
+		}
+		if i >= len(words) {
+			return nil, noFiles
+		}
+		return p.of(cmd, words[i])(cmd, args, word)
+	}
+}
+
+// of returns what may stand in a place of a command; nil where the table does not know one of its names.
+func (p places) of(cmd *cobra.Command, name string) completer {
+	var all []completer
+	for one := range strings.SplitSeq(strings.TrimSuffix(name, "..."), "|") {
+		offer := p[strings.TrimPrefix(cmd.CommandPath(), "loops ")+" "+one]
+		if offer == nil {
+			offer = p[one]
+		}
+		if offer == nil {
+			return nil
+		}
+		all = append(all, offer)
+	}
+	return anyOf(all...)
+}
+
+// flag returns what a flag may be set to; nil where that is not known, or is true or false.
+func (p places) flag(cmd *cobra.Command, f *pflag.Flag) completer {
+	if f.Value.Type() == "bool" {
+		return nil
+	}
+	name, _ := pflag.UnquoteUsage(f)
+	for _, key := range []string{strings.TrimPrefix(cmd.CommandPath(), "loops ") + " --" + f.Name, "--" + f.Name} {
+		if offer := p[key]; offer != nil {
+			return offer
+		}
+	}
+	return p.of(cmd, name)
+}
+
+// anyOf offers what any of them does, and files if one of them does.
+func anyOf(all ...completer) completer {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return func(cmd *cobra.Command, args []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+		does, noFile := cobra.ShellCompDirectiveDefault, noFiles
+		for _, one := range all {
+			more, how := one(cmd, args, word)
+			found = append(found, more...)
+			noFile &= how
+			does |= how &^ noFiles
+		}
+		return found, does | noFile
+	}
+}
+
+// fixed offers these words, in this order.
+func fixed(words ...string) completer {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return startingWith(word, words), inOrder
+	}
+}
+
+// unfinished offers the beginnings of words.
+func unfinished(words ...string) completer {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return startingWith(word, words), noSpace
+	}
+}
+
+// listed offers these words, also behind a comma.
+func listed(words ...string) completer {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before, last := "", word
+		if i := strings.LastIndexByte(word, ','); i >= 0 {
+			before, last = word[:i+1], word[i+1:]
+		}
+		found := startingWith(last, words)
+		for i := range found {
+			found[i] = before + found[i]
+		}
+		return found, inOrder
+	}
+}
+
+// startingWith returns the words that begin so. What is behind a tab describes a word.
+func startingWith(prefix string, words []string) (found []cobra.Completion) {
+	for _, w := range words {
+		if strings.HasPrefix(w, prefix) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+func nothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, noFiles
+}
+
+func files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, orFiles
+}
+
+func someFolder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, onlyFolders
+}
+
+// commands offers the names of commands, and those of the commands below them.
+func commands(root *cobra.Command) completer {
+	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 && args[0] == "rule" {
+			return startingWith(word, ruleNames()), noFiles
+		}
+		cmd, rest, err := root.Find(args)
+		if err != nil || len(rest) > 0 {
+			return nil, noFiles
+		}
+		var words []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
+			}
+		}
+		return startingWith(word, words), noFiles
+	}
+}
+
+// topics offers what there is help about besides commands.
+func topics(root *cobra.Command) completer {
+	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, noFiles
+		}
+		words := []string{cobra.CompletionWithDesc("rule", "What one rule of validate means")}
+		for _, c := range root.Commands() {
+			if c.IsAdditionalHelpTopicCommand() {
+				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
+			}
+		}
+		return startingWith(word, words), noFiles
+	}
+}
+
+func ruleNames() (names []string) {
+	for _, r := range rules() {
+		names = append(names, cobra.CompletionWithDesc(r.Name, r.Summary))
+	}
+	return names
+}
+
+// eventKinds are the kinds of event that people look for.
+var eventKinds = []string{
+	"loop_start", "loop_resume", "loop_complete", "state_enter", "action_start", "action_output", "action_complete", "action_error",
+	"action_interrupted", "evaluate", "route", "retry_exhausted", "cycle_detected", "budget_warning", "budget_exceeded", "rate_limit_waiting",
+	"rate_limit_exhausted", "paused", "unpaused",
+}
+
+// without returns words that are none of these.
+func without(words []cobra.Completion, these []string) []cobra.Completion {
+	return slices.DeleteFunc(words, func(w cobra.Completion) bool {
+		text, _, _ := strings.Cut(w, "\t")
+		return slices.Contains(these, text)
+	})
+}

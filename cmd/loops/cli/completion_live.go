@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/host"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// What is noFiles from what a project holds now. A shell waits for the answer at every key, so only so much is read.
+const (
+	completionWait  = time.Second // for a database
+	completionSteps = 500         // of a run, to offer them
+	completionRuns  = 25          // noFiles where no loop is named
+)
+
+// loops offers the names of the project's loops and of the catalog's.
+func (a *app) loops(_ *cobra.Command, _ []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	p, err := a.project()
+	if err != nil {
+		return nil, noFiles
+	}
+	lib, err := a.library(p)
+	if err != nil {
+		return nil, noFiles
+	}
+	entries, _ := lib.files.List(p.Loops) // a folder that cannot be read offers nothing
+	more, _ := lib.catalogOnly(entries)
+	for _, e := range append(entries, more...) {
+		if !strings.HasPrefix(e.Name, word) {
+			continue
+		}
+		about := firstLine(e.Title)
+		if e.Problem != "" {
+			about = "cannot run: " + firstLine(e.Problem)
+		}
+		found = append(found, described(e.Name, about))
+	}
+	return found, noFiles
+}
+
+// described returns a word and what is said of it.
+func described(word, about string) cobra.Completion {
+	return cobra.CompletionWithDesc(word, phrase.Clip(strings.ReplaceAll(about, "\t", " ")))
+}
+
+// A runFilter chooses runs. live says whether only those are read that were not archived.
+type runFilter struct {
+	live bool
+	fits func(r persistence.Run, alive bool) bool
+	all  bool // it fits all
+}
+
+var (
+	isAny       = runFilter{all: true, fits: func(persistence.Run, bool) bool { return true }}
+	isLive      = runFilter{live: true, fits: func(_ persistence.Run, alive bool) bool { return alive }}
+	isEnded     = runFilter{fits: func(_ persistence.Run, alive bool) bool { return !alive }}
+	isResumable = runFilter{fits: func(r persistence.Run, alive bool) bool { return r.Resumable && (!alive || r.Lapsed) }}
+)
+
+// runs offers the ids of runs that fit, newest first, and, unless all do, the loops they are of.
+func (a *app) runs(fits runFilter) completer {
+	return func(cmd *cobra.Command, args []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+		runs := a.find(cmd.Context(), "", word, fits)
+		if !fits.all {
+			n := map[string]int{}
+			for _, r := range runs {
+				n[r.Loop]++
+			}
+			for _, loop := range sortedKeys(n) {
+				if strings.HasPrefix(loop, word) {
+					found = append(found, described(loop, count(n[loop], "run")))
+				}
+			}
+		}
+		return without(append(found, offerRuns(runs, word)...), args), inOrder
+	}
+}
+
+// runsOnly is runs without names of loops.
+func (a *app) runsOnly(fits runFilter) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return without(offerRuns(a.find(cmd.Context(), "", word, fits), word), args), inOrder
+	}
+}
+
+// runsOfLoop offers the runs of the loop that is named before.
+func (a *app) runsOfLoop(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	runs := a.find(cmd.Context(), args[0], word, isAny)
+	return append(startingWith(word, []string{"last\tThe newest run"}), offerRuns(runs, word)...), inOrder
+}
+
+func offerRuns(runs []persistence.Run, word string) (found []cobra.Completion) {
+	for _, r := range runs {
+		if !strings.HasPrefix(string(r.ID), word) {
+			continue
+		}
+		about := statusWord(r)
+		if r.State != "" {
+			about += " in " + r.State
+		}
+		found = append(found, described(string(r.ID), about+", "+since(r.UpdatedAt)))
+	}
+	return found
+}
+
+// find returns the newest runs that fit; of one loop if loop is not "", or if word is the beginning of the id of its runs.
+func (a *app) find(ctx context.Context, loop, word string, fits runFilter) []persistence.Run {
+	f, done := a.look(ctx)
+	if f == nil {
+		return nil
+	}
+	defer done()
+	q := persistence.Query{Loop: loop, Live: fits.live, Limit: completionRuns}
+	if i := strings.LastIndexByte(word, '-'); loop == "" && i > 0 && strings.Trim(word[i:], "-0123456789T") == "" && !strings.Contains(word, "%") {
+		q.Loop = word[:i]
+	}
+	if q.Loop != "" {
+		q.Limit = recentRuns
+	}
+	if fits.live {
+		q.Limit = 0 // these are few
+	}
+	runs := f.fitting(ctx, q, fits)
+	if len(runs) == 0 && loop == "" && q.Loop != "" {
+		q.Loop, q.Limit = "", completionRuns // it is a loop whose name ends so
+		runs = f.fitting(ctx, q, fits)
+	}
+	return runs
+}
+
+func (f finder) fitting(ctx context.Context, q persistence.Query, fits runFilter) (found []persistence.Run) {
+	runs, err := f.store.Runs(ctx, q)
+	if err != nil {
+		return nil
+	}
+	for _, r := range current(runs) {
+		if fits.fits(r, !fits.all && alive(r)) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// look opens the records; it returns nil where they cannot be.
+func (a *app) look(ctx context.Context) (f *finder, done func()) {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return nil, nil
+	}
+	return &finder{p, store}, func() { _ = store.Close() } // it was only read
+}
+
+// loopOf returns the loop that arg means, by its name or by one of its runs; nil where there is none.
+func (a *app) loopOf(ctx context.Context, arg string) *fsm.Loop {
+	p, err := a.project()
+	if err != nil {
+		return nil
+	}
+	if path, err := p.resolve(arg); err == nil {
+		l, _, err := p.loader().Load(path)
+		if err != nil {
+			return nil
+		}
+		return l
+	}
+	f, done := a.look(ctx)
+	if f == nil {
+		return nil
+	}
+	defer done()
+	run, err := oneRun(ctx, *f, arg)
+	if err != nil {
+		return nil
+	}
+	l, _ := a.ranLoop(*f, run, f.store.definition(ctx, run.ID))
+	return l
+}
+
+// states offers the states of the loop, or of the run's loop, that is named before.
+func (a *app) states(cmd *cobra.Command, args []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, noFiles
+	}
+	l := a.loopOf(cmd.Context(), args[0])
+	if l == nil {
+		return nil, noFiles
+	}
+	for _, name := range l.Order {
+		if strings.HasPrefix(name, word) {
+			found = append(found, described(name, aboutState(l, l.States[name])))
+		}
+	}
+	return found, inOrder
+}
+
+// aboutState says what a state is for.
+func aboutState(l *fsm.Loop, st *fsm.State) string {
+	switch {
+	case st == nil:
+		return ""
+	case st.Terminal:
+		return "an end"
+	case st.Loop != "":
+		return "runs the loop " + st.Loop
+	case st.Action != "":
+		return firstLine(st.Action)
+	case st.Name == l.Initial:
+		return "the initial state"
+	}
+	return "only decides"
+}
+
+// contextKeys offers the keys of the context of the loop that is named before.
+func (a *app) contextKeys(cmd *cobra.Command, args []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	if len(args) == 0 || strings.Contains(word, "=") {
+		return nil, noSpace
+	}
+	l := a.loopOf(cmd.Context(), args[0])
+	if l == nil {
+		return nil, noSpace
+	}
+	for _, key := range l.Context.Keys() {
+		if strings.HasPrefix(key, word) {
+			value, _ := l.Context.Get(key)
+			found = append(found, described(key+"=", "now "+string(fsm.AppendJSON(nil, value))))
+		}
+	}
+	return found, noSpace
+}
+
+// steps offers the steps of the run that is named before.
+func (a *app) steps(cmd *cobra.Command, args []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	found = startingWith(word, []string{"last\tThe last step"})
+	f, done := a.look(cmd.Context())
+	if f == nil || len(args) == 0 {
+		return nil, noFiles
+	}
+	defer done()
+	run, err := oneRun(cmd.Context(), *f, args[0])
+	if err != nil {
+		return nil, noFiles
+	}
+	if run.Step > completionSteps {
+		return found, inOrder
+	}
+	path, err := a.path(cmd.Context(), *f, run)
+	if err != nil {
+		return found, inOrder
+	}
+	for _, v := range path.visits {
+		if strings.HasPrefix(v.Number(), word) {
+			found = append(found, described(v.Number(), v.Path()))
+		}
+	}
+	return found, inOrder
+}
+
+// hosts offers the agent hosts that are known or declared.
+func (a *app) hosts(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	all := host.Hosts()
+	if p, err := a.project(); err == nil {
+		if c, err := a.config(p); err == nil {
+			all = append(c.Hosts[:len(c.Hosts):len(c.Hosts)], all...)
+		}
+	}
+	var names []string
+	for _, h := range all {
+		names = append(names, h.Name)
+	}
+	return startingWith(word, names), inOrder
+}
+
+// stores offers what --store may begin with, and databases of SQLite.
+func (a *app) stores(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const sqlite = "sqlite:"
+	path, is := strings.CutPrefix(word, sqlite)
+	if !is {
+		return startingWith(word, []string{storeFiles + "\tfiles under .loops", sqlite + "\ta database in a file", "postgres://\ta server"}), noSpace
+	}
+	p, err := a.project()
+	if err != nil {
+		return nil, noSpace
+	}
+	dir, name := filepath.Split(path)
+	from := dir
+	if !filepath.IsAbs(dir) {
+		from = filepath.Join(p.Dir, dir)
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return nil, noSpace
+	}
+	var found []cobra.Completion
+	for _, e := range entries {
+		switch ext := filepath.Ext(e.Name()); {
+		case !strings.HasPrefix(e.Name(), name):
+		case e.IsDir():
+			found = append(found, sqlite+dir+e.Name()+"/")
+		case ext == ".db" || ext == ".sqlite" || ext == ".sqlite3":
+			found = append(found, sqlite+dir+e.Name())
+		}
+	}
+	return found, noSpace
+}
+
+// completeLoops offers the names of loops, for commands that ask for it themselves.
+func (a *app) completeLoops(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.loops(cmd, args, word)
+}
