@@ -220,6 +220,11 @@ func (r *soundRun) readEvents(t *testing.T, what string, d *Dir) (reports []stri
 		}
 		got = append(got, last)
 	}
+	for e, err := range d.Tail(t.Context(), r.id) {
+		if err != nil || int(e.Seq) <= len(r.events) && string(e.AppendJSON(nil)) != r.events[e.Seq-1] && e.Kind != "loop_resume" {
+			t.Errorf("%s: read backwards, an event that never was: %s, %v", what, e.AppendJSON(nil), err)
+		}
+	}
 	return reports, got
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,11 +71,25 @@ func TestReferenceDirectories(t *testing.T) {
 					t.Errorf("snapshot of %s: %v", r.ID, err)
 				}
 				last := 0
+				var events []string
 				for e, err := range d.Events(t.Context(), r.ID, 0) {
 					if err != nil || e.Seq != uint64(last+1) {
 						t.Errorf("event %d of %s: %v", last+1, r.ID, err)
 					}
 					last++
+					e.Seq = 0
+					events = append(events, string(e.AppendJSON(nil)))
+				}
+				var back []string
+				for e, err := range d.Tail(t.Context(), r.ID) {
+					if err != nil {
+						t.Error(err)
+					}
+					back = append(back, string(e.AppendJSON(nil)))
+				}
+				slices.Reverse(back)
+				if !slices.Equal(back, events) {
+					t.Errorf("read backwards, %s has the events\n%s\nwant\n%s", r.ID, strings.Join(back, "\n"), strings.Join(events, "\n"))
 				}
 				if last == 0 {
 					t.Errorf("%s has no events", r.ID)

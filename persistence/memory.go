@@ -224,6 +224,25 @@ func (m *Memory) Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.
 	}
 }
 
+// Tail implements [Tailer].
+func (m *Memory) Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		var events []fsm.Event
+		for e, err := range m.Events(ctx, id, 0) {
+			if err != nil {
+				yield(e, err)
+				return
+			}
+			events = append(events, e)
+		}
+		for _, e := range slices.Backward(events) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Interrupt implements [Store].
 func (m *Memory) Interrupt(_ context.Context, id ID, at time.Time, why string) error {
 	m.mu.Lock()

@@ -124,4 +124,5 @@ func (i *importer) Get(string) ([]byte, error) { return nil, errors.ErrUnsupport
 var (
 	_ persistence.Importer = (*Store)(nil)
 	_ persistence.Definer  = (*Store)(nil)
+	_ persistence.Tailer   = (*Store)(nil)
 )

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
 
 	"loops/fsm"
 	"loops/persistence"
@@ -225,6 +226,44 @@ func (s *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 				}
 			}
 			if len(rows) < page {
+				return
+			}
+		}
+	}
+}
+
+// tailPage is how many events are read at once from the end: mostly these are enough.
+const tailPage = 64
+
+// Tail implements [persistence.Tailer].
+func (s *Store) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		s.flush(id)
+		r, err := s.find(ctx, s.read, id, "")
+		if err != nil {
+			yield(fsm.Event{}, s.d.explain(err))
+			return
+		}
+		for before, limit := int64(math.MaxInt64), tailPage; ; limit = page {
+			rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, body FROM events WHERE run = ? AND seq < ? ORDER BY seq DESC LIMIT ?`), r.n, before, limit)
+			rows, err := collect(rs, err, func(scan func(...any) error) (e eventRow, err error) {
+				err = scan(&before, &e.body)
+				return e, err
+			})
+			if err != nil {
+				yield(fsm.Event{}, s.d.explain(err))
+				return
+			}
+			for _, row := range rows {
+				b, err := persistence.CutSum([]byte(row.body))
+				if err != nil {
+					continue
+				}
+				if e, err := fsm.ParseEvent(b); err == nil && !yield(e, nil) {
+					return
+				}
+			}
+			if len(rows) < limit {
 				return
 			}
 		}

@@ -229,7 +229,27 @@ func (t *T) events(id persistence.ID, after uint64) (es []fsm.Event) {
 		}
 		es = append(es, e)
 	}
+	if s, ok := t.S.(persistence.Tailer); ok && after == 0 {
+		t.tail(s, id, es)
+	}
 	return es
+}
+
+// tail compares the events of a run, read from the newest backwards, with those read forwards.
+func (t *T) tail(s persistence.Tailer, id persistence.ID, es []fsm.Event) {
+	t.Helper()
+	n := len(es)
+	for e, err := range s.Tail(t.ctx, id) {
+		if err != nil {
+			t.Fatalf("newest events of %s: %v", id, err)
+		}
+		if n--; n < 0 || string(e.AppendJSON(nil)) != string(es[n].AppendJSON(nil)) {
+			t.Fatalf("%d events before the oldest of %s comes %s", n, id, e.AppendJSON(nil))
+		}
+	}
+	if n != 0 {
+		t.Fatalf("read backwards, the oldest %d events of %s are not there", n, id)
+	}
 }
 
 // memory compares what the store remembers of a run.

@@ -1,0 +1,151 @@
+package persistence
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+
+	"loops/fsm"
+)
+
+// A Tailer is a [Store] that can be read from its newest event backwards, for those who ask how a run stands and not what
+// it did in all its life.
+type Tailer interface {
+	Store
+	// Tail yields the events of a run, newest first. What is damaged is left out: Events tells of it. Events that carry
+	// no number of their own have none here either. The error, the last thing yielded, is ErrNotFound for an unknown run.
+	Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error]
+}
+
+// Tail implements [Tailer].
+func (d *Dir) Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		p, err := d.find(id)
+		if err != nil {
+			yield(fsm.Event{}, err)
+			return
+		}
+		log, err := p.openLog()
+		if errors.Is(err, fs.ErrNotExist) {
+			// The run may have been moved to the archive, or back, since we looked.
+			if p, err = d.find(id); err == nil {
+				log, err = p.openLog()
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				return
+			}
+		}
+		if err != nil {
+			yield(fsm.Event{}, err)
+			return
+		}
+		defer log.close()
+		r := &tailReader{}
+		give := func(e fsm.Event) bool {
+			if ctx.Err() != nil {
+				yield(fsm.Event{}, context.Cause(ctx))
+				return false
+			}
+			return yield(e, nil)
+		}
+		if log.newest != nil && !r.file(log.newest, give) {
+			return
+		}
+		for i := len(log.parts) - 1; i >= 0; i-- {
+			f, err := openFile(log.parts[i].path, os.O_RDONLY, 0)
+			if errors.Is(err, fs.ErrNotExist) { // the archiving of its run moved it
+				if p, e := d.find(id); e == nil {
+					f, err = openFile(p.partPath(log.parts[i].Name), os.O_RDONLY, 0)
+				}
+			}
+			if err != nil {
+				continue // it is damage
+			}
+			more := r.file(f, give)
+			f.Close()
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// A tailReader goes through the lines of a journal from the last to the first. Like an eventReader it believes those
+// whose checksum holds, and leaves out what waits for a memory line that never came.
+type tailReader struct {
+	settled bool // a line with memory was seen: what stands before it was
+	sums    bool // the line before needs a checksum
+}
+
+// file goes through one file, and says whether more is wanted.
+func (r *tailReader) file(f *os.File, give func(fsm.Event) bool) bool {
+	r.sums = false
+	more := true
+	err := linesBackwards(f, func(b []byte) bool {
+		if e, ok := r.line(b); ok {
+			more = give(e)
+		}
+		return more
+	})
+	return more && err == nil
+}
+
+func (r *tailReader) line(b []byte) (e fsm.Event, ok bool) {
+	if b = bytes.TrimRight(b, "\r\n"); len(bytes.TrimSpace(b)) == 0 {
+		return e, false
+	}
+	object, sum := cutSum(b)
+	if sum == spoilt || sum == unsummed && r.sums {
+		return e, false
+	}
+	r.sums = sum == sound
+	l := splitLine(object)
+	e, err := fsm.ParseEvent(l.event)
+	if err != nil {
+		return e, false
+	}
+	r.settled = r.settled || l.memory != nil || e.Seq == 0
+	return e, r.settled || isOutput(l.event)
+}
+
+// tailBlock is how much of a file is read at once.
+const tailBlock = 64 << 10
+
+// linesBackwards calls each for the whole lines of a file, the last first, until it wants no more. It may change
+// their bytes.
+func linesBackwards(f *os.File, each func([]byte) bool) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	var rest []byte // the end of a line whose beginning has not been read
+	begun := false  // a line end was seen: what stands behind the last one is no line
+	for end := st.Size(); end > 0; {
+		start := max(0, end-max(tailBlock, int64(len(rest)))) // a long line is not copied again for every block
+		b := make([]byte, end-start, int(end-start)+len(rest))
+		if _, err := f.ReadAt(b, start); err != nil {
+			return err
+		}
+		b = append(b, rest...)
+		for {
+			i := bytes.LastIndexByte(b, '\n')
+			if i < 0 {
+				break
+			}
+			if begun && !each(b[i+1:]) {
+				return nil
+			}
+			begun, b = true, b[:i]
+		}
+		rest, end = b, start
+	}
+	if begun {
+		each(rest)
+	}
+	return nil
+}
+
+var _ Tailer = (*Dir)(nil)
