@@ -264,11 +264,11 @@ func (d *drawing) drawItem(c canvas, i int, lines []string, top, height int) {
 		case l.lower == i && !l.up:
 			c.text(it.x, top-1, "▼", Plain)
 		case l.lower == i && l.up:
-			c[top][d.port(i, true)] = cell{r: '┴', style: st}
+			c[top][d.port(i, true)] = cell{r: '┴', style: frame}
 		case l.upper == i && l.up:
 			c.text(d.port(i, true), top+tall, "▲", Plain)
 		case l.upper == i:
-			c[top+tall-1][it.x] = cell{r: '┬', style: st}
+			c[top+tall-1][it.x] = cell{r: '┬', style: frame}
 		}
 	}
 }

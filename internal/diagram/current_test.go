@@ -12,7 +12,7 @@ import (
 func TestCurrent(t *testing.T) {
 	l := &fsm.Loop{Name: "fix", Initial: "build", Order: []string{"build", "check", "done"}, States: map[string]*fsm.State{
 		"build": {Name: "build", Action: "make", Next: "check"},
-		"check": {Name: "check", Action: "make test", On: map[string]string{"yes": "done", "no": "build"}},
+		"check": {Name: "check", Action: "make test lint race", On: map[string]string{"yes": "done", "no": "build"}},
 		"done":  {Name: "done", Terminal: true},
 	}}
 	g := diagram.Of(l)
@@ -23,7 +23,7 @@ func TestCurrent(t *testing.T) {
 		want  []string
 	}{
 		{"boxes", g.Lines(80), []string{"│ ● check", "3×", "no 2×"}},
-		{"list", g.Lines(20), []string{"● check\n", "├─ yes ─▶ done\n", "╰─ no 2× ─▶ build\n"}},
+		{"list", g.Lines(20), []string{"● check\n│ $ make test", "├─ yes ─▶ done\n", "╰─ no 2× ─▶ build\n"}},
 		{"around", g.Around("build", "check", 80), []string{"build ─ 3× ─▶\n● check\n├─ yes ─▶ done\n╰─ no 2× ─▶ build\n"}},
 		{"around the first state", g.Around("", "build", 80), []string{"▶ build\n╰─ 3× ─▶ check\n"}},
 		{"around a state that is none", g.Around("build", "gone", 80), []string{""}},
