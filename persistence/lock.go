@@ -68,12 +68,17 @@ func (d *Dir) exclusive(ctx context.Context, f func() error) error {
 	if err := os.MkdirAll(d.running, 0o755); err != nil {
 		return err
 	}
-	g, err := openFile(filepath.Join(d.running, ".acquire.lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	return whileLocked(ctx, filepath.Join(d.running, ".acquire.lock"), cmp.Or(d.patience, patience), f)
+}
+
+// whileLocked runs f while it has the flock of a file, which it makes if need be. It gives up with ErrBusy.
+func whileLocked(ctx context.Context, path string, patience time.Duration, f func() error) error {
+	g, err := openFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
 	defer g.Close() // lets go of the lock
-	giveUp := time.Now().Add(cmp.Or(d.patience, patience))
+	giveUp := time.Now().Add(patience)
 	for wait := 100 * time.Microsecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		err := flock(g, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,13 @@ func child(mode, root string) {
 	d, err := persistence.OpenDir(root)
 	check(err)
 	now := time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)
+	if mode == "wait" {
+		p, err := persistence.ProjectQueue(root).Join(ctx, persistence.Waiter{Loop: "dies", Scope: []string{"/"}, Owner: persistence.Owner{PID: os.Getpid()}})
+		check(err)
+		fmt.Println(p.Waiter().ID)
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // until we are killed
+		return
+	}
 	mode, count, _ := strings.Cut(mode, "=")
 	n, _ := strconv.Atoi(count)
 	for range max(1, n) {
@@ -149,6 +157,45 @@ func TestKilledOwner(t *testing.T) {
 	}
 	if err := k.Close(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Who is killed while he waits leaves the line at that moment, and the next who comes removes what is left of him.
+func TestKilledWaiter(t *testing.T) {
+	root := filepath.Join(t.TempDir(), ".loops")
+	cmd, id := spawn(t, "wait", root)
+	q := persistence.ProjectQueue(root)
+	w := persistence.Waiter{Loop: "next", Scope: []string{"/"}, Owner: persistence.Owner{PID: os.Getpid()}}
+	p, err := q.Join(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ahead, n := p.Behind(nil); ahead == nil || ahead.ID != string(id) || ahead.Owner.PID != cmd.Process.Pid || n != 1 {
+		t.Fatalf("behind %+v", ahead)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if ahead, _ := p.Behind(nil); ahead != nil {
+		t.Errorf("behind a dead one: %+v", ahead)
+	}
+	line, err := q.Waiters()
+	if err != nil || len(line) != 1 || line[0].Loop != "next" {
+		t.Errorf("%v, %+v", err, line)
+	}
+	if err := q.Remove(t.Context(), string(id)); !errors.Is(err, persistence.ErrNotWaiting) {
+		t.Errorf("removing a dead one: %v", err)
+	}
+	other, err := q.Join(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, ".queue", string(id)+".json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what the dead one left: %v", err)
+	}
+	if err := errors.Join(p.Leave(), other.Leave()); err != nil {
+		t.Error(err)
 	}
 }
 

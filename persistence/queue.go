@@ -1,0 +1,200 @@
+package persistence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Queue is the line of those who wait for scopes in a project, as files that the reference tool reads too. It only
+// decides whose turn it is: that no two runs have overlapping scopes at once is the store's doing, whichever that is.
+// Those who wait with overlapping scopes go in the order in which they came; others do not wait for one another.
+// It may be used at once by any number of processes and goroutines.
+type Queue struct {
+	dir string
+
+	// Liveness says whether a process of the reference tool that began to wait at a time still lives. nil asks whether
+	// any process has the pid. Set it before the first use.
+	Liveness func(o Owner, recorded time.Time) bool
+
+	patience time.Duration // instead of the constant, for tests
+}
+
+// ProjectQueue is the queue of the project whose .loops folder that is. Its folder is made when somebody waits.
+func ProjectQueue(loops string) *Queue { return &Queue{dir: filepath.Join(loops, ".queue")} }
+
+// A Waiter is somebody who waits, or who asks whether he must.
+type Waiter struct {
+	ID        string   // a uuid
+	Loop      string   // whose run it is about
+	Resumes   ID       // the run that is to go on; "" = a new one
+	Scope     []string // absolute and resolved; of the reference tool: what it waits for
+	Singleton bool
+	Owner     Owner
+	Since     time.Time // no two are equal, and who came later has a later one
+	Log       string    // path of the file it writes to; "" = none
+	For       Obstacle  // as it last said
+	Foreign   bool      // of the reference tool
+}
+
+// An Obstacle is what keeps somebody waiting: a run that has an overlapping scope, or somebody who came before.
+type Obstacle struct {
+	Loop   string
+	Path   string    // of the other's scope that overlaps
+	Run    ID        // "" where it is a waiter, or not known
+	Waiter string    // id of that one
+	Since  time.Time // when that one took the scope, or came
+}
+
+// ErrNotWaiting means that somebody's place in the queue was taken away.
+var ErrNotWaiting = errors.New("it waits no longer")
+
+// Waiters returns those who wait now, in the order in which they came. It changes nothing.
+func (q *Queue) Waiters() ([]Waiter, error) {
+	line, _, err := q.read()
+	return line, err
+}
+
+// read returns who waits, and the names of the files of those who died. An entry that cannot be read says nothing: the
+// reference tool may be writing it.
+func (q *Queue) read() (line []Waiter, dead []string, err error) {
+	names, err := readNames(q.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
+		id, ok := strings.CutSuffix(name, ".json")
+		if !ok || strings.HasPrefix(name, ".") {
+			continue
+		}
+		w, err := readEntry(q.path(id))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+		case q.waits(w):
+			line = append(line, w)
+		default:
+			dead = append(dead, name)
+		}
+	}
+	slices.SortFunc(line, before)
+	return line, dead, nil
+}
+
+func before(a, b Waiter) int { return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID)) }
+
+func (q *Queue) path(id string) string { return filepath.Join(q.dir, id+".json") }
+
+// waits says whether somebody whose entry was read still waits.
+func (q *Queue) waits(w Waiter) bool {
+	path := q.path(w.ID)
+	if !w.Foreign {
+		return heldEntry(path)
+	}
+	if !exists(path) || w.Owner.PID <= 0 {
+		return false
+	}
+	d := Dir{Liveness: q.Liveness}
+	return d.alive(w.Owner, w.Since)
+}
+
+// Blocking returns those of the line, in their order, who go before w. shared are the scopes of the runs around w, which
+// it shares: who waits for one of them, or for somebody who does, cannot go before w ends, and is passed over.
+func Blocking(w Waiter, line []Waiter, shared []string) []Waiter {
+	var ahead, stuck []Waiter
+	around := Waiter{Scope: shared}
+	for _, x := range line {
+		if w.ID != "" && before(x, w) >= 0 {
+			break // w itself, or who came later
+		}
+		if clash(x, around) || slices.ContainsFunc(stuck, func(s Waiter) bool { return clash(s, x) }) {
+			stuck = append(stuck, x)
+			continue
+		}
+		if clash(x, w) {
+			ahead = append(ahead, x)
+		}
+	}
+	return ahead
+}
+
+// clash says whether two could not run at once.
+func clash(a, b Waiter) bool {
+	_, ok := overlap(a.Scope, b.Scope)
+	return ok || a.Singleton && b.Singleton && a.Loop == b.Loop
+}
+
+// Of returns what w is to somebody who waits for him.
+func (w Waiter) Of(scope []string) Obstacle {
+	path, ok := overlap(w.Scope, scope)
+	if !ok && len(w.Scope) > 0 {
+		path = w.Scope[0]
+	}
+	return Obstacle{Loop: w.Loop, Path: path, Waiter: w.ID, Since: w.Since}
+}
+
+// Join adds somebody to the end of the line. Owner must be this process. The entries of those who died are removed.
+func (q *Queue) Join(ctx context.Context, w Waiter) (*Place, error) {
+	if err := os.MkdirAll(q.dir, 0o755); err != nil {
+		return nil, err
+	}
+	p := &Place{q: q}
+	err := q.exclusive(ctx, func() error {
+		line, dead, err := q.read()
+		if err != nil {
+			return err
+		}
+		q.tidy(dead)
+		w.ID, w.Foreign = newUUID(), false
+		w.Since = time.Now().UTC().Truncate(time.Microsecond)
+		if n := len(line); n > 0 && !w.Since.After(line[n-1].Since) {
+			w.Since = line[n-1].Since.Add(time.Microsecond) // the clock was set, or is coarse
+		}
+		p.w, p.line = w, line
+		p.file, err = q.write(w)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// tidy removes what the dead left behind. Called within exclusive, where nobody else writes.
+func (q *Queue) tidy(dead []string) {
+	names, _ := readNames(q.dir) // what is left behind now the next one removes
+	for _, name := range names {
+		if strings.HasSuffix(name, ".tmp") || slices.Contains(dead, name) {
+			_ = os.Remove(filepath.Join(q.dir, name))
+		}
+	}
+}
+
+// Remove takes somebody's place away, who finds out by himself and ends. It is ErrNotWaiting where he does not wait any
+// more, as he may have begun just now.
+func (q *Queue) Remove(ctx context.Context, id string) error {
+	path := q.path(id)
+	if !exists(path) {
+		return ErrNotWaiting
+	}
+	return q.exclusive(ctx, func() error { // or an entry that is being written anew would come back
+		if w, err := readEntry(path); err != nil || !q.waits(w) {
+			return ErrNotWaiting
+		}
+		err := os.Remove(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return ErrNotWaiting
+		}
+		return err
+	})
+}
+
+func (q *Queue) exclusive(ctx context.Context, f func() error) error {
+	return whileLocked(ctx, filepath.Join(q.dir, ".lock"), cmp.Or(q.patience, patience), f)
+}
