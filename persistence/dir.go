@@ -85,6 +85,9 @@ func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
 		if err != nil {
 			return err
 		}
+		if spec.ScopeOf != nil {
+			scope = append(scope, resolve(spec.ScopeOf(id))...)
+		}
 		j = &journal{d: d, id: id, files: d.live(id), work: d.work(id), lock: lock, created: true}
 		j.rec = record{
 			runID: makeRunID(at), owner: spec.Owner, options: spec.Options, file: spec.File, sha: spec.SHA256,

@@ -232,9 +232,11 @@ func overlap(holder, scope []string) (string, bool) {
 	return "", false
 }
 
+// within says whether path is root or lies in it. A work tree of git in .worktrees of a checkout is no part of that.
 func within(path, root string) bool {
+	const sep = string(filepath.Separator)
 	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+sep) && !strings.HasPrefix(rel+sep, ".worktrees"+sep)
 }
 
 // alive says whether the process that wrote an ownership record without flock still lives.

@@ -65,6 +65,9 @@ func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
 		at = at.Add(time.Second)
 	}
 	id := makeID(spec.Loop, at)
+	if spec.ScopeOf != nil {
+		scope = append(scope, resolve(spec.ScopeOf(id))...)
+	}
 	r := &memoryRun{spec: spec, scope: scope, held: true, run: Run{
 		ID: id, RunID: makeRunID(at), Loop: spec.Loop, Status: Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
 		Owner: spec.Owner, File: spec.File, SHA256: spec.SHA256, Options: spec.Options,

@@ -44,12 +44,16 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 			return err
 		}
 		dir = s.work(r.ID)
+		held := scope // this function may be called again
+		if spec.ScopeOf != nil {
+			held = slices.Concat(scope, persistence.ResolveScope(spec.ScopeOf(r.ID)))
+		}
 		var err error
 		if r.definition, err = s.keepDefinition(ctx, tx, spec.Definition); err == nil {
 			err = s.insert(ctx, tx, r, "")
 		}
 		if err == nil {
-			err = s.own(ctx, tx, r, spec, scope)
+			err = s.own(ctx, tx, r, spec, held)
 		}
 		return err
 	})

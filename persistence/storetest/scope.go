@@ -92,6 +92,31 @@ var sharing = []test{
 		t.close(k)
 		t.close(j)
 	}},
+	{"a work tree below a checkout is not part of its scope", func(t *T) {
+		dir := t.TempDir()
+		a := t.spec("a")
+		a.Scope = []string{dir}
+		j, err := t.S.Create(t.ctx, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := t.spec("b")
+		b.ScopeOf = func(id persistence.ID) []string { return []string{filepath.Join(dir, ".worktrees", string(id))} }
+		k, err := t.S.Create(t.ctx, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{filepath.Join(dir, ".worktrees", string(k.Run().ID), "src"), "/"} {
+			c := t.spec("c")
+			c.Scope = []string{path}
+			var conflict *persistence.ConflictError
+			if _, err := t.S.Create(t.ctx, c); !errors.As(err, &conflict) {
+				t.Errorf("%s: error is %v, want a *ConflictError", path, err)
+			}
+		}
+		t.close(k)
+		t.close(j)
+	}},
 	{"runs started by an action share its scope", func(t *T) {
 		a := t.spec("a")
 		a.Scope = []string{t.TempDir()}
