@@ -19,7 +19,7 @@ import (
 func storeScripts() []string {
 	var scripts []string
 	for _, name := range []string{
-		"background", "conflict", "context", "definition", "export", "explain", "graph", "history", "history_filters", "interrupted", "list", "logs", "names", "output", "parameters", "pause", "project", "prune", "ratelimit", "report", "resume",
+		"background", "completion", "conflict", "context", "definition", "export", "explain", "graph", "history", "history_filters", "interrupted", "list", "logs", "names", "output", "parameters", "pause", "project", "prune", "ratelimit", "report", "resume",
 		"resumecontext", "rm", "run", "signals", "status", "stop", "sweep", "worktree",
 	} {
 		scripts = append(scripts, "testdata/script/"+name+".txtar")

@@ -72,7 +72,6 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	}
 	root.SetArgs(args)
 	root.SetIn(a.In)
-	root.SetOut(a.out)
 	root.SetErr(a.Err)
 	err := root.ExecuteContext(ctx)
 	if lost := a.out.close(); err == nil && lost != nil {
@@ -137,6 +136,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 		a.addStore(newSweepCommand(a)), a.addStore(newPruneCommand(a)), a.addStore(newRmCommand(a)), a.addStore(newExportCommand(a)), a.addStore(newImportCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newRenderCommand(a), newSimulateCommand(a), newTestCommand(a), a.addStore(newGraphCommand(a)), a.addStore(newReportCommand(a)), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newEnvironmentTopic(), newRulesTopic(a),
 		newPolicyCommand(a), newStageCommand(a), newBackgroundCommand(a), a.addStore(newAttachCommand(a)), a.addStore(newPauseCommand(a)), a.addStore(newUnpauseCommand(a)),
 	)
+	root.SetOut(a.out) // before addCompletion, which keeps it
 	addCompletion(root)
 	return root
 }

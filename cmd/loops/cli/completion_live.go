@@ -231,7 +231,7 @@ func (a *app) contextKeys(cmd *cobra.Command, args []string, word string) (found
 	for _, key := range l.Context.Keys() {
 		if strings.HasPrefix(key, word) {
 			value, _ := l.Context.Get(key)
-			found = append(found, described(key+"=", "now "+string(fsm.AppendJSON(nil, value))))
+			found = append(found, described(key+"=", "now "+strings.Trim(string(fsm.AppendJSON(nil, value)), `"`)))
 		}
 	}
 	return found, noSpace

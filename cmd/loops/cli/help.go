@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newHelpCommand is "loops help [COMMAND|TOPIC]".
+// newHelpCommand is "loops help".
 func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:     "help [COMMAND|TOPIC]",
+		Use:     "help [COMMAND|TOPIC...]",
 		Short:   "Help about a command or a topic",
 		Long:    "help shows the help of a command, or a topic: environment, exit-codes, rules, or rule NAME with the name that\nstands behind a message of validate in brackets." + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state",
@@ -35,8 +35,18 @@ func addCompletion(root *cobra.Command) {
 			continue
 		}
 		c.Short = "Print a script that completes commands in your shell"
-		c.Long = "completion prints a script that makes bash, zsh, fish or PowerShell complete commands, flags and names of loops." + exitCodes(exitOK, exitFailed, exitUsage)
-		c.Example = "  source <(loops completion bash)\n  loops completion fish > ~/.config/fish/completions/loops.fish"
+		c.Long = `completion prints a script that makes a shell complete commands, flags and what may stand behind them: loops, states and
+steps, runs (behind stop those that go on, behind resume those that can be resumed), formats and files.
+
+To have it in every new shell, once:
+
+  bash         loops completion bash > ~/.local/share/bash-completion/completions/loops
+  zsh          loops completion zsh > "${fpath[1]}/_loops"
+  fish         loops completion fish > ~/.config/fish/completions/loops.fish
+  powershell   loops completion powershell >> $PROFILE
+
+bash needs the package bash-completion, and zsh the line "autoload -U compinit; compinit" in ~/.zshrc.` + exitCodes(exitOK, exitFailed, exitUsage)
+		c.Example = "  source <(loops completion bash)       in this shell only\n  loops completion fish | source"
 		for _, shell := range c.Commands() {
 			shell.Long = strings.TrimSpace(shell.Long) + exitCodes(exitOK, exitFailed, exitUsage)
 			shell.Example = "  loops completion " + shell.Name()
