@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -91,16 +92,32 @@ func (e *Executor) spendStep() {
 	}
 }
 
-// A limit is one line of a budget and how far it is used up.
-type limit struct {
-	of          *Executor // whose budget it is
-	state       string    // "" = of the whole loop
-	name        string
-	spent, most float64
-	unknown     bool // the cost cannot be told
+// A BudgetLine is one limit of a budget and how far it is used up.
+type BudgetLine struct {
+	Name        string // cost_usd, tokens, wall (in seconds), steps or prompts
+	Spent, Most float64
+	Unknown     bool // the cost cannot be told
 }
 
-func (l *limit) reached() bool { return l.unknown || l.spent >= l.most }
+// Lines returns the limits that b sets. Steps are those of the loop and of its sub-loops.
+func (b *Budget) Lines(s Spent, wall time.Duration, steps int) []BudgetLine {
+	return slices.DeleteFunc([]BudgetLine{
+		{Name: "cost_usd", Spent: s.CostUSD, Most: b.CostUSD, Unknown: s.Unpriced > 0 && !b.AllowUnknown},
+		{Name: "tokens", Spent: float64(s.Usage.Total()), Most: float64(b.Tokens)},
+		{Name: "wall", Spent: wall.Seconds(), Most: b.Wall.Seconds()},
+		{Name: "steps", Spent: float64(steps), Most: float64(b.Steps)},
+		{Name: "prompts", Spent: float64(s.Prompts), Most: float64(b.Prompts)},
+	}, func(l BudgetLine) bool { return l.Most <= 0 })
+}
+
+// A limit is one line of a budget, and whose it is.
+type limit struct {
+	of    *Executor
+	state string // "" = of the whole loop
+	BudgetLine
+}
+
+func (l *limit) reached() bool { return l.Unknown || l.Spent >= l.Most }
 
 // An overrun is the error that a budget leaves nothing for a prompt or judge.
 type overrun struct{ limit }
@@ -110,11 +127,11 @@ func (o *overrun) Error() string {
 	if o.state != "" {
 		whose = "state " + o.state + " of " + whose
 	}
-	if o.unknown {
+	if o.Unknown {
 		return fmt.Sprintf("the budget of %s limits cost_usd, and what a prompt cost is not known: "+
 			"give its model a price, go on without this limit, or set allow_unknown_cost: true", whose)
 	}
-	return fmt.Sprintf("the budget of %s is used up: %s %s of %s", whose, o.name, amount(o.spent), amount(o.most))
+	return fmt.Sprintf("the budget of %s is used up: %s %s of %s", whose, o.Name, amount(o.Spent), amount(o.Most))
 }
 
 // amount is a number of a budget as people write it.
@@ -143,14 +160,8 @@ func (e *Executor) limits(yield func(*limit) bool) {
 }
 
 func budgetLimits(x *Executor, state string, b *Budget, s Spent, wall time.Duration, steps int, yield func(*limit) bool) bool {
-	for _, l := range []limit{
-		{name: "cost_usd", spent: s.CostUSD, most: b.CostUSD, unknown: s.Unpriced > 0 && !b.AllowUnknown},
-		{name: "tokens", spent: float64(s.Usage.Total()), most: float64(b.Tokens)},
-		{name: "wall", spent: wall.Seconds(), most: b.Wall.Seconds()},
-		{name: "steps", spent: float64(steps), most: float64(b.Steps)},
-		{name: "prompts", spent: float64(s.Prompts), most: float64(b.Prompts)},
-	} {
-		if l.of, l.state = x, state; l.most > 0 && !yield(&l) {
+	for _, l := range b.Lines(s, wall, steps) {
+		if !yield(&limit{x, state, l}) {
 			return false
 		}
 	}
@@ -172,7 +183,7 @@ func (e *Executor) affordable() (err error) {
 func (e *Executor) costLeft() float64 {
 	left := 0.0
 	e.limits(func(l *limit) bool {
-		if rest := math.Round((l.most-l.spent)*1e6) / 1e6; l.name == "cost_usd" && rest > 0 && (left == 0 || rest < left) {
+		if rest := math.Round((l.Most-l.Spent)*1e6) / 1e6; l.Name == "cost_usd" && rest > 0 && (left == 0 || rest < left) {
 			left = rest
 		}
 		return true
@@ -189,8 +200,8 @@ func (e *Executor) warnBudget(spender *Executor) {
 		if l.of != e {
 			return false
 		}
-		key := l.state + "/" + l.name
-		if l.spent < warnAt*l.most || e.mem.BudgetWarned[key] > 0 {
+		key := l.state + "/" + l.Name
+		if l.Spent < warnAt*l.Most || e.mem.BudgetWarned[key] > 0 {
 			return true
 		}
 		if e.mem.BudgetWarned == nil {
@@ -207,8 +218,8 @@ func (l *limit) fields() []Field {
 	if l.state != "" {
 		fields = append(fields, Field{"budget_of", l.state})
 	}
-	fields = append(fields, Field{"limit", l.name}, Field{"spent", plainNumber(l.spent)}, Field{"budget", plainNumber(l.most)})
-	if l.unknown {
+	fields = append(fields, Field{"limit", l.Name}, Field{"spent", plainNumber(l.Spent)}, Field{"budget", plainNumber(l.Most)})
+	if l.Unknown {
 		fields = append(fields, Field{"cost_unknown", true})
 	}
 	return fields
@@ -261,7 +272,7 @@ func (e *Executor) budgetLeft(ctx context.Context) result {
 	}
 	var over *overrun
 	e.limits(func(l *limit) bool {
-		if (l.name == "steps" || l.name == "wall") && l.reached() {
+		if (l.Name == "steps" || l.Name == "wall") && l.reached() {
 			over = &overrun{*l}
 		}
 		return over == nil

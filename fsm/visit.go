@@ -178,7 +178,15 @@ func (e *Executor) run(ctx context.Context, a Action, out func(string)) (Result,
 }
 
 func (e *Executor) timeouts(st *State, mode Kind) (wall, idle time.Duration) {
-	l := e.cfg.Loop
+	return timeoutsOf(e.cfg.Loop, st, mode)
+}
+
+// ActionTimeouts returns how long the action of a state may take, and how long it may be silent; 0 = as long as it likes.
+func ActionTimeouts(l *Loop, st *State) (wall, idle time.Duration) {
+	return timeoutsOf(l, st, modeOf(st))
+}
+
+func timeoutsOf(l *Loop, st *State, mode Kind) (wall, idle time.Duration) {
 	if idle = st.Idle; idle == 0 {
 		idle = l.DefaultIdle
 	}

@@ -200,3 +200,60 @@ func TestPercentiles(t *testing.T) {
 		t.Error(a, b, c)
 	}
 }
+
+// A glance at a run says the same of its newest verdict and way as its whole story does.
+func TestGlance(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.jsonl")
+	for _, name := range files {
+		_, events := read(t, name)
+		for n := len(events); n > 0; n-- { // as if the run had stood after each of its events
+			var g Glance
+			for _, e := range slices.Backward(events[:n]) {
+				if !g.Add(e) {
+					break
+				}
+			}
+			var then []*Visit
+			r := Reader{Done: func(v *Visit) { then = append(then, v) }}
+			for _, e := range events[:n] {
+				r.Add(e)
+			}
+			r.Close()
+			newest := func(kind string) (newest *Visit) {
+				for _, v := range then {
+					if e := v.find(kind); e != nil && (newest == nil || e.Seq > newest.find(kind).Seq) {
+						newest = v
+					}
+				}
+				return newest
+			}
+			for _, c := range []struct {
+				kind string
+				got  *Visit
+				say  func(*Visit, *fsm.Loop) []Sentence
+			}{{"evaluate", g.Judged(), Verdict}, {"route", g.Left(), Way}} {
+				want := newest(c.kind)
+				if (want == nil) != (c.got == nil) {
+					t.Errorf("%s, %d events: %s is %v, want %v", name, n, c.kind, c.got, want)
+				} else if want != nil && (c.got.Path() != want.Path() || c.got.Number() != want.Number() || fmt.Sprint(c.say(c.got, nil)) != fmt.Sprint(c.say(want, nil))) {
+					t.Errorf("%s, %d events: %s %v\nwant %s %v", name, n, c.got.Path(), c.say(c.got, nil), want.Path(), c.say(want, nil))
+				}
+			}
+			started := events[n-1].Kind == "action_start"
+			if (g.Newest.Seq != events[n-1].Seq) || started && (g.Acting == nil || g.Acting.Seq != events[n-1].Seq) || events[n-1].Kind == "action_complete" && g.Acting != nil {
+				t.Errorf("%s, %d events: newest %v, acting %v", name, n, g.Newest, g.Acting)
+			}
+		}
+	}
+}
+
+// One that prints without end is not read to its beginning.
+func TestGlanceIsShort(t *testing.T) {
+	var g Glance
+	n := 0
+	for line := (fsm.Event{Kind: "action_output", Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("x", 10_000)}}}); g.Add(line); n++ {
+		if n > 1000 {
+			t.Fatal("it wants more and more")
+		}
+	}
+}

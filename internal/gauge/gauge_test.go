@@ -1,0 +1,115 @@
+package gauge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"loops/fsm"
+)
+
+func states(sts ...*fsm.State) map[string]*fsm.State {
+	m := map[string]*fsm.State{}
+	for _, st := range sts {
+		m[st.Name] = st
+	}
+	return m
+}
+
+// Each case names the limits in the order of how near they are, as a person reads them.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    Standing
+		want string
+	}{
+		{"nothing is known", Standing{Memory: &fsm.Snapshot{Loop: "a", Step: 3}}, ""},
+		{"nothing is used", Standing{Memory: &fsm.Snapshot{Loop: "a"}, Loops: []*fsm.Loop{{MaxSteps: 5}}}, ""},
+		{
+			"of the loop",
+			Standing{
+				Memory: &fsm.Snapshot{
+					Loop: "a", Step: 12, Passes: 1, Elapsed: 3 * time.Minute, Edges: map[string]int{"x->y": 3, "y->x": 4},
+					Spent: fsm.Spent{CostUSD: 1.2, Prompts: 3, Usage: fsm.Usage{Input: 15_000}},
+				},
+				Loops: []*fsm.Loop{{
+					MaxSteps: 20, MaxIterations: 10, Timeout: 10 * time.Minute, MaxEdgeRevisits: 100,
+					Budget: &fsm.Budget{CostUSD: 5, Tokens: 2_000_000, Wall: time.Hour},
+				}},
+				Since: time.Minute,
+			},
+			`step cap: 12 of 20
+timeout: 4m00s of 10m00s
+cost budget: $1.20 of $5.00
+pass cap: 1 of 10
+time budget: 4m00s of 1h00m00s
+cap on the edge y -> x: 4 of 100
+token budget: 15.0k of 2.00M`,
+		},
+		{
+			"of the state",
+			Standing{
+				Memory: &fsm.Snapshot{
+					Loop: "a", Current: "fix", Retries: map[string]int{"fix": 2, "other": 9}, Throttles: map[string]int{"fix": 1},
+					RateLimits: map[string]fsm.RateLimit{"fix": {Waited: time.Minute}}, StateSpent: map[string]fsm.Spent{"fix": {Unpriced: 1}},
+				},
+				Loops: []*fsm.Loop{{States: states(&fsm.State{
+					Name: "fix", Action: "x", MaxRetries: 3, Throttle: &fsm.Throttle{Hard: 4}, RateLimitMaxWait: time.Hour, Timeout: 2 * time.Minute,
+					Idle: time.Minute, Budget: &fsm.Budget{CostUSD: 2},
+				})}},
+				Acting: time.Minute, Silent: 50 * time.Second,
+			},
+			`silence of the action of fix: 50s of 1m00s
+retries of fix: 2 of 3
+timeout of the action of fix: 1m00s of 2m00s
+throttle of fix: 1 of 4
+waits for a rate limit of fix: 1m00s of 1h00m00s
+cost budget of fix: unknown of $2.00`,
+		},
+		{
+			"of detectors and memory",
+			Standing{
+				Memory: &fsm.Snapshot{
+					Loop: "a", StallRing: []fsm.StallRecord{{State: "y"}, {State: "x"}, {State: "x"}}, StallCounts: map[string]int{"k": 1, "l": 4}, CumulativeMB: 10,
+				},
+				Loops: []*fsm.Loop{{Stall: &fsm.Stall{Window: 3, RecurrentWindow: 5}, HostGuard: fsm.HostGuard{BudgetMB: 100}}},
+			},
+			`stall detector, whole run: 4 of 5
+stall detector of x: 2 of 3
+memory of actions (MB): 10 of 100`,
+		},
+		{
+			"of a sub-loop, whose action it is",
+			Standing{
+				Memory: &fsm.Snapshot{Loop: "out", Current: "sub", Step: 1, Child: &fsm.Child{Memory: &fsm.Snapshot{Loop: "in", Current: "a", Step: 9}}},
+				Loops: []*fsm.Loop{
+					{MaxSteps: 50, States: states(&fsm.State{Name: "sub", Loop: "in", Timeout: time.Second})},
+					{MaxSteps: 10, States: states(&fsm.State{Name: "a", Action: "x", Timeout: 100 * time.Second})},
+				},
+				Acting: time.Second,
+			},
+			`step cap in in: 9 of 10
+step cap: 1 of 50
+timeout of the action of a in in: 1.0s of 1m40s`,
+		},
+		{
+			"of a sub-loop that was not entered",
+			Standing{
+				Memory: &fsm.Snapshot{Loop: "out", Step: 1, Child: &fsm.Child{Memory: &fsm.Snapshot{Loop: "in"}}},
+				Loops:  []*fsm.Loop{{MaxSteps: 2}, {MaxSteps: 10}},
+			},
+			"step cap: 1 of 2",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, l := range c.s.Limits() {
+				got = append(got, fmt.Sprint(l.Title(l.Loop != c.s.Memory.Loop), ": ", l.Amount()))
+			}
+			if g := strings.Join(got, "\n"); g != c.want {
+				t.Errorf("got\n%s\nwant\n%s", g, c.want)
+			}
+		})
+	}
+}

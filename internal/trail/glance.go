@@ -1,0 +1,127 @@
+package trail
+
+import (
+	"slices"
+
+	"loops/fsm"
+)
+
+// glanceEvents and glanceOutput bound what a Glance looks at: a state that prints without end must not make it read all
+// that was printed.
+const (
+	glanceEvents = 3000
+	glanceOutput = 2 << 20 // bytes of output
+)
+
+// A Glance finds out from the newest events of a run, which are given to it newest first, what a person asks about one
+// that goes on. The zero Glance is ready. It is not safe for concurrent use.
+type Glance struct {
+	Newest *fsm.Event // of all; nil = there is none
+	Acting *fsm.Event // the start of an action or judge of whose end nothing is recorded; nil = there is none
+
+	judged, left newest
+	levels       [][]fsm.Event // by depth: what stands behind the newest state_enter not yet seen, newest first
+	open         []*Visit      // those whose surroundings are still to be found
+	events       int
+	output       int
+	acted        bool // an action ended behind what is looked at
+}
+
+// A newest is the visit with the newest event of some kind.
+type newest struct {
+	event *fsm.Event
+	visit *Visit // nil until its beginning is found
+}
+
+// Judged is the visit that was judged last, nil if none was among what was looked at.
+func (g *Glance) Judged() *Visit { return g.judged.visit }
+
+// Left is the visit that led on to a state last; nil likewise.
+func (g *Glance) Left() *Visit { return g.left.visit }
+
+// Add takes the next older event and says whether more are wanted.
+func (g *Glance) Add(e fsm.Event) (more bool) {
+	if g.Newest == nil {
+		g.Newest = &e
+	}
+	if e.Kind == "action_output" {
+		g.output += len(str(e, "line"))
+		g.events++
+		return g.wanted()
+	}
+	switch e.Kind {
+	case "action_start":
+		if !g.acted && g.Acting == nil {
+			g.Acting = &e
+		}
+	case "action_complete", "action_killed", "loop_complete", "loop_resume", "route", "state_enter":
+		g.acted = true
+	}
+	if e.Kind == "evaluate" && g.judged.event == nil {
+		g.judged.event = &e
+	}
+	if e.Kind == "route" && g.left.event == nil {
+		g.left.event = &e
+	}
+	g.events++
+	for len(g.levels) <= e.Depth {
+		g.levels = append(g.levels, nil)
+	}
+	if e.Kind == "state_enter" {
+		g.visit(e)
+	} else {
+		g.levels[e.Depth] = append(g.levels[e.Depth], e)
+	}
+	return g.wanted()
+}
+
+// visit makes the visit that begins with a state_enter of what was seen behind it.
+func (g *Glance) visit(e fsm.Event) {
+	v := &Visit{State: str(e, "state"), Step: whole(e, "iteration"), Entered: e, Events: g.levels[e.Depth]}
+	slices.Reverse(v.Events)
+	g.levels = g.levels[:e.Depth] // what is deeper ran inside it
+	g.open = slices.DeleteFunc(g.open, func(o *Visit) bool {
+		if o.Entered.Depth-len(o.Above) != e.Depth+1 {
+			return false
+		}
+		o.Above = slices.Insert(o.Above, 0, v)
+		return e.Depth == 0
+	})
+	for _, n := range []*newest{&g.judged, &g.left} {
+		if n.visit == nil && n.event != nil && n.event.Depth == e.Depth {
+			n.visit = v
+			if e.Depth > 0 && !slices.Contains(g.open, v) {
+				g.open = append(g.open, v)
+			}
+		}
+	}
+}
+
+// wanted says whether older events may tell more.
+func (g *Glance) wanted() bool {
+	if g.events >= glanceEvents || g.output >= glanceOutput {
+		return false
+	}
+	return g.judged.visit == nil || g.left.visit == nil || len(g.open) > 0
+}
+
+// Verdict says what the newest verdict of a visit was, and why. It is empty where the visit was not judged. l is the
+// loop the state belongs to, or nil.
+func Verdict(v *Visit, l *fsm.Loop) []Sentence { return onlyAbout(v, l, "evaluate") }
+
+// Way says where a visit led, and by which rule.
+func Way(v *Visit, l *fsm.Loop) []Sentence { return onlyAbout(v, l, "route") }
+
+// onlyAbout explains the newest event of a kind.
+func onlyAbout(v *Visit, l *fsm.Loop, kind string) []Sentence {
+	e := v.find(kind)
+	if e == nil {
+		return nil
+	}
+	x := explainer{v: v, l: l}
+	if l != nil {
+		x.st = l.States[v.State]
+	}
+	x.event(len(v.Events)-1, *e)
+	return x.said
+}
