@@ -1,0 +1,212 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A piece is text in one style.
+type piece struct {
+	text  string
+	style Style
+}
+
+// A row is a line of a pane.
+type row []piece
+
+// has says whether a row contains a text, in small or capital letters.
+func (r row) has(pattern string) bool {
+	if pattern == "" {
+		return false
+	}
+	var b strings.Builder
+	for _, p := range r {
+		b.WriteString(printable(p.text))
+	}
+	return strings.Contains(strings.ToLower(b.String()), strings.ToLower(pattern))
+}
+
+var (
+	plain    = Style{}
+	bold     = Style{Bold: true}
+	dim      = Style{Dim: true}
+	reversed = Style{Reverse: true}
+	bad      = Style{Bold: true, Colour: Red}
+	good     = Style{Colour: Green}
+	amber    = Style{Colour: Amber}
+)
+
+// Draw returns the screen for a terminal of that size. It is never empty.
+func (m *Model) Draw(w, h int) *Screen {
+	w, h = max(w, 1), max(h, 1)
+	s := newScreen(w, h, m.ascii)
+	if m.mode == helping {
+		m.drawHelp(s)
+		return s
+	}
+	for p, r := range m.layout(w, h) {
+		m.drawn[p], m.heights[p] = nil, 0
+		if r.w > 0 && r.h > 0 {
+			m.drawPane(s, pane(p), r)
+		}
+	}
+	if h >= 4 {
+		m.drawTitle(s)
+	}
+	if h > 1 || m.mode != normal || m.message != "" {
+		m.drawFooter(s)
+	}
+	return s
+}
+
+func (m *Model) drawTitle(s *Screen) {
+	live := 0
+	for _, r := range m.view.Runs {
+		if r.Live {
+			live++
+		}
+	}
+	clock := ""
+	if !m.view.Now.IsZero() {
+		clock = m.view.Now.Format("15:04:05")
+	}
+	text := "loops watch"
+	if s.Width >= narrow && m.view.Project != "" {
+		text += "  " + m.view.Project
+	}
+	switch {
+	case m.view.Now.IsZero():
+	case live == 0:
+		text += "  no run goes on"
+	case live == 1:
+		text += "  1 run goes on"
+	default:
+		text += fmt.Sprintf("  %d runs go on", live)
+	}
+	if n := len(m.view.Runs) - live; n > 0 && s.Width >= narrow {
+		text += fmt.Sprintf(", %d ended", n)
+	}
+	s.fill(0, 0, s.Width, reversed)
+	end := s.Width - len(clock) - 1
+	if end < len("loops watch") {
+		end = s.Width
+	} else {
+		s.put(end, 0, s.Width, clock, reversed, false)
+	}
+	s.put(0, 0, end-1, " "+text, reversed, true)
+}
+
+// drawFooter draws the last row: a question, a message, or what keys there are.
+func (m *Model) drawFooter(s *Screen) {
+	y := s.Height - 1
+	switch {
+	case m.mode == asking:
+		question := "Stop " + m.confirm.Run + "?"
+		if len(m.confirm.Run) > s.Width-12 {
+			question = "Stop it?"
+		}
+		s.fill(0, y, s.Width, reversed)
+		x := s.put(0, y, s.Width, question+" y/n", Style{Bold: true, Reverse: true}, true)
+		s.put(x, y, s.Width, "   It ends its action and can be resumed.", reversed, true)
+	case m.mode == searching:
+		s.fill(0, y, s.Width, plain)
+		text := "/" + m.input
+		if over := columns(printable(text)) - (s.Width - 1); over > 0 {
+			text = "…" + string([]rune(text)[min(over+1, len([]rune(text))):])
+		}
+		x := s.put(0, y, s.Width-1, text, bold, false)
+		s.put(x, y, s.Width, " ", reversed, false)
+		s.put(x+3, y, s.Width, "in "+strings.ToLower(paneNames[m.focus])+"   Enter finds, Esc leaves", dim, true)
+	case m.message != "" && (m.bad || m.view.Problem == ""):
+		s.fill(0, y, s.Width, plain)
+		st, mark := plain, ""
+		if m.bad {
+			st, mark = bad, "✗ "
+		}
+		s.put(0, y, s.Width, mark+m.message, st, true)
+	case m.view.Problem != "":
+		s.fill(0, y, s.Width, plain)
+		s.put(0, y, s.Width, "✗ "+m.view.Problem, bad, true)
+	default:
+		m.drawKeys(s, y)
+	}
+}
+
+// drawKeys draws as many keys as there is room for.
+func (m *Model) drawKeys(s *Screen, y int) {
+	x := 0
+	for _, k := range [][2]string{
+		{"?", "help"}, {"q", "quit"}, {"s", "stop"}, {"p", "pause"}, {"u", "unpause"}, {"r", "retry now"}, {"/", "search"}, {"Tab", "pane"}, {"Enter", "zoom"},
+	} {
+		if x+len(k[0])+1+len(k[1]) > s.Width {
+			return
+		}
+		x = s.put(x, y, s.Width, k[0], bold, false)
+		x = s.put(x+1, y, s.Width, k[1], dim, false) + 2
+	}
+}
+
+// drawPane draws the heading of a pane, if there is room for one, and what it shows.
+func (m *Model) drawPane(s *Screen, p pane, r rect) {
+	if r.h >= 2 {
+		m.drawHeading(s, p, r)
+		r.y, r.h = r.y+1, r.h-1
+	}
+	rows, focus := m.content(p, r)
+	m.drawn[p], m.heights[p] = rows, r.h
+	at := &m.scrolls[p]
+	last := max(0, len(rows)-r.h)
+	switch {
+	case !at.free && (p == runsPane || p == graphPane):
+		if p == graphPane || focus < at.row || focus >= at.row+r.h {
+			at.row = focus - r.h/2
+		}
+		if p == graphPane {
+			at.column = m.litColumn(rows, focus, r.w)
+		}
+	case !at.free:
+		at.row = last
+	}
+	at.row = min(max(at.row, 0), last)
+	if at.row == last && p != graphPane {
+		at.free = false
+	}
+	for i := range min(r.h, len(rows)-at.row) {
+		s.putRow(rows[at.row+i], r.x, r.y+i, r.x+r.w, at.column, rows[at.row+i].has(m.pattern))
+	}
+}
+
+// putRow writes a row from one of its columns on.
+func (s *Screen) putRow(line row, x, y, end, from int, found bool) {
+	for _, p := range line {
+		st := p.style
+		if found {
+			st.Reverse = true
+		}
+		text := printable(p.text)
+		for from > 0 && text != "" {
+			r := []rune(text)
+			from -= runeColumns(r[0])
+			text = string(r[1:])
+		}
+		x = s.put(x, y, end, text, st, true)
+	}
+}
+
+// drawHeading draws the line above a pane. That of the focused one has a mark.
+func (m *Model) drawHeading(s *Screen, p pane, r rect) {
+	mark, st := "─ ", dim
+	if p == m.focus {
+		mark, st = "▸ ", bold
+	}
+	text, held := mark+paneNames[p], ""
+	if m.scrolls[p].free && p != runsPane {
+		held = " (held)"
+	}
+	if run := m.run(); p != runsPane && run != nil {
+		text += " " + squeeze(run.ID, r.w-columns(text)-len(held)-3)
+	}
+	text += held
+	x := s.put(r.x, r.y, r.x+r.w, text+" ", st, true)
+	s.put(x, r.y, r.x+r.w, strings.Repeat("─", max(0, r.x+r.w-x)), dim, false)
+}

@@ -1,0 +1,140 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestKeys presses keys on a screen of 80 columns and wants a command, the selected run, and a part of the screen.
+func TestKeys(t *testing.T) {
+	down := []Key{Down, Down, Down}
+	for _, c := range []struct {
+		name string
+		keys []Key
+		want Command
+		run  string // a part of its id
+		see  string
+	}{
+		{"nothing", nil, Command{}, "fix", ""},
+		{"down", down, Command{}, "nightly", "▸✓ nightly"},
+		{"down and up", []Key{"j", "j", "k"}, Command{}, "review", ""},
+		{"no further than the end", []Key{"G", Down, "]"}, Command{}, "broken", ""},
+		{"no further than the beginning", []Key{Up, "[", PageUp}, Command{}, "fix", ""},
+		{"runs from another pane", []Key{"4", "]"}, Command{}, "review", "▸ Log review"},
+		{"panes go round", []Key{Tab, Tab, Tab, Tab, BackTab}, Command{}, "fix", "▸ Log"},
+		{"quit", []Key{"q"}, Command{Verb: Quit}, "fix", ""},
+		{"Ctrl-C in a question", []Key{"s", CtrlC}, Command{Verb: Quit}, "fix", ""},
+		{"Ctrl-C in a search", []Key{"/", CtrlC}, Command{Verb: Quit}, "fix", ""},
+		{"redraw", []Key{CtrlL}, Command{Verb: Redraw}, "fix", ""},
+		{"suspend", []Key{"?", CtrlZ}, Command{Verb: Suspend}, "fix", ""},
+		{"pause", []Key{"p"}, Command{Pause, "fix-20261121T103405"}, "fix", ""},
+		{"unpause", []Key{"u"}, Command{Unpause, "fix-20261121T103405"}, "fix", ""},
+		{"retry", []Key{"]", "r"}, Command{Retry, "review-20261121T103200"}, "review", ""},
+		{"stop asks", []Key{"s"}, Command{}, "fix", "Stop fix-20261121T103405? y/n"},
+		{"stop", []Key{"s", "y"}, Command{Stop, "fix-20261121T103405"}, "fix", ""},
+		{"stop, no", []Key{"s", Enter}, Command{}, "fix", "Nothing was stopped."},
+		{"stop, no, then y is no answer", []Key{"s", "n", "y"}, Command{}, "fix", ""},
+		{"stop what has ended", append(down, "s", "y"), Command{}, "nightly", ""},
+		{"stop what has ended says so", append(down, "s"), Command{}, "nightly", "✗ Nothing to stop: run nightly-20261121T095959 is completed."},
+		{"unpause what has ended", []Key{"G", "u"}, Command{Unpause, "broken-20261121T093000"}, "broken", ""},
+		{"search runs", []Key{"/", "D", "o", "c", Enter}, Command{}, "docs", ""},
+		{"search goes round", []Key{"G", "/", "f", "i", "x", Enter}, Command{}, "fix", ""},
+		{"search again", []Key{"/", "T", "0", "9", Enter, "n", "n"}, Command{}, "lint", ""},
+		{"search back", []Key{"/", "T", "0", "9", Enter, "n", "N"}, Command{}, "nightly", ""},
+		{"search for nothing there", []Key{"/", "é", "x", Enter}, Command{}, "fix", "✗ No runs with éx."},
+		{"search for nothing", []Key{"n"}, Command{}, "fix", "/ begins a search"},
+		{"search is mended", []Key{"/", "x", Backspace, "d", CtrlU, "l", "i", "n", Enter}, Command{}, "lint", ""},
+		{"search is left", []Key{"/", "x", Escape}, Command{}, "fix", "? help"},
+		{"a search has no commands", []Key{"/", "q"}, Command{}, "fix", "/q"},
+		{"help", []Key{"h"}, Command{}, "fix", "What the keys do"},
+		{"a key leaves help, and does nothing", []Key{"?", "q"}, Command{}, "fix", "? help"},
+		{"zoom", []Key{"3", Enter}, Command{}, "fix", "▸ Steps fix-20261121T103405 ─────────────────────────────────────"},
+		{"zoom and back", []Key{"3", Enter, Escape}, Command{}, "fix", "─ Graph"},
+		{"the graph is moved", []Key{"2", Down, Down}, Command{}, "fix", "(held)"},
+		{"the graph follows again", []Key{"2", Down, Down, "c"}, Command{}, "fix", "● ▶ check"},
+		{"the log is held", []Key{"4", Up}, Command{}, "fix", "==> step 4"},
+		{"the log follows at its end", []Key{"4", Up, Down}, Command{}, "fix", "▸ Log fix-20261121T103405 ──"},
+	} {
+		m := New(false, "")
+		m.Show(view(statuses, fixDetail("check")))
+		m.Draw(80, 24)
+		var got Command
+		for _, k := range c.keys {
+			got = m.Press(k)
+			if d := m.view.Detail; d.ID != m.selected { // the program would hand over that of the run
+				other := *d
+				other.ID = m.selected
+				m.view.Detail = &other
+			}
+			m.Draw(80, 24)
+		}
+		shown := strings.Join(m.Draw(80, 24).Lines(), "\n")
+		if got != c.want || !strings.HasPrefix(m.Selected(), c.run) || !strings.Contains(shown, c.see) {
+			t.Errorf("%s: %+v on %s, want %+v on %s, and %q on\n%s", c.name, got, m.Selected(), c.want, c.run, c.see, shown)
+		}
+	}
+}
+
+// TestNoRuns wants keys about a run to say that there is none.
+func TestNoRuns(t *testing.T) {
+	for _, k := range []Key{"s", "p", "u", "r"} {
+		m := New(false, "")
+		m.Show(View{Now: at("12:00:00")})
+		if c := m.Press(k); c != (Command{}) || !strings.Contains(strings.Join(m.Draw(80, 24).Lines(), "\n"), "There is no run to") {
+			t.Errorf("%s: %+v", k, c)
+		}
+	}
+}
+
+// TestShow wants the selected run to stay where the list moves, and its neighbour where it goes away.
+func TestShow(t *testing.T) {
+	for _, c := range []struct{ first, then, want string }{
+		{"", "a b c", "a"},
+		{"b", "a b c", "b"},
+		{"b", "x a b c", "b"},
+		{"b", "a c", "c"},
+		{"c", "a b", "b"},
+		{"b", "", "b"}, // it may come back
+	} {
+		m := New(false, c.first)
+		list := func(names string) (v View) {
+			for name := range strings.FieldsSeq(names) {
+				v.Runs = append(v.Runs, Run{ID: name})
+			}
+			return v
+		}
+		m.Show(list("a b c"))
+		m.Show(list(c.then))
+		if m.Selected() != c.want {
+			t.Errorf("%s, then %s: %s, want %s", c.first, c.then, m.Selected(), c.want)
+		}
+	}
+}
+
+// TestFollow wants the end of the log while it grows, unless a person has moved up.
+func TestFollow(t *testing.T) {
+	m := New(false, "")
+	grow := func(n int) string {
+		d := &Detail{ID: statuses[0].ID}
+		for i := range n {
+			d.Log = append(d.Log, Line{Text: fmt.Sprintf("line %d.", i)})
+		}
+		m.Show(view(statuses[:1], d))
+		return strings.Join(m.Draw(80, 24).Lines(), "\n")
+	}
+	grow(50)
+	if s := grow(60); !strings.Contains(s, "line 59.") {
+		t.Errorf("the last line is not seen:\n%s", s)
+	}
+	m.Press("4")
+	m.Press(PageUp)
+	held := grow(60)
+	if s := grow(100); s != held || strings.Contains(s, "line 99.") {
+		t.Errorf("held, it moved:\n%s", s)
+	}
+	m.Press("G")
+	if s := grow(120); !strings.Contains(s, "line 119.") {
+		t.Errorf("the last line is not seen again:\n%s", s)
+	}
+}

@@ -1,0 +1,66 @@
+package watch
+
+// A rect is a part of the screen: columns from x up to x+w, rows from y up to y+h.
+type rect struct{ x, y, w, h int }
+
+// Below these a screen shows one thing at a time.
+const (
+	narrow = 64 // columns
+	wide   = 140
+	low    = 12 // rows
+)
+
+// layout places the panes between the first row, which is a heading, and the last one, which is for messages. A pane
+// without room is empty.
+func (m *Model) layout(w, h int) (out [panes]rect) {
+	body := rect{0, 1, w, h - 2}
+	if h < 4 {
+		body = rect{0, 0, w, h - 1} // no heading
+	}
+	if h == 1 {
+		body.h = 1
+	}
+	runs := len(m.view.Runs) + 1
+	switch {
+	case m.zoomed || h < low || len(m.view.Runs) == 0:
+		at := m.focus
+		if len(m.view.Runs) == 0 {
+			at = runsPane
+		}
+		out[at] = body
+	case w < narrow:
+		// The list, and below it one of the others.
+		out[runsPane] = top(&body, min(runs, max(3, body.h/3)))
+		at := m.focus
+		if at == runsPane {
+			at = graphPane
+		}
+		out[at] = body
+	case w < wide:
+		out[runsPane] = top(&body, min(runs, max(4, body.h/3)))
+		middle := top(&body, body.h*3/5)
+		out[graphPane] = left(&middle, middle.w*11/20)
+		out[stepsPane] = middle
+		out[logPane] = body
+	default:
+		out[runsPane] = top(&body, min(runs, max(4, body.h/3)))
+		out[graphPane] = left(&body, body.w*9/20)
+		out[stepsPane] = top(&body, body.h/2)
+		out[logPane] = body
+	}
+	return out
+}
+
+// top cuts rows off.
+func top(r *rect, h int) rect {
+	cut := rect{r.x, r.y, r.w, h}
+	r.y, r.h = r.y+h, r.h-h
+	return cut
+}
+
+// left cuts columns off, and one more that stays blank.
+func left(r *rect, w int) rect {
+	cut := rect{r.x, r.y, w, r.h}
+	r.x, r.w = r.x+w+1, r.w-w-1
+	return cut
+}
