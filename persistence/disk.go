@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -163,22 +164,41 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// realPath is the absolute path with symlinks resolved as far as it exists.
+// mostLinks is how many symlinks realPath follows; the system follows 40.
+const mostLinks = 40
+
+// realPath is the absolute path that the system would come to, also where a symlink leads to what does not exist yet. What
+// does not exist, or goes in circles, is taken as it is written.
 func realPath(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		abs = filepath.Clean(path)
-	}
-	rest := ""
-	for p := abs; ; p = filepath.Dir(p) {
-		if r, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(r, rest)
+	if !filepath.IsAbs(path) {
+		if wd, err := os.Getwd(); err == nil {
+			path = wd + "/" + path
 		}
-		if p == filepath.Dir(p) {
-			return abs
-		}
-		rest = filepath.Join(filepath.Base(p), rest)
 	}
+	at, todo := "/", strings.Split(path, "/")
+	for links := 0; len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		target, err := os.Readlink(next)
+		if err != nil || links == mostLinks {
+			at = next
+			continue
+		}
+		links++
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	return at
 }
 
 // rewrite makes a file hold exactly these bytes, in the blocks it has. What stands in its place and cannot be written to

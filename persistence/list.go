@@ -297,6 +297,9 @@ func (d *Dir) liveRun(id ID) (Run, bool) {
 	lock, err := readLock(files.lock)
 	if err == nil && lock.PID == r.Owner.PID {
 		r.Owner = lock.owner()
+		if r.Held || l.foreign {
+			r.Scope = lock.Scope
+		}
 	}
 	if errors.Is(err, errNotRegular) {
 		l.note(files.lock, "%s", errText(err))

@@ -163,6 +163,9 @@ func (m *Memory) recorded(id ID) (*memoryRun, error) {
 func (r *memoryRun) listed() Run {
 	run := r.run
 	run.Held = r.held
+	if r.held {
+		run.Scope = r.scope
+	}
 	if s := r.snap; s != nil {
 		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
 		run.StartedAt = s.StartedAt

@@ -77,6 +77,9 @@ func (s *Store) stand(r *row) {
 	}
 	r.Lapsed = r.now >= r.until
 	r.Held = !r.Lapsed || s.local(r.Owner)
+	if r.Held {
+		r.Scope = r.scope
+	}
 }
 
 // find reads the row of a run of which something is recorded.

@@ -14,6 +14,9 @@ import (
 var sharing = []test{
 	{"overlapping scopes conflict", func(t *T) {
 		dir := t.TempDir()
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, "src"), 0o755), os.Symlink("src", filepath.Join(dir, "link")), os.Symlink(".", filepath.Join(dir, "here"))); err != nil {
+			t.Fatal(err)
+		}
 		a := t.spec("a")
 		a.Scope = []string{filepath.Join(dir, "src")}
 		j, err := t.S.Create(t.ctx, a)
@@ -31,11 +34,19 @@ var sharing = []test{
 			{"/", false},
 			{"src/../src", false},
 			{"src/*.py", false},
+			{"./src/../src", false},
+			{"link", false},
+			{"link/deep/new", false},
+			{"link/../doc", true}, // beside what the link leads to
+			{"here", false},
 			{"srcx", true},
+			{"SRC", true},
+			{"~/src", true},
+			{"src ", true},
 			{"lib", true},
 		} {
 			b := t.spec("b")
-			b.Scope = []string{filepath.Join(dir, "other"), filepath.Join(dir, c.path)}
+			b.Scope = []string{filepath.Join(dir, "other"), dir + "/" + c.path}
 			if c.path == "/" {
 				b.Scope = []string{"/"}
 			}
@@ -79,6 +90,31 @@ var sharing = []test{
 		var conflict *persistence.ConflictError
 		if _, err := t.S.Create(t.ctx, b); !errors.As(err, &conflict) {
 			t.Fatalf("error is %v, want a *ConflictError", err)
+		}
+	}},
+	{"what a run locks is told while somebody owns it", func(t *T) {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err == nil {
+			err = os.Symlink("src", filepath.Join(dir, "link"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := t.spec("a")
+		a.Scope = []string{filepath.Join(dir, "link", "sub"), filepath.Join(dir, "doc")}
+		j, err := t.S.Create(t.ctx, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.record(j, t.enter(snap("a", 1)))
+		id := j.Run().ID
+		want := []string{filepath.Join(dir, "src", "sub"), filepath.Join(dir, "doc")}
+		if got := t.one(id).Scope; !slices.Equal(got, want) {
+			t.Errorf("scope is %q, want %q", got, want)
+		}
+		t.close(j)
+		if got := t.one(id).Scope; got != nil {
+			t.Errorf("scope is %q, and nobody owns the run", got)
 		}
 	}},
 	{"a run without a scope conflicts with none", func(t *T) {
