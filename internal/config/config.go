@@ -1,20 +1,15 @@
-// Package config reads .loops/config.yaml, in which people tell loops about their project: which agent hosts there are
-// besides those it knows.
+// Package config reads what people declare about loops: in .loops/config.yaml about a project, and in a file of their own
+// about all of theirs.
 package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -23,24 +18,50 @@ import (
 	"loops/internal/host"
 )
 
-// Name is the file's name in the .loops folder.
+// Name is the file's name, in the .loops folder of a project and in the configuration folder of a person.
 const Name = "config.yaml"
 
-// A Config is what the file says. The zero Config is that of a project without one.
+// A Config is what the files say together. A field that none of them sets has its zero value, which stands for the
+// default of whoever reads it.
 type Config struct {
-	Hosts []*host.Host // in the order of the file
+	Store   string // dir, sqlite:PATH or the URL of a PostgreSQL
+	Catalog string // absolute
+	Color   string // auto, always or never
+
+	// Of run and resume. What a loop says of the same wins, but for Permissions.
+	Output      string // quiet, normal or verbose
+	Host, Model string
+	Permissions string // host: no agent may do more, whatever its loop says; skip
+	Delay       time.Duration
+	Durability  string // as persistence.ParseDurability reads it
+	Budget      Budget
 
 	QueueTimeout time.Duration // how long run --queue waits; 0 = the default of the command
 	Worktree     string        // see WorktreeKeep; "" = keep
 	Retention    Retention
-	Notify       []Notify
+	Notify       []Notify     // of the person's file, then of the project's
+	Hosts        []*host.Host // in the order of the files
+
+	// At says where each setting stands, by its Key.Name; hosts as hosts.NAME, and each of Notify as notify.N, from 0.
+	At map[string]Place
+	// Warnings are what is wrong with files that loops may do without.
+	Warnings Problems
 }
 
-// A Problem is one mistake in the file.
+// A Place is where a setting stands in a file.
+type Place struct {
+	File string
+	Line int
+}
+
+// A Problem is one mistake in a file.
 type Problem struct {
 	File      string
 	Line, Col int // from 1; 0 = the whole file
 	Text      string
+
+	// Key is the first name of the setting that is wrong, or seems to be meant, such as run; "" = it can be any.
+	Key string
 }
 
 func (p Problem) String() string {
@@ -53,7 +74,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Text)
 }
 
-// Problems are all mistakes of a file, in its order. As an error they have a line each.
+// Problems are all mistakes of the files, in their order. As an error they have a line each.
 type Problems []Problem
 
 func (p Problems) Error() string {
@@ -64,39 +85,14 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// most is the longest file that is read.
-const most = 1 << 20
-
-// Load reads a file; one that does not exist says nothing. An error is Problems, or says why the file cannot be read.
-func Load(file string) (*Config, error) {
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // that .loops is no folder is said elsewhere
-		return &Config{}, nil
+// About returns the problems for which nobody can tell what a setting is, by the first part of its name.
+func (p Problems) About(key string) (about Problems) {
+	for _, x := range p {
+		if x.Key == "" || x.Key == key {
+			about = append(about, x)
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, err
-	}
-	return Parse(file, data)
-}
-
-// Parse reads the text of a file, whose name is for messages.
-func Parse(file string, data []byte) (*Config, error) {
-	d := &decoder{file: file}
-	doc := d.document(data)
-	c := &Config{}
-	if doc != nil && !isLoop(doc) {
-		d.config(doc, c)
-	}
-	if d.problems != nil {
-		slices.SortStableFunc(d.problems, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Col-b.Col) })
-		return nil, d.problems
-	}
-	return c, nil
+	return about
 }
 
 // isLoop says whether this is a loop called config, which some projects have.
@@ -117,10 +113,10 @@ func isLoop(doc *yaml.Node) bool {
 func (d *decoder) document(data []byte) *yaml.Node {
 	switch {
 	case len(data) > most:
-		d.problems = Problems{{File: d.file, Text: "the file has more than 1 MiB"}}
+		d.problems = Problems{{File: d.layer.file, Text: "the file has more than 1 MiB"}}
 		return nil
 	case !utf8.Valid(data):
-		d.problems = Problems{{File: d.file, Text: "the file is not UTF-8 text"}}
+		d.problems = Problems{{File: d.layer.file, Text: "the file is not UTF-8 text"}}
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -147,7 +143,7 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 // syntax notes an error of the YAML parser.
 func (d *decoder) syntax(err error) {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	p := Problem{File: d.file, Text: "not YAML: " + yamlLine.ReplaceAllString(text, "")}
+	p := Problem{File: d.layer.file, Text: "not YAML: " + yamlLine.ReplaceAllString(text, "")}
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		p.Line, _ = strconv.Atoi(m[1])
 	}

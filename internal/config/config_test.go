@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected files")
 
-// TestParse reads testdata/*.yaml. What comes out is in the .out beside each: the hosts, or every mistake.
+// TestParse reads testdata/*.yaml; those called user... are files of a person. What comes out is in the .out beside each:
+// every mistake, and what could be made out all the same.
 func TestParse(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -27,11 +28,12 @@ func TestParse(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			if c, err := Parse(filepath.Base(file), data); err != nil {
-				got = err.Error() + "\n"
-			} else {
-				got = show(t, c)
+			c := &Config{}
+			l := layer{file: filepath.Base(file), user: strings.HasPrefix(filepath.Base(file), "user"), dir: "/project", home: "/home/me"}
+			if wrong := l.parse(data, c); wrong != nil {
+				got = wrong.Error() + "\n"
 			}
+			got += settings(c) + show(t, c)
 			out := strings.TrimSuffix(file, ".yaml") + ".out"
 			if *update {
 				if err := os.WriteFile(out, []byte(got), 0o644); err != nil {
@@ -48,6 +50,20 @@ func TestParse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// settings shows what is set, and in which line.
+func settings(c *Config) string {
+	var b strings.Builder
+	for _, k := range Keys() {
+		if at, ok := c.At[k.Name]; ok {
+			fmt.Fprintf(&b, "%d: %s = %v\n", at.Line, k.Name, k.Value(c))
+		}
+	}
+	for i, n := range c.Notify {
+		fmt.Fprintf(&b, "%d: notify %+v\n", c.At[fmt.Sprintf("notify.%d", i)].Line, n)
+	}
+	return b.String()
 }
 
 // show starts every host in thought and hands it a line.
@@ -83,22 +99,152 @@ func show(t *testing.T, c *Config) string {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	if c, err := Load(filepath.Join(dir, Name)); err != nil || len(c.Hosts) != 0 {
-		t.Errorf("a file that is not there: %v, %v", c, err)
-	}
-	if _, err := Load(dir); err == nil {
-		t.Error("a folder is read as a file")
-	}
 	file := filepath.Join(dir, Name)
+	load := func(file string) error { _, err := Layers{Project: file}.Load(); return err }
+	if c, err := (Layers{Project: file, User: filepath.Join(file, "x"), Reference: file + "y"}).Load(); err != nil || len(c.At) != 0 {
+		t.Errorf("files that are not there: %v, %v", c, err)
+	}
+	if err := load(dir); err == nil || err.Error() != dir+": it cannot be read: is a directory" {
+		t.Errorf("a folder is read as a file: %v", err)
+	}
 	for text, want := range map[string]string{
 		"hosts: {a: {program: \xff}}":    "the file is not UTF-8 text",
 		"# " + strings.Repeat("x", most): "the file has more than 1 MiB",
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Load(file); err == nil || err.Error() != file+": "+want {
+		write(t, file, text)
+		if err := load(file); err == nil || err.Error() != file+": "+want {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLayers reads three files, of which each knows better than the one before.
+func TestLayers(t *testing.T) {
+	dir := t.TempDir()
+	l := Layers{Reference: filepath.Join(dir, "r"), User: filepath.Join(dir, "u"), Project: filepath.Join(dir, "p"), Dir: dir}
+	write(t, l.Reference, `{"loops": {"queue_wait_timeout_seconds": 90, "run_defaults": {"delay": 0.5, "clear": true}}, "orchestration": {"host_cli": "codex"}}`)
+	write(t, l.User, "run: {delay: 2s, model: small, budget: {cost: 5, steps: 9}}\nnotify: [{desktop: true}]\nhosts:\n  a: {program: a}\n  b: {program: b}\ncolor: sometimes\n")
+	write(t, l.Project, "run: {model: large, budget: {cost: none}}\nnotify: [{command: tell}]\nhosts:\n  c: {program: c}\n  a: {program: z}\nstore: [x]\n")
+	c, err := l.Load()
+	if want := l.User + ":6:8: color is one of auto, always, never, not \"sometimes\"\n" + l.Project + ":6:8: store is a text, not a list"; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	for name, want := range map[string]string{
+		"queue.timeout": "1m30s r:0", "run.delay": "2s u:1", "run.host": "codex r:0", "run.model": "large p:1", "run.budget.cost": "<nil> p:1", "run.budget.steps": "9 u:1",
+	} {
+		for _, k := range Keys() {
+			if at := c.At[name]; k.Name == name && fmt.Sprintf("%v %s:%d", k.Value(c), filepath.Base(at.File), at.Line) != want {
+				t.Errorf("%s is %v of %v, want %s", name, k.Value(c), at, want)
+			}
+		}
+	}
+	programs := ""
+	for _, h := range c.Hosts {
+		programs += fmt.Sprintf("%s=%s %s:%d ", h.Name, h.Program, filepath.Base(c.At["hosts."+h.Name].File), c.At["hosts."+h.Name].Line)
+	}
+	if want := "a=z p:5 b=b u:5 c=c p:4 "; programs != want {
+		t.Errorf("hosts are %s, want %s", programs, want)
+	}
+	if len(c.Notify) != 2 || !c.Notify[0].Desktop || c.Notify[1].Command != "tell" || filepath.Base(c.At["notify.1"].File) != "p" {
+		t.Errorf("notify is %+v at %v", c.Notify, c.At)
+	}
+	if wrong := err.(Problems); len(wrong.About("store")) != 1 || len(wrong.About("run")) != 0 || len(wrong.About("color")) != 1 {
+		t.Errorf("the problems are about %q and %q", wrong[0].Key, wrong[1].Key)
+	}
+}
+
+func TestReference(t *testing.T) {
+	dir := t.TempDir()
+	file := ReferenceFile(dir)
+	write(t, filepath.Join(dir, "automation", "x.yaml"), "")
+	for _, c := range []struct{ text, set, warning string }{
+		{``, "", ""},
+		{`{}`, "", ""},
+		{`{"loops": {"loops_dir": "automation", "queue_wait_timeout_seconds": 3600}}`, "catalog=" + filepath.Join(dir, "automation") + " queue.timeout=1h", ""},
+		{`{"loops": {"loops_dir": ".loops/"}, "project": {"name": 3}, "issues": []}`, "", ""},
+		{`{"loops": {"loops_dir": "gone"}, "orchestration": {"host_cli": "claude-code"}}`, "run.host=claude-code", ""},
+		{`{"orchestration": {"host_cli": "omp"}, "loops": 3}`, "", ""},
+		{`{"loops": {"run_defaults": {"delay": "2"}, "queue_wait_timeout_seconds": -1}}`, "", "loops.queue_wait_timeout_seconds is not used: it is no number of seconds\n" + file + ": loops.run_defaults.delay is not used: it is no number of seconds"},
+		{`{"loops": {`, "", "it is not used, because it cannot be made out: unexpected end of JSON input"},
+		{`[1]`, "", "it is not used, because it cannot be made out: json: cannot unmarshal array into Go value of type map[string]interface {}"},
+	} {
+		write(t, file, c.text)
+		got, err := Layers{Reference: file, Dir: dir}.Load()
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		}
+		var set []string
+		for _, k := range Keys() {
+			if v := k.Value(got); v != nil {
+				set = append(set, fmt.Sprintf("%s=%v", k.Name, v))
+			}
+		}
+		if s := strings.Join(set, " "); s != c.set {
+			t.Errorf("%s: sets %q, want %q", c.text, s, c.set)
+		}
+		if c.warning != "" {
+			c.warning = file + ": " + c.warning
+		}
+		if w := got.Warnings.Error(); w != c.warning {
+			t.Errorf("%s: warns %q, want %q", c.text, w, c.warning)
+		}
+	}
+}
+
+func TestUserFile(t *testing.T) {
+	for _, c := range []struct{ xdg, home, want string }{
+		{"/x", "/h", "/x/loops/config.yaml"},
+		{"", "/h", "/h/.config/loops/config.yaml"},
+		{"rel", "/h", "/h/.config/loops/config.yaml"},
+		{"", "", ""},
+		{"", "rel", ""},
+	} {
+		got := UserFile(func(name string) (string, bool) {
+			return map[string]string{"XDG_CONFIG_HOME": c.xdg, "HOME": c.home}[name], true
+		})
+		if got != c.want {
+			t.Errorf("XDG_CONFIG_HOME=%s HOME=%s: %s, want %s", c.xdg, c.home, got, c.want)
+		}
+	}
+}
+
+// Every key can be written as its form says, and shows up as it was written.
+func TestKeys(t *testing.T) {
+	for _, k := range Keys() {
+		value := map[Form]string{FormText: "x", FormDuration: "1h30m", FormSize: "2G", FormCount: "3", FormTokens: "20000", FormDollars: "2.5", FormNotify: "", FormHosts: ""}[k.Form]
+		switch {
+		case k.Form == FormWord:
+			value = k.Values[len(k.Values)-1]
+		case k.Name == "store":
+			value = "sqlite:runs.db"
+		case k.Name == "catalog":
+			value = "/x"
+		case value == "":
+			continue
+		}
+		text, indent := "", ""
+		for part := range strings.SplitSeq(k.Name, ".") {
+			text += "\n" + indent + part + ":"
+			indent += " "
+		}
+		c := &Config{}
+		if wrong := (layer{file: "f"}).parse([]byte(text+" "+value), c); wrong != nil || fmt.Sprint(k.Value(c)) != value || c.At[k.Name].Line == 0 {
+			t.Errorf("%s: %s is %v at %v: %v", k.Name, value, k.Value(c), c.At, wrong)
+		}
+		if k.None {
+			if wrong := (layer{file: "f"}).parse([]byte(text+" none"), c); wrong != nil || k.Value(c) != nil {
+				t.Errorf("%s: none leaves %v: %v", k.Name, k.Value(c), wrong)
+			}
 		}
 	}
 }
@@ -113,9 +259,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Parse("f", data)
-		if (c == nil) == (err == nil) {
-			t.Error("neither a config nor an error")
+		c := &Config{}
+		l := layer{file: "f", home: "/h", dir: "/d"}
+		if wrong := l.parse(data, c); wrong != nil {
+			_ = wrong.Error()
+		}
+		l.user = true
+		_ = l.parse(data, c)
+		for _, k := range Keys() {
+			_ = k.Value(c)
 		}
 	})
 }

@@ -12,12 +12,59 @@ import (
 
 // A decoder walks the nodes of a file and notes every mistake.
 type decoder struct {
-	file     string
+	layer    layer
+	key      string // the first name of the setting that is being read; "" = none is
 	problems Problems
 }
 
 func (d *decoder) say(n *yaml.Node, format string, args ...any) {
-	d.problems = append(d.problems, Problem{d.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
+	d.problems = append(d.problems, Problem{d.layer.file, n.Line, n.Column, fmt.Sprintf(format, args...), d.key})
+}
+
+// config reads the whole file.
+func (d *decoder) config(n *yaml.Node, c *Config) {
+	d.section(n, "the file", "", c)
+}
+
+// section reads the settings whose names begin with prefix.
+func (d *decoder) section(n *yaml.Node, what, prefix string, c *Config) {
+	var rows []row
+	for _, k := range keys {
+		rest, in := strings.CutPrefix(k.Name, prefix)
+		name, _, deeper := strings.Cut(rest, ".")
+		if !in || slices.ContainsFunc(rows, func(r row) bool { return r.key == name }) {
+			continue
+		}
+		rows = append(rows, row{name, func(n *yaml.Node) {
+			if prefix == "" {
+				d.key = name
+				defer func() { d.key = "" }()
+			}
+			switch {
+			case deeper && n.Tag == "!!null": // all that stood there is commented out
+			case deeper:
+				d.section(n, prefix+name, prefix+name+".", c)
+			case k.Form == FormHosts || k.Form == FormNotify:
+				if n.Tag != "!!null" {
+					k.read(d, n, c)
+				}
+			default:
+				before := len(d.problems)
+				if k.read(d, n, c); len(d.problems) == before {
+					c.at(k.Name, d.layer.file, n.Line)
+				}
+			}
+		}})
+	}
+	d.mapping(n, what, rows)
+}
+
+// at notes where a setting stands.
+func (c *Config) at(name, file string, line int) {
+	if c.At == nil {
+		c.At = map[string]Place{}
+	}
+	c.At[name] = Place{file, line}
 }
 
 // A row is one key of a map and how its value is read.
@@ -38,6 +85,10 @@ func (d *decoder) mapping(n *yaml.Node, what string, rows []row) {
 			hint := phrase.DidYouMean(key.Value, names)
 			if hint == "" {
 				hint = "; the keys are " + strings.Join(names, ", ")
+			}
+			if d.key == "" {
+				d.key = phrase.Nearest(key.Value, names)
+				defer func() { d.key = "" }()
 			}
 			d.say(key, "%s has no key %s%s", what, phrase.Quote(key.Value), hint)
 			return

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -11,18 +13,18 @@ import (
 	"loops/internal/phrase"
 )
 
-// config reads the whole file.
-func (d *decoder) config(n *yaml.Node, c *Config) {
-	d.mapping(n, "the file", []row{
-		{"hosts", func(n *yaml.Node) {
-			if n.Tag != "!!null" {
-				c.Hosts = d.hosts(n)
-			}
-		}},
-	})
+// declared reads hosts. One that a lower file declares, too, is replaced.
+func (d *decoder) declared(n *yaml.Node, c *Config) {
+	for _, h := range d.hosts(n, c) {
+		if i := slices.IndexFunc(c.Hosts, func(o *host.Host) bool { return o.Name == h.Name }); i >= 0 {
+			c.Hosts[i] = h
+		} else {
+			c.Hosts = append(c.Hosts, h)
+		}
+	}
 }
 
-func (d *decoder) hosts(n *yaml.Node) (hosts []*host.Host) {
+func (d *decoder) hosts(n *yaml.Node, c *Config) (hosts []*host.Host) {
 	d.pairs(n, "hosts", func(key, value *yaml.Node) {
 		before := len(d.problems)
 		r := &hostReader{decoder: d, at: map[string]*yaml.Node{"": key}}
@@ -43,7 +45,12 @@ func (d *decoder) hosts(n *yaml.Node) (hosts []*host.Host) {
 			}
 			return
 		}
+		if d.layer.user && strings.Contains(r.spec.Program, "/") && !filepath.IsAbs(r.spec.Program) {
+			d.say(r.node("program"), "host %s: %s is another program in every project: write an absolute path, or a name that is found in PATH", phrase.Clip(key.Value), phrase.Quote(r.spec.Program))
+			return
+		}
 		hosts = append(hosts, h)
+		c.at("hosts."+h.Name, d.layer.file, key.Line)
 	})
 	return hosts
 }

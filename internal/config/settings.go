@@ -2,6 +2,14 @@ package config
 
 import "time"
 
+// A Budget is what a run may use whose loop sets no such limit. 0 = no limit.
+type Budget struct {
+	Cost           float64 // US dollars
+	Tokens         int64
+	Wall           time.Duration
+	Steps, Prompts int
+}
+
 // Retention says which runs may go without anybody asking. The zero value keeps all.
 type Retention struct {
 	KeepLast  int           // of each loop, so many of the newest stay; 0 = no limit

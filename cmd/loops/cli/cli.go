@@ -35,11 +35,12 @@ func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 // An app is one invocation: its IO and the flags that every command has.
 type app struct {
 	IO
-	out   *sink    // Out, for all but the progress of a run
-	dir   string   // -C
-	color string   // --color
-	store string   // --store
-	lib   *library // what library returned first
+	out   *sink        // Out, for all but the progress of a run
+	dir   string       // -C
+	color string       // --color
+	store string       // --store
+	lib   *library     // what library returned first
+	conf  *declaration // what declared returned first
 
 	args     []string  // the command line
 	detached *detached // of the process of a run in the background; else nil

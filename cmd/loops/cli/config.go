@@ -2,25 +2,82 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 
 	"loops/internal/config"
+	"loops/internal/phrase"
 )
 
-// config reads what a project's people declared. A mistake in it keeps every run from starting, whether or not it would
-// matter to this one: half a config would choose another agent than the one that was meant.
-func (a *app) config(p project) (*config.Config, error) {
-	file := filepath.Join(p.Loops, config.Name)
-	c, err := config.Load(file)
-	var wrong config.Problems
-	switch {
-	case errors.As(err, &wrong):
+// layers are the files with what people declared about a project.
+func (a *app) layers(p project) config.Layers {
+	home, _ := a.getenv("HOME")
+	return config.Layers{
+		Reference: config.ReferenceFile(p.Dir), User: config.UserFile(a.getenv), Project: filepath.Join(p.Loops, config.Name),
+		Dir: p.Dir, Home: home,
+	}
+}
+
+// A declaration is what the files say of one project.
+type declaration struct {
+	loops  string // the project's .loops
+	config *config.Config
+	wrong  config.Problems
+}
+
+// declared returns what the files of a project say, read once for a command line, and their mistakes.
+func (a *app) declared(p project) (*config.Config, config.Problems) {
+	if a.conf == nil || a.conf.loops != p.Loops {
+		c, err := p.layers.Load()
+		wrong, _ := errors.AsType[config.Problems](err)
 		for i := range wrong {
-			wrong[i].File = p.short(file)
+			wrong[i].File = p.short(wrong[i].File)
 		}
-		return nil, failure(exitInvalid, "%s has mistakes; nothing was started:\n%v", p.short(file), wrong)
-	case err != nil:
-		return nil, failure(exitInvalid, "%s cannot be read: %v", p.short(file), errnoText(err))
+		a.conf = &declaration{p.Loops, c, wrong}
+	}
+	return a.conf.config, a.conf.wrong
+}
+
+// config reads what people declared about a project, for a run of it. A mistake in it keeps every run from starting,
+// whether or not it would matter to this one: half a config would choose another agent than the one that was meant.
+func (a *app) config(p project) (*config.Config, error) {
+	a.conf = nil // it may have been mended since
+	c, wrong := a.declared(p)
+	if len(wrong) > 0 {
+		return nil, failure(exitInvalid, "%s; nothing was started:\n%v", haveMistakes(wrong), wrong)
 	}
 	return c, nil
+}
+
+// haveMistakes says which files have mistakes.
+func haveMistakes(wrong config.Problems) string {
+	var files []string
+	for _, w := range wrong {
+		if !slices.Contains(files, w.File) {
+			files = append(files, w.File)
+		}
+	}
+	if len(files) == 1 {
+		return files[0] + " has mistakes"
+	}
+	return phrase.And(files) + " have mistakes"
+}
+
+// settingPlace names where a setting stands, for a person.
+func (p project) settingPlace(c *config.Config, key string) string {
+	at := c.At[key]
+	if at.Line == 0 {
+		return p.short(at.File)
+	}
+	return fmt.Sprintf("%s:%d", p.short(at.File), at.Line)
+}
+
+// catalogFrom says where the folder of further loops was named.
+func (a *app) catalogFrom(p project) string {
+	if catalog, _ := a.getenv(envCatalog); catalog != "" {
+		return envCatalog + "="
+	}
+	c, _ := a.declared(p)
+	return p.settingPlace(c, "catalog") + ": catalog "
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 	"loops/internal/answer"
-	"loops/internal/config"
 	"loops/internal/host"
 )
 
@@ -47,9 +45,9 @@ func (a *app) library(p project) (*library, error) {
 	}
 	if p.catalog != "" {
 		if info, err := os.Stat(p.catalog); err != nil {
-			return nil, failure(exitUsage, "%s=%s: %v", envCatalog, p.short(p.catalog), errnoText(err))
+			return nil, failure(exitUsage, "%s%s: %v", a.catalogFrom(p), p.short(p.catalog), errnoText(err))
 		} else if !info.IsDir() {
-			return nil, failure(exitUsage, "%s=%s: not a folder", envCatalog, p.short(p.catalog))
+			return nil, failure(exitUsage, "%s%s: not a folder", a.catalogFrom(p), p.short(p.catalog))
 		}
 	}
 	a.lib = newLibrary(p)
@@ -104,7 +102,7 @@ func (l *library) checkAgents(loop *fsm.Loop) []fsm.Problem {
 	if !asksSome(loop) {
 		return nil
 	}
-	declared, err := config.Load(filepath.Join(l.project.Loops, config.Name))
+	declared, err := l.project.layers.Load()
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"loops/fsm/loopfile"
+	"loops/internal/config"
 	"loops/persistence"
 )
 
@@ -24,6 +25,8 @@ type project struct {
 	Cwd   string // absolute; paths on the command line are relative to it
 
 	catalog string // folder of further loops; "" = none
+
+	layers config.Layers // the files with what people declared about it
 }
 
 // project finds the project: the nearest directory that has a .loops folder, upwards from -C or the working
@@ -61,10 +64,13 @@ func (a *app) project() (project, error) {
 		}
 	}
 	p := project{Dir: start, Loops: filepath.Join(start, folder), Cwd: cwd}
+	p.layers = a.layers(p)
 	if catalog, _ := a.getenv(envCatalog); catalog != "" {
 		if p.catalog = catalog; !filepath.IsAbs(catalog) {
 			p.catalog = filepath.Join(cwd, catalog)
 		}
+	} else if c, _ := a.declared(p); c != nil { // what is wrong with it, commands say that need it
+		p.catalog = c.Catalog
 	}
 	return p, nil
 }

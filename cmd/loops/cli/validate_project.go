@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"loops/fsm"
@@ -13,18 +12,14 @@ import (
 // checkProject returns the project's own files that have mistakes, with which no loop starts.
 func (a *app) checkProject(p project) []checked {
 	var wrong []checked
-	file := filepath.Join(p.Loops, config.Name)
-	c := checked{name: p.short(file), file: file}
-	_, err := config.Load(file)
-	if mistakes, is := errors.AsType[config.Problems](err); is {
-		for _, m := range mistakes {
-			c.problems = append(c.problems, projectProblem(file, m.Line, m.Col, m.Text))
+	_, err := p.layers.Load()
+	mistakes, _ := errors.AsType[config.Problems](err)
+	for _, m := range mistakes {
+		if len(wrong) == 0 || wrong[len(wrong)-1].file != m.File {
+			wrong = append(wrong, checked{name: p.short(m.File), file: m.File})
 		}
-	} else if err != nil {
-		c.problems = append(c.problems, projectProblem(file, 0, 0, "it cannot be read: "+errnoText(err).Error()))
-	}
-	if len(c.problems) > 0 {
-		wrong = append(wrong, c)
+		c := &wrong[len(wrong)-1]
+		c.problems = append(c.problems, projectProblem(m.File, m.Line, m.Col, m.Text))
 	}
 	if _, err := readPrices(p, ""); err != nil {
 		c := checked{name: p.short(p.prices()), file: p.prices()}

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// A Key is one setting of the files. The decoder, loops config show, the JSON Schema and the test of docs/config.md read
+// the same list of them.
+type Key struct {
+	Name    string   // with the sections it stands in: queue.timeout
+	Means   string   // for a person, one sentence or two
+	Default string   // what holds where no file says anything; "" = nothing does
+	Form    Form     // how its value is written
+	Values  []string // what FormWord can be
+	None    bool     // the word none takes back what a lower file says
+
+	read func(d *decoder, n *yaml.Node, c *Config)
+	show func(c *Config) any // a string, int64 or float64; nil = not set, or no single value
+}
+
+// A Form is how a value is written.
+type Form string
+
+// The forms.
+const (
+	FormWord     Form = "word" // one of Values
+	FormText     Form = "text"
+	FormDuration Form = "duration" // 90s, 2h, 1h30m, 30d
+	FormSize     Form = "size"     // 500M, 2G
+	FormCount    Form = "count"    // a whole number from 1
+	FormTokens   Form = "tokens"   // a whole number from 1, also 20k or 2M
+	FormDollars  Form = "dollars"  // a number above 0
+	FormNotify   Form = "notify"   // a list
+	FormHosts    Form = "hosts"    // a map
+)
+
+var keys = []Key{
+	{
+		Name: "store", Default: "dir", Form: FormText, Means: "Where runs are recorded, as --store.",
+		read: (*decoder).store, show: text(func(c *Config) *string { return &c.Store }),
+	},
+	{
+		Name: "catalog", Form: FormText, Means: "A folder of loops that may be run besides those of the project.",
+		read: (*decoder).catalog, show: text(func(c *Config) *string { return &c.Catalog }),
+	},
+	wordKey("color", "auto", "Colours; auto: on a terminal.", []string{"auto", "always", "never"}, func(c *Config) *string { return &c.Color }),
+	wordKey("run.output", "normal", "What run and resume print: quiet as with --quiet, verbose as with --verbose.", []string{"quiet", "normal", "verbose"}, func(c *Config) *string { return &c.Output }),
+	textKey("run.host", "the first that is installed", "Agent CLI of prompts and judges that name none.", func(c *Config) *string { return &c.Host }),
+	textKey("run.model", "that of the host", "Model of prompts that name none.", func(c *Config) *string { return &c.Model }),
+	wordKey("run.permissions", "skip", "host: agents may do what their own settings allow, whatever a loop says; skip: what the loop says.", []string{"skip", "host"}, func(c *Config) *string { return &c.Permissions }),
+	durationKey("run.delay", "0s", "Pause between the states of loops without a backoff.", true, func(c *Config) *time.Duration { return &c.Delay }),
+	wordKey("run.durability", "strict", "What the loss of power may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
+	{
+		Name: "run.budget.cost", Form: FormDollars, None: true, Means: "US dollars that a run may use whose loop sets no such limit.",
+		read: func(d *decoder, n *yaml.Node, c *Config) { d.dollars(n, "cost", &c.Budget.Cost) },
+		show: func(c *Config) any { return unless(c.Budget.Cost == 0, c.Budget.Cost) },
+	},
+	{
+		Name: "run.budget.tokens", Form: FormTokens, None: true, Means: "Tokens that a run may use whose loop sets no such limit.",
+		read: func(d *decoder, n *yaml.Node, c *Config) { d.tokens(n, "tokens", &c.Budget.Tokens) },
+		show: func(c *Config) any { return unless(c.Budget.Tokens == 0, c.Budget.Tokens) },
+	},
+	durationKey("run.budget.wall", "", "Time that a run may take whose loop sets no such limit.", false, func(c *Config) *time.Duration { return &c.Budget.Wall }),
+	countKey("run.budget.steps", "State entries that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Steps }),
+	countKey("run.budget.prompts", "Prompts and judges that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Prompts }),
+	durationKey("queue.timeout", "", "How long a run that was queued waits for its turn.", false, func(c *Config) *time.Duration { return &c.QueueTimeout }),
+	wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
+	countKey("retention.keep_last", "So many of the newest runs of each loop stay.", func(c *Config) *int { return &c.Retention.KeepLast }),
+	durationKey("retention.older_than", "", "Runs go that were last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),
+	{
+		Name: "retention.max_size", Form: FormSize, None: true, Means: "The oldest runs go until all take no more.",
+		read: func(d *decoder, n *yaml.Node, c *Config) { d.size(n, "max_size", &c.Retention.MaxSize) },
+		show: func(c *Config) any { return unless(c.Retention.MaxSize == 0, sizeText(c.Retention.MaxSize)) },
+	},
+	{Name: "notify", Form: FormNotify, Means: "Who is told what becomes of runs. The lists of all files hold together.", read: (*decoder).notify, show: nothing},
+	{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
+}
+
+// Keys returns all settings, in the order of the documentation.
+func Keys() []Key { return slices.Clone(keys) }
+
+// Value is what the files set a key to: a string, int64 or float64; nil if none does, or where it has no single value.
+func (k Key) Value(c *Config) any { return k.show(c) }
+
+func textKey(name, def, means string, field func(*Config) *string) Key {
+	return Key{
+		Name: name, Default: def, Form: FormText, Means: means, show: text(field),
+		read: func(d *decoder, n *yaml.Node, c *Config) { d.words(n, last(name), nil, field(c)) },
+	}
+}
+
+func wordKey(name, def, means string, values []string, field func(*Config) *string) Key {
+	return Key{
+		Name: name, Default: def, Form: FormWord, Values: values, Means: means, show: text(field),
+		read: func(d *decoder, n *yaml.Node, c *Config) { d.words(n, last(name), values, field(c)) },
+	}
+}
+
+func durationKey(name, def, means string, zero bool, field func(*Config) *time.Duration) Key {
+	return Key{
+		Name: name, Default: def, Form: FormDuration, None: true, Means: means,
+		read: func(d *decoder, n *yaml.Node, c *Config) { d.duration(n, last(name), zero, field(c)) },
+		show: func(c *Config) any { return unless(*field(c) == 0, durationText(*field(c))) },
+	}
+}
+
+func countKey(name, means string, field func(*Config) *int) Key {
+	return Key{
+		Name: name, Form: FormCount, None: true, Means: means,
+		read: func(d *decoder, n *yaml.Node, c *Config) { d.count(n, last(name), field(c)) },
+		show: func(c *Config) any { return unless(*field(c) == 0, int64(*field(c))) },
+	}
+}
+
+func text(field func(*Config) *string) func(*Config) any {
+	return func(c *Config) any { return unless(*field(c) == "", *field(c)) }
+}
+
+func nothing(*Config) any { return nil }
+
+// unless returns v, or nil where it is not set.
+func unless(unset bool, v any) any {
+	if unset {
+		return nil
+	}
+	return v
+}
+
+// last is the name of a key in its section.
+func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

@@ -1,0 +1,147 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"loops/internal/phrase"
+)
+
+// mostRetries is how often a webhook may be tried again.
+const mostRetries = 20
+
+// mostNotifyTimeout is how long one attempt may take.
+const mostNotifyTimeout = time.Hour
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// notify reads the list of who is told. It adds to that of lower files.
+func (d *decoder) notify(n *yaml.Node, c *Config) {
+	d.list(n, "notify", func(_ int, n *yaml.Node) {
+		before := len(d.problems)
+		t := d.target(n)
+		if len(d.problems) == before {
+			c.at("notify."+strconv.Itoa(len(c.Notify)), d.layer.file, n.Line)
+			c.Notify = append(c.Notify, t)
+		}
+	})
+}
+
+// target reads one element of notify.
+func (d *decoder) target(n *yaml.Node) Notify {
+	t := Notify{Retries: NotifyRetries}
+	at := map[string]*yaml.Node{}
+	noted := func(key string, read func(n *yaml.Node)) row {
+		return row{key, func(n *yaml.Node) { at[key] = n; read(n) }}
+	}
+	before := len(d.problems)
+	d.mapping(n, "an element of notify", []row{
+		noted("on", func(n *yaml.Node) {
+			t.On = d.texts(n, "on")
+			d.each(n, func(n *yaml.Node) {
+				if names := NotifyNames(); !slices.Contains(names, n.Value) {
+					d.say(n, "on: %s is none of %s%s", phrase.Quote(n.Value), phrase.List(names), phrase.DidYouMean(n.Value, names))
+				}
+			})
+		}),
+		noted("loops", func(n *yaml.Node) {
+			t.Loops = d.texts(n, "loops")
+			d.each(n, func(n *yaml.Node) {
+				if _, err := path.Match(n.Value, ""); err != nil || n.Value == "" {
+					d.say(n, "loops: %s is no name or pattern: * stands for any letters, ? for one, [ab] for one of these", phrase.Quote(n.Value))
+				}
+			})
+		}),
+		noted("command", func(n *yaml.Node) { d.words(n, "command", nil, &t.Command) }),
+		noted("desktop", func(n *yaml.Node) {
+			if t.Desktop = d.flag(n, "desktop"); !t.Desktop && n.Tag == "!!bool" {
+				d.say(n, "desktop: false tells nobody: leave the element out")
+			}
+		}),
+		noted("webhook", func(n *yaml.Node) { d.webhook(n, &t.URL) }),
+		noted("secret_env", func(n *yaml.Node) {
+			d.words(n, "secret_env", nil, &t.Secret)
+			if t.Secret != "" && !variableName.MatchString(t.Secret) {
+				d.say(n, "secret_env is the name of an environment variable that holds the key, and not the key itself")
+			}
+		}),
+		noted("timeout", func(n *yaml.Node) {
+			d.duration(n, "timeout", false, &t.Timeout)
+			if t.Timeout > mostNotifyTimeout {
+				d.say(n, "timeout: one attempt may take an hour at most")
+			}
+		}),
+		noted("retries", func(n *yaml.Node) {
+			v, err := strconv.Atoi(n.Value)
+			if n.Kind != yaml.ScalarNode || err != nil || v < 0 || v > mostRetries {
+				d.say(n, "retries is a whole number from 0 to %d, not %s", mostRetries, kind(n))
+				return
+			}
+			t.Retries = v
+		}),
+	})
+	if len(d.problems) > before {
+		return t
+	}
+	var ways []string
+	for _, key := range []string{"command", "desktop", "webhook"} {
+		if at[key] != nil {
+			ways = append(ways, key)
+		}
+	}
+	if len(ways) != 1 {
+		said := ""
+		if len(ways) > 1 {
+			said = fmt.Sprintf(", and this one has %s: make %d elements of it", phrase.And(ways), len(ways))
+		}
+		d.say(n, "an element of notify has one of command, desktop and webhook%s", said)
+		return t
+	}
+	for _, key := range []string{"secret_env", "retries"} {
+		if at[key] != nil && at["webhook"] == nil {
+			d.say(at[key], "%s is for a webhook, and does nothing beside %s", key, ways[0])
+		}
+	}
+	return t
+}
+
+// texts reads a list of texts, or one text.
+func (d *decoder) texts(n *yaml.Node, what string) (list []string) {
+	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
+		return []string{n.Value}
+	}
+	d.list(n, what, func(_ int, n *yaml.Node) { list = append(list, d.text(n, "an element of "+what)) })
+	return list
+}
+
+// each calls do with the texts of what texts read.
+func (d *decoder) each(n *yaml.Node, do func(*yaml.Node)) {
+	for _, e := range append([]*yaml.Node{n}, n.Content...) {
+		if e.Kind == yaml.ScalarNode && e.Tag != "!!null" {
+			do(e)
+		}
+	}
+}
+
+// webhook reads the address of a webhook. What is wrong with it is said without it, for it can hold a secret.
+func (d *decoder) webhook(n *yaml.Node, to *string) {
+	d.words(n, "webhook", nil, to)
+	if *to == "" {
+		return
+	}
+	u, err := url.Parse(*to)
+	switch {
+	case err != nil || strings.ContainsAny(*to, " \t\n"):
+		d.say(n, "webhook is no URL: write it as https://HOST/PATH")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		d.say(n, "webhook is a URL that begins with https:// or http:// and names a host")
+	}
+}

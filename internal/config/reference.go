@@ -1,0 +1,88 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"loops/internal/host"
+)
+
+// referenceName is the file in which projects of the reference tool are configured, below the project.
+var referenceName = filepath.Join(".ll", "ll-config.json")
+
+// ReferenceFile returns the configuration of the reference tool for a project.
+func ReferenceFile(dir string) string { return filepath.Join(dir, referenceName) }
+
+// reference reads what matters here of the reference tool's configuration. It is another tool's file: what means nothing
+// here is none of ours, and what is wrong with it is a warning.
+func (l Layers) reference(c *Config) {
+	if l.Reference == "" {
+		return
+	}
+	warn := func(format string, args ...any) {
+		c.Warnings = append(c.Warnings, Problem{File: l.Reference, Text: fmt.Sprintf(format, args...)})
+	}
+	data, err := read(l.Reference)
+	if err != nil {
+		warn("it cannot be read: %v", cause(err))
+		return
+	}
+	if len(data) == 0 {
+		return
+	}
+	var f map[string]any
+	if len(data) > most {
+		err = errors.New("it has more than 1 MiB")
+	} else {
+		err = json.Unmarshal(data, &f)
+	}
+	if err != nil {
+		warn("it is not used, because it cannot be made out: %v", err)
+		return
+	}
+	set := func(name string) { c.at(name, l.Reference, 0) }
+	seconds := func(name string, v any) (time.Duration, bool) {
+		s, ok := v.(float64)
+		if v != nil && (!ok || math.IsNaN(s) || s < 0 || s > longest.Seconds()) {
+			warn("%s is not used: it is no number of seconds", name)
+			return 0, false
+		}
+		return time.Duration(s * float64(time.Second)), v != nil
+	}
+	loops, _ := f["loops"].(map[string]any)
+	defaults, _ := loops["run_defaults"].(map[string]any)
+	if d, ok := seconds("loops.queue_wait_timeout_seconds", loops["queue_wait_timeout_seconds"]); ok && d > 0 {
+		c.QueueTimeout = d
+		set("queue.timeout")
+	}
+	if d, ok := seconds("loops.run_defaults.delay", defaults["delay"]); ok && d > 0 {
+		c.Delay = d
+		set("run.delay")
+	}
+	orchestration, _ := f["orchestration"].(map[string]any)
+	if name, _ := orchestration["host_cli"].(string); knownHost(name) {
+		c.Host = name
+		set("run.host")
+	}
+	// Its loops are in another folder then. What is recorded is in .loops all the same.
+	if dir, _ := loops["loops_dir"].(string); dir != "" && filepath.Clean(dir) != ".loops" {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(l.Dir, dir)
+		}
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.Join(l.Dir, ".loops") != filepath.Clean(dir) {
+			c.Catalog = filepath.Clean(dir)
+			set("catalog")
+		}
+	}
+}
+
+// knownHost says whether a host is called so. The reference tool knows some that are not known here.
+func knownHost(name string) bool {
+	return name != "" && slices.ContainsFunc(host.Hosts(), func(h *host.Host) bool { return h.Name == name || slices.Contains(h.Aliases, name) })
+}
