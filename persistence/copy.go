@@ -171,13 +171,17 @@ func sumRun(h hash.Hash, r Run) {
 	if options == nil {
 		options = fsm.NewMap()
 	}
-	h.Write(fsm.AppendJSON(nil, fsm.NewMap(
+	m := fsm.NewMap(
 		"id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "archived", r.Archived, "foreign", r.Foreign,
 		"state", r.State, "step", r.Step, "passes", r.Passes, "max_steps", r.MaxSteps, "elapsed", r.Elapsed.Milliseconds(),
 		"started_at", fsm.FormatTime(r.StartedAt), "updated_at", fsm.FormatTime(r.UpdatedAt.Truncate(time.Millisecond)),
 		"ended", r.Ended, "error", r.Error, "why", r.Why, "reconciled_at", fsm.FormatTime(r.Reconciled), "segment", r.Segment,
 		"file", r.File, "sha256", r.SHA256, "options", options,
-	)))
+	)
+	if r.Origin != nil {
+		m.Set("forked_from", r.Origin.Map())
+	}
+	h.Write(fsm.AppendJSON(nil, m))
 }
 
 // Import implements [Importer].
@@ -193,6 +197,7 @@ func (m *Memory) Import(_ context.Context, r Recorded) error {
 		}
 		run.events = append(run.events, e)
 	}
+	run.past = []Moment{{uint64(len(run.events)), run.snap}}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.runs[r.Run.ID] != nil {

@@ -91,7 +91,7 @@ func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
 		j = &journal{d: d, id: id, files: d.live(id), work: d.work(id), lock: lock, created: true}
 		j.rec = record{
 			runID: makeRunID(at), owner: spec.Owner, options: spec.Options, file: spec.File, sha: spec.SHA256,
-			maxSteps: spec.MaxSteps, status: Running,
+			maxSteps: spec.MaxSteps, origin: spec.Origin, status: Running,
 		}
 		j.rec.Loop, j.rec.StartedAt = spec.Loop, spec.StartedAt
 		err = d.own(lock, id, spec, scope)

@@ -29,6 +29,7 @@ type record struct {
 	maxSteps   int
 	instance   ID // names the working folder, if it is not the ID that the archive folder tells; else ""
 	segment    int
+	origin     *Origin
 	reconciled time.Time
 	why        string
 	depth      int // of the sub-loop whose memory this is; 0 = the run itself
@@ -243,6 +244,7 @@ func fields() []field {
 			func(r *record, v any) error { return takeText(&r.instance, v) }),
 		known("segment", func(e *encoder, r *record) bool { return r.segment != 0 && e.value(r.segment) },
 			func(r *record, v any) error { return takeInt(&r.segment, v) }),
+		known("forked_from", putOrigin, takeOrigin),
 		known("owner", putOwner, takeOwner),
 	}
 }
@@ -265,7 +267,7 @@ func appendFlat(e *encoder, r *record, s *fsm.Snapshot, journal bool) {
 
 // lasting are the keys outside the machine's memory that a journal must hold, so that it is enough to rebuild
 // state.json.
-var lasting = map[string]bool{"run_id": true, "max_steps": true, "definition": true, "options": true, "instance": true, "segment": true}
+var lasting = map[string]bool{"run_id": true, "max_steps": true, "definition": true, "options": true, "instance": true, "segment": true, "forked_from": true}
 
 // required are the keys without which a state file is none, and, but for the last, a memory is none.
 var required = []string{"loop_name", "current_state", "iteration", "started_at", "status"}

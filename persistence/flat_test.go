@@ -83,6 +83,7 @@ func example() *record {
 		runID: "2026-11-21T083717", status: Running, updated: at.Add(time.Minute), seq: 42, journal: 9001,
 		owner: Owner{Host: "h", Boot: "b", PID: 15629, Start: 1}, options: fsm.NewMap("max_steps", int64(9)),
 		file: "fix.yaml", sha: "ab12", maxSteps: 9, why: "gone", reconciled: at.Add(time.Hour), instance: "fix-1",
+		origin: &Origin{ID: "fix-20261120T100000", RunID: "2026-11-20T100000", Step: 2, Seq: 17},
 	}
 	r.Snapshot = fsm.Snapshot{
 		Loop: "fix", Phase: fsm.PhaseActed, Current: "judge", Previous: "work", Step: 3, Passes: 1, Attempt: 2,

@@ -98,7 +98,7 @@ func (d *Dir) rebuild(ctx context.Context, r Recorded) error {
 	j := &journal{d: d, id: r.Run.ID, files: d.live(r.Run.ID), work: d.work(r.Run.ID), lock: lock}
 	j.rec = record{
 		runID: r.Run.RunID, options: r.Run.Options, file: r.Run.File, sha: r.Run.SHA256, maxSteps: r.Run.MaxSteps,
-		segment: r.Run.Segment, reconciled: r.Run.Reconciled, why: r.Run.Why,
+		segment: r.Run.Segment, origin: r.Run.Origin, reconciled: r.Run.Reconciled, why: r.Run.Why,
 	}
 	j.init()
 	err = j.replay(r)

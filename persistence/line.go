@@ -152,6 +152,9 @@ func splitLine(b []byte) line {
 // isOutput says whether a line is a piece of an action's output. Only such lines are kept behind the last memory.
 func isOutput(event []byte) bool { return bytes.HasPrefix(event, []byte(`{"event": "action_output"`)) }
 
+// containsMemory says whether a line that cannot be read may hold memory.
+func containsMemory(raw []byte) bool { return bytes.Contains(raw, keyMemory[:len(keyMemory)-1]) }
+
 // parseMemory reads the memory part of a line.
 func parseMemory(b []byte) (*fsm.Map, error) {
 	v, err := fsm.ParseJSON(b)

@@ -27,6 +27,7 @@ type memoryRun struct {
 	scope  []string
 	snap   *fsm.Snapshot // nil before the first Record
 	events []fsm.Event
+	past   []Moment // all that was remembered, oldest first
 	held   bool
 }
 
@@ -70,7 +71,7 @@ func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
 	}
 	r := &memoryRun{spec: spec, scope: scope, held: true, run: Run{
 		ID: id, RunID: makeRunID(at), Loop: spec.Loop, Status: Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
-		Owner: spec.Owner, File: spec.File, SHA256: spec.SHA256, Options: spec.Options,
+		Owner: spec.Owner, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin,
 	}}
 	j, err := m.journal(r)
 	if err != nil {
@@ -353,6 +354,7 @@ func (j *memoryJournal) Record(_ context.Context, b *fsm.Batch) error {
 			j.r.snap = &fsm.Snapshot{}
 		}
 		remember(j.r.snap, s)
+		j.r.past = append(j.r.past, Moment{uint64(len(j.r.events)), cloneSnapshot(s)})
 		j.r.run.Status, j.r.run.UpdatedAt = Running, time.Now()
 		if s.Outcome != nil {
 			j.r.run.Status = StatusOf(*s.Outcome)

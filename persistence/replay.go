@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -130,7 +129,7 @@ func (j *journalReader) line(e *entry) {
 	}
 	if e.bad != "" {
 		j.l.damagedAt(j.file, e.start, e.bad, e.raw)
-		if !isOutput(e.raw) || bytes.Contains(e.raw, keyMemory[:len(keyMemory)-1]) {
+		if !isOutput(e.raw) || containsMemory(e.raw) {
 			j.lost = true
 		}
 		j.open = false

@@ -97,6 +97,7 @@ type Run struct {
 	File    string   // the loop file, as recorded; "" where unknown
 	SHA256  string   // of the definition the run was started with; "" where unknown
 	Options *fsm.Map // overrides given when it was started, for resume
+	Origin  *Origin  // the run it was forked from; nil = none
 	Segment int      // how often it was resumed
 	Marker  string   // environment marker of the action in flight; "" = none
 	Events  string   // path of the event file, for a person; "" where there is none
@@ -115,6 +116,7 @@ type Spec struct {
 	Singleton  bool
 	MaxSteps   int
 	Options    *fsm.Map
+	Origin     *Origin // of a run that is created; nil = it is no fork
 	Owner      Owner
 	Ancestors  []ID // runs whose action started us: their scopes are ours too
 	StartedAt  time.Time

@@ -57,6 +57,9 @@ func encodeRun(r persistence.Run, d persistence.Digest) []byte {
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
+	if r.Origin != nil {
+		m.Set("forked_from", r.Origin.Map())
+	}
 	return append(fsm.AppendJSONIndent(nil, m, "  "), '\n')
 }
 
@@ -82,6 +85,11 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 	if v, _ := m.Get("options"); v != nil {
 		if r.Options, ok = v.(*fsm.Map); !ok {
 			f.err = bad("%s: options is no object", runFile)
+		}
+	}
+	if v, ok := m.Get("forked_from"); ok { // a key that older archives lack, as runs do that are no forks
+		if r.Origin, err = persistence.ParseOrigin(v); err != nil && f.err == nil {
+			f.err = bad("%s: forked_from: %v", runFile, err)
 		}
 	}
 	d = persistence.Digest{Events: int(f.number("events")), Hash: f.text("digest")}

@@ -38,7 +38,7 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 		}
 		r = &row{epoch: 1, Run: persistence.Run{
 			Loop: spec.Loop, Status: persistence.Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
-			Owner: spec.Owner, Held: true, Resumable: true, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Log: s.name,
+			Owner: spec.Owner, Held: true, Resumable: true, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin, Log: s.name,
 		}}
 		if err := s.reserve(ctx, tx, r); err != nil {
 			return err

@@ -72,7 +72,6 @@ type batch struct {
 	status     string
 	about      string
 	whole      uint64 // where the last whole memory is
-	prune      uint64 // memory before this one is not needed any more; 0 = keep all
 	durable    bool
 	events     []eventRow
 	memory     []memoryRow
@@ -115,5 +114,4 @@ const (
 	saveEvent  = `INSERT INTO events (run, seq, body) VALUES (?, ?, ?)`
 	saveMemory = `INSERT INTO memory (run, seq, patch, whole) VALUES (?, ?, ?, ?)`
 	saveText   = `INSERT INTO texts (run, name, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
-	pruneRun   = `DELETE FROM memory WHERE run = ? AND seq < ?`
 )

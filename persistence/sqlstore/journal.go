@@ -146,7 +146,7 @@ func (j *journal) remember(m *fsm.Snapshot) error {
 		row.whole = text(persistence.AppendSum(b, 0))
 		j.full, j.patches = len(b), 0
 		j.size += len(b)
-		j.next.prune, j.next.whole = j.next.whole, j.seq // of what is older than the whole before this one
+		j.next.whole = j.seq
 	}
 	j.next.memory = append(j.next.memory, row)
 	j.look.Lock()
@@ -233,7 +233,7 @@ func (j *journal) save(ctx context.Context) error {
 		if b.durable || !j.s.d.remote() || j.s.Durability == persistence.None {
 			b.events, b.memory, b.texts, j.kept = reuse(b.events), reuse(b.memory), reuse(b.texts), 0
 		}
-		b.from, b.prune = b.to, 0
+		b.from = b.to
 	}
 	b.durable = false
 	if !j.decided.IsZero() {

@@ -127,8 +127,6 @@ const postgresSave = `WITH level AS MATERIALIZED (
 	), remembered AS (
 		INSERT INTO memory (run, seq, patch, whole)
 		SELECT saved.n, x.seq, x.patch, x.whole FROM saved, unnest(?::bigint[], ?::text[], ?::text[]) AS x (seq, patch, whole)
-	), pruned AS (
-		DELETE FROM memory USING saved WHERE memory.run = saved.n AND memory.seq < ?
 	)
 	SELECT count(*) FROM saved`
 
@@ -149,7 +147,7 @@ func (d *postgresDB) save(ctx context.Context, b *batch) (done bool, err error) 
 	}
 	var n int
 	err = d.db.QueryRowContext(ctx, savePostgres, b.durable, b.status, int64(b.to), int64(b.whole), b.about, b.run, b.epoch, int64(b.from),
-		seqs, bodies, remembered, patches, wholes, int64(b.prune)).Scan(&n)
+		seqs, bodies, remembered, patches, wholes).Scan(&n)
 	return err == nil && n == 1, err
 }
 

@@ -114,9 +114,7 @@ func (s *Store) remembered(ctx context.Context, r *row) (*fsm.Snapshot, error) {
 }
 
 func (s *Store) memoryFrom(ctx context.Context, r *row, from uint64) (*fsm.Snapshot, error) {
-	damaged := func(seq uint64, err error) error {
-		return &persistence.DamageError{File: fmt.Sprintf("%s: memory of run %s at event %d", s.name, r.ID, seq), Offset: -1, What: err.Error()}
-	}
+	damaged := func(seq uint64, err error) error { return s.damagedMemory(r, seq, err) }
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, CASE WHEN seq = ? THEN whole ELSE patch END FROM memory WHERE run = ? AND seq >= ? ORDER BY seq`),
 		int64(from), r.n, int64(from))
 	if err != nil {

@@ -128,6 +128,9 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
+	if r.Origin != nil {
+		m.Set("forked_from", r.Origin.Map())
+	}
 	return persistence.AppendSum(fsm.AppendJSON(dst, m), len(dst))
 }
 
@@ -168,7 +171,9 @@ func readAbout(r *persistence.Run, about string) error {
 	r.Limited = limited == true
 	options, _ := m.Get("options")
 	r.Options, _ = options.(*fsm.Map)
-	return nil
+	origin, _ := m.Get("forked_from")
+	r.Origin, err = persistence.ParseOrigin(origin)
+	return err
 }
 
 // learn takes from a memory what a listing says about it.

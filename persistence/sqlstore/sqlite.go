@@ -37,7 +37,6 @@ type sqliteDB struct {
 	event   *sql.Stmt
 	memory  *sql.Stmt
 	text    *sql.Stmt
-	prune   *sql.Stmt
 	commit  *sql.Stmt
 	prepare error
 	once    sync.Once
@@ -150,7 +149,6 @@ func (d *sqliteDB) prepared(ctx context.Context) error {
 			{&d.event, saveEvent},
 			{&d.memory, saveMemory},
 			{&d.text, saveText},
-			{&d.prune, pruneRun},
 			{&d.commit, "COMMIT"},
 		} {
 			if *p.stmt, d.prepare = d.db.PrepareContext(ctx, translate(d, p.text)); d.prepare != nil {
@@ -219,11 +217,6 @@ func (d *sqliteDB) save(ctx context.Context, b *batch) (done bool, err error) {
 	}
 	for _, m := range behind(b.memory, b.from) {
 		if _, err := d.memory.ExecContext(ctx, b.run, int64(m.seq), orNull(m.patch), orNull(m.whole)); err != nil {
-			return false, err
-		}
-	}
-	if b.prune > 0 {
-		if _, err := d.prune.ExecContext(ctx, b.run, int64(b.prune)); err != nil {
 			return false, err
 		}
 	}

@@ -44,6 +44,9 @@ func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 	if _, ok := s.(persistence.Definer); ok {
 		cases = append(cases, defining...)
 	}
+	if _, ok := s.(persistence.Rewinder); ok {
+		cases = append(cases, rewinding...)
+	}
 	if _, ok := s.(EventSpoiler); ok {
 		cases = append(cases, spoiling...)
 	}

@@ -1,0 +1,234 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"loops/fsm"
+)
+
+// A Moment is what a run remembered when an event was recorded.
+type Moment struct {
+	Seq    uint64        // of the last event that the memory includes
+	Memory *fsm.Snapshot // nil = nothing is known
+}
+
+// A Rewinder is a [Store] that knows what its runs remembered earlier. Nothing is changed by asking, and the run may go on
+// meanwhile.
+type Rewinder interface {
+	Store
+	// Around returns what a run remembered on both sides of an event: as it was recorded last before it, and as it was
+	// recorded first with it, or behind it. Where the store never had that, or does not have it any more, there is no
+	// memory, or that of the nearest event that has one; Seq tells. Bytes that cannot be read in between are a
+	// *DamageError.
+	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
+}
+
+// Around implements [Rewinder].
+func (d *Dir) Around(_ context.Context, id ID, seq uint64) (before, after Moment, err error) {
+	for try := 0; ; try++ {
+		p, err := d.find(id)
+		if err != nil {
+			return before, after, err
+		}
+		before, after, err = p.around(seq)
+		switch {
+		case !errors.Is(err, fs.ErrNotExist):
+			return before, after, err
+		case try == 3: // it has no events
+			return Moment{}, Moment{}, nil
+		}
+		time.Sleep(2 * time.Millisecond) // it was moved while we read
+	}
+}
+
+func (p place) around(seq uint64) (before, after Moment, err error) {
+	log, err := p.openLog()
+	if err != nil {
+		return before, after, err
+	}
+	defer log.close()
+	r := &rewinder{seq: seq}
+	// Every part begins with a whole memory, so that the one before the part in question is enough.
+	from := 0
+	for i, part := range log.parts {
+		if part.indexed && part.First <= seq {
+			from = max(0, i-1)
+		}
+	}
+	for i := from; i < len(log.parts) && !r.done; i++ {
+		if err := r.part(log.parts[i], lastOf(log.parts[:i])); err != nil {
+			return before, after, err
+		}
+	}
+	if log.newest != nil && !r.done {
+		if err := r.read(log.newest, lastOf(log.parts)); err != nil {
+			return before, after, err
+		}
+	}
+	if r.spoilt != nil {
+		return before, after, r.spoilt
+	}
+	if !r.done {
+		r.before, r.beforeSeq = r.flat, r.at // the event is behind all that is recorded
+	}
+	if before, err = p.moment(r.before, r.beforeSeq); err == nil {
+		after, err = p.moment(r.after, r.afterSeq)
+	}
+	return before, after, err
+}
+
+// moment makes a memory of a flat object, whose large texts are read.
+func (p place) moment(flat *fsm.Map, seq uint64) (Moment, error) {
+	if flat == nil {
+		return Moment{}, nil
+	}
+	b := blobs{dir: filepath.Join(p.workOf(flat), "blobs")}
+	if _, err := b.fill(flat); err != nil {
+		return Moment{}, err
+	}
+	r := &record{}
+	if err := r.takeAll(flat, required[:len(required)-1]); err != nil {
+		return Moment{}, &DamageError{File: p.events, Offset: -1, What: fmt.Sprintf("the memory at event %d: %v", seq, err)}
+	}
+	return Moment{Seq: seq, Memory: &r.Snapshot}, nil
+}
+
+// A rewinder goes through a journal up to the first memory with or behind an event.
+type rewinder struct {
+	seq    uint64
+	flat   *fsm.Map // the memory at the event at; nil = it is not known
+	at     uint64
+	spoilt error // a line since at may have held a patch and cannot be read
+
+	before, after       *fsm.Map
+	beforeSeq, afterSeq uint64
+	done                bool
+}
+
+func (r *rewinder) part(part part, last uint64) error {
+	f, err := openFile(part.path, os.O_RDONLY, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return err // it was moved
+		}
+		r.lose(part.path, 0, errText(err))
+		return nil
+	}
+	defer f.Close()
+	return r.read(f, last)
+}
+
+// read reads one file, behind the event with this number; 0 = it is not known.
+func (r *rewinder) read(f *os.File, last uint64) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	s := newScanner(io.NewSectionReader(f, 0, st.Size()), 0, last, false)
+	s.anyNext = last == 0
+	for !r.done {
+		e, err := s.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = r.line(f.Name(), &e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rewinder) lose(file string, at int64, what string) {
+	if r.spoilt == nil {
+		r.spoilt = &DamageError{File: file, Offset: at, What: what}
+	}
+	r.flat = nil
+}
+
+func (r *rewinder) line(file string, e *entry) (err error) {
+	if e.missing != "" {
+		r.lose(file, e.start, e.missing)
+	}
+	if e.bad != "" {
+		if !isOutput(e.raw) || containsMemory(e.raw) {
+			r.lose(file, e.start, e.bad)
+		}
+		return nil
+	}
+	if e.memory == nil {
+		return nil
+	}
+	if r.spoilt != nil {
+		if e.seq >= r.seq {
+			r.done = true // whatever comes, what was asked for is lost
+			return nil
+		}
+		if !e.full {
+			return nil
+		}
+	}
+	m, err := parseMemory(e.memory)
+	if err != nil {
+		r.lose(file, e.start, err.Error())
+		return nil
+	}
+	if e.seq >= r.seq {
+		r.done = true
+		if r.flat != nil {
+			r.before, r.beforeSeq = r.flat, r.at
+			if r.flat, err = parseMemory(fsm.AppendJSON(nil, r.flat)); err != nil { // a copy
+				return err
+			}
+		}
+	}
+	switch {
+	case e.full:
+		r.flat, r.spoilt = m, nil
+	case r.flat == nil:
+		r.done = false // the whole memory it builds on is not there: it is of no use
+		return nil
+	default:
+		if err := applyPatch(r.flat, m); err != nil {
+			r.lose(file, e.start, err.Error())
+			return nil
+		}
+	}
+	r.at = e.seq
+	if r.done {
+		r.after, r.afterSeq = r.flat, r.at
+	}
+	return nil
+}
+
+// Around implements [Rewinder].
+func (m *Memory) Around(_ context.Context, id ID, seq uint64) (before, after Moment, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	if err != nil {
+		return before, after, err
+	}
+	for _, moment := range r.past {
+		copied := Moment{moment.Seq, cloneSnapshot(moment.Memory)}
+		if moment.Seq >= seq {
+			return before, copied, nil
+		}
+		before = copied
+	}
+	return before, after, nil
+}
+
+var (
+	_ Rewinder = (*Dir)(nil)
+	_ Rewinder = (*Memory)(nil)
+)
