@@ -154,16 +154,20 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 			done = append(done, fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", w != nil, "current_state", r.State))
 			continue
 		}
-		if w != nil {
-			fmt.Fprintf(a.out, "Paused %s (pid %d) before state %s. Let it go on with: %s\n", r.ID, r.Owner.PID, w.State, a.command("unpause", string(r.ID)))
-		} else {
-			fmt.Fprintf(a.out, "Run %s (pid %d) is in state %s and pauses before its next one. Let it go on with: %s\n", r.ID, r.Owner.PID, r.State, a.command("unpause", string(r.ID)))
-		}
+		fmt.Fprintln(a.out, pausedText(a, r, w))
 	}
 	if o.json {
 		errs = append(errs, writeJSON(a.out, done))
 	}
 	return joined(errs)
+}
+
+// pausedText says that a run was asked to pause, and with w that it stands.
+func pausedText(a *app, r persistence.Run, w *fsm.Wait) string {
+	if w == nil {
+		return fmt.Sprintf("Run %s (pid %d) is in state %s and pauses before its next one. Let it go on with: %s", r.ID, r.Owner.PID, r.State, a.command("unpause", string(r.ID)))
+	}
+	return fmt.Sprintf("Paused %s (pid %d) before state %s. Let it go on with: %s", r.ID, r.Owner.PID, w.State, a.command("unpause", string(r.ID)))
 }
 
 // tellOwner has the process that carries a run on look whether it is paused.
@@ -244,10 +248,8 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		switch {
 		case o.json:
 			done = append(done, fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", alive(r), "current_state", r.State))
-		case alive(r):
-			fmt.Fprintf(a.out, "Run %s (pid %d) goes on.\n", r.ID, r.Owner.PID)
 		default:
-			fmt.Fprintf(a.out, "Run %s is no longer paused, and %s. Go on with: %s\n", r.ID, statusWord(r), a.command("resume", string(r.ID)))
+			fmt.Fprintln(a.out, unpausedText(a, r))
 		}
 	}
 	switch {
@@ -262,6 +264,14 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, statusWord(runs[0]))
 	}
 	return joined(errs)
+}
+
+// unpausedText says that a run is paused no more.
+func unpausedText(a *app, r persistence.Run) string {
+	if alive(r) {
+		return fmt.Sprintf("Run %s (pid %d) goes on.", r.ID, r.Owner.PID)
+	}
+	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, statusWord(r), a.command("resume", string(r.ID)))
 }
 
 // unpause takes a pause away, and returns when the run goes on.

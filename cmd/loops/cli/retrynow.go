@@ -54,27 +54,37 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 	var errs []error
 	woken, busy := 0, live[0]
 	for _, r := range live {
-		w, err := waitOf(ctx, store, r.ID)
+		w, err := a.wakeRun(ctx, store, r)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
 		case w == nil:
 			busy = r
-		case w.Why == fsm.WaitPaused:
-			errs = append(errs, failure(exitFailed, "run %s is paused; let it go on with: %s", r.ID, a.command("unpause", string(r.ID))))
 		default:
 			woken++
-			if err := wake(ctx, store, r, *w); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			fmt.Fprintf(a.out, "Woke %s (pid %d): it waited for %s.\n", r.ID, r.Owner.PID, waitText(w))
+			fmt.Fprintln(a.out, wokenText(r, w))
 		}
 	}
 	if woken == 0 && len(errs) == 0 {
 		return failure(exitNotFound, "nothing to wake: run %s does not wait; it is in state %s", busy.ID, busy.State)
 	}
 	return joined(errs)
+}
+
+// wakeRun ends the wait of a run, and returns what it waited for; nil = it does not wait.
+func (a *app) wakeRun(ctx context.Context, store records, r persistence.Run) (*fsm.Wait, error) {
+	w, err := waitOf(ctx, store, r.ID)
+	switch {
+	case err != nil || w == nil:
+		return nil, err
+	case w.Why == fsm.WaitPaused:
+		return nil, failure(exitFailed, "run %s is paused; let it go on with: %s", r.ID, a.command("unpause", string(r.ID)))
+	}
+	return w, wake(ctx, store, r, *w)
+}
+
+func wokenText(r persistence.Run, w *fsm.Wait) string {
+	return fmt.Sprintf("Woke %s (pid %d): it waited for %s.", r.ID, r.Owner.PID, waitText(w))
 }
 
 // waitOf returns what a run waits for; nil = nothing.

@@ -81,37 +81,51 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 		asked = append(asked, r)
 	}
 	limit := time.Now().Add(o.grace)
-	stopped := make([]persistence.Run, 0, len(asked))
-	killed := make(map[persistence.ID]bool)
-	pids := make(map[persistence.ID]int64, len(asked)) // a run that has stopped has no owner
+	var ended []stoppedRun
 	for _, r := range asked {
-		after, ended, err := awaitStop(ctx, f, r, limit)
-		if err == nil && !ended {
-			killed[r.ID] = true
-			after, err = killRun(ctx, f, r, o.grace)
-		}
+		s, err := finishStop(ctx, f, r, limit, o.grace)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		stopped = append(stopped, after)
-		pids[after.ID] = int64(r.Owner.PID)
-		switch {
-		case o.json:
-		case killed[r.ID]:
-			fmt.Fprintf(a.out, "Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s\n", r.ID, r.Owner.PID, duration(o.grace), after.Status, after.State, a.command("resume", string(r.ID)))
-		case after.Status.Resumable():
-			fmt.Fprintf(a.out, "Stopped %s (pid %d): %s in state %s. Resume with: %s\n", r.ID, r.Owner.PID, after.Status, after.State, a.command("resume", string(r.ID)))
-		default:
-			fmt.Fprintf(a.out, "Run %s (pid %d) ended before it could be stopped: %s in state %s.\n", r.ID, r.Owner.PID, after.Status, after.State)
+		if ended = append(ended, s); !o.json {
+			fmt.Fprintln(a.out, s.text(a, o.grace))
 		}
 	}
 	if o.json {
-		errs = append(errs, writeJSON(a.out, list(stopped, func(r persistence.Run) any {
-			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", pids[r.ID], "stopped", r.Status.Resumable(), "killed", killed[r.ID], "status", string(r.Status), "current_state", r.State)
+		errs = append(errs, writeJSON(a.out, list(ended, func(s stoppedRun) any {
+			r := s.Run
+			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.pid), "stopped", r.Status.Resumable(), "killed", s.killed, "status", string(r.Status), "current_state", r.State)
 		})))
 	}
 	return joined(errs)
+}
+
+// A stoppedRun is a run that was asked to stop, as it is when its process has ended.
+type stoppedRun struct {
+	persistence.Run
+	pid    int // of that process; the record has no owner any more
+	killed bool
+}
+
+// text says what became of the run.
+func (s stoppedRun) text(a *app, grace time.Duration) string {
+	switch {
+	case s.killed:
+		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", s.ID, s.pid, duration(grace), s.Status, s.State, a.command("resume", string(s.ID)))
+	case s.Status.Resumable():
+		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", s.ID, s.pid, s.Status, s.State, a.command("resume", string(s.ID)))
+	}
+	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", s.ID, s.pid, s.Status, s.State)
+}
+
+// finishStop waits until a run has ended that was asked to, and kills its process if it has not by limit.
+func finishStop(ctx context.Context, f finder, r persistence.Run, limit time.Time, grace time.Duration) (stoppedRun, error) {
+	now, ended, err := awaitStop(ctx, f, r, limit)
+	if err == nil && !ended {
+		now, err = killRun(ctx, f, r, grace)
+	}
+	return stoppedRun{now, r.Owner.PID, !ended}, err
 }
 
 // askToStop sends SIGTERM to the owner of a run, and to it alone.
