@@ -1,0 +1,103 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"loops/internal/proc"
+)
+
+// grace is how long a program that was asked to end has before it is killed.
+const grace = time.Second
+
+// call runs a script of a person: the event is in its environment, and as JSON on its standard input.
+func (s *Sender) call(script string, e Event, limit time.Duration) error {
+	return s.start(limit, append(s.Env[:len(s.Env):len(s.Env)], e.env()...), e.body(), "bash", "-c", script)
+}
+
+// start runs a program in a process group of its own, and ends the group when the time is up. What the program left in the
+// background when it ended by itself stays.
+func (s *Sender) start(limit time.Duration, env []string, stdin []byte, program string, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("it took longer than %s and was ended", limit))
+	defer cancel()
+	var said tail
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = s.Dir, env, bytes.NewReader(stdin), &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = grace // for a child in the background that keeps standard error open
+	cmd.Cancel = func() error {
+		group, err := proc.Group(cmd.Process.Pid)
+		if err == nil {
+			_, err = proc.End(context.Background(), group, grace)
+		}
+		return err
+	}
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, exec.ErrWaitDelay), errors.Is(err, syscall.EPIPE): // it ended well, or did not care for the JSON
+		return nil
+	case err != nil:
+		if line := said.line(); line != "" {
+			return fmt.Errorf("%w: %s", err, line)
+		}
+	}
+	return err
+}
+
+// env is the event as variables of the environment.
+func (e Event) env() []string {
+	env := []string{
+		"LOOPS_NOTIFY_EVENT=" + e.Kind, "LOOPS_NOTIFY_TEXT=" + e.Text, "LOOPS_NOTIFY_DELIVERY=" + e.Delivery,
+		"LOOPS_NOTIFY_RUN=" + e.Run, "LOOPS_NOTIFY_LOOP=" + e.Loop, "LOOPS_NOTIFY_STATUS=" + e.Status, "LOOPS_NOTIFY_STATE=" + e.State,
+		"LOOPS_NOTIFY_STEPS=" + strconv.Itoa(e.Steps), "LOOPS_NOTIFY_SECONDS=" + strconv.FormatFloat(e.Seconds, 'f', -1, 64),
+		"LOOPS_NOTIFY_ERROR=" + e.Error, "LOOPS_NOTIFY_RESUME=" + e.Resume, "LOOPS_NOTIFY_PROJECT=" + e.Project,
+	}
+	code := ""
+	if e.ExitCode != nil {
+		code = strconv.Itoa(*e.ExitCode)
+	}
+	return append(env, "LOOPS_NOTIFY_EXIT_CODE="+code)
+}
+
+// A tail keeps the end of what is written to it.
+type tail struct{ b []byte }
+
+const tailSize = 1 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	n := len(b)
+	if n > tailSize {
+		b = b[n-tailSize:]
+	}
+	t.b = append(t.b, b...)
+	if extra := len(t.b) - tailSize; extra > 0 {
+		t.b = append(t.b[:0], t.b[extra:]...)
+	}
+	return n, nil
+}
+
+// line is the last line, as a person may read it.
+func (t *tail) line() string {
+	text := strings.TrimSpace(string(t.b))
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	return printable(text)
+}
+
+// printable takes control characters out of a text.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
