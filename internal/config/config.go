@@ -60,8 +60,10 @@ type Problem struct {
 	Line, Col int // from 1; 0 = the whole file
 	Text      string
 
-	// Key is the first name of the setting that is wrong, or seems to be meant, such as run; "" = it can be any.
+	// Key is the first name of the setting that is wrong, or seems to be meant, such as run; "" = that cannot be told.
 	Key string
+
+	text []byte // where that cannot be told: the file, as far as it is known
 }
 
 func (p Problem) String() string {
@@ -88,7 +90,7 @@ func (p Problems) Error() string {
 // About returns the problems for which nobody can tell what a setting is, by the first part of its name.
 func (p Problems) About(key string) (about Problems) {
 	for _, x := range p {
-		if x.Key == "" || x.Key == key {
+		if x.Key == key || x.Key == "" && (x.text == nil || bytes.Contains(x.text, []byte(key))) {
 			about = append(about, x)
 		}
 	}

@@ -163,6 +163,25 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// What nobody can read may say anything of which it has the word.
+func TestAbout(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, Name)
+	for text, about := range map[string]bool{
+		"store: [dir": true, "color: [auto": false, "stroe: dir": true, "colour: auto": false, "store: dir\nstore: dir": true, "run: {host: [a]}": false,
+	} {
+		write(t, file, text)
+		_, err := Layers{Project: file}.Load()
+		if wrong, ok := err.(Problems); !ok || (len(wrong.About("store")) > 0) != about {
+			t.Errorf("%q: %v, about the store: %v", text, err, !about)
+		}
+	}
+	_, err := Layers{User: dir}.Load()
+	if wrong, ok := err.(Problems); !ok || len(wrong.About("store")) == 0 {
+		t.Errorf("a file that cannot be read: %v", err)
+	}
+}
+
 func TestReference(t *testing.T) {
 	dir := t.TempDir()
 	file := ReferenceFile(dir)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ type decoder struct {
 }
 
 func (d *decoder) say(n *yaml.Node, format string, args ...any) {
-	d.problems = append(d.problems, Problem{d.layer.file, n.Line, n.Column, fmt.Sprintf(format, args...), d.key})
+	d.problems = append(d.problems, Problem{File: d.layer.file, Line: n.Line, Col: n.Column, Text: fmt.Sprintf(format, args...), Key: d.key})
 }
 
 // config reads the whole file.
@@ -87,7 +88,7 @@ func (d *decoder) mapping(n *yaml.Node, what string, rows []row) {
 				hint = "; the keys are " + strings.Join(names, ", ")
 			}
 			if d.key == "" {
-				d.key = phrase.Nearest(key.Value, names)
+				d.key = cmp.Or(phrase.Nearest(key.Value, names), key.Value)
 				defer func() { d.key = "" }()
 			}
 			d.say(key, "%s has no key %s%s", what, phrase.Quote(key.Value), hint)

@@ -102,6 +102,11 @@ func (l layer) parse(data []byte, c *Config) Problems {
 	if doc != nil && !isLoop(doc) {
 		d.config(doc, c)
 	}
+	for i := range d.problems {
+		if d.problems[i].Key == "" {
+			d.problems[i].text = data
+		}
+	}
 	slices.SortStableFunc(d.problems, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Col-b.Col) })
 	return d.problems
 }

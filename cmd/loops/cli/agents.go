@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -102,6 +103,10 @@ func (a *app) agents(r *action.Runner, f agentFlags, c *config.Config) {
 	if r.Host == "" {
 		_, r.Host = a.hostVariable()
 	}
+	r.Host, r.Model = cmp.Or(r.Host, c.Host), cmp.Or(r.Model, c.Model)
+	if r.Permissions == "" && c.Permissions == permissionsHost { // the other word leaves it to the loop
+		r.Permissions = permissionsHost
+	}
 }
 
 // hostVariable returns the environment variable that chooses a host, and which; "" if none does.
@@ -127,12 +132,15 @@ func (a *app) checkHosts(p project, l *fsm.Loop, given string, over overrides, c
 			known = append(append(known, h.Name), h.Aliases...)
 		}
 		text := fmt.Sprintf("there is no agent host of this name%s; known are %s", phrase.DidYouMean(unknown.Name, known), names(unknown.Known))
-		switch variable, _ := a.hostVariable(); {
+		variable, _ := a.hostVariable()
+		switch {
 		case given != "":
 			return usageError{"--host " + phrase.Quote(unknown.Name) + ": " + text, see}
 		case !used.hosts[""]: // whoever set the variable, or ran a loop that was another then, is not kept from it
 		case over.agents.host != "":
 			return failure(exitInvalid, "the run was started with --host %s: %s; choose one with --host", phrase.Quote(unknown.Name), text)
+		case variable == "":
+			return failure(exitInvalid, "%s: host %s: %s", p.settingPlace(conf, "run.host"), phrase.Quote(unknown.Name), text)
 		default:
 			return failure(exitInvalid, "%s=%s: %s; set or unset it, or choose one with --host", variable, quote(unknown.Name), text)
 		}

@@ -35,12 +35,13 @@ func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 // An app is one invocation: its IO and the flags that every command has.
 type app struct {
 	IO
-	out   *sink        // Out, for all but the progress of a run
-	dir   string       // -C
-	color string       // --color
-	store string       // --store
-	lib   *library     // what library returned first
-	conf  *declaration // what declared returned first
+	out        *sink        // Out, for all but the progress of a run
+	dir        string       // -C
+	color      string       // --color
+	colorGiven bool         // and it is on the command line
+	store      string       // --store
+	lib        *library     // what library returned first
+	conf       *declaration // what declared returned first
 
 	args     []string  // the command line
 	detached *detached // of the process of a run in the background; else nil
@@ -125,7 +126,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "dir", "C", "", "project `directory` (default: the nearest one upwards that has .loops)")
 	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkColor() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkColor(cmd) }
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{flagText(err), cmd.CommandPath() + " --help"}

@@ -11,6 +11,7 @@ import (
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 	"loops/internal/answer"
+	"loops/internal/config"
 	"loops/internal/host"
 )
 
@@ -145,13 +146,14 @@ type subloops struct {
 	project project
 	delay   *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
 	agents  agentFlags
-	keeper  *keeper // is told of each loop; nil = nobody is
+	config  *config.Config // pauses sub-loops that have no backoff; nil = does not
+	keeper  *keeper        // is told of each loop; nil = nobody is
 }
 
 // subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay and
 // those of agents hold there too (D26); caps are those of the run itself. k, if not nil, is told of each.
 func (l *library) subloops(o overrides, k *keeper) subloops {
-	s := subloops{project: l.project, keeper: k, agents: o.agents}
+	s := subloops{project: l.project, keeper: k, agents: o.agents, config: o.config}
 	if o.delaySet {
 		delay := o.pause()
 		s.delay = &delay
@@ -182,6 +184,9 @@ func (s subloops) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 // overridden returns a loop with what the command line changes in it.
 func (s subloops) overridden(l *fsm.Loop) *fsm.Loop {
 	changed := *l
+	if s.config != nil && changed.Backoff == 0 {
+		changed.Backoff = s.config.Delay
+	}
 	if s.delay != nil {
 		changed.Backoff = *s.delay
 	}

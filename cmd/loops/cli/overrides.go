@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/fsm"
+	"loops/internal/config"
 	"loops/persistence"
 )
 
@@ -21,6 +22,8 @@ type overrides struct {
 	durability              string // "" = what the store does anyway
 	agents                  agentFlags
 	budget                  budgetFlag
+
+	config *config.Config // what holds where neither these nor the loop say anything; nil = nothing
 }
 
 // maxDelay keeps a delay within what a timer can hold.
@@ -58,7 +61,7 @@ func (o *overrides) check(cmd *cobra.Command) error {
 
 // apply returns the loop with the overrides in it, and what to record of them (nil if there are none).
 func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
-	changed, recorded := *l, fsm.NewMap()
+	changed, recorded := o.configured(l), fsm.NewMap()
 	if o.maxSteps > 0 {
 		changed.MaxSteps = o.maxSteps
 		recorded.Set("max_steps", int64(o.maxSteps))
@@ -74,7 +77,7 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 	if o.durability != "" {
 		recorded.Set("durability", o.durability)
 	}
-	changed.Budget = o.budget.apply(l.Budget)
+	changed.Budget = o.budget.apply(changed.Budget)
 	o.budget.record(recorded)
 	o.agents.record(recorded)
 	o.agents.apply(&changed)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ With --background the run goes on in a process of its own, as it does with run -
 			if err := o.view.check(cmd.CommandPath()); err != nil {
 				return err
 			}
+			a.fillView(cmd, &o.view)
 			if o.definition != "" && o.definition != definitionRecorded {
 				return usageError{fmt.Sprintf("--definition %q: expected %s", o.definition, definitionRecorded), "loops resume --help"}
 			}
@@ -107,12 +109,14 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		return err
 	}
 	over := o.over.over(run.Options)
-	store.setDurability(over.durability)
-	l, recorded := over.apply(l)
 	conf, err := a.config(p)
 	if err != nil {
 		return err
 	}
+	over.config = conf
+	store.setDurability(cmp.Or(over.durability, conf.Durability))
+	l, recorded := over.apply(l)
+	a.warnConfig(p, o.view.quiet)
 	if err := a.checkHosts(p, l, o.over.agents.host, over, conf, o.view, "loops resume --help"); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -64,6 +65,7 @@ why, and run exits as it would have. Its output goes to .loops/logs/RUN.log, whi
 			if err := o.view.check(cmd.CommandPath()); err != nil {
 				return err
 			}
+			a.fillView(cmd, &o.view)
 			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
 				return err
 			}
@@ -95,6 +97,11 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	conf, err := a.config(p)
+	if err != nil {
+		return err
+	}
+	o.over.config = conf
 	l, recorded := o.over.apply(l)
 	values, err := seed(l, o.input, o.context)
 	if err != nil {
@@ -106,10 +113,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err := a.preflight(p, l, planned); err != nil {
 		return err
 	}
-	conf, err := a.config(p)
-	if err != nil {
-		return err
-	}
+	a.warnConfig(p, o.view.quiet)
 	if err := a.checkHosts(p, l, o.over.agents.host, o.over, conf, o.view, "loops run --help"); err != nil {
 		return err
 	}
@@ -137,7 +141,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if !p.hasRecords() {
 		_ = p.ignoreRecords() // whatever is wrong with the folder, recording the run will tell
 	}
-	store.setDurability(o.over.durability)
+	store.setDurability(cmp.Or(o.over.durability, conf.Durability))
 	print := a.newPrinter(o.view)
 	var began time.Time
 	var journal persistence.Journal

@@ -34,7 +34,7 @@ whole files. Scripts that run at once may save different stages.` + codes,
   fetch | loops stage save fetch     {"saved": "fetch"}
   loops stage load fetch             the value, byte for byte
   loops stage done                   {"cleared": true}`,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return stageFailure(a.checkColor()) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return stageFailure(a.checkColor(cmd)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badStageUse(cmd, "missing argument: begin, save NAME, load NAME or done")

@@ -27,7 +27,7 @@ const storeFiles = "dir"
 
 // addStore gives a command that touches runs its flag --store.
 func (a *app) addStore(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&a.store, "store", "", "where runs are recorded: `URL` is dir, sqlite:PATH or postgres://USER@HOST/NAME (default: $"+envStore+", or dir)")
+	cmd.Flags().StringVar(&a.store, "store", "", "where runs are recorded: `URL` is dir, sqlite:PATH or postgres://USER@HOST/NAME (default: $"+envStore+", the config, or dir)")
 	return cmd
 }
 
@@ -56,12 +56,17 @@ func (p project) location(given, from string) (string, error) {
 	return "", usageError{fmt.Sprintf("%s %s: expected dir, sqlite:PATH or postgres://USER@HOST/NAME", from, sqlstore.Redacted(given)), "loops store --help"}
 }
 
-// location returns where the runs of a project are recorded, and whether the flag or the environment says so.
+// location returns where the runs of a project are recorded, and whether the flag, the environment or a file says so.
 func (a *app) location(p project) (location, from string, err error) {
 	given, from := a.store, "--store"
 	if given == "" {
 		given, _ = a.getenv(envStore)
 		from = envStore
+	}
+	if given == "" {
+		if given, from, err = a.configuredStore(p); err != nil {
+			return "", "", err
+		}
 	}
 	location, err = p.location(given, from)
 	return location, from, err

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"golang.org/x/text/width"
 
@@ -26,7 +27,8 @@ func interactive(r io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-func (a *app) checkColor() error {
+func (a *app) checkColor(cmd *cobra.Command) error {
+	a.colorGiven = cmd.Flags().Changed("color")
 	switch a.color {
 	case "auto", "always", "never":
 		return nil
@@ -34,7 +36,7 @@ func (a *app) checkColor() error {
 	return usageError{fmt.Sprintf("--color %q: expected auto, always or never", a.color), "loops --help"}
 }
 
-// coloured says whether to use colours on w: asked for, or a terminal without NO_COLOR.
+// coloured says whether to use colours on w: as the command line says, the environment, a file, or whether it is a terminal.
 func (a *app) coloured(w io.Writer) bool {
 	switch a.color {
 	case "always":
@@ -49,6 +51,12 @@ func (a *app) coloured(w io.Writer) bool {
 		return false
 	}
 	_, is := terminal(w)
+	switch a.configuredColor() {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
 	return is
 }
 
