@@ -61,6 +61,7 @@ type Executor struct {
 	cfg     Config
 	mem     *Snapshot
 	resumed bool
+	forked  []Field // of the loop_start of a fork; nil = it is none
 
 	started time.Time     // of this segment, monotonic
 	before  time.Duration // all earlier segments
@@ -113,6 +114,11 @@ func (e *Executor) begin(ctx context.Context) {
 	m := e.mem
 	e.started, e.before = time.Now(), m.Elapsed
 	e.keep, e.startAt = capturesWithFile(e.cfg.Loop), FormatTime(m.StartedAt)
+	if e.forked != nil {
+		e.emit("loop_start", e.forked...)
+		e.record(ctx, true)
+		return
+	}
 	if !e.resumed {
 		e.emit("loop_start", Field{"loop", m.Loop})
 		return

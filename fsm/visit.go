@@ -367,6 +367,11 @@ func (e *Executor) exception(st *State, err error) decision {
 	if errors.Is(err, errHalted) || e.broken != nil {
 		return decision{halted: true}
 	}
+	// What the run remembered as it came here is on record then, as if the action had been started: whoever mends this can
+	// fork the run here.
+	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !e.record(context.Background(), false) {
+		return decision{halted: true}
+	}
 	var over *overrun
 	if errors.As(err, &over) {
 		return e.overspent(st, over)

@@ -19,6 +19,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"loops/persistence"
 )
 
 // What archives may hold at most.
@@ -146,7 +148,7 @@ func checkName(name string) error {
 		return nil
 	case !work:
 		return bad("%q does not belong into the archive of a run", name)
-	case storeOwned(inside) || strings.HasPrefix(inside, "blobs/"):
+	case persistence.StoreOwned(inside) || strings.HasPrefix(inside, "blobs/"):
 		return bad("%q is a name that only a store may use", name)
 	}
 	return nil

@@ -149,7 +149,7 @@ func (o *writer) folder(work string) error {
 			return err
 		}
 		switch {
-		case storeOwned(rel):
+		case persistence.StoreOwned(filepath.ToSlash(rel)):
 			if e.IsDir() {
 				return fs.SkipDir
 			}
@@ -172,15 +172,6 @@ func (o *writer) folder(work string) error {
 		o.Files++
 		return o.add(path.Join(workFolder, filepath.ToSlash(rel)), st.Mode().Perm(), st.Size(), f)
 	})
-}
-
-// storeOwned says whether a path in a working folder is the store's: it writes those itself.
-func storeOwned(rel string) bool {
-	if rel == "blobs" {
-		return true
-	}
-	n, ok := strings.CutPrefix(rel, "definition.")
-	return ok && !strings.Contains(rel, "/") && (n == "yaml" || strings.HasSuffix(n, ".yaml") && strings.Trim(strings.TrimSuffix(n, ".yaml"), "0123456789") == "")
 }
 
 // add writes one file, which must have just this length.

@@ -1,0 +1,55 @@
+package fsm
+
+import (
+	"strings"
+	"time"
+)
+
+// BeforeStep makes a memory that was recorded before the action of a step was done what it was before that step entered its
+// state. It reports false, and changes nothing, where the memory is none of that. A step that was entered because a cap
+// was reached is none, for there is no way back in front of it.
+func (m *Snapshot) BeforeStep(step int, state string) bool {
+	switch {
+	case m.Current != state || m.StepsCapped || m.PassCapped || m.Flushing:
+		return false
+	case m.Phase == PhasePending && m.Step == step-1:
+	case m.Phase == PhaseActing && m.Step == step && m.Attempt <= 1:
+		m.Phase, m.Step, m.JustRouted = PhasePending, step-1, m.Previous != ""
+		if m.Previous == m.Current {
+			m.Previous = "" // that this is another try has been counted
+		}
+	default:
+		return false
+	}
+	m.Attempt, m.Answers, m.Asking, m.Result, m.Child, m.Param = 0, nil, false, nil, nil, nil
+	m.Wait, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload, m.Continuation = nil, nil, "", "", "", ""
+	return true
+}
+
+// Fork prepares a new run from what another one remembered before a step (see [Snapshot.BeforeStep]), which it takes over.
+// What the other run counted on its way holds on: steps, passes, retries, edges, evaluators. What it spent was spent by
+// that run: money, tokens, prompts, time and memory begin at zero. Sessions of agents are left behind, for they have gone
+// on since. The fields are those of its first event, loop_start, which is durable with the memory before anything is done.
+func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
+	if mem.Captured == nil {
+		mem.Captured = NewMap()
+	}
+	mem.Loop, mem.StartedAt, mem.Elapsed, mem.Session = cfg.Loop.Name, at, 0, nil
+	mem.Spent = Spent{Steps: mem.Spent.Steps}
+	spent := make(map[string]Spent, len(mem.StateSpent))
+	for state, s := range mem.StateSpent {
+		if s.Steps > 0 {
+			spent[state] = Spent{Steps: s.Steps}
+		}
+	}
+	warned := make(map[string]int, len(mem.BudgetWarned))
+	for key, n := range mem.BudgetWarned {
+		if strings.HasSuffix(key, "/steps") {
+			warned[key] = n
+		}
+	}
+	mem.StateSpent, mem.BudgetWarned, mem.BudgetRouted = spent, warned, false
+	mem.CumulativeMB, mem.BudgetSpent, mem.UnderPressure = 0, false, false
+	fields = append([]Field{{"loop", mem.Loop}, {"from_state", mem.Current}, {"iteration", int64(mem.Step)}}, fields...)
+	return &Executor{cfg: cfg, mem: mem, forked: fields}
+}

@@ -1,0 +1,101 @@
+package fsm_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/fork"
+)
+
+// TestForkAtEveryStep forks each trace at every step it went: with the same loop and the same answers the fork goes the same
+// way to the same end, with the same captures and counters.
+func TestForkAtEveryStep(t *testing.T) {
+	for _, file := range traceFiles(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if slices.ContainsFunc([]string{"stop-", "timeout-loop", "maintain-timeout", "host-", "budget", "session"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			continue // these end by what a fork leaves behind: time, memory, money, sessions
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadTrace(t, file)
+				rec := &tape{}
+				cfg, _, _ := config(loop, rec)
+				want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var track fork.Track
+				for _, e := range rec.events {
+					track.Add(e)
+				}
+				for i, p := range track.Points {
+					if !p.Handler {
+						forked(t, loop, rec, track.Points[i:], want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func forked(t *testing.T, loop *fsm.Loop, rec *tape, rest []fork.Point, want fsm.Outcome) {
+	t.Helper()
+	p := rest[0]
+	var before, after fork.Recorded
+	for i, n := range rec.points {
+		if uint64(n) >= p.Seq {
+			after = fork.Recorded{Seq: uint64(n), Memory: clone(rec.saved[i])}
+			break
+		}
+		before = fork.Recorded{Seq: uint64(n), Memory: clone(rec.saved[i])}
+	}
+	m := p.Memory(before, after)
+	if m == nil {
+		t.Errorf("step %d: what was remembered before it is not known", p.Step)
+		return
+	}
+	second := &tape{}
+	cfg, runner, _ := config(loop, second)
+	runner.answered(m, "")
+	got, err := fsm.Fork(cfg, m, time.Now(), fsm.Field{Key: "forked_from", Value: "x"}).Run(context.Background())
+	if err != nil {
+		t.Errorf("step %d: %v", p.Step, err)
+		return
+	}
+	if first := second.events[0]; first.Kind != "loop_start" || first.Get("forked_from") != "x" || first.Get("from_state") != p.State || second.points[0] != 1 || !second.hard[0] {
+		t.Errorf("step %d: it begins with %s, of %d events", p.Step, first.AppendJSON(nil), second.points[0])
+	}
+	var track fork.Track
+	for _, e := range second.events {
+		track.Add(e)
+	}
+	if a, b := path(rest), path(track.Points); a != b {
+		t.Errorf("step %d: the fork goes %s, the run went %s", p.Step, b, a)
+	}
+	got.Duration, want.Duration = 0, 0
+	if got != want {
+		t.Errorf("step %d: the fork ends %+v, the run %+v", p.Step, got, want)
+	}
+	w, g := rec.saved[len(rec.saved)-1], second.saved[len(second.saved)-1]
+	if a, b := fsm.AppendJSON(nil, withoutLogs(w.Captured)), fsm.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
+		t.Errorf("step %d: want captures %s, got %s", p.Step, a, b)
+	}
+	if a, b := fmt.Sprint(w.Retries, w.Edges, w.Messages, w.Evaluators, w.Passes), fmt.Sprint(g.Retries, g.Edges, g.Messages, g.Evaluators, g.Passes); a != b {
+		t.Errorf("step %d: want counters %s, got %s", p.Step, a, b)
+	}
+}
+
+func path(points []fork.Point) string {
+	var parts []string
+	for _, p := range points {
+		parts = append(parts, fmt.Sprintf("%d:%s", p.Step, p.State))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,86 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// StoreOwned says whether a path in a working folder is a store's, and not of the actions of the run.
+func StoreOwned(rel string) bool {
+	if rel == "blobs" {
+		return true
+	}
+	n, ok := strings.CutPrefix(rel, "definition.")
+	return ok && !strings.Contains(rel, "/") && (n == "yaml" || strings.HasSuffix(n, ".yaml") && strings.Trim(strings.TrimSuffix(n, ".yaml"), "0123456789") == "")
+}
+
+// A WorkCopy says what CopyWork copied.
+type WorkCopy struct {
+	Files int
+	Bytes int64
+	Left  []string // what is neither a file nor a folder, by path: it was left out
+}
+
+// CopyWork copies the files that the actions of a run left in its working folder to that of another run, as they are now.
+// A folder that is not there has none; files that go away meanwhile are as if they had not been there.
+func CopyWork(ctx context.Context, from, to string) (c WorkCopy, err error) {
+	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil || rel == "." {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		switch {
+		case StoreOwned(filepath.ToSlash(rel)), rel == ".paused": // which is a person's, of that run
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case e.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case !e.Type().IsRegular():
+			c.Left = append(c.Left, path)
+			return nil
+		}
+		n, err := copyWorkFile(path, target)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		c.Files++
+		c.Bytes += n
+		return err
+	})
+	return c, err
+}
+
+func copyWorkFile(from, to string) (n int64, err error) {
+	f, err := openFile(from, os.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	g, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm()|0o200)
+	if err != nil {
+		return 0, err
+	}
+	n, err = io.Copy(g, f)
+	return n, errors.Join(err, g.Chmod(st.Mode().Perm()), g.Close())
+}
