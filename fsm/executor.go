@@ -25,6 +25,10 @@ type Config struct {
 	// Held returns nil while the run may go on, and otherwise a channel that is closed when it may again. It is asked
 	// before each state is entered. Nil: the run is never held.
 	Held func() <-chan struct{}
+	// Prepare, if not nil, is called once, after it is durable that the run began or goes on, and before anything else is
+	// done: it makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx
+	// has ended: then the run stops like any other. It has to be repeatable, because it is called again when the run is resumed.
+	Prepare func(ctx context.Context) (Event, error)
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
@@ -101,6 +105,7 @@ func Resume(cfg Config, mem *Snapshot) *Executor {
 // run ends gracefully.
 func (e *Executor) Run(ctx context.Context) (Outcome, error) {
 	e.begin(ctx)
+	e.prepare(ctx)
 	for e.mem.Outcome == nil && e.broken == nil {
 		e.turn(ctx)
 	}
@@ -140,6 +145,20 @@ func (e *Executor) begin(ctx context.Context) {
 		return
 	}
 	e.record(ctx, false)
+}
+
+// prepare has the run's surroundings made.
+func (e *Executor) prepare(ctx context.Context) {
+	if e.cfg.Prepare == nil || e.mem.Outcome != nil || !e.record(ctx, true) {
+		return
+	}
+	ev, err := e.cfg.Prepare(ctx)
+	switch {
+	case err == nil:
+		e.emit(ev.Kind, ev.Fields...)
+	case ctx.Err() == nil:
+		e.broken = err
+	}
 }
 
 // turn goes from one state to the next, or ends the run.

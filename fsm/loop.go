@@ -68,6 +68,7 @@ type Loop struct {
 	RequiredInputs  []string
 	Scope           []string // paths this loop locks; empty means the project directory
 	Singleton       bool
+	Worktree        string // what becomes of a work tree that the run was given: keep, merge or discard; "" = nothing is said
 	LLM             LLM
 	Stall           *Stall    // circuit.repeated_failure; nil = off
 	Throttle        *Throttle // of every state that has none of its own; nil = none (D4)

@@ -147,7 +147,7 @@ func (e *Executor) child(loop *Loop, st *State) *Executor {
 	own := *loop
 	own.Timeout = c.Timeout
 	cfg := e.cfg
-	cfg.Loop, cfg.Observe = &own, nil
+	cfg.Loop, cfg.Observe, cfg.Prepare = &own, nil, nil
 	if c.Worktree != "" {
 		cfg.Files = filesIn{e.cfg.Files, c.Worktree}
 	}

@@ -23,6 +23,7 @@ var loopKeys = []Key{
 	{Name: "required_inputs", In: InLoop, Type: TypeTexts, Doc: "Context keys that must be set, and not empty, before a run starts."},
 	{Name: "scope", In: InLoop, Type: TypeTexts, Doc: "Paths that no other run may work on at the same time; without it, the project directory. `${context.NAME}` is replaced."},
 	{Name: "singleton", In: InLoop, Type: TypeBool, Default: false, Doc: "Refuse a second run of this loop, whatever its scope."},
+	{Name: "worktree", In: InLoop, Type: TypeText, Values: worktreeEnds, Doc: "What becomes of the work tree of `run --worktree` when the run has ended: `keep` it if there is something in it, `merge` what was committed if the run succeeded, or `discard` it. Without it the project's config says so, or it is `keep`."},
 	{Name: "throttle", In: InLoop, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Throttle of every state that declares none itself."},
 	{Name: "budget", In: InLoop, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what a run may use, with all its sub-loops and over all resumes. It is looked at before every prompt and judge, steps and time before every state."},
 	{Name: "on_budget", In: InLoop, Type: TypeTarget, Doc: "State to go to, once, when a budget is used up; it cannot prompt. Without it the run ends, and can be resumed with a higher budget."},
@@ -77,6 +78,9 @@ var (
 	sessionModes = []string{"fresh", "continue"}
 	permissions  = []string{"skip", "host"}
 )
+
+// worktreeEnds are what can become of a run's work tree.
+var worktreeEnds = []string{"keep", "merge", "discard"}
 
 // What happens instead of keys that both loops and states have.
 const (

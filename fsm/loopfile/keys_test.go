@@ -24,7 +24,7 @@ state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_gu
 state: fragment_name fragment_bindings fragment_parameters
 state: on_interrupted idempotent budget on_budget
 budget: cost_usd tokens wall steps prompts allow_unknown_cost
-loop: permissions
+loop: permissions worktree
 state: host permissions
 evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
 evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line

@@ -51,6 +51,8 @@ func TestLoop(t *testing.T) {
 		{"stall detector", "circuit: {repeated_failure: {}}", "", func(l *fsm.Loop) any { return *l.Stall }, fsm.Stall{Window: 3, OnRepeated: "abort"}},
 		{"host guard", "", "", func(l *fsm.Loop) any { return l.HostGuard }, fsm.HostGuard{Enabled: true, Cooldown: 500 * time.Millisecond, WarnPct: 75, CriticalPct: 85, OnPressure: "cool_down", OnBudgetExceeded: "route"}},
 		{"prompt size", "", "", func(l *fsm.Loop) any { return l.PromptSizeGuard }, fsm.PromptSizeGuard{Enabled: true, WarnChars: 50000}},
+		{"end of a work tree", "worktree: merge", "", func(l *fsm.Loop) any { return l.Worktree }, "merge"},
+		{"no end of a work tree", "", "", func(l *fsm.Loop) any { return l.Worktree }, ""},
 		{"bad visibility", "visibility: secret", "", func(l *fsm.Loop) any { return l.Visibility }, "public"},
 		{"flags", "shell_pid_ok: true\nbash_default_ok: no", "", func(l *fsm.Loop) any { return l.SuppressFlags }, map[string]bool{"shell_pid_ok": true}},
 		{"order", "", "", func(l *fsm.Loop) any { return l.Order }, []string{"work", "failed", "yes", "fine"}},

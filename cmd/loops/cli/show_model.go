@@ -39,6 +39,7 @@ func model(l *fsm.Loop) *fsm.Map {
 	w.text("on_handoff", l.OnHandoff, def.OnHandoff)
 	w.texts("scope", l.Scope)
 	w.flag("singleton", l.Singleton, def.Singleton)
+	w.text("worktree", l.Worktree, def.Worktree)
 	w.text("session_mode", l.SessionMode, def.SessionMode)
 	w.text("permissions", l.Permissions, def.Permissions)
 	w.list("throttle", throttleModel(l.Throttle))
