@@ -65,7 +65,11 @@ func (e Event) env() []string {
 	if e.ExitCode != nil {
 		code = strconv.Itoa(*e.ExitCode)
 	}
-	return append(env, "LOOPS_NOTIFY_EXIT_CODE="+code)
+	test := ""
+	if e.Test {
+		test = "1"
+	}
+	return append(env, "LOOPS_NOTIFY_EXIT_CODE="+code, "LOOPS_NOTIFY_TEST="+test)
 }
 
 // A tail keeps the end of what is written to it.

@@ -48,6 +48,7 @@ const mostText = 4 << 10
 
 // A Result is what became of one event at one target.
 type Result struct {
+	Place    int    // of the target in what New got, from 0
 	Target   string // see Label
 	Event    Event
 	Attempts int
@@ -80,6 +81,7 @@ type Sender struct {
 
 // A line is one target and what is on its way there.
 type line struct {
+	place  int
 	target config.Notify
 	queue  chan Event
 	begun  sync.Once
@@ -92,8 +94,8 @@ const queued = 64
 func New(targets []config.Notify) *Sender {
 	s := &Sender{Getenv: func(string) (string, bool) { return "", false }}
 	s.ctx, s.give = context.WithCancelCause(context.Background())
-	for _, t := range targets {
-		s.lines = append(s.lines, &line{target: t, queue: make(chan Event, queued)})
+	for i, t := range targets {
+		s.lines = append(s.lines, &line{place: i, target: t, queue: make(chan Event, queued)})
 	}
 	return s
 }
@@ -162,7 +164,7 @@ func (s *Sender) tell(l *line, e Event) {
 	select {
 	case l.queue <- e:
 	default:
-		s.note(Result{Target: Label(l.target), Event: e, Err: fmt.Errorf("%d events wait for it already", queued)})
+		s.note(Result{Place: l.place, Target: Label(l.target), Event: e, Err: fmt.Errorf("%d events wait for it already", queued)})
 	}
 }
 
@@ -197,7 +199,7 @@ func (s *Sender) note(r Result) {
 func (s *Sender) deliverAll(l *line) {
 	for e := range l.queue {
 		began := time.Now()
-		r := Result{Target: Label(l.target), Event: e}
+		r := Result{Place: l.place, Target: Label(l.target), Event: e}
 		if s.ctx.Err() != nil {
 			r.Err = errGivenUp
 		} else {

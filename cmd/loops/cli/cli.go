@@ -45,6 +45,7 @@ type app struct {
 
 	args     []string  // the command line
 	detached *detached // of the process of a run in the background; else nil
+	bell     *bell     // what ring returned first; nil = nobody is told
 }
 
 // Main runs one command line (without the program's name) and returns its exit code. It prints every error it
@@ -83,6 +84,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if message != "" {
 		fmt.Fprintln(a.Err, "loops: "+message)
 	}
+	a.bell.close()
 	return code
 }
 
@@ -136,7 +138,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newListCommand(a)),
 		a.addStore(newHistoryCommand(a)), a.addStore(newEventsCommand(a)), a.addStore(newLogsCommand(a)), a.addStore(newExplainCommand(a)), a.addStore(newDiffCommand(a)), a.addStore(newStatsCommand(a)), a.addStore(newCostCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)), a.addStore(newRetryNowCommand(a)),
 		a.addStore(newSweepCommand(a)), a.addStore(newPruneCommand(a)), a.addStore(newRmCommand(a)), a.addStore(newExportCommand(a)), a.addStore(newImportCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newRenderCommand(a), newSimulateCommand(a), newTestCommand(a), a.addStore(newGraphCommand(a)), a.addStore(newReportCommand(a)), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newEnvironmentTopic(), newRulesTopic(a),
-		newPolicyCommand(a), newStageCommand(a), newBackgroundCommand(a), a.addStore(newAttachCommand(a)), a.addStore(newPauseCommand(a)), a.addStore(newUnpauseCommand(a)),
+		newPolicyCommand(a), newNotifyCommand(a), newStageCommand(a), newBackgroundCommand(a), a.addStore(newAttachCommand(a)), a.addStore(newPauseCommand(a)), a.addStore(newUnpauseCommand(a)),
 	)
 	root.SetOut(a.out) // before addCompletion, which keeps it
 	addCompletion(root)

@@ -60,12 +60,14 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	a.agents(runner, d.agents, d.config)
 	verify, _ := a.getenv(envVerify)
 	pause := newHold(d.project.pauseFile(id))
+	told := a.ringFor(d)
 	limit := "LIMIT=MORE"
 	observe := func(e fsm.Event) {
 		if e.Kind == "budget_exceeded" {
 			limit = raisedLimit(e)
 		}
 		d.printer.event(e)
+		told.event(e)
 	}
 	executor := d.start(fsm.Config{
 		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
@@ -123,6 +125,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		pause.forget()
 	}
 	d.printer.finish(outcome, resume)
+	told.ended(outcome, resume)
 	if unarchived != nil {
 		d.printer.note(fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s",
 			d.store.place(d.project, run), oneLine(unarchived.Err), a.command("sweep")))
@@ -141,6 +144,7 @@ func (a *app) notRecorded(ctx context.Context, store records, run persistence.Ru
 	if fenced, ok := errors.AsType[*persistence.FencedError](err); ok {
 		return a.takenOver(run, fenced)
 	}
+	a.bell.lost(run, err)
 	text := fmt.Sprintf("run %s was stopped: %s\n", run.ID, oneLine(err))
 	where, mend := ".loops", "Free or mend the disk"
 	if !store.files && !errors.Is(err, fsm.ErrNoRoom) {

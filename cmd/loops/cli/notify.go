@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/config"
+	"loops/internal/notify"
+)
+
+func newNotifyCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "notify",
+		Short: "Who is told what becomes of runs, and how to try that out",
+		Long:  notifyHelp() + exitCodes(exitOK, exitUsage),
+		Example: `  loops notify test
+  loops notify test 2 --json`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newNotifyTestCommand(a))
+	return cmd
+}
+
+// notifyHelp says what config.yaml can have under notify.
+func notifyHelp() string {
+	var b strings.Builder
+	b.WriteString(`notify in .loops/config.yaml, and in the file of the person, is a list of who is told what becomes of runs:
+
+  notify:
+    - command: mail -s "$LOOPS_NOTIFY_TEXT" me@example.com </dev/null
+    - desktop: true
+      on: [failed, waiting]
+    - webhook: https://hooks.example.com/loops
+      secret_env: LOOPS_HOOK_KEY
+      loops: [release, nightly-*]
+
+A command is a bash script in the project directory, with the event as JSON on its standard input, and in variables
+LOOPS_NOTIFY_EVENT, ..._TEXT, ..._RUN, ..._LOOP, ..._STATUS, ..._STATE, ..._STEPS, ..._SECONDS, ..._EXIT_CODE, ..._ERROR,
+..._RESUME, ..._PROJECT, ..._DELIVERY and ..._TEST. A desktop message is shown by notify-send, or osascript on macOS. A
+webhook gets the JSON by POST; with secret_env it is signed with the key in that variable: X-Loops-Signature is
+t=SECONDS,v1=HEX, the HMAC-SHA256 of SECONDS, a dot and the body. After no answer, 429 or 5xx it is tried again, 3 times
+or as retries says. timeout limits one attempt, 10s if it does not say.
+
+A run never waits for who is told, and ends as it would have; at its end loops waits half a minute at most, until Ctrl-C.
+What failed is said in a line, and all is in .loops/logs/notify.log. Runs that actions of other runs start tell nobody.
+
+on names what is told. Without it that is all marked with a star:
+`)
+	for _, k := range config.NotifyKinds {
+		star := " "
+		if k.Unasked {
+			star = "*"
+		}
+		fmt.Fprintf(&b, "\n  %s %-12s the run %s", star, k.Name, k.Means)
+	}
+	return b.String()
+}
+
+type notifyTestOptions struct {
+	number string // "" = all
+	json   bool
+}
+
+func newNotifyTestCommand(a *app) *cobra.Command {
+	var o notifyTestOptions
+	cmd := &cobra.Command{
+		Use:   "test [NUMBER]",
+		Short: "Tell everybody something, to try out whether it arrives",
+		Long: `test sends a made-up event to each who is to be told what becomes of runs, or to the one with that NUMBER in the list,
+from 1, and says what became of it. The event says "test": true; LOOPS_NOTIFY_TEST is 1.` +
+			exitMeanings(exitMeaning{exitOK, "all of it was delivered"}, exitMeaning{exitFailed, "something was not"}, exitMeaning{exitUsage, "bad command line"},
+				exitMeaning{exitInvalid, "a file with settings is not valid"}, exitMeaning{exitNotFound, "nobody is to be told, or nobody with that number"}),
+		Example: `  loops notify test
+  loops notify test 2 --json`,
+		Args: arguments(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.number = args[0]
+			}
+			return runNotifyTest(cmd.Context(), a, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	return cmd
+}
+
+func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	conf, err := a.config(p)
+	if err != nil {
+		return err
+	}
+	if len(conf.Notify) == 0 {
+		return failure(exitNotFound, "nobody is to be told what becomes of runs: %s has no notify; see: loops notify --help", p.short(p.layers.Project))
+	}
+	chosen := make([]int, len(conf.Notify))
+	for i := range chosen {
+		chosen[i] = i
+	}
+	if o.number != "" {
+		n, err := strconv.Atoi(o.number)
+		switch {
+		case err != nil || n < 1:
+			return usageError{fmt.Sprintf("%q: expected the number of who is to be told, from 1", o.number), "loops notify test --help"}
+		case n > len(conf.Notify):
+			return failure(exitNotFound, "there is no number %d: notify names %s", n, count(len(conf.Notify), "target"))
+		}
+		chosen = []int{n - 1}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	b := a.newBell(p, notify.New(conf.Notify))
+	zero := 0
+	for _, i := range chosen {
+		kind := "completed"
+		if on := conf.Notify[i].On; len(on) > 0 {
+			kind = on[0]
+		}
+		b.sender.TellOne(i, notify.Event{
+			Kind: kind, Text: "test: this is how loops tells that a run is " + words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
+			State: "done", Steps: 1, Seconds: 1, ExitCode: &zero, Time: time.Now().UTC(), Project: p.Dir, Host: b.host, Test: true,
+		})
+	}
+	results := make([]*notify.Result, len(conf.Notify))
+	for _, r := range b.sender.Close(ctx) {
+		results[r.Place] = &r
+	}
+	return a.printNotified(chosen, results, o.json)
+}
+
+func (a *app) printNotified(chosen []int, results []*notify.Result, asJSON bool) error {
+	failed := false
+	values := list(chosen, func(i int) any {
+		r := results[i]
+		failed = failed || r.Err != nil
+		if !asJSON {
+			what := "delivered"
+			if r.Err != nil {
+				what = "not delivered: " + r.Err.Error()
+			}
+			fmt.Fprintf(a.out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, count(r.Attempts, "attempt"), duration(r.Took))
+		}
+		return fsm.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
+			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", errorText(r.Err))
+	})
+	if asJSON {
+		if err := writeJSON(a.out, values); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return exitError{code: exitFailed}
+	}
+	return nil
+}
