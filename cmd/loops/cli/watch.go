@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/watch"
+	"loops/persistence"
+)
+
+type watchOptions struct {
+	name       string // "" = all
+	once, json bool
+	interval   time.Duration
+}
+
+// How often watch looks, unless told, and how often it may be told to.
+const (
+	watchInterval = 400 * time.Millisecond
+	watchLeast    = 100 * time.Millisecond
+	watchMost     = time.Hour
+)
+
+func newWatchCommand(a *app) *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use:     "watch [NAME|RUN]",
+		Aliases: []string{"top"},
+		Short:   "Show all runs live on one screen, to stop, pause and wake them",
+		Long: `watch shows the runs that go on and those that ended in the last ten minutes: a list of them, and of the selected one the
+graph with the state it is in and how often each way was taken, its steps, and the end of its log. Runs that begin
+appear. With NAME or RUN it begins on that run. No run is harmed when it ends.
+
+Keys:
+` + watchKeys() + `
+Marks and words say what colours say too; NO_COLOR and --color never take the colours away. Where the locale (LC_ALL,
+LC_CTYPE, LANG) is C, POSIX or one without UTF-8, the screen is ASCII.
+
+Where the output is no terminal, or TERM is dumb, it prints a line for each change of state, step or status, of the run RUN,
+the runs of NAME or all, until none of them goes on any more. --once prints a line for each of them, and ends.` +
+			exitMeanings(exitMeaning{exitOK, "left by q, or no run goes on any more"}, exitMeaning{exitFailed, "the terminal cannot be used, or the answer could not be written out"},
+				exitMeaning{exitUsage, "bad command line, or an id that several runs have"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
+				exitMeaning{exitRecord, "the records of runs cannot be used"}, exitMeaning{exitHangup, "the terminal went away"},
+				exitMeaning{exitInt, "Ctrl-C, where lines are printed"}, exitMeaning{exitTerm, "ended by SIGTERM"}),
+		Example: `  loops watch
+  loops watch fix
+  loops watch --once
+  loops watch fix --json | jq -r .current_state`,
+		Args:              arguments(0, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = firstOf(args)
+			if o.interval < watchLeast || o.interval > watchMost {
+				return usageError{fmt.Sprintf("--interval %s: expected a time from %s to %s, such as 2s", o.interval, duration(watchLeast), "1h"), cmd.CommandPath() + " --help"}
+			}
+			return runWatch(cmd.Context(), a, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.once, "once", false, "print how the runs stand, and end")
+	flags.BoolVar(&o.json, "json", false, "print lines, each a JSON object, also on a terminal")
+	flags.DurationVar(&o.interval, "interval", watchInterval, "`TIME` between two looks at the runs; a look that takes long has a longer rest")
+	return cmd
+}
+
+// watchKeys is the list of keys for the help.
+func watchKeys() string {
+	var b strings.Builder
+	for _, k := range watch.Keys() {
+		fmt.Fprintf(&b, "  %s%s%s\n", k[0], strings.Repeat(" ", max(1, 16-widthOf(k[0]))), k[1])
+	}
+	return b.String()
+}
+
+func runWatch(ctx context.Context, a *app, o watchOptions) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	l, err := newLooker(a, finder{p, store})
+	if err != nil {
+		return err
+	}
+	if o.name != "" {
+		r, err := pickWatched(ctx, l.finder, o.name)
+		if err != nil {
+			return err
+		}
+		l.named = r.ID
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	if a.watchesScreen(o) {
+		return watchScreen(ctx, a, l, o, signals)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(&fsm.Stop{Signal: signalName(s)})
+		case <-ctx.Done():
+		}
+	}()
+	return watchLines(ctx, a, l, o)
+}
+
+// watchesScreen says whether there is a screen to draw on.
+func (a *app) watchesScreen(o watchOptions) bool {
+	_, is := terminal(a.Out)
+	kind, _ := a.getenv("TERM")
+	return is && !o.once && !o.json && kind != "dumb" && kind != ""
+}
+
+// pickWatched returns the run to begin on: the newest that goes on, or else the newest.
+func pickWatched(ctx context.Context, f finder, arg string) (persistence.Run, error) {
+	live, newest, err := f.live(ctx, arg)
+	if err != nil {
+		return persistence.Run{}, f.store.failed(err)
+	}
+	if newest == nil {
+		return persistence.Run{}, noSuchRun(ctx, f, arg)
+	}
+	for _, r := range live {
+		if alive(r) {
+			return r, nil
+		}
+	}
+	return *newest, nil
+}
+
+// watchASCII says whether the locale has no more characters than ASCII.
+func (a *app) watchASCII() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		v, _ := a.getenv(name)
+		if v == "" {
+			continue
+		}
+		_, set, named := strings.Cut(v, ".")
+		set, _, _ = strings.Cut(strings.ToLower(set), "@")
+		if named {
+			return set != "utf-8" && set != "utf8"
+		}
+		return v == "C" || v == "POSIX"
+	}
+	return false
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// watchLines prints a line for each change, until no run goes on of those that did, or ctx ends. With once it prints how
+// all stand.
+func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
+	loop := ""
+	if w, err := l.store.Runs(ctx, persistence.Query{ID: l.named}); l.named != "" && err == nil && len(w) > 0 {
+		loop = w[0].Loop
+	}
+	wanted := func(w *watchedRun) bool {
+		return o.name == "" || w.ID == l.named || !named(w.Run, o.name) && loopOf(o.name) == "" && w.Loop == loop
+	}
+	said := map[persistence.ID]string{}
+	trouble := ""
+	for first := true; ; first = false {
+		begun := time.Now()
+		_, err := l.look(ctx, l.named)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			if first {
+				return err
+			}
+			if text := oneLine(err); text != trouble {
+				fmt.Fprintf(a.Err, "loops: the runs cannot be read now: %s; trying again\n", text)
+				trouble = text
+			}
+		} else {
+			trouble = ""
+		}
+		goOn, shown := 0, 0
+		for _, w := range l.list() {
+			if !wanted(w) {
+				continue
+			}
+			if w.ended.IsZero() {
+				goOn++
+			}
+			shown++
+			row := w.row(l.project)
+			// What ended before watch began is no change.
+			key := fmt.Sprint(row.Live, row.Status, "/", w.State, "/", w.Step)
+			if before, known := said[w.ID]; before == key || !known && first && !o.once && !row.Live {
+				said[w.ID] = key
+				continue
+			}
+			said[w.ID] = key
+			a.watchLine(w, l.project, o.json)
+		}
+		switch {
+		case o.once:
+			if shown == 0 && !o.json {
+				fmt.Fprintln(a.out, "No run goes on, and none has ended in the last ten minutes.")
+			}
+			return nil
+		case goOn == 0:
+			if first && !o.json {
+				fmt.Fprintln(a.out, "No run goes on.")
+			}
+			return nil
+		case a.out.gone():
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(max(o.interval, 30*time.Since(begun))):
+			continue
+		}
+		break
+	}
+	if stop, stopped := errors.AsType[*fsm.Stop](context.Cause(ctx)); stopped {
+		return exitError{code: codeOf(fsm.Outcome{Signal: stop.Signal})}
+	}
+	return context.Cause(ctx)
+}
+
+func (a *app) watchLine(w *watchedRun, p project, asJSON bool) {
+	row, now := w.row(p), time.Now()
+	if !asJSON {
+		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), clean(row.ID), row.Status, clean(row.State), row.Step, row.Elapsed)
+		if row.Cost != "" {
+			line += "  " + row.Cost
+		}
+		if row.Note != "" {
+			line += "  " + clean(row.Note)
+		}
+		fmt.Fprintln(a.out, line)
+		return
+	}
+	m := fsm.NewMap("time", stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", statusWord(w.Run), "alive", row.Live,
+		"current_state", w.State, "iteration", int64(w.Step), "max_steps", orNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(),
+		"cost_usd", nil, "waiting", nil, "terminated_by", orNull(w.Ended), "error", orNull(w.Error))
+	if w.cost.Unknown == 0 {
+		m.Set("cost_usd", microDollars(w.cost.CostUSD))
+	}
+	if w.wait != nil {
+		m.Set("waiting", waitObject(w.wait))
+	}
+	fmt.Fprintf(a.out, "%s\n", fsm.AppendJSON(nil, m))
+}

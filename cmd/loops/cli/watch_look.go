@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/watch"
+	"loops/persistence"
+)
+
+const (
+	keepEnded  = 10 * time.Minute // how long a run that has ended stays in the list
+	mostEnded  = 30               // of which there are at most so many
+	mostDetail = 6                // details that are kept of runs that are not selected
+)
+
+// A looker knows the runs that go on, and those that ended lately. It reads what has changed since it looked last. It is
+// not safe for concurrent use.
+type looker struct {
+	app *app
+	finder
+	known  prices
+	runs   map[persistence.ID]*watchedRun
+	detail []*runDetail // the one looked at last first
+	named  persistence.ID
+	begun  bool
+}
+
+// A watchedRun is a run, and what its memory says.
+type watchedRun struct {
+	persistence.Run
+	wait  *fsm.Wait // it waits for this; nil = it does not
+	cost  costLine
+	ended time.Time // when it was seen to have; zero = it goes on
+
+	read time.Time     // when its memory was
+	took time.Duration // to read it
+	of   time.Time     // UpdatedAt of what was read
+}
+
+func newLooker(a *app, f finder) (*looker, error) {
+	known, err := pricer(f.project)
+	return &looker{app: a, finder: f, known: known, runs: map[persistence.ID]*watchedRun{}}, err
+}
+
+// look brings the runs up to date, and says whether anything has changed. After an error they are as they were.
+func (l *looker) look(ctx context.Context, selected persistence.ID) (changed bool, err error) {
+	live, err := l.store.Runs(ctx, persistence.Query{Live: true})
+	if err != nil {
+		return false, l.store.failed(err)
+	}
+	if !l.begun {
+		recent, err := l.store.Runs(ctx, persistence.Query{Limit: mostEnded})
+		if err != nil {
+			return false, l.store.failed(err)
+		}
+		live = append(live, recent...)
+		if l.named != "" {
+			named, err := l.store.Runs(ctx, persistence.Query{ID: l.named})
+			if err != nil {
+				return false, l.store.failed(err)
+			}
+			live = append(live, named...)
+		}
+		l.begun = true
+	}
+	seen := map[persistence.ID]bool{}
+	for _, r := range current(live) {
+		seen[r.ID] = true
+		changed = l.take(r) || changed
+	}
+	for id, w := range l.runs {
+		if seen[id] || !w.ended.IsZero() {
+			continue
+		}
+		// It has left the runs that go on: how it ended is in the archive.
+		now, err := l.store.Runs(ctx, persistence.Query{ID: id})
+		if err != nil {
+			return changed, l.store.failed(err)
+		}
+		changed = true
+		if now = current(now); len(now) == 0 {
+			delete(l.runs, id)
+			continue
+		}
+		l.take(now[0])
+	}
+	for _, w := range l.runs {
+		l.remember(ctx, w, w.ID == selected)
+	}
+	l.forget(selected)
+	return changed, nil
+}
+
+// take enters a run as it is now, and says whether it has changed.
+func (l *looker) take(r persistence.Run) bool {
+	w := l.runs[r.ID]
+	if w == nil {
+		w = &watchedRun{}
+		if !alive(r) {
+			w.ended = cmp.Or(r.UpdatedAt, r.StartedAt, time.Unix(1, 0))
+			if time.Since(w.ended) > keepEnded && r.ID != l.named {
+				return false
+			}
+		}
+		l.runs[r.ID] = w
+	} else {
+		switch lives := alive(r); {
+		case lives:
+			w.ended = time.Time{} // gone on with, perhaps
+		case w.ended.IsZero():
+			w.ended = time.Now()
+		}
+	}
+	changed := w.State != r.State || w.Step != r.Step || w.Status != r.Status || !w.UpdatedAt.Equal(r.UpdatedAt) || w.Archived != r.Archived
+	w.Run = r
+	return changed
+}
+
+// remember reads the memory of a run if that has changed: what it waits for, and what was spent. A memory may be large,
+// so it is not read as often as the run is looked at.
+func (l *looker) remember(ctx context.Context, w *watchedRun, selected bool) {
+	if w.of.Equal(w.UpdatedAt) && !w.of.IsZero() {
+		return
+	}
+	rest := 3 * time.Second
+	if selected {
+		rest = time.Second
+	}
+	if w.ended.IsZero() && time.Since(w.read) < max(rest, 50*w.took) {
+		return
+	}
+	begun := time.Now()
+	m, _ := l.store.Snapshot(ctx, w.ID) // what cannot be read is told as damage
+	w.read, w.took, w.of = begun, time.Since(begun), w.UpdatedAt
+	if m == nil {
+		return
+	}
+	w.wait = m.Waiting()
+	w.cost = costLine{Prompts: m.Spent.Prompts, CostUSD: m.Spent.CostUSD, Unknown: m.Spent.Unpriced}
+}
+
+// forget drops runs that ended long ago, and details that nobody has looked at lately.
+func (l *looker) forget(selected persistence.ID) {
+	var ended []*watchedRun
+	for id, w := range l.runs {
+		if w.ended.IsZero() || id == selected || id == l.named {
+			continue
+		}
+		if time.Since(w.ended) > keepEnded {
+			delete(l.runs, id)
+			continue
+		}
+		ended = append(ended, w)
+	}
+	if len(ended) > mostEnded {
+		slices.SortFunc(ended, newestEnd)
+		for _, w := range ended[mostEnded:] {
+			delete(l.runs, w.ID)
+		}
+	}
+	l.detail = slices.DeleteFunc(l.detail, func(d *runDetail) bool { return l.runs[d.run.ID] == nil })
+	l.detail = l.detail[:min(len(l.detail), mostDetail)]
+}
+
+func newestEnd(a, b *watchedRun) int {
+	return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(a.ID, b.ID))
+}
+
+// list returns the runs in order: those that go on, the newest first, then those that ended, the latest first.
+func (l *looker) list() []*watchedRun {
+	all := make([]*watchedRun, 0, len(l.runs))
+	for _, w := range l.runs {
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b *watchedRun) int {
+		switch x, y := a.ended.IsZero(), b.ended.IsZero(); {
+		case x && y:
+			return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
+		case x:
+			return -1
+		case y:
+			return 1
+		}
+		return newestEnd(a, b)
+	})
+	return all
+}
+
+// detailOf returns what is known of a run, brought up to date.
+func (l *looker) detailOf(ctx context.Context, w *watchedRun) (*watch.Detail, error) {
+	i := slices.IndexFunc(l.detail, func(d *runDetail) bool { return d.run.ID == w.ID })
+	if i < 0 {
+		l.detail = slices.Insert(l.detail, 0, newRunDetail(l, w.Run))
+	} else if d := l.detail[i]; i > 0 {
+		l.detail = slices.Insert(slices.Delete(l.detail, i, i+1), 0, d)
+	}
+	d := l.detail[0]
+	err := d.update(ctx, w)
+	return d.shown, err
+}
+
+// row is a run in the list.
+func (w *watchedRun) row(p project) watch.Run {
+	r := watch.Run{
+		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: statusWord(w.Run), State: w.State, Step: steps(w.Run),
+		Elapsed: duration(w.elapsed()), Cost: w.paid(),
+	}
+	switch w.Status {
+	case persistence.UserStopped:
+		r.Status = "stopped"
+	case persistence.Awaiting:
+		r.Status = "handed off"
+	}
+	if !r.Live {
+		r.Health, r.Note = w.end()
+		return r
+	}
+	_, asked := p.pausedSince(w.ID)
+	switch {
+	case w.wait != nil && w.wait.Why == fsm.WaitPaused:
+		r.Health, r.Status, r.Note = watch.Paused, "paused", "since "+clock(w.wait.Since)+", before state "+w.wait.State
+	case asked:
+		r.Note = "pauses before its next state"
+	case w.wait != nil:
+		r.Health, r.Status, r.Note = watch.Waiting, "waiting", "waits for "+waitText(w.wait)
+		if d := time.Until(w.wait.Until); d > 0 {
+			r.Note += ", " + seconds(d) + " left"
+		}
+	}
+	return r
+}
+
+// end says how a run that has ended did.
+func (w *watchedRun) end() (watch.Health, string) {
+	health := watch.Failed
+	switch {
+	case w.Status == "":
+		health = watch.Unreadable
+	case w.Status == persistence.Completed:
+		health = watch.Completed
+	case w.Status.CanGoOn(w.Limited):
+		health = watch.Stopped
+	}
+	note := "ended " + ago(time.Since(w.ended).Truncate(time.Second))
+	if w.Ended != "" && w.Ended != fsm.EndTerminal {
+		note += ": " + words(w.Ended)
+	}
+	switch {
+	case w.Error != "":
+		note += ": " + firstLine(w.Error)
+	case w.Why != "":
+		note += ": " + firstLine(w.Why)
+	case len(w.Damage) > 0:
+		note += "; damaged: " + w.Damage[0]
+	}
+	return health, note
+}
+
+// elapsed is how long it has run. The time of a pause does not count.
+func (w *watchedRun) elapsed() time.Duration {
+	if w.wait != nil && w.wait.Why == fsm.WaitPaused || !w.ended.IsZero() {
+		return w.Elapsed
+	}
+	return elapsed(w.Run).Truncate(time.Second)
+}
+
+// paid is what it cost, "" where nothing was asked of an agent.
+func (w *watchedRun) paid() string {
+	if w.cost.Prompts == 0 {
+		return ""
+	}
+	return w.cost.cost()
+}
