@@ -108,6 +108,10 @@ func held(path string) bool {
 	return errors.Is(flock(f, syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
+// Owned says whether a live process of this program owns a run, also one that has not recorded anything yet. It costs next
+// to nothing.
+func (d *Dir) Owned(id ID) bool { return id.valid() && held(d.live(id).lock) }
+
 // claim makes this process the owner of a run: it opens the lock file, which it makes if need be, and takes its
 // flock, which lasts until the file is closed or the process dies. Called within exclusive.
 func (d *Dir) claim(id ID) (*os.File, error) {

@@ -37,6 +37,7 @@ type Waiter struct {
 	Scope     []string // absolute and resolved; of the reference tool: what it waits for
 	Singleton bool
 	Owner     Owner
+	Inside    []ID      // the runs whose actions it is part of
 	Since     time.Time // no two are equal, and who came later has a later one
 	Log       string    // path of the file it writes to; "" = none
 	For       Obstacle  // as it last said
@@ -130,6 +131,24 @@ func clash(a, b Waiter) bool {
 	return ok || a.Singleton && b.Singleton && a.Loop == b.Loop
 }
 
+// Circle says whether w, who waits for o, so waits for himself: the runs around w cannot end before w does, and a run
+// cannot end before those who wait inside it do.
+func Circle(w Waiter, o Obstacle, line []Waiter) bool {
+	waiters, runs := map[string]bool{o.Waiter: true, "": true}, map[ID]bool{o.Run: true, "": true}
+	for grown := true; grown; {
+		grown = false
+		for _, x := range line {
+			if x.ID == w.ID || !waiters[x.ID] && !slices.ContainsFunc(x.Inside, func(id ID) bool { return runs[id] }) {
+				continue
+			}
+			if !waiters[x.For.Waiter] || !runs[x.For.Run] {
+				waiters[x.For.Waiter], runs[x.For.Run], grown = true, true, true
+			}
+		}
+	}
+	return slices.ContainsFunc(w.Inside, func(id ID) bool { return id != "" && runs[id] })
+}
+
 // Of returns what w is to somebody who waits for him.
 func (w Waiter) Of(scope []string) Obstacle {
 	path, ok := overlap(w.Scope, scope)
@@ -166,15 +185,42 @@ func (q *Queue) Join(ctx context.Context, w Waiter) (*Place, error) {
 	return p, nil
 }
 
+// Tidy removes what those who died left behind. Join does so, too.
+func (q *Queue) Tidy(ctx context.Context) error {
+	if !exists(q.dir) {
+		return nil
+	}
+	return q.exclusive(ctx, func() error {
+		_, dead, err := q.read()
+		q.tidy(dead)
+		return err
+	})
+}
+
+// queueLogs is how long the log of somebody who waited in vain is kept.
+const queueLogs = 30 * 24 * time.Hour
+
 // tidy removes what the dead left behind. Called within exclusive, where nobody else writes.
 func (q *Queue) tidy(dead []string) {
 	names, _ := readNames(q.dir) // what is left behind now the next one removes
 	for _, name := range names {
-		if strings.HasSuffix(name, ".tmp") || slices.Contains(dead, name) {
-			_ = os.Remove(filepath.Join(q.dir, name))
+		path := filepath.Join(q.dir, name)
+		id, log := strings.CutSuffix(name, ".log")
+		if log && !exists(q.path(id)) {
+			st, err := os.Lstat(path)
+			log = err == nil && time.Since(st.ModTime()) > queueLogs
+		} else {
+			log = false
+		}
+		if log || strings.HasSuffix(name, ".tmp") || slices.Contains(dead, name) {
+			_ = os.Remove(path)
 		}
 	}
 }
+
+// LogPath returns where somebody who waits without a terminal writes what he has to say. It is kept for 30 days where he
+// waited in vain; who begins moves it to where the log of the run is.
+func (q *Queue) LogPath(id string) string { return filepath.Join(q.dir, id+".log") }
 
 // Remove takes somebody's place away, who finds out by himself and ends. It is ErrNotWaiting where he does not wait any
 // more, as he may have begun just now.

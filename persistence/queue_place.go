@@ -21,21 +21,21 @@ type Place struct {
 // Waiter returns who waits here.
 func (p *Place) Waiter() Waiter { return p.w }
 
-// Behind returns who goes before this one, the first of them who still waits, and how many were known to be left at the
-// last look. nil means that it is this one's turn, for good: nobody comes before him later. shared is as in [Blocking], and
-// must not change from call to call. It costs next to nothing.
+// Behind returns who goes right before this one, and how many there are at most. nil means that it is this one's turn, for
+// good: nobody comes before him later. shared is as in [Blocking]; what it is in the first call counts. It costs next to
+// nothing: those before are a set that only shrinks, so that one of them is looked at.
 func (p *Place) Behind(shared []string) (*Waiter, int) {
 	if !p.looked {
 		p.ahead, p.looked = Blocking(p.w, p.line, shared), true
 		p.line = nil
 	}
-	for len(p.ahead) > 0 && !p.q.waits(p.ahead[0]) {
-		p.ahead = p.ahead[1:]
+	for n := len(p.ahead); n > 0; n = len(p.ahead) {
+		if p.q.waits(p.ahead[n-1]) {
+			return &p.ahead[n-1], n
+		}
+		p.ahead = p.ahead[:n-1]
 	}
-	if len(p.ahead) == 0 {
-		return nil, 0
-	}
-	return &p.ahead[0], len(p.ahead)
+	return nil, 0
 }
 
 // Kept says whether the place was not taken away.

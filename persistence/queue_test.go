@@ -64,7 +64,7 @@ func TestQueueOrder(t *testing.T) {
 	for _, x := range []struct {
 		p    *Place
 		want string
-	}{{a, ""}, {b, ""}, {c, "a 2"}, {d, "a 2"}} {
+	}{{a, ""}, {b, ""}, {c, "b 2"}, {d, "c 2"}} {
 		if got := behind(x.p); got != x.want {
 			t.Errorf("%s is behind %q, want %q", x.p.w.Loop, got, x.want)
 		}
@@ -72,13 +72,13 @@ func TestQueueOrder(t *testing.T) {
 	if err := a.Leave(); err != nil {
 		t.Error(err)
 	}
-	if got := behind(c) + ", " + behind(d); got != "b 1, c 1" {
+	if got := behind(c) + ", " + behind(d); got != "b 2, c 2" {
 		t.Errorf("without a, c and d are behind %q", got)
 	}
 	if err := errors.Join(b.Leave(), a.Leave()); err != nil {
 		t.Error(err)
 	}
-	if got := behind(c) + ", " + behind(d); got != ", c 1" {
+	if got := behind(c) + ", " + behind(d); got != ", c 2" {
 		t.Errorf("without a and b, c and d are behind %q", got)
 	}
 	if left := join(t, q, "e", "/q"); behind(left) != "" {
@@ -117,6 +117,32 @@ func TestBlocking(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: behind %q, want %q", c.name, s, c.want)
+		}
+	}
+}
+
+func TestCircle(t *testing.T) {
+	inside := func(id string, o Obstacle, runs ...ID) Waiter { return Waiter{ID: id, For: o, Inside: runs} }
+	run := func(id ID) Obstacle { return Obstacle{Run: id} }
+	for _, c := range []struct {
+		name string
+		w    Waiter // in P, but for where it says otherwise
+		line []Waiter
+		want bool
+	}{
+		{"nobody else", inside("w", run("H"), "P"), nil, false},
+		{"the other run waits for its own", inside("w", run("H"), "P"), []Waiter{inside("x", run("P"), "H")}, true},
+		{"it waits for a third", inside("w", run("H"), "P"), []Waiter{inside("x", run("I"), "H")}, false},
+		{"a third waits, too", inside("w", run("H"), "P"), []Waiter{inside("y", run("P"), "I"), inside("x", run("I"), "H")}, true},
+		{"behind somebody who waits for its own", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("x", run("P"))}, true},
+		{"behind somebody behind one", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("v", run("P")), inside("x", Obstacle{Waiter: "v"})}, true},
+		{"behind somebody who waits for another", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("x", run("H")), inside("z", run("P"))}, false},
+		{"in no run", inside("w", run("H")), []Waiter{inside("x", run("P"), "H")}, false},
+		{"the outer of two", inside("w", run("H"), "P", "Q"), []Waiter{inside("x", run("P"), "G", "H")}, true},
+	} {
+		line := append([]Waiter{c.w}, c.line...)
+		if got := Circle(c.w, c.w.For, line); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }
@@ -162,13 +188,10 @@ func TestQueueOrderOfMany(t *testing.T) {
 	for _, p := range places[:len(places)-1] {
 		must(t, p.Leave())
 	}
-	if got := behind(last); !strings.HasPrefix(got, "first ") {
+	if got := behind(last); got != "ahead 2" {
 		t.Errorf("the last is behind %q", got)
 	}
 	must(t, first.Leave())
-	if got := behind(last); !strings.HasPrefix(got, "ahead ") {
-		t.Errorf("the last is behind %q", got)
-	}
 	must(t, os.Remove(early))
 	if got := behind(last) + inLine(t, q); got != "many" {
 		t.Errorf("line: %q", got)
@@ -302,7 +325,13 @@ func TestQueueOfTheReferenceTool(t *testing.T) {
 	entry("4", "timeless", "yesterday", os.Getpid())
 	must(t, os.WriteFile(q.path("5"), []byte(`{"id": "5", "loopN`), 0o644))
 	must(t, os.Mkdir(q.path("6"), 0o755))
-	must(t, os.WriteFile(filepath.Join(q.dir, ".7.json.tmp"), nil, 0o644))
+	old := time.Now().Add(-2 * queueLogs)
+	for _, name := range []string{".7.json.tmp", "8.log", "9.log", "1.log"} {
+		must(t, os.WriteFile(filepath.Join(q.dir, name), nil, 0o644))
+		if name != "9.log" {
+			must(t, os.Chtimes(filepath.Join(q.dir, name), old, old))
+		}
+	}
 	line, err := q.Waiters()
 	if err != nil || len(line) != 1 || line[0].ID != "1" || !line[0].Foreign || line[0].For.Loop != "sleeper" || line[0].Owner.PID != os.Getpid() {
 		t.Fatalf("%+v, %v", line, err)
@@ -315,7 +344,7 @@ func TestQueueOfTheReferenceTool(t *testing.T) {
 	must(t, err)
 	slices.Sort(names)
 	names = slices.DeleteFunc(names, func(name string) bool { return name == a.w.ID+".json" || name == b.w.ID+".json" })
-	if got := strings.Join(names, " "); got != ".lock 1.json 4.json 5.json 6.json" {
+	if got := strings.Join(names, " "); got != ".lock 1.json 1.log 4.json 5.json 6.json 9.log" {
 		t.Errorf("left: %q", got)
 	}
 	q.Liveness = func(Owner, time.Time) bool { return false } // the pid is another process's

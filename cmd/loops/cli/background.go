@@ -29,6 +29,8 @@ type backgroundStart struct {
 	Loop  string `json:"loop"`
 	PID   int    `json:"pid"`
 	Log   string `json:"log"` // absolute; "" = its output cannot be kept
+
+	Queue *backgroundWait `json:"queue,omitempty"` // it waits for others first, and has no id yet
 }
 
 // checkBackground refuses what a run in the background cannot do.
@@ -59,6 +61,8 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	switch {
 	case err != nil:
 		return err
+	case start.Queue != nil:
+		return a.queuedInBackground(p, c, start, caught, view)
 	case caught != "":
 		fmt.Fprintf(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
 		return exitError{code: c.wait()}

@@ -37,6 +37,8 @@ type detached struct {
 	mu   sync.Mutex
 	held []byte    // guarded by mu: for the log, which is not open yet
 	log  io.Writer // guarded by mu; nil = not open yet
+
+	inQueue *waitLog // the run had to wait first
 }
 
 func newBackgroundCommand(a *app) *cobra.Command {
@@ -114,6 +116,10 @@ func (t toPerson) Write(b []byte) (int, error) {
 // recorded says that the run is on record, and from now on writes to its log.
 func (d *detached) recorded(a *app, h header) {
 	start := backgroundStart{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
+	if p, err := a.project(); err == nil && d.inQueue != nil { // whoever started it is not there any more
+		d.begun(p.logPath(h.Run.ID))
+		return
+	}
 	log, err := d.openLog(a, h)
 	if err != nil {
 		fmt.Fprintf(d.messages, "loops: the output of run %s is not kept: %v\n", h.Run.ID, err)

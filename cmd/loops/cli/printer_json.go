@@ -22,10 +22,21 @@ func (p *jsonPrinter) line(b []byte) {
 }
 
 func (p *jsonPrinter) header(h header) {
-	p.line(fsm.AppendJSON(p.buf[:0], fsm.NewMap(
+	m := fsm.NewMap(
 		"event", "run_info", "ts", stamp(h.Begin), "loop", h.Loop.Name, "instance_id", string(h.Run.ID),
 		"run_id", h.Run.RunID, "resumed", h.Resumed, "max_steps", int64(h.Loop.MaxSteps), "file", h.Loop.File,
 		"run_dir", h.RunDir,
+	)
+	if h.Origin != nil {
+		m.Set("forked_from", h.Origin.Map())
+	}
+	p.line(fsm.AppendJSON(p.buf[:0], m))
+}
+
+func (p *jsonPrinter) queued(q queued) {
+	p.line(fsm.AppendJSON(p.buf[:0], fsm.NewMap(
+		"event", "queue_wait", "ts", stamp(q.Now), "loop", q.Waiter.Loop, "queue_id", q.Waiter.ID, "resumes", orNull(string(q.Waiter.Resumes)),
+		"waits_for", waitsForJSON(q.For),
 	)))
 }
 

@@ -27,6 +27,7 @@ type resumeOptions struct {
 	rerun   bool
 	from    string // state to go on in; "" = where the run stands
 	view    viewFlags
+	lock    lockFlags
 
 	definition string // "" or definitionRecorded
 	background bool
@@ -49,7 +50,8 @@ A run whose loop file, or that of a sub-loop it is in, changed since it began is
 goes on with the files as they are now, and --definition=recorded with the loop as it was recorded with the run, together
 with the sub-loops that had been read until then.
 
-With --background the run goes on in a process of its own, as it does with run --background.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, nothing to resume, or no database of runs there"}),
+It locks the paths of the loop's scope as run does, and waits for them with --queue. With --background the run goes on in a
+process of its own, as it does with run --background.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, nothing to resume, or no database of runs there"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
   loops resume capped -n 100
@@ -61,6 +63,9 @@ With --background the run goes on in a process of its own, as it does with run -
 				return err
 			}
 			if err := o.view.check(cmd.CommandPath()); err != nil {
+				return err
+			}
+			if err := o.lock.check(cmd); err != nil {
 				return err
 			}
 			a.fillView(cmd, &o.view)
@@ -77,6 +82,7 @@ With --background the run goes on in a process of its own, as it does with run -
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	o.over.addFlags(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "go on in a process and session of its own, and return when that is on record")
+	o.lock.addFlags(flags)
 	flags.BoolVar(&o.force, "force", false, "go on with the loop file as it is now, although it changed")
 	flags.StringVar(&o.definition, "definition", "", "`recorded`: go on with the loop as it was recorded with the run")
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
@@ -157,13 +163,22 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		return err
 	}
 	spec.Loop = run.Loop // also where the file now calls it something else
+	o.lock.apply(&spec)
 	var began time.Time
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
 		a.tidy(ctx, p, store.Store, print, o.view.quiet, run.ID)
-		began = time.Now()
-		spec.StartedAt = began
-		return untilFree(ctx, func() (err error) { journal, memory, err = store.Resume(ctx, run.ID, spec); return err })
+		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, spec: spec, resumes: run.ID}
+		journal, err = a.whenFree(ctx, t, func() (journal persistence.Journal, err error) {
+			if err := asItWas(ctx, store, run); err != nil {
+				return nil, err
+			}
+			began = time.Now()
+			spec.StartedAt = began
+			journal, memory, err = store.Resume(ctx, run.ID, spec)
+			return journal, err
+		})
+		return err
 	})
 	if err != nil {
 		return err

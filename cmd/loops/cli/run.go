@@ -21,6 +21,7 @@ type runOptions struct {
 	over    overrides
 	dryRun  bool
 	view    viewFlags
+	lock    lockFlags
 
 	background bool
 }
@@ -43,15 +44,22 @@ the action at once. An action that has not ended after five seconds is killed. A
 On a terminal, what an action prints passes by in one line, and its last three lines stay; -v keeps all of it.
 Otherwise it is printed as it comes.
 
-With --json, standard output has one JSON object a line: run_info, then every event as it is recorded.
+A run locks the paths of its scope, or else the project, and no other run that overlaps begins meanwhile: it is refused with
+9. With --queue it waits instead, and those whose scopes overlap go in the order in which they came; see loops queue. A run
+that an action starts shares what the runs around it have locked, unless it goes on in the background.
+
+With --json, standard output has one JSON object a line: run_info, then every event as it is recorded. Before that it has
+queue_wait for each whom the run waits for.
 
 With --background the run goes on in a process and a session of its own, which no terminal ends. run returns with 0 when
 it is on record, and prints its id; with --json as a JSON object, with --quiet alone. A run that does not come so far says
-why, and run exits as it would have. Its output goes to .loops/logs/RUN.log, which is moved to RUN.log.1 when it is full.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
+why, and run exits as it would have. Its output goes to .loops/logs/RUN.log, which is moved to RUN.log.1 when it is full.
+With --queue the process waits, where it has to, and run returns with 0 and its place in the queue.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
 		Example: `  loops run fix
   loops run fix "the login page" --context retries=3
   loops run ./drafts/new.yaml --dry-run
   loops run fix --json | jq -r .event
+  loops run fix --queue --queue-timeout 2h
   loops run -b fix && loops attach fix`,
 		Args: arguments(1, 2, "NAME or PATH of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +71,9 @@ why, and run exits as it would have. Its output goes to .loops/logs/RUN.log, whi
 				return err
 			}
 			if err := o.view.check(cmd.CommandPath()); err != nil {
+				return err
+			}
+			if err := o.lock.check(cmd); err != nil {
 				return err
 			}
 			a.fillView(cmd, &o.view)
@@ -79,6 +90,7 @@ why, and run exits as it would have. Its output goes to .loops/logs/RUN.log, whi
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	o.over.addFlags(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
+	o.lock.addFlags(flags)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
 	o.view.addFlags(flags)
 	return cmd
@@ -132,6 +144,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	o.lock.apply(&spec)
 	var store records
 	err = stops.before(ctx, func(ctx context.Context) (err error) { store, err = a.records(ctx, p, true); return err })
 	if err != nil {
@@ -147,9 +160,13 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
 		a.tidy(ctx, p, store.Store, print, o.view.quiet, "")
-		began = time.Now()
-		spec.StartedAt = began
-		return untilFree(ctx, func() (err error) { journal, err = store.Create(ctx, spec); return err })
+		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, spec: spec}
+		journal, err = a.whenFree(ctx, t, func() (persistence.Journal, error) {
+			began = time.Now()
+			spec.StartedAt = began
+			return store.Create(ctx, spec)
+		})
+		return err
 	})
 	if err != nil {
 		return err

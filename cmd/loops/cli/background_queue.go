@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"loops/fsm"
+)
+
+// A backgroundWait is what a process says that has to wait for others before its run begins.
+type backgroundWait struct {
+	ID   string `json:"id"`   // of its place in the queue
+	Text string `json:"text"` // whom it waits for, for a person
+}
+
+// queuedInBackground says that a run in the background waits, and goes on waiting when this process has ended.
+func (a *app) queuedInBackground(p project, c *spawned, start backgroundStart, caught string, view viewFlags) error {
+	switch {
+	case caught != "":
+		fmt.Fprintf(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
+		return exitError{code: c.wait()}
+	case view.json:
+		return writeJSON(a.out, fsm.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log), "waits_for", start.Queue.Text))
+	case view.quiet:
+		fmt.Fprintln(a.out, start.Queue.ID)
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
+	if start.Log != "" {
+		fmt.Fprintf(a.out, "  log: %s\n", p.short(start.Log))
+	}
+	fmt.Fprintf(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
+	return nil
+}
+
+// A waitLog is where a run in the background writes while it waits.
+type waitLog struct {
+	path string
+	log  *runLog // nil = it cannot be opened
+}
+
+// queued says that the run has to wait, and from now on writes to a log of its own.
+func (d *detached) queued(q queued) {
+	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, q.Text}}
+	log, err := openLog(q.Log, logSize, logKeep)
+	if err == nil {
+		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), clock(d.began))
+	}
+	if err != nil {
+		fmt.Fprintf(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)
+		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
+		start.Log, log = "", nil
+		d.use(io.Discard)
+	} else {
+		d.use(log)
+	}
+	d.inQueue = &waitLog{start.Log, log}
+	if b, err := json.Marshal(start); err == nil {
+		_, _ = d.report.Write(append(b, '\n')) // whoever started the run may be gone
+	}
+	_ = d.messages.Close()
+	_ = d.report.Close()
+}
+
+// begun has the log of a run that waited go on where those of runs are.
+func (d *detached) begun(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.inQueue
+	if w.log == nil {
+		if log, err := openLog(path, logSize, logKeep); err == nil {
+			d.log = &sink{w: log}
+		}
+		return
+	}
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.Rename(w.path, path)
+	}
+	if err != nil {
+		fmt.Fprintf(d.log, "loops: the output of the run stays here: %v\n", err)
+		return
+	}
+	w.log.path = path // the file is the same
+}
+
+// queueLog returns the log of a run that waits, "" where it has none.
+func (d *detached) queueLog() string {
+	if d == nil || d.inQueue == nil {
+		return ""
+	}
+	return d.inQueue.path
+}
+
+func (p *detachedPrinter) queued(q queued) {
+	if q.First {
+		p.a.detached.queued(q)
+	}
+	p.printer.queued(q)
+}

@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// shortID is how many characters of an id in the queue people are shown.
+const shortID = 8
+
+func newQueueCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "Who waits for the files that other runs have locked",
+		Long: `run --queue and resume --queue wait in the queue of the project while other runs have locked the same files. Those whose
+scopes overlap go in the order in which they came; others do not wait for one another, and a run whose scope is free does
+not wait at all. A run without --queue does not slip in before those who wait: it is refused with 9.
+
+A place in the queue is a file in .loops/.queue. Who is killed while he waits has left the queue at that moment. Waiters of
+the reference tool count, with the scope that they wait for. With a database, the queue is that of this project's folder:
+of runs in other folders the database decides, and who is first there tries again until it is free.` + exitCodes(exitOK, exitUsage),
+		Example: `  loops run fix --queue
+  loops queue list
+  loops queue remove 28f714b9`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newQueueListCommand(a), newQueueRemoveCommand(a))
+	return cmd
+}
+
+type queueListOptions struct{ json bool }
+
+func newQueueListCommand(a *app) *cobra.Command {
+	var o queueListOptions
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List who waits, in the order in which they came",
+		Long: `list shows who waits in the queue of the project: the id of the place, the loop, since when, as which of those whose
+scopes overlap, for which run or for whom else, what the run will lock, and the process.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+		Example: `  loops queue list
+  loops queue list --json | jq -r '.[].queue_id'`,
+		Args: arguments(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error { return runQueueList(a, o) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	return cmd
+}
+
+// waiters returns the queue of the project, and who waits in it.
+func (a *app) waiters() (project, *persistence.Queue, []persistence.Waiter, error) {
+	p, err := a.project()
+	if err != nil {
+		return p, nil, nil, err
+	}
+	q := p.queue()
+	line, err := q.Waiters()
+	return p, q, line, err
+}
+
+func runQueueList(a *app, o queueListOptions) error {
+	p, _, line, err := a.waiters()
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return writeJSON(a.out, list(line, func(w persistence.Waiter) any { return waiterJSON(w, line) }))
+	}
+	if len(line) == 0 {
+		fmt.Fprintln(a.out, "Nobody waits.")
+		return nil
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID")
+	for _, w := range line {
+		fmt.Fprintf(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", shortWaiter(w.ID), waiterLoop(w), age(w.Since), place(w, line), waitsForText(w.For), p.shortScope(w), strings.TrimPrefix(process(w.Owner), "pid "))
+	}
+	return t.Flush()
+}
+
+// place is which of those somebody is whose scopes overlap with his, from 1.
+func place(w persistence.Waiter, line []persistence.Waiter) int {
+	return 1 + len(persistence.Blocking(w, line, nil))
+}
+
+func waiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
+	return fsm.NewMap(
+		"queue_id", w.ID, "loop", w.Loop, "resumes", orNull(string(w.Resumes)), "since", stamp(w.Since), "place", int64(place(w, line)),
+		"waits_for", waitsForJSON(w.For), "scope", texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", orNull(w.Owner.Host),
+		"log", orNull(w.Log), "reference_tool", w.Foreign,
+	)
+}
+
+func waiterLoop(w persistence.Waiter) string {
+	if w.Resumes != "" {
+		return w.Loop + " (resumes " + string(w.Resumes) + ")"
+	}
+	return w.Loop
+}
+
+func waitsForText(o persistence.Obstacle) string {
+	switch {
+	case o.Run != "":
+		return "run " + string(o.Run)
+	case o.Waiter != "":
+		return o.Loop + " (" + shortWaiter(o.Waiter) + ")"
+	case o.Loop != "":
+		return "loop " + o.Loop
+	}
+	return "-" // it came just now
+}
+
+// shortScope is what a waiter will lock, as a person in the project would write it.
+func (p project) shortScope(w persistence.Waiter) string {
+	paths := make([]string, len(w.Scope))
+	for i, path := range w.Scope {
+		paths[i] = p.short(path)
+	}
+	return strings.Join(paths, ", ")
+}
+
+func shortWaiter(id string) string { return id[:min(len(id), shortID)] }
+
+// findWaiter returns the one whose id begins so.
+func findWaiter(line []persistence.Waiter, arg string) (persistence.Waiter, error) {
+	var found []persistence.Waiter
+	for _, w := range line {
+		if w.ID == arg {
+			return w, nil
+		}
+		if strings.HasPrefix(w.ID, arg) {
+			found = append(found, w)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return persistence.Waiter{}, failure(exitNotFound, "nobody waits in the queue as %s; see: loops queue list", arg)
+	case len(arg) < 4:
+		return persistence.Waiter{}, usageError{fmt.Sprintf("%s is too short: give at least 4 characters of the id", arg), "loops queue remove --help"}
+	case len(found) > 1:
+		text := fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))
+		for _, w := range found {
+			text += fmt.Sprintf("\n  %s  %s (%s, for %s)", w.ID, waiterLoop(w), process(w.Owner), age(w.Since))
+		}
+		return persistence.Waiter{}, failure(exitUsage, "%s", text)
+	}
+	return found[0], nil
+}
+
+// waiterIDs offers the ids of those who wait.
+func (a *app) waiterIDs(_ *cobra.Command, _ []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	_, _, line, err := a.waiters()
+	if err != nil {
+		return nil, noFiles
+	}
+	for _, w := range line {
+		if strings.HasPrefix(w.ID, word) {
+			found = append(found, described(w.ID, waiterLoop(w)+", since "+age(w.Since)))
+		}
+	}
+	return found, noFiles
+}
+
+type queueRemoveOptions struct {
+	id   string // "" with all
+	all  bool
+	json bool
+}
+
+func newQueueRemoveCommand(a *app) *cobra.Command {
+	var o queueRemoveOptions
+	cmd := &cobra.Command{
+		Use:   "remove ID",
+		Short: "Take somebody out of the queue",
+		Long: `remove takes the one with the id ID, or whose id begins so (4 characters at least), or with --all everybody out of the
+queue, and ends the process that waits. Nothing of its run was begun then. One whose turn it was just now goes on, which
+is said. No other process is signalled: who waits is told from others by its lock, its pid and its start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
+		Example: `  loops queue remove 28f714b9
+  loops queue remove --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.all && len(args) > 0 {
+				return usageError{fmt.Sprintf("--all is everybody: %q is one too many", args[0]), "loops queue remove --help"}
+			}
+			if o.all {
+				return nil
+			}
+			return arguments(1, 1, "ID of a place in the queue, or --all")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.id = firstOf(args)
+			return runQueueRemove(cmd.Context(), a, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "take everybody out")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array of those who were taken out")
+	return cmd
+}
+
+func runQueueRemove(ctx context.Context, a *app, o queueRemoveOptions) error {
+	_, q, line, err := a.waiters()
+	if err != nil {
+		return err
+	}
+	if !o.all {
+		w, err := findWaiter(line, o.id)
+		if err != nil {
+			return err
+		}
+		line = []persistence.Waiter{w}
+	}
+	if len(line) == 0 {
+		return failure(exitNotFound, "nobody waits in the queue")
+	}
+	var errs []error
+	removed := []any{}
+	for i := len(line) - 1; i >= 0; i-- { // from behind, so that nobody moves up and begins meanwhile
+		w := line[i]
+		ended, err := takeOut(ctx, q, w)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, fsm.NewMap("queue_id", w.ID, "loop", w.Loop, "pid", int64(w.Owner.PID), "ended", ended))
+		switch {
+		case o.json:
+		case ended:
+			fmt.Fprintf(a.out, "Took %s out of the queue: loop %s (%s). Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner))
+		default:
+			fmt.Fprintf(a.out, "Took %s out of the queue: loop %s (%s), which ends when it notices. Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner))
+		}
+	}
+	if o.json {
+		errs = append(errs, writeJSON(a.out, removed))
+	}
+	if err := q.Tidy(ctx); err != nil {
+		errs = append(errs, err)
+	}
+	return joined(errs)
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"loops/internal/proc"
+	"loops/persistence"
+)
+
+// takeOutWait is how long remove waits for a process that it ends.
+const takeOutWait = 5 * time.Second
+
+// takeOut takes somebody out of the queue and ends his process, and says whether that has ended.
+func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (ended bool, err error) {
+	owner := proc.Identity{Host: w.Owner.Host, Boot: w.Owner.Boot, PID: w.Owner.PID, StartMS: w.Owner.Start}
+	if !w.Foreign && !owner.Exact() {
+		owner.StartMS = 0 // his lock tells more than his start, which moves when the clock is set
+	}
+	host, err := os.Hostname()
+	elsewhere := err == nil && owner.Host != "" && owner.Host != host
+	if w.Foreign {
+		// It does not look at its file, so that it is taken out by its end. Its start was compared with the time it came.
+		return true, endWaiter(ctx, w, owner)
+	}
+	// From here on he does not begin: of him and us, one removes the file.
+	switch err := q.Remove(ctx, w.ID); {
+	case errors.Is(err, persistence.ErrNotWaiting):
+		return false, failure(exitNotFound, "%s does not wait any more: loop %s (%s) began, or left the queue, just now", shortWaiter(w.ID), w.Loop, process(w.Owner))
+	case err != nil:
+		return false, err
+	case elsewhere:
+		return false, nil
+	}
+	return true, endWaiter(ctx, w, owner)
+}
+
+// endWaiter sends TERM to somebody's process and waits until it has ended.
+func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) error {
+	if err := owner.Signal(syscall.SIGTERM); err != nil {
+		return failure(exitFailed, "%s: its process cannot be ended: signal to pid %d: %v", shortWaiter(w.ID), owner.PID, err)
+	}
+	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it goes on
+	for limit := time.Now().Add(takeOutWait); time.Now().Before(limit); {
+		if alive, _ := owner.Alive(); !alive {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return failure(exitFailed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", shortWaiter(w.ID), owner.PID, duration(takeOutWait))
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"loops/internal/config"
+	"loops/persistence"
+	"loops/reconcile"
+)
+
+// queuePoll is how often somebody who waits looks whether he still must.
+const queuePoll = 100 * time.Millisecond
+
+// queue returns who waits in the project.
+func (p project) queue() *persistence.Queue {
+	q := persistence.ProjectQueue(p.Loops)
+	q.Liveness = reconcile.OwnerAlive
+	return q
+}
+
+// A turn is a run that is about to begin, or to go on, and what it locks.
+type turn struct {
+	project project
+	store   records
+	flags   lockFlags
+	config  *config.Config
+	printer printer
+	spec    persistence.Spec // what matters of it is what a run locks
+	resumes persistence.ID   // the run that is to go on; "" = a new one
+}
+
+// whenFree calls take, which gives this process a run, when nobody is in the way: at once, or with --queue when it is its
+// turn. It returns what take returned. The store alone decides who has a scope, so that no more than one has.
+func (a *app) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (journal persistence.Journal, err error) {
+	try := func() error {
+		return untilFree(ctx, func() (err error) { journal, err = take(); return err })
+	}
+	if len(t.spec.Scope) == 0 && !t.spec.Singleton {
+		return journal, try()
+	}
+	queue := t.project.queue()
+	line, err := queue.Waiters()
+	if err != nil {
+		return nil, err
+	}
+	me := persistence.Waiter{
+		Loop: t.spec.Loop, Resumes: t.resumes, Scope: persistence.ResolveScope(t.spec.Scope), Singleton: t.spec.Singleton,
+		Owner: t.spec.Owner, Inside: t.spec.Ancestors,
+	}
+	shared := t.shared(ctx, line)
+	if ahead := persistence.Blocking(me, line, shared); len(ahead) > 0 {
+		err = &behindError{ahead[0], len(ahead), ahead[0].Of(me.Scope)}
+	} else if err = try(); !inTheWay(err) {
+		return journal, err
+	}
+	limit := t.flags.waits(t.config)
+	if limit == 0 {
+		return nil, a.refused(err, 0)
+	}
+	w := &waiting{app: a, turn: t, queue: queue, me: me, shared: shared, limit: limit, why: err}
+	return w.until(ctx, func() (persistence.Journal, error) { err := try(); return journal, err })
+}
+
+// inTheWay says whether an error means that others have, or want before us, what a run locks.
+func inTheWay(err error) bool {
+	_, locked := errors.AsType[*persistence.ConflictError](err)
+	_, behind := errors.AsType[*behindError](err)
+	return locked || behind
+}
+
+// shared returns what the runs around this one have locked, if there is somebody in the line for whom it matters.
+func (t turn) shared(ctx context.Context, line []persistence.Waiter) (scope []string) {
+	if len(line) == 0 && !t.flags.queue {
+		return nil
+	}
+	for _, id := range t.spec.Ancestors {
+		runs, err := t.store.Runs(ctx, persistence.Query{ID: id})
+		if err != nil {
+			continue // what is wrong with the store, taking the run will tell
+		}
+		for _, r := range runs {
+			scope = append(scope, r.Scope...)
+		}
+	}
+	return scope
+}
+
+// A waiting is a place in the queue, until it is its turn.
+type waiting struct {
+	app    *app
+	turn   turn
+	queue  *persistence.Queue
+	me     persistence.Waiter
+	shared []string
+	limit  time.Duration
+
+	place *persistence.Place
+	why   error // what is in the way
+	told  persistence.Obstacle
+}
+
+// until waits, calls take when it is time, and leaves the queue in any case.
+func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, error)) (persistence.Journal, error) {
+	place, err := w.queue.Join(ctx, w.me)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Leave() //nolint:errcheck // what is left of who does not wait any more counts for nothing
+	w.place, w.me = place, place.Waiter()
+	over := time.NewTimer(w.limit)
+	defer over.Stop()
+	tick := time.NewTicker(queuePoll)
+	defer tick.Stop()
+	for {
+		if !place.Kept() {
+			return nil, errTakenOut
+		}
+		if journal, err := w.look(ctx, take); err != nil || journal != nil {
+			return journal, err
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return nil, w.app.refused(w.why, w.limit)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// look finds out whether somebody is still in the way, and calls take if not.
+func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, error)) (persistence.Journal, error) {
+	if ahead, n := w.place.Behind(w.shared); ahead != nil {
+		w.why = &behindError{*ahead, n, ahead.Of(w.me.Scope)}
+		return nil, w.tell(ctx)
+	}
+	if locked, ok := errors.AsType[*persistence.ConflictError](w.why); ok && w.told.Run == locked.Holder && w.turn.store.owned(ctx, locked.Holder) {
+		return nil, nil
+	}
+	journal, err := take()
+	if inTheWay(err) {
+		w.why = err
+		return nil, w.tell(ctx)
+	}
+	if err == nil && errors.Is(w.place.Leave(), persistence.ErrNotWaiting) {
+		// Whoever took us out of the queue was told that we do not begin.
+		return nil, errors.Join(errTakenOut, journal.Close(context.WithoutCancel(ctx)))
+	}
+	return journal, err
+}
+
+// tell says for whom this process waits, where that is somebody else than before. It is an error to wait for oneself.
+func (w *waiting) tell(ctx context.Context) error {
+	o := obstacle(w.why)
+	if o.Run == w.told.Run && o.Waiter == w.told.Waiter && w.told != (persistence.Obstacle{}) {
+		return nil
+	}
+	first := w.told == (persistence.Obstacle{})
+	w.told = o
+	if first {
+		// The log of a process in the background must be there before it is named.
+		w.turn.printer.queued(w.state(o, true))
+	}
+	err := w.place.Tell(ctx, o, w.app.detached.queueLog())
+	switch {
+	case errors.Is(err, persistence.ErrNotWaiting):
+		return errTakenOut
+	case err != nil:
+		return err
+	case !first:
+		w.turn.printer.queued(w.state(o, false))
+	}
+	if len(w.me.Inside) == 0 {
+		return nil
+	}
+	if line, err := w.queue.Waiters(); err == nil && persistence.Circle(w.me, o, line) {
+		return w.app.circle(w.why)
+	}
+	return nil
+}
+
+func (w *waiting) state(o persistence.Obstacle, first bool) queued {
+	return queued{Waiter: w.me, For: o, Text: w.app.waitsFor(w.why), First: first, Now: time.Now(), Log: w.queue.LogPath(w.me.ID)}
+}
+
+// owned says whether a run that was in the way still is.
+func (r records) owned(ctx context.Context, id persistence.ID) bool {
+	if files, ok := r.Store.(interface{ Owned(persistence.ID) bool }); ok {
+		return files.Owned(id)
+	}
+	runs, err := r.Runs(ctx, persistence.Query{ID: id})
+	return err == nil && len(runs) == 1 && runs[0].Held
+}
