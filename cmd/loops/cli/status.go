@@ -4,30 +4,39 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
 	"loops/persistence"
+	"loops/reconcile"
 )
 
 func newStatusCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "status NAME|RUN",
+		Use:   "status [NAME|RUN]",
 		Short: "Say how a run stands",
-		Long: `status shows the run RUN, or the run of the loop NAME that goes on now, or its newest one. A run whose owner died shows
-as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
-		Example: `  loops status fix
+		Long: `status shows the run RUN, or the run of the loop NAME that goes on now, or its newest one: whether it lives, where it is,
+what it has used, how it was judged last and why, which limit it is nearest to, what it waits for, and what to do next.
+Of a loop whose run waits in the queue it tells that. A run whose owner died shows as interrupted; nothing is changed.
+
+Without an argument it shows every run that goes on or can be resumed, in a few lines each.
+
+The time that a run is idle is that since its last event, or the last line its action printed. Limits are named by how
+much of them is used: the first is the one it is nearest to.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops status
+  loops status fix
   loops status fix-20261121T103405 --json`,
-		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
+		Args:              arguments(0, 1, "NAME of a loop or id of a RUN"),
+		ValidArgsFunction: a.completeLoops,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return runStatusAll(cmd.Context(), a, asJSON)
+			}
 			return runStatus(cmd.Context(), a, args[0], asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object; without an argument, an array")
 	return cmd
 }
 
@@ -37,101 +46,114 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		return err
 	}
 	defer store.Close()
-	live, newest, err := finder{p, store}.live(ctx, arg)
+	f := finder{p, store}
+	live, newest, err := f.live(ctx, arg)
 	if err != nil {
 		return store.failed(err)
 	}
+	waiting, err := inQueue(p)
+	if err != nil {
+		return err
+	}
 	if newest == nil {
-		return failure(exitNotFound, "%s has no recorded run; see: loops list --running, loops history NAME", arg)
+		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return isWaiter(f, w, arg) }); i >= 0 {
+			return a.showWaiter(p, waiting[i], asJSON)
+		}
+		return noSuchRun(ctx, f, arg)
 	}
 	run := *newest
 	if i := slices.IndexFunc(live, alive); i >= 0 {
 		run = live[i]
 	}
-	var w *fsm.Wait
-	if run.Status == persistence.Running || !run.Archived || run.Resumable {
-		w, _ = waitOf(ctx, store, run.ID) // what cannot be read is told as damage
+	if !named(run, arg) && !alive(run) {
+		waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool { return w.Loop != run.Loop })
+	} else {
+		waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool { return w.Resumes != run.ID })
 	}
+	v := a.vitals(ctx, f, run)
 	if asJSON {
-		m := statusObject(p, store, run)
-		if w != nil {
-			m.Set("waiting", waitObject(w))
-		}
-		if at, paused := p.pausedSince(run.ID); paused && run.Resumable {
-			m.Set("pause_asked_at", stamp(at))
-		}
-		return writeJSON(a.out, m)
+		return writeJSON(a.out, a.vitalsObject(p, store, v, waiting))
 	}
-	printStatus(a, p, store, run, w)
+	a.printVitals(p, store, v, waiting)
 	return nil
 }
 
-func printStatus(a *app, p project, store records, r persistence.Run, w *fsm.Wait) {
-	row := func(key, value string) {
-		if value != "" {
-			fmt.Fprintf(a.out, "%-10s %s\n", key+":", value)
+// runStatusAll tells of every run that is open.
+func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	open, err := openNow(ctx, store)
+	if err != nil {
+		return err
+	}
+	waiting, err := inQueue(p)
+	if err != nil {
+		return err
+	}
+	objects := []any{}
+	for i, r := range open {
+		v := glimpse(ctx, f, r)
+		if alive(r) || i < briefRuns {
+			v = a.vitals(ctx, f, r)
 		}
-	}
-	row("Loop", r.Loop)
-	row("Run", string(r.ID))
-	row("Status", statusWord(r))
-	row("State", r.State)
-	row("Step", steps(r))
-	stands := w != nil && w.Why == fsm.WaitPaused
-	if at, paused := p.pausedSince(r.ID); paused && r.Resumable {
-		text := "asked for at " + clock(at) + "; it pauses before its next state"
-		switch {
-		case !alive(r):
-			text = "since " + clock(at) + ", also when it is resumed"
-		case stands:
-			text = "since " + clock(w.Since) + ", before state " + w.State
+		if asJSON {
+			objects = append(objects, a.vitalsObject(p, store, v, nil))
+			continue
 		}
-		row("Paused", text)
-		row("Unpause", a.command("unpause", string(r.ID)))
+		a.printBrief(v)
 	}
-	if w != nil && !stands {
-		left := "over"
-		if d := time.Until(w.Until); d > 0 {
-			left = duration(d) + " left"
+	for _, w := range waiting {
+		if asJSON {
+			objects = append(objects, waiterStatus(p, w))
+			continue
 		}
-		row("Waits for", fmt.Sprintf("%s, until %s (%s)", waitText(w), clock(w.Until), left))
-		if alive(r) {
-			row("Wake", a.command("retry-now", string(r.ID)))
-		}
-	}
-	if r.Passes > 0 {
-		row("Passes", fmt.Sprint(r.Passes))
-	}
-	if stands && alive(r) {
-		row("Elapsed", duration(r.Elapsed)) // its time stands still
-	} else {
-		row("Elapsed", duration(elapsed(r)))
-	}
-	if !r.StartedAt.IsZero() {
-		row("Started", clock(r.StartedAt))
-	}
-	if !r.UpdatedAt.IsZero() {
-		row("Updated", clock(r.UpdatedAt)+" ("+since(r.UpdatedAt)+")")
+		a.printWaiter(p, w)
 	}
 	switch {
-	case alive(r):
-		row("Owner", fmt.Sprintf("pid %d, alive", r.Owner.PID))
-	case r.Owner.PID != 0:
-		row("Owner", fmt.Sprintf("pid %d, gone", r.Owner.PID))
+	case asJSON:
+		return writeJSON(a.out, objects)
+	case len(open)+len(waiting) == 0:
+		fmt.Fprintln(a.out, noneOpen)
 	}
-	row("Ended by", r.Ended)
-	row("Error", r.Error)
-	row("Continue", firstLine(r.Continuation))
-	if r.Events != "" {
-		row("Events", p.short(r.Events))
+	return nil
+}
+
+// briefRuns is of how many runs that can be resumed status tells all it knows: that takes its time.
+const briefRuns = 20
+
+const noneOpen = "No run goes on, and none can be resumed."
+
+// openNow returns the runs that go on, and those among the newest that can be resumed.
+func openNow(ctx context.Context, store records) ([]persistence.Run, error) {
+	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns})
+	if err == nil && len(runs) == openRuns {
+		// One that goes on for days may be older than all of these.
+		var live []persistence.Run
+		live, err = store.Runs(ctx, persistence.Query{Live: true})
+		runs = append(runs, live...)
 	}
-	if !store.files {
-		row("Store", store.name)
+	if err != nil {
+		return nil, store.failed(err)
 	}
-	if len(r.Damage) > 0 {
-		row("Damaged", strings.Join(r.Damage, "; "))
+	return slices.DeleteFunc(current(runs), func(r persistence.Run) bool { return !alive(r) && !r.Resumable }), nil
+}
+
+// inQueue returns those who wait for a scope of the project.
+func inQueue(p project) ([]persistence.Waiter, error) {
+	q := persistence.ProjectQueue(p.Loops)
+	q.Liveness = reconcile.OwnerAlive
+	line, err := q.Waiters()
+	if err != nil {
+		return nil, failure(exitRecord, "who waits in the queue cannot be read: %v", err)
 	}
-	if r.Resumable && !alive(r) {
-		row("Resume", a.resumeCommand(r.Ended, string(r.ID), r.MaxSteps, 0))
-	}
+	return line, nil
+}
+
+// isWaiter says whether arg means somebody in the queue: by the loop, the run that is to go on, or the id of the entry.
+func isWaiter(f finder, w persistence.Waiter, arg string) bool {
+	return w.Loop == arg || w.ID == arg || w.Resumes != "" && string(w.Resumes) == arg || w.Loop == f.nameIn(arg)
 }
