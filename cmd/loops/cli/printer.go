@@ -31,14 +31,12 @@ type header struct {
 	RunDir   string // absolute, with a slash
 	ShortDir string // the same as a person would write it
 	Resumed  bool
-	Attached bool                // another process carries the run on
-	Elapsed  time.Duration       // before this process took over
-	Begin    time.Time           // of this process's part
-	Agents   string              // which it uses, and what they may do; "" = none
-	Wake     string              // the command that ends a wait of the run; "" = none
-	Origin   *persistence.Origin // of a fork
-	Notes    []string            // what else there is to say, a line each
-	Where    string              // of a run that is under way: its state, and those of its sub-loops
+	Attached bool          // another process carries the run on
+	Elapsed  time.Duration // before this process took over
+	Begin    time.Time     // of this process's part
+	Agents   string        // which it uses, and what they may do; "" = none
+	Wake     string        // the command that ends a wait of the run; "" = none
+	Where    string        // of a run that is under way: its state, and those of its sub-loops
 }
 
 // viewFlags are the flags of run and resume that choose a printer.
