@@ -27,9 +27,6 @@ func (p *jsonPrinter) header(h header) {
 		"run_id", h.Run.RunID, "resumed", h.Resumed, "max_steps", int64(h.Loop.MaxSteps), "file", h.Loop.File,
 		"run_dir", h.RunDir,
 	)
-	if h.Origin != nil {
-		m.Set("forked_from", h.Origin.Map())
-	}
 	p.line(fsm.AppendJSON(p.buf[:0], m))
 }
 
