@@ -135,7 +135,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	})
 	root.SetHelpCommand(newHelpCommand(a, root))
 	root.AddCommand(
-		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newListCommand(a)),
+		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newForkCommand(a)), a.addStore(newListCommand(a)),
 		a.addStore(newHistoryCommand(a)), a.addStore(newEventsCommand(a)), a.addStore(newLogsCommand(a)), a.addStore(newExplainCommand(a)), a.addStore(newDiffCommand(a)), a.addStore(newStatsCommand(a)), a.addStore(newCostCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)), a.addStore(newRetryNowCommand(a)),
 		a.addStore(newSweepCommand(a)), a.addStore(newPruneCommand(a)), a.addStore(newRmCommand(a)), a.addStore(newExportCommand(a)), a.addStore(newImportCommand(a)), newStoreCommand(a), newValidateCommand(a), newShowCommand(a), newRenderCommand(a), newSimulateCommand(a), newTestCommand(a), a.addStore(newGraphCommand(a)), a.addStore(newReportCommand(a)), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newEnvironmentTopic(), newRulesTopic(a),
 		newPolicyCommand(a), newNotifyCommand(a), newStageCommand(a), newBackgroundCommand(a), newQueueCommand(a), a.addStore(newAttachCommand(a)), a.addStore(newWatchCommand(a)), a.addStore(newPauseCommand(a)), a.addStore(newUnpauseCommand(a)),

@@ -115,6 +115,9 @@ func (x *explanation) wholeRun() {
 	add := func(format string, args ...any) {
 		said = append(said, trail.Sentence{Text: fmt.Sprintf(format, args...)})
 	}
+	if o := r.Origin; o != nil {
+		add("It is a fork of run %s, and began with step %d, behind event %d of that.", o.ID, o.Step, o.Seq)
+	}
 	switch n := len(x.path.visits); {
 	case x.path.end != nil:
 		s := trail.Ending(*x.path.end, x.rules.main)
@@ -282,6 +285,7 @@ func (x *explanation) object() *fsm.Map {
 		})
 	}
 	m := fsm.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "terminated_by", orNull(r.Ended))
+	addOrigin(m, r)
 	var run any = []any{}
 	steps := []any{}
 	for _, p := range x.parts {

@@ -158,7 +158,7 @@ func (t runTable) print(runs []persistence.Run) error {
 		if head != "" {
 			cost = t.costs[r.ID].cost() + "\t"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), cost, dash(r.Ended), r.ID)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), cost, dash(r.Ended), instance(r))
 	}
 	return w.Flush()
 }
@@ -169,6 +169,7 @@ func (t runTable) runObject(r persistence.Run) any {
 		"iterations", int64(r.Step), "duration_ms", elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(r.Error),
 		"current_state", r.State,
 	)
+	addOrigin(m, r)
 	if l := t.costs[r.ID]; l != nil {
 		addCost(m, l)
 	}

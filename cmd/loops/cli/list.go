@@ -219,6 +219,7 @@ func statusObject(p project, store records, r persistence.Run) *fsm.Map {
 		"reconciled_at", stamp(r.Reconciled), "file", orNull(r.File), "events_file", orNull(r.Events),
 		"run_dir", filepath.Join(p.Loops, "runs", string(r.ID))+"/",
 	)
+	addOrigin(m, r)
 	if !store.files {
 		m.Set("store", store.name)
 	}

@@ -37,6 +37,9 @@ type header struct {
 	Agents   string        // which it uses, and what they may do; "" = none
 	Wake     string        // the command that ends a wait of the run; "" = none
 	Where    string        // of a run that is under way: its state, and those of its sub-loops
+
+	Origin *persistence.Origin // of a fork; nil = it is none
+	Notes  []string            // what else there is to say, a line each
 }
 
 // viewFlags are the flags of run and resume that choose a printer.

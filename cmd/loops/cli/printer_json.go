@@ -27,6 +27,7 @@ func (p *jsonPrinter) header(h header) {
 		"run_id", h.Run.RunID, "resumed", h.Resumed, "max_steps", int64(h.Loop.MaxSteps), "file", h.Loop.File,
 		"run_dir", h.RunDir,
 	)
+	addOrigin(m, h.Run)
 	p.line(fsm.AppendJSON(p.buf[:0], m))
 }
 

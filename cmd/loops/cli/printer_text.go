@@ -58,12 +58,20 @@ func (p *textPrinter) header(h header) {
 		doing = "Attached to"
 	case h.Resumed:
 		doing = "Resuming"
+	case h.Origin != nil:
+		doing = "Forking"
 	}
 	fmt.Fprintf(p.out, "%s loop: %s\n", doing, p.paint.bold(h.Loop.Name))
 	if p.max > 0 { // old records do not tell
 		fmt.Fprintf(p.out, "Max steps: %d\n", p.max)
 	}
 	fmt.Fprintf(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", h.File, h.Run.ID, h.ShortDir)
+	if h.Origin != nil {
+		fmt.Fprintf(p.out, "  forked from: %s\n", forkedText(h.Origin))
+	}
+	for _, note := range h.Notes {
+		fmt.Fprintf(p.out, "  %s\n", note)
+	}
 	if h.Agents != "" {
 		fmt.Fprintf(p.out, "  agents: %s\n", h.Agents)
 	}

@@ -49,6 +49,7 @@ func (a *app) printVitals(p project, store records, v *vitals, waiting []persist
 	lives, id := alive(r), string(r.ID)
 	a.row("Loop", r.Loop)
 	a.row("Run", id)
+	a.row("Fork of", forkedText(r.Origin))
 	a.row("Status", statusWord(r))
 	a.row("State", v.where())
 	a.row("Step", v.steps())

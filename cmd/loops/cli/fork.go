@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+type forkOptions struct {
+	name       string
+	at         string // a step, or last
+	set        []string
+	definition string // name or path of a loop file, or definitionRecorded; "" = the file the run was started from
+	over       overrides
+	rerun      bool
+	empty      bool // nothing of the working folder is copied
+	dryRun     bool
+	background bool
+	view       viewFlags
+	lock       lockFlags
+}
+
+func newForkCommand(a *app) *cobra.Command {
+	var o forkOptions
+	cmd := &cobra.Command{
+		Use:   "fork NAME|RUN --at STEP",
+		Short: "Begin a new run from what another one remembered before a step",
+		Long: `fork begins a new run from what the run RUN, or the newest run of the loop NAME, remembered just before STEP entered its
+state. So that step is done again, with the loop file as it is now: change a prompt, and see where it leads from there. The
+other run is not changed, and may go on, have ended or be archived. STEP is a number as history shows it, or last.
+
+  loops history fix fix-20261121T103405             step 12 is review, and said too little
+  loops fork fix-20261121T103405 --at 12            do it again with the better prompt that fix.yaml has now
+
+What was captured and said, the context, retries, edges and the memory of evaluators are as they were; steps and passes
+count on. Money, tokens, prompts, time and memory count anew, so a budget is there whole; what the other run spent is its
+own. The session of an agent is left behind, for it has gone on since.
+
+The new run has a working folder of its own, with a copy of the files that are in the other's now (--empty: without). In all
+that it remembers, the path of the old folder becomes that of the new one.
+
+A step is one of the run itself: with a state that runs a sub-loop, all of the sub-loop is done again. What cannot be forked
+is refused with the reason: a step of which the memory is not on record, or damaged; the handler of a cap; and an action that
+says idempotent: false and was started, unless with --rerun.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid, or lacks the state"}, exitMeaning{exitNotFound, "no such loop, run or step, or what it remembered is not on record"}),
+		Example: `  loops fork fix --at 12 --dry-run
+  loops fork fix-20261121T103405 --at 12 --set style=short
+  loops fork fix --at last --definition drafts/better.yaml -b`,
+		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if o.at == "" {
+				return usageError{"missing --at STEP: the step to do again, as loops history shows it, or last", "loops fork --help"}
+			}
+			if err := o.over.check(cmd); err != nil {
+				return err
+			}
+			if err := o.view.check(cmd.CommandPath()); err != nil {
+				return err
+			}
+			if err := o.lock.check(cmd); err != nil {
+				return err
+			}
+			if _, err := forkValues(o.set); err != nil {
+				return err
+			}
+			a.fillView(cmd, &o.view)
+			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
+				return err
+			}
+			if o.background && a.detached == nil {
+				return a.inBackground(cmd.Context(), o.view)
+			}
+			return runFork(cmd.Context(), a, &o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.at, "at", "", "the `STEP` to do again: a number as history shows it, or last")
+	flags.StringArrayVar(&o.set, "set", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	flags.StringVar(&o.definition, "definition", "", "go on with the loop `FILE`, or with recorded: the loop as it was recorded with the run")
+	o.over.addFlags(flags)
+	flags.BoolVar(&o.rerun, "rerun", false, "do the step again although its state says idempotent: false")
+	flags.BoolVar(&o.empty, "empty", false, "begin with an empty working folder")
+	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print from where the run would go on, and do nothing")
+	o.lock.addFlags(flags)
+	o.view.addFlags(flags)
+	return cmd
+}
+
+// forkValues reads --set.
+func forkValues(pairs []string) (*fsm.Map, error) {
+	given := fsm.NewMap()
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		switch {
+		case !ok || key == "":
+			return nil, usageError{fmt.Sprintf("--set %q: expected KEY=VALUE", pair), "loops fork --help"}
+		case strings.HasPrefix(key, "captured.") || strings.HasPrefix(key, "messages"):
+			return nil, usageError{fmt.Sprintf("--set %q: it sets values of the context; what was captured and said is as it was. To change that, fork the step that captured it", pair), "loops fork --help"}
+		}
+		given.Set(strings.TrimPrefix(key, "context."), strings.TrimSpace(value))
+	}
+	return given, nil
+}
+
+func runFork(ctx context.Context, a *app, o *forkOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	store, err := a.records(ctx, p, false)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	run, err := oneRun(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	from, err := a.forkPlace(ctx, f, run, o.at)
+	if err != nil {
+		return err
+	}
+	made, err := a.forkDefinition(ctx, p, store, from, o)
+	if err != nil {
+		return err
+	}
+	over := o.over.over(run.Options)
+	conf, err := a.config(p)
+	if err != nil {
+		return err
+	}
+	over.config = conf
+	l, recorded := over.apply(made.loop)
+	planned, err := from.context(l, o)
+	if err != nil {
+		return err
+	}
+	if _, own := from.workFolder(p); own {
+		planned.Delete("run_dir")
+	}
+	fill(planned, l, plannedRunDir(p, l))
+	if err := a.preflight(p, l, planned); err != nil {
+		return err
+	}
+	a.tellUnused(p, l, o.set, o.view.quiet)
+	a.warnConfig(p, o.view.quiet)
+	if err := a.checkHosts(p, l, o.over.agents.host, over, conf, o.view, "loops fork --help"); err != nil {
+		return err
+	}
+	known, err := a.checkCost(p, l, over.agents, conf)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return a.printFork(p, l, from, made, planned, o)
+	}
+	made.tell(a, run, o.view.quiet)
+	loops, err := a.library(p)
+	if err != nil {
+		return err
+	}
+	kept := &keeper{}
+	lib := made.changes.library(loops, l, over, kept)
+	spec, err := a.spec(p, l, kept.def, planned, recorded)
+	if err != nil {
+		return err
+	}
+	spec.Origin = from.origin()
+	o.lock.apply(&spec)
+	stops := catchSignals()
+	defer stops.release()
+	store.setDurability(cmp.Or(over.durability, conf.Durability))
+	print := a.newPrinter(o.view)
+	var began time.Time
+	var journal persistence.Journal
+	err = stops.before(ctx, func(ctx context.Context) (err error) {
+		a.tidy(ctx, p, store.Store, print, o.view.quiet, run.ID)
+		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, spec: spec}
+		journal, err = a.whenFree(ctx, t, func() (persistence.Journal, error) {
+			began = time.Now()
+			spec.StartedAt = began
+			return store.Create(ctx, spec)
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var notes []string
+	err = stops.before(ctx, func(ctx context.Context) (err error) {
+		notes, err = from.move(ctx, p, journal.Dir(), o.empty)
+		return err
+	})
+	if err == nil {
+		from.memory.Context, err = from.context(l, o)
+	}
+	if err != nil {
+		return errors.Join(err, journal.Close(context.WithoutCancel(ctx)))
+	}
+	fill(from.memory.Context, l, journal.Dir())
+	kept.journal = journal
+	shown := journal.Run()
+	shown.State, shown.Step = from.point.State, from.point.Step-1
+	return a.drive(ctx, driveSpec{
+		project: p, loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
+		header: header{
+			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began,
+			Origin: spec.Origin, Notes: append(notes, from.spent()...),
+		},
+		agents: over.agents, config: conf, prices: known,
+		start: func(cfg fsm.Config) *fsm.Executor {
+			return fsm.Fork(cfg, from.memory, began, fsm.Field{Key: "forked_from", Value: spec.Origin.Map()})
+		},
+	})
+}
+
+// context returns the context to begin with: that of the other run, keys the loop file has and it lacks, and --set over
+// both. What follows from a key that is set is left out, to be filled in anew.
+func (f *forkPlace) context(l *fsm.Loop, o *forkOptions) (*fsm.Map, error) {
+	given, err := forkValues(o.set)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGiven(l, given); err != nil {
+		return nil, err
+	}
+	values := fsm.NewMap()
+	overlay(values, f.memory.Context)
+	if _, ok := given.Get("input"); ok {
+		values.Delete("input_hash")
+	}
+	if number(values, "max_steps") == float64(f.run.MaxSteps) || o.over.maxSteps > 0 {
+		values.Delete("max_steps")
+	}
+	if o.over.maxIterations > 0 {
+		values.Delete("max_iterations")
+	}
+	initial := declared(l)
+	for _, k := range initial.Keys() {
+		if _, ok := values.Get(k); !ok {
+			v, _ := initial.Get(k)
+			values.Set(k, v)
+		}
+	}
+	return overlay(values, given), nil
+}

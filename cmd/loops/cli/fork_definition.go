@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// A forkedLoop is the loop that a fork goes on with.
+type forkedLoop struct {
+	loop    *fsm.Loop
+	changes *changes
+	lines   []string // how it differs from what the other run was made of; nil = it does not
+}
+
+// forkDefinition reads the loop that a fork goes on with, and refuses one that cannot go on there.
+func (a *app) forkDefinition(ctx context.Context, p project, store records, from *forkPlace, o *forkOptions) (*forkedLoop, error) {
+	run := from.run
+	c := &changes{a: a, p: p, run: run, def: store.definition(ctx, run.ID), recorded: o.definition == definitionRecorded, quiet: o.view.quiet}
+	l, err := c.forked(o)
+	if err != nil {
+		return nil, err
+	}
+	name := from.point.State
+	st := l.States[name]
+	switch {
+	case st == nil:
+		return nil, failure(exitInvalid, "%s has no state %s, with which step %d begins; its states: %s", p.short(l.File), phrase.Quote(name), from.point.Step, strings.Join(l.Order, ", "))
+	case st.Terminal && !l.Maintain:
+		return nil, failure(exitInvalid, "state %s is an end of %s: from step %d on there is nothing to do; fork an earlier step", phrase.Quote(name), p.short(l.File), from.point.Step)
+	case st.Once && st.Action != "" && from.point.Started && !o.rerun:
+		doing := "has done it"
+		if from.point.Done == 0 {
+			doing = "has begun it"
+			if alive(run) {
+				doing = "is just doing it"
+			}
+		}
+		return nil, failure(exitAwaiting, "the action of state %s says idempotent: false, and run %s %s in step %d. To do it again:\n  %s", phrase.Quote(name), run.ID, doing,
+			from.point.Step, a.command(fmt.Sprintf("fork --at %d --rerun", from.point.Step), string(run.ID)))
+	}
+	made := &forkedLoop{loop: l, changes: c}
+	switch main := c.def.main(); {
+	case main == nil:
+		if run.SHA256 != "" && run.SHA256 != l.SHA256 {
+			made.lines = []string{fmt.Sprintf("sha256 %.12s, was %.12s", l.SHA256, run.SHA256)}
+		}
+	case main.sha256 != l.SHA256:
+		if before, err := main.load(); err == nil { // what a former version took may be wrong now
+			made.lines = differences(before, l)
+		}
+	}
+	return made, nil
+}
+
+// forked reads the loop for a fork.
+func (c *changes) forked(o *forkOptions) (*fsm.Loop, error) {
+	if c.recorded {
+		if c.def == nil {
+			return nil, failure(exitInvalid, "the definition of run %s was not recorded with it, or cannot be read any more; give a file: --definition FILE", c.run.ID)
+		}
+		l, err := c.def.main().load()
+		if err != nil {
+			return nil, failure(exitInvalid, "%v", err)
+		}
+		return l, nil
+	}
+	if o.definition != "" {
+		return c.a.loadNamed(c.p, o.definition, c.quiet)
+	}
+	if c.run.File == "" {
+		return c.a.loadNamed(c.p, c.run.Loop, c.quiet)
+	}
+	path := c.run.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.p.Dir, path)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if other, err := c.p.resolve(c.run.Loop); err == nil {
+			return c.a.loadFile(c.p, other, c.quiet) // the project moved
+		}
+		or := ""
+		if c.def != nil {
+			or = ", or --definition recorded"
+		}
+		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, or give another: --definition FILE%s", c.run.ID, c.p.short(path), or)
+	}
+	return c.a.loadFile(c.p, path, c.quiet)
+}
+
+// tell says how the loop differs from that of the other run.
+func (d *forkedLoop) tell(a *app, run persistence.Run, quiet bool) {
+	if len(d.lines) > 0 && !quiet {
+		fmt.Fprintf(a.Err, "loops: %s is not what run %s was made of:\n  %s\n", d.changes.p.short(d.loop.File), run.ID, strings.Join(d.lines, "\n  "))
+	}
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/fork"
+	"loops/persistence"
+)
+
+// workFolder returns the working folder of the run as it remembers it, and whether it is its own: a person may have named
+// another one.
+func (f *forkPlace) workFolder(p project) (dir string, own bool) {
+	v, _ := f.memory.Context.Get("run_dir")
+	dir = strings.TrimRight(text(v), "/")
+	if dir == "" {
+		return p.runDir(f.run.ID), true
+	}
+	return dir, dir == p.runDir(f.run.ID) || strings.HasSuffix(dir, "/runs/"+string(f.run.ID)) // the project may have moved
+}
+
+// move copies what the run left in its working folder to another one, and has all that is remembered name that.
+func (f *forkPlace) move(ctx context.Context, p project, to string, empty bool) (notes []string, err error) {
+	from, own := f.workFolder(p)
+	if !own {
+		return []string{fmt.Sprintf("run_dir is %s, as run %s was told; nothing was copied", from, f.run.ID)}, nil
+	}
+	real := p.runDir(f.run.ID)
+	moves := []fork.Move{{From: from, To: to}}
+	if real != from {
+		moves = append(moves, fork.Move{From: real, To: to})
+	}
+	if rel, err := filepath.Rel(p.Dir, real); err == nil && filepath.IsLocal(rel) {
+		if relTo, err := filepath.Rel(p.Dir, to); err == nil {
+			moves = append(moves, fork.Move{From: rel, To: relTo})
+		}
+	}
+	fork.Rebase(f.memory, moves)
+	if empty {
+		return nil, nil
+	}
+	c, err := persistence.CopyWork(ctx, real, to)
+	if err != nil {
+		return nil, fmt.Errorf("what run %s left in %s cannot be copied: %w; begin without it: --empty", f.run.ID, p.short(real), err)
+	}
+	if c.Files > 0 {
+		notes = append(notes, fmt.Sprintf("copied %s (%s) from %s/, as they are now", count(c.Files, "file"), roomText(c.Bytes), p.short(real)))
+	}
+	if n := len(c.Left); n > 0 {
+		notes = append(notes, fmt.Sprintf("left out %s/%s, which is no file%s", p.short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
+	}
+	return notes, nil
+}
+
+func relTo(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil {
+		return rel
+	}
+	return path
+}
+
+// spent says what the other run had used before the place, which the fork does not count.
+func (f *forkPlace) spent() []string {
+	s := f.memory.Spent
+	if s.Prompts == 0 && s.Usage.Total() == 0 {
+		return nil
+	}
+	cost := usd(s.CostUSD)
+	if s.Unpriced > 0 {
+		cost = "more than " + cost
+	}
+	return []string{fmt.Sprintf("budgets count anew; run %s had used %s and %s of tokens until there", f.run.ID, cost, tokens(s.Usage.Total()))}
+}
+
+// printFork prints from where a fork would go on.
+func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoop, values *fsm.Map, o *forkOptions) error {
+	o2 := from.origin()
+	dir, own := from.workFolder(p)
+	if o.view.json {
+		var copied any
+		if own && !o.empty {
+			copied = dir + "/"
+		}
+		return writeJSON(a.out, fsm.NewMap("forked_from", o2.Map(), "loop", l.Name, "file", p.short(l.File), "state", from.point.State, "step", int64(from.point.Step),
+			"max_steps", int64(l.MaxSteps), "changed", texts(made.lines), "copies", copied, "context", values, "captured", list(from.memory.Captured.Keys(), func(k string) any { return k })))
+	}
+	w := a.out
+	fmt.Fprintf(w, "Fork of run %s at step %d (behind event %d)\n", from.run.ID, from.point.Step, o2.Seq)
+	fmt.Fprintf(w, "  loop: %s (%s)\n", l.Name, p.short(l.File))
+	fmt.Fprintf(w, "  begins with: %s, step %d of at most %d\n", from.point.State, from.point.Step, l.MaxSteps)
+	for i, line := range made.lines {
+		fmt.Fprintf(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
+	}
+	switch {
+	case !own:
+		fmt.Fprintf(w, "  run_dir: %s, as that run was told\n", dir)
+	case !o.empty:
+		fmt.Fprintf(w, "  copies: %s/, as it is now\n", p.short(dir))
+	}
+	if keys := from.memory.Captured.Keys(); len(keys) > 0 {
+		fmt.Fprintf(w, "  remembers: %s\n", strings.Join(keys, ", "))
+	}
+	for _, line := range from.spent() {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	fmt.Fprintln(w, "\nContext:")
+	for _, k := range values.Keys() {
+		if v, _ := values.Get(k); k != "run_dir" || !own {
+			fmt.Fprintf(w, "  %s: %s\n", k, fsm.AppendJSON(nil, v))
+		}
+	}
+	fmt.Fprintln(w, "\nNothing was run.")
+	return nil
+}
+
+// forkedText says in a few words where a run comes from; "" = it is no fork.
+func forkedText(o *persistence.Origin) string {
+	if o == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s at step %d [%d]", o.ID, o.Step, o.Seq)
+}
+
+// addOrigin adds to an object where a run comes from, if it is a fork.
+func addOrigin(m *fsm.Map, r persistence.Run) {
+	if r.Origin != nil {
+		m.Set("forked_from", r.Origin.Map())
+	}
+}
+
+// instance is the id of a run for a table, with where it comes from.
+func instance(r persistence.Run) string {
+	if r.Origin == nil {
+		return string(r.ID)
+	}
+	return fmt.Sprintf("%s (fork of %s:%d)", r.ID, r.Origin.ID, r.Origin.Step)
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/fork"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// A forkPlace is where a run is forked.
+type forkPlace struct {
+	run    persistence.Run
+	point  fork.Point
+	memory *fsm.Snapshot // before the point
+}
+
+// origin says where the fork comes from.
+func (f *forkPlace) origin() *persistence.Origin {
+	return &persistence.Origin{ID: f.run.ID, RunID: f.run.RunID, Step: f.point.Step, Seq: f.point.Seq - 1}
+}
+
+// forkPlace finds the place of a run that at names, and what the run remembered there.
+func (a *app) forkPlace(ctx context.Context, f finder, run persistence.Run, at string) (*forkPlace, error) {
+	var track fork.Track
+	var damage error
+	for e, err := range f.store.Events(ctx, run.ID, 0) {
+		switch {
+		case err == nil:
+			track.Add(e)
+		case isDamage(err):
+			damage = cmpErr(damage, err)
+		default:
+			return nil, f.store.failed(err)
+		}
+	}
+	r := &forkSearch{app: a, finder: f, run: run, track: &track, damage: damage}
+	step, err := r.step(at)
+	if err != nil {
+		return nil, err
+	}
+	point, err := r.point(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := r.memory(ctx, point)
+	if err != nil {
+		return nil, err
+	}
+	return &forkPlace{run: run, point: point, memory: memory}, nil
+}
+
+// cmpErr returns the first error.
+func cmpErr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// A forkSearch looks for the place where a run can be forked.
+type forkSearch struct {
+	*app
+	finder finder
+	run    persistence.Run
+	track  *fork.Track
+	damage error // of its events; nil = none
+}
+
+// step reads --at.
+func (r *forkSearch) step(at string) (int, error) {
+	const see = "loops fork --help"
+	points := r.track.Points
+	if at == "last" {
+		if len(points) == 0 {
+			return 1, nil
+		}
+		return points[len(points)-1].Step, nil
+	}
+	if n, err := strconv.Atoi(at); err == nil && n > 0 {
+		return n, nil
+	}
+	if outer, _, inside := strings.Cut(at, "."); inside {
+		if n, err := strconv.Atoi(outer); err == nil && n > 0 {
+			return 0, usageError{fmt.Sprintf("--at %s: a run is forked at a step of its own; --at %d does all of step %d again, with its sub-loop", at, n, n), see}
+		}
+	}
+	if steps := r.track.Of(at); len(steps) > 0 {
+		words := make([]string, 0, len(steps))
+		for _, n := range steps[max(0, len(steps)-10):] {
+			words = append(words, strconv.Itoa(n))
+		}
+		return 0, usageError{fmt.Sprintf("--at %s: expected a step; %s was entered in %s %s%s", at, at, map[bool]string{true: "step", false: "steps"}[len(steps) == 1],
+			map[bool]string{true: "… "}[len(words) < len(steps)], phrase.And(words)), see}
+	}
+	return 0, usageError{fmt.Sprintf("--at %q: expected a step, a number from 1 as loops history shows it, or last", at), see}
+}
+
+// point returns the point of a step, also of the one that the run has not entered yet.
+func (r *forkSearch) point(ctx context.Context, step int) (fork.Point, error) {
+	points, id := r.track.Points, r.run.ID
+	p := r.track.At(step)
+	switch {
+	case p != nil && p.Handler:
+		return *p, failure(exitUsage, "step %d of run %s was done because a cap had been reached, and leads nowhere: fork an earlier step, or raise the cap: %s",
+			step, id, r.command("resume --extend steps=N", string(id)))
+	case p != nil:
+		return *p, nil
+	}
+	if m, err := r.finder.store.Snapshot(ctx, id); err == nil && m.Phase == fsm.PhasePending && m.Step == step-1 && !m.StepsCapped && !m.PassCapped {
+		return fork.Point{Step: step, State: m.Current, Seq: r.track.Last + 1}, nil
+	}
+	if r.damage != nil {
+		return fork.Point{}, failure(exitRecord, "step %d of run %s is not to be found: %v", step, id, r.damage)
+	}
+	if len(points) == 0 {
+		return fork.Point{}, failure(exitNotFound, "run %s has no step %d: that it entered a state is not on record", id, step)
+	}
+	first, last := points[0], points[len(points)-1]
+	switch o := r.run.Origin; {
+	case step < first.Step && o != nil:
+		return fork.Point{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
+			step, id, o, r.command("fork --at "+strconv.Itoa(step), string(o.ID)))
+	case step > last.Step && alive(r.run):
+		return fork.Point{}, failure(exitNotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
+	case step > last.Step:
+		until := ""
+		if last.Step > first.Step {
+			until = fmt.Sprintf(" to %d", last.Step)
+		}
+		return fork.Point{}, failure(exitNotFound, "run %s has no step %d: expected --at %d%s", id, step, first.Step, until)
+	}
+	next := last.Step
+	for _, p := range points {
+		if p.Step > step {
+			next = p.Step
+			break
+		}
+	}
+	return fork.Point{}, failure(exitNotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, next)
+}
+
+// memory returns what the run remembered before a point.
+func (r *forkSearch) memory(ctx context.Context, p fork.Point) (*fsm.Snapshot, error) {
+	id := r.run.ID
+	if r.run.Foreign {
+		return r.foreign(ctx, p)
+	}
+	rewinder, ok := r.finder.store.Store.(persistence.Rewinder)
+	if !ok {
+		return nil, fmt.Errorf("%s does not know what runs remembered earlier", r.finder.store.name)
+	}
+	var before, after persistence.Moment
+	err := untilFree(ctx, func() (err error) { before, after, err = rewinder.Around(ctx, id, p.Seq); return err })
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return nil, err
+	case isDamage(err):
+		return nil, failure(exitRecord, "what run %s remembered before step %d cannot be read: %v; try an earlier step", id, p.Step, err)
+	case err != nil:
+		return nil, r.finder.store.failed(err)
+	}
+	if m := p.Memory(fork.Recorded(before), fork.Recorded(after)); m != nil {
+		return m, nil
+	}
+	text := fmt.Sprintf("what run %s remembered before step %d is not on record", id, p.Step)
+	if after.Memory != nil && after.Memory.Step > p.Step || p.Done > 0 && after.Seq >= p.Done || after.Memory == nil {
+		text += ": of a run that was imported or copied, or that an older version recorded in a database, only what it remembered last is kept"
+	}
+	if last := r.track.Points[len(r.track.Points)-1]; last.Step != p.Step {
+		if m, err := r.memory(ctx, last); err == nil && m != nil {
+			text += fmt.Sprintf("; its last step can be forked: --at %d", last.Step)
+		}
+	}
+	return nil, failure(exitNotFound, "%s", text)
+}
+
+// foreign is memory of a run that the reference tool recorded.
+func (r *forkSearch) foreign(ctx context.Context, p fork.Point) (*fsm.Snapshot, error) {
+	m, err := r.finder.store.Snapshot(ctx, r.run.ID)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, r.finder.store.failed(err)
+	}
+	text := fmt.Sprintf("run %s was recorded by the reference tool, which keeps only what a run remembered last", r.run.ID)
+	if m == nil || !r.run.Status.Resumable() {
+		return nil, failure(exitNotFound, "%s: that was when it had ended, so none of its steps can be forked", text)
+	}
+	stands := m.Step
+	if m.Phase == fsm.PhasePending {
+		stands++
+	}
+	if m.BeforeStep(p.Step, p.State) {
+		return m, nil
+	}
+	if m.StepsCapped || m.PassCapped {
+		return nil, failure(exitNotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, r.command("resume -n MORE", string(r.run.ID)))
+	}
+	return nil, failure(exitNotFound, "%s: it stands at step %d, which alone can be forked: --at %d", text, stands, stands)
+}
