@@ -51,7 +51,7 @@ var keys = []Key{
 	wordKey("run.output", "normal", "What run and resume print: quiet as with --quiet, verbose as with --verbose.", []string{"quiet", "normal", "verbose"}, func(c *Config) *string { return &c.Output }),
 	textKey("run.host", "the first that is installed", "Agent CLI of prompts and judges that name none.", func(c *Config) *string { return &c.Host }),
 	textKey("run.model", "that of the host", "Model of prompts that name none.", func(c *Config) *string { return &c.Model }),
-	wordKey("run.permissions", "skip", "host: agents may do what their own settings allow, whatever a loop says; skip: what the loop says.", []string{"skip", "host"}, func(c *Config) *string { return &c.Permissions }),
+	wordKey("run.permissions", "skip", "host: agents do only what their own settings allow; skip: as the loop says.", []string{"skip", "host"}, func(c *Config) *string { return &c.Permissions }),
 	durationKey("run.delay", "0s", "Pause between the states of loops without a backoff.", true, func(c *Config) *time.Duration { return &c.Delay }),
 	wordKey("run.durability", "strict", "What the loss of power may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
 	{
@@ -67,7 +67,7 @@ var keys = []Key{
 	durationKey("run.budget.wall", "", "Time that a run may take whose loop sets no such limit.", false, func(c *Config) *time.Duration { return &c.Budget.Wall }),
 	countKey("run.budget.steps", "State entries that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Steps }),
 	countKey("run.budget.prompts", "Prompts and judges that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Prompts }),
-	durationKey("queue.timeout", "", "How long a run that was queued waits for its turn.", false, func(c *Config) *time.Duration { return &c.QueueTimeout }),
+	durationKey("queue.timeout", "24h", "How long a run that was queued waits for its turn.", false, func(c *Config) *time.Duration { return &c.QueueTimeout }),
 	wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
 	countKey("retention.keep_last", "So many of the newest runs of each loop stay.", func(c *Config) *int { return &c.Retention.KeepLast }),
 	durationKey("retention.older_than", "", "Runs go that were last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),

@@ -31,9 +31,6 @@ func (a *app) declared(p project) (*config.Config, config.Problems) {
 	if a.conf == nil || a.conf.loops != p.Loops {
 		c, err := p.layers.Load()
 		wrong, _ := errors.AsType[config.Problems](err)
-		for i := range wrong {
-			wrong[i].File = p.short(wrong[i].File)
-		}
 		a.conf = &declaration{p.Loops, c, wrong}
 	}
 	return a.conf.config, a.conf.wrong
@@ -45,23 +42,43 @@ func (a *app) config(p project) (*config.Config, error) {
 	a.conf = nil // it may have been mended since
 	c, wrong := a.declared(p)
 	if len(wrong) > 0 {
-		return nil, failure(exitInvalid, "%s; nothing was started:\n%v", haveMistakes(wrong), wrong)
+		return nil, failure(exitInvalid, "%s", p.mistakes("; nothing was started", wrong))
 	}
 	return c, nil
 }
 
-// haveMistakes says which files have mistakes.
-func haveMistakes(wrong config.Problems) string {
-	var files []string
+// mistakes says which files have mistakes, what follows from that, and what the mistakes are.
+func (p project) mistakes(then string, wrong config.Problems) string {
+	lines := slices.Clone(wrong)
+	for i := range lines {
+		lines[i].File = p.short(lines[i].File)
+	}
+	files := p.mistaken(wrong)
+	verb := " has"
+	if len(files) > 1 {
+		verb = " have"
+	}
+	return fmt.Sprintf("%s%s mistakes%s:\n%v", phrase.And(files), verb, then, lines)
+}
+
+// mistaken are the files that have mistakes, in their order.
+func (p project) mistaken(wrong config.Problems) (files []string) {
 	for _, w := range wrong {
-		if !slices.Contains(files, w.File) {
-			files = append(files, w.File)
+		if name := p.short(w.File); !slices.Contains(files, name) {
+			files = append(files, name)
 		}
 	}
-	if len(files) == 1 {
-		return files[0] + " has mistakes"
+	return files
+}
+
+// declaring are the files that declare hosts.
+func (p project) declaring(c *config.Config) (files []string) {
+	for _, h := range c.Hosts {
+		if name := p.short(c.At["hosts."+h.Name].File); !slices.Contains(files, name) {
+			files = append(files, name)
+		}
 	}
-	return phrase.And(files) + " have mistakes"
+	return files
 }
 
 // settingPlace names where a setting stands, for a person.

@@ -134,16 +134,20 @@ func bytesText(n uint64) string {
 // configured looks at the files with which people configure a project.
 func (x *examination) configured() {
 	p := x.project
-	file := p.short(filepath.Join(p.Loops, config.Name))
 	c, err := x.app.config(p)
 	switch {
 	case err != nil:
-		x.add(finding{"config", levelProblem, x.said(err), "mend " + file, nil})
+		_, wrong := x.app.declared(p)
+		x.add(finding{"config", levelProblem, x.said(err), "mend " + phrase.And(p.mistaken(wrong)), nil})
 		c = &config.Config{}
 	case len(c.Hosts) > 0:
-		x.add(finding{"config", levelOK, file + " declares " + names(c.Hosts), "", nil})
+		x.add(finding{"config", levelOK, phrase.And(p.declaring(c)) + " declares " + names(c.Hosts), "", nil})
 	default:
-		x.add(finding{"config", levelOK, "no hosts are declared in " + file, "", nil})
+		x.add(finding{"config", levelOK, "no hosts are declared in " + p.short(filepath.Join(p.Loops, config.Name)), "", nil})
+	}
+	for _, w := range c.Warnings {
+		w.File = p.short(w.File)
+		x.add(finding{"config", levelWarning, w.String(), "mend " + w.File + ", for the reference tool", nil})
 	}
 	x.config = c
 	_, missing := os.Lstat(p.prices())

@@ -17,7 +17,7 @@ import (
 func (a *app) configuredStore(p project) (location, from string, err error) {
 	c, wrong := a.declared(p)
 	if about := wrong.About("store"); len(about) > 0 {
-		return "", "", failure(exitInvalid, "%s, so where runs are recorded is not known; mend that, or say it with --store:\n%v", haveMistakes(about), about)
+		return "", "", failure(exitInvalid, "%s", p.mistakes(", so where runs are recorded is not known; mend that, or say it with --store", about))
 	}
 	if c.Store == "" {
 		return "", "", nil
