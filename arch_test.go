@@ -24,7 +24,7 @@ import (
 var arrows = map[string][]string{
 	"loops/bench":                                 {"loops/fsm", "loops/internal/pgtest", "loops/persistence"},
 	"loops/cmd/loops":                             {"loops/cmd/loops/cli"},
-	"loops/cmd/loops/cli":                         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/answer", "loops/internal/bundle", "loops/internal/host", "loops/internal/config", "loops/internal/diagram", "loops/internal/fork", "loops/internal/gauge", "loops/internal/htmlreport", "loops/internal/mcp", "loops/internal/mcpserver", "loops/internal/notify", "loops/internal/phrase", "loops/internal/price", "loops/internal/proc", "loops/internal/retention", "loops/internal/rehearse", "loops/internal/trail", "loops/internal/watch", "loops/persistence", "loops/persistence/checkpoint", "loops/persistence/sqlstore", "loops/reconcile", "github.com/gdamore/tcell/v3", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
+	"loops/cmd/loops/cli":                         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/answer", "loops/internal/bundle", "loops/internal/ciformat", "loops/internal/host", "loops/internal/config", "loops/internal/diagram", "loops/internal/fork", "loops/internal/gauge", "loops/internal/htmlreport", "loops/internal/mcp", "loops/internal/mcpserver", "loops/internal/notify", "loops/internal/phrase", "loops/internal/price", "loops/internal/proc", "loops/internal/retention", "loops/internal/rehearse", "loops/internal/trail", "loops/internal/watch", "loops/persistence", "loops/persistence/checkpoint", "loops/persistence/sqlstore", "loops/reconcile", "github.com/gdamore/tcell/v3", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
 	"loops/docs/gen":                              {"loops/fsm/lint", "loops/fsm/loopfile"},
 	"loops/fsm":                                   {"github.com/dlclark/regexp2"},
 	"loops/fsm/lint":                              {"loops/fsm", "loops/fsm/policy", "loops/internal/phrase"},
@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"loops/internal/action":                       {"loops/fsm", "loops/internal/answer", "loops/internal/host", "loops/internal/proc", "golang.org/x/sys"},
 	"loops/internal/answer":                       {"github.com/google/jsonschema-go"},
 	"loops/internal/bundle":                       {"loops/fsm", "loops/persistence", "github.com/klauspost/compress"},
+	"loops/internal/ciformat":                     {"loops/fsm", "loops/internal/diagram"},
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/phrase", "gopkg.in/yaml.v3"},
 	"loops/internal/diagram":                      {"loops/fsm", "golang.org/x/text"},
 	"loops/internal/fork":                         {"loops/fsm"},

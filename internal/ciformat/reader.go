@@ -1,0 +1,229 @@
+// Package ciformat writes what a run did in the forms that services of continuous integration read: JUnit XML, and Markdown
+// for the summary of a job. It is pure, and its memory does not grow with the length of a run.
+package ciformat
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+)
+
+// How much of a run is kept: so many of its first steps and of its last ones, so many states of it and its sub-loops, and
+// so many bytes of the beginning and of the end of what a state printed when the run was there last.
+const (
+	firstSteps = 50
+	lastSteps  = 950
+	mostCases  = 2_000
+	outputHead = 2 << 10
+	outputTail = 6 << 10
+)
+
+// A Step is one visit of a state.
+type Step struct {
+	Number  int // in its loop, from 1
+	Depth   int // 0 in the run itself, 1 in its sub-loop …
+	State   string
+	Verdict string
+	Exit    string // exit code of its action; "" where nothing was done
+	To      string // where it led
+	Took    time.Duration
+	Cost    string // for a person; set by the caller
+
+	begin time.Time
+	of    *visited
+}
+
+// visited is one state of one loop, over all its visits.
+type visited struct {
+	loop, state string
+	depth       int
+	visits      int
+	spent       time.Duration
+	last        *Step
+	output      output // of the last visit
+}
+
+// A Reader makes steps and states of the events of a run. The zero Reader has read nothing.
+type Reader struct {
+	first, last []*Step // last is a ring once it is full
+	next        int     // in last, once it is full
+	count       int
+	stack       []*Step  // the open step at each depth
+	loops       []string // the loop at each depth
+	states      []*visited
+	index       map[[2]string]*visited
+	missing     int      // visits of states beyond mostCases
+	end         *visited // where the run itself was last
+}
+
+// Add takes the next event and returns the step it belongs to, nil before the first.
+func (r *Reader) Add(e fsm.Event) *Step {
+	switch e.Kind {
+	case "loop_start", "loop_resume":
+		r.close(e, e.Depth)
+		r.loops = append(r.loops[:min(e.Depth, len(r.loops))], text(e.Get("loop")))
+	case "state_enter":
+		r.enter(e)
+	}
+	if len(r.stack) == 0 {
+		return nil
+	}
+	if e.Kind != "loop_resume" {
+		for _, s := range r.stack[:min(e.Depth+1, len(r.stack))] {
+			s.until(e)
+		}
+	}
+	s := r.stack[min(e.Depth, len(r.stack)-1)]
+	if e.Depth < len(r.stack) {
+		s.add(e)
+	}
+	if e.Kind == "loop_complete" {
+		r.close(e, e.Depth)
+	}
+	return s
+}
+
+func (r *Reader) enter(e fsm.Event) {
+	r.close(e, e.Depth)
+	s := &Step{Depth: e.Depth, State: text(e.Get("state")), begin: e.Time}
+	if n, ok := e.Get("iteration").(int64); ok {
+		s.Number = int(n)
+	}
+	s.of = r.visit(s)
+	if e.Depth == 0 {
+		r.end = s.of
+	}
+	for len(r.stack) < e.Depth { // the events around it are lost
+		r.stack = append(r.stack, &Step{Depth: len(r.stack), of: &visited{}})
+	}
+	r.stack = append(r.stack, s)
+	r.count++
+	switch {
+	case len(r.first) < firstSteps:
+		r.first = append(r.first, s)
+	case len(r.last) < lastSteps:
+		r.last = append(r.last, s)
+	default:
+		r.last[r.next] = s
+		r.next = (r.next + 1) % lastSteps
+	}
+}
+
+// visit counts the visit of a state.
+func (r *Reader) visit(s *Step) *visited {
+	for len(r.loops) <= s.Depth {
+		r.loops = append(r.loops, "")
+	}
+	key := [2]string{strings.Join(r.loops[:s.Depth+1], "."), s.State}
+	v := r.index[key]
+	switch {
+	case v == nil && len(r.states) >= mostCases:
+		r.missing++
+		v = &visited{}
+	case v == nil:
+		v = &visited{loop: key[0], state: s.State, depth: s.Depth}
+		if r.index == nil {
+			r.index = map[[2]string]*visited{}
+		}
+		r.index[key] = v
+		r.states = append(r.states, v)
+	}
+	v.visits++
+	v.last, v.output = s, output{}
+	return v
+}
+
+// close ends the open steps from a depth on.
+func (r *Reader) close(e fsm.Event, depth int) {
+	for len(r.stack) > depth {
+		s := r.stack[len(r.stack)-1]
+		r.stack = r.stack[:len(r.stack)-1]
+		// The time between the death of a process and the resume of its run is nobody's.
+		if e.Kind != "loop_resume" {
+			s.until(e)
+		}
+		s.of.spent += s.Took
+	}
+}
+
+func (s *Step) until(e fsm.Event) {
+	if !s.begin.IsZero() && e.Time.After(s.begin) {
+		s.Took = e.Time.Sub(s.begin)
+	}
+}
+
+// add takes an event of the step itself.
+func (s *Step) add(e fsm.Event) {
+	out := &s.of.output
+	switch e.Kind {
+	case "action_output":
+		out.line(text(e.Get("line")))
+	case "action_complete":
+		s.Exit = text(e.Get("exit_code"))
+		if out.size == 0 {
+			out.line(text(e.Get("output_preview")))
+		}
+		if errors := text(e.Get("stderr_preview")); errors != "" {
+			out.line("[standard error]\n" + errors)
+		}
+	case "evaluate":
+		s.Verdict = text(e.Get("verdict"))
+	case "route":
+		s.To = text(e.Get("to"))
+	case "action_error":
+		out.line("[error] " + text(e.Get("error")))
+	}
+}
+
+// steps are those that were kept, and how many are missing between the two parts.
+func (r *Reader) steps() (first, last []*Step, missing int) {
+	last = append(append(last, r.last[r.next:]...), r.last[:r.next]...)
+	return r.first, last, r.count - len(r.first) - len(last)
+}
+
+// text is a value of an event as people read it.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return string(fsm.AppendJSON(nil, v))
+}
+
+// An output keeps the beginning and the end of a text.
+type output struct {
+	head, tail []byte
+	size       int
+}
+
+func (o *output) line(s string) {
+	if s == "" {
+		return
+	}
+	s = strings.TrimSuffix(s, "\n") + "\n"
+	o.size += len(s)
+	if n := min(outputHead-len(o.head), len(s)); n > 0 {
+		o.head = append(o.head, s[:n]...)
+		s = s[n:]
+	}
+	s = s[max(0, len(s)-outputTail):]
+	o.tail = append(o.tail, s...)
+	if extra := len(o.tail) - outputTail; extra > outputTail {
+		o.tail = append(o.tail[:0], o.tail[extra:]...)
+	}
+}
+
+// String is what was kept, with a line where something is missing.
+func (o *output) String() string {
+	kept := o.tail[max(0, len(o.tail)-outputTail):]
+	missing := o.size - len(o.head) - len(kept)
+	gap := ""
+	if missing > 0 {
+		gap = fmt.Sprintf("\n[… %d bytes are left out …]\n", missing)
+	}
+	return plain(string(o.head) + gap + string(kept))
+}
