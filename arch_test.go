@@ -24,7 +24,7 @@ import (
 var arrows = map[string][]string{
 	"loops/bench":                                 {"loops/fsm", "loops/internal/pgtest", "loops/persistence"},
 	"loops/cmd/loops":                             {"loops/cmd/loops/cli"},
-	"loops/cmd/loops/cli":                         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/answer", "loops/internal/bundle", "loops/internal/ciformat", "loops/internal/host", "loops/internal/config", "loops/internal/diagram", "loops/internal/fork", "loops/internal/gauge", "loops/internal/htmlreport", "loops/internal/mcp", "loops/internal/mcpserver", "loops/internal/notify", "loops/internal/phrase", "loops/internal/price", "loops/internal/proc", "loops/internal/retention", "loops/internal/rehearse", "loops/internal/trail", "loops/internal/watch", "loops/persistence", "loops/persistence/checkpoint", "loops/persistence/sqlstore", "loops/reconcile", "github.com/gdamore/tcell/v3", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
+	"loops/cmd/loops/cli":                         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/answer", "loops/internal/bundle", "loops/internal/ciformat", "loops/internal/host", "loops/internal/config", "loops/internal/diagram", "loops/internal/fork", "loops/internal/gauge", "loops/internal/htmlreport", "loops/internal/mcp", "loops/internal/mcpserver", "loops/internal/notify", "loops/internal/phrase", "loops/internal/price", "loops/internal/proc", "loops/internal/retention", "loops/internal/rehearse", "loops/internal/trail", "loops/internal/watch", "loops/internal/worktree", "loops/persistence", "loops/persistence/checkpoint", "loops/persistence/sqlstore", "loops/reconcile", "github.com/gdamore/tcell/v3", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
 	"loops/docs/gen":                              {"loops/fsm/lint", "loops/fsm/loopfile"},
 	"loops/fsm":                                   {"github.com/dlclark/regexp2"},
 	"loops/fsm/lint":                              {"loops/fsm", "loops/fsm/policy", "loops/internal/phrase"},
@@ -52,6 +52,7 @@ var arrows = map[string][]string{
 	"loops/internal/retention":                    {"loops/persistence"},
 	"loops/internal/trail":                        {"loops/fsm", "loops/internal/phrase"},
 	"loops/internal/watch":                        {"loops/internal/diagram", "golang.org/x/text"},
+	"loops/internal/worktree":                     {},
 	"loops/persistence":                           {"loops/fsm", "golang.org/x/sys"},
 	"loops/persistence/checkpoint":                {},
 	"loops/persistence/checkpoint/checkpointtest": {"loops/persistence/checkpoint"},
@@ -65,6 +66,7 @@ var forbidden = map[string][]string{
 	"loops/fsm":                    {"os", "syscall", "net", "log", "io/ioutil"},
 	"loops/fsm/loopfile":           {"os/exec", "net", "log"},
 	"loops/fsm/policy":             {"os", "os/exec", "net", "log"},
+	"loops/internal/worktree":      {"os/exec", "net", "log"},
 	"loops/persistence":            {"os/exec", "net", "log"},
 	"loops/persistence/checkpoint": {"os/exec", "net", "log"},
 }

@@ -147,20 +147,6 @@ func (e *Executor) begin(ctx context.Context) {
 	e.record(ctx, false)
 }
 
-// prepare has the run's surroundings made.
-func (e *Executor) prepare(ctx context.Context) {
-	if e.cfg.Prepare == nil || e.mem.Outcome != nil || !e.record(ctx, true) {
-		return
-	}
-	ev, err := e.cfg.Prepare(ctx)
-	switch {
-	case err == nil:
-		e.emit(ev.Kind, ev.Fields...)
-	case ctx.Err() == nil:
-		e.broken = err
-	}
-}
-
 // turn goes from one state to the next, or ends the run.
 func (e *Executor) turn(ctx context.Context) {
 	m := e.mem

@@ -168,7 +168,7 @@ func (d *detached) close(code int) {
 	}
 }
 
-// A detachedPrinter tells of the first event of a run, which is on record then.
+// A detachedPrinter tells of the first event of a run, which is on record then, and has its work tree if it is to have one.
 type detachedPrinter struct {
 	printer
 	a    *app
@@ -182,7 +182,8 @@ func (p *detachedPrinter) header(h header) {
 }
 
 func (p *detachedPrinter) event(e fsm.Event) {
-	if !p.told {
+	first := e.Kind == "loop_start" || e.Kind == "loop_resume"
+	if !p.told && (p.h.Worktree == "" || !first) { // the work tree is made after the first event
 		p.told = true
 		p.a.detached.recorded(p.a, p.h)
 	}

@@ -90,7 +90,7 @@ func (a *app) places(root *cobra.Command) places {
 		"HOST": a.hosts, "KEY=VALUE": a.contextKeys, "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
 		"LEVEL": fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
 		"KIND":  fixed(eventKinds...), "STATUS": listed(statuses...), "PATTERN": fixed(patternNames...),
-		"MODEL": nothing, "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing,
+		"BRANCH": a.branches, "MODEL": nothing, "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing,
 		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing,
 
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
@@ -100,7 +100,7 @@ func (a *app) places(root *cobra.Command) places {
 
 		"--color": fixed("auto", "always", "never"), "--dir": someFolder, "--run-dir": someFolder, "--permissions": fixed("host", "skip"),
 		"--by": fixed(byVisits, byTime, byCost), "--definition": fixed(definitionRecorded), "--group-by": fixed("outcome"),
-		"graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
+		"--worktree-end": fixed(treeEnds...), "graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
 		"simulate --scenario": fixed(rehearse.Scenarios()...),
 	}
 }

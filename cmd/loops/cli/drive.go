@@ -42,6 +42,8 @@ type driveSpec struct {
 	config  *config.Config
 	prices  prices
 	start   func(fsm.Config) *fsm.Executor
+	tree    *runTree // nil = the run is in the main checkout
+	begun   bool     // its actions have been in the tree
 }
 
 // drive runs a run to its end, lets go of it and says how it ended. Its error carries the exit code.
@@ -54,7 +56,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	run := d.journal.Run()
 	id := run.ID
 	runner := &action.Runner{
-		Dir: d.project.Dir, Env: a.actionEnv(id), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
+		Dir: d.project.work(), Env: a.treeEnv(d.tree, id), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
 		ToolCall: toolCall(d.project.Dir), Prices: d.prices,
 	}
 	a.agents(runner, d.agents, d.config)
@@ -70,10 +72,11 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		told.event(e)
 	}
 	executor := d.start(fsm.Config{
-		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.Dir}, Dir: d.project.Dir, Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
+		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.work()}, Dir: d.project.work(), Prepare: d.tree.prepare(d.project, id, d.begun), Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
 		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Held: pause.held, Observe: observe, Verify: verify == "1",
 	})
 	d.header.Agents = a.agentLine(d.project, d.loop, runner)
+	d.tree.header(&d.header, d.project)
 	d.header.Wake = a.command("retry-now", string(id))
 	d.printer.header(d.header)
 	ctx, stop := context.WithCancelCause(ctx)
@@ -108,6 +111,9 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	if err != nil {
 		// What is recorded stays; the run counts as interrupted once nobody holds it.
 		_ = d.journal.Close(ctx) // its error would say the same again
+		if lacks, ok := errors.AsType[treeFailure](err); ok {
+			return a.noTree(ctx, d, lacks)
+		}
 		return a.notRecorded(ctx, d.store, run, err)
 	}
 	err = d.journal.Close(ctx)
@@ -126,6 +132,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	}
 	d.printer.finish(outcome, resume)
 	told.ended(outcome, resume)
+	d.tree.finish(ctx, d.project, id, outcome, resume, d.printer)
 	if unarchived != nil {
 		d.printer.note(fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s",
 			d.store.place(d.project, run), oneLine(unarchived.Err), a.command("sweep")))

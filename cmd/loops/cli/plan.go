@@ -8,9 +8,13 @@ import (
 )
 
 // printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
-func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, asJSON bool) error {
+func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, tree []string, asJSON bool) error {
 	if asJSON {
-		return writeJSON(a.out, planObject(p, l, values))
+		plan := planObject(p, l, values)
+		if tree != nil {
+			plan.Set("worktree", texts(tree))
+		}
+		return writeJSON(a.out, plan)
 	}
 	w := a.out
 	fmt.Fprintf(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.short(l.File))
@@ -23,6 +27,9 @@ func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, asJSON bool) er
 	}
 	if l.Backoff > 0 {
 		fmt.Fprintf(w, "Pause between states: %s\n", duration(l.Backoff))
+	}
+	for _, line := range tree {
+		fmt.Fprintln(w, line)
 	}
 	fmt.Fprintln(w, "\nStates:")
 	for _, name := range l.Order {

@@ -21,6 +21,8 @@ type printer interface {
 	note(text string)
 	// finish is called once, after the last event, with the command that goes on with the run ("" = none).
 	finish(o fsm.Outcome, resume string)
+	// tree is called after finish where the run is in a work tree, with what became of it.
+	tree(r treeReport)
 }
 
 // A header is what is known when a run begins or goes on.
@@ -36,6 +38,8 @@ type header struct {
 	Begin    time.Time     // of this process's part
 	Agents   string        // which it uses, and what they may do; "" = none
 	Wake     string        // the command that ends a wait of the run; "" = none
+	Worktree string        // of the run, absolute; "" = it is in the main checkout
+	Branch   string        // of the work tree; "" where another run's is used
 	Where    string        // of a run that is under way: its state, and those of its sub-loops
 
 	Origin *persistence.Origin // of a fork; nil = it is none

@@ -52,6 +52,23 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	}
 }
 
+// tree tells of the work tree: with --quiet only where something is left in it, or it could not be ended.
+func (p *textPrinter) tree(r treeReport) {
+	if p.quiet && !r.Kept && r.err == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.out.flush()
+	out := p.out
+	if p.quiet {
+		out = p.err
+	}
+	for _, line := range r.lines() {
+		fmt.Fprintln(out, line)
+	}
+}
+
 // noTransition is the error of a run whose last state led nowhere, as the reference tool words it.
 const noTransition = "No valid transition"
 

@@ -28,6 +28,10 @@ func (p *jsonPrinter) header(h header) {
 		"run_dir", h.RunDir,
 	)
 	addOrigin(m, h.Run)
+	if h.Worktree != "" {
+		m.Set("worktree", h.Worktree)
+		m.Set("branch", orNull(h.Branch))
+	}
 	p.line(fsm.AppendJSON(p.buf[:0], m))
 }
 
@@ -49,3 +53,5 @@ func (p *jsonPrinter) note(text string) {
 }
 
 func (p *jsonPrinter) finish(fsm.Outcome, string) {}
+
+func (p *jsonPrinter) tree(r treeReport) { p.line(fsm.AppendJSON(p.buf[:0], r.object())) }

@@ -156,7 +156,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	defer p.mu.Unlock()
 	p.remember(e)
 	p.costs.add(e)
-	if p.quiet || e.Kind == "checkpoint" { // which only the records need
+	if p.quiet || e.Kind == "checkpoint" || e.Kind == "worktree" { // which only the records need, or the header told
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)

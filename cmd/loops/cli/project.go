@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"loops/fsm/loopfile"
 	"loops/internal/config"
+	"loops/internal/worktree"
 	"loops/persistence"
 )
 
@@ -23,6 +25,9 @@ type project struct {
 	Dir   string // absolute
 	Loops string // Dir/.loops; need not exist
 	Cwd   string // absolute; paths on the command line are relative to it
+	Tree  string // work tree of git that the run's actions are in, absolute; "" = Dir, the main checkout
+	Work  string // the project in Tree, absolute; "" = Dir
+	run   string // the run whose work tree this command is in, "" = none
 
 	catalog string // folder of further loops; "" = none
 
@@ -30,7 +35,8 @@ type project struct {
 }
 
 // project finds the project: the nearest directory that has a .loops folder, upwards from -C or the working
-// directory. Without one it is the directory itself, where a run makes .loops.
+// directory. Without one it is the directory itself, where a run makes .loops. In the work tree of a run it is the main
+// checkout's.
 func (a *app) project() (project, error) {
 	cwd := a.Dir
 	if cwd == "" {
@@ -54,6 +60,10 @@ func (a *app) project() (project, error) {
 		}
 	}
 	start = filepath.Clean(start)
+	inside, found := worktree.Around(start)
+	if found {
+		start = inside.Tree.Project() // the tree may have a .loops of its own, which nobody reads
+	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, folder)); err == nil && info.IsDir() {
 			start = dir
@@ -65,6 +75,9 @@ func (a *app) project() (project, error) {
 	}
 	p := project{Dir: start, Loops: filepath.Join(start, folder), Cwd: cwd}
 	p.layers = a.layers(p)
+	if found {
+		p.Tree, p.Work, p.run = inside.Tree.Path, inside.Tree.Dir(), inside.Run
+	}
 	if catalog, _ := a.getenv(envCatalog); catalog != "" {
 		if p.catalog = catalog; !filepath.IsAbs(catalog) {
 			p.catalog = filepath.Join(cwd, catalog)
@@ -73,6 +86,15 @@ func (a *app) project() (project, error) {
 		p.catalog = c.Catalog
 	}
 	return p, nil
+}
+
+// work returns the directory that actions run in.
+func (p project) work() string { return cmp.Or(p.Work, p.Dir) }
+
+// main returns the project as its main checkout sees it, wherever in it this command is.
+func (p project) main() project {
+	p.Tree, p.Work = "", ""
+	return p
 }
 
 // runDir returns the working folder of a run, wherever it is recorded.

@@ -109,6 +109,8 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	tree := a.treeOf(p, run)
+	p = tree.project(p.main(), run.ID)
 	changed := &changes{a: a, p: p, run: run, def: store.definition(ctx, run.ID), recorded: o.definition == definitionRecorded, force: o.force, quiet: o.view.quiet}
 	l, err := changed.loop()
 	if err != nil {
@@ -162,6 +164,11 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	tree.keep(&spec)
+	begun := memory.Step > 0
+	if err := tree.there(ctx, p, run.ID, begun); err != nil {
+		return err
+	}
 	spec.Loop = run.Loop // also where the file now calls it something else
 	o.lock.apply(&spec)
 	var began time.Time
@@ -203,7 +210,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	shown := journal.Run()
 	shown.State, shown.Step = memory.Current, memory.Step
 	return a.drive(ctx, driveSpec{
-		project: p, loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
+		tree: tree, begun: begun, project: p, loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
 		header: header{
 			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began,
 		},

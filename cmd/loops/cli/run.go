@@ -22,6 +22,7 @@ type runOptions struct {
 	dryRun  bool
 	view    viewFlags
 	lock    lockFlags
+	tree    treeFlags
 
 	background bool
 }
@@ -44,6 +45,13 @@ the action at once. An action that has not ended after five seconds is killed. A
 On a terminal, what an action prints passes by in one line, and its last three lines stay; -v keeps all of it.
 Otherwise it is printed as it comes.
 
+With --worktree the actions run in a work tree of git, below .worktrees, so that they leave the files of this checkout
+alone; what is recorded stays in .loops here, and the loop is read from here. It has what is committed: of a new branch
+loops/RUN from HEAD, or of BRANCH. When the run has ended, a work tree with nothing in it is removed with the branch that
+was made for it; any other stays, and the run says what is in it and how to have it. --worktree-end, the key worktree of
+the loop, or that of .loops/config.yaml, in this order, can say merge or discard instead. A run that can be resumed keeps
+its work tree, and goes on in it.
+
 A run locks the paths of its scope, or else the project, and no other run that overlaps begins meanwhile: it is refused with
 9. With --queue it waits instead, and those whose scopes overlap go in the order in which they came; see loops queue. A run
 that an action starts shares what the runs around it have locked, unless it goes on in the background.
@@ -60,6 +68,7 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
   loops run ./drafts/new.yaml --dry-run
   loops run fix --json | jq -r .event
   loops run fix --queue --queue-timeout 2h
+  loops run fix --worktree=topic --worktree-end=merge
   loops run -b fix && loops attach fix`,
 		Args: arguments(1, 2, "NAME or PATH of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,6 +86,9 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 				return err
 			}
 			a.fillView(cmd, &o.view)
+			if err := o.tree.check(cmd.CommandPath()); err != nil {
+				return err
+			}
 			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
 				return err
 			}
@@ -89,6 +101,7 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	o.over.addFlags(flags)
+	o.tree.addFlags(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	o.lock.addFlags(flags)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
@@ -133,8 +146,12 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	tree, err := a.planTree(ctx, p, l, o.tree, conf)
+	if err != nil {
+		return err
+	}
 	if o.dryRun {
-		return a.printPlan(p, l, planned, o.view.json)
+		return a.printPlan(p, l, planned, tree.planned(p), o.view.json)
 	}
 	stops := catchSignals()
 	defer stops.release()
@@ -145,12 +162,16 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		return err
 	}
 	o.lock.apply(&spec)
+	tree.describe(&spec, p, l, planned)
 	var store records
 	err = stops.before(ctx, func(ctx context.Context) (err error) { store, err = a.records(ctx, p, true); return err })
 	if err != nil {
 		return err
 	}
 	defer store.Close()
+	if err := tree.free(ctx, store); err != nil {
+		return err
+	}
 	if !p.hasRecords() {
 		_ = p.ignoreRecords() // whatever is wrong with the folder, recording the run will tell
 	}
@@ -174,7 +195,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	fill(values, l, journal.Dir())
 	kept.journal = journal
 	return a.drive(ctx, driveSpec{
-		project: p, loop: l, library: lib.subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
+		tree: tree, project: tree.project(p, journal.Run().ID), loop: l, library: lib.subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
 		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
 		agents: o.over.agents, config: conf, prices: known,
 		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },

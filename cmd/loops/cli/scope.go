@@ -8,16 +8,23 @@ import (
 )
 
 // scopes returns the absolute paths that a loop locks: its scope, with ${context.KEY} filled in and what is not
-// known left as it stands, or the project directory.
+// known left as it stands, or the project directory. Of a run in a work tree they are those in the tree; a relative path
+// that leads out of it means what it means in the main checkout.
 func scopes(p project, l *fsm.Loop, values *fsm.Map) []string {
 	if len(l.Scope) == 0 {
+		if p.Tree != "" {
+			return []string{p.Tree}
+		}
 		return []string{p.Dir}
 	}
 	paths := make([]string, len(l.Scope))
 	for i, path := range l.Scope {
 		path = fillContext(path, values)
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(p.Dir, path)
+			inside := filepath.Join(p.work(), path)
+			if path = filepath.Join(p.Dir, path); p.Tree != "" && isIn(inside, p.Tree) {
+				path = inside
+			}
 		}
 		paths[i] = filepath.Clean(path)
 	}
@@ -45,4 +52,10 @@ func fillContext(s string, values *fsm.Map) string {
 		}
 		s = after
 	}
+}
+
+// isIn says whether an absolute path is dir or lies in it.
+func isIn(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }

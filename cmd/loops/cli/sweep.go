@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,7 +62,14 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 			return fsm.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
 		})))
 	}
-	if len(changes) == 0 && err == nil {
+	trees := 0
+	if !o.dryRun && err == nil {
+		err = a.finishTrees(ctx, p, store.Store, func(r treeReport) {
+			trees++
+			fmt.Fprintln(a.out, strings.Join(r.lines(), "\n"))
+		})
+	}
+	if len(changes)+trees == 0 && err == nil {
 		fmt.Fprintln(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
@@ -81,11 +89,18 @@ func (a *app) tidy(ctx context.Context, p project, store persistence.Store, prin
 	if err != nil {
 		print.note("loops: not tidied up: " + oneLine(err))
 	}
-	if quiet {
-		return
+	if !quiet {
+		for _, c := range changes {
+			print.note("loops: " + changeLine(c))
+		}
 	}
-	for _, c := range changes {
-		print.note("loops: " + changeLine(c))
+	err = a.finishTrees(ctx, p, store, func(r treeReport) {
+		if !quiet || r.Kept {
+			print.note("loops: " + strings.Join(r.lines(), "\n"))
+		}
+	})
+	if err != nil {
+		print.note("loops: a work tree could not be tidied up: " + oneLine(err))
 	}
 }
 

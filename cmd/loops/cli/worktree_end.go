@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/worktree"
+	"loops/persistence"
+)
+
+// A treeReport is what a person is told about the work tree of a run that ended or stopped.
+type treeReport struct {
+	worktree.Report
+	project project
+	tree    worktree.Tree
+	run     persistence.ID
+	how     string
+	stays   string // the command that goes on with the run in it; "" = the run has ended for good
+	err     error
+}
+
+// finish ends the work tree of a run that this process carried on, if the run has ended for good, and says what is in it.
+func (t *runTree) finish(ctx context.Context, p project, id persistence.ID, o fsm.Outcome, resume string, print printer) {
+	if t == nil || t.hold == nil {
+		return
+	}
+	defer t.hold.Release()
+	git, done := t.app.git(p, string(id))
+	defer done()
+	r := treeReport{project: p, tree: t.hold.Tree, run: id, how: t.end, stays: resume}
+	if resume != "" {
+		r.State, r.err = t.hold.State(ctx, git)
+		r.Kept = !r.State.Gone
+	} else {
+		r.Report, r.err = t.hold.End(ctx, git, t.end, persistence.StatusOf(o) == persistence.Completed)
+	}
+	print.tree(r)
+}
+
+// finishTrees finishes what processes that were killed left undone about work trees.
+func (a *app) finishTrees(ctx context.Context, p project, store persistence.Store, print func(treeReport)) error {
+	git, done := a.git(p, "")
+	defer done()
+	left, runs, err := worktree.Unfinished(ctx, git, p.Dir)
+	for i, h := range left {
+		id := persistence.ID(runs[i])
+		found, e := store.Runs(ctx, persistence.Query{ID: id})
+		if e == nil && len(found) == 1 && !alive(found[0]) && !found[0].Resumable && found[0].Status != "" {
+			r := treeReport{project: p, tree: h.Tree, run: id, how: worktree.Keep}
+			if t := a.treeOf(p, found[0]); t != nil {
+				r.how = t.end
+			}
+			if _, e := p.endMarked(ctx, gitMark(string(id))+fsm.AttemptMark(1, 1)); e != nil {
+				r.err = e
+			} else {
+				r.Report, r.err = h.End(ctx, git, r.how, found[0].Status == persistence.Completed)
+			}
+			print(r)
+		}
+		h.Release()
+	}
+	return err
+}
+
+// lines says it in sentences. The first is enough for who wants to be told little; it is "" where nothing came of the tree.
+func (r treeReport) lines() (lines []string) {
+	place := r.project.short(r.tree.Path)
+	work := fmt.Sprintf("Work tree %s (branch %s)", place, r.tree.Branch)
+	switch {
+	case r.err != nil:
+		return []string{work + " was left as it is: " + oneLine(r.err), "  look at it: git -C " + quote(place) + " status"}
+	case r.State.Gone:
+		return []string{work + " is gone."}
+	case r.stays != "":
+		return []string{work + " stays for the run, with " + r.contents() + "."}
+	case r.Merged != "":
+		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", count(r.State.Commits, "commit"), r.tree.Branch, r.Merged)
+		if !r.Branch {
+			text += " and the branch"
+		}
+		return []string{text + "."}
+	case !r.Kept && r.how == worktree.Discard && !r.State.Empty(r.tree):
+		lines = []string{fmt.Sprintf("Discarded the work tree %s with %s.", place, r.contents())}
+		if r.Branch && r.State.Commits > 0 {
+			lines = append(lines, "  The commits are still on branch "+r.tree.Branch+".")
+		} else if r.State.Commits > 0 && r.State.Tip != "" {
+			lines = append(lines, fmt.Sprintf("  Until git clears up, the commits can be had back: %s branch %s %.12s", r.git(), r.tree.Branch, r.State.Tip))
+		}
+		return lines
+	case !r.Kept && r.Branch:
+		return []string{fmt.Sprintf("The work tree had nothing new in it and was removed; branch %s stays.", r.tree.Branch)}
+	case !r.Kept:
+		return []string{"The work tree had nothing in it and was removed, with its branch."}
+	}
+	lines = []string{work + " was kept: " + r.contents() + "."}
+	if r.Why != "" {
+		lines = append(lines, "  not merged: "+r.Why)
+	}
+	if r.State.Files > 0 {
+		lines = append(lines, "  look:   git -C "+quote(place)+" status")
+	}
+	if r.State.Commits > 0 {
+		lines = append(lines, fmt.Sprintf("  look:   %s log --stat %s..%s", r.git(), cmp.Or(r.tree.Into, short(r.tree.Base)), r.tree.Branch))
+		lines = append(lines, fmt.Sprintf("  merge:  %s merge %s", r.git(), r.tree.Branch))
+	}
+	remove := r.git() + " worktree remove "
+	if r.State.Files > 0 || r.State.Submodules {
+		remove += "--force "
+	}
+	remove += quote(place)
+	if r.tree.New && r.State.Tip != "" {
+		flag := " -d "
+		if r.State.Commits > 0 {
+			flag = " -D "
+		}
+		remove += " && " + r.git() + " branch" + flag + r.tree.Branch
+	}
+	return append(lines, "  remove: "+remove)
+}
+
+// short is a commit as people write it.
+func short(commit string) string { return fmt.Sprintf("%.12s", commit) }
+
+// git is how the git of the main checkout is called from where the person is.
+func (r treeReport) git() string {
+	if isIn(r.project.Cwd, r.project.Dir) {
+		return "git"
+	}
+	return "git -C " + quote(r.project.Dir)
+}
+
+// contents says what is in the tree.
+func (r treeReport) contents() string {
+	var parts []string
+	s := r.State
+	if s.Commits > 0 {
+		parts = append(parts, fmt.Sprintf("%s ahead of %s", count(s.Commits, "commit"), cmp.Or(r.tree.Into, short(r.tree.Base))))
+	}
+	if s.Files > 0 {
+		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", count(s.Files, "file"), some(s)))
+	}
+	if s.On != r.tree.Branch && !s.Gone {
+		parts = append(parts, cmp.Or(s.On, "a detached HEAD")+" checked out")
+	}
+	if s.Submodules {
+		parts = append(parts, "submodules")
+	}
+	if s.Nested {
+		parts = append(parts, "the work tree of a sub-loop")
+	}
+	if len(parts) == 0 {
+		return "nothing new in it"
+	}
+	return phrase.And(parts)
+}
+
+// some names files that changed.
+func some(s worktree.State) string {
+	text := strings.Join(s.Some, ", ")
+	if s.Files > len(s.Some) {
+		text += ", ..."
+	}
+	return text
+}
+
+// object is the same for a program.
+func (r treeReport) object() *fsm.Map {
+	m := fsm.NewMap("event", "worktree_end", "instance_id", string(r.run), "worktree", r.tree.Path, "branch", r.tree.Branch, "kept", r.Kept,
+		"merged_into", orNull(r.Merged), "commits", int64(r.State.Commits), "changed_files", int64(r.State.Files), "why", orNull(r.Why))
+	if r.err != nil {
+		m.Set("error", oneLine(r.err))
+	}
+	return m
+}

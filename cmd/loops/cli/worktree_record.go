@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"loops/fsm"
+	"loops/internal/worktree"
+	"loops/persistence"
+)
+
+// treeOption is the option of a run that says in which work tree it is. It is recorded before git is asked for the tree.
+const treeOption = "worktree"
+
+// object is what is recorded. Path and branch are left out where they follow from the id of the run.
+func (t *runTree) object() *fsm.Map {
+	m := fsm.NewMap()
+	set := func(key, value string) {
+		if value != "" {
+			m.Set(key, value)
+		}
+	}
+	set("of", t.of)
+	set("path", t.tree.Path)
+	set("sub", t.tree.Sub)
+	set("branch", t.tree.Branch)
+	if t.tree.New {
+		m.Set("new", true)
+	}
+	set("base", t.tree.Base)
+	set("into", t.tree.Into)
+	set("before", t.tree.Before)
+	set("end", t.end)
+	return m
+}
+
+// treeOf returns the work tree that a recorded run is in, nil if it is in none.
+func (a *app) treeOf(p project, r persistence.Run) *runTree {
+	v, _ := r.Options.Get(treeOption)
+	m, ok := v.(*fsm.Map)
+	if !ok {
+		return nil
+	}
+	text := func(key string) string {
+		v, _ := m.Get(key)
+		s, _ := v.(string)
+		return s
+	}
+	made, _ := m.Get("new")
+	t := &runTree{app: a, of: text("of"), end: cmp.Or(text("end"), worktree.Keep), tree: worktree.Tree{
+		Path: text("path"), Sub: text("sub"), Branch: text("branch"), New: made == true, Base: text("base"), Into: text("into"), Before: text("before"),
+	}}
+	if t.tree.Path != "" { // the project may have been moved since
+		t.tree.Path = filepath.Join(p.Dir, worktree.Folder, filepath.Base(t.tree.Path))
+	}
+	t.tree = t.own(p, r.ID)
+	return t
+}
+
+// keep has a run that is resumed stay in its work tree.
+func (t *runTree) keep(spec *persistence.Spec) {
+	if t == nil {
+		return
+	}
+	if spec.Options == nil {
+		spec.Options = fsm.NewMap()
+	}
+	spec.Options.Set(treeOption, t.object())
+}
+
+// there refuses to go on with a run whose work tree is gone. begun says that its actions have been in it.
+func (t *runTree) there(ctx context.Context, p project, id persistence.ID, begun bool) error {
+	if t == nil || !begun || t.of != "" {
+		return nil
+	}
+	git, done := t.app.git(p, "")
+	defer done()
+	if err := t.tree.Gone(ctx, git); err != nil {
+		if _, is := err.(*worktree.Refusal); is { //nolint:errorlint // it is made there
+			return failure(exitNotFound, "%v. Then: %s", err, t.app.command("resume", string(id)))
+		}
+		return treeError(err)
+	}
+	return nil
+}
+
+// header puts the work tree into what is printed when a run begins or goes on.
+func (t *runTree) header(h *header, p project) {
+	if t == nil {
+		return
+	}
+	tree := t.own(p, h.Run.ID)
+	h.Worktree, h.Branch = tree.Path, tree.Branch
+	if tree.Branch == "" {
+		h.Notes = append(h.Notes, "worktree: "+p.short(tree.Path)+" (of run "+t.of+")")
+	} else {
+		h.Notes = append(h.Notes, "worktree: "+p.short(tree.Path)+" (branch "+tree.Branch+")")
+	}
+	if t.plan != nil {
+		for _, note := range t.notes() {
+			h.Notes = append(h.Notes, "  "+note)
+		}
+	}
+}
+
+// notes says what a person should know of a work tree that is made.
+func (t *runTree) notes() (notes []string) {
+	if t.tree.Before != "" {
+		notes = append(notes, fmt.Sprintf("run %s left it; what it left there is still in it", t.tree.Before))
+	}
+	if n := t.plan.Changed; n > 0 {
+		notes = append(notes, fmt.Sprintf("not in it: %s of this checkout with changes that are not committed", count(n, "file")))
+	}
+	if t.plan.Submodules && t.tree.Before == "" {
+		notes = append(notes, "its submodules are empty; an action can fill them: git submodule update --init")
+	}
+	return notes
+}
+
+// planned tells of the work tree in a plan.
+func (t *runTree) planned(p project) (lines []string) {
+	if t == nil {
+		return nil
+	}
+	tree := t.tree
+	if t.of != "" {
+		return []string{"Work tree: " + p.short(tree.Path) + ", of run " + t.of}
+	}
+	if tree.Path == "" {
+		tree.Path = filepath.Join(p.Dir, worktree.Folder, "RUN")
+	}
+	branch := tree.Branch
+	switch {
+	case branch == "":
+		branch = "new branch " + worktree.Prefix + "RUN from " + t.plan.Head
+	case tree.Before != "":
+		branch = "branch " + branch + " at " + t.plan.Head
+	case tree.New:
+		branch = "new branch " + branch + " from " + t.plan.Head
+	default:
+		branch = "branch " + branch + " at " + t.plan.Head
+		tree.Path = filepath.Join(p.Dir, worktree.Folder, "RUN")
+	}
+	lines = []string{fmt.Sprintf("Work tree: %s (%s)", p.short(tree.Path), branch), "  at the end: " + t.end}
+	for _, note := range t.notes() {
+		lines = append(lines, "  "+note)
+	}
+	return lines
+}
