@@ -25,8 +25,8 @@ func newPruneCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove runs that ended long ago, or the oldest",
-		Long: `prune removes runs of the project that have ended, with their working folders, and says which went and how much room
-that made.
+		Long: `prune removes runs of the project that have ended, with their working folders and logs, and says which went and how much
+room that made.
 
 A run that goes on, that can be resumed or that cannot be read is never removed; loops rm removes single ones. At
 least one of these says what goes:
@@ -36,12 +36,12 @@ least one of these says what goes:
   --max-size SIZE     the oldest go until all runs together take no more
 
 Together: what --keep-last keeps stays; of the others those go that are too old, and then the oldest, until the rest
-is small enough. The size of a run is that of its records and of the files in its working folder. --dry-run says the
-same and removes nothing.
+is small enough. The size of a run is that of its records, of its logs and of the files in its working folder.
+--dry-run says the same and removes nothing.
 
 If prune dies halfway, a run is there whole or gone. In a database the room is used again for other runs; a file of
-SQLite does not get shorter. A run that was copied to another store has one working folder with the copy: prune
-removes it.` +
+SQLite does not get shorter. A run that was copied to another store has one working folder and one log with the copy:
+prune removes them.` +
 			exitMeanings(exitMeaning{exitOK, "done, also if nothing had to go"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no database of runs there"},
 				exitMeaning{exitConflict, "a run was taken over meanwhile and stays, or another process has the records for too long"},

@@ -20,13 +20,13 @@ func newRmCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm RUN...",
 		Short: "Remove recorded runs",
-		Long: `rm removes the runs RUN for good: their events, memory and definition, and their working folders. It says how much
-room that made. A run that goes on is never removed, and one that can be resumed only with --force. Unless every RUN
-can be removed, none is.
+		Long: `rm removes the runs RUN for good: their events, memory and definition, their working folders, and their logs where they
+ran in the background. It says how much room that made. A run that goes on is never removed, and one that can be resumed
+only with --force. Unless every RUN can be removed, none is.
 
 If rm dies halfway, a run is there whole or gone. In a database the room is used again for other runs; a file of
-SQLite does not get shorter. A run that was copied to another store has one working folder with the copy: rm removes
-it.` +
+SQLite does not get shorter. A run that was copied to another store has one working folder and one log with the copy:
+rm removes them.` +
 			exitMeanings(exitMeaning{exitOK, "every run is gone"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such run, or no database of runs there; nothing was removed"},
 				exitMeaning{exitConflict, "a run goes on, or can be resumed and --force is missing; nothing was removed"},
@@ -129,7 +129,7 @@ func joinWords(words []any) (text string) {
 // A removal is a run that is to go.
 type removal struct {
 	run   persistence.Run
-	bytes int64 // see persistence.Store.Size
+	bytes int64 // see records.Size
 }
 
 func (r removal) object() any {

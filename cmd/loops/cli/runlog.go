@@ -17,9 +17,12 @@ const (
 	logKeep = 3
 )
 
+// logs returns the folder of the logs of runs in the background.
+func (p project) logs() string { return filepath.Join(p.Loops, "logs") }
+
 // logPath returns where the output of a run in the background is kept: there, and before that in NAME.1 up to NAME.3.
 func (p project) logPath(id persistence.ID) string {
-	return filepath.Join(p.Loops, "logs", string(id)+".log")
+	return filepath.Join(p.logs(), string(id)+".log")
 }
 
 // A runLog is a file that is moved aside when it is full. It is not safe for concurrent use.
@@ -67,15 +70,22 @@ func (l *runLog) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// fullLog returns where the log at path went when it was full, n logs ago; 0 is the log itself.
+func fullLog(path string, n int) string {
+	if n == 0 {
+		return path
+	}
+	return fmt.Sprintf("%s.%d", path, n)
+}
+
 // rotate moves the full file to NAME.1, the one there to NAME.2 and so on, and begins a new one.
 func (l *runLog) rotate() error {
-	name := func(n int) string { return fmt.Sprintf("%s.%d", l.path, n) }
 	for n := l.keep - 1; n > 0; n-- {
-		if err := os.Rename(name(n), name(n+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(fullLog(l.path, n), fullLog(l.path, n+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := os.Rename(l.path, name(1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Rename(l.path, fullLog(l.path, 1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	full := l.file

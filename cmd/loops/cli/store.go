@@ -36,6 +36,7 @@ type records struct {
 	persistence.Store
 	files bool   // it is in files under .loops
 	name  string // for a person, without a password
+	logs  string // folder of the logs of runs in the background
 }
 
 // location returns where the runs of a project are recorded: dir, or the URL of a database, in which a path is
@@ -100,7 +101,7 @@ func (p project) records(ctx context.Context, location, from string, create bool
 			return records{}, cannotOpen(p, err)
 		}
 		store.Liveness = reconcile.OwnerAlive
-		return records{Store: store, files: true, name: p.short(p.Loops)}, nil
+		return records{Store: store, files: true, name: p.short(p.Loops), logs: p.logs()}, nil
 	}
 	if path, missing := missingFile(location); missing && !create {
 		return records{}, failure(exitNotFound, "there is no database %s (%s); if the path is right nothing was recorded there yet: loops run makes it", p.short(path), from)
@@ -113,7 +114,7 @@ func (p project) records(ctx context.Context, location, from string, create bool
 		return records{}, databaseError{err}
 	}
 	store.Liveness, store.Folder = reconcile.OwnerAlive, filepath.Join(p.Loops, "runs")
-	return records{Store: database{store}, name: store.Name()}, nil
+	return records{Store: database{store}, name: store.Name(), logs: p.logs()}, nil
 }
 
 // sqliteFile returns the path of a database of SQLite.
