@@ -54,8 +54,7 @@ the runs of NAME or all, until none of them goes on any more. --once prints a li
   loops watch fix
   loops watch --once
   loops watch fix --json | jq -r .current_state`,
-		Args:              arguments(0, 1, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(0, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = firstOf(args)
 			if o.interval < watchLeast || o.interval > watchMost {

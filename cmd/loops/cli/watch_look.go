@@ -127,7 +127,10 @@ func (l *looker) remember(ctx context.Context, w *watchedRun, selected bool) {
 		return
 	}
 	rest := 3 * time.Second
-	if selected {
+	switch {
+	case w.wait != nil:
+		rest = 0 // it goes on, most likely
+	case selected:
 		rest = time.Second
 	}
 	if w.ended.IsZero() && time.Since(w.read) < max(rest, 50*w.took) {
@@ -207,7 +210,7 @@ func (l *looker) detailOf(ctx context.Context, w *watchedRun) (*watch.Detail, er
 func (w *watchedRun) row(p project) watch.Run {
 	r := watch.Run{
 		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: statusWord(w.Run), State: w.State, Step: steps(w.Run),
-		Elapsed: duration(w.elapsed()), Cost: w.paid(),
+		Elapsed: seconds(w.elapsed()), Cost: w.paid(),
 	}
 	switch w.Status {
 	case persistence.UserStopped:
@@ -246,7 +249,7 @@ func (w *watchedRun) end() (watch.Health, string) {
 		health = watch.Stopped
 	}
 	note := "ended " + ago(time.Since(w.ended).Truncate(time.Second))
-	if w.Ended != "" && w.Ended != fsm.EndTerminal {
+	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != statusWord(w.Run) {
 		note += ": " + words(w.Ended)
 	}
 	switch {
