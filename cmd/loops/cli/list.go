@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +18,10 @@ import (
 // openRuns is among how many of the newest runs list --running looks for those that can be resumed.
 const openRuns = 200
 
-type listOptions struct{ running, json bool }
+type listOptions struct {
+	running, json bool
+	runs          openFilter
+}
 
 func newListCommand(a *app) *cobra.Command {
 	var o listOptions
@@ -31,20 +32,37 @@ func newListCommand(a *app) *cobra.Command {
 LOOPS_CATALOG names, if it is set. A file that cannot be read, or that lacks name, initial or states, is listed with
 that mistake; validate finds every one.
 
-With --running it shows the runs that go on now, and those among the newest 200 of the project that can be resumed. A
-run whose owner died shows as interrupted; nothing is changed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+With --running it shows the runs that go on now, those that wait in the queue, and those among the newest 200 of the
+project that can be resumed. A run whose owner died shows as interrupted; nothing is changed. IDLE is the time since the
+last event of a run that goes on, or the last line its action printed; of others, since they ended.
+
+These choose among them, and need no --running; what is given together must hold together:
+
+  --stuck          goes on, waits for nothing it was told to wait for, and was silent for 10 minutes, or for DURATION
+  --waiting        waits: paused, for a rate limit, between states, handed off, or in the queue
+  --failed-since   ended as failed or timed_out since WHEN, whether it can be resumed or not; every recorded run of the
+                   project is looked at
+  --status         has this status, or one of several: running, interrupted, user_stopped, awaiting_continuation,
+                   failed, queued, unreadable; with --failed-since also timed_out` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops list
   loops list --running
+  loops list --stuck 30m
+  loops list --waiting
+  loops list --failed-since 1d --json
   loops list --json | jq -r .[].name`,
-		Args: arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.running {
+		Args: arguments(0, 1, "DURATION of --stuck"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.runs.check(cmd, args); err != nil {
+				return err
+			}
+			if o.running || o.runs.chooses() {
 				return runListRunning(cmd.Context(), a, o)
 			}
 			return runList(a, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.running, "running", false, "list runs that go on or can be resumed")
+	o.runs.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd
 }
@@ -129,47 +147,6 @@ func entryObject(e loopfile.Entry) any {
 		m.Set("problem", e.Problem)
 	}
 	return m
-}
-
-func runListRunning(ctx context.Context, a *app, o listOptions) error {
-	p, store, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns})
-	if err == nil && len(runs) == openRuns {
-		// One that goes on for days may be older than all of these.
-		var live []persistence.Run
-		live, err = store.Runs(ctx, persistence.Query{Live: true})
-		runs = append(runs, live...)
-	}
-	if err != nil {
-		return store.failed(err)
-	}
-	var open []persistence.Run
-	for _, r := range current(runs) {
-		if alive(r) || r.Resumable {
-			open = append(open, r)
-		}
-	}
-	if o.json {
-		return writeJSON(a.out, list(open, func(r persistence.Run) any { return statusObject(p, store, r) }))
-	}
-	if len(open) == 0 {
-		fmt.Fprintln(a.out, "No run goes on, and none can be resumed.")
-		return nil
-	}
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tSTATUS\tSTATE\tSTEP\tELAPSED\tUPDATED\tPID")
-	for _, r := range open {
-		pid := "-"
-		if alive(r) {
-			pid = fmt.Sprint(r.Owner.PID)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, statusWord(r), r.State, steps(r), duration(elapsed(r)), since(r.UpdatedAt), pid)
-	}
-	return w.Flush()
 }
 
 // statusWord is the status of a run, also where its record cannot be read.
