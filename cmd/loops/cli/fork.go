@@ -26,6 +26,7 @@ type forkOptions struct {
 	background bool
 	view       viewFlags
 	lock       lockFlags
+	tree       treeFlags
 }
 
 func newForkCommand(a *app) *cobra.Command {
@@ -45,7 +46,8 @@ count on. Money, tokens, prompts, time and memory count anew, so a budget is the
 own. The session of an agent is left behind, for it has gone on since.
 
 The new run has a working folder of its own, with a copy of the files that are in the other's now (--empty: without). In all
-that it remembers, the path of the old folder becomes that of the new one.
+that it remembers, the path of the old folder becomes that of the new one. Where the other run worked in a work tree of git,
+this one does not, unless --worktree gives it one.
 
 A step is one of the run itself: with a state that runs a sub-loop, all of the sub-loop is done again. What cannot be forked
 is refused with the reason: a step of which the memory is not on record, or damaged; the handler of a cap; and an action that
@@ -66,6 +68,9 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 				return err
 			}
 			if err := o.lock.check(cmd); err != nil {
+				return err
+			}
+			if err := o.tree.check(cmd.CommandPath()); err != nil {
 				return err
 			}
 			if _, err := forkValues(o.set); err != nil {
@@ -91,6 +96,7 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print from where the run would go on, and do nothing")
 	o.lock.addFlags(flags)
+	o.tree.addFlags(flags)
 	o.view.addFlags(flags)
 	return cmd
 }
@@ -162,6 +168,10 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	if err != nil {
 		return err
 	}
+	tree, err := a.planTree(ctx, p, l, o.tree, conf)
+	if err != nil {
+		return err
+	}
 	if o.dryRun {
 		return a.printFork(p, l, from, made, planned, o)
 	}
@@ -178,6 +188,10 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	}
 	spec.Origin = from.origin()
 	o.lock.apply(&spec)
+	tree.describe(&spec, p, l, planned)
+	if err := tree.free(ctx, store); err != nil {
+		return err
+	}
 	stops := catchSignals()
 	defer stops.release()
 	store.setDurability(cmp.Or(over.durability, conf.Durability))
@@ -210,13 +224,17 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	}
 	fill(from.memory.Context, l, journal.Dir())
 	kept.journal = journal
+	notes = append(notes, from.spent()...)
+	if old := a.treeOf(p, run); old != nil && tree == nil {
+		notes = append(notes, fmt.Sprintf("run %s worked in the work tree %s, this one works in %s; a tree of its own: --worktree", run.ID, p.short(old.tree.Path), p.Dir))
+	}
 	shown := journal.Run()
 	shown.State, shown.Step = from.point.State, from.point.Step-1
 	return a.drive(ctx, driveSpec{
-		project: p, loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
+		tree: tree, project: tree.project(p, journal.Run().ID), loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
 		header: header{
 			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began,
-			Origin: spec.Origin, Notes: append(notes, from.spent()...),
+			Origin: spec.Origin, Notes: notes,
 		},
 		agents: over.agents, config: conf, prices: known,
 		start: func(cfg fsm.Config) *fsm.Executor {

@@ -22,6 +22,7 @@ type overrides struct {
 	durability              string // "" = what the store does anyway
 	agents                  agentFlags
 	budget                  budgetFlag
+	timeout                 time.Duration // of the loop, where resume raised it; no flag sets it
 
 	config *config.Config // what holds where neither these nor the loop say anything; nil = nothing
 }
@@ -77,6 +78,10 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 	if o.durability != "" {
 		recorded.Set("durability", o.durability)
 	}
+	if o.timeout > 0 {
+		changed.Timeout = o.timeout
+		recorded.Set("timeout_s", o.timeout.Seconds())
+	}
 	changed.Budget = o.budget.apply(changed.Budget)
 	o.budget.record(recorded)
 	o.agents.record(recorded)
@@ -102,6 +107,9 @@ func (o overrides) over(recorded *fsm.Map) overrides {
 		if name, _ := v.(string); name != "" {
 			o.durability = name
 		}
+	}
+	if v := number(recorded, "timeout_s"); o.timeout == 0 && v > 0 && v < math.MaxInt32 {
+		o.timeout = time.Duration(v * float64(time.Second))
 	}
 	o.agents.fill(recorded)
 	o.budget.fill(recorded)

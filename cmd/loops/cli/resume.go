@@ -25,6 +25,7 @@ type resumeOptions struct {
 	over    overrides
 	force   bool
 	rerun   bool
+	extend  extendFlag
 	from    string // state to go on in; "" = where the run stands
 	view    viewFlags
 	lock    lockFlags
@@ -41,7 +42,8 @@ func newResumeCommand(a *app) *cobra.Command {
 		Long: `resume goes on with the newest resumable run of the loop NAME, or with the run RUN (its id as "loops history" shows
 it). The state that was interrupted is entered again with everything the run remembers; a result that was recorded is
 not asked for again. Flags given to run hold on unless they are given again. A run that was
-capped goes on when it gets a higher cap: -n, or --max-iterations.
+capped goes on when it gets a higher cap: -n, --max-iterations or --budget set one, and --extend raises the one that holds by
+as much as it says, which a later resume keeps. A run that timed out has ended: loops fork begins another from its steps.
 
 An action that was interrupted runs again, unless its state says on_interrupted or idempotent: false. Then --rerun runs it
 again, and --from goes on in another state; LOOPS_ATTEMPT tells the action.
@@ -55,11 +57,15 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
   loops resume capped -n 100
+  loops resume capped --extend steps=20,cost=2
   loops resume -b fix`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if err := o.over.check(cmd); err != nil {
+				return err
+			}
+			if err := o.extend.check(cmd, o.over.budget); err != nil {
 				return err
 			}
 			if err := o.view.check(cmd.CommandPath()); err != nil {
@@ -81,6 +87,7 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	o.over.addFlags(flags)
+	flags.Var(&o.extend, "extend", "raise limits that hold for the run by that much: "+extendForms)
 	flags.BoolVarP(&o.background, "background", "b", false, "go on in a process and session of its own, and return when that is on record")
 	o.lock.addFlags(flags)
 	flags.BoolVar(&o.force, "force", false, "go on with the loop file as it is now, although it changed")
@@ -122,6 +129,14 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		return err
 	}
 	over.config = conf
+	raised, err := o.extendLimits(ctx, store, run, l, over)
+	if err != nil {
+		return err
+	}
+	if raised != nil {
+		over = o.over.over(run.Options)
+		over.config = conf
+	}
 	store.setDurability(cmp.Or(over.durability, conf.Durability))
 	l, recorded := over.apply(l)
 	a.warnConfig(p, o.view.quiet)
@@ -212,7 +227,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	return a.drive(ctx, driveSpec{
 		tree: tree, begun: begun, project: p, loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
 		header: header{
-			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began,
+			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised,
 		},
 		agents: over.agents, config: conf, prices: known,
 		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
@@ -258,6 +273,8 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 		return persistence.Run{}, failure(exitNotFound, "nothing to resume: %s has no recorded run; start one with: loops run %s", arg, quote(arg))
 	case runs[0].Status == "":
 		return persistence.Run{}, failure(exitNotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
+	case runs[0].Status == persistence.TimedOut:
+		return persistence.Run{}, failure(exitNotFound, "nothing to resume: run %s is %s, and its time is over; to begin a new run from its last step, with all of the time: loops fork %s --at last", runs[0].ID, runs[0].Status, quote(string(runs[0].ID)))
 	case len(runs) == 1:
 		return persistence.Run{}, failure(exitNotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}
