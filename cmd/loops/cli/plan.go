@@ -8,11 +8,11 @@ import (
 )
 
 // printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
-func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, tree []string, asJSON bool) error {
+func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, tree *runTree, asJSON bool) error {
 	if asJSON {
 		plan := planObject(p, l, values)
 		if tree != nil {
-			plan.Set("worktree", texts(tree))
+			plan.Set("worktree", tree.plannedObject(p))
 		}
 		return writeJSON(a.out, plan)
 	}
@@ -28,7 +28,7 @@ func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, tree []string, 
 	if l.Backoff > 0 {
 		fmt.Fprintf(w, "Pause between states: %s\n", duration(l.Backoff))
 	}
-	for _, line := range tree {
+	for _, line := range tree.planned(p) {
 		fmt.Fprintln(w, line)
 	}
 	fmt.Fprintln(w, "\nStates:")

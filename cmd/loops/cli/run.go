@@ -151,7 +151,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		return err
 	}
 	if o.dryRun {
-		return a.printPlan(p, l, planned, tree.planned(p), o.view.json)
+		return a.printPlan(p, l, planned, tree, o.view.json)
 	}
 	stops := catchSignals()
 	defer stops.release()

@@ -119,33 +119,32 @@ func (t *runTree) notes() (notes []string) {
 	return notes
 }
 
-// planned tells of the work tree in a plan.
+// planned tells of the work tree in a plan. RUN stands for the id that the run will have.
 func (t *runTree) planned(p project) (lines []string) {
 	if t == nil {
 		return nil
 	}
-	tree := t.tree
+	tree := t.own(p, "RUN")
 	if t.of != "" {
 		return []string{"Work tree: " + p.short(tree.Path) + ", of run " + t.of}
 	}
-	if tree.Path == "" {
-		tree.Path = filepath.Join(p.Dir, worktree.Folder, "RUN")
+	branch := "branch " + tree.Branch + " at "
+	if tree.New && tree.Before == "" {
+		branch = "new branch " + tree.Branch + " from "
 	}
-	branch := tree.Branch
-	switch {
-	case branch == "":
-		branch = "new branch " + worktree.Prefix + "RUN from " + t.plan.Head
-	case tree.Before != "":
-		branch = "branch " + branch + " at " + t.plan.Head
-	case tree.New:
-		branch = "new branch " + branch + " from " + t.plan.Head
-	default:
-		branch = "branch " + branch + " at " + t.plan.Head
-		tree.Path = filepath.Join(p.Dir, worktree.Folder, "RUN")
-	}
-	lines = []string{fmt.Sprintf("Work tree: %s (%s)", p.short(tree.Path), branch), "  at the end: " + t.end}
+	lines = []string{fmt.Sprintf("Work tree: %s (%s%s)", p.short(tree.Path), branch, t.plan.Head), "  at the end: " + t.end}
 	for _, note := range t.notes() {
 		lines = append(lines, "  "+note)
 	}
 	return lines
+}
+
+// plannedObject is the same for a program.
+func (t *runTree) plannedObject(p project) *fsm.Map {
+	tree := t.own(p, "RUN")
+	if t.of != "" {
+		return fsm.NewMap("path", tree.Path, "of", t.of)
+	}
+	return fsm.NewMap("path", tree.Path, "branch", tree.Branch, "new_branch", tree.New && tree.Before == "", "commit", t.plan.Head, "end", t.end,
+		"left_by", orNull(tree.Before), "changed_files", int64(t.plan.Changed), "submodules", t.plan.Submodules)
 }
