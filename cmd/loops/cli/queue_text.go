@@ -107,7 +107,11 @@ func timeoutText(d time.Duration) string {
 // waitsFor says whom this process waits for.
 func (a *app) waitsFor(err error) string {
 	if behind, ok := errors.AsType[*behindError](err); ok {
-		return fmt.Sprintf("Waiting in the queue behind %s, the last of loop %s (%s), for %s", count(behind.n, "other"), behind.ahead.Loop, process(behind.ahead.Owner), behind.as.Path)
+		last := "; the last of them is"
+		if behind.n == 1 {
+			last = ","
+		}
+		return fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", count(behind.n, "other"), behind.as.Path, last, behind.ahead.Loop, process(behind.ahead.Owner))
 	}
 	o := obstacle(err)
 	return fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s", o.Run, o.Loop, o.Path, age(o.Since))
