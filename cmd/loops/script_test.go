@@ -28,6 +28,8 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 //	waitfor FILE          wait until FILE exists
 //	mask stdout|stderr|FILE OUT   write it to OUT with times, pids and folders replaced, to compare
 //	gone FILE             wait until the process whose pid is in FILE has ended
+//	job FILE OUT          write the commands that GitHub Actions would obey of the log FILE
+//	suites FILE... OUT    write what services read of files with JUnit XML
 //	sameevents A B        A, a stream of events, and B, a JSON array of them, hold the same
 func TestScript(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
@@ -70,6 +72,7 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": scriptCode, "waitfor": scriptWaitFor, "mask": scriptMask, "gone": scriptGone, "sameevents": scriptSameEvents,
+			"job": scriptJob, "suites": scriptSuites,
 		},
 	})
 }

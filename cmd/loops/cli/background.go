@@ -44,6 +44,9 @@ func checkBackground(background, dryRun bool, command string) error {
 // inBackground carries out this command line in a process and a session of its own, and returns when its run is on
 // record. Where that does not come about it says and returns what the process did.
 func (a *app) inBackground(ctx context.Context, view viewFlags) error {
+	if err := view.checkFace("loops " + a.args[0]); err != nil {
+		return err
+	}
 	p, err := a.project()
 	if err != nil {
 		return err

@@ -98,6 +98,7 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 	o.lock.addFlags(flags)
 	o.tree.addFlags(flags)
 	o.view.addFlags(flags)
+	o.view.addFormat(cmd)
 	return cmd
 }
 

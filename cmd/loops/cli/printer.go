@@ -47,22 +47,26 @@ type header struct {
 }
 
 // viewFlags are the flags of run and resume that choose a printer.
-type viewFlags struct{ quiet, verbose, json bool }
+type viewFlags struct {
+	quiet, verbose, json bool
+
+	format, file string // see addFormat
+}
 
 func (v viewFlags) check(command string) error {
 	if v.quiet && v.verbose {
 		return usageError{"--quiet and --verbose exclude each other", command + " --help"}
 	}
-	return nil
+	return v.checkFormat(command)
 }
 
 // newPrinter returns the printer for these flags, and for a run in the background one that writes its log.
 func (a *app) newPrinter(v viewFlags) printer {
 	if a.detached == nil {
-		return a.foregroundPrinter(v)
+		return a.facePrinter(v)
 	}
 	v.json = false // that was asked of whoever started it
-	return &detachedPrinter{printer: a.foregroundPrinter(v), a: a}
+	return &detachedPrinter{printer: a.facePrinter(v), a: a}
 }
 
 func (a *app) foregroundPrinter(v viewFlags) printer {

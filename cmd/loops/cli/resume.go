@@ -95,6 +95,7 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
 	flags.StringVar(&o.from, "from", "", "go on in `STATE` of the loop, with everything the run remembers")
 	o.view.addFlags(flags)
+	o.view.addFormat(cmd)
 	return cmd
 }
 

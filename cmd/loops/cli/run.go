@@ -106,6 +106,7 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 	o.lock.addFlags(flags)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
 	o.view.addFlags(flags)
+	o.view.addFormat(cmd)
 	return cmd
 }
 

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loops/fsm"
+	"loops/internal/ciformat"
+	"loops/persistence"
+)
+
+// The formats of run, resume and fork.
+var runFormats = []string{"text", "json", "github", "junit"}
+
+// addFormat adds the flags that choose what a service of continuous integration gets.
+func (v *viewFlags) addFormat(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&v.format, "format", "text", "`FORMAT` is text, json, github (for a job of GitHub Actions: groups, notes in the code, a summary) or junit")
+	flags.StringVarP(&v.file, "output", "o", "", "write the report of --format junit to `FILE` when the run ends, instead of to standard output")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(runFormats, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+}
+
+// checkFormat refuses formats that there are not, and what does not go together.
+func (v viewFlags) checkFormat(command string) error {
+	see := command + " --help"
+	switch {
+	case v.format != "" && !slices.Contains(runFormats, v.format):
+		return usageError{fmt.Sprintf("--format %q: expected text, json, github or junit", v.format), see}
+	case v.json && v.format != "" && v.format != "text" && v.format != "json":
+		return usageError{"--json and --format " + v.format + " exclude each other", see}
+	case v.file != "" && v.format != "junit":
+		return usageError{"-o FILE is for --format junit", see}
+	}
+	return nil
+}
+
+// checkFace refuses what a run in the background cannot do: nobody reads its output.
+func (v viewFlags) checkFace(command string) error {
+	switch {
+	case v.format == "github":
+		return usageError{"--background and --format github exclude each other: the job would not wait for the run", command + " --help"}
+	case v.format == "junit" && (v.file == "" || v.file == "-"):
+		return usageError{"--format junit needs -o FILE with --background", command + " --help"}
+	}
+	return nil
+}
+
+// facePrinter is foregroundPrinter with the formats for services.
+func (a *app) facePrinter(v viewFlags) printer {
+	switch v.format {
+	case "json":
+		v.json = true
+	case "github":
+		if a.detached == nil {
+			return a.newGitHubPrinter(v)
+		}
+	case "junit":
+		b := *a
+		if v.file == "" || v.file == "-" {
+			b.Out = a.Err // standard output is for the report
+		}
+		return &junitPrinter{printer: b.foregroundPrinter(v), a: a, file: v.file}
+	}
+	return a.foregroundPrinter(v)
+}
+
+// A junitPrinter writes a report when the run has ended, and shows it meanwhile as another printer does.
+type junitPrinter struct {
+	printer
+	a    *app
+	file string
+	id   persistence.ID
+}
+
+func (p *junitPrinter) header(h header) {
+	p.id = h.Run.ID
+	p.printer.header(h)
+}
+
+func (p *junitPrinter) finish(o fsm.Outcome, resume string) {
+	p.printer.finish(o, resume)
+	pr, err := p.a.project()
+	if err == nil {
+		err = p.a.faceOf(context.Background(), p.id, &o, func(r *ciformat.Reader, run ciformat.Run) error {
+			return p.a.writeFile(pr, p.file, func(w io.Writer) error { return r.JUnit(w, run) })
+		})
+	}
+	if err != nil {
+		p.note("loops: the report could not be written: " + oneLine(err) + "; to write it again: " + p.a.command("report --format junit -o FILE", string(p.id)))
+	}
+}
+
+// faceOf reads all that is recorded of a run and hands it to write. o is how it ended, nil where only the records tell.
+func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, write func(*ciformat.Reader, ciformat.Run) error) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	run, err := runNamed(ctx, f, string(id))
+	if err == nil && run == nil {
+		err = noSuchRun(ctx, f, string(id))
+	}
+	if err != nil {
+		return err
+	}
+	r, face, err := a.face(ctx, f, *run, o)
+	if err != nil {
+		return err
+	}
+	return write(r, face)
+}
+
+// face reads the events of a run for services.
+func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Outcome) (*ciformat.Reader, ciformat.Run, error) {
+	face := ciformat.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: run.Error, Begun: run.StartedAt, Took: elapsed(run)}
+	known, err := pricer(f.project)
+	if err != nil {
+		return nil, face, err
+	}
+	var (
+		r     = &ciformat.Reader{}
+		t     = newTally(known)
+		last  *ciformat.Step
+		spent costLine // of last
+	)
+	for e, err := range f.store.Events(ctx, run.ID, 0) {
+		if isDamage(err) {
+			face.Notes = append(face.Notes[:min(len(face.Notes), 20)], err.Error()+"; what happened there is not shown")
+			continue
+		}
+		if err != nil {
+			return nil, face, f.store.failed(err)
+		}
+		cost, step := t.add(e), r.Add(e)
+		if step != last {
+			last, spent = step, costLine{}
+		}
+		if cost.Prompts+cost.Judges > 0 && step != nil {
+			spent.plus(cost)
+			step.Cost = spent.cost()
+		}
+	}
+	graph, note := a.graphOfRun(ctx, f, run, t, byVisits)
+	face.Graph = graph
+	if note != "" {
+		face.Notes = append(face.Notes, note)
+	}
+	for _, fact := range reportFacts(f.project, f.store, run, t.sheet.total) {
+		if !slices.Contains([]string{"Loop", "Run", "Error"}, fact[0]) {
+			face.Facts = append(face.Facts, fact)
+		}
+	}
+	a.faceEnd(&face, run, o)
+	return r, face, nil
+}
+
+// faceEnd says how the run ended.
+func (a *app) faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome) {
+	if run.Resumable {
+		face.Next = a.resumeCommand(run.Ended, string(run.ID), run.MaxSteps, 0)
+	}
+	if o == nil {
+		o = &fsm.Outcome{
+			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: elapsed(run),
+		}
+		if run.Ended == "" {
+			o.TerminatedBy = statusWord(run)
+		}
+		face.End = ciformat.Broken
+		switch {
+		case run.Status == persistence.Completed:
+			face.End = ciformat.Good
+		case run.Status == persistence.Failed && run.Ended == fsm.EndTerminal:
+			face.End = ciformat.Failed
+		case run.Status == persistence.Running && alive(run):
+			face.End = ciformat.Going
+		}
+	} else {
+		switch {
+		case codeOf(*o) == exitOK:
+			face.End = ciformat.Good
+		case o.TerminatedBy == fsm.EndTerminal:
+			face.End = ciformat.Failed
+		default:
+			face.End = ciformat.Broken
+		}
+	}
+	face.Text, _, _ = strings.Cut(endLine(*o, run.MaxSteps), "\n")
+}
+
+// runFaceReport is loops report in a format for services.
+func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
+	if cmd.Flags().Changed("by") {
+		return usageError{"--by is for --format html", "loops report --help"}
+	}
+	ctx := cmd.Context()
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := finder{p, store}
+	run, err := oneRun(ctx, f, o.name)
+	if err != nil {
+		return err
+	}
+	r, face, err := a.face(ctx, f, run, nil)
+	if err != nil {
+		return err
+	}
+	for _, n := range face.Notes {
+		fmt.Fprintf(a.Err, "loops: %s\n", n)
+	}
+	return a.writeFile(p, o.file, func(w io.Writer) error {
+		if o.format == "junit" {
+			return r.JUnit(w, face)
+		}
+		return r.Markdown(w, face, mostSummary)
+	})
+}

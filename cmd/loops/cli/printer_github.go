@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"loops/fsm"
+	"loops/internal/ciformat"
+)
+
+// Files of a job of GitHub Actions, and how much of a summary it shows, in bytes.
+const (
+	envSummary  = "GITHUB_STEP_SUMMARY"
+	envOutputs  = "GITHUB_OUTPUT"
+	mostSummary = 1 << 20
+)
+
+// A githubPrinter shows a run in the log of a job of GitHub Actions: a group for each step, the state that a run failed in
+// as a note in its file, and a summary. What actions print is no command of the job: while anything but a command of ours
+// is written, commands are off, and only a token that nobody knows turns them on again.
+type githubPrinter struct {
+	*textPrinter
+	a     *app
+	log   *guardedLog
+	h     header
+	open  bool // a group is open
+	notes int
+}
+
+// mostWarnings leaves room for what matters most: a job shows ten of each kind.
+const mostWarnings = 8
+
+func (a *app) newGitHubPrinter(v viewFlags) printer {
+	log := &guardedLog{w: &sink{w: a.Out}}
+	return &githubPrinter{a: a, log: log, textPrinter: &textPrinter{
+		out: &sink{w: log, delay: holdBack}, err: &sink{w: log}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.coloured(a.Out)),
+	}}
+}
+
+func (p *githubPrinter) header(h header) {
+	p.h = h
+	p.textPrinter.header(h)
+}
+
+func (p *githubPrinter) event(e fsm.Event) {
+	if e.Kind == "state_enter" && e.Depth == 0 && !p.quiet {
+		p.group(fmt.Sprintf("[%s/%d] %s", text(e.Get("iteration")), p.h.Loop.MaxSteps, text(e.Get("state"))))
+	}
+	p.textPrinter.event(e)
+	if e.Kind == "action_complete" && e.Depth == 0 && text(e.Get("exit_code")) == "124" && p.notes < mostWarnings {
+		p.notes++
+		p.annotate(fsm.SeverityWarning, "Loop "+p.h.Loop.Name, "the action of state "+p.state+" timed out")
+	}
+}
+
+// group ends the group that is open, and begins one of that name; "" = none.
+func (p *githubPrinter) group(title string) {
+	p.out.flush()
+	var lines []string
+	if p.open {
+		lines = append(lines, "::endgroup::")
+	}
+	if p.open = title != ""; p.open {
+		lines = append(lines, "::group::"+escapeData(title))
+	}
+	p.log.command(lines...)
+}
+
+// annotate writes a note at the state that the run is in.
+func (p *githubPrinter) annotate(level fsm.Severity, title, message string) {
+	pr, err := p.a.project()
+	if err != nil {
+		return // it was there when the run began
+	}
+	at := p.h.Loop.Pos
+	if s := p.h.Loop.States[p.state]; s != nil && s.Pos.Line > 0 {
+		at = s.Pos
+	}
+	if at.File == "" {
+		at.File = p.h.Loop.File
+	}
+	var b strings.Builder
+	writeGitHubProblem(&b, p.a.sourceRoot(pr), fsm.Problem{Pos: at, Severity: level, Rule: title, Message: message})
+	p.out.flush()
+	p.log.command(strings.TrimSuffix(b.String(), "\n"))
+}
+
+func (p *githubPrinter) finish(o fsm.Outcome, resume string) {
+	p.group("")
+	said := strings.TrimSpace(p.errors + "\n" + p.output)
+	p.textPrinter.finish(o, resume)
+	kind := endKind(o)
+	if kind != "completed" && codeOf(o) != exitOK {
+		level := fsm.SeverityWarning
+		if kind == "failed" || kind == "stalled" {
+			level = fsm.SeverityError
+		}
+		message := endLine(o, p.max)
+		if said != "" {
+			message += "\n\n" + lastLines(said, 10)
+		}
+		if resume != "" {
+			message += "\n\nResume with: " + resume
+		}
+		p.annotate(level, "Loop "+p.h.Loop.Name+": "+words(kind), clipped(message))
+	}
+	err := p.a.faceOf(context.Background(), p.h.Run.ID, &o, func(r *ciformat.Reader, run ciformat.Run) error {
+		run.Next = resume
+		return p.a.appendTo(envSummary, mostSummary, func(w io.Writer, room int) error { return r.Markdown(w, run, room) })
+	})
+	if err != nil {
+		p.note("loops: no summary was written: " + oneLine(err))
+	}
+	err = p.a.appendTo(envOutputs, 0, func(w io.Writer, _ int) error {
+		for _, out := range [][2]string{
+			{"run", string(p.h.Run.ID)}, {"outcome", kind}, {"state", o.FinalState}, {"steps", fmt.Sprint(o.Steps)}, {"exit-code", fmt.Sprint(codeOf(o))}, {"resume", resume},
+		} {
+			end := "loops_" + randomToken()
+			if _, err := fmt.Fprintf(w, "%s<<%s\n%s\n%s\n", out[0], end, strings.ReplaceAll(out[1], "\r", ""), end); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		p.note("loops: no outputs were written: " + oneLine(err))
+	}
+	p.out.flush()
+	p.log.command()
+}
+
+// clipped keeps a message short enough for a note.
+func clipped(s string) string {
+	if r := []rune(s); len(r) > 4_000 {
+		return string(r[:4_000]) + "…"
+	}
+	return s
+}
+
+// appendTo adds to the file that a variable of the job names, if there is one. most is how long it may get, 0 = no limit;
+// write gets what is left of that.
+func (a *app) appendTo(name string, most int, write func(w io.Writer, room int) error) error {
+	path, _ := a.getenv(name)
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	room := most
+	if info, err := f.Stat(); err == nil && most > 0 && info.Mode().IsRegular() {
+		if room = most - int(min(info.Size(), int64(most))); room < 4_000 {
+			return errors.Join(fmt.Errorf("%s has %d bytes already, of at most %d", name, info.Size(), most), f.Close())
+		}
+	}
+	return errors.Join(write(f, room), f.Close())
+}
+
+// A guardedLog is the log of a job, in which only command writes commands. It may be used by several goroutines at once.
+type guardedLog struct {
+	mu    sync.Mutex
+	w     io.Writer // guarded by mu
+	token string    // guarded by mu: turns commands on again; "" = they are on
+	mid   bool      // guarded by mu: the last line has no end
+}
+
+func (g *guardedLog) Write(b []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(b) == 0 {
+		return 0, nil
+	}
+	if g.token == "" {
+		g.token = randomToken()
+		fmt.Fprintf(g.w, "::stop-commands::%s\n", g.token)
+	}
+	g.mid = b[len(b)-1] != '\n'
+	return g.w.Write(b)
+}
+
+// command writes commands, and lets the job read commands again.
+func (g *guardedLog) command(lines ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mid {
+		fmt.Fprintln(g.w)
+	}
+	if g.token != "" {
+		fmt.Fprintf(g.w, "::%s::\n", g.token)
+	}
+	g.token, g.mid = "", false
+	for _, l := range lines {
+		fmt.Fprintln(g.w, l)
+	}
+}
+
+func randomToken() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}
