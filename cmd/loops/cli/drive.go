@@ -41,6 +41,7 @@ type driveSpec struct {
 	agents  agentFlags
 	config  *config.Config
 	prices  prices
+	quiet   bool // nothing is said of what goes as it should
 	start   func(fsm.Config) *fsm.Executor
 	tree    *runTree // nil = the run is in the main checkout
 	begun   bool     // its actions have been in the tree
@@ -85,6 +86,8 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		err     error
 		gone    bool
 	)
+	retained := a.retain(ctx, d)
+	defer func() { retained(err == nil && outcome.Signal == "") }()
 	if pause.held() != nil {
 		d.printer.note("The run is paused. Let it go on with: " + a.command("unpause", string(id)))
 	}

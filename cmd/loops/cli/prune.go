@@ -94,25 +94,11 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 		return err
 	}
 	defer store.Close()
-	recorded, err := store.Runs(ctx, persistence.Query{})
+	choice, err := chooseRuns(ctx, store, policy, "")
 	if err != nil {
-		return store.failed(err)
+		return err
 	}
-	var runs []retention.Run
-	for _, r := range current(recorded) {
-		run := retention.Run{Run: r, Live: alive(r) || r.Held}
-		if policy.MaxSize >= 0 {
-			if run.Bytes, err = store.Size(ctx, r.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
-				return store.failed(err)
-			}
-		}
-		runs = append(runs, run)
-	}
-	choice := policy.Choose(runs, time.Now())
-	var gone []removal
-	for _, r := range choice.Go {
-		gone = append(gone, removal{r.Run, r.Bytes})
-	}
+	gone := removals(choice)
 	if policy.MaxSize < 0 {
 		if err := measure(ctx, store, gone); err != nil {
 			return store.failed(err)

@@ -230,7 +230,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		header: header{
 			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised,
 		},
-		agents: over.agents, config: conf, prices: known,
+		agents: over.agents, config: conf, prices: known, quiet: o.view.quiet,
 		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
 	})
 }

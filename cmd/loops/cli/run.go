@@ -198,7 +198,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	return a.drive(ctx, driveSpec{
 		tree: tree, project: tree.project(p, journal.Run().ID), loop: l, library: lib.subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
 		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
-		agents: o.over.agents, config: conf, prices: known,
+		agents: o.over.agents, config: conf, prices: known, quiet: o.view.quiet,
 		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
 	})
 }

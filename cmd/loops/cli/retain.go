@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"loops/internal/config"
+	"loops/internal/retention"
+	"loops/persistence"
+)
+
+// retainPatience is how long a run that has ended waits for what retention removes meanwhile.
+const retainPatience = 3 * time.Second
+
+// retain removes what the retention of the config lets go, at most once a day in a project, beside the run that this
+// process is about to carry on. It has a store of its own, and is nothing that could keep the run from going on or
+// change how it ends: what goes wrong is a note. The function it returns ends it: after a while if patient, else as
+// soon as the run it is at is whole or gone. What is left then, a later run goes on with.
+func (a *app) retain(ctx context.Context, d driveSpec) (end func(patient bool)) {
+	policy, wanted := retentionPolicy(d.config)
+	if !wanted {
+		return func(bool) {}
+	}
+	claim, err := claimRetention(d.project.retentionStamp(), time.Now())
+	if err != nil {
+		d.printer.note("loops: retention: nothing was removed: " + oneLine(err))
+	}
+	if claim == nil {
+		return func(bool) {}
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // the end of the run is not its end
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		gone, err := a.applyRetention(ctx, d.project, policy, d.journal.Run().ID)
+		short := ctx.Err() != nil
+		if short {
+			err = nil // that it was ended is no mistake
+		}
+		if text := retainedText(gone, short); text != "" && !d.quiet {
+			d.printer.note(text)
+		}
+		if err = errors.Join(err, claim.release(time.Now(), !short)); err != nil {
+			d.printer.note("loops: retention: " + oneLine(err))
+		}
+	}()
+	return func(patient bool) {
+		if patient {
+			select {
+			case <-done:
+			case <-time.After(retainPatience):
+			}
+		}
+		stop()
+		<-done
+	}
+}
+
+// retentionPolicy is what the config says of runs that may go, and whether it says anything.
+func retentionPolicy(c *config.Config) (p retention.Policy, wanted bool) {
+	r := c.Retention
+	if r == (config.Retention{}) {
+		return p, false
+	}
+	p = retention.Policy{KeepLast: r.KeepLast, OlderThan: r.OlderThan, MaxSize: -1}
+	if r.MaxSize > 0 {
+		p.MaxSize = r.MaxSize
+	}
+	return p, true
+}
+
+// applyRetention removes what a policy lets go and returns it. The run of this process, which may not be on record yet, does
+// not count.
+func (a *app) applyRetention(ctx context.Context, p project, policy retention.Policy, except persistence.ID) ([]removal, error) {
+	store, err := a.records(ctx, p, false)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	choice, err := chooseRuns(ctx, store, policy, except)
+	if err != nil {
+		return nil, err
+	}
+	todo := removals(choice)
+	if policy.MaxSize < 0 {
+		if err := measure(ctx, store, todo); err != nil {
+			return nil, store.failed(err)
+		}
+	}
+	return removeRuns(ctx, todo, store)
+}
+
+// chooseRuns applies a policy to the runs that are recorded, but for one. Their sizes are found out only where it asks for
+// them.
+func chooseRuns(ctx context.Context, store records, policy retention.Policy, except persistence.ID) (retention.Choice, error) {
+	recorded, err := store.Runs(ctx, persistence.Query{})
+	if err != nil {
+		return retention.Choice{}, store.failed(err)
+	}
+	var runs []retention.Run
+	for _, r := range current(recorded) {
+		if r.ID == except {
+			continue
+		}
+		run := retention.Run{Run: r, Live: alive(r) || r.Held}
+		if policy.MaxSize >= 0 {
+			if run.Bytes, err = store.Size(ctx, r.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
+				return retention.Choice{}, store.failed(err)
+			}
+		}
+		runs = append(runs, run)
+	}
+	return policy.Choose(runs, time.Now()), nil
+}
+
+// removals are the runs that a choice lets go.
+func removals(c retention.Choice) (todo []removal) {
+	for _, r := range c.Go {
+		todo = append(todo, removal{r.Run, r.Bytes})
+	}
+	return todo
+}
+
+// retainedText says what went; "" where nothing did.
+func retainedText(gone []removal, short bool) string {
+	if len(gone) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("Retention removed %s, %s.", count(len(gone), "run"), roomText(total(gone)))
+	if short {
+		text += " A later run goes on with it."
+	}
+	return text
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// How often retention is applied in a project, and how soon again where it was cut short, also by the death of its
+// process.
+const (
+	retainEvery = 24 * time.Hour
+	retainAgain = time.Hour
+)
+
+// What stands in the stamp behind the time.
+const (
+	stampDone  = "done"
+	stampBegun = "begun"
+)
+
+// retentionStamp is the file that says when retention was last applied.
+func (p project) retentionStamp() string { return filepath.Join(p.Loops, ".retention") }
+
+// A claim is the right to apply retention in a project. Of all processes that ask, one has it: it holds a lock on the stamp.
+type claim struct{ stamp *os.File }
+
+// claimRetention takes the right to apply retention now. nil: somebody has it, or it is not due.
+func claimRetention(path string, now time.Time) (_ *claim, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	c := &claim{f}
+	defer func() {
+		if c != nil {
+			err = errors.Join(err, f.Close()) // which unlocks it
+		}
+	}()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 100))
+	if err != nil {
+		return nil, err
+	}
+	if !retentionDue(string(text), now) {
+		return nil, nil
+	}
+	if err := c.write(now, stampBegun); err != nil {
+		return nil, err
+	}
+	mine := c
+	c = nil
+	return mine, nil
+}
+
+// retentionDue says whether a stamp is old enough. One that nobody can read, or from the future, is.
+func retentionDue(stamp string, now time.Time) bool {
+	when, how, _ := strings.Cut(strings.TrimSpace(stamp), " ")
+	last, err := time.Parse(time.RFC3339, when)
+	if err != nil || last.After(now) {
+		return true
+	}
+	if how == stampDone {
+		return now.Sub(last) >= retainEvery
+	}
+	return now.Sub(last) >= retainAgain
+}
+
+func (c *claim) write(now time.Time, how string) error {
+	line := now.UTC().Format(time.RFC3339) + " " + how + "\n"
+	if _, err := c.stamp.WriteAt([]byte(line), 0); err != nil {
+		return err
+	}
+	return c.stamp.Truncate(int64(len(line)))
+}
+
+// release lets go of the claim, after all was done or only a part.
+func (c *claim) release(now time.Time, all bool) error {
+	how := stampBegun
+	if all {
+		how = stampDone
+	}
+	return errors.Join(c.write(now, how), c.stamp.Close())
+}
