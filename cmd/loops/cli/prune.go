@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
 	"loops/internal/retention"
-	"loops/persistence"
 )
 
 type pruneOptions struct {
