@@ -125,6 +125,7 @@ const (
 	micros unit = "µs"
 	millis unit = "ms"
 	mega   unit = "MB"
+	share  unit = "%"
 )
 
 func (u unit) text(v float64) string {
@@ -135,13 +136,15 @@ func (u unit) text(v float64) string {
 		return fmt.Sprintf("%.1f µs", v*1e6)
 	case millis:
 		return fmt.Sprintf("%.1f ms", v*1e3)
+	case share:
+		return fmt.Sprintf("%.1f %%", v)
 	}
 	return fmt.Sprintf("%.1f MB", v)
 }
 
 // ratio is a time as so many bare spawns.
 func (u unit) ratio(v, spawn float64) string {
-	if u == mega {
+	if u == mega || u == share {
 		return "–"
 	}
 	if u == times {

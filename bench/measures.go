@@ -106,6 +106,9 @@ var measures = []measure{
 	{"history, newest 20 of 100,000 runs", 80e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(100_000, "history", "one", "--tail", "20")
 	}},
+	{"watch, 20 runs that go on, of one core: files", 3, share, func(b *bench) (float64, error) { return b.watchShare("") }},
+	{"the same: in SQLite", 3, share, func(b *bench) (float64, error) { return b.watchShare("sqlite") }},
+	{"the same: in PostgreSQL", 3, share, func(b *bench) (float64, error) { return b.watchShare("postgres") }},
 	{"validate, 106 loops", 150e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog() }},
 	{"validate, one of them", 12e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog("loop-007") }},
 	{"validate, a loop that runs itself twice", 50e-3, millis, func(b *bench) (float64, error) { return b.validate(recursive) }},
