@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"loops/internal/rehearse":                     {"loops/fsm", "loops/internal/phrase"},
 	"loops/internal/retention":                    {"loops/persistence"},
 	"loops/internal/trail":                        {"loops/fsm", "loops/internal/phrase"},
-	"loops/internal/watch":                        {"loops/internal/diagram", "golang.org/x/text"},
+	"loops/internal/watch":                        {"loops/internal/diagram", "github.com/clipperhouse/displaywidth"},
 	"loops/internal/worktree":                     {},
 	"loops/persistence":                           {"loops/fsm", "golang.org/x/sys"},
 	"loops/persistence/checkpoint":                {},

@@ -147,13 +147,7 @@ func (m *Model) graphRows(d *Detail, r rect) (rows []row, focus int) {
 	if g == nil || len(g.Nodes) == 0 {
 		return append(rows, row{{"its loop is not known", dim}}), 0
 	}
-	var lines [][]diagram.Span
-	if r.h < graphRowsLeast || len(g.Nodes) > graphNodesMost {
-		lines = g.Around(d.Previous, d.Current, r.w)
-	}
-	if lines == nil {
-		lines = g.Lines(r.w)
-	}
+	lines := m.graphLines(d, r)
 	focus = -1
 	for _, line := range lines {
 		var out row
@@ -166,6 +160,30 @@ func (m *Model) graphRows(d *Detail, r rect) (rows []row, focus int) {
 		rows = append(rows, out)
 	}
 	return rows, max(focus, 0)
+}
+
+// A graphDrawing is kept, because it takes longer to make than all else on the screen.
+type graphDrawing struct {
+	of     Detail // whose graph, with the states it was drawn for
+	width  int
+	around bool
+	lines  [][]diagram.Span
+}
+
+// graphLines draws the graph, or what is around the state the run is in, where there is no room for more.
+func (m *Model) graphLines(d *Detail, r rect) [][]diagram.Span {
+	around := r.h < graphRowsLeast || len(d.Graph.Nodes) > graphNodesMost
+	if last := &m.graph; last.of.Graph == d.Graph && last.of.Previous == d.Previous && last.of.Current == d.Current && last.width == r.w && last.around == around {
+		return last.lines
+	}
+	m.graph = graphDrawing{of: Detail{Graph: d.Graph, Previous: d.Previous, Current: d.Current}, width: r.w, around: around}
+	if around {
+		m.graph.lines = d.Graph.Around(d.Previous, d.Current, r.w)
+	}
+	if m.graph.lines == nil {
+		m.graph.lines = d.Graph.Lines(r.w)
+	}
+	return m.graph.lines
 }
 
 func noted(note string, w int) []row {

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/width"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // A Colour is one of the few that a screen has. It is only ever added to what words and marks say.
@@ -150,24 +150,15 @@ func printable(s string) string {
 			return -1
 		case r >= 0x1f3fb && r <= 0x1f3ff: // the colour of the skin of the emoji before it
 			return -1
+		case r >= 0x1f1e6 && r <= 0x1f1ff: // a letter of a flag, which two of them make
+			return r - 0x1f1e6 + 'A'
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-func runeColumns(r rune) int {
-	if r < 0x300 {
-		return 1
-	}
-	if unicode.In(r, unicode.Mn, unicode.Me) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
+// runeColumns is how many columns a character takes, as the library says that writes it to the terminal.
+func runeColumns(r rune) int { return displaywidth.Rune(r) }
 
 // columns is how many columns printable text takes.
 func columns(s string) int {

@@ -140,6 +140,8 @@ type Model struct {
 	drawn    [panes][]row // what each had to show when it was drawn last
 	heights  [panes]int   // how much of that it showed
 
+	graph graphDrawing // drawn last
+
 	mode    mode
 	help    int     // first line of the help that is shown
 	input   string  // of the search that is being typed
