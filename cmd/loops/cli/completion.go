@@ -101,6 +101,7 @@ func (a *app) places(root *cobra.Command) places {
 		"--color": fixed("auto", "always", "never"), "--dir": someFolder, "--run-dir": someFolder, "--permissions": fixed("host", "skip"),
 		"--by": fixed(byVisits, byTime, byCost), "--definition": fixed(definitionRecorded), "--group-by": fixed("outcome"),
 		"--worktree-end": fixed(treeEnds...), "graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
+		"run --format": fixed(runFormats...), "resume --format": fixed(runFormats...), "fork --format": fixed(runFormats...), "report --format": fixed("html", "junit", "markdown"),
 		"simulate --scenario": fixed(rehearse.Scenarios()...),
 	}
 }

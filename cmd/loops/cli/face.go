@@ -22,7 +22,6 @@ func (v *viewFlags) addFormat(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&v.format, "format", "text", "`FORMAT` is text, json, github (for a job of GitHub Actions: groups, notes in the code, a summary) or junit")
 	flags.StringVarP(&v.file, "output", "o", "", "write the report of --format junit to `FILE` when the run ends, instead of to standard output")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(runFormats, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 }
 
 // checkFormat refuses formats that there are not, and what does not go together.
