@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X loops/cmd/loops/cli.version=$(VERSION)
 BIN     := bin/loops
 CRASHES ?= 2000
 FUZZTIME ?= 10s
-TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway)$$
+TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders)$$
 
 .PHONY: all build test race lint format tools generate bench torture fuzz clean
 
@@ -48,7 +48,7 @@ quiet = sed -u -E '/^=== |^ *--- PASS: .*\/|^PASS$$/d'
 torture: SHELL := bash
 torture: .SHELLFLAGS := -eo pipefail -c
 torture: ## kill, starve and damage runs for minutes; CRASHES random kills are shared by files and SQLite
-	@echo "Kills, full and broken disks at every call that changes files; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners:"
+	@echo "Kills, full and broken disks at every call that changes files; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners; 100 contenders for overlapping scopes:"
 	go test ./cmd/loops -run '$(TORTURES)' -count 1 -timeout 60m -v -torture -crashes $$(($(CRASHES) / 2)) | $(quiet)
 	@echo "1,000 starts in one second, kills while recording, every 31st byte of every file spoilt:"
 	go test ./persistence -run 'TestStartsInOneSecond|TestKilled|TestCrash|TestTorn|TestSpoilt|TestFailingWrite|TestDamage' -count 1 -timeout 60m -v -starts 1000 -damage-stride 31 | $(quiet)

@@ -10,8 +10,11 @@ import (
 	"loops/reconcile"
 )
 
-// queuePoll is how often somebody who waits looks whether he still must.
-const queuePoll = 100 * time.Millisecond
+// How often somebody who waits looks whether he still must: first after a moment, and after a second every time.
+const (
+	queueFirstPoll = 10 * time.Millisecond
+	queuePoll      = 100 * time.Millisecond
+)
 
 // queue returns who waits in the project.
 func (p project) queue() *persistence.Queue {
@@ -111,9 +114,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 	w.place, w.me = place, place.Waiter()
 	over := time.NewTimer(w.limit)
 	defer over.Stop()
-	tick := time.NewTicker(queuePoll)
-	defer tick.Stop()
-	for {
+	for began := time.Now(); ; {
 		if !place.Kept() {
 			return nil, errTakenOut
 		}
@@ -121,7 +122,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 			return journal, err
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(min(queuePoll, max(queueFirstPoll, time.Since(began)/10))):
 		case <-over.C:
 			return nil, w.app.refused(w.why, w.limit)
 		case <-ctx.Done():
