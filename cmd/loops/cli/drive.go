@@ -119,6 +119,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		}
 		return a.notRecorded(ctx, d.store, run, err)
 	}
+	d.tree.leave(ctx, d.project, id, outcome)
 	err = d.journal.Close(ctx)
 	unarchived, recorded := errors.AsType[*persistence.ArchiveError](err)
 	if err != nil && !recorded {
@@ -135,7 +136,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	}
 	d.printer.finish(outcome, resume)
 	told.ended(outcome, resume)
-	d.tree.finish(ctx, d.project, id, outcome, resume, d.printer)
+	d.tree.finish(ctx, d.project, id, outcome, d.printer)
 	if unarchived != nil {
 		d.printer.note(fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s",
 			d.store.place(d.project, run), oneLine(unarchived.Err), a.command("sweep")))

@@ -69,7 +69,8 @@ type runTree struct {
 	of   string // the run whose work tree it is, where that is another: this one does not end it
 
 	plan *worktree.Plan // of a run that begins; nil = it goes on
-	hold *worktree.Hold // nil = it is not in use
+	hold *worktree.Hold // nil = it was never used
+	left *treeReport    // the run let go of it and can be resumed; else nil
 }
 
 // planTree finds out which work tree a run is to have. It changes nothing.

@@ -19,26 +19,43 @@ type treeReport struct {
 	tree    worktree.Tree
 	run     persistence.ID
 	how     string
-	stays   string // the command that goes on with the run in it; "" = the run has ended for good
+	stays   bool // the run can be resumed, and goes on in it
 	err     error
 }
 
-// finish ends the work tree of a run that this process carried on, if the run has ended for good, and says what is in it.
-func (t *runTree) finish(ctx context.Context, p project, id persistence.ID, o fsm.Outcome, resume string, print printer) {
-	if t == nil || t.hold == nil {
+// leave lets go of the work tree of a run that can be resumed, before somebody else may have the run.
+func (t *runTree) leave(ctx context.Context, p project, id persistence.ID, o fsm.Outcome) {
+	if t == nil || t.hold == nil || !persistence.StatusOf(o).CanGoOn(o.Limited) {
 		return
 	}
-	defer t.hold.Release()
 	git, done := t.app.git(p, string(id))
 	defer done()
-	r := treeReport{project: p, tree: t.hold.Tree, run: id, how: t.end, stays: resume}
-	if resume != "" {
-		r.State, r.err = t.hold.State(ctx, git)
-		r.Kept = !r.State.Gone
-	} else {
+	r := t.report(p, id)
+	r.stays = true
+	r.State, r.err = t.hold.State(ctx, git)
+	r.Kept = !r.State.Gone
+	t.left = &r
+	t.hold.Release()
+}
+
+// finish ends the work tree of a run that has ended for good, and says what became of it, or stays in it.
+func (t *runTree) finish(ctx context.Context, p project, id persistence.ID, o fsm.Outcome, print printer) {
+	switch {
+	case t == nil || t.hold == nil:
+	case t.left != nil:
+		print.tree(*t.left)
+	default:
+		defer t.hold.Release()
+		git, done := t.app.git(p, string(id))
+		defer done()
+		r := t.report(p, id)
 		r.Report, r.err = t.hold.End(ctx, git, t.end, persistence.StatusOf(o) == persistence.Completed)
+		print.tree(r)
 	}
-	print.tree(r)
+}
+
+func (t *runTree) report(p project, id persistence.ID) treeReport {
+	return treeReport{project: p, tree: t.hold.Tree, run: id, how: t.end}
 }
 
 // finishTrees finishes what processes that were killed left undone about work trees.
@@ -75,7 +92,7 @@ func (r treeReport) lines() (lines []string) {
 		return []string{work + " was left as it is: " + oneLine(r.err), "  look at it: git -C " + quote(place) + " status"}
 	case r.State.Gone:
 		return []string{work + " is gone."}
-	case r.stays != "":
+	case r.stays:
 		return []string{work + " stays for the run, with " + r.contents() + "."}
 	case r.Merged != "":
 		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", count(r.State.Commits, "commit"), r.tree.Branch, r.Merged)
