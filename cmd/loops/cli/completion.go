@@ -90,7 +90,7 @@ func (a *app) places(root *cobra.Command) places {
 		"HOST": a.hosts, "KEY=VALUE": a.contextKeys, "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
 		"LEVEL": fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
 		"KIND":  fixed(eventKinds...), "STATUS": listed(statuses...), "PATTERN": fixed(patternNames...),
-		"BRANCH": a.branches, "MODEL": nothing, "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing,
+		"BRANCH": a.branches, "MODEL": nothing, "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
 		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing,
 
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,

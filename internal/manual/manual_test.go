@@ -1,0 +1,41 @@
+package manual
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/page.1")
+
+// TestPage writes a page with everything that roff would take for something else.
+func TestPage(t *testing.T) {
+	page := Page{
+		Name: "loops-x", Section: 1, Source: `loops "1.0"`, Title: "loops", Short: "Do 'it' \\ now",
+		Synopsis: []string{"loops x NAME|RUN [STEP] -o FILE [flags]", ".x"},
+		Parts: []Part{
+			{Heading: "DESCRIPTION", Text: "\n\nA paragraph with --flags, `ticks`, ^ and ~.\n.TH is text at the beginning of a line,\n'so is this\n\n" +
+				"A table:\n  -x\ttab\n  .dot   \n\n\n  only indented\n\nLast … one \x1b[1m.\n"},
+			{Heading: "OPTIONS", List: []Item{{"-o, --output FILE", "Write to\n  FILE."}, {"--a.b", ".dot"}, {"a-word", "'quote"}}},
+		},
+		See: []Reference{{"loops", 1}, {"loops-y", 7}},
+	}
+	var got bytes.Buffer
+	if err := page.Write(&got); err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/page.1"
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
+		t.Errorf("the page is\n%s\nwant\n%s", got.Bytes(), want)
+	}
+}
