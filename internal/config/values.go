@@ -124,7 +124,8 @@ func parseDuration(s string) (total time.Duration, ok bool) {
 		i := slices.IndexFunc(units[least:], func(u struct {
 			name string
 			is   time.Duration
-		}) bool {
+		},
+		) bool {
 			return u.name == unit
 		})
 		v, err := strconv.ParseFloat(number, 64)

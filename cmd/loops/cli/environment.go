@@ -4,13 +4,15 @@ import "github.com/spf13/cobra"
 
 // newEnvironmentTopic is "loops help environment". A test finds variables that it lacks.
 func newEnvironmentTopic() *cobra.Command {
-	return &cobra.Command{Use: "environment", Short: "Environment variables that loops reads and sets", Long: `Environment variables that loops reads. A flag wins over the variable.
+	return &cobra.Command{Use: "environment", Short: "Environment variables that loops reads and sets", Long: `Environment variables that loops reads. A flag wins over the variable, and the variable over files of settings ("loops
+help config").
 
   LOOPS_STORE      where runs are recorded, as --store: dir, sqlite:PATH or postgres://USER@HOST/NAME
   LOOPS_CATALOG    a folder of loops that every project may use
   LOOPS_HOST       agent CLI of prompts and judges that name none, as --host: claude, codex, gemini, qwen, kimi, opencode,
                    or one that .loops/config.yaml declares. A host that the loop names wins.
   LL_HOST_CLI      the same, of the reference tool; read where LOOPS_HOST is not set
+  XDG_CONFIG_HOME  where a person's settings are, in loops/config.yaml; $HOME/.config if it is not set
   LOOPS_STAGE_DIR  where loops stage keeps its files
   LOOPS_VERIFY     1: the machine checks itself at every step, and stops at a contradiction
   NO_COLOR         no colours, unless --color always

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/config"
 	"loops/internal/retention"
 )
 
@@ -26,8 +27,8 @@ func newPruneCommand(a *app) *cobra.Command {
 		Long: `prune removes runs of the project that have ended, with their working folders and logs, and says which went and how much
 room that made.
 
-A run that goes on, that can be resumed or that cannot be read is never removed; loops rm removes single ones. At
-least one of these says what goes:
+A run that goes on, that can be resumed or that cannot be read is never removed; loops rm removes single ones. These say
+what goes; without them the retention of the config does, which the first run of a day applies too ("loops help config"):
 
   --keep-last N       the newest N runs of each loop stay; alone: all others go
   --older-than AGE    those go that were last recorded longer ago
@@ -41,15 +42,16 @@ If prune dies halfway, a run is there whole or gone. In a database the room is u
 SQLite does not get shorter. A run that was copied to another store has one working folder and one log with the copy:
 prune removes them.` +
 			exitMeanings(exitMeaning{exitOK, "done, also if nothing had to go"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
-				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no database of runs there"},
+				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitInvalid, "the config has mistakes about what goes"}, exitMeaning{exitNotFound, "no database of runs there"},
 				exitMeaning{exitConflict, "a run was taken over meanwhile and stays, or another process has the records for too long"},
 				exitMeaning{exitRecord, "the records of runs cannot be used"}),
 		Example: `  loops prune --keep-last 20 --older-than 30d --dry-run    what would go
   loops prune --max-size 2G
+  loops prune --dry-run                                    what the retention of the config would remove now
   loops prune --keep-last 0                                every run that has ended for good`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			policy, err := o.policy(cmd)
+			policy, err := o.policy(a, cmd)
 			if err != nil {
 				return err
 			}
@@ -65,11 +67,15 @@ prune removes them.` +
 	return cmd
 }
 
-func (o pruneOptions) policy(cmd *cobra.Command) (p retention.Policy, err error) {
+// policy is what the flags say may go, or, where there are none, the retention of the config.
+func (o pruneOptions) policy(a *app, cmd *cobra.Command) (p retention.Policy, err error) {
 	const see = "loops prune --help"
 	given := cmd.Flags().Changed
 	if !given("keep-last") && !given("older-than") && !given("max-size") {
-		return p, usageError{"nothing says what may go: give --keep-last, --older-than or --max-size", see}
+		if p, wanted, err := a.configuredRetention(); wanted || err != nil {
+			return p, err
+		}
+		return p, usageError{"nothing says what may go: give --keep-last, --older-than or --max-size, or set retention in .loops/" + config.Name, see}
 	}
 	if o.keepLast < 0 {
 		return p, usageError{fmt.Sprintf("--keep-last %d: expected 0 or more", o.keepLast), see}
@@ -106,7 +112,11 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 		gone, err = removeRuns(ctx, gone, store)
 	}
 	if policy.MaxSize >= 0 && choice.Bytes > policy.MaxSize {
-		fmt.Fprintf(a.Err, "loops: what stays takes %s, more than --max-size %s: %s\n", roomText(choice.Bytes), o.maxSize, keptText(choice.Kept))
+		limit := "retention.max_size"
+		if o.maxSize != "" {
+			limit = "--max-size " + o.maxSize
+		}
+		fmt.Fprintf(a.Err, "loops: what stays takes %s, more than %s: %s\n", roomText(choice.Bytes), limit, keptText(choice.Kept))
 	}
 	return errors.Join(err, a.tellPruned(o, choice, gone))
 }

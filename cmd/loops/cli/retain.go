@@ -71,6 +71,20 @@ func retentionPolicy(c *config.Config) (p retention.Policy, wanted bool) {
 	return p, true
 }
 
+// configuredRetention is what the config says of runs that may go, for a command that carries on no run.
+func (a *app) configuredRetention() (p retention.Policy, wanted bool, err error) {
+	project, err := a.project()
+	if err != nil {
+		return p, false, err
+	}
+	c, wrong := a.declared(project)
+	if about := wrong.About("retention"); len(about) > 0 {
+		return p, false, failure(exitInvalid, "%s", project.mistakes("; nothing was removed", about))
+	}
+	p, wanted = retentionPolicy(c)
+	return p, wanted, nil
+}
+
 // applyRetention removes what a policy lets go and returns it. The run of this process, which may not be on record yet, does
 // not count.
 func (a *app) applyRetention(ctx context.Context, p project, policy retention.Policy, except persistence.ID) ([]removal, error) {

@@ -3,7 +3,8 @@ package cli
 import "github.com/spf13/cobra"
 
 // storeHelp says which stores there are.
-const storeHelp = `Runs are recorded where --store says, else where the environment variable LOOPS_STORE says, else in files:
+const storeHelp = `Runs are recorded where --store says, else where the environment variable LOOPS_STORE says, else where the key store of
+the config says ("loops help config"), else in files:
 
   dir                          files under .loops, which the reference tool can read
   sqlite:PATH                  one file of SQLite; a PATH that is not absolute is relative to the project directory
