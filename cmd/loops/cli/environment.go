@@ -15,6 +15,8 @@ help config").
   XDG_CONFIG_HOME  where a person's settings are, in loops/config.yaml; $HOME/.config if it is not set
   LOOPS_STAGE_DIR  where loops stage keeps its files
   LOOPS_VERIFY     1: the machine checks itself at every step, and stops at a contradiction
+  GITHUB_WORKSPACE, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT
+                   of a job of GitHub Actions: what --format github relates files to and writes
   NO_COLOR         no colours, unless --color always
   TERM             dumb: no colours and no live line
 
@@ -29,5 +31,6 @@ Environment variables that actions get:
   LOOPS_CAPTURED_NAME            what the capture NAME printed
   LOOPS_PREV_OUTPUT              what the last state printed
   ..._FILE                       in place of one that is too long: a file that holds it
+  LOOPS_NOTIFY_...               what notifications tell, of their commands only: see loops notify --help
   LOOPS_ACTION, LOOPS_ANCESTORS  for loops itself: which action a process belongs to, and inside which runs it is`}
 }
