@@ -170,13 +170,13 @@ func (d *Dir) conflict(self ID, spec Spec, scope []string) error {
 	if len(scope) == 0 && !spec.Singleton {
 		return nil
 	}
-	names, err := readNames(d.running)
+	names, err := d.locks("")
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		stem, ok := strings.CutSuffix(name, ".lock")
-		if !ok || strings.HasPrefix(name, ".") || ID(stem) == self {
+		stem := strings.TrimSuffix(name, ".lock")
+		if ID(stem) == self {
 			continue
 		}
 		path := filepath.Join(d.running, name)
@@ -203,6 +203,30 @@ func (d *Dir) conflict(self ID, spec Spec, scope []string) error {
 		}
 	}
 	return nil
+}
+
+// locks returns the lock files among the running ones, below a folder of them. The reference tool makes folders for loops
+// with a slash in their name, and does not look into them itself.
+func (d *Dir) locks(folder string) ([]string, error) {
+	names, err := readNames(filepath.Join(d.running, folder))
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, name := range names {
+		rel := filepath.Join(folder, name)
+		switch {
+		case strings.HasPrefix(name, "."):
+		case strings.HasSuffix(name, ".lock"):
+			found = append(found, rel)
+		case filepath.Ext(name) == "" && strings.Count(rel, "/") < 8: // all other files have an extension
+			if st, err := os.Lstat(filepath.Join(d.running, rel)); err == nil && st.IsDir() {
+				more, _ := d.locks(rel) // one folder that cannot be read does not hide the others
+				found = append(found, more...)
+			}
+		}
+	}
+	return found, nil
 }
 
 // discard removes the lock of a dead run, and what else there is of one that never recorded anything.
