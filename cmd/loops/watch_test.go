@@ -45,7 +45,7 @@ type watching struct {
 	mu     sync.Mutex
 	screen vt.MockTerm // guarded by mu
 	raw    strings.Builder
-	ended  chan error
+	ended  chan struct{} // closed when it has
 }
 
 // watchProject makes a project and starts a run in the background for each loop.
@@ -90,7 +90,7 @@ func startWatch(t *testing.T, dir string, env []string, rows, cols uint16, args 
 	far, near, err := pty.Open()
 	must(t, err)
 	must(t, pty.Setsize(near, &pty.Winsize{Rows: rows, Cols: cols}))
-	w := &watching{t: t, dir: dir, env: env, near: near, far: far, ended: make(chan error, 1)}
+	w := &watching{t: t, dir: dir, env: env, near: near, far: far, ended: make(chan struct{})}
 	w.modes, err = term.GetState(int(near.Fd()))
 	must(t, err)
 	w.screen = vt.NewMockTerm(vt.MockOptSize{X: vt.Col(cols), Y: vt.Row(rows)})
@@ -100,7 +100,10 @@ func startWatch(t *testing.T, dir string, env []string, rows, cols uint16, args 
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = near, near, near
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	must(t, w.cmd.Start())
-	go func() { w.ended <- w.cmd.Wait() }()
+	go func() {
+		_ = w.cmd.Wait() // its exit code is looked at
+		close(w.ended)
+	}()
 	go func() {
 		buf := make([]byte, 4096)
 		for {

@@ -94,7 +94,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		if err != nil {
 			return err
 		}
-		l.named = r.ID
+		l.named, l.loop = r.ID, r.Loop
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -129,6 +129,18 @@ func pickWatched(ctx context.Context, f finder, arg string) (persistence.Run, er
 	}
 	if newest == nil {
 		return persistence.Run{}, noSuchRun(ctx, f, arg)
+	}
+	if newest.Archived {
+		// The reference tool leaves live files behind, and it is under their name that the list has the run.
+		left, err := f.store.Runs(ctx, persistence.Query{Loop: newest.Loop, Live: true})
+		if err != nil {
+			return persistence.Run{}, f.store.failed(err)
+		}
+		for _, r := range current(left) {
+			if r.RunID == newest.RunID {
+				newest = &r
+			}
+		}
 	}
 	for _, r := range live {
 		if alive(r) {

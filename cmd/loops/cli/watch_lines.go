@@ -13,12 +13,8 @@ import (
 // watchLines prints a line for each change, until no run goes on of those that did, or ctx ends. With once it prints how
 // all stand.
 func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
-	loop := ""
-	if w, err := l.store.Runs(ctx, persistence.Query{ID: l.named}); l.named != "" && err == nil && len(w) > 0 {
-		loop = w[0].Loop
-	}
 	wanted := func(w *watchedRun) bool {
-		return o.name == "" || w.ID == l.named || !named(w.Run, o.name) && loopOf(o.name) == "" && w.Loop == loop
+		return o.name == "" || w.ID == l.named || !named(w.Run, o.name) && loopOf(o.name) == "" && w.Loop == l.loop
 	}
 	said := map[persistence.ID]string{}
 	trouble := ""
@@ -49,8 +45,11 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 			}
 			shown++
 			row := w.row(l.project)
-			// What ended before watch began is no change.
+			if row.Live && w.Status != persistence.Running && !o.once {
+				continue // its process is about to end
+			}
 			key := fmt.Sprint(row.Live, row.Status, "/", w.State, "/", w.Step)
+			// What ended before watch began is no change.
 			if before, known := said[w.ID]; before == key || !known && first && !o.once && !row.Live {
 				said[w.ID] = key
 				continue

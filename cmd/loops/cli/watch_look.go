@@ -24,8 +24,9 @@ type looker struct {
 	finder
 	known  prices
 	runs   map[persistence.ID]*watchedRun
-	detail []*runDetail // the one looked at last first
-	named  persistence.ID
+	detail []*runDetail   // the one looked at last first
+	named  persistence.ID // the run to begin on, "" = none
+	loop   string         // of that run
 	begun  bool
 }
 
@@ -218,7 +219,7 @@ func (w *watchedRun) row(p project) watch.Run {
 	case persistence.Awaiting:
 		r.Status = "handed off"
 	}
-	if !r.Live {
+	if !r.Live || w.Status != persistence.Running { // its process may take a moment to end, too
 		r.Health, r.Note = w.end()
 		return r
 	}
@@ -248,7 +249,7 @@ func (w *watchedRun) end() (watch.Health, string) {
 	case w.Status.CanGoOn(w.Limited):
 		health = watch.Stopped
 	}
-	note := "ended " + ago(time.Since(w.ended).Truncate(time.Second))
+	note := "ended " + ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
 	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != statusWord(w.Run) {
 		note += ": " + words(w.Ended)
 	}

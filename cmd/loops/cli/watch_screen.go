@@ -47,25 +47,34 @@ type watchResult struct {
 	err  error
 }
 
-// watchScreen shows the runs until a person leaves or a signal comes. The terminal is as it was when it returns.
-func watchScreen(ctx context.Context, a *app, l *looker, o watchOptions, signals <-chan os.Signal) (err error) {
+// watchScreen shows the runs on the terminal until a person leaves or a signal comes.
+func watchScreen(ctx context.Context, a *app, l *looker, o watchOptions, signals <-chan os.Signal) error {
+	tty, err := tcell.NewDevTty()
+	if err != nil {
+		tty, err = tcell.NewStdIoTty()
+	}
+	if err != nil {
+		return noScreen(err)
+	}
+	return watchOn(ctx, a, l, o, signals, tty)
+}
+
+func noScreen(err error) error {
+	return failure(exitFailed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", err)
+}
+
+// watchOn is watchScreen on one terminal, which is as it was when it returns, or panics.
+func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-chan os.Signal, tty tcell.Tty) error {
 	options := []tcell.TerminfoScreenOption{tcell.OptNegotiation(false), tcell.OptSanitizeContent(true)}
 	if !a.coloured(a.Out) {
 		options = append(options, tcell.OptColors(0))
 	}
-	tty, problem := tcell.NewDevTty()
-	if problem != nil {
-		tty, problem = tcell.NewStdIoTty()
+	screen, err := tcell.NewTerminfoScreenFromTty(tty, options...)
+	if err == nil {
+		err = screen.Init()
 	}
-	if problem != nil {
-		return failure(exitFailed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", problem)
-	}
-	screen, problem := tcell.NewTerminfoScreenFromTty(tty, options...)
-	if problem == nil {
-		problem = screen.Init()
-	}
-	if problem != nil {
-		return failure(exitFailed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", problem)
+	if err != nil {
+		return noScreen(err)
 	}
 	ui := &watchUI{
 		app: a, screen: screen, model: watch.New(a.watchASCII(), string(l.named)),
