@@ -170,6 +170,7 @@ func (t runTable) runObject(r persistence.Run) any {
 		"current_state", r.State,
 	)
 	addOrigin(m, r)
+	addTree(m, r)
 	if l := t.costs[r.ID]; l != nil {
 		addCost(m, l)
 	}

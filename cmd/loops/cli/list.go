@@ -197,6 +197,7 @@ func statusObject(p project, store records, r persistence.Run) *fsm.Map {
 		"run_dir", filepath.Join(p.Loops, "runs", string(r.ID))+"/",
 	)
 	addOrigin(m, r)
+	addTree(m, r)
 	if !store.files {
 		m.Set("store", store.name)
 	}

@@ -93,7 +93,7 @@ func (o pruneOptions) policy(a *app, cmd *cobra.Command) (p retention.Policy, er
 }
 
 func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Policy) error {
-	_, store, err := a.open(ctx)
+	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,6 +110,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 	}
 	if !o.dryRun {
 		gone, err = removeRuns(ctx, gone, store)
+		a.tellTrees(ctx, p, gone)
 	}
 	if policy.MaxSize >= 0 && choice.Bytes > policy.MaxSize {
 		limit := "retention.max_size"

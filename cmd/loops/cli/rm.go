@@ -71,6 +71,7 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 		return store.failed(err)
 	}
 	todo, err = removeRuns(ctx, todo, store)
+	a.tellTrees(ctx, p, todo)
 	if o.json {
 		return errors.Join(err, writeJSON(a.out, fsm.NewMap("removed", list(todo, removal.object), "bytes", total(todo))))
 	}

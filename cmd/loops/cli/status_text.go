@@ -50,6 +50,7 @@ func (a *app) printVitals(p project, store records, v *vitals, waiting []persist
 	a.row("Loop", r.Loop)
 	a.row("Run", id)
 	a.row("Fork of", forkedText(r.Origin))
+	a.row("Work tree", treeText(p, r))
 	a.row("Status", statusWord(r))
 	a.row("State", v.where())
 	a.row("Step", v.steps())

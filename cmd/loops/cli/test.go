@@ -115,7 +115,7 @@ func runTest(ctx context.Context, a *app, o *testOptions) error {
 		return err
 	}
 	runner := &action.Runner{
-		Dir: r.project.Dir, Env: a.actionEnv(), Mark: fmt.Sprintf("%stest-%d-%d", r.project.mark(), os.Getpid(), time.Now().UnixNano()),
+		Dir: r.project.work(), Env: a.actionEnv(), Mark: fmt.Sprintf("%stest-%d-%d", r.project.mark(), os.Getpid(), time.Now().UnixNano()),
 		RunDir: dir, Grace: grace, ToolCall: toolCall(r.project.Dir), Prices: known,
 	}
 	a.agents(runner, o.agents, conf)
@@ -126,7 +126,7 @@ func runTest(ctx context.Context, a *app, o *testOptions) error {
 	err = stops.before(ctx, func(ctx context.Context) error {
 		var failed error
 		seen, failed = rehearse.Visit(ctx, fsm.Config{
-			Loop: r.loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.Dir}, Dir: r.project.Dir, Getenv: a.getenv,
+			Loop: r.loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.work()}, Dir: r.project.work(), Getenv: a.getenv,
 		}, st.Name, r.values)
 		return failed
 	})

@@ -193,3 +193,23 @@ func (r treeReport) object() *fsm.Map {
 	}
 	return m
 }
+
+// tellTrees says of runs whose records were removed which work trees they leave, and what is in them: those are never removed
+// with the records.
+func (a *app) tellTrees(ctx context.Context, p project, gone []removal) {
+	for _, g := range gone {
+		t := a.treeOf(p, g.run)
+		if t == nil || t.of != "" {
+			continue
+		}
+		if m, err := worktree.ReadMark(t.tree.Path); err != nil || m.Run != string(g.run.ID) {
+			continue // there is none, or another run has it
+		}
+		git, done := a.git(p, "")
+		r := treeReport{project: p, tree: t.tree, run: g.run.ID, how: t.end}
+		r.State, r.err = t.tree.State(ctx, git)
+		r.Kept = true
+		done()
+		fmt.Fprintln(a.Err, "loops: "+strings.Join(r.lines(), "\n"))
+	}
+}

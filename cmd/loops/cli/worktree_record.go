@@ -38,6 +38,15 @@ func (t *runTree) object() *fsm.Map {
 
 // treeOf returns the work tree that a recorded run is in, nil if it is in none.
 func (a *app) treeOf(p project, r persistence.Run) *runTree {
+	t := recordedTree(p, r)
+	if t != nil {
+		t.app = a
+	}
+	return t
+}
+
+// recordedTree is what is recorded of the work tree of a run, nil if it is in none. Of the zero project its path is relative.
+func recordedTree(p project, r persistence.Run) *runTree {
 	v, _ := r.Options.Get(treeOption)
 	m, ok := v.(*fsm.Map)
 	if !ok {
@@ -49,7 +58,7 @@ func (a *app) treeOf(p project, r persistence.Run) *runTree {
 		return s
 	}
 	made, _ := m.Get("new")
-	t := &runTree{app: a, of: text("of"), end: cmp.Or(text("end"), worktree.Keep), tree: worktree.Tree{
+	t := &runTree{of: text("of"), end: cmp.Or(text("end"), worktree.Keep), tree: worktree.Tree{
 		Path: text("path"), Sub: text("sub"), Branch: text("branch"), New: made == true, Base: text("base"), Into: text("into"), Before: text("before"),
 	}}
 	if t.tree.Path != "" { // the project may have been moved since
@@ -147,4 +156,23 @@ func (t *runTree) plannedObject(p project) *fsm.Map {
 	}
 	return fsm.NewMap("path", tree.Path, "branch", tree.Branch, "new_branch", tree.New && tree.Before == "", "commit", t.plan.Head, "end", t.end,
 		"left_by", orNull(tree.Before), "changed_files", int64(t.plan.Changed), "submodules", t.plan.Submodules)
+}
+
+// treeText says for a person in which work tree a run is, "" if it is in none.
+func treeText(p project, r persistence.Run) string {
+	t := recordedTree(p, r)
+	switch {
+	case t == nil:
+		return ""
+	case t.of != "":
+		return p.short(t.tree.Path) + " (of run " + t.of + ")"
+	}
+	return p.short(t.tree.Path) + " (branch " + t.tree.Branch + ")"
+}
+
+// addTree adds to an object in which work tree a run is, if it is in one.
+func addTree(m *fsm.Map, r persistence.Run) {
+	if t := recordedTree(project{}, r); t != nil {
+		m.Set("worktree", fsm.NewMap("path", t.tree.Path, "branch", orNull(t.tree.Branch), "end", t.end, "of", orNull(t.of)))
+	}
 }
