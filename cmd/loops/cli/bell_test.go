@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/config"
+	"loops/internal/notify"
+	"loops/persistence"
+)
+
+// TestEndKind: every end of a run has a name that on knows.
+func TestEndKind(t *testing.T) {
+	for _, c := range []struct {
+		end  fsm.Outcome
+		want string
+	}{
+		{fsm.Outcome{TerminatedBy: fsm.EndTerminal}, "completed"},
+		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, "failed"},
+		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Signal: "SIGINT"}, "interrupted"},
+		{fsm.Outcome{TerminatedBy: fsm.EndInterrupted}, "interrupted"},
+		{fsm.Outcome{TerminatedBy: fsm.EndUserStopped}, "interrupted"},
+		{fsm.Outcome{TerminatedBy: fsm.EndMaxSteps}, "capped"},
+		{fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, "capped"},
+		{fsm.Outcome{TerminatedBy: fsm.EndTimeout}, "timed_out"},
+		{fsm.Outcome{TerminatedBy: fsm.EndCycle}, "stalled"},
+		{fsm.Outcome{TerminatedBy: fsm.EndStall}, "stalled"},
+		{fsm.Outcome{TerminatedBy: fsm.EndBudget}, "budget"},
+		{fsm.Outcome{TerminatedBy: fsm.EndHostBudget}, "budget"},
+		{fsm.Outcome{TerminatedBy: fsm.EndHostPressure}, "budget"},
+		{fsm.Outcome{TerminatedBy: fsm.EndHandoff}, "awaiting"},
+		{fsm.Outcome{TerminatedBy: fsm.EndError}, "failed"},
+		{fsm.Outcome{TerminatedBy: fsm.EndError, Limited: true}, "limited"},
+		{fsm.Outcome{TerminatedBy: fsm.EndSystemSignal}, "failed"},
+	} {
+		got := endKind(c.end)
+		known := false
+		for _, k := range config.NotifyKinds {
+			known = known || k.Name == got
+		}
+		if got != c.want || !known {
+			t.Errorf("%+v: %s, want %s", c.end, got, c.want)
+		}
+	}
+}
+
+// TestRunBell: what of the events of a run is told while it goes on.
+func TestRunBell(t *testing.T) {
+	dir := t.TempDir()
+	a := &app{IO: IO{Env: append(os.Environ(), "LOOPS_ACTION=x", "LOOPS_RUN_ID=x", "LOOPS_ANCESTORS=x"), Err: &bytes.Buffer{}}}
+	p := project{Dir: dir, Loops: filepath.Join(dir, folder)}
+	b := a.newBell(p, notify.New([]config.Notify{{
+		On:      config.NotifyNames(),
+		Command: `echo "$LOOPS_NOTIFY_EVENT|$LOOPS_NOTIFY_TEXT|$LOOPS_NOTIFY_STATE|$LOOPS_NOTIFY_STEPS|$LOOPS_NOTIFY_RESUME|$LOOPS_ACTION$LOOPS_RUN_ID$LOOPS_ANCESTORS" >>told`,
+	}}))
+	r := &runBell{bell: b, h: header{Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: "fix-1", Loop: "fix"}, Begin: time.Now()}}
+	event := func(kind string, fields ...any) fsm.Event {
+		e := fsm.Event{Kind: kind}
+		for i := 0; i < len(fields); i += 2 {
+			e.Fields = append(e.Fields, fsm.Field{Key: fields[i].(string), Value: fields[i+1]})
+		}
+		return e
+	}
+	inside := event("state_enter", "state", "inner", "iteration", int64(9))
+	inside.Depth = 1
+	for _, e := range []fsm.Event{
+		event("loop_start", "loop", "fix"),
+		event("state_enter", "state", "ask", "iteration", int64(3)),
+		inside,
+		event("note", "state", "ask", "message", "short", "wait", fsm.WaitRateLimit, "seconds", 299.0),
+		event("note", "state", "ask", "message", "between states", "wait", fsm.WaitBackoff, "seconds", 9999.0),
+		event("note", "state", "ask", "message", "long", "wait", fsm.WaitRateLimit, "seconds", 300.0),
+		event("note", "state", "ask", "message", "longer", "wait", fsm.WaitRateLimit, "seconds", 3000.0),
+		event("route", "to", "ask"),
+		event("note", "state", "ask", "message", "another", "wait", fsm.WaitCircuit, "seconds", int64(3000)),
+		event("note", "state", "ask", "message", "paused", "wait", fsm.WaitPaused),
+	} {
+		r.event(e)
+	}
+	b.close()
+	got, err := os.ReadFile(filepath.Join(dir, "told"))
+	if err != nil {
+		t.Fatal(err, a.Err)
+	}
+	const want = `started|fix: started||0||
+waiting|fix: waits in ask: long|ask|3|loops retry-now fix-1|
+waiting|fix: waits in ask: another|ask|3|loops retry-now fix-1|
+paused|fix: paused before ask|ask|3|loops unpause fix-1|
+`
+	if string(got) != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
