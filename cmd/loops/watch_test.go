@@ -49,7 +49,7 @@ type watching struct {
 }
 
 // watchProject makes a project and starts a run in the background for each loop.
-func watchProject(t *testing.T, loops ...string) (dir string, env []string) {
+func watchProject(t *testing.T, store string, loops ...string) (dir string, env []string) {
 	t.Helper()
 	bin := binary(t)
 	dir = t.TempDir()
@@ -59,6 +59,7 @@ func watchProject(t *testing.T, loops ...string) (dir string, env []string) {
 			env = append(env, kv)
 		}
 	}
+	env = append(env, "LOOPS_STORE="+store)
 	for i, text := range loops {
 		name := strings.Fields(text)[1]
 		must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), []byte(text), 0o644))
@@ -193,8 +194,16 @@ func (w *watching) end(code int) {
 
 // TestWatchKeys shows a run, and pauses, unpauses and stops it.
 func TestWatchKeys(t *testing.T) {
-	t.Parallel()
-	dir, env := watchProject(t, ticking)
+	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
+		t.Run(strings.SplitN(store, ":", 2)[0], func(t *testing.T) {
+			t.Parallel()
+			watchKeys(t, store)
+		})
+	}
+}
+
+func watchKeys(t *testing.T, store string) {
+	dir, env := watchProject(t, store, ticking)
 	w := startWatch(t, dir, env, 24, 100)
 	w.see("1 run goes on")
 	w.see("▸▶ tick-")
@@ -234,7 +243,7 @@ func TestWatchKeys(t *testing.T) {
 // TestWatchSignals wants the terminal back whatever ends watch, and the run unharmed.
 func TestWatchSignals(t *testing.T) {
 	t.Parallel()
-	dir, env := watchProject(t, ticking)
+	dir, env := watchProject(t, "dir", ticking)
 	for _, c := range []struct {
 		name string
 		end  func(w *watching)
@@ -258,7 +267,7 @@ func TestWatchSignals(t *testing.T) {
 // TestWatchAppears wants a run that begins while watch goes on, another size, and Ctrl-Z to do no harm.
 func TestWatchAppears(t *testing.T) {
 	t.Parallel()
-	dir, env := watchProject(t)
+	dir, env := watchProject(t, "dir")
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "tick.yaml"), []byte(ticking), 0o644))
 	other := strings.NewReplacer("tick", "tock", "[one]", "[two]").Replace(ticking)
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "tock.yaml"), []byte(other), 0o644))
@@ -298,7 +307,7 @@ func TestWatchAppears(t *testing.T) {
 // TestWatchColours wants colours where they are not refused.
 func TestWatchColours(t *testing.T) {
 	t.Parallel()
-	dir, env := watchProject(t, ticking)
+	dir, env := watchProject(t, "dir", ticking)
 	w := startWatch(t, dir, append(env, "NO_COLOR="), 24, 80)
 	w.see("▸▶ tick-")
 	w.press("q")
@@ -311,7 +320,7 @@ func TestWatchColours(t *testing.T) {
 // TestWatchASCII wants nothing but ASCII where the locale has nothing else, and no colours where they are not wanted.
 func TestWatchASCII(t *testing.T) {
 	t.Parallel()
-	dir, env := watchProject(t, ticking)
+	dir, env := watchProject(t, "dir", ticking)
 	w := startWatch(t, dir, append(env, "LC_ALL=C"), 24, 80)
 	w.see(">> tick-")
 	w.see("* > work")
@@ -331,7 +340,7 @@ func TestWatchASCII(t *testing.T) {
 // TestWatchDumb wants lines on a terminal that can do no more.
 func TestWatchDumb(t *testing.T) {
 	t.Parallel()
-	dir, env := watchProject(t, ticking)
+	dir, env := watchProject(t, "dir", ticking)
 	w := startWatch(t, dir, append(env, "TERM=dumb"), 24, 80)
 	w.see("  running      ")
 	must(t, w.cmd.Process.Signal(os.Interrupt))

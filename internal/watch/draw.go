@@ -118,17 +118,30 @@ func (m *Model) drawFooter(s *Screen) {
 		s.put(x, y, s.Width, " ", reversed, false)
 		s.put(x+3, y, s.Width, "in "+strings.ToLower(paneNames[m.focus])+"   Enter finds, Esc leaves", dim, true)
 	case m.message != "" && (m.bad || m.view.Problem == ""):
-		s.fill(0, y, s.Width, plain)
-		st, mark := plain, ""
-		if m.bad {
-			st, mark = bad, "✗ "
-		}
-		s.put(0, y, s.Width, mark+m.message, st, true)
+		s.say(m.message, m.bad)
 	case m.view.Problem != "":
-		s.fill(0, y, s.Width, plain)
-		s.put(0, y, s.Width, "✗ "+m.view.Problem, bad, true)
+		s.say(m.view.Problem, true)
 	default:
 		m.drawKeys(s, y)
+	}
+}
+
+// say writes a message in the last row, or in a few more if it is long.
+func (s *Screen) say(text string, failed bool) {
+	st := plain
+	if failed {
+		st, text = bad, "✗ "+text
+	}
+	lines := wrapped(printable(text), s.Width)
+	n := min(len(lines), max(1, s.Height/4))
+	for i, line := range lines[:n] {
+		y := s.Height - n + i
+		text := line[0].text
+		if i == n-1 && n < len(lines) {
+			text += " …"
+		}
+		s.fill(0, y, s.Width, plain)
+		s.put(0, y, s.Width, text, st, true)
 	}
 }
 
