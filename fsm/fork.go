@@ -10,7 +10,7 @@ import (
 // was reached is none, for there is no way back in front of it.
 func (m *Snapshot) BeforeStep(step int, state string) bool {
 	switch {
-	case m.Current != state || m.StepsCapped || m.PassCapped || m.Flushing:
+	case m.Current != state || m.StepsCapped || m.PassCapped:
 		return false
 	case m.Phase == PhasePending && m.Step == step-1:
 	case m.Phase == PhaseActing && m.Step == step && m.Attempt <= 1:
@@ -21,6 +21,7 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 	default:
 		return false
 	}
+	m.Flushing = false
 	m.Attempt, m.Answers, m.Asking, m.Result, m.Child, m.Param = 0, nil, false, nil, nil, nil
 	m.Wait, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload, m.Continuation = nil, nil, "", "", "", ""
 	return true

@@ -11,7 +11,7 @@ type Point struct {
 	Seq     uint64 // the event that says so
 	Started bool   // its action was started
 	Done    uint64 // the first event that came of it; 0 = none yet
-	Handler bool   // it was entered because a cap was reached
+	Handler bool   // it is what the loop does when a cap was reached
 }
 
 // A Track is the steps of a run, from its events. The zero Track has none.
@@ -57,8 +57,7 @@ func (t *Track) enter(e fsm.Event, now *Point) {
 	if now != nil && now.Step == int(step) && now.State == state && resumed {
 		return // the same visit, gone on with
 	}
-	flushed, _ := e.Get("flushed").(bool)
-	t.Points = append(t.Points, Point{Step: int(step), State: state, Seq: e.Seq, Handler: flushed || t.handler})
+	t.Points = append(t.Points, Point{Step: int(step), State: state, Seq: e.Seq, Handler: t.handler})
 }
 
 // At returns the point of a step, nil if no state was entered in it.

@@ -49,7 +49,7 @@ func TestPoints(t *testing.T) {
 			"a handler of a cap", "loop_start state_enter:a:1 action_start action_complete route max_steps_summary state_enter:h:2 action_start",
 			"1 a [2] started done 4; 2 h [7] started handler",
 		},
-		{"a state that a cap let act once more", "state_enter:a:1 route state_enter:b:2:flushed action_start", "1 a [1] done 2; 2 b [3] started handler"},
+		{"a state that a cap let act once more", "state_enter:a:1 route state_enter:b:2:flushed action_start", "1 a [1] done 2; 2 b [3] started"},
 		{"a maintain loop that starts over has a step without a state", "state_enter:a:1 route route state_enter:a:3", "1 a [1] done 2; 3 a [4]"},
 	} {
 		var track fork.Track

@@ -100,7 +100,7 @@ func (f *extendFlag) check(cmd *cobra.Command, budget budgetFlag) error {
 // An inForce is one limit that holds for a run.
 type inForce struct {
 	name       string // of the kind
-	of         string // "budget " if it is the budget's
+	of         string // "budget " if it is that of a budget, beside one of the loop
 	most, used float64
 	raise      func(o *overrides, to float64)
 }
@@ -126,9 +126,9 @@ func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
 		{"steps", "", float64(l.MaxSteps), float64(m.Step), func(o *overrides, to float64) { o.maxSteps = int(to) }},
 		{"steps", "budget ", float64(b.Steps), float64(m.Step + m.Spent.Steps), budget("steps")},
 		{"passes", "", float64(l.MaxIterations), float64(m.Passes), func(o *overrides, to float64) { o.maxIterations = int(to) }},
-		{"cost", "budget ", b.CostUSD, m.Spent.CostUSD, budget("cost_usd")},
-		{"tokens", "budget ", float64(b.Tokens), float64(m.Spent.Usage.Total()), budget("tokens")},
-		{"prompts", "budget ", float64(b.Prompts), float64(m.Spent.Prompts), budget("prompts")},
+		{"cost", "", b.CostUSD, m.Spent.CostUSD, budget("cost_usd")},
+		{"tokens", "", float64(b.Tokens), float64(m.Spent.Usage.Total()), budget("tokens")},
+		{"prompts", "", float64(b.Prompts), float64(m.Spent.Prompts), budget("prompts")},
 		{"time", "", l.Timeout.Seconds(), m.Elapsed.Seconds(), func(o *overrides, to float64) { o.timeout = time.Duration(to * float64(time.Second)) }},
 		{"time", "budget ", b.Wall.Seconds(), m.Elapsed.Seconds(), budget("wall")},
 	}
