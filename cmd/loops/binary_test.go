@@ -65,7 +65,7 @@ func binary(t testing.TB) string {
 func cleanEnv(bin, home string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "LL_") && !strings.HasPrefix(kv, "LOOPS_") && !strings.HasPrefix(kv, "FAKE_") {
+		if !strings.HasPrefix(kv, "LL_") && !strings.HasPrefix(kv, "LOOPS_") && !strings.HasPrefix(kv, "FAKE_") && !strings.HasPrefix(kv, "XDG_CONFIG_HOME=") {
 			env = append(env, kv)
 		}
 	}

@@ -33,8 +33,8 @@ type agentFlags struct {
 }
 
 func (f *agentFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.host, "host", "", "agent `HOST` of prompts and judges that name none (default: $"+envHost+", $"+envReferenceHost+", or the first that is installed)")
-	flags.StringVar(&f.model, "model", "", "`MODEL` of prompts that name none")
+	flags.StringVar(&f.host, "host", "", "agent `HOST` of prompts and judges that name none (default: $"+envHost+", $"+envReferenceHost+", the config, or the first that is installed)")
+	flags.StringVar(&f.model, "model", "", "`MODEL` of prompts that name none (default: the config's, or the host's own)")
 	flags.StringVar(&f.permissions, "permissions", "", "what agents may do, whatever the loop says: `skip` (all, without asking) or host (what their own settings allow)")
 	flags.BoolVar(&f.noLLM, "no-llm", false, "ask no judge: what a language model would decide is the verdict error")
 }

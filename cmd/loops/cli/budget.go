@@ -181,8 +181,12 @@ func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags, conf *config.
 		}
 		place := st.Pos
 		place.File = p.short(place.File)
-		return nil, failure(exitInvalid, "%s: the budget limits cost_usd, but what state %s costs cannot be told: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
-			place, phrase.Quote(name), what, p.short(p.prices()))
+		limits := "the budget limits cost_usd"
+		if _, ok := conf.At[budgetCostKey]; ok && conf.Budget.Cost > 0 && l.Budget != nil && l.Budget.CostUSD == conf.Budget.Cost {
+			limits = p.settingPlace(conf, budgetCostKey) + " limits the cost"
+		}
+		return nil, failure(exitInvalid, "%s: %s, but what state %s costs cannot be told: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
+			place, limits, phrase.Quote(name), what, p.short(p.prices()))
 	}
 	return known, nil
 }

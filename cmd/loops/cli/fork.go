@@ -237,7 +237,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began,
 			Origin: spec.Origin, Notes: notes,
 		},
-		agents: over.agents, config: conf, prices: known,
+		agents: over.agents, config: conf, prices: known, quiet: o.view.quiet,
 		start: func(cfg fsm.Config) *fsm.Executor {
 			return fsm.Fork(cfg, from.memory, began, fsm.Field{Key: "forked_from", Value: spec.Origin.Map()})
 		},

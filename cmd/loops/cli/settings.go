@@ -85,3 +85,6 @@ func (o overrides) configured(l *fsm.Loop) fsm.Loop {
 	}
 	return changed
 }
+
+// budgetCostKey is the setting that limits what runs may cost.
+const budgetCostKey = "run.budget.cost"
