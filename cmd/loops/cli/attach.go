@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -97,7 +96,7 @@ func pickAttached(ctx context.Context, f finder, arg string) (persistence.Run, e
 		return persistence.Run{}, f.store.failed(err)
 	}
 	if newest == nil {
-		return persistence.Run{}, failure(exitNotFound, "nothing to attach to: %s has no recorded run; see: loops list --running, loops history NAME", arg)
+		return persistence.Run{}, f.nothingTo(ctx, "attach to", arg, "; see: loops list --running, loops history NAME")
 	}
 	live = slices.DeleteFunc(live, func(r persistence.Run) bool { return !alive(r) })
 	switch len(live) {
@@ -106,11 +105,7 @@ func pickAttached(ctx context.Context, f finder, arg string) (persistence.Run, e
 	case 1:
 		return live[0], nil
 	}
-	ids := make([]string, len(live))
-	for i, r := range live {
-		ids[i] = string(r.ID)
-	}
-	return persistence.Run{}, failure(exitUsage, "%s has %d runs that go on; name one of them: %s", arg, len(live), strings.Join(ids, ", "))
+	return persistence.Run{}, &ambiguousError{arg, fmt.Sprintf("%s has %d runs that go on", arg, len(live)), live}
 }
 
 // A viewer shows a run that another process carries on. It is not safe for concurrent use.

@@ -81,6 +81,9 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		err = failure(exitFailed, "the answer could not be written out: %v", lost)
 	}
 	code, message := explain(err)
+	if several, ok := errors.AsType[*ambiguousError](err); ok {
+		message += several.again(args)
+	}
 	if message != "" {
 		fmt.Fprintln(a.Err, "loops: "+message)
 	}

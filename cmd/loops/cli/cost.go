@@ -99,7 +99,7 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 	}
 	if len(runs) == 0 && o.name != "" {
 		if _, err := p.resolve(o.name); err != nil {
-			return noRuns(p, o.name, err)
+			return noSuchRun(ctx, f, o.name)
 		}
 	}
 	if len(runs) == 1 && named(runs[0], o.name) {

@@ -134,6 +134,7 @@ func explain(err error) (int, string) {
 		usage     usageError
 		exit      exitError
 		held      *persistence.HeldError
+		ambiguous *ambiguousError
 		conflict  *persistence.ConflictError
 		ended     *persistence.NotResumableError
 		damage    *persistence.DamageError
@@ -148,7 +149,9 @@ func explain(err error) (int, string) {
 	case errors.As(err, &usage):
 		return exitUsage, usage.text + "\nTry: " + usage.see
 	case errors.As(err, &held):
-		return exitConflict, err.Error() + "; wait for it, or: loops stop " + quote(string(held.ID))
+		return exitConflict, heldText(held)
+	case errors.As(err, &ambiguous):
+		return exitUsage, ambiguous.Error()
 	case errors.As(err, &conflict):
 		return exitConflict, conflictLine(conflict)
 	case errors.Is(err, persistence.ErrBusy):

@@ -120,8 +120,9 @@ func (x *explanation) wholeRun() {
 	}
 	switch n := len(x.path.visits); {
 	case x.path.end != nil:
-		s := trail.Ending(*x.path.end, x.rules.main)
-		if n > 0 && text(x.path.end.Get("error")) == noTransition {
+		end := honest(*x.path.end, r)
+		s := trail.Ending(end, x.rules.main)
+		if n > 0 && text(end.Get("error")) == noTransition {
 			v := x.last()
 			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": the state %s has no way on for %s.", v.State, verdictOrNone(v))
 		}
@@ -137,7 +138,7 @@ func (x *explanation) wholeRun() {
 		add("What was found when its process was gone: %s.", strings.TrimRight(r.Why, "."))
 	}
 	if r.Error != "" && x.path.end == nil {
-		add("Its error: %s.", strings.TrimRight(r.Error, "."))
+		add("Its error: %s.", strings.TrimRight(honestError(r), "."))
 	}
 	if x.path.sheet.asked() {
 		t := x.path.sheet.total

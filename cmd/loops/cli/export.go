@@ -65,7 +65,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	} else if len(runs) == 1 {
 		run = runs[0]
 	} else if run, err = f.exactly(ctx, arg); err != nil {
-		return err
+		return noSuchRun(ctx, f, arg)
 	}
 	if alive(run) || run.Held {
 		return &persistence.HeldError{ID: run.ID, Owner: run.Owner}

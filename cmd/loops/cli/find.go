@@ -25,19 +25,24 @@ func (f finder) loop(ctx context.Context, name string, limit int) ([]persistence
 }
 
 // runs returns the runs that arg means, newest first: those of the loop with that name, else those of the loop
-// in the file with that name, else the run with that id. None is no error.
+// in the file with that name, else the run with that id, or for "last" the newest of all. None is no error, but an id that
+// several runs have is an *ambiguousError.
 func (f finder) runs(ctx context.Context, arg string, limit int) ([]persistence.Run, error) {
 	runs, err := f.loop(ctx, arg, limit)
 	if err != nil || len(runs) > 0 {
 		return runs, err
 	}
-	if one, err := f.run(ctx, "", arg); err != nil || len(one) > 0 {
-		return one, err
+	one, err := f.run(ctx, "", arg)
+	if err != nil {
+		return nil, err
+	}
+	if len(one) > 0 {
+		return one, only(arg, one)
 	}
 	if name := f.nameIn(arg); name != "" && name != arg {
 		return f.loop(ctx, name, limit)
 	}
-	return nil, nil
+	return f.last(ctx, arg)
 }
 
 // live returns the runs that arg means and that have not been archived, newest first, and the newest of all.
@@ -47,7 +52,7 @@ func (f finder) live(ctx context.Context, arg string) (live []persistence.Run, n
 		return nil, nil, err
 	}
 	first := runs[0]
-	if named(first, arg) {
+	if named(first, arg) || arg == wordLast && first.Loop != wordLast && f.nameIn(arg) == "" {
 		return runs, &first, nil // one run was named
 	}
 	live, err = f.store.Runs(ctx, persistence.Query{Loop: first.Loop, Live: true})
@@ -85,7 +90,12 @@ func (f finder) run(ctx context.Context, loop, arg string) ([]persistence.Run, e
 
 // named says whether arg is the id of a run, its run id or the name of its archive folder.
 func named(r persistence.Run, arg string) bool {
-	return string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg
+	return string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg || usualID(r) == arg
+}
+
+// usualID is the id of a run as most have it. One that the reference tool archived goes by the name of its folder.
+func usualID(r persistence.Run) string {
+	return r.Loop + "-" + strings.ReplaceAll(r.RunID, "-", "")
 }
 
 // loopOf returns the loop that the id of a run names, "*" where the id could be any loop's and "" where it is

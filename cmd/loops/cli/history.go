@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/fsm/loopfile"
 	"loops/persistence"
 )
 
@@ -96,7 +94,8 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	byID := o.run == "" && (loopOf(o.name) != "" || o.name == wordLast) // perhaps the name is that of a run
+	if err := o.check(); err != nil && !byID {
 		return err
 	}
 	p, store, err := a.open(ctx)
@@ -106,7 +105,22 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 	defer store.Close()
 	f := finder{p, store}
 	if o.run == "" {
-		return historyRuns(ctx, a, f, o, when)
+		// The id of a run in the place of the loop's name means that run.
+		run, err := runNamed(ctx, f, o.name)
+		if err != nil {
+			return err
+		}
+		if run == nil {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return historyRuns(ctx, a, f, o, when)
+		}
+		o.name, o.run = run.Loop, string(run.ID)
+		if err := o.check(); err != nil {
+			return err
+		}
+		return historyEvents(ctx, a, f, *run, o, when)
 	}
 	run, err := pickRun(ctx, f, o.name, o.run)
 	if err != nil {
@@ -127,19 +141,6 @@ func parseAge(s string) (time.Duration, error) {
 		return 0, bad
 	}
 	return time.Duration(n) * unit, nil
-}
-
-// noRuns says that a name has no runs and is no loop either.
-func noRuns(p project, name string, err error) error {
-	missing, ok := errors.AsType[*loopfile.NotFoundError](err)
-	if !ok {
-		return notFound(p, err)
-	}
-	text := fmt.Sprintf("there are no runs of %q, and no such loop", name)
-	if len(missing.Near) > 0 {
-		return failure(exitNotFound, "%s; did you mean %s?", text, strings.Join(missing.Near, " or "))
-	}
-	return failure(exitNotFound, "%s; see: loops list", text)
 }
 
 // pickRun finds one run of a loop.
@@ -205,7 +206,7 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 		return nil
 	}
 	for _, e := range events {
-		printEvent(a, e, o.verbose)
+		printEvent(a, honest(e, run), o.verbose)
 	}
 	if more != "" {
 		fmt.Fprintln(a.out, more)

@@ -166,7 +166,7 @@ func (t runTable) print(runs []persistence.Run) error {
 func (t runTable) runObject(r persistence.Run) any {
 	m := fsm.NewMap(
 		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "started_at", stamp(r.StartedAt),
-		"iterations", int64(r.Step), "duration_ms", elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(r.Error),
+		"iterations", int64(r.Step), "duration_ms", elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(honestError(r)),
 		"current_state", r.State,
 	)
 	addOrigin(m, r)

@@ -118,7 +118,7 @@ func (f finder) goingOn(ctx context.Context, arg, verb string) ([]persistence.Ru
 	case arg == "":
 		return nil, failure(exitNotFound, "nothing to %s: no run goes on", verb)
 	case newest == nil:
-		return nil, failure(exitNotFound, "nothing to %s: %s has no recorded run", verb, arg)
+		return nil, f.nothingTo(ctx, verb, arg, "")
 	}
 	return nil, failure(exitNotFound, "nothing to %s: run %s is %s", verb, newest.ID, statusWord(*newest))
 }
@@ -175,7 +175,7 @@ func tellOwner(r persistence.Run, verb string) error {
 	owner, elsewhere := ownerOf(r)
 	switch {
 	case elsewhere:
-		return failure(exitFailed, "run %s is owned by pid %d on %s; %s it there", r.ID, r.Owner.PID, r.Owner.Host, verb)
+		return failure(exitFailed, "%s", awayText(r, verb))
 	case r.Foreign || !r.Held:
 		return failure(exitFailed, "run %s is carried on by another program (pid %d), which cannot pause; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
 	}
@@ -259,7 +259,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 	case o.name == "":
 		return failure(exitNotFound, "nothing to unpause: no run is paused")
 	case len(runs) == 0:
-		return failure(exitNotFound, "nothing to unpause: %s has no recorded run", o.name)
+		return f.nothingTo(ctx, "unpause", o.name, "")
 	default:
 		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, statusWord(runs[0]))
 	}

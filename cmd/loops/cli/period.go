@@ -80,7 +80,7 @@ func (a *app) runsOf(ctx context.Context, f finder, name string, limit int, keep
 		}
 		if len(runs) == 0 {
 			if _, err := f.project.resolve(name); err != nil {
-				return nil, noRuns(f.project, name, err)
+				return nil, f.noLoop(ctx, name)
 			}
 		}
 		var kept []persistence.Run

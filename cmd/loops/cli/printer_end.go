@@ -29,7 +29,7 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 		_ = p.costs.write(out, "STATE") // a screen that is gone is noticed by the sink
 	}
 	if o.Limited && o.Error == noTransition {
-		o.Error = "the agent host still refuses for its rate, and the waits for that are used up; resume the run later"
+		o.Error = rateLimited
 	}
 	line := endLine(o, p.max)
 	if o.Error == noTransition && p.judged != "" {

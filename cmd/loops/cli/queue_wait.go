@@ -10,10 +10,11 @@ import (
 	"loops/reconcile"
 )
 
-// How often somebody who waits looks whether he still must: first after a moment, and after a second every time.
+// How often somebody who waits looks whether he still must: after a tenth of the time that he has waited, within these.
 const (
-	queueFirstPoll = 10 * time.Millisecond
-	queuePoll      = 100 * time.Millisecond
+	queuePollLeast  = 10 * time.Millisecond
+	queuePollFirst  = 100 * time.Millisecond // at most, of who is first
+	queuePollBehind = 250 * time.Millisecond // at most, of who is behind others
 )
 
 // queue returns who waits in the project.
@@ -122,13 +123,22 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 			return journal, err
 		}
 		select {
-		case <-time.After(min(queuePoll, max(queueFirstPoll, time.Since(began)/10))):
+		case <-time.After(w.pause(time.Since(began))):
 		case <-over.C:
 			return nil, w.app.refused(w.why, w.limit)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// pause is how long to wait before the next look. Hundreds who wait for hours must cost next to nothing.
+func (w *waiting) pause(waited time.Duration) time.Duration {
+	most := queuePollFirst
+	if _, behind := errors.AsType[*behindError](w.why); behind {
+		most = queuePollBehind
+	}
+	return min(most, max(queuePollLeast, waited/10))
 }
 
 // look finds out whether somebody is still in the way, and calls take if not.

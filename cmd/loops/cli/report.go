@@ -129,7 +129,7 @@ func reportFacts(p project, store records, r persistence.Run, total costLine) []
 		}
 	}
 	add("Ended by", r.Ended)
-	add("Error", r.Error)
+	add("Error", honestError(r))
 	add("State", r.State)
 	add("Step", steps(r))
 	if !r.StartedAt.IsZero() {

@@ -271,7 +271,7 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 	case held != nil:
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
 	case len(runs) == 0:
-		return persistence.Run{}, failure(exitNotFound, "nothing to resume: %s has no recorded run; start one with: loops run %s", arg, quote(arg))
+		return persistence.Run{}, f.nothingTo(ctx, "resume", arg, "; start one with: loops run "+quote(arg))
 	case runs[0].Status == "":
 		return persistence.Run{}, failure(exitNotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
 	case runs[0].Status == persistence.TimedOut:

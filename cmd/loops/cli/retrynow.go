@@ -36,12 +36,13 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 		return err
 	}
 	defer store.Close()
-	runs, newest, err := finder{p, store}.live(ctx, arg)
+	f := finder{p, store}
+	runs, newest, err := f.live(ctx, arg)
 	if err != nil {
 		return store.failed(err)
 	}
 	if newest == nil {
-		return failure(exitNotFound, "nothing to wake: %s has no recorded run", arg)
+		return f.nothingTo(ctx, "wake", arg, "")
 	}
 	live := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !alive(r) })
 	if len(live) == 0 {
@@ -100,7 +101,7 @@ func waitOf(ctx context.Context, store records, id persistence.ID) (*fsm.Wait, e
 func wake(ctx context.Context, store records, r persistence.Run, w fsm.Wait) error {
 	owner, elsewhere := ownerOf(r)
 	if elsewhere {
-		return failure(exitFailed, "run %s is owned by pid %d on %s; wake it there", r.ID, r.Owner.PID, r.Owner.Host)
+		return failure(exitFailed, "%s", awayText(r, "retry-now"))
 	}
 	if err := owner.Signal(syscall.SIGUSR1); err != nil {
 		return failure(exitFailed, "cannot wake run %s: signal to pid %d: %v", r.ID, owner.PID, err)

@@ -93,8 +93,7 @@ func (f finder) exactly(ctx context.Context, arg string) (persistence.Run, error
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		ids := list(found, func(r persistence.Run) any { return r.ID })
-		return persistence.Run{}, failure(exitNotFound, "%s is the id of %d runs; name one of them: %s", arg, len(found), joinWords(ids))
+		return persistence.Run{}, only(arg, found)
 	}
 	runs, err := f.store.Runs(ctx, persistence.Query{})
 	if err != nil {
@@ -115,16 +114,6 @@ func (f finder) exactly(ctx context.Context, arg string) (persistence.Run, error
 		return persistence.Run{}, failure(exitNotFound, "there is no run %s; did you mean %s?", arg, near)
 	}
 	return persistence.Run{}, failure(exitNotFound, "there is no run %s; loops history NAME lists the runs of a loop", arg)
-}
-
-func joinWords(words []any) (text string) {
-	for i, w := range words {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(w)
-	}
-	return text
 }
 
 // A removal is a run that is to go.

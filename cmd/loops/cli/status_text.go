@@ -250,11 +250,11 @@ func ownerText(r persistence.Run) string {
 	case r.Owner.PID == 0:
 		return ""
 	case elsewhere && r.Held:
-		return fmt.Sprintf("pid %d on host %s, which keeps its lease; from here it cannot be asked more", r.Owner.PID, r.Owner.Host)
+		return fmt.Sprintf("pid %d, on host %s, which keeps its lease; from here it cannot be asked more", r.Owner.PID, r.Owner.Host)
 	case elsewhere && r.Lapsed:
-		return fmt.Sprintf("pid %d on host %s, whose lease ran out; loops resume takes the run over", r.Owner.PID, r.Owner.Host)
+		return fmt.Sprintf("pid %d, on host %s, whose lease ran out; loops resume takes the run over", r.Owner.PID, r.Owner.Host)
 	case elsewhere:
-		return fmt.Sprintf("pid %d on host %s; whether it lives cannot be asked from here", r.Owner.PID, r.Owner.Host)
+		return fmt.Sprintf("pid %d, on host %s; whether it lives cannot be asked from here", r.Owner.PID, r.Owner.Host)
 	case alive(r):
 		return fmt.Sprintf("pid %d, alive", r.Owner.PID)
 	}

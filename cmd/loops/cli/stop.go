@@ -132,7 +132,7 @@ func finishStop(ctx context.Context, f finder, r persistence.Run, limit time.Tim
 func askToStop(r persistence.Run) error {
 	owner, elsewhere := ownerOf(r)
 	if elsewhere {
-		return failure(exitFailed, "run %s is owned by pid %d on %s; stop it there", r.ID, r.Owner.PID, r.Owner.Host)
+		return failure(exitFailed, "%s", awayText(r, "stop"))
 	}
 	if err := owner.Signal(syscall.SIGTERM); err != nil {
 		return failure(exitFailed, "cannot stop run %s: signal to pid %d: %v", r.ID, owner.PID, err)

@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"loops/fsm"
 	"loops/internal/diagram"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -17,17 +15,15 @@ func runNamed(ctx context.Context, f finder, arg string) (*persistence.Run, erro
 	if err != nil {
 		return nil, f.store.failed(err)
 	}
-	switch len(found) {
-	case 0:
+	if len(found) == 0 {
+		if found, err = f.last(ctx, arg); err != nil {
+			return nil, f.store.failed(err)
+		}
+	}
+	if len(found) == 0 {
 		return nil, nil
-	case 1:
-		return &found[0], nil
 	}
-	ids := make([]string, len(found))
-	for i, r := range found {
-		ids[i] = string(r.ID)
-	}
-	return nil, failure(exitUsage, "%s is the id of %d runs; name one of them: %s", arg, len(found), strings.Join(ids, ", "))
+	return &found[0], only(arg, found)
 }
 
 // oneRun returns the run that arg means: the one with that id, else the newest of the loop with that name.
@@ -47,27 +43,6 @@ func oneRun(ctx context.Context, f finder, arg string) (persistence.Run, error) 
 		return runs[0], nil
 	}
 	return persistence.Run{}, noSuchRun(ctx, f, arg)
-}
-
-// noSuchRun says that arg means no run, and what it may have been meant to be.
-func noSuchRun(ctx context.Context, f finder, arg string) error {
-	if loopOf(arg) == "" {
-		if _, err := f.project.resolve(arg); err != nil {
-			return noRuns(f.project, arg, err)
-		}
-		return failure(exitNotFound, "loop %s has no recorded run yet; see: loops history %s", arg, quote(arg))
-	}
-	text := fmt.Sprintf("there is no run %s", arg)
-	if runs, err := f.store.Runs(ctx, persistence.Query{}); err == nil {
-		var ids []string
-		for _, r := range runs {
-			ids = append(ids, string(r.ID), r.RunID)
-		}
-		if near := phrase.Nearest(arg, ids); near != "" {
-			return failure(exitNotFound, "%s; did you mean %s?", text, near)
-		}
-	}
-	return failure(exitNotFound, "%s; see: loops list, loops history NAME", text)
 }
 
 // ranLoop returns the loop that a run is of: as it was recorded in def, or else as the file is now that has its name, and
