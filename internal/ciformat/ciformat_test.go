@@ -43,7 +43,7 @@ func history() []fsm.Event {
 		at(3.5, 1, "loop_complete", "final_state", "done"),
 		at(100, 0, "loop_resume", "loop", "fix"),
 		at(100, 0, "state_enter", "state", "check", "iteration", int64(3)),
-		at(101, 0, "action_complete", "exit_code", int64(2), "output_preview", "FAIL again\n```\n@team"),
+		at(101, 0, "action_complete", "exit_code", int64(2), "output_preview", "\x1b[31mFAIL\x1b[0m \a\x00again\xff <a> & ]]>\n```\n@team"),
 		at(101, 0, "evaluate", "verdict", "no"),
 		at(101, 0, "route", "from", "check", "to", "failed"),
 		at(101, 0, "loop_complete", "final_state", "failed", "terminated_by", "terminal"),
@@ -208,6 +208,11 @@ func TestLong(t *testing.T) {
 	s, text := junit(t, r, Run{Loop: "long", End: Good})
 	if len(text) > 100_000 || len(s.Cases) != 7 || !strings.Contains(s.Cases[0].Out, "bytes are left out") {
 		t.Errorf("%d bytes, %d cases", len(text), len(s.Cases))
+	}
+	for _, v := range r.states {
+		if n := cap(v.output.head) + cap(v.output.tail); n > 4*outputTail {
+			t.Errorf("%d bytes are kept of the output of %s", n, v.state)
+		}
 	}
 	for _, most := range []int{4_000, 10_000, 50_000, 1 << 20} {
 		var b strings.Builder
