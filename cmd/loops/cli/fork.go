@@ -259,13 +259,12 @@ func (f *forkPlace) context(l *fsm.Loop, o *forkOptions) (*fsm.Map, error) {
 	if _, ok := given.Get("input"); ok {
 		values.Delete("input_hash")
 	}
-	if number(values, "max_steps") == float64(f.run.MaxSteps) || o.over.maxSteps > 0 {
-		values.Delete("max_steps")
-	}
-	if o.over.maxIterations > 0 {
-		values.Delete("max_iterations")
-	}
 	initial := declared(l)
+	for _, k := range []string{"max_steps", "max_iterations"} { // caps that hold for the fork, unless the loop means something else by them
+		if _, own := initial.Get(k); !own {
+			values.Delete(k)
+		}
+	}
 	for _, k := range initial.Keys() {
 		if _, ok := values.Get(k); !ok {
 			v, _ := initial.Get(k)
