@@ -43,6 +43,25 @@ func (t Tree) Make(ctx context.Context, git Git, run string, begun bool) (*Hold,
 	return t.hold(run)
 }
 
+// Free refuses what is there already of the tree of a run that begins. The id of a run whose records were removed can be had
+// again within its second, while its work tree still stands.
+func (t Tree) Free(ctx context.Context, git Git) error {
+	if t.Before != "" {
+		return nil
+	}
+	if _, err := os.Lstat(t.Path); err == nil {
+		return refuse("%s is there already, from a run whose records were removed; try again", t.Path)
+	}
+	if !t.New {
+		return nil
+	}
+	tip, err := commit(ctx, git, t.Project(), "refs/heads/"+t.Branch)
+	if err != nil || tip == "" {
+		return err
+	}
+	return refuse("somebody made the branch %s just now; try again", t.Branch)
+}
+
 // Gone says that the work tree is gone and how to have it again; nil if it is there.
 func (t Tree) Gone(ctx context.Context, git Git) error {
 	if admin(t.Path) != "" {

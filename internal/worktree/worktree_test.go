@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,6 +34,30 @@ func fakeTree(t *testing.T, project, name string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// What is there of another run is not taken for one's own.
+func TestFree(t *testing.T) {
+	project := t.TempDir()
+	tip := ""
+	git := func(context.Context, string, ...string) (string, error) { return tip, nil }
+	tree := Tree{Branch: "topic", New: true}.Own(project, "a")
+	if err := tree.Free(t.Context(), git); err != nil {
+		t.Error(err)
+	}
+	tip = "1a2b3c"
+	if err := tree.Free(t.Context(), git); err == nil {
+		t.Error("the branch is there")
+	}
+	tip = ""
+	fakeTree(t, project, "a")
+	if err := tree.Free(t.Context(), git); err == nil {
+		t.Error("the folder is there")
+	}
+	tree.Before = "b"
+	if err := tree.Free(t.Context(), git); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestMark(t *testing.T) {

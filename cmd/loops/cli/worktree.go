@@ -195,6 +195,11 @@ func (t *runTree) prepare(p project, id persistence.ID, begun bool) func(context
 			if _, err := p.endMarked(ctx, gitMark(string(id))+fsm.AttemptMark(1, 1)); err != nil {
 				return fsm.Event{}, treeFailure{err}
 			}
+			if t.plan != nil {
+				if err := tree.Free(ctx, git); err != nil {
+					return fsm.Event{}, treeFailure{err}
+				}
+			}
 			hold, err := tree.Make(ctx, git, string(id), begun)
 			if err != nil {
 				return fsm.Event{}, treeFailure{err}
