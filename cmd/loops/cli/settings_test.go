@@ -27,7 +27,10 @@ func TestConfigured(t *testing.T) {
 	}{
 		{"a loop that says nothing", fsm.Loop{}, overrides{config: files}, 2 * time.Second, fsm.Budget{CostUSD: 5, Tokens: 9, Wall: time.Hour, Steps: 7, Prompts: 3}},
 		{
-			"a loop that says something", fsm.Loop{Backoff: time.Minute, Budget: &fsm.Budget{Steps: 100, AllowUnknown: true}}, overrides{config: files}, time.Minute,
+			"a loop that says something",
+			fsm.Loop{Backoff: time.Minute, Budget: &fsm.Budget{Steps: 100, AllowUnknown: true}},
+			overrides{config: files},
+			time.Minute,
 			fsm.Budget{CostUSD: 5, Tokens: 9, Wall: time.Hour, Steps: 100, Prompts: 3, AllowUnknown: true},
 		},
 		{"flags", fsm.Loop{}, overrides{config: files, delaySet: true, budget: flag}, 0, fsm.Budget{CostUSD: 8, Tokens: 9, Wall: time.Hour, Prompts: 3}},
