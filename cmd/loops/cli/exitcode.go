@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +52,7 @@ var exitTable = []struct {
 	{exitTimeout, "the timeout of the loop was reached", "raise timeout in the loop file and run again", ""},
 	{exitStalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle", ""},
 	{exitHost, "a budget is used up, or the memory limits of the host were reached", "loops resume NAME --budget LIMIT=MORE; raise the limits of host_guard", ""},
-	{exitConflict, "a live run has locked the same files, or owns the run", "wait for it, or loops stop it", "another process has the records of runs for too long"},
+	{exitConflict, "a live run has locked the same files, or owns the run", "--queue waits for it, loops stop ends it, --no-lock does without", "another process has the records of runs for too long"},
 	{exitAwaiting, "the run handed off and waits to be continued", "loops resume NAME", ""},
 	{exitRecord, "what happened could not be written down, so the run was stopped", "free or mend the disk, then loops resume NAME", "the records of runs cannot be used"},
 	{exitLimited, "an agent host refused for its rate for longer than the run may wait", "loops resume NAME, later", ""},
@@ -189,8 +188,7 @@ func joined(errs []error) error {
 
 // conflictLine says who is in the way and what to do.
 func conflictLine(c *persistence.ConflictError) string {
-	return fmt.Sprintf("%s is locked by run %s of loop %s (pid %d, for %s); wait for it, or: loops stop %s",
-		c.Path, c.Holder, c.Loop, c.Owner.PID, duration(time.Since(c.Since)), quote(string(c.Holder)))
+	return inTheWayLine(c) + "; wait for it, or: loops stop " + quote(string(c.Holder))
 }
 
 // isDamage says whether an error names damaged bytes, behind which reading goes on.
