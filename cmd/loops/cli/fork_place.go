@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func (a *app) forkPlace(ctx context.Context, f finder, run persistence.Run, at s
 		case err == nil:
 			track.Add(e)
 		case isDamage(err):
-			damage = cmpErr(damage, err)
+			damage = cmp.Or(damage, err)
 		default:
 			return nil, f.store.failed(err)
 		}
@@ -54,14 +55,6 @@ func (a *app) forkPlace(ctx context.Context, f finder, run persistence.Run, at s
 		return nil, err
 	}
 	return &forkPlace{run: run, point: point, memory: memory}, nil
-}
-
-// cmpErr returns the first error.
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // A forkSearch looks for the place where a run can be forked.
