@@ -13,6 +13,9 @@ import (
 	"loops/fsm"
 )
 
+// readAtOnce bounds how many archived runs are read beside one another.
+const readAtOnce = 256
+
 // Runs implements [Store]. The names of the archive's folders sort by time, so with a limit only as many state files
 // are read as are returned.
 func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
@@ -43,23 +46,42 @@ func (d *Dir) Runs(ctx context.Context, q Query) ([]Run, error) {
 		return limit(live, q.Limit), nil
 	}
 	var out []Run
+	// As many are read at once as are still wanted.
+	var next []folder
+	take := func() (enough bool) {
+		read, found := make([]Run, len(next)), make([]bool, len(next))
+		spread(len(next), func(i int) {
+			if !seen[next[i].path] {
+				read[i], found[i] = d.archivedRun(next[i])
+			}
+		})
+		for i, f := range next {
+			for len(live) > 0 && live[0].RunID >= f.key[:len(runIDLayout)] {
+				out, live = append(out, live[0]), live[1:]
+			}
+			if q.Limit > 0 && len(out) >= q.Limit {
+				return true
+			}
+			if found[i] && (q.Loop == "" || read[i].Loop == q.Loop) {
+				out = append(out, read[i])
+			}
+		}
+		next = next[:0]
+		return false
+	}
 	for f := range newestFirst(folders) {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		for len(live) > 0 && live[0].RunID >= f.key[:len(runIDLayout)] {
-			out, live = append(out, live[0]), live[1:]
-		}
-		if q.Limit > 0 && len(out) >= q.Limit {
-			break
-		}
-		if seen[f.path] {
+		if next = append(next, f); len(next) < readAtOnce && (q.Limit == 0 || len(out)+len(next) < q.Limit) {
 			continue
 		}
-		if r, ok := d.archivedRun(f); ok && (q.Loop == "" || r.Loop == q.Loop) {
-			out = append(out, r)
+		if take() || q.Limit > 0 && len(out) >= q.Limit {
+			next = nil
+			break
 		}
 	}
+	take()
 	out = append(out, live...)
 	slices.SortStableFunc(out, newest)
 	return limit(out, q.Limit), nil

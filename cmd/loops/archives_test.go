@@ -1,0 +1,156 @@
+package main_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// looks are the commands that only look at runs, for a loop with this name.
+func looks(name string) [][]string {
+	return [][]string{
+		{"status"}, {"list", "--running"}, {"status", name}, {"history", name}, {"history", name, "last"}, {"explain", name}, {"graph", name},
+		{"logs", name}, {"events", name}, {"stats", name}, {"diff", name, name}, {"report", name, "-o", "page.html"},
+	}
+}
+
+// spoilt are ways in which the files of a run can be damaged. None is an archive as the reference tool left it.
+var spoilt = []struct {
+	name  string
+	spoil func(path string, b []byte) []byte
+}{
+	{"whole", nil},
+	{"torn", func(_ string, b []byte) []byte { return b[:2*len(b)/3] }},
+	{"no-json", func(path string, b []byte) []byte {
+		if strings.HasSuffix(path, "state.json") {
+			return []byte("{not json")
+		}
+		return b
+	}},
+	{"no-events", func(path string, b []byte) []byte {
+		if strings.HasSuffix(path, "events.jsonl") {
+			return []byte("\x00\x00\n{\n")
+		}
+		return b
+	}},
+}
+
+var (
+	loopName = regexp.MustCompile(`"loop_name": "([^"]+)"`)
+	blanks   = regexp.MustCompile(` {2,}`) // a column is as wide as what is in it today
+	sinceNow = regexp.MustCompile(`\b\d+d\d\dh\b|\b\d+h\d\dm(\d\ds)?( ago)?`)
+)
+
+// Every archive that the reference tool left is shown by every command that looks at runs, whole and damaged: what can be
+// shown is, damage is named, nothing falls over, and nothing is changed.
+func TestArchivesOfTheReference(t *testing.T) {
+	bin := binary(t)
+	states, err := filepath.Glob("testdata/conformance/dirs/*/*/.loops")
+	must(t, err)
+	if len(states) < 20 {
+		t.Fatalf("only %d archives", len(states))
+	}
+	for _, from := range states {
+		dir := filepath.Dir(from)
+		name := strings.ReplaceAll(strings.TrimPrefix(filepath.ToSlash(dir), "testdata/conformance/dirs/"), "/", ".")
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			for _, how := range spoilt {
+				work := t.TempDir()
+				must(t, os.CopyFS(work, os.DirFS(dir)))
+				names := map[string]bool{}
+				before := map[string]string{}
+				must(t, filepath.WalkDir(filepath.Join(work, ".loops"), func(path string, e os.DirEntry, err error) error {
+					if err != nil || !e.Type().IsRegular() {
+						return err
+					}
+					b, err := os.ReadFile(path)
+					if err != nil {
+						return err
+					}
+					if m := loopName.FindSubmatch(b); m != nil && strings.HasSuffix(path, "state.json") {
+						names[string(m[1])] = true
+					}
+					if how.spoil != nil && (strings.HasSuffix(path, "state.json") || strings.HasSuffix(path, "events.jsonl")) {
+						b = how.spoil(path, b)
+					}
+					before[path] = string(b)
+					return os.WriteFile(path, b, 0o644)
+				}))
+				for _, name := range sortedNames(names) {
+					for _, args := range looks(name) {
+						fmt.Fprintf(&out, "== %s: loops %s\n", how.name, strings.Join(args, " "))
+						text, code := look(t, bin, work, args)
+						fmt.Fprintf(&out, "%s[%d]\n", text, code)
+						if strings.Contains(text, "goroutine ") || strings.Contains(text, "panic") || code < 0 {
+							t.Errorf("%s: loops %s falls over: %s", how.name, strings.Join(args, " "), text)
+						}
+					}
+				}
+				for path, was := range before {
+					if b, err := os.ReadFile(path); err != nil || string(b) != was {
+						t.Errorf("%s: looking changed %s: %v", how.name, path, err)
+					}
+				}
+			}
+			golden := filepath.Join("testdata", "archives", name+".out")
+			if *update {
+				must(t, os.MkdirAll(filepath.Dir(golden), 0o755))
+				must(t, os.WriteFile(golden, []byte(out.String()), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			must(t, err)
+			if out.String() != string(want) {
+				t.Errorf("%s: got\n%s", golden, firstDifference(out.String(), string(want)))
+			}
+		})
+	}
+}
+
+func sortedNames(m map[string]bool) (names []string) {
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// shownLines is how many lines of an answer are kept, but for those of status.
+const shownLines = 5
+
+// look runs a command and returns what it says, with what differs from day to day replaced.
+func look(t *testing.T, bin, dir string, args []string) (text string, code int) {
+	t.Helper()
+	cmd := exec.Command(bin, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "NO_COLOR=1", "TZ=UTC", "LC_ALL=C.UTF-8", "LOOPS_STORE=dir")
+	b, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		must(t, err)
+	}
+	text = strings.ReplaceAll(string(b), dir, "<WORK>")
+	text = blanks.ReplaceAllString(sinceNow.ReplaceAllString(text, "<AGO>"), "  ")
+	if lines := strings.SplitAfter(text, "\n"); args[0] != "status" && len(lines) > shownLines {
+		text = fmt.Sprintf("%s(%d lines)\n", strings.Join(lines[:shownLines], ""), len(lines)-1)
+	}
+	return text, code
+}
+
+// firstDifference shows the first line that is not as wanted.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range g {
+		if i >= len(w) || g[i] != w[i] {
+			return fmt.Sprintf("line %d: %s\nwant: %s", i+1, g[i], strings.Join(w[min(i, len(w)):min(i+1, len(w))], ""))
+		}
+	}
+	return "it ends too soon"
+}
