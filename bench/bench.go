@@ -27,6 +27,8 @@ type bench struct {
 	catalogDir string         // the project with many loops, once it was made
 	deadRuns   string         // the project with many dead runs, likewise
 	grown      string         // the project with a run that died beside a long journal, likewise
+	database   string         // the project with many archived runs in SQLite, likewise
+	longRunDir string         // the project with a run of many steps, likewise
 	postgres   *pgtest.Server
 }
 

@@ -103,6 +103,13 @@ var measures = []measure{
 	{"list, beside 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(10_000, "list")
 	}},
+	{"status of a loop with 1,000 runs: files", 15e-3, millis, func(b *bench) (float64, error) { return b.inArchive(1000, "status", "one") }},
+	{"list --running, beside 1,000 runs: files", 15e-3, millis, func(b *bench) (float64, error) { return b.inArchive(1000, "list", "--running") }},
+	{"status of a loop with 1,000 runs: SQLite", 15e-3, millis, func(b *bench) (float64, error) { return b.inDatabase(1000, "status", "one") }},
+	{"list --running, beside 1,000 runs: SQLite", 15e-3, millis, func(b *bench) (float64, error) { return b.inDatabase(1000, "list", "--running") }},
+	{"attach, until it shows a run that goes on", 100e-3, millis, (*bench).attach},
+	{"report of 10,000 steps", 1, millis, (*bench).report},
+	{"the page of that report", 5, mega, (*bench).reportSize},
 	{"history, newest 20 of 100,000 runs", 80e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(100_000, "history", "one", "--tail", "20")
 	}},
