@@ -15,8 +15,18 @@ import (
 // looks are the commands that only look at runs, for a loop with this name.
 func looks(name string) [][]string {
 	return [][]string{
-		{"status"}, {"list", "--running"}, {"status", name}, {"history", name}, {"history", name, "last"}, {"explain", name}, {"graph", name},
-		{"logs", name}, {"events", name}, {"stats", name}, {"diff", name, name}, {"report", name, "-o", "page.html"},
+		{"status"},
+		{"list", "--running"},
+		{"status", name},
+		{"history", name},
+		{"history", name, "last"},
+		{"explain", name},
+		{"graph", name},
+		{"logs", name},
+		{"events", name},
+		{"stats", name},
+		{"diff", name, name},
+		{"report", name, "-o", "page.html"},
 	}
 }
 
