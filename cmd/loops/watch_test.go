@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ type watching struct {
 	mu     sync.Mutex
 	screen vt.MockTerm // guarded by mu
 	raw    strings.Builder
+	deaf   atomic.Bool   // nothing is read
 	ended  chan struct{} // closed when it has
 }
 
@@ -108,6 +110,9 @@ func startWatch(t *testing.T, dir string, env []string, rows, cols uint16, args 
 	go func() {
 		buf := make([]byte, 4096)
 		for {
+			for w.deaf.Load() {
+				time.Sleep(10 * time.Millisecond)
+			}
 			n, err := far.Read(buf)
 			w.mu.Lock()
 			w.raw.Write(buf[:n])
@@ -120,6 +125,7 @@ func startWatch(t *testing.T, dir string, env []string, rows, cols uint16, args 
 	}()
 	t.Cleanup(func() {
 		_ = w.cmd.Process.Kill() // mostly it has ended
+		w.deaf.Store(false)
 		_ = near.Close()
 		_ = far.Close()
 	})
@@ -261,6 +267,31 @@ func TestWatchSignals(t *testing.T) {
 	}
 	if out := loopsIn(t, dir, env, "status", "tick"); !strings.Contains(out, "running") {
 		t.Errorf("the run does not go on:\n%s", out)
+	}
+}
+
+// TestWatchHangs wants watch to end on a terminal that takes nothing any more, and its modes as they were.
+func TestWatchHangs(t *testing.T) {
+	t.Parallel()
+	dir, env := watchProject(t, "dir", ticking)
+	w := startWatch(t, dir, env, 60, 200)
+	w.see("▸▶ tick-")
+	w.deaf.Store(true)
+	w.press(strings.Repeat("\x0c", 400)) // each draws all of it again
+	time.Sleep(time.Second)              // until nothing more fits between the two
+	must(t, w.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-w.ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it does not end")
+	}
+	if code := w.cmd.ProcessState.ExitCode(); code != 143 {
+		t.Errorf("exit code %d, want 143", code)
+	}
+	after, err := term.GetState(int(w.near.Fd()))
+	must(t, err)
+	if !reflect.DeepEqual(after, w.modes) {
+		t.Errorf("the terminal has other modes than before: %+v, want %+v", after, w.modes)
 	}
 }
 

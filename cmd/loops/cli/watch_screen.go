@@ -19,13 +19,11 @@ import (
 	"loops/persistence"
 )
 
-// How long watch rests between looks while nothing happens, and how long its terminal has to take back its modes.
-const (
-	watchIdle    = time.Second
-	watchRestore = 2 * time.Second
-)
+// watchIdle is how long watch rests between looks while nothing happens.
+const watchIdle = time.Second
 
-// A watchUI is the screen of loops watch. Its run owns it; the looker and what keys do are goroutines that tell it by channels.
+// A watchUI is the screen of loops watch. The goroutine of its run owns it; the looker and what keys do are goroutines that
+// tell it by channels.
 type watchUI struct {
 	app    *app
 	screen tcell.Screen
@@ -69,6 +67,7 @@ func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-c
 	if !a.coloured(a.Out) {
 		options = append(options, tcell.OptColors(0))
 	}
+	before := modes(a)
 	screen, err := tcell.NewTerminfoScreenFromTty(tty, options...)
 	if err == nil {
 		err = screen.Init()
@@ -81,37 +80,42 @@ func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-c
 		views: make(chan watch.View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1), results: make(chan watchResult), crashes: make(chan string, 1),
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
+	looked, left := make(chan struct{}), make(chan error, 1)
 	defer func() {
 		cancel()
 		crash := recover()
-		restore(screen)
+		if !restore(screen) {
+			before.set()
+		}
 		if crash != nil {
 			panic(crash)
 		}
 		select {
-		case <-ended: // nothing uses the store any more
+		case <-looked: // nothing uses the store any more
 		case <-time.After(watchRestore):
 		}
 	}()
 	go func() {
-		defer close(ended)
+		defer close(looked)
 		defer ui.guard()
 		ui.look(ctx, l, o.interval)
 	}()
-	return ui.run(ctx, l, signals)
-}
-
-// restore gives the terminal back. One that is gone, or takes nothing any more, is not waited for.
-func restore(screen tcell.Screen) {
-	done := make(chan struct{})
 	go func() {
-		defer close(done)
-		screen.Fini()
+		defer ui.guard()
+		left <- ui.run(ctx, l)
 	}()
 	select {
-	case <-done:
-	case <-time.After(watchRestore):
+	case err := <-left:
+		return err
+	case text := <-ui.crashes:
+		panic(text)
+	case s := <-signals:
+		cancel()
+		select {
+		case <-left:
+		case <-time.After(watchRestore): // it hangs in a terminal that takes nothing
+		}
+		return exitError{code: codeOf(fsm.Outcome{Signal: signalName(s)})}
 	}
 }
 
@@ -203,17 +207,13 @@ func (l *looker) view(ctx context.Context, selected persistence.ID) (v watch.Vie
 	return v, changed
 }
 
-// run does what keys, looks and signals ask for.
-func (ui *watchUI) run(ctx context.Context, l *looker, signals <-chan os.Signal) error {
+// run does what keys and looks ask for.
+func (ui *watchUI) run(ctx context.Context, l *looker) error {
 	ui.draw()
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case s := <-signals:
-			return exitError{code: codeOf(fsm.Outcome{Signal: signalName(s)})}
-		case text := <-ui.crashes:
-			panic(text)
 		case v := <-ui.views:
 			before := ui.model.Selected()
 			ui.model.Show(v)
