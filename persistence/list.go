@@ -7,10 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-
-	"loops/fsm"
 )
 
 // readAtOnce bounds how many archived runs are read beside one another.
@@ -386,18 +383,5 @@ func (p place) run(l *loaded) Run {
 	}
 	return r
 }
-
-// Marker is the value of the environment variable by which the processes of the action in flight are known, also one
-// inside sub-loops; "" where none is. The segment is in it because the next owner of a run starts an interrupted action
-// again, as the same attempt of the same step: whoever ends what the last owner left must not hit that.
-func Marker(id ID, segment int, memory *fsm.Snapshot) string {
-	if !memory.InFlight() {
-		return ""
-	}
-	return RunMark(id, segment) + memory.Mark()
-}
-
-// RunMark is what the markers of all actions of a segment begin with.
-func RunMark(id ID, segment int) string { return strconv.Itoa(segment) + "/" + string(id) }
 
 var _ Tidier = (*Dir)(nil)
