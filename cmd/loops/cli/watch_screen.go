@@ -39,7 +39,7 @@ type watchUI struct {
 	leaving bool        // q was pressed while there is some
 }
 
-// A watchResult is what came of a key.
+// A watchResult is what came of a key, or of all of it.
 type watchResult struct {
 	text string
 	err  error
@@ -80,7 +80,7 @@ func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-c
 		views: make(chan watch.View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1), results: make(chan watchResult), crashes: make(chan string, 1),
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	looked, left := make(chan struct{}), make(chan error, 1)
+	looked, left := make(chan struct{}), make(chan watchResult, 1)
 	defer func() {
 		cancel()
 		crash := recover()
@@ -102,11 +102,11 @@ func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-c
 	}()
 	go func() {
 		defer ui.guard()
-		left <- ui.run(ctx, l)
+		left <- watchResult{err: ui.run(ctx, l)}
 	}()
 	select {
-	case err := <-left:
-		return err
+	case r := <-left:
+		return r.err
 	case text := <-ui.crashes:
 		panic(text)
 	case s := <-signals:
