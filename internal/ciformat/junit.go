@@ -2,6 +2,7 @@ package ciformat
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -131,7 +132,7 @@ func failure(b *strings.Builder, run Run, more string) {
 	if run.End == Failed {
 		element = "failure"
 	}
-	kind := run.EndedBy
+	kind := cmp.Or(run.EndedBy, "interrupted") // a process that was killed said nothing
 	if run.End == Going {
 		kind = "running"
 	}

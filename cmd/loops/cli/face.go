@@ -156,6 +156,11 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 			face.Facts = append(face.Facts, fact)
 		}
 	}
+	if o == nil && run.Ended != "" && !run.Foreign { // the records of the reference tool do not tell a signal from LOOP_STOP
+		if m, _ := f.store.Snapshot(ctx, run.ID); m != nil { // what cannot be read is damage, and the list says the most of it
+			o = m.Outcome
+		}
+	}
 	a.faceEnd(&face, run, o)
 	return r, face, nil
 }
