@@ -29,7 +29,7 @@ func newDiffCommand(a *app) *cobra.Command {
 		Long: `diff puts two runs beside each other: how they ended, what they took and cost, the first step at which they differ, all steps
 that differ with those around them, and what each had captured and had in its context at the end. A step is the same where
 its state, the exit code of its action, its verdict and its next state are. RUN can be the name of a loop: its newest run.
-The runs may be of different loops.
+The runs may be of different loops. A run and a fork of it are compared from the step on that the fork began with.
 
 In the table of steps, = means the same, ! that a state came to something else, < and > that only the first, or only the
 second run was there. The runs need not differ: that, too, exits with 0.` +
@@ -85,12 +85,14 @@ type comparison struct {
 	memory [2]*fsm.Snapshot // nil = it cannot be read
 	pairs  []trail.Pair
 	first  int      // of pairs: where they part; len(pairs) = nowhere
+	fork   string   // that one run is a fork of the other; "" = it is not
+	shared int      // how many visits the other one had before that
 	values []string // what was captured, and the context, a line each
 	notes  []string
 }
 
 func (d *comparison) compare() {
-	d.pairs = trail.Compare(d.sides[0].visits, d.sides[1].visits)
+	d.pairs = trail.Compare(d.visits())
 	for d.first < len(d.pairs) && d.pairs[d.first].Same {
 		d.first++
 	}
@@ -112,7 +114,7 @@ func (d *comparison) valuesOf(in string, x, y *fsm.Map) {
 			lines.add("%s%s: only in the first, %s", in, k, brief(was))
 		case !first:
 			lines.add("%s%s: only in the second, %s", in, k, brief(now))
-		case !same(was, now):
+		case !same(was, now) && !same(was, d.inFirst(now)):
 			lines.value(in+k, was, now)
 		}
 	}
@@ -207,12 +209,17 @@ func (d *comparison) printFirst(a *app) {
 	if x, y := d.sides[0].run, d.sides[1].run; x.SHA256 != "" && y.SHA256 != "" && x.SHA256 != y.SHA256 && x.Loop == y.Loop {
 		fmt.Fprintln(a.out, "They began with different definitions.")
 	}
+	beginning := "the beginning"
+	if d.fork != "" {
+		fmt.Fprintln(a.out, d.fork)
+		beginning = "there on"
+	}
 	if d.first == len(d.pairs) {
 		fmt.Fprintf(a.out, "Both took the same way: %s.\n", count(len(d.pairs), "state"))
 		return
 	}
 	p := d.pairs[d.first]
-	before := "They differ from the beginning"
+	before := "They differ from " + beginning
 	if d.first > 0 {
 		before = fmt.Sprintf("They took the same way through %s, then", count(d.first, "state"))
 	}
@@ -337,5 +344,5 @@ func (d *comparison) object() *fsm.Map {
 	})
 	more := elapsed(d.sides[1].run) - elapsed(d.sides[0].run)
 	return fsm.NewMap("first", side(d.sides[0]), "second", side(d.sides[1]), "second_took_longer_ms", more.Round(time.Millisecond).Milliseconds(),
-		"divergence", first, "steps", steps, "values", texts(d.values), "notes", texts(d.notes))
+		"steps_before_fork", int64(d.shared), "divergence", first, "steps", steps, "values", texts(d.values), "notes", texts(d.notes))
 }

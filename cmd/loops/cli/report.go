@@ -128,6 +128,7 @@ func reportFacts(p project, store records, r persistence.Run, total costLine) []
 			facts = append(facts, [2]string{key, value})
 		}
 	}
+	add("Fork of", forkedText(r.Origin))
 	add("Ended by", r.Ended)
 	add("Error", honestError(r))
 	add("State", r.State)
