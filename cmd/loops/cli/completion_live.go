@@ -311,8 +311,3 @@ func (a *app) stores(_ *cobra.Command, _ []string, word string) ([]cobra.Complet
 	}
 	return found, noSpace
 }
-
-// completeLoops offers the names of loops, for commands that ask for it themselves.
-func (a *app) completeLoops(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.loops(cmd, args, word)
-}

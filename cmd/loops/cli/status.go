@@ -27,8 +27,7 @@ much of them is used: the first is the one it is nearest to.` + exitCodes(exitOK
 		Example: `  loops status
   loops status fix
   loops status fix-20261121T103405 --json`,
-		Args:              arguments(0, 1, "NAME of a loop or id of a RUN"),
-		ValidArgsFunction: a.completeLoops,
+		Args: arguments(0, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return runStatusAll(cmd.Context(), a, asJSON)
