@@ -38,7 +38,10 @@ func newAgent(t *testing.T, args ...string) *agent {
 	for name, text := range agentLoops {
 		must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), []byte(text), 0o644))
 	}
-	env := cleanEnv(binary(t), dir)
+	return agentIn(t, dir, cleanEnv(binary(t), dir), args...)
+}
+
+func agentIn(t *testing.T, dir string, env []string, args ...string) *agent {
 	cmd := exec.Command(binary(t), append([]string{"-C", dir, "mcp"}, args...)...)
 	cmd.Env, cmd.Stderr = env, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -318,4 +321,20 @@ func TestMCPOutput(t *testing.T) {
 	if err := cmd.Wait(); err != nil || errs.Len() > 0 {
 		t.Errorf("%v: %s", err, errs.String())
 	}
+}
+
+// A run that an agent starts inside the action of another goes on when that action has ended, unless it ends with the
+// server: only then it shares what the other has locked.
+func TestServeWithinAction(t *testing.T) {
+	outer := newAgent(t)
+	id, _ := outer.ask("run", map[string]any{"name": "slow", "stop_with_server": true})["instance_id"].(string)
+	inner := agentIn(t, outer.dir, append(outer.env, "LOOPS_ANCESTORS="+id))
+	if text := inner.fail("run", map[string]any{"name": "quick"}); !strings.Contains(text, "is locked by run "+id) {
+		t.Errorf("a run that outlives the action: %s", text)
+	}
+	answer := inner.ask("run", map[string]any{"name": "quick", "stop_with_server": true, "wait_seconds": 60})
+	if answer["exit_code"] != 0.0 {
+		t.Errorf("a run that does not: %v", answer)
+	}
+	outer.ask("stop", map[string]any{"run": id})
 }

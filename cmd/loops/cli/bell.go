@@ -45,7 +45,7 @@ func (a *app) ring(p project) *bell {
 		return a.bell
 	}
 	conf, wrong := a.declared(p)
-	if len(wrong) > 0 || len(conf.Notify) == 0 || len(a.ancestors()) > 0 {
+	if len(wrong) > 0 || len(conf.Notify) == 0 || a.inside() != "" {
 		return nil
 	}
 	a.bell = a.newBell(p, notify.New(conf.Notify))

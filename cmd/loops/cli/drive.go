@@ -20,9 +20,8 @@ import (
 
 // Environment variables that runs and their actions share.
 const (
-	envRunID     = "LOOPS_RUN_ID"    // set for actions: the run they belong to
-	envAncestors = "LOOPS_ANCESTORS" // runs whose actions a process is part of, oldest first, with commas
-	envVerify    = "LOOPS_VERIFY"    // 1: check the machine's invariants
+	envRunID  = "LOOPS_RUN_ID" // set for actions: the run they belong to
+	envVerify = "LOOPS_VERIFY" // 1: check the machine's invariants
 )
 
 // grace is how long a process that was asked to end has before it is killed.
@@ -57,7 +56,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	run := d.journal.Run()
 	id := run.ID
 	runner := &action.Runner{
-		Dir: d.project.work(), Env: a.treeEnv(d.tree, id), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
+		Dir: d.project.work(), Env: a.treeEnv(d.tree, a.recordsMark(d.project)+string(id)), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
 		ToolCall: toolCall(d.project.Dir), Prices: d.prices,
 	}
 	a.agents(runner, d.agents, d.config)
@@ -239,44 +238,6 @@ func quote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// ancestors returns the runs whose actions this process is part of, and whose scopes its run shares for that. A run in the
-// background is part of none: it goes on when the action that started it has ended.
-func (a *app) ancestors() []persistence.ID {
-	if a.detached != nil {
-		return nil
-	}
-	var ids []persistence.ID
-	if list, _ := a.getenv(envAncestors); list != "" {
-		for id := range strings.SplitSeq(list, ",") {
-			ids = append(ids, persistence.ID(id))
-		}
-	}
-	return ids
-}
-
-// actionEnv returns the environment that actions start from, of a run if they are part of one.
-func (a *app) actionEnv(run ...persistence.ID) []string {
-	env := make([]string, 0, len(a.Env)+2)
-	for _, kv := range a.Env {
-		name, _, _ := strings.Cut(kv, "=")
-		if name != envAncestors && name != envRunID && (name != envStore || a.store == "") {
-			env = append(env, kv)
-		}
-	}
-	if a.store != "" {
-		env = append(env, envStore+"="+a.store) // what an action runs is recorded where this run is
-	}
-	ids := append(a.ancestors(), run...)
-	if len(ids) == 0 {
-		return env
-	}
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = string(id)
-	}
-	return append(env, envAncestors+"="+strings.Join(words, ","))
 }
 
 // self returns this process as the owner of a run.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -27,8 +28,9 @@ with --json; lists are in an object, as the protocol wants one. The tool events 
 stopped reading.
 
 A run that an agent starts is a process of its own. It goes on when the server ends, unless the agent asked for
-stop_with_server. The server ends when its input does and what was asked is answered, which it waits for five seconds, or
-by SIGTERM, SIGINT or SIGHUP. A line that is no message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
+stop_with_server. Where the agent is itself part of the action of a run, only such a run shares what that one has locked:
+any other may go on when the action has ended. The server ends when its input does and what was asked is answered, which it
+waits for five seconds, or by SIGTERM, SIGINT or SIGHUP. A line that is no message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: `  claude mcp add loops -- loops -C /path/to/project mcp
   codex mcp add loops -- loops -C /path/to/project mcp`,
 		Args: arguments(0, 0, ""),
@@ -91,6 +93,16 @@ func (s *served) env() []string {
 		env = append(env[:len(env):len(env)], envStore+"="+s.app.store)
 	}
 	return env
+}
+
+// runEnv is the environment of a run. One that goes on when the server ends outlives the action that this server may be
+// part of, and shares nothing with the run of that.
+func (s *served) runEnv(bound bool) []string {
+	env := s.env()
+	if bound {
+		return env
+	}
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, envAncestors+"=") })
 }
 
 // said is what a command that failed has printed, without what stands before each line.

@@ -117,7 +117,7 @@ func (s *served) start(ctx context.Context, v mcpserver.Values) (*startedRun, ru
 		return nil, runInfo{}, fmt.Errorf("this program cannot be found to start a run: %w", err)
 	}
 	cmd := exec.Command(self, s.runArguments(v)...) //nolint:noctx // it outlives the call
-	cmd.Dir, cmd.Env = s.app.Dir, s.env()
+	cmd.Dir, cmd.Env = s.app.Dir, s.runEnv(v.Flag("stop_with_server"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends the agent's group or terminal is not for the run
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -57,7 +57,7 @@ func (s *served) tools() []mcpserver.Tool {
 				{Name: "model", Kind: mcpserver.Text, About: "model of prompts that name none"},
 				{Name: "permissions", Kind: mcpserver.Text, About: "what agents may do, whatever the loop says: skip (all, without asking) or host (what their own settings allow)"},
 				{Name: "wait_seconds", Kind: mcpserver.Number, Most: 3600, About: "how long to wait for the end of the run; it goes on after that"},
-				{Name: "stop_with_server", Kind: mcpserver.Flag, About: "stop the run when this server ends"},
+				{Name: "stop_with_server", Kind: mcpserver.Flag, About: "stop the run when this server ends; within the action of another run it then shares what that one has locked"},
 			},
 			Result: []mcpserver.Field{
 				{Name: "instance_id", Type: "string", About: "id of the run, for status, events and stop"},

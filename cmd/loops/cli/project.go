@@ -121,11 +121,15 @@ func (p project) short(path string) string {
 // mark tells this project from all others of the machine in the environment markers of actions: a run elsewhere
 // can have the same id.
 func (p project) mark() string {
-	path := p.Loops
+	return markOf("", p.Loops)
+}
+
+// markOf is a mark of a path, whatever symlinks lead there, behind a scheme, or of all else that an URL says.
+func markOf(scheme, path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	sum := sha256.Sum256([]byte(path))
+	sum := sha256.Sum256([]byte(scheme + path))
 	return hex.EncodeToString(sum[:8]) + "/"
 }
 

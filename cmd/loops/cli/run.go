@@ -208,7 +208,7 @@ func (a *app) spec(p project, l *fsm.Loop, def *definition, values, options *fsm
 	owner, err := self()
 	return persistence.Spec{
 		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: def.encode(), Scope: scopes(p, l, values), Singleton: l.Singleton,
-		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: a.ancestors(),
+		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: a.ancestors(p),
 	}, err
 }
 

@@ -237,8 +237,8 @@ func (a *app) noTree(ctx context.Context, d driveSpec, why treeFailure) error {
 	return failure(code, "run %s has no work tree to go on in: %s. Nothing recorded is lost. Mend that, then: %s", id, oneLine(why), a.command("resume", string(id)))
 }
 
-// treeEnv returns the environment of the actions of a run. In a work tree nothing ties git to another one.
-func (a *app) treeEnv(t *runTree, run persistence.ID) []string {
+// treeEnv returns the environment of the actions of a run, which it names to them as an ancestor. In a work tree nothing ties git to another one.
+func (a *app) treeEnv(t *runTree, run string) []string {
 	if t == nil {
 		return a.actionEnv(run)
 	}
