@@ -35,7 +35,7 @@ type terminal struct {
 	beside  bool
 	cmd     *exec.Cmd
 	out     string // file of what it prints
-	ended   chan error
+	ended   chan struct{}
 }
 
 // A stage is the project in which a page is played.
@@ -119,14 +119,14 @@ func (s *stage) play() {
 	for i := 0; i < len(s.page) && !s.t.Failed(); i++ {
 		line := s.page[i]
 		if m := asideLine.FindStringSubmatch(line); m != nil {
-			switch {
-			case m[1] == "quietly":
+			switch m[1] {
+			case "quietly":
 				if out, err := s.shell(m[2]).CombinedOutput(); err != nil {
 					s.t.Fatalf("%s:%d: %s: %v\n%s", operatePage, i+1, m[2], err, out)
 				}
-			case m[1] == "wait until":
+			case "wait until":
 				s.await(i+1, m[2])
-			case m[1] == "wait until it says":
+			case "wait until it says":
 				s.await(i+1, "grep -qF -e '"+m[2]+"' "+s.beside[len(s.beside)-1].out)
 			default:
 				beside = true
@@ -172,7 +172,7 @@ func (s *stage) play() {
 func commandsOf(body []string, first int) (list []*terminal) {
 	for i, line := range body {
 		if command, is := strings.CutPrefix(line, "$ "); is {
-			list = append(list, &terminal{line: first + i + 1, command: command, at: first + i + 1, ended: make(chan error, 1)})
+			list = append(list, &terminal{line: first + i + 1, command: command, at: first + i + 1, ended: make(chan struct{})})
 		} else if len(list) > 0 {
 			last := list[len(list)-1]
 			last.want = append(last.want, line)
@@ -223,7 +223,10 @@ func (s *stage) run(one *terminal) {
 	must(s.t, one.cmd.Start())
 	if one.beside {
 		s.beside = append(s.beside, one)
-		go func() { one.ended <- one.cmd.Wait() }()
+		go func() {
+			_ = one.cmd.Wait() // what it prints is compared
+			close(one.ended)
+		}()
 		return
 	}
 	limit := time.AfterFunc(30*time.Second, func() { _ = one.cmd.Process.Kill() })
