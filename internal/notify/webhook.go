@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ const (
 	longestPause  = 10 * time.Second
 	longestAsked  = time.Minute // that a receiver may ask to wait
 	mostAnswer    = 4 << 10     // bytes of an answer that are read
-	mostRedirects = 3
+	mostRedirects = 3           // that are followed
 )
 
 // Sign returns the signature of a body that is sent at t: "t=SECONDS,v1=HEX", where HEX is the HMAC-SHA256 of
@@ -119,21 +120,52 @@ func (s *Sender) attempt(client *http.Client, t config.Notify, e Event, secret s
 		return 0, plain(err)
 	}
 	defer resp.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, mostAnswer)) // what it says is for the message only
 	code := resp.StatusCode
 	if code >= 200 && code < 300 {
 		return 0, nil
 	}
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, mostAnswer)) // what it says is for the message only
 	err = fmt.Errorf("it answered %d %s", code, http.StatusText(code))
 	if to, e := resp.Location(); e == nil && code < 400 {
-		err = fmt.Errorf("it answered %d, to go to %s, which is not followed: only 307 and 308 to the same host are", code, to.Host)
+		err = fmt.Errorf("it answered %d, to go to %s, which is not followed: only 307 and 308 to the same host are, %d times", code, to.Host, mostRedirects)
 	} else if line, _, _ := strings.Cut(strings.TrimSpace(string(answer)), "\n"); line != "" {
-		err = fmt.Errorf("%w: %.200s", err, printable(line))
+		err = fmt.Errorf("%w: %s", err, shortened(printable(discreet(line, req.URL, secret)), 200))
 	}
 	if code == http.StatusTooManyRequests || code >= 500 {
 		return retryAfter(resp.Header.Get("Retry-After"), time.Now()), err
 	}
 	return never, err
+}
+
+// discreet takes out of an answer what may be secret of what was sent: many receivers say which path they do not know.
+func discreet(line string, u *url.URL, secret string) string {
+	hide := []string{secret, u.RawQuery}
+	if password, ok := u.User.Password(); ok {
+		hide = append(hide, password)
+	}
+	for _, values := range u.Query() {
+		hide = append(hide, values...)
+	}
+	hide = append(hide, strings.Split(u.Path, "/")...)
+	hide = append(hide, strings.Split(u.EscapedPath(), "/")...)
+	slices.SortFunc(hide, func(a, b string) int { return len(b) - len(a) })
+	for _, h := range hide {
+		if len(h) >= leastSecret {
+			line = strings.ReplaceAll(line, h, "…")
+		}
+	}
+	return line
+}
+
+// leastSecret is how long a part of an address is, in bytes, that opens anything.
+const leastSecret = 5
+
+// shortened cuts a line after so many characters.
+func shortened(line string, most int) string {
+	if r := []rune(line); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return line
 }
 
 // newClient returns a client that checks certificates, keeps no connection, and follows a redirect only where the event

@@ -79,10 +79,14 @@ func TestWebhook(t *testing.T) {
 		"not retried":            {status(404), 1, "it answered 404 Not Found: why [31m"},
 		"gone":                   {status(410), 1, "it answered 410 Gone: why [31m"},
 		"a redirect to itself":   {redirect("/again", 307, 308, 200), 3, ""},
-		"a redirect elsewhere":   {redirect(other.URL, 307), 1, "it answered 307, to go to " + strings.TrimPrefix(other.URL, "http://") + ", which is not followed: only 307 and 308 to the same host are"},
-		"a redirect that is GET": {redirect("/again", 302, 200), 1, "it answered 302, to go to HOST, which is not followed: only 307 and 308 to the same host are"},
-		"hangs":                  {func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 3, "no answer within 50ms"},
-		"cuts the line":          {func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 3, "EOF"},
+		"a redirect elsewhere":   {redirect(other.URL, 307), 1, "it answered 307, to go to " + strings.TrimPrefix(other.URL, "http://") + ", which is not followed: only 307 and 308 to the same host are, 3 times"},
+		"a redirect that is GET": {redirect("/again", 302, 200), 1, "it answered 302, to go to HOST, which is not followed: only 307 and 308 to the same host are, 3 times"},
+		"redirects in a circle":  {redirect("/again", 307), 4, "it answered 307, to go to HOST, which is not followed: only 307 and 308 to the same host are, 3 times"},
+		"says the path": {func(_ int, w http.ResponseWriter, r *http.Request) {
+			http.Error(w, "Cannot POST "+r.URL.Path+"?"+r.URL.RawQuery+" of "+r.URL.Query().Get("key")+", s3cret", 404)
+		}, 1, "it answered 404 Not Found: Cannot POST /…?… of …, …"},
+		"hangs":         {func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 3, "no answer within 50ms"},
+		"cuts the line": {func(int, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 3, "EOF"},
 		"asks for a long wait": {func(_ int, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(429)
@@ -90,7 +94,7 @@ func TestWebhook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := receive(t, c.answer)
-			r := send(t, config.Notify{URL: rec.URL + "/token", Secret: "KEY", Retries: 2, Timeout: 50 * time.Millisecond})
+			r := send(t, config.Notify{URL: rec.URL + "/token?key=abcdef", Secret: "KEY", Retries: 2, Timeout: 50 * time.Millisecond})
 			got := ""
 			if r.Err != nil {
 				got = strings.ReplaceAll(r.Err.Error(), strings.TrimPrefix(rec.URL, "http://"), "HOST")
@@ -120,6 +124,19 @@ func redirect(to string, codes ...int) func(int, http.ResponseWriter, *http.Requ
 		if code := codes[min(n, len(codes))-1]; code >= 300 {
 			http.Redirect(w, r, to, code)
 		}
+	}
+}
+
+// TestAnswerWithoutEnd: a receiver that said yes is not listened to any longer.
+func TestAnswerWithoutEnd(t *testing.T) {
+	rec := receive(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush() // a server of net/http can
+		<-r.Context().Done()
+	})
+	limit := 20 * time.Second
+	if r := send(t, config.Notify{URL: rec.URL, Timeout: limit}); r.Err != nil || r.Took >= limit {
+		t.Errorf("%v after %v", r.Err, r.Took)
 	}
 }
 
