@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,12 +15,18 @@ var errNotRegular = errors.New("not a regular file")
 // openFile opens a regular file. Anything else in its place is an error at once; to open a named pipe would wait for
 // somebody at its other end.
 func openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
+	f, _, err := openStat(path, flag, mode)
+	return f, err
+}
+
+// openStat is openFile with what the file was when it was opened.
+func openStat(path string, flag int, mode fs.FileMode) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, mode)
 	if errors.Is(err, syscall.ENXIO) { // nobody is at the other end
-		return nil, &os.PathError{Op: "open", Path: path, Err: errNotRegular}
+		return nil, nil, &os.PathError{Op: "open", Path: path, Err: errNotRegular}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
@@ -29,24 +34,25 @@ func openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return f, nil
+	return f, st, nil
 }
 
+// readFile reads a file up to where it ended when it was opened: a list of runs reads hundreds, and each call of the system
+// counts there.
 func readFile(path string) ([]byte, error) {
-	f, err := openFile(path, os.O_RDONLY, 0)
+	f, st, err := openStat(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
+	b := make([]byte, st.Size())
+	n, err := io.ReadFull(f, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil // it was made shorter since
 	}
-	b := bytes.NewBuffer(make([]byte, 0, min(st.Size(), 1<<20)+bytes.MinRead))
-	_, err = b.ReadFrom(f)
-	return b.Bytes(), err
+	return b[:n], err
 }
 
 func writeFile(path string, data []byte) error {

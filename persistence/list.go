@@ -213,10 +213,7 @@ func isFolder(name string) bool {
 
 // archivedRun reads one run of the archive. Folders without any of its files are none.
 func (d *Dir) archivedRun(f folder) (Run, bool) {
-	p, ok := d.archived("", f.path)
-	if !ok {
-		return Run{}, false
-	}
+	p := d.archivedPlace("", f.path)
 	runID, loop, _ := splitFolder(f.key)
 	at, err := parseRunID(runID)
 	if err != nil {
@@ -224,7 +221,7 @@ func (d *Dir) archivedRun(f folder) (Run, bool) {
 	}
 	p.id = makeID(loop, at)
 	l, err := p.glance()
-	if err != nil && l == nil {
+	if err != nil && l == nil || !l.whole && !p.there() {
 		return Run{}, false // gone since we looked
 	}
 	if l.record == nil {
@@ -378,7 +375,7 @@ func (p place) run(l *loaded) Run {
 	if !l.foreign {
 		r.Marker = Marker(p.id, l.segment, &l.Snapshot)
 	}
-	if exists(p.events) {
+	if l.whole || exists(p.events) {
 		r.Events = p.events
 	}
 	return r

@@ -29,6 +29,7 @@ type loaded struct {
 	archived bool
 	foreign  bool     // written by the reference tool
 	damage   []string // what could not be read, each with its file
+	whole    bool     // its journal was found to be as long as its state file says, and was not read
 	gap      bool     // the log of a sub-loop is among it
 	notes    int      // how much is damaged: the list names only the first
 	aside    []damaged
@@ -108,7 +109,7 @@ func (p place) glance() (*loaded, error) {
 	l := &loaded{}
 	if flat, ours := l.readState(p.state); flat != nil && ours {
 		if rec, err := takeFlat(flat); err == nil && rec.complete(p) {
-			l.flat, l.record = flat, rec
+			l.flat, l.record, l.whole = flat, rec, true
 			return l, nil
 		}
 	}

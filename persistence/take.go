@@ -57,11 +57,20 @@ func archivePlace(dir string) place {
 	}
 }
 
-func (d *Dir) archived(id ID, folder string) (place, bool) {
+// archivedPlace is where the files of a run in a folder of this archive are, if they are there.
+func (d *Dir) archivedPlace(id ID, folder string) place {
 	p := archivePlace(filepath.Join(d.history, folder))
 	p.id, p.runs, p.folder = id, d.runs, folder
-	return p, exists(p.state) || exists(p.events)
+	return p
 }
+
+func (d *Dir) archived(id ID, folder string) (place, bool) {
+	p := d.archivedPlace(id, folder)
+	return p, p.there()
+}
+
+// there says whether a folder of the archive has a file of a run.
+func (p place) there() bool { return exists(p.state) || exists(p.events) }
 
 // written says whether a state file was written by this program.
 func written(state string) bool {
