@@ -56,6 +56,9 @@ func (x *explainer) event(i int, e fsm.Event) {
 	case "action_complete":
 		x.action(e)
 		x.started = nil
+	case "action_killed": // by a stop of the run; what it used is paid for
+		x.killed(e)
+		x.started = nil
 	case "evaluate":
 		x.said = append(x.said, x.judged(e)...)
 	case "route":
@@ -117,7 +120,7 @@ func (x *explainer) action(e fsm.Event) {
 	case code < 0:
 		text = fmt.Sprintf("Its action%s was ended by signal %d after %s.", what, -code, took)
 	case prompt:
-		text = fmt.Sprintf("Its prompt%s ended with exit code %d after %s%s.", what, code, took, asked(e))
+		text = fmt.Sprintf("Its prompt%s ended with exit code %d after %s%s.", what, code, took, asked(e, "answered by"))
 	default:
 		text = fmt.Sprintf("Its action%s ended with exit code %d after %s.", what, code, took)
 	}
@@ -130,6 +133,19 @@ func (x *explainer) action(e fsm.Event) {
 		}
 	}
 	x.add(Sentence{text, events})
+}
+
+// killed says how a prompt ended that the stop of the run ended.
+func (x *explainer) killed(e fsm.Event) {
+	s := Sentence{"", []uint64{e.Seq}}
+	what := ""
+	if x.started != nil {
+		what = " " + x.what(*x.started)
+		s.Events = []uint64{x.started.Seq, e.Seq}
+	}
+	took := phrase.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
+	s.Text = fmt.Sprintf("Its prompt%s was ended by the stop of the run after %s%s.", what, took, asked(e, "asked of"))
+	x.add(s)
 }
 
 func (x *explainer) idle() string {
@@ -152,8 +168,8 @@ func (x *explainer) wall() string {
 	return "its timeout allows"
 }
 
-// asked says who answered a prompt, and what that took.
-func asked(e fsm.Event) string {
+// asked says who answered a prompt, or was asked in vain, and what that took.
+func asked(e fsm.Event, how string) string {
 	var parts []string
 	who := str(e, "host")
 	if model := str(e, "model"); model != "" {
@@ -164,7 +180,7 @@ func asked(e fsm.Event) string {
 		}
 	}
 	if who != "" {
-		parts = append(parts, "answered by "+who)
+		parts = append(parts, how+" "+who)
 	}
 	if in, out := whole(e, "input_tokens"), whole(e, "output_tokens"); in+out > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", in, out))

@@ -200,7 +200,7 @@ func limitsMet(v *trail.Visit, l *fsm.Loop) []trail.Sentence {
 	quiet.Events = nil
 	for _, e := range v.Events {
 		switch e.Kind {
-		case "action_start", "action_complete", "evaluate", "route", "loop_complete", "loop_resume", "note", "rate_limit_waiting":
+		case "action_start", "action_complete", "action_killed", "evaluate", "route", "loop_complete", "loop_resume", "note", "rate_limit_waiting":
 		default:
 			quiet.Events = append(quiet.Events, e)
 		}
