@@ -21,14 +21,15 @@ func StoreOwned(rel string) bool {
 
 // A WorkCopy says what CopyWork copied.
 type WorkCopy struct {
-	Files int
+	Files int // and links
 	Bytes int64
-	Left  []string // what is neither a file nor a folder, by path: it was left out
+	Left  []string // what is neither a file nor a folder nor a link to something in the folder, by path: it was left out
 }
 
-// CopyWork copies the files that the actions of a run left in its working folder to that of another run, as they are now.
-// A folder that is not there has none; files that go away meanwhile are as if they had not been there.
-func CopyWork(ctx context.Context, from, to string) (c WorkCopy, err error) {
+// CopyWork copies what the actions of a run left in its working folder to that of another run, as it is now. Links within
+// the folder are links within the other. A folder that is not there has nothing; files that go away meanwhile are as if
+// they had not been there. Of files of which needless is true, by the path in the folder with slashes, nothing is said.
+func CopyWork(ctx context.Context, from, to string, needless func(rel string) bool) (c WorkCopy, err error) {
 	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -52,6 +53,15 @@ func CopyWork(ctx context.Context, from, to string) (c WorkCopy, err error) {
 			return nil
 		case e.IsDir():
 			return os.MkdirAll(target, 0o755)
+		case needless(filepath.ToSlash(rel)):
+			return nil
+		case e.Type()&fs.ModeSymlink != 0:
+			if leads, ok := linkWithin(from, to, path); ok {
+				c.Files++
+				return os.Symlink(leads, target)
+			}
+			c.Left = append(c.Left, path)
+			return nil
 		case !e.Type().IsRegular():
 			c.Left = append(c.Left, path)
 			return nil
@@ -65,6 +75,27 @@ func CopyWork(ctx context.Context, from, to string) (c WorkCopy, err error) {
 		return err
 	})
 	return c, err
+}
+
+// linkWithin returns where the copy of a link leads, if it leads to something in the folder from.
+func linkWithin(from, to, path string) (leads string, ok bool) {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return "", false
+	}
+	abs := target
+	if !filepath.IsAbs(target) {
+		abs = filepath.Join(filepath.Dir(path), target)
+	}
+	rel, err := filepath.Rel(from, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	if filepath.IsAbs(target) {
+		return filepath.Join(to, rel), true
+	}
+	leads, err = filepath.Rel(filepath.Dir(path), abs) // which does not leave the folder on its way
+	return leads, err == nil
 }
 
 func copyWorkFile(from, to string) (n int64, err error) {

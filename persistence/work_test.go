@@ -22,11 +22,19 @@ func TestCopyWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(from, filepath.Join(from, "link")); err != nil {
+	for name, leads := range map[string]string{
+		"away": "/etc/hosts", "up": "../x", "latest": "out/deep/file é", "out/whole": from + "/script", "out/back": "../out/../../" + filepath.Base(from) + "/script", "self": from, "gone": "nosuch",
+	} {
+		if err := os.Symlink(leads, filepath.Join(from, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	needless := func(rel string) bool { return rel == "out/needless" }
+	if err := os.WriteFile(filepath.Join(from, "out/needless"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := persistence.CopyWork(t.Context(), from, to)
-	if err != nil || c.Files != 4 || c.Bytes != int64(len("out/deep/file é"+"script"+"read-only"+"definition.txt")) || len(c.Left) != 1 || filepath.Base(c.Left[0]) != "link" {
+	c, err := persistence.CopyWork(t.Context(), from, to, needless)
+	if err != nil || c.Files != 9 || c.Bytes != int64(len("out/deep/file é"+"script"+"read-only"+"definition.txt")) || strings.Join(c.Left, " ") != from+"/away "+from+"/up" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	var got []string
@@ -35,14 +43,18 @@ func TestCopyWork(t *testing.T) {
 			return err
 		}
 		rel, _ := filepath.Rel(to, path)
+		if leads, err := os.Readlink(path); err == nil {
+			got = append(got, rel+" -> "+strings.Replace(leads, to, "TO", 1))
+			return nil
+		}
 		info, err := e.Info()
 		got = append(got, rel+" "+info.Mode().String())
 		return err
 	})
-	if want := "definition.txt -rw-r--r--, out/deep/file é -rw-r--r--, read-only -r--r--r--, script -rwxr-xr-x"; err != nil || strings.Join(got, ", ") != want {
+	if want := "definition.txt -rw-r--r--, gone -> nosuch, latest -> out/deep/file é, out/back -> ../script, out/deep/file é -rw-r--r--, out/whole -> TO/script, read-only -r--r--r--, script -rwxr-xr-x, self -> TO"; err != nil || strings.Join(got, ", ") != want {
 		t.Errorf("%v\n got %s\nwant %s", err, strings.Join(got, ", "), want)
 	}
-	if c, err := persistence.CopyWork(t.Context(), filepath.Join(from, "nosuch"), t.TempDir()); err != nil || c.Files != 0 {
+	if c, err := persistence.CopyWork(t.Context(), filepath.Join(from, "nosuch"), t.TempDir(), needless); err != nil || c.Files != 0 {
 		t.Errorf("of no folder: %+v, %v", c, err)
 	}
 }

@@ -227,6 +227,18 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 	}
 }
 
+// WrittenByRunner says whether a file in a working folder, by its path with slashes, is not of an action but about one: the
+// full text of a stream (see outputFile), or a text that was too long for a variable.
+func WrittenByRunner(rel string) bool {
+	if name, ok := strings.CutPrefix(rel, "env/"); ok {
+		return isTextVar(name) && !strings.Contains(name, "/")
+	}
+	name, ok := strings.CutPrefix(rel, "output/")
+	rest := strings.TrimLeft(name, "0123456789")
+	ext := filepath.Ext(name)
+	return ok && len(name)-len(rest) >= 6 && rest != "" && strings.Contains("-+@", rest[:1]) && !strings.Contains(name, "/") && (ext == ".out" || ext == ".err")
+}
+
 // outerName is how the names of files in a sub-loop begin: STEP+ for each mark of outer, STEP@ATTEMPT+ where the
 // attempt is not the first. No [fileName] has these signs.
 func outerName(outer string) string {

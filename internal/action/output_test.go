@@ -425,3 +425,16 @@ func TestCutOutputIsAlwaysInAFile(t *testing.T) {
 		}
 	}
 }
+
+func TestWrittenByRunner(t *testing.T) {
+	for rel, want := range map[string]bool{
+		"output/000001-a.out": true, "output/1000000-a-2~1.err": true, "output/000002+000001-a.out": true, "output/000002@2+000001-a.out": true,
+		"env/LOOPS_CAPTURED_A": true, "env/LOOPS_PREV_OUTPUT~1": true,
+		"output/a.out": false, "output/000001.out": false, "output/12-a.out": false, "output/000001-a.txt": false, "output/000001-d/a.out": false, "out/000001-a.out": false,
+		"000001-a.out": false, "output": false, "env/MINE": false, "env/LOOPS_CAPTURED_A/x": false,
+	} {
+		if got := WrittenByRunner(rel); got != want {
+			t.Errorf("%s: %v", rel, got)
+		}
+	}
+}

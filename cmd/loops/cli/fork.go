@@ -45,9 +45,9 @@ What was captured and said, the context, retries, edges and the memory of evalua
 count on. Money, tokens, prompts, time and memory count anew, so a budget is there whole; what the other run spent is its
 own. The session of an agent is left behind, for it has gone on since.
 
-The new run has a working folder of its own, with a copy of the files that are in the other's now (--empty: without). In all
-that it remembers, the path of the old folder becomes that of the new one. Where the other run worked in a work tree of git,
-this one does not, unless --worktree gives it one.
+The new run has a working folder of its own, with a copy of the files that are in the other's now (--empty: without), also
+of links within it, and of long outputs if they are remembered. In all that it remembers, the path of the old folder becomes
+that of the new one. Where the other run worked in a work tree of git, this one does not, unless --worktree gives it one.
 
 A step is one of the run itself: with a state that runs a sub-loop, all of the sub-loop is done again. What cannot be forked
 is refused with the reason: a step of which the memory is not on record, or damaged; the handler of a cap; and an action that

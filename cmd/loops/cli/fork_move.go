@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"loops/fsm"
+	"loops/internal/action"
 	"loops/internal/fork"
 	"loops/persistence"
 )
@@ -42,7 +44,8 @@ func (f *forkPlace) move(ctx context.Context, p project, to string, empty bool) 
 	if empty {
 		return nil, nil
 	}
-	c, err := persistence.CopyWork(ctx, real, to)
+	named := outputsNamed(f.memory)
+	c, err := persistence.CopyWork(ctx, real, to, func(rel string) bool { return action.WrittenByRunner(rel) && !named[rel] })
 	if err != nil {
 		return nil, fmt.Errorf("what run %s left in %s cannot be copied: %w; begin without it: --empty", f.run.ID, p.short(real), err)
 	}
@@ -50,9 +53,24 @@ func (f *forkPlace) move(ctx context.Context, p project, to string, empty bool) 
 		notes = append(notes, fmt.Sprintf("copied %s (%s) from %s/, as they are now", count(c.Files, "file"), roomText(c.Bytes), p.short(real)))
 	}
 	if n := len(c.Left); n > 0 {
-		notes = append(notes, fmt.Sprintf("left out %s/%s, which is no file%s", p.short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
+		notes = append(notes, fmt.Sprintf("left out %s/%s, which is neither a file nor a link within the folder%s", p.short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
 	}
 	return notes, nil
+}
+
+// outputsNamed returns the files of long outputs that are named in what a run remembers, by their paths in its working
+// folder. A fork needs no others: they are of steps of the other run, and a long one has a lot of them.
+func outputsNamed(m *fsm.Snapshot) map[string]bool {
+	var b []byte
+	for _, part := range []*fsm.Map{m.Context, m.Captured, m.PrevResult, m.LastResult} {
+		b = fsm.AppendJSON(b, orEmpty(part))
+	}
+	b = fsm.AppendJSON(b, texts(m.Messages))
+	named := map[string]bool{}
+	for _, path := range regexp.MustCompile(`output/[0-9]{6,}[\w.~@+-]*\.(out|err)`).FindAll(b, -1) {
+		named[string(path)] = true
+	}
+	return named
 }
 
 func relTo(dir, path string) string {
