@@ -17,27 +17,42 @@ import (
 // grace is how long a program that was asked to end has before it is killed.
 const grace = time.Second
 
+// Variables of commands besides those of the event.
+const (
+	envMark  = "LOOPS_NOTIFY_MARK"  // by which what a command started is known
+	envDepth = "LOOPS_NOTIFY_DEPTH" // how many commands of notifications led to this one: each started a run of which the next was told
+)
+
+// mostDepth is how many commands may lead to one another, so that one that starts a run does not go on for ever.
+const mostDepth = 8
+
 // call runs a script of a person: the event is in its environment, and as JSON on its standard input.
 func (s *Sender) call(script string, e Event, limit time.Duration) error {
-	return s.start(limit, append(s.Env[:len(s.Env):len(s.Env)], e.env()...), e.body(), "bash", "-c", script)
+	before, _ := s.Getenv(envDepth)
+	depth, _ := strconv.Atoi(before) // none = 0
+	if depth >= mostDepth {
+		return fmt.Errorf("commands of notifications start runs that start commands again, %d times by now", depth)
+	}
+	env := append(s.Env[:len(s.Env):len(s.Env)], e.env()...)
+	return s.start(limit, append(env, envDepth+"="+strconv.Itoa(depth+1)), e.body(), "bash", "-c", script)
 }
 
-// start runs a program in a process group of its own, and ends the group when the time is up. What the program left in the
-// background when it ended by itself stays.
+// start runs a program in a process group of its own, and ends all that it started when the time is up. What the program
+// left in the background when it ended by itself stays.
 func (s *Sender) start(limit time.Duration, env []string, stdin []byte, program string, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("it took longer than %s and was ended", limit))
 	defer cancel()
 	var said tail
+	mark := newID()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = s.Dir, env, bytes.NewReader(stdin), &said
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stderr = s.Dir, append(env[:len(env):len(env)], envMark+"="+mark), bytes.NewReader(stdin), &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = grace // for a child in the background that keeps standard error open
 	cmd.Cancel = func() error {
 		group, err := proc.Group(cmd.Process.Pid)
-		if err == nil {
-			_, err = proc.End(context.Background(), group, grace)
-		}
-		return err
+		marked, e := proc.Marked(envMark, mark) // what left the group
+		_, ended := proc.End(context.Background(), append(group, marked...), grace)
+		return errors.Join(err, e, ended)
 	}
 	err := cmd.Run()
 	switch {

@@ -21,17 +21,18 @@ func TestCommand(t *testing.T) {
 		out    string // of the file out, which scripts may write
 		err    string // "" = delivered
 	}{
-		"environment":          {`echo "$LOOPS_NOTIFY_EVENT $LOOPS_NOTIFY_RUN $LOOPS_NOTIFY_LOOP $LOOPS_NOTIFY_EXIT_CODE $MINE" >out`, "failed fix-1 fix 1 mine\n", ""},
-		"text is no code":      {`echo "$LOOPS_NOTIFY_TEXT" >out`, "$(touch x) `touch x`; \"touch x\n", ""},
-		"standard input":       {`grep -o '"event":"[a-z]*"' >out`, "\"event\":\"failed\"\n", ""},
-		"input is not read":    {`exec <&-; echo ok >out`, "ok\n", ""},
-		"fails":                {`echo one >&2; printf 'two\033[1m\n' >&2; exit 3`, "", "exit status 3: two [1m"},
-		"is killed":            {`kill -KILL $$`, "", "signal: killed"},
-		"prints much":          {`head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo ok >out`, "ok\n", ""},
-		"takes too long":       {`sleep 1000`, "", "it took longer than 200ms and was ended"},
-		"ignores TERM":         {`trap '' TERM; sleep 1000 & echo $! >pid; wait; wait`, "", "it took longer than 200ms and was ended"},
-		"leaves something":     {`(sleep 2; echo >&2) & echo ok >out`, "ok\n", ""},
-		"is not a bash script": {`if`, "", "exit status 2: bash: -c: line 2: syntax error: unexpected end of file"},
+		"environment":                         {`echo "$LOOPS_NOTIFY_EVENT $LOOPS_NOTIFY_RUN $LOOPS_NOTIFY_LOOP $LOOPS_NOTIFY_EXIT_CODE $MINE" >out`, "failed fix-1 fix 1 mine\n", ""},
+		"text is no code":                     {`echo "$LOOPS_NOTIFY_TEXT" >out`, "$(touch x) `touch x`; \"touch x\n", ""},
+		"standard input":                      {`grep -o '"event":"[a-z]*"' >out`, "\"event\":\"failed\"\n", ""},
+		"input is not read":                   {`exec <&-; echo ok >out`, "ok\n", ""},
+		"fails":                               {`echo one >&2; printf 'two\033[1m\n' >&2; exit 3`, "", "exit status 3: two [1m"},
+		"is killed":                           {`kill -KILL $$`, "", "signal: killed"},
+		"prints much":                         {`head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo ok >out`, "ok\n", ""},
+		"takes too long":                      {`sleep 1000`, "", "it took longer than 200ms and was ended"},
+		"ignores TERM":                        {`trap '' TERM; sleep 1000 & echo $! >pid; wait; wait`, "", "it took longer than 200ms and was ended"},
+		"has a child in a session of its own": {`setsid sh -c 'trap "" TERM; echo $$ >pid; sleep 1000; sleep 1000' & wait`, "", "it took longer than 200ms and was ended"},
+		"leaves something":                    {`(sleep 2; echo >&2) & echo ok >out`, "ok\n", ""},
+		"is not a bash script":                {`if`, "", "exit status 2: bash: -c: line 2: syntax error: unexpected end of file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,6 +67,32 @@ func TestCommand(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCommandStartsRun: a command that starts a run, which tells the same command, comes to an end.
+func TestCommandStartsRun(t *testing.T) {
+	dir := t.TempDir()
+	said := []string{"", "commands of notifications start runs that start commands again, 8 times by now"}
+	for depth, want := range map[string]string{"": said[0], "7": said[0], "8": said[1]} {
+		s := New([]config.Notify{{Command: `echo "$LOOPS_NOTIFY_DEPTH" >>depths`}})
+		s.Dir, s.Env, s.Getenv = dir, os.Environ(), func(name string) (string, bool) { return depth, name == "LOOPS_NOTIFY_DEPTH" }
+		s.Tell(Event{Kind: "failed"})
+		got := ""
+		for _, r := range s.Close(t.Context()) {
+			if r.Err != nil {
+				got = r.Err.Error()
+			}
+		}
+		if got != want {
+			t.Errorf("after %q: %q, want %q", depth, got, want)
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "depths"))
+	lines := strings.Fields(string(b))
+	slices.Sort(lines)
+	if strings.Join(lines, " ") != "1 8" {
+		t.Errorf("depths %q, %v", lines, err)
 	}
 }
 

@@ -114,7 +114,8 @@ func Wants(t config.Notify, kind, loop string) bool {
 	return slices.ContainsFunc(config.NotifyKinds, func(k config.NotifyKind) bool { return k.Name == kind && k.Unasked })
 }
 
-// Label names a target without what may be secret in it.
+// Label names a target: a webhook by its host only, because the rest of an address may be a secret, and a command by its
+// beginning.
 func Label(t config.Notify) string {
 	switch {
 	case t.Desktop:
