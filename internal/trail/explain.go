@@ -120,7 +120,7 @@ func (x *explainer) action(e fsm.Event) {
 	case code < 0:
 		text = fmt.Sprintf("Its action%s was ended by signal %d after %s.", what, -code, took)
 	case prompt:
-		text = fmt.Sprintf("Its prompt%s ended with exit code %d after %s%s.", what, code, took, asked(e, "answered by"))
+		text = fmt.Sprintf("Its prompt%s ended with exit code %d after %s%s.", what, code, took, askedOf(e, "answered by"))
 	default:
 		text = fmt.Sprintf("Its action%s ended with exit code %d after %s.", what, code, took)
 	}
@@ -144,7 +144,7 @@ func (x *explainer) killed(e fsm.Event) {
 		s.Events = []uint64{x.started.Seq, e.Seq}
 	}
 	took := phrase.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
-	s.Text = fmt.Sprintf("Its prompt%s was ended by the stop of the run after %s%s.", what, took, asked(e, "asked of"))
+	s.Text = fmt.Sprintf("Its prompt%s was ended by the stop of the run after %s%s.", what, took, askedOf(e, "asked of"))
 	x.add(s)
 }
 
@@ -168,8 +168,8 @@ func (x *explainer) wall() string {
 	return "its timeout allows"
 }
 
-// asked says who answered a prompt, or was asked in vain, and what that took.
-func asked(e fsm.Event, how string) string {
+// askedOf says who answered a prompt, or was asked in vain, and what that took.
+func askedOf(e fsm.Event, how string) string {
 	var parts []string
 	who := str(e, "host")
 	if model := str(e, "model"); model != "" {
@@ -180,7 +180,7 @@ func asked(e fsm.Event, how string) string {
 		}
 	}
 	if who != "" {
-		parts = append(parts, how+" "+who)
+		parts = append(parts, strings.TrimPrefix(how+" "+who, " "))
 	}
 	if in, out := whole(e, "input_tokens"), whole(e, "output_tokens"); in+out > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", in, out))

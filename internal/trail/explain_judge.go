@@ -189,15 +189,11 @@ func judges(e fsm.Event) []Sentence {
 			v, _ := m.Get(k)
 			one.Fields = append(one.Fields, fsm.Field{Key: k, Value: v})
 		}
-		if who := strings.TrimPrefix(askedOf(one), ", "); who != "" {
+		if who := strings.TrimPrefix(askedOf(one, ""), ", "); who != "" {
 			said = append(said, say(e, "The judge was %s.", who))
 		}
 	}
 	return said
-}
-
-func askedOf(e fsm.Event) string {
-	return strings.Replace(asked(e), "answered by ", "", 1)
 }
 
 // plain writes the fields of an event that nothing more is known about.
