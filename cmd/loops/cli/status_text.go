@@ -338,6 +338,7 @@ func (a *app) showWaiter(p project, w persistence.Waiter, asJSON bool) error {
 	if w.Log != "" {
 		a.row("Log", p.short(w.Log))
 	}
+	a.row("Take it out", a.command("queue remove", shortWaiter(w.ID)))
 	return nil
 }
 

@@ -40,7 +40,8 @@ action has five seconds to end before it is killed.
 
 A process that has not ended after --grace is killed. stop then ends what the action has left running, which carries the
 mark of the run, and records the run as interrupted. No other process is ever signalled: the owner is told from others by
-its lock or lease, its pid and its start. The run can be resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+its lock or lease, its pid and its start. The run can be resumed. Who waits in the queue is no run yet, and is not
+stopped: stop says how many wait, and how to take them out.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops stop fix
   loops stop fix-20261121T103405
   loops stop --all --grace 1m`,
@@ -68,8 +69,9 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	f := finder{p, store}
 	live, err := f.goingOn(ctx, o.name, "stop")
 	if err != nil {
-		return err
+		return a.onlyQueued(f, o.name, err)
 	}
+	a.tellQueued(f, o.name)
 	// All are told before one is waited for, and one that cannot be stopped does not keep the others going.
 	var errs []error
 	asked := live[:0:0]
