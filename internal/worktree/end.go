@@ -35,8 +35,11 @@ func (h *Hold) End(ctx context.Context, git Git, how string, succeeded bool) (r 
 	}
 	r.Kept, r.Branch = !r.State.Gone, r.State.Tip != ""
 	switch {
-	case r.State.Gone:
+	case r.State.Gone: // perhaps it was moved: its branch is left alone
 		return r, nil
+	case r.State.Locked:
+		r.Why = "somebody locked it (git worktree unlock)"
+		return r, h.keep()
 	case how == Discard:
 	case r.State.Empty(h.Tree):
 	case how == Merge:
@@ -50,62 +53,23 @@ func (h *Hold) End(ctx context.Context, git Git, how string, succeeded bool) (r 
 	default:
 		return r, h.keep()
 	}
-	if err := h.remove(ctx, git, r.State.Tip); err != nil {
+	if r.Kept, err = h.remove(ctx, git, r.State.Tip, how == Discard); err != nil {
 		return r, err
 	}
-	r.Kept, r.Branch = false, !h.New
+	if r.Kept {
+		r.Why = "something changed in it just now"
+		if r.State, err = h.State(ctx, git); err != nil {
+			return r, err
+		}
+		return r, h.keep()
+	}
+	r.Branch = !h.New
 	return r, nil
 }
 
 func (h *Hold) keep() error {
 	h.mark.Kept = true
 	return h.write()
-}
-
-// merge merges the tree's commits into the branch of the main checkout, or says why it does not.
-func (h *Hold) merge(ctx context.Context, git Git, s State, succeeded bool) (why string, err error) {
-	project := h.Project()
-	on, err := answer(git(ctx, project, "symbolic-ref", "-q", "--short", "HEAD"))
-	if err != nil {
-		return "", err
-	}
-	dirty, err := git(ctx, project, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=none")
-	if err != nil {
-		return "", err
-	}
-	switch {
-	case !succeeded:
-		return "the run did not succeed", nil
-	case s.Files > 0:
-		return fmt.Sprintf("%s not committed, and only commits can be merged", files(s.Files, "is", "are")), nil
-	case s.On != h.Branch:
-		return fmt.Sprintf("%s is checked out in it and no longer %s", orDetached(s.On), h.Branch), nil
-	case s.Submodules:
-		return "it has submodules, whose commits nobody else may have", nil
-	case s.Nested:
-		return "a sub-loop left a work tree in it", nil
-	case on != h.Into:
-		return fmt.Sprintf("the main checkout is at %s now, and the run began at %s", orDetached(on), orDetached(h.Into)), nil
-	case dirty != "":
-		return fmt.Sprintf("the main checkout has changes that are not committed (%s)", some(dirty)), nil
-	}
-	_, err = git(ctx, project, "merge", "-q", "--no-edit", "-m", "Merge branch '"+h.Branch+"' of run "+h.mark.Run, h.Branch)
-	said, refused := errors.AsType[*GitError](err)
-	if !refused {
-		return "", err
-	}
-	ctx = context.WithoutCancel(ctx)
-	conflicts, err := git(ctx, project, "diff", "--name-only", "--diff-filter=U")
-	if err != nil {
-		return "", err
-	}
-	if _, err := git(ctx, project, "merge", "--abort"); err != nil && !isGitError(err) { // without a merge there is none to end
-		return "", err
-	}
-	if conflicts != "" {
-		return "there are conflicts with " + h.Into + " (" + some(conflicts) + ")", nil
-	}
-	return "git did not merge it: " + said.Error(), nil
 }
 
 func orDetached(branch string) string {
@@ -137,47 +101,84 @@ func some(list string) string {
 // A removal is a tree that is going: what is left to do is told by a file beside it, so that half of it is never taken
 // for files that were deleted in it.
 type removal struct {
-	Tree Tree   `json:"tree"`
-	Tip  string `json:"tip,omitempty"`
+	Tree    Tree   `json:"tree"`
+	Tip     string `json:"tip,omitempty"`
+	Discard bool   `json:"discard,omitempty"` // with what is in it
 }
 
-func (t Tree) going() string { return t.Path + ".removing" }
+// goingSuffix is what its name ends in. (Sub-loops leave NAME.removing beside work trees of theirs.)
+const goingSuffix = ".going"
+
+func (t Tree) going() string { return t.Path + goingSuffix }
 
 // remove removes the tree, and its branch if the run made it and nobody has changed it since.
-func (h *Hold) remove(ctx context.Context, git Git, tip string) error {
-	b, err := json.Marshal(removal{h.Tree, tip})
+func (h *Hold) remove(ctx context.Context, git Git, tip string, discard bool) (kept bool, err error) {
+	b, err := json.Marshal(removal{h.Tree, tip, discard})
 	if err != nil {
-		return err
+		return true, err
 	}
 	if err := os.WriteFile(h.going(), b, 0o644); err != nil {
-		return err
+		return true, err
 	}
 	return h.finish(context.WithoutCancel(ctx), git)
 }
 
-// finish finishes a removal, if there is one to be finished.
-func (t Tree) finish(ctx context.Context, git Git) error {
+// finish finishes a removal, if there is one to be finished. A tree in which something was changed since it was found empty
+// is kept: who was to remove it may have been killed, and somebody have worked in it for hours.
+func (t Tree) finish(ctx context.Context, git Git) (kept bool, err error) {
 	b, err := os.ReadFile(t.going())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	var r removal
 	if err == nil && json.Unmarshal(b, &r) != nil {
-		return os.Remove(t.going()) // it was cut off before anything was removed
+		return true, os.Remove(t.going()) // it was cut off before anything was removed
 	}
 	if err != nil {
-		return err
+		return true, err
 	}
 	r.Tree.Path = t.Path
-	if err := r.Tree.clear(ctx, git); err != nil {
-		return err
-	}
-	if r.Tree.New && r.Tip != "" {
-		if _, err := git(ctx, t.Project(), "update-ref", "-d", "refs/heads/"+r.Tree.Branch, r.Tip); err != nil && !isGitError(err) {
-			return err
+	if !r.Discard {
+		if kept, err = r.changed(ctx, git); err != nil {
+			return true, err
+		} else if kept {
+			return true, os.Remove(t.going())
 		}
 	}
-	return os.Remove(t.going())
+	if err := r.Tree.clear(ctx, git); err != nil {
+		return true, err
+	}
+	if r.Tree.New && r.Tip != "" {
+		if _, err := git(ctx, t.Project(), "update-ref", "-d", "refs/heads/"+r.Tree.Branch, r.Tip); notRefused(err) != nil {
+			return false, err
+		}
+	}
+	return false, os.Remove(t.going())
+}
+
+// changed says whether there is more in the tree than when it was found empty. That files are missing is no change.
+func (r removal) changed(ctx context.Context, git Git) (bool, error) {
+	if admin(r.Tree.Path) == "" {
+		return false, nil // it is half gone
+	}
+	on, err := head(ctx, git, r.Tree.Path)
+	if err != nil || on != r.Tree.Branch {
+		return true, err
+	}
+	status, err := git(ctx, r.Tree.Path, "status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
+	if err != nil {
+		return true, err
+	}
+	unignored := false // git began to remove it, and what was ignored is so no more
+	for line := range strings.Lines(status) {
+		unignored = unignored || strings.HasPrefix(line, " D ") && strings.HasSuffix(line, ".gitignore\n")
+	}
+	for line := range strings.Lines(status) {
+		if !strings.HasPrefix(line, " D ") && !(unignored && strings.HasPrefix(line, "?? ")) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Unfinished returns the trees of a project that no process uses and whose run has not said that it leaves them, after it
@@ -188,14 +189,14 @@ func Unfinished(ctx context.Context, git Git, project string) (left []*Hold, run
 		return nil, nil, nil
 	}
 	for _, e := range entries {
-		path := filepath.Join(project, Folder, e.Name())
-		if half, ok := strings.CutSuffix(path, ".removing"); ok {
-			if busy(half) {
-				continue
-			}
-			err = errors.Join(err, (Tree{Path: half}).finish(ctx, git))
-			continue
+		half, ok := strings.CutSuffix(filepath.Join(project, Folder, e.Name()), goingSuffix)
+		if ok && !busy(half) {
+			_, e := (Tree{Path: half}).finish(ctx, git)
+			err = errors.Join(err, e)
 		}
+	}
+	for _, e := range entries {
+		path := filepath.Join(project, Folder, e.Name())
 		m, e := ReadMark(path)
 		if e != nil || m.Run == "" || m.Kept || busy(path) {
 			continue

@@ -15,7 +15,7 @@ const ignored = "# Work trees of git, each with files of its own.\n*\n"
 // gone is not made again, because nobody knows what was in it. A *Refusal says what to do. What a Make that was killed left
 // half done, the next one of the same run does again.
 func (t Tree) Make(ctx context.Context, git Git, run string, begun bool) (*Hold, error) {
-	if err := t.finish(ctx, git); err != nil {
+	if _, err := t.finish(ctx, git); err != nil {
 		return nil, err
 	}
 	m, err := ReadMark(t.Path)

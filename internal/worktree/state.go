@@ -15,6 +15,8 @@ type State struct {
 	Some       []string // of them, three at most, as git status has them
 	Tip        string   // last commit of the branch; "" = there is no such branch any more
 	On         string   // branch that is checked out; "" = none
+	Head       string   // commit that is checked out
+	Locked     bool     // somebody said that it is not to be removed (git worktree lock)
 	Submodules bool     // some were checked out, and their commits lie in the tree's own folder
 	Nested     bool     // a sub-loop left a work tree in it
 }
@@ -29,7 +31,10 @@ func (t Tree) State(ctx context.Context, git Git) (s State, err error) {
 	own := admin(t.Path)
 	if own == "" {
 		s.Gone = true
-		s.Tip, err = commit(ctx, git, t.Project(), "refs/heads/"+t.Branch)
+		if s.Tip, err = commit(ctx, git, t.Project(), "refs/heads/"+t.Branch); err != nil || s.Tip == "" {
+			return s, err
+		}
+		s.Commits, err = t.ahead(ctx, git, s.Tip)
 		return s, err
 	}
 	status, err := git(ctx, t.Path, "status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
@@ -42,27 +47,20 @@ func (t Tree) State(ctx context.Context, git Git) (s State, err error) {
 			s.Some = append(s.Some, strings.TrimSpace(line))
 		}
 	}
-	if s.On, err = answer(git(ctx, t.Path, "symbolic-ref", "-q", "--short", "HEAD")); err != nil {
+	if s.On, err = head(ctx, git, t.Path); err != nil {
 		return s, err
 	}
 	if s.Tip, err = commit(ctx, git, t.Path, "refs/heads/"+t.Branch); err != nil {
 		return s, err
 	}
-	args := []string{"rev-list", "--count", "HEAD"}
-	if s.Tip != "" {
-		args = append(args, s.Tip)
-	}
-	args = append(args, "^"+t.Base)
-	if into, err := t.into(ctx, git); err != nil {
-		return s, err
-	} else if into != "" {
-		args = append(args, "^"+into)
-	}
-	count, err := git(ctx, t.Path, args...)
-	if err != nil {
+	if s.Head, err = commit(ctx, git, t.Path, "HEAD"); err != nil {
 		return s, err
 	}
-	s.Commits = number(count)
+	if s.Commits, err = t.ahead(ctx, git, s.Head, s.Tip); err != nil {
+		return s, err
+	}
+	_, locked := os.Lstat(filepath.Join(own, "locked"))
+	s.Locked = locked == nil
 	modules, _ := os.ReadDir(filepath.Join(own, "modules")) // mostly there are none
 	s.Submodules = len(modules) > 0
 	nested, _ := os.ReadDir(filepath.Join(t.Dir(), Folder))
@@ -72,12 +70,26 @@ func (t Tree) State(ctx context.Context, git Git) (s State, err error) {
 	return s, nil
 }
 
-// into returns the last commit of the branch of the main checkout, "" if there is none.
-func (t Tree) into(ctx context.Context, git Git) (string, error) {
-	if t.Into == "" {
-		return "", nil
+// ahead counts the commits up to the tips ("" is none) that neither the commit the run began with nor the branch of the main
+// checkout has.
+func (t Tree) ahead(ctx context.Context, git Git, tips ...string) (int, error) {
+	args := []string{"rev-list", "--count", "^" + t.Base}
+	if t.Into != "" {
+		into, err := commit(ctx, git, t.Project(), "refs/heads/"+t.Into)
+		if err != nil {
+			return 0, err
+		}
+		if into != "" {
+			args = append(args, "^"+into)
+		}
 	}
-	return commit(ctx, git, t.Path, "refs/heads/"+t.Into)
+	for _, tip := range tips {
+		if tip != "" {
+			args = append(args, tip)
+		}
+	}
+	n, err := git(ctx, t.Project(), args...)
+	return number(n), err
 }
 
 // word quotes a word for a shell where it needs it.

@@ -94,7 +94,7 @@ func Look(ctx context.Context, git Git, project, branch string) (*Plan, error) {
 	if p.Base == "" {
 		return nil, refuse("the repository has no commit yet, so there is nothing to make a work tree from; commit something first")
 	}
-	if p.Into, err = answer(git(ctx, project, "symbolic-ref", "-q", "--short", "HEAD")); err != nil {
+	if p.Into, err = head(ctx, git, project); err != nil {
 		return nil, err
 	}
 	tip, err := p.branch(ctx, git, project)
@@ -145,8 +145,8 @@ func (p *Plan) branch(ctx context.Context, git Git, project string) (tip string,
 		return p.Base, nil
 	}
 	_, err = git(ctx, project, "check-ref-format", "refs/heads/"+p.Branch)
-	if strings.HasPrefix(p.Branch, "-") || isGitError(err) {
-		return "", refuse("%q cannot be the name of a branch: names have no spaces, no .. and none of ~^:?*[\\, and do not begin with -", p.Branch)
+	if strings.HasPrefix(p.Branch, "-") || p.Branch == "@" || isGitError(err) { // git takes @ for HEAD
+		return "", refuse("%q cannot be the name of a branch: names have no spaces, no .. and none of ~^:?*[\\, do not begin with -, and are not @", p.Branch)
 	}
 	if err != nil {
 		return "", err
@@ -237,6 +237,12 @@ func clean(id string) string {
 // commit returns the commit that a name means, "" if there is none.
 func commit(ctx context.Context, git Git, dir, name string) (string, error) {
 	return answer(git(ctx, dir, "rev-parse", "-q", "--verify", name+"^{commit}"))
+}
+
+// head returns the branch that is checked out, "" if none is. (git's --short would tell it from a tag of the same name.)
+func head(ctx context.Context, git Git, dir string) (string, error) {
+	ref, err := answer(git(ctx, dir, "symbolic-ref", "-q", "HEAD"))
+	return strings.TrimPrefix(ref, "refs/heads/"), err
 }
 
 // has says whether git has an object.

@@ -90,11 +90,14 @@ func (r treeReport) lines() (lines []string) {
 	switch {
 	case r.err != nil:
 		return []string{work + " was left as it is: " + oneLine(r.err), "  look at it: git -C " + quote(place) + " status"}
+	case r.State.Gone && !r.Branch:
+		return []string{work + " is gone, and so is its branch."}
 	case r.State.Gone:
-		return []string{work + " is gone."}
+		lines = []string{work + " is gone, and what was not committed there with it. The branch stays, with " + r.contents() + "."}
+		return append(lines, r.hints(place)...)
 	case r.stays:
 		return []string{work + " stays for the run, with " + r.contents() + "."}
-	case r.Merged != "":
+	case r.Merged != "" && !r.Kept:
 		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", count(r.State.Commits, "commit"), r.tree.Branch, r.Merged)
 		if !r.Branch {
 			text += " and the branch"
@@ -102,41 +105,86 @@ func (r treeReport) lines() (lines []string) {
 		return []string{text + "."}
 	case !r.Kept && r.how == worktree.Discard && !r.State.Empty(r.tree):
 		lines = []string{fmt.Sprintf("Discarded the work tree %s with %s.", place, r.contents())}
-		if r.Branch && r.State.Commits > 0 {
+		if r.Branch && r.State.Commits > 0 && r.State.On == r.tree.Branch {
 			lines = append(lines, "  The commits are still on branch "+r.tree.Branch+".")
-		} else if r.State.Commits > 0 && r.State.Tip != "" {
-			lines = append(lines, fmt.Sprintf("  Until git clears up, the commits can be had back: %s branch %s %.12s", r.git(), r.tree.Branch, r.State.Tip))
 		}
-		return lines
+		return append(lines, r.recovery()...)
 	case !r.Kept && r.Branch:
 		return []string{fmt.Sprintf("The work tree had nothing new in it and was removed; branch %s stays.", r.tree.Branch)}
 	case !r.Kept:
 		return []string{"The work tree had nothing in it and was removed, with its branch."}
 	}
 	lines = []string{work + " was kept: " + r.contents() + "."}
-	if r.Why != "" {
+	switch {
+	case r.Merged != "":
+		lines = append(lines, "  merged into "+r.Merged+", but not removed: "+r.Why)
+	case r.Why != "" && r.how == worktree.Merge:
 		lines = append(lines, "  not merged: "+r.Why)
+	case r.Why != "":
+		lines = append(lines, "  not removed: "+r.Why)
 	}
-	if r.State.Files > 0 {
+	return append(lines, r.hints(place)...)
+}
+
+// hints are the commands with which a person goes on with what a run left.
+func (r treeReport) hints(place string) (lines []string) {
+	s, git := r.State, r.git()
+	if s.Files > 0 {
 		lines = append(lines, "  look:   git -C "+quote(place)+" status")
 	}
-	if r.State.Commits > 0 {
-		lines = append(lines, fmt.Sprintf("  look:   %s log --stat %s..%s", r.git(), cmp.Or(r.tree.Into, short(r.tree.Base)), r.tree.Branch))
-		lines = append(lines, fmt.Sprintf("  merge:  %s merge %s", r.git(), r.tree.Branch))
+	if s.Commits > 0 {
+		tip := cmp.Or(s.On, short(s.Head)) // the action may have left the branch
+		if s.Gone {
+			tip = r.tree.Branch
+		}
+		into := cmp.Or(r.tree.Into, short(r.tree.Base))
+		if tip == r.tree.Branch || s.Tip == "" {
+			lines = append(lines, fmt.Sprintf("  look:   %s log --stat %s..%s", git, into, tip))
+		} else {
+			lines = append(lines, fmt.Sprintf("  look:   %s log --stat %s %s --not %s", git, tip, r.tree.Branch, into))
+		}
+		lines = append(lines, fmt.Sprintf("  merge:  %s merge %s", git, tip))
 	}
-	remove := r.git() + " worktree remove "
-	if r.State.Files > 0 || r.State.Submodules {
-		remove += "--force "
+	remove := git + " worktree remove "
+	switch {
+	case s.Gone:
+		remove = git + " worktree prune"
+	case s.Locked:
+		remove += "--force --force " + quote(place)
+	case s.Files > 0 || s.Submodules:
+		remove += "--force " + quote(place)
+	default:
+		remove += quote(place)
 	}
-	remove += quote(place)
-	if r.tree.New && r.State.Tip != "" {
+	if r.tree.New && s.Tip != "" {
 		flag := " -d "
-		if r.State.Commits > 0 {
+		if s.Commits > 0 {
 			flag = " -D "
 		}
-		remove += " && " + r.git() + " branch" + flag + r.tree.Branch
+		remove += " && " + git + " branch" + flag + r.tree.Branch
 	}
 	return append(lines, "  remove: "+remove)
+}
+
+// recovery says how commits that were discarded can be had back, until git clears up.
+func (r treeReport) recovery() (lines []string) {
+	s := r.State
+	if s.Commits == 0 {
+		return nil
+	}
+	back := func(branch, tip string) {
+		lines = append(lines, fmt.Sprintf("  Until git clears up, the commits can be had back: %s branch %s %.12s", r.git(), branch, tip))
+	}
+	if !r.Branch && s.Tip != "" && s.Tip != r.tree.Base {
+		back(r.tree.Branch, s.Tip)
+	}
+	if s.On == "" && s.Head != s.Tip && s.Head != r.tree.Base {
+		back(r.tree.Branch+"-detached", s.Head)
+	}
+	if s.On != "" && s.On != r.tree.Branch {
+		lines = append(lines, "  Branch "+s.On+" stays.")
+	}
+	return lines
 }
 
 // short is a commit as people write it.

@@ -1,0 +1,129 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// mergeWait is how often a run that ends asks, for a second each, whether another has merged.
+const mergeWait = 15 * 60
+
+// merge merges the tree's commits into the branch of the main checkout, or says why it does not. Of runs that end at once
+// one merges at a time.
+func (h *Hold) merge(ctx context.Context, git Git, s State, succeeded bool) (why string, err error) {
+	if why := h.unfit(s, succeeded); why != "" {
+		return why, nil
+	}
+	project := h.Project()
+	dir, err := git(ctx, project, "rev-parse", "--absolute-git-dir") // which has the index and the merge of this checkout
+	if err != nil {
+		return "", err
+	}
+	turn, err := os.OpenFile(filepath.Join(dir, "loops-merge"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return "", err
+	}
+	defer turn.Close()
+	for waited := 0; !lock(turn); waited++ {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		if waited == mergeWait {
+			return "another run has been merging for a long time", nil
+		}
+	}
+	if why, err := h.unready(ctx, git, project); why != "" || err != nil {
+		return why, err
+	}
+	// What the config of the repository says of merges (branch.NAME.mergeOptions) must not leave the commits out.
+	command := []string{"merge", "-q", "--no-edit", "--commit", "--no-squash", "-m", "Merge branch '" + h.Branch + "' of run " + h.mark.Run, "refs/heads/" + h.Branch}
+	for range 20 {
+		if _, err = git(ctx, project, command...); !isGitError(err) || !strings.Contains(err.Error(), "index.lock") {
+			break
+		}
+		time.Sleep(250 * time.Millisecond) // an editor, or a shell that shows the state of the repository, has the index
+	}
+	if isGitError(err) {
+		return h.undo(context.WithoutCancel(ctx), git, project, s.Tip, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err := git(ctx, project, "merge-base", "--is-ancestor", s.Tip, "refs/heads/"+h.Into); err != nil {
+		return "git merged it, but " + h.Into + " does not have its commits", notRefused(err)
+	}
+	return "", nil
+}
+
+// unfit says why what is in the tree is not to be merged.
+func (h *Hold) unfit(s State, succeeded bool) string {
+	switch {
+	case !succeeded:
+		return "the run did not succeed"
+	case s.Files > 0:
+		return fmt.Sprintf("%s not committed, and only commits can be merged", files(s.Files, "is", "are"))
+	case s.On != h.Branch:
+		return fmt.Sprintf("%s is checked out in it and no longer %s", orDetached(s.On), h.Branch)
+	case s.Submodules:
+		return "it has submodules, whose commits nobody else may have"
+	case s.Nested:
+		return "a sub-loop left a work tree in it"
+	}
+	return ""
+}
+
+// unready says why the main checkout cannot be merged into.
+func (h *Hold) unready(ctx context.Context, git Git, project string) (why string, err error) {
+	on, err := head(ctx, git, project)
+	if err != nil {
+		return "", err
+	}
+	merging, err := commit(ctx, git, project, "MERGE_HEAD")
+	if err != nil {
+		return "", err
+	}
+	dirty, err := git(ctx, project, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=none")
+	switch {
+	case err != nil:
+		return "", err
+	case on != h.Into:
+		return fmt.Sprintf("the main checkout is at %s now, and the run began at %s", orDetached(on), orDetached(h.Into)), nil
+	case merging != "":
+		return "the main checkout is in the middle of a merge; end that (git merge --continue or --abort)", nil
+	case dirty != "":
+		return fmt.Sprintf("the main checkout has changes that are not committed (%s)", some(dirty)), nil
+	}
+	return "", nil
+}
+
+// undo takes back a merge of tip that git refused or stopped in, and says why it did. The merge of somebody else is not touched.
+func (h *Hold) undo(ctx context.Context, git Git, project, tip string, refused error) (why string, err error) {
+	why = "git did not merge it: " + refused.Error()
+	conflicts, err := git(ctx, project, "diff", "--name-only", "--diff-filter=U")
+	if err != nil {
+		return "", err
+	}
+	merging, err := commit(ctx, git, project, "MERGE_HEAD")
+	if err != nil || merging != tip {
+		return why, err
+	}
+	if conflicts != "" {
+		why = "there are conflicts with " + h.Into + " (" + some(conflicts) + ")"
+	}
+	if _, err := git(ctx, project, "merge", "--abort"); err != nil {
+		return why + "; the merge was begun, and git could not take it back: " + err.Error(), notRefused(err)
+	}
+	return why, nil
+}
+
+// notRefused is an error that is not git's.
+func notRefused(err error) error {
+	if isGitError(err) {
+		return nil
+	}
+	return err
+}
