@@ -221,7 +221,9 @@ func (b *bell) close() {
 	log := b.log(results)
 	for _, r := range results {
 		if r.Err != nil {
-			fmt.Fprintf(b.a.Err, "loops: %s (%s): not told by %s: %v\n", r.Event.Run, words(r.Event.Kind), r.Target, r.Err)
+			line := fmt.Sprintf("loops: %s (%s): not told by %s: %v", r.Event.Run, words(r.Event.Kind), r.Target, r.Err)
+			// A job of GitHub Actions takes "##[" for a command, wherever it stands, and what others said has none to give.
+			fmt.Fprintln(b.a.Err, strings.ReplaceAll(line, "##[", "#["))
 		}
 	}
 	if log != nil {
