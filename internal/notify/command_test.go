@@ -24,6 +24,7 @@ func TestCommand(t *testing.T) {
 		"environment":                         {`echo "$LOOPS_NOTIFY_EVENT $LOOPS_NOTIFY_RUN $LOOPS_NOTIFY_LOOP $LOOPS_NOTIFY_EXIT_CODE $MINE" >out`, "failed fix-1 fix 1 mine\n", ""},
 		"text is no code":                     {`echo "$LOOPS_NOTIFY_TEXT" >out`, "$(touch x) `touch x`; \"touch x\n", ""},
 		"standard input":                      {`grep -o '"event":"[a-z]*"' >out`, "\"event\":\"failed\"\n", ""},
+		"a line of input":                     {`set -e; read -r line; echo "${line:0:10}" >out`, "{\"event\":\"\n", ""},
 		"input is not read":                   {`exec <&-; echo ok >out`, "ok\n", ""},
 		"fails":                               {`echo one >&2; printf 'two\033[1m\n' >&2; exit 3`, "", "exit status 3: two [1m"},
 		"is killed":                           {`kill -KILL $$`, "", "signal: killed"},
