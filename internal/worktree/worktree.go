@@ -245,6 +245,12 @@ func head(ctx context.Context, git Git, dir string) (string, error) {
 	return strings.TrimPrefix(ref, "refs/heads/"), err
 }
 
+// IsBranch says whether the repository of a project has a branch of this name.
+func IsBranch(ctx context.Context, git Git, project, name string) (bool, error) {
+	tip, err := commit(ctx, git, project, "refs/heads/"+name)
+	return tip != "", err
+}
+
 // has says whether git has an object.
 func has(ctx context.Context, git Git, dir, object string) (bool, error) {
 	_, err := git(ctx, dir, "cat-file", "-e", object)

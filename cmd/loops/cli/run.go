@@ -89,6 +89,9 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 			if err := o.tree.check(cmd.CommandPath()); err != nil {
 				return err
 			}
+			if err := a.checkTreeInput(cmd.Context(), &o); err != nil {
+				return err
+			}
 			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
 				return err
 			}
