@@ -83,19 +83,19 @@ type Sender struct {
 type line struct {
 	place  int
 	target config.Notify
-	queue  chan Event
+	queue  chan *Event
 	begun  sync.Once
 }
 
-// queued is how many events may wait for one target. A run tells of few.
-const queued = 64
+// queued is how many events may wait for one target. A run tells of few; many runs that died at once are found by one.
+const queued = 1_000
 
 // New returns a Sender. A target that names no kind of event gets those that are told unasked.
 func New(targets []config.Notify) *Sender {
 	s := &Sender{Getenv: func(string) (string, bool) { return "", false }}
 	s.ctx, s.give = context.WithCancelCause(context.Background())
 	for i, t := range targets {
-		s.lines = append(s.lines, &line{place: i, target: t, queue: make(chan Event, queued)})
+		s.lines = append(s.lines, &line{place: i, target: t, queue: make(chan *Event, queued)})
 	}
 	return s
 }
@@ -163,7 +163,7 @@ func (e *Event) prepare() {
 func (s *Sender) tell(l *line, e Event) {
 	l.begun.Do(func() { s.busy.Go(func() { s.deliverAll(l) }) })
 	select {
-	case l.queue <- e:
+	case l.queue <- &e:
 	default:
 		s.note(Result{Place: l.place, Target: Label(l.target), Event: e, Err: fmt.Errorf("%d events wait for it already", queued)})
 	}
@@ -200,11 +200,11 @@ func (s *Sender) note(r Result) {
 func (s *Sender) deliverAll(l *line) {
 	for e := range l.queue {
 		began := time.Now()
-		r := Result{Place: l.place, Target: Label(l.target), Event: e}
+		r := Result{Place: l.place, Target: Label(l.target), Event: *e}
 		if s.ctx.Err() != nil {
 			r.Err = errGivenUp
 		} else {
-			r.Attempts, r.Err = s.deliver(l.target, e)
+			r.Attempts, r.Err = s.deliver(l.target, *e)
 		}
 		r.Took = time.Since(began)
 		s.note(r)

@@ -246,6 +246,25 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestManyAtOnce: a command that finds a hundred dead runs tells of all of them.
+func TestManyAtOnce(t *testing.T) {
+	hang := make(chan struct{})
+	rec := receive(t, func(int, http.ResponseWriter, *http.Request) { <-hang })
+	s := New([]config.Notify{{URL: rec.URL, Timeout: time.Hour}})
+	for range 100 {
+		s.Tell(Event{Kind: "interrupted"})
+	}
+	close(hang)
+	for _, r := range s.Close(t.Context()) {
+		if r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	if len(s.results) != 100 {
+		t.Errorf("%d results", len(s.results))
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{

@@ -75,14 +75,19 @@ func (b *bell) tell(e notify.Event) {
 }
 
 // dead tells of runs that were found dead.
-func (b *bell) dead(changes []reconcile.Change) {
+func (b *bell) dead(ctx context.Context, store persistence.Store, changes []reconcile.Change) {
 	for _, c := range changes {
-		if b != nil && c.Kind == reconcile.Interrupt {
-			b.tell(notify.Event{
-				Kind: "interrupted", Run: string(c.ID), Loop: c.Loop, Status: string(persistence.Interrupted),
-				Text: fmt.Sprintf("%s: interrupted: %s", c.Loop, c.Why), Resume: b.a.command("resume", string(c.ID)),
-			})
+		if b == nil || c.Kind != reconcile.Interrupt {
+			continue
 		}
+		e := notify.Event{
+			Kind: "interrupted", Run: string(c.ID), Loop: c.Loop, Status: string(persistence.Interrupted),
+			Text: fmt.Sprintf("%s: interrupted: %s", c.Loop, c.Why), Resume: b.a.command("resume", string(c.ID)),
+		}
+		if runs, err := store.Runs(ctx, persistence.Query{ID: c.ID}); err == nil && len(runs) == 1 { // else it is told without
+			e.State, e.Steps, e.Seconds = runs[0].State, runs[0].Step, elapsed(runs[0]).Round(time.Millisecond).Seconds()
+		}
+		b.tell(e)
 	}
 }
 

@@ -51,7 +51,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		changes, err = reconcile.Apply(ctx, store.Store, changes, ender(ctx, p))
 	}
 	if !o.dryRun {
-		a.ring(p).dead(changes)
+		a.ring(p).dead(ctx, store.Store, changes)
 	}
 	// What was done is said also where something else failed.
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *app) tidy(ctx context.Context, p project, store persistence.Store, prin
 	if err == nil && len(changes) > 0 {
 		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p))
 	}
-	a.ring(p).dead(changes)
+	a.ring(p).dead(ctx, store, changes)
 	if err != nil {
 		print.note("loops: not tidied up: " + oneLine(err))
 	}
