@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,6 +91,12 @@ func loopsIn(t *testing.T, dir string, env []string, args ...string) string {
 
 func startWatch(t *testing.T, dir string, env []string, rows, cols uint16, args ...string) *watching {
 	t.Helper()
+	return startOnTerminal(t, dir, env, rows, cols, binary(t), append([]string{"watch"}, args...)...)
+}
+
+// startOnTerminal starts any program on a terminal of its own.
+func startOnTerminal(t *testing.T, dir string, env []string, rows, cols uint16, program string, args ...string) *watching {
+	t.Helper()
 	far, near, err := pty.Open()
 	must(t, err)
 	must(t, pty.Setsize(near, &pty.Winsize{Rows: rows, Cols: cols}))
@@ -98,7 +105,7 @@ func startWatch(t *testing.T, dir string, env []string, rows, cols uint16, args 
 	must(t, err)
 	w.screen = vt.NewMockTerm(vt.MockOptSize{X: vt.Col(cols), Y: vt.Row(rows)})
 	must(t, w.screen.Start())
-	w.cmd = exec.Command(binary(t), append([]string{"watch"}, args...)...)
+	w.cmd = exec.Command(program, args...)
 	w.cmd.Dir, w.cmd.Env = dir, append([]string{"TERM=xterm"}, env...)
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = near, near, near
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -324,15 +331,52 @@ func TestWatchAppears(t *testing.T) {
 		lines := w.lines()
 		return len(lines) == 16 && strings.HasPrefix(lines[15], "? help") && !strings.Contains(strings.Join(lines, "\n"), "Log tock-")
 	})
-	w.press("\x1a") // nobody could let it go on, so it is not stopped
-	w.until("it has the terminal again", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return strings.Count(w.raw.String(), "\x1b[?1049h") == 2
-	})
-	w.see("▸▶ tock-")
+	took := 1
+	for _, stop := range []func(){
+		func() { w.press("\x1a") },
+		func() { must(t, w.cmd.Process.Signal(syscall.SIGTSTP)) }, // as from a shell, or kill -TSTP
+		func() { must(t, w.cmd.Process.Signal(syscall.SIGCONT)) }, // after kill -STOP, which cannot be seen
+	} {
+		stop() // nobody could let it go on, so it is not stopped
+		took++
+		w.until("it has given the terminal back, and has it again", func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return strings.Count(w.raw.String(), "\x1b[?1049h") == took
+		})
+		w.see("▸▶ tock-")
+	}
 	w.press("q")
 	w.end(0)
+}
+
+// TestWatchJobs wants Ctrl-Z and SIGTSTP to stop watch, so that the shell has the terminal, and fg to show the screen again.
+func TestWatchJobs(t *testing.T) {
+	t.Parallel()
+	dir, env := watchProject(t, "dir", ticking)
+	for name, stop := range map[string]func(*watching){
+		"Ctrl-Z": func(w *watching) { w.press("\x1a") },
+		"SIGTSTP": func(w *watching) {
+			text, err := os.ReadFile(filepath.Join(dir, "pid"))
+			must(t, err)
+			pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			must(t, err)
+			must(t, syscall.Kill(pid, syscall.SIGTSTP))
+		},
+	} {
+		const script = `sh -c 'echo $$ >pid; exec "$0" watch' "$0"; echo was stopped; stty -a | grep -o ' icanon'; fg`
+		w := startOnTerminal(t, dir, env, 24, 80, "bash", "-mc", script, binary(t))
+		w.see("▸▶ tick-")
+		stop(w)
+		w.until(name+" gives the terminal to the shell", func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return strings.Contains(w.raw.String(), "was stopped\r\n icanon")
+		})
+		w.see("▸▶ tick-")
+		w.press("q")
+		w.end(0)
+	}
 }
 
 // TestWatchColours wants colours where they are not refused.

@@ -34,9 +34,10 @@ type watchUI struct {
 	wants   chan persistence.ID // the run that is selected now
 	poke    chan struct{}       // look now
 	results chan watchResult
-	crashes chan string // of a goroutine
-	busy    int         // keys whose work goes on
-	leaving bool        // q was pressed while there is some
+	crashes chan string    // of a goroutine
+	jobs    chan os.Signal // of job control: stop, go on
+	busy    int            // keys whose work goes on
+	leaving bool           // q was pressed while there is some
 }
 
 // A watchResult is what came of a key, or of all of it.
@@ -78,7 +79,10 @@ func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-c
 	ui := &watchUI{
 		app: a, screen: screen, model: watch.New(a.watchASCII(), string(l.named)),
 		views: make(chan watch.View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1), results: make(chan watchResult), crashes: make(chan string, 1),
+		jobs: make(chan os.Signal, 1),
 	}
+	ui.heedJobs()
+	defer signal.Stop(ui.jobs)
 	ctx, cancel := context.WithCancel(ctx)
 	looked, left := make(chan struct{}), make(chan watchResult, 1)
 	defer func() {
@@ -229,6 +233,12 @@ func (ui *watchUI) run(ctx context.Context, l *looker) error {
 			case ui.poke <- struct{}{}:
 			default:
 			}
+		case s := <-ui.jobs:
+			if s == syscall.SIGTSTP {
+				ui.suspend(os.Getpid())
+			} else if ui.screen.Suspend() == nil { // it was stopped without a word, and the shell had the terminal since
+				ui.resume()
+			}
 		case e, open := <-ui.screen.EventQ():
 			if !open {
 				return nil
@@ -281,7 +291,7 @@ func (ui *watchUI) event(ctx context.Context, l *looker, e tcell.Event) (leave b
 		case watch.Redraw:
 			ui.redraw()
 		case watch.Suspend:
-			ui.suspend()
+			ui.suspend(0) // with the script that started it, if there is one
 		default:
 			ui.do(ctx, l, c)
 		}
@@ -305,20 +315,31 @@ func (ui *watchUI) do(ctx context.Context, l *looker, c watch.Command) {
 	}()
 }
 
-// suspend gives the terminal back until somebody lets this process go on (fg).
-func (ui *watchUI) suspend() {
+// heedJobs has signals of job control come to the screen, which must give the terminal back before it stops.
+func (ui *watchUI) heedJobs() { signal.Notify(ui.jobs, syscall.SIGTSTP, syscall.SIGCONT) }
+
+// suspend gives the terminal back and stops a process, or for 0 all of the group, until somebody lets it go on (fg).
+func (ui *watchUI) suspend(pid int) {
 	if ui.screen.Suspend() != nil {
 		return
 	}
+	signal.Stop(ui.jobs)
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)
-	defer signal.Stop(on)
-	if syscall.Kill(0, syscall.SIGTSTP) == nil {
+	// SIGTSTP was once heeded here, and a Go program cannot have it do what it does to others after that. This stops alike.
+	if syscall.Kill(pid, syscall.SIGTTIN) == nil {
 		select {
 		case <-on:
 		case <-time.After(300 * time.Millisecond): // nobody could let it go on, so it was not stopped
 		}
 	}
+	signal.Stop(on)
+	ui.heedJobs()
+	ui.resume()
+}
+
+// resume takes the terminal again.
+func (ui *watchUI) resume() {
 	if err := ui.screen.Resume(); err == nil {
 		ui.redraw()
 	}
