@@ -3,8 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strconv"
 	"strings"
+
+	"loops/persistence"
 )
 
 // A dialect is what SQLite and PostgreSQL do not do alike.
@@ -29,6 +32,8 @@ type dialect interface {
 	there() error
 	// passing says that an error may pass and leaves open whether something was done.
 	passing(err error) bool
+	// unreachable says that an error is about the way to the database, and may pass.
+	unreachable(err error) bool
 	// explain adds what a person, or errors.Is, can make something of.
 	explain(err error) error
 	// remote means that owners of runs may be on machines that lose sight of the database.
@@ -115,3 +120,9 @@ const (
 	saveMemory = `INSERT INTO memory (run, seq, patch, whole) VALUES (?, ?, ?, ?)`
 	saveText   = `INSERT INTO texts (run, name, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
 )
+
+// Passing says whether an error that the store returned may be gone the next time: the database was busy or could not be
+// reached. What was tried may have been done.
+func (s *Store) Passing(err error) bool {
+	return errors.Is(err, persistence.ErrBusy) || s.d.unreachable(err)
+}

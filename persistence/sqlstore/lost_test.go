@@ -239,6 +239,29 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// TestPassing: a run that cannot begin because the database is away may try again, and one that is refused may not.
+func TestPassing(t *testing.T) {
+	w := newWire(t, theServer(t))
+	s := opened(t, w.location("passing", "lease=1s"))
+	spec := persistence.Spec{Loop: "x", Scope: []string{"/p"}, Owner: elsewhere}
+	w.refuse(true)
+	if _, err := s.Create(t.Context(), spec); !s.Passing(err) {
+		t.Errorf("the database is away: %v does not pass", err)
+	}
+	w.refuse(false)
+	j, err := s.Create(t.Context(), spec)
+	must(t, err)
+	defer j.Close(t.Context()) //nolint:errcheck // the test is over
+	for _, refused := range []persistence.Spec{spec, {Loop: strings.Repeat("x", 300), Owner: elsewhere}} {
+		if _, err := s.Create(t.Context(), refused); err == nil || s.Passing(err) {
+			t.Errorf("%v passes", err)
+		}
+	}
+	if _, err := s.Snapshot(t.Context(), "x-1"); s.Passing(err) {
+		t.Errorf("%v passes", err)
+	}
+}
+
 // TestServerForgets: what the server lost when it crashed, because it was not durable, is recorded again. The journal
 // does not make it durable in time, and the server's process that would write it to the log in the background is held:
 // so all of it is lost, however slow the machine is.

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -186,6 +189,14 @@ func (d *postgresDB) passing(err error) bool {
 			"57P03", // it starts
 			"57P05", // idle session
 		}, e.Code)
+}
+
+func (d *postgresDB) unreachable(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	_, connect := errors.AsType[*pgconn.ConnectError](err)
+	_, answer := errors.AsType[*pgconn.PgError](err)
+	broken := errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return (network || connect || answer || broken) && d.passing(err)
 }
 
 func (d *postgresDB) explain(err error) error {

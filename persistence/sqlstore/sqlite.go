@@ -275,6 +275,8 @@ func (d *sqliteDB) passing(err error) bool {
 	return c == lib.SQLITE_BUSY || c == lib.SQLITE_LOCKED
 }
 
+func (d *sqliteDB) unreachable(error) bool { return false }
+
 func (d *sqliteDB) explain(err error) error {
 	switch c := sqliteCode(err); c & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:

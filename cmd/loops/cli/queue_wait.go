@@ -103,6 +103,7 @@ type waiting struct {
 	place *persistence.Place
 	why   error // what is in the way
 	told  persistence.Obstacle
+	lost  error // what keeps this process from finding out, and may pass; nil = nothing
 }
 
 // until waits, calls take when it is time, and leaves the queue in any case.
@@ -125,6 +126,9 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 		select {
 		case <-time.After(w.pause(time.Since(began))):
 		case <-over.C:
+			if w.lost != nil {
+				return nil, w.lost
+			}
 			return nil, w.app.refused(w.why, w.limit)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -151,6 +155,11 @@ func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, er
 		return nil, nil
 	}
 	journal, err := take()
+	if ctx.Err() == nil && w.turn.store.passing(err) {
+		w.wait(err)
+		return nil, nil
+	}
+	w.lost = nil
 	if inTheWay(err) {
 		w.why = err
 		return nil, w.tell(ctx)
@@ -160,6 +169,15 @@ func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, er
 		return nil, errors.Join(errTakenOut, journal.Close(context.WithoutCancel(ctx)))
 	}
 	return journal, err
+}
+
+// wait waits out what may pass, and says so once.
+func (w *waiting) wait(err error) {
+	if w.lost == nil {
+		_, text := explain(err)
+		w.turn.printer.note("loops: " + text + ". The run waits on, and tries again.")
+	}
+	w.lost = err
 }
 
 // tell says for whom this process waits, where that is somebody else than before. It is an error to wait for oneself.
@@ -194,6 +212,14 @@ func (w *waiting) tell(ctx context.Context) error {
 
 func (w *waiting) state(o persistence.Obstacle, first bool) queued {
 	return queued{Waiter: w.me, For: o, Text: w.app.waitsFor(w.why), First: first, Now: time.Now(), Log: w.queue.LogPath(w.me.ID)}
+}
+
+// passing says whether an error of the store may be gone the next time.
+func (r records) passing(err error) bool {
+	if db, ok := r.Store.(database); ok {
+		return db.Passing(err)
+	}
+	return errors.Is(err, persistence.ErrBusy)
 }
 
 // owned says whether a run that was in the way still is.
