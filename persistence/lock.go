@@ -23,6 +23,7 @@ type scopeLock struct {
 	PID       int      `json:"pid"`
 	StartedAt string   `json:"started_at"`
 	Singleton bool     `json:"singleton,omitempty"`
+	Fork      bool     `json:"fork,omitempty"` // the working folder may be filled before anything is recorded
 
 	Flock bool   `json:"flock,omitempty"` // the owner holds flock on this file as long as it lives
 	Host  string `json:"host,omitempty"`
@@ -148,7 +149,7 @@ func (d *Dir) claim(id ID) (*os.File, error) {
 // own writes who owns the run and what it locks into the files that say so.
 func (d *Dir) own(lock *os.File, id ID, spec Spec, scope []string) error {
 	l := scopeLock{
-		Loop: spec.Loop, Scope: scope, PID: spec.Owner.PID, Singleton: spec.Singleton, Flock: true,
+		Loop: spec.Loop, Scope: scope, PID: spec.Owner.PID, Singleton: spec.Singleton, Fork: spec.Origin != nil, Flock: true,
 		StartedAt: spec.StartedAt.UTC().Format("2006-01-02T15:04:05.000000+00:00"),
 		Host:      spec.Owner.Host, Boot: spec.Owner.Boot, Start: spec.Owner.Start,
 	}
@@ -167,7 +168,7 @@ func (d *Dir) own(lock *os.File, id ID, spec Spec, scope []string) error {
 
 // conflict looks for a live run whose scope overlaps. Locks of dead runs are removed. Called within exclusive.
 func (d *Dir) conflict(self ID, spec Spec, scope []string) error {
-	if len(scope) == 0 && !spec.Singleton {
+	if len(scope) == 0 && !spec.Singleton && spec.Origin == nil {
 		return nil
 	}
 	names, err := d.locks("")
@@ -189,7 +190,7 @@ func (d *Dir) conflict(self ID, spec Spec, scope []string) error {
 			alive = d.alive(l.owner(), l.since())
 		}
 		if !alive {
-			d.discard(ID(stem))
+			d.discard(ID(stem), l.Fork)
 			continue
 		}
 		if ancestor(ID(stem), spec.Ancestors) {
@@ -230,11 +231,15 @@ func (d *Dir) locks(folder string) ([]string, error) {
 }
 
 // discard removes the lock of a dead run, and what else there is of one that never recorded anything.
-func (d *Dir) discard(id ID) {
+func (d *Dir) discard(id ID, fork bool) {
 	p := d.live(id)
 	if !exists(p.state) && !exists(p.events) {
 		_ = removeAll(p.pid)
-		_ = os.Remove(d.work(id)) // only if it is empty
+		if _, err := d.find(id); fork && errors.Is(err, ErrNotFound) {
+			_ = os.RemoveAll(d.work(id)) // all that is in it was copied: a fork records its beginning before it does anything
+		} else {
+			_ = os.Remove(d.work(id)) // only if it is empty
+		}
 	}
 	_ = removeAll(p.lock)
 }

@@ -128,7 +128,11 @@ func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, s
 				if err := forget(ctx, s, tx, r.n, r.epoch); err != nil {
 					return err
 				}
-				if s.local(r.Owner) {
+				switch {
+				case !s.local(r.Owner):
+				case r.Origin != nil:
+					_ = os.RemoveAll(s.work(r.ID)) // all that is in it was copied: a fork records its beginning before it does anything
+				default:
 					_ = os.Remove(s.work(r.ID)) // only if it is empty
 				}
 			}
