@@ -175,7 +175,7 @@ func (a *app) faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome) {
 			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: elapsed(run),
 		}
 		if run.Ended == "" {
-			o.TerminatedBy = statusWord(run)
+			o.TerminatedBy = words(statusWord(run))
 		}
 		face.End = ciformat.Broken
 		switch {

@@ -87,10 +87,14 @@ func (p *textPrinter) showFailure(out io.Writer) {
 	}
 }
 
-// endWord says how a run ended, without where and when.
+// endWord says how a run ended, without where and when. maxSteps is 0 where it is not known.
 func endWord(o fsm.Outcome, maxSteps int) string {
+	steps := "steps"
+	if maxSteps > 0 {
+		steps = count(maxSteps, "step")
+	}
 	word := map[string]string{
-		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + count(maxSteps, "step"),
+		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + steps,
 		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
 		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended: its action was killed by a signal", fsm.EndError: "ended with an error",
 		fsm.EndHandoff: "handed off", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",
