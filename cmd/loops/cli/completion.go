@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,19 +39,36 @@ func (a *app) offerCompletions(root *cobra.Command) {
 	places := a.places(root)
 	visitCommands(root, func(cmd *cobra.Command) {
 		if words := placesOf(cmd); len(words) > 0 {
-			cmd.ValidArgs, cmd.ValidArgsFunction = nil, places.arguments(cmd, words)
+			cmd.ValidArgs, cmd.ValidArgsFunction = nil, safe(places.arguments(cmd, words))
 		} else if !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
 			flags.VisitAll(func(f *pflag.Flag) {
 				if offer := places.flag(cmd, f); offer != nil {
-					_ = cmd.RegisterFlagCompletionFunc(f.Name, offer) // fails only where it was done before
+					_ = cmd.RegisterFlagCompletionFunc(f.Name, safe(offer)) // fails only where it was done before
 				}
 				_, f.Usage = pflag.UnquoteUsage(f) // a shell shows it
 			})
 		}
 	})
+}
+
+// safe leaves out what a shell would not take as a word: bash types what several words begin with as it is, and at the next
+// key expands what is typed. So a loop called $(...) would be run.
+func safe(offer completer) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		found, how := offer(cmd, args, word)
+		return slices.DeleteFunc(found, func(w cobra.Completion) bool {
+			text, _, _ := strings.Cut(w, "\t")
+			return !typable(text)
+		}), how
+	}
+}
+
+// typable says whether a word means itself to a shell, but for spaces and patterns.
+func typable(word string) bool {
+	return word != "" && !strings.ContainsAny(word, "$`\\\"';&|<>()") && !strings.ContainsFunc(word, unicode.IsControl)
 }
 
 // visitCommands calls visit for root and all below it.

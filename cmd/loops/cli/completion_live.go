@@ -47,8 +47,11 @@ func (a *app) loops(_ *cobra.Command, _ []string, word string) (found []cobra.Co
 	return found, noFiles
 }
 
-// described returns a word and what is said of it.
+// described returns a word and what is said of it; "", which is not offered, for one that nobody can type.
 func described(word, about string) cobra.Completion {
+	if !typable(word) {
+		return ""
+	}
 	return cobra.CompletionWithDesc(word, phrase.Clip(strings.ReplaceAll(about, "\t", " ")))
 }
 
