@@ -23,6 +23,9 @@ func (h *header) has(key string) bool { return h.keys[key] }
 // broken reports whether nobody can say what the file is meant to be.
 func (h *header) broken() bool { return h.keys == nil }
 
+// silent reports whether the file says nothing, or nothing that can be made out.
+func (h *header) silent() bool { return len(h.keys) == 0 }
+
 // meant reports whether the file is meant to be a loop, also if what makes it one is mistyped, or not written yet.
 func (h *header) meant() bool {
 	if len(h.keys) == 0 || h.has("states") || h.has("flow") || h.has("initial") || h.has("from") {

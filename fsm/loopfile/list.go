@@ -50,10 +50,17 @@ func (l *Loader) List(folder string) ([]Entry, error) {
 }
 
 // IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, for somebody
-// has to be told. A library of fragments is not.
+// has to be told. A library of fragments is not, nor are the settings of a project, be they empty or broken.
 func IsLoop(path string) bool {
 	h := readHeader(path)
-	return h.broken() || h.meant()
+	return (h.broken() || h.meant()) && !(h.silent() && forProject(path))
+}
+
+// forProject reports whether a file of this name is one of the project's own files, which others read. It is a loop only
+// if it says so.
+func forProject(path string) bool {
+	name := filepath.Base(path)
+	return (name == "config.yaml" || name == "prices.yaml") && filepath.Base(filepath.Dir(path)) == ".loops"
 }
 
 // A lister lists one folder of loops.
@@ -99,6 +106,9 @@ func walk(root, rel string, depth int, out *[]Entry) error {
 func (l *lister) describe(e *Entry) bool {
 	h := l.header(e.Path)
 	e.Problem = h.problem
+	if h.silent() && forProject(e.Path) {
+		return false
+	}
 	if h.broken() {
 		return true
 	}

@@ -145,7 +145,7 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 // syntax notes an error of the YAML parser.
 func (d *decoder) syntax(err error) {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	p := Problem{File: d.layer.file, Text: "not YAML: " + yamlLine.ReplaceAllString(text, "")}
+	p := Problem{File: d.layer.file, Text: "not YAML: " + yamlLine.ReplaceAllString(text, "") + "; look for tabs, wrong indentation, a missing colon or bracket"}
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		p.Line, _ = strconv.Atoi(m[1])
 	}

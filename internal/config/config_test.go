@@ -290,3 +290,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A pipe in place of a file keeps nobody waiting.
+func TestConfigIsAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), Name)
+	if err := syscall.Mkfifo(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Layers{Project: path}).Load(); err == nil || err.Error() != path+": it cannot be read: it is no file" {
+		t.Error(err)
+	}
+}

@@ -42,6 +42,10 @@ func placed(file, text string) fsm.Problem {
 	return projectProblem(file, 0, 0, strings.TrimSpace(text))
 }
 
+// projectProblem is a mistake in a line, of which the column may not be known: then it is the whole line.
 func projectProblem(file string, line, col int, text string) fsm.Problem {
+	if line > 0 {
+		col = max(col, 1)
+	}
 	return fsm.Problem{Pos: fsm.Pos{File: file, Line: line, Col: col}, Severity: fsm.SeverityError, Rule: ruleProject, Message: text}
 }
