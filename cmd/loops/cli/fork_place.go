@@ -30,18 +30,21 @@ func (f *forkPlace) origin() *persistence.Origin {
 // forkPlace finds the place of a run that at names, and what the run remembered there.
 func (a *app) forkPlace(ctx context.Context, f finder, run persistence.Run, at string) (*forkPlace, error) {
 	var track fork.Track
-	var damage error
+	var damage, behind error
 	for e, err := range f.store.Events(ctx, run.ID, 0) {
 		switch {
 		case err == nil:
-			track.Add(e)
+			n := len(track.Points)
+			if track.Add(e); len(track.Points) > n {
+				behind = nil
+			}
 		case isDamage(err):
-			damage = cmp.Or(damage, err)
+			damage, behind = cmp.Or(damage, err), err
 		default:
 			return nil, f.store.failed(err)
 		}
 	}
-	r := &forkSearch{app: a, finder: f, run: run, track: &track, damage: damage}
+	r := &forkSearch{app: a, finder: f, run: run, track: &track, damage: damage, behind: behind}
 	step, err := r.step(at)
 	if err != nil {
 		return nil, err
@@ -63,7 +66,8 @@ type forkSearch struct {
 	finder finder
 	run    persistence.Run
 	track  *fork.Track
-	damage error // of its events; nil = none
+	damage error // of its events, the first; nil = none
+	behind error // the damage behind the last step that can be read; nil = none
 }
 
 // step reads --at.
@@ -71,8 +75,12 @@ func (r *forkSearch) step(at string) (int, error) {
 	const see = "loops fork --help"
 	points := r.track.Points
 	if at == "last" {
-		if len(points) == 0 {
+		switch {
+		case len(points) == 0:
 			return 1, nil
+		case r.behind != nil:
+			n := points[len(points)-1].Step
+			return 0, failure(exitRecord, "which step of run %s was the last cannot be told: %v; the last that can be read: --at %d", r.run.ID, r.behind, n)
 		}
 		return points[len(points)-1].Step, nil
 	}
@@ -118,6 +126,9 @@ func (r *forkSearch) point(ctx context.Context, step int) (fork.Point, error) {
 	first, last := points[0], points[len(points)-1]
 	switch o := r.run.Origin; {
 	case step < first.Step && o != nil:
+		if found, err := r.finder.run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
+			return fork.Point{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected --at %d or later", step, id, o, first.Step)
+		}
 		return fork.Point{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
 			step, id, o, r.command("fork --at "+strconv.Itoa(step), string(o.ID)))
 	case step > last.Step && alive(r.run):
