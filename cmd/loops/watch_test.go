@@ -379,6 +379,31 @@ func TestWatchJobs(t *testing.T) {
 	}
 }
 
+// TestWatchQueue wants who waits in the queue to be seen, with what it waits for, until its run begins.
+func TestWatchQueue(t *testing.T) {
+	t.Parallel()
+	dir, env := watchProject(t, "dir", ticking)
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "tock.yaml"), []byte(strings.ReplaceAll(ticking, "tick", "tock")), 0o644))
+	loopsIn(t, dir, env, "run", "-b", "tock", "--queue")
+	if out := loopsIn(t, dir, env, "watch", "--once"); !regexp.MustCompile(`(?m)  tock [0-9a-f]{8}  queued .*  waits for one, which run tick-`).MatchString(out) {
+		t.Errorf("who waits is not printed:\n%s", out)
+	}
+	w := startWatch(t, dir, env, 24, 100, "tock")
+	w.see("1 run goes on, 1 queued")
+	w.see("▸~ tock ")
+	w.see("~ waits for one, which run tick-")
+	w.see("▶ work")
+	w.press("s")
+	w.see("✗ Nothing to stop: tock ")
+	w.press("k")
+	w.see("▸▶ tick-")
+	w.press("sy")
+	w.see("▶ tock-")
+	w.see("1 run goes on, 1 ended")
+	w.press("q")
+	w.end(0)
+}
+
 // TestWatchColours wants colours where they are not refused.
 func TestWatchColours(t *testing.T) {
 	t.Parallel()

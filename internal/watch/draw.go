@@ -60,10 +60,13 @@ func (m *Model) Draw(w, h int) *Screen {
 }
 
 func (m *Model) drawTitle(s *Screen) {
-	live := 0
+	live, queued := 0, 0
 	for _, r := range m.view.Runs {
-		if r.Live {
+		switch {
+		case r.Live:
 			live++
+		case r.Queued:
+			queued++
 		}
 	}
 	clock := ""
@@ -83,7 +86,10 @@ func (m *Model) drawTitle(s *Screen) {
 	default:
 		text += fmt.Sprintf("  %d runs go on", live)
 	}
-	if n := len(m.view.Runs) - live; n > 0 && s.Width >= narrow {
+	if queued > 0 && s.Width >= narrow {
+		text += fmt.Sprintf(", %d queued", queued)
+	}
+	if n := len(m.view.Runs) - live - queued; n > 0 && s.Width >= narrow {
 		text += fmt.Sprintf(", %d ended", n)
 	}
 	s.fill(0, 0, s.Width, reversed)

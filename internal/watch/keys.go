@@ -109,6 +109,9 @@ func (m *Model) act(k Key) Command {
 	case r == nil:
 		m.Say("There is no run to "+name+".", true)
 		return Command{}
+	case r.Queued:
+		m.Say("Nothing to "+name+": "+r.ID+" waits in the queue and is no run yet; loops queue list tells who is there.", true)
+		return Command{}
 	case !r.Live && verb != Unpause:
 		m.Say("Nothing to "+name+": run "+r.ID+" is "+r.Status+".", true)
 		return Command{}

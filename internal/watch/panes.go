@@ -93,7 +93,7 @@ func (m *Model) runRows(w int) []row {
 		here, st := " ", plain
 		if r.ID == m.selected {
 			here, st = "▸", Style{Bold: true, Reverse: true}
-		} else if !r.Live {
+		} else if !r.Live && !r.Queued {
 			st = dim
 		}
 		status := mark.style

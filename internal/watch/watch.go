@@ -31,6 +31,7 @@ type Run struct {
 	Health  Health
 	Status  string // one or two words
 	Live    bool   // a process carries it on
+	Queued  bool   // it waits for its turn, and is no run yet
 	State   string
 	Step    string // "3/50"
 	Elapsed string

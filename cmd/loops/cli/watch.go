@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,9 +36,9 @@ func newWatchCommand(a *app) *cobra.Command {
 		Use:     "watch [NAME|RUN]",
 		Aliases: []string{"top"},
 		Short:   "Show all runs live on one screen, to stop, pause and wake them",
-		Long: `watch shows the runs that go on and those that ended in the last ten minutes: a list of them, and of the selected one the
-graph with the state it is in and how often each way was taken, its steps, and the end of its log. Runs that begin
-appear. With NAME or RUN it begins on that run. No run is harmed when it ends.
+		Long: `watch shows the runs that go on, those that wait in the queue and those that ended in the last ten minutes: a list of
+them, and of the selected one the graph with the state it is in and how often each way was taken, its steps, and the end
+of its log. Runs that begin appear. With NAME or RUN it begins on that run. No run is harmed when it ends.
 
 Keys:
 ` + watchKeys() + `
@@ -45,7 +46,7 @@ Marks and words say what colours say too; NO_COLOR and --color never take the co
 LC_CTYPE, LANG) is C, POSIX or one without UTF-8, the screen is ASCII.
 
 Where the output is no terminal, or TERM is dumb, it prints a line for each change of state, step or status, of the run RUN,
-the runs of NAME or all, until none of them goes on any more. --once prints a line for each of them, and ends.` +
+the runs of NAME or all, until none of them goes on or is queued any more. --once prints a line for each of them, and ends.` +
 			exitMeanings(exitMeaning{exitOK, "left by q, or no run goes on any more"}, exitMeaning{exitFailed, "the terminal cannot be used, or the answer could not be written out"},
 				exitMeaning{exitUsage, "bad command line, or an id that several runs have"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
 				exitMeaning{exitRecord, "the records of runs cannot be used"}, exitMeaning{exitHangup, "the terminal went away"},
@@ -90,11 +91,9 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		return err
 	}
 	if o.name != "" {
-		r, err := pickWatched(ctx, l.finder, o.name)
-		if err != nil {
+		if err := l.begin(ctx, o.name); err != nil {
 			return err
 		}
-		l.named, l.loop = r.ID, r.Loop
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -119,6 +118,21 @@ func (a *app) watchesScreen(o watchOptions) bool {
 	_, is := terminal(a.Out)
 	kind, _ := a.getenv("TERM")
 	return is && !o.once && !o.json && kind != "dumb" && kind != ""
+}
+
+// begin has the looker begin on what arg means.
+func (l *looker) begin(ctx context.Context, arg string) error {
+	r, err := pickWatched(ctx, l.finder, arg)
+	if err == nil {
+		l.named, l.loop, l.first = r.ID, r.Loop, string(r.ID)
+		return nil
+	}
+	waiters, _ := inQueue(l.project) // what cannot be read there is told when it is looked at
+	if i := slices.IndexFunc(waiters, func(w persistence.Waiter) bool { return isWaiter(l.finder, w, arg) }); i >= 0 {
+		l.loop, l.first = waiters[i].Loop, queuedID(waiters[i])
+		return nil
+	}
+	return err
 }
 
 // pickWatched returns the run to begin on: the newest that goes on, or else the newest.

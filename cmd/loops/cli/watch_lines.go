@@ -57,6 +57,17 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 			said[w.ID] = key
 			a.watchLine(w, l.project, o.json)
 		}
+		for _, w := range l.waiters {
+			if o.name != "" && (w.Loop != l.loop || named(persistence.Run{ID: l.named}, o.name) && w.Resumes != l.named) {
+				continue
+			}
+			goOn++
+			shown++
+			if id := persistence.ID(queuedID(w)); said[id] == "" {
+				said[id] = statusQueued
+				a.watchWaiter(w, l.project, o.json)
+			}
+		}
 		switch {
 		case o.once:
 			if shown == 0 && !o.json {

@@ -22,12 +22,15 @@ const (
 type looker struct {
 	app *app
 	finder
-	known  prices
-	runs   map[persistence.ID]*watchedRun
-	detail []*runDetail   // the one looked at last first
-	named  persistence.ID // the run to begin on, "" = none
-	loop   string         // of that run
-	begun  bool
+	known   prices
+	runs    map[persistence.ID]*watchedRun
+	detail  []*runDetail         // the one looked at last first
+	waiters []persistence.Waiter // those in the queue
+	queued  *watch.Detail        // of one of them; nil = nobody looked at it
+	first   string               // the row to begin on, "" = any
+	named   persistence.ID       // the run to begin on, "" = none
+	loop    string               // of that run
+	begun   bool
 }
 
 // A watchedRun is a run, and what its memory says.
@@ -68,6 +71,12 @@ func (l *looker) look(ctx context.Context, selected persistence.ID) (changed boo
 		}
 		l.begun = true
 	}
+	waiters, err := inQueue(l.project)
+	if err != nil {
+		return false, err
+	}
+	changed = len(waiters) != len(l.waiters)
+	l.waiters = waiters
 	seen := map[persistence.ID]bool{}
 	for _, r := range current(live) {
 		seen[r.ID] = true

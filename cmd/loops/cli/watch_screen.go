@@ -77,7 +77,7 @@ func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-c
 		return noScreen(err)
 	}
 	ui := &watchUI{
-		app: a, screen: screen, model: watch.New(a.watchASCII(), string(l.named)),
+		app: a, screen: screen, model: watch.New(a.watchASCII(), l.first),
 		views: make(chan watch.View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1), results: make(chan watchResult), crashes: make(chan string, 1),
 		jobs: make(chan os.Signal, 1),
 	}
@@ -135,7 +135,7 @@ func (ui *watchUI) guard() {
 
 // look looks at the runs again and again, until ctx ends.
 func (ui *watchUI) look(ctx context.Context, l *looker, interval time.Duration) {
-	selected := l.named
+	selected := persistence.ID(l.first)
 	for {
 		begun := time.Now()
 		// Another selection ends a long look at this one.
@@ -183,15 +183,26 @@ func (ui *watchUI) look(ctx context.Context, l *looker, interval time.Duration) 
 func (l *looker) view(ctx context.Context, selected persistence.ID) (v watch.View, changed bool) {
 	v.Project = filepath.Base(l.project.Dir)
 	changed, err := l.look(ctx, selected)
+	ended := 0 // the first that has; those in the queue come before it
 	for _, w := range l.list() {
 		row := w.row(l.project)
 		v.Runs = append(v.Runs, row)
 		changed = changed || row.Health == watch.Waiting
+		if w.ended.IsZero() {
+			ended = len(v.Runs)
+		}
+	}
+	for i, w := range l.waiters {
+		v.Runs = slices.Insert(v.Runs, ended+i, queuedRow(l.project, w))
 	}
 	if len(v.Runs) > 0 {
 		id := string(selected)
 		if i := slices.IndexFunc(v.Runs, func(r watch.Run) bool { return r.ID == id }); i < 0 {
 			id = v.Runs[0].ID
+		}
+		if v.Detail = l.queuedDetail(id); v.Detail != nil {
+			v.Now = time.Now()
+			return v, changed
 		}
 		before := ""
 		if len(l.detail) > 0 {

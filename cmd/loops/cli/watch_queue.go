@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/diagram"
+	"loops/internal/watch"
+	"loops/persistence"
+)
+
+// queuedID is what somebody in the queue goes by on the screen: it is no run yet, and two of one loop may wait.
+func queuedID(w persistence.Waiter) string {
+	return fmt.Sprintf("%s %.8s", cmp.Or(string(w.Resumes), w.Loop), w.ID)
+}
+
+// queuedRow is somebody in the queue in the list of runs.
+func queuedRow(p project, w persistence.Waiter) watch.Run {
+	return watch.Run{
+		ID: queuedID(w), Loop: w.Loop, Health: watch.Waiting, Status: statusQueued, Queued: true, State: "-", Step: "-",
+		Elapsed: seconds(time.Since(w.Since)), Note: "waits for " + obstacleText(p, w.For),
+	}
+}
+
+// queuedDetail is what there is to see of somebody in the queue: the graph of the loop. nil = nobody there goes by that id.
+func (l *looker) queuedDetail(id string) *watch.Detail {
+	i := slices.IndexFunc(l.waiters, func(w persistence.Waiter) bool { return queuedID(w) == id })
+	if i < 0 {
+		return nil
+	}
+	if l.queued == nil || l.queued.ID != id {
+		l.queued = &watch.Detail{ID: id}
+		if path, err := l.project.resolve(l.waiters[i].Loop); err == nil {
+			if def, _, err := l.project.loader().Load(path); err == nil && def != nil {
+				l.queued.Graph = diagram.Of(def)
+			}
+		}
+	}
+	return l.queued
+}
+
+// watchWaiter prints that somebody waits in the queue.
+func (a *app) watchWaiter(w persistence.Waiter, p project, asJSON bool) {
+	row, now := queuedRow(p, w), time.Now()
+	if asJSON {
+		m := waiterStatus(p, w)
+		m.Set("time", stamp(now))
+		fmt.Fprintf(a.out, "%s\n", fsm.AppendJSON(nil, m))
+		return
+	}
+	fmt.Fprintf(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), clean(row.ID), row.Status, row.State, row.Step, row.Elapsed, clean(row.Note))
+}
