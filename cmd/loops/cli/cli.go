@@ -46,6 +46,8 @@ type app struct {
 	args     []string  // the command line
 	detached *detached // of the process of a run in the background; else nil
 	bell     *bell     // what ring returned first; nil = nobody is told
+
+	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
 }
 
 // Main runs one command line (without the program's name) and returns its exit code. It prints every error it
@@ -76,7 +78,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetIn(a.In)
 	root.SetErr(a.Err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if lost := a.out.close(); err == nil && lost != nil {
 		err = failure(exitFailed, "the answer could not be written out: %v", lost)
 	}
@@ -87,6 +89,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if message != "" {
 		fmt.Fprintln(a.Err, "loops: "+message)
 	}
+	a.leaveJob(cmd, message)
 	a.bell.close()
 	return code
 }

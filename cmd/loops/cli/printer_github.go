@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/spf13/cobra"
 
 	"loops/fsm"
 	"loops/internal/ciformat"
@@ -39,10 +42,38 @@ const mostWarnings = 8
 
 func (a *app) newGitHubPrinter(v viewFlags) printer {
 	log := &guardedLog{w: &sink{w: a.Out}}
-	return &githubPrinter{a: a, log: log, textPrinter: &textPrinter{
+	p := &githubPrinter{a: a, log: log, textPrinter: &textPrinter{
 		out: &sink{w: log, delay: holdBack}, err: &sink{w: log}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.coloured(a.Out)),
 	}}
+	a.endJob = p.leave
+	return p
 }
+
+// leave ends what is open in the log of a run that came to no end, and makes a note of what was said of that.
+func (p *githubPrinter) leave(message string) {
+	p.group("")
+	switch {
+	case message == "":
+	case p.h.Loop == nil:
+		p.log.command(noteOf(message))
+	default:
+		p.annotate(fsm.SeverityError, "Loop "+p.h.Loop.Name, clipped(message))
+	}
+}
+
+// leaveJob is leave for every command line that asked for a job's log, also one that was refused before it had a printer.
+func (a *app) leaveJob(cmd *cobra.Command, message string) {
+	format := cmd.Flags().Lookup("format")
+	switch {
+	case a.endJob != nil:
+		a.endJob(message)
+	case message != "" && format != nil && format.Value.String() == "github" && slices.Contains([]string{"run", "resume", "fork"}, cmd.Name()):
+		fmt.Fprintln(a.Out, noteOf(message))
+	}
+}
+
+// noteOf is a note at no place.
+func noteOf(message string) string { return "::error title=loops::" + escapeData(clipped(message)) }
 
 func (p *githubPrinter) header(h header) {
 	p.h = h
