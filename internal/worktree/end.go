@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // What can become of a tree when its run has ended.
@@ -34,9 +35,20 @@ func (h *Hold) End(ctx context.Context, git Git, how string, succeeded bool) (r 
 		return r, err
 	}
 	r.Kept, r.Branch = !r.State.Gone, r.State.Tip != ""
-	switch {
-	case r.State.Gone: // perhaps it was moved: its branch is left alone
+	if r.State.Gone { // perhaps it was moved: its branch is left alone
 		return r, nil
+	}
+	door, shut, err := door(h.Path, syscall.LOCK_EX)
+	if err != nil {
+		return r, err
+	}
+	if !shut {
+		defer door.Close()
+	}
+	switch {
+	case shut:
+		r.Why = "another run is in it"
+		return r, h.keep()
 	case r.State.Locked:
 		r.Why = "somebody locked it (git worktree unlock)"
 		return r, h.keep()

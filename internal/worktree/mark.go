@@ -3,6 +3,7 @@ package worktree
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -145,6 +146,37 @@ func (h *Hold) Release() {
 	if h != nil {
 		_ = h.file.Close() // nothing is written any more
 	}
+}
+
+// guestFile is locked by those who are in the tree of another run.
+const guestFile = "loops-guests"
+
+// Enter says that this process carries on a run in the tree of another one, until what it returns is closed or this process
+// ends. The tree is not removed meanwhile.
+func Enter(path string) (io.Closer, error) {
+	f, shut, err := door(path, syscall.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	if shut {
+		return nil, refuse("%s is being removed", path)
+	}
+	return f, nil
+}
+
+// door locks the file of those who are in the tree of another run, or says that others have it locked.
+func door(path string, how int) (f *os.File, shut bool, err error) {
+	dir := admin(path)
+	if dir == "" {
+		return nil, false, refuse("%s is gone", path)
+	}
+	if f, err = os.OpenFile(filepath.Join(dir, guestFile), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return nil, false, err
+	}
+	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
+		return nil, true, f.Close()
+	}
+	return f, false, nil
 }
 
 // busy says whether a process uses the work tree at path.

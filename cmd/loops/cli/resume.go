@@ -181,7 +181,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		return err
 	}
 	tree.keep(&spec)
-	begun := memory.Step > 0
+	begun := memory.Step > 0 && (run.Origin == nil || memory.Step >= run.Origin.Step)
 	if err := tree.there(ctx, p, run.ID, begun); err != nil {
 		return err
 	}

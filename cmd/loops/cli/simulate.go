@@ -141,7 +141,7 @@ func runSimulate(ctx context.Context, a *app, o *simulateOptions) error {
 	verify, _ := a.getenv(envVerify)
 	walk := func(replies rehearse.Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
 		return rehearse.Simulate(ctx, rehearse.Simulation{
-			Loop: r.loop, Values: r.values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.Dir}, Dir: r.project.Dir,
+			Loop: r.loop, Values: r.values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.work()}, Dir: r.project.work(),
 			Getenv: a.getenv, Replies: replies, Observe: observe, Verify: verify == "1",
 		})
 	}

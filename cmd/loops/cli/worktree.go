@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 
@@ -68,9 +69,10 @@ type runTree struct {
 	end  string
 	of   string // the run whose work tree it is, where that is another: this one does not end it
 
-	plan *worktree.Plan // of a run that begins; nil = it goes on
-	hold *worktree.Hold // nil = it was never used
-	left *treeReport    // the run let go of it and can be resumed; else nil
+	plan  *worktree.Plan // of a run that begins; nil = it goes on
+	hold  *worktree.Hold // nil = it was never used
+	guest io.Closer      // in the tree of another run; else nil
+	left  *treeReport    // the run let go of it and can be resumed; else nil
 }
 
 // planTree finds out which work tree a run is to have. It changes nothing.
@@ -205,8 +207,10 @@ func (t *runTree) prepare(p project, id persistence.ID, begun bool) func(context
 				return fsm.Event{}, treeFailure{err}
 			}
 			t.hold = hold
-		} else if m, _ := worktree.ReadMark(tree.Path); m.Run == "" {
-			return fsm.Event{}, treeFailure{&worktree.Refusal{Text: fmt.Sprintf("%s, in which the run began, is gone", tree.Path)}}
+		} else if guest, err := worktree.Enter(tree.Path); err != nil {
+			return fsm.Event{}, treeFailure{err}
+		} else {
+			t.guest = guest
 		}
 		ev := fsm.Event{Kind: "worktree", Fields: []fsm.Field{{Key: "path", Value: tree.Path}}}
 		if t.of == "" {

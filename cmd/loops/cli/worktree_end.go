@@ -41,7 +41,10 @@ func (t *runTree) leave(ctx context.Context, p project, id persistence.ID, o fsm
 // finish ends the work tree of a run that has ended for good, and says what became of it, or stays in it.
 func (t *runTree) finish(ctx context.Context, p project, id persistence.ID, o fsm.Outcome, print printer) {
 	switch {
-	case t == nil || t.hold == nil:
+	case t == nil:
+	case t.guest != nil:
+		_ = t.guest.Close() // nothing was written
+	case t.hold == nil:
 	case t.left != nil:
 		print.tree(*t.left)
 	default:
@@ -242,9 +245,14 @@ func (r treeReport) object() *fsm.Map {
 	return m
 }
 
-// tellTrees says of runs whose records were removed which work trees they leave, and what is in them: those are never removed
-// with the records.
+// tellTrees says of runs whose records were removed which work trees they leave.
 func (a *app) tellTrees(ctx context.Context, p project, gone []removal) {
+	a.treesLeft(ctx, p, gone, func(text string) { fmt.Fprintln(a.Err, "loops: "+text) })
+}
+
+// treesLeft says of runs whose records were removed which work trees they leave, and what is in them: those are never removed
+// with the records.
+func (a *app) treesLeft(ctx context.Context, p project, gone []removal, tell func(text string)) {
 	for _, g := range gone {
 		t := a.treeOf(p, g.run)
 		if t == nil || t.of != "" {
@@ -258,6 +266,6 @@ func (a *app) tellTrees(ctx context.Context, p project, gone []removal) {
 		r.State, r.err = t.tree.State(ctx, git)
 		r.Kept = true
 		done()
-		fmt.Fprintln(a.Err, "loops: "+strings.Join(r.lines(), "\n"))
+		tell(strings.Join(r.lines(), "\n"))
 	}
 }
