@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"loops/internal/config"
@@ -31,6 +32,7 @@ func (a *app) retain(ctx context.Context, d driveSpec) (end func(patient bool)) 
 		return func(bool) {}
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // the end of the run is not its end
+	var late atomic.Bool                                        // the run has ended, and there was more to remove than it waits for
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -39,7 +41,7 @@ func (a *app) retain(ctx context.Context, d driveSpec) (end func(patient bool)) 
 		if short {
 			err = nil // that it was ended is no mistake
 		}
-		if text := retainedText(gone, short); text != "" && !d.quiet {
+		if text := retainedText(gone, short && late.Load()); text != "" && !d.quiet {
 			d.printer.note(text)
 		}
 		if err = errors.Join(err, claim.release(time.Now(), !short)); err != nil {
@@ -51,6 +53,7 @@ func (a *app) retain(ctx context.Context, d driveSpec) (end func(patient bool)) 
 			select {
 			case <-done:
 			case <-time.After(retainPatience):
+				late.Store(true)
 			}
 		}
 		stop()
@@ -97,13 +100,30 @@ func (a *app) applyRetention(ctx context.Context, p project, policy retention.Po
 	if err != nil {
 		return nil, err
 	}
-	todo := removals(choice)
-	if policy.MaxSize < 0 {
-		if err := measure(ctx, store, todo); err != nil {
-			return nil, store.failed(err)
+	return removeInTurn(ctx, store, removals(choice), policy.MaxSize < 0)
+}
+
+// removeInTurn removes runs one after the other, and measures each just before where its size is not known: what is cut
+// short has got somewhere then.
+func removeInTurn(ctx context.Context, store records, todo []removal, unknown bool) (gone []removal, _ error) {
+	var errs []error
+	for i := range todo {
+		one := todo[i : i+1]
+		if unknown {
+			if err := measure(ctx, store, one); err != nil {
+				return gone, joined(append(errs, store.failed(err)))
+			}
+		}
+		went, err := removeRuns(ctx, one, store)
+		gone = append(gone, went...)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return removeRuns(ctx, todo, store)
+	return gone, joined(errs)
 }
 
 // chooseRuns applies a policy to the runs that are recorded, but for one. Their sizes are found out only where it asks for
@@ -137,14 +157,18 @@ func removals(c retention.Choice) (todo []removal) {
 	return todo
 }
 
-// retainedText says what went; "" where nothing did.
-func retainedText(gone []removal, short bool) string {
-	if len(gone) == 0 {
+// retainedText says what went and, where the time was too short, who removes the rest; "" where there is nothing to say.
+func retainedText(gone []removal, late bool) string {
+	const rest = "loops prune does it at once, a later run goes on with it."
+	switch {
+	case len(gone) == 0 && late:
+		return "Retention had no time to remove anything: " + rest
+	case len(gone) == 0:
 		return ""
 	}
 	text := fmt.Sprintf("Retention removed %s, %s.", count(len(gone), "run"), roomText(total(gone)))
-	if short {
-		text += " A later run goes on with it."
+	if late {
+		text += " There may be more: " + rest
 	}
 	return text
 }
