@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +137,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		over = o.over.over(run.Options)
 		over.config = conf
 	}
-	store.setDurability(cmp.Or(over.durability, conf.Durability))
+	store.setDurability(over.level())
 	l, recorded := over.apply(l)
 	a.warnConfig(p, o.view.quiet)
 	if err := a.checkHosts(p, l, o.over.agents.host, over, conf, o.view, "loops resume --help"); err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -179,7 +178,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if !p.hasRecords() {
 		_ = p.ignoreRecords() // whatever is wrong with the folder, recording the run will tell
 	}
-	store.setDurability(cmp.Or(o.over.durability, conf.Durability))
+	store.setDurability(o.over.level())
 	print := a.newPrinter(o.view)
 	var began time.Time
 	var journal persistence.Journal

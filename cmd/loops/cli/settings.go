@@ -86,5 +86,14 @@ func (o overrides) configured(l *fsm.Loop) fsm.Loop {
 	return changed
 }
 
+// level is how durably a run is recorded: as the flag says, which is recorded with the run, else as the files do; "" = as the
+// store does anyway.
+func (o overrides) level() string {
+	if o.config == nil {
+		return o.durability
+	}
+	return cmp.Or(o.durability, o.config.Durability)
+}
+
 // budgetCostKey is the setting that limits what runs may cost.
 const budgetCostKey = "run.budget.cost"

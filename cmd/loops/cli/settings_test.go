@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/config"
+	"loops/persistence"
 )
 
 // What a loop says of itself wins over the files, limit by limit, and a flag over both.
@@ -64,6 +65,57 @@ func TestConfiguredPauseOfSubloops(t *testing.T) {
 	} {
 		if got := newLibrary(project{}).subloops(c.over, nil).overridden(&fsm.Loop{Backoff: c.own}).Backoff; got != c.wants {
 			t.Errorf("with %v of its own: %v, want %v", c.own, got, c.wants)
+		}
+	}
+}
+
+// How durably runs are recorded: the flag, then the files, then what the store does, in files and in a database.
+func TestConfiguredDurability(t *testing.T) {
+	for _, location := range []string{storeFiles, "sqlite:runs.db"} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			file, flag string
+			want       persistence.Durability
+		}{
+			{"", "", persistence.Strict},
+			{"run: {durability: none}", "", persistence.None},
+			{"run: {durability: grouped}", "", persistence.Grouped},
+			{"run: {durability: none}", "strict", persistence.Strict},
+			{"", "grouped", persistence.Grouped},
+		} {
+			if err := os.WriteFile(filepath.Join(dir, folder, config.Name), []byte(c.file), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			a := &app{IO: IO{Dir: dir, Env: []string{}}, store: location}
+			p, err := a.project()
+			if err != nil {
+				t.Fatal(err)
+			}
+			conf, err := a.config(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			store, err := a.records(t.Context(), p, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			store.setDurability(overrides{durability: c.flag, config: conf}.level())
+			got := persistence.Durability(-1)
+			switch s := store.Store.(type) {
+			case *persistence.Dir:
+				got = s.Durability
+			case database:
+				got = s.Durability
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+			if got != c.want {
+				t.Errorf("%s: with %q in the file and the flag %q: %v, want %v", location, c.file, c.flag, got, c.want)
+			}
 		}
 	}
 }
