@@ -195,7 +195,8 @@ func TestReference(t *testing.T) {
 		{`{"orchestration": {"host_cli": "omp"}, "loops": 3}`, "", ""},
 		{`{"loops": {"run_defaults": {"delay": "2"}, "queue_wait_timeout_seconds": -1}}`, "", "loops.queue_wait_timeout_seconds is not used: it is no number of seconds\n" + file + ": loops.run_defaults.delay is not used: it is no number of seconds"},
 		{`{"loops": {`, "", "it is not used, because it cannot be made out: unexpected end of JSON input"},
-		{`[1]`, "", "it is not used, because it cannot be made out: json: cannot unmarshal array into Go value of type map[string]interface {}"},
+		{`null`, "", ""},
+		{`[1]`, "", "it is not used, because it cannot be made out: it is no JSON object"},
 	} {
 		write(t, file, c.text)
 		got, err := Layers{Reference: file, Dir: dir}.Load()

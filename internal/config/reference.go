@@ -36,11 +36,15 @@ func (l Layers) reference(c *Config) {
 	if len(data) == 0 {
 		return
 	}
-	var f map[string]any
+	var all any
 	if len(data) > most {
 		err = errors.New("it has more than 1 MiB")
 	} else {
-		err = json.Unmarshal(data, &f)
+		err = json.Unmarshal(data, &all)
+	}
+	f, isObject := all.(map[string]any)
+	if err == nil && !isObject && all != nil {
+		err = errors.New("it is no JSON object")
 	}
 	if err != nil {
 		warn("it is not used, because it cannot be made out: %v", err)
