@@ -98,21 +98,22 @@ func waiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
 	)
 }
 
+// waiterLoop names what somebody waits with. What is read of the queue anybody may have written.
 func waiterLoop(w persistence.Waiter) string {
 	if w.Resumes != "" {
-		return w.Loop + " (resumes " + string(w.Resumes) + ")"
+		return clean(w.Loop + " (resumes " + string(w.Resumes) + ")")
 	}
-	return w.Loop
+	return clean(w.Loop)
 }
 
 func waitsForText(o persistence.Obstacle) string {
 	switch {
 	case o.Run != "":
-		return "run " + string(o.Run)
+		return clean("run " + string(o.Run))
 	case o.Waiter != "":
-		return o.Loop + " (" + shortWaiter(o.Waiter) + ")"
+		return clean(o.Loop + " (" + shortWaiter(o.Waiter) + ")")
 	case o.Loop != "":
-		return "loop " + o.Loop
+		return clean("loop " + o.Loop)
 	}
 	return "-" // it came just now
 }
@@ -121,12 +122,12 @@ func waitsForText(o persistence.Obstacle) string {
 func (p project) shortScope(w persistence.Waiter) string {
 	paths := make([]string, len(w.Scope))
 	for i, path := range w.Scope {
-		paths[i] = p.short(path)
+		paths[i] = clean(p.short(path))
 	}
 	return strings.Join(paths, ", ")
 }
 
-func shortWaiter(id string) string { return id[:min(len(id), shortID)] }
+func shortWaiter(id string) string { return clean(id[:min(len(id), shortID)]) }
 
 // findWaiter returns the one whose id begins so.
 func findWaiter(line []persistence.Waiter, arg string) (persistence.Waiter, error) {
@@ -147,7 +148,7 @@ func findWaiter(line []persistence.Waiter, arg string) (persistence.Waiter, erro
 	case len(found) > 1:
 		text := fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))
 		for _, w := range found {
-			text += fmt.Sprintf("\n  %s  %s (%s, for %s)", w.ID, waiterLoop(w), process(w.Owner), age(w.Since))
+			text += fmt.Sprintf("\n  %s  %s (%s, for %s)", clean(w.ID), waiterLoop(w), process(w.Owner), age(w.Since))
 		}
 		return persistence.Waiter{}, failure(exitUsage, "%s", text)
 	}

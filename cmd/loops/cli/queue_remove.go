@@ -29,7 +29,7 @@ func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (e
 	// From here on he does not begin: of him and us, one removes the file.
 	switch err := q.Remove(ctx, w.ID); {
 	case errors.Is(err, persistence.ErrNotWaiting):
-		return false, failure(exitNotFound, "%s does not wait any more: loop %s (%s) began, or left the queue, just now", shortWaiter(w.ID), w.Loop, process(w.Owner))
+		return false, failure(exitNotFound, "%s does not wait any more: loop %s (%s) began, or left the queue, just now", shortWaiter(w.ID), waiterLoop(w), process(w.Owner))
 	case err != nil:
 		return false, err
 	case elsewhere:

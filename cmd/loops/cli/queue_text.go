@@ -25,6 +25,9 @@ func (e *behindError) Error() string {
 // errTakenOut means that somebody took this process out of the queue.
 var errTakenOut = failure(exitTerm, "taken out of the queue (loops queue remove); nothing was run")
 
+// errQueueGone means that the queue was removed, and with it the project, or what is recorded of it.
+var errQueueGone = failure(exitRecord, "the queue (.loops/.queue) was removed while this command waited in it; nothing was run")
+
 // A queued is what is told of somebody who waits.
 type queued struct {
 	Waiter persistence.Waiter
@@ -51,7 +54,7 @@ func process(o persistence.Owner) string {
 	if host, err := os.Hostname(); err == nil && o.Host == host {
 		o.Host = ""
 	}
-	return o.String()
+	return clean(o.String())
 }
 
 // age is how long ago something was, which a clock that was set does not make negative.
@@ -65,14 +68,14 @@ func waitsForJSON(o persistence.Obstacle) any {
 // inTheWayLine says who has what a run wants, or wants it before.
 func inTheWayLine(err error) string {
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
-		return fmt.Sprintf("%s is locked by run %s of loop %s (%s, for %s)", locked.Path, locked.Holder, locked.Loop, process(locked.Owner), age(locked.Since))
+		return clean(fmt.Sprintf("%s is locked by run %s of loop %s (%s, for %s)", locked.Path, locked.Holder, locked.Loop, process(locked.Owner), age(locked.Since)))
 	}
 	if behind, ok := errors.AsType[*behindError](err); ok {
 		who := fmt.Sprintf("loop %s (%s, for %s)", behind.ahead.Loop, process(behind.ahead.Owner), age(behind.ahead.Since))
 		if behind.n == 1 {
-			return fmt.Sprintf("a run of %s waits in the queue for %s", who, behind.as.Path)
+			return clean(fmt.Sprintf("a run of %s waits in the queue for %s", who, behind.as.Path))
 		}
-		return fmt.Sprintf("%d runs wait in the queue for %s, one of them of %s", behind.n, behind.as.Path, who)
+		return clean(fmt.Sprintf("%d runs wait in the queue for %s, one of them of %s", behind.n, behind.as.Path, who))
 	}
 	return err.Error()
 }
@@ -111,10 +114,10 @@ func (a *app) waitsFor(err error) string {
 		if behind.n == 1 {
 			last = ","
 		}
-		return fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", count(behind.n, "other"), behind.as.Path, last, behind.ahead.Loop, process(behind.ahead.Owner))
+		return clean(fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", count(behind.n, "other"), behind.as.Path, last, behind.ahead.Loop, process(behind.ahead.Owner)))
 	}
 	o := obstacle(err)
-	return fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s", o.Run, o.Loop, o.Path, age(o.Since))
+	return clean(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s", o.Run, o.Loop, o.Path, age(o.Since)))
 }
 
 // circle is the error of a run that would wait for ever.

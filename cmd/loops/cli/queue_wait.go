@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"loops/internal/config"
@@ -91,6 +94,9 @@ func (t turn) shared(ctx context.Context, line []persistence.Waiter) (scope []st
 	return scope
 }
 
+// errOver ends waiting for the lock of the queue.
+var errOver = errors.New("waited for as long as the run may")
+
 // A waiting is a place in the queue, until it is its turn.
 type waiting struct {
 	app    *app
@@ -100,6 +106,7 @@ type waiting struct {
 	shared []string
 	limit  time.Duration
 
+	began time.Time
 	place *persistence.Place
 	why   error // what is in the way
 	told  persistence.Obstacle
@@ -108,23 +115,29 @@ type waiting struct {
 
 // until waits, calls take when it is time, and leaves the queue in any case.
 func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, error)) (persistence.Journal, error) {
-	place, err := w.queue.Join(ctx, w.me)
+	w.began = time.Now()
+	over := time.NewTimer(w.limit)
+	defer over.Stop()
+	limited, cancel := w.limited(ctx)
+	defer cancel()
+	place, err := w.queue.Join(limited, w.me)
+	if errors.Is(err, errOver) {
+		return nil, w.app.refused(w.why, w.limit)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer place.Leave() //nolint:errcheck // what is left of who does not wait any more counts for nothing
 	w.place, w.me = place, place.Waiter()
-	over := time.NewTimer(w.limit)
-	defer over.Stop()
-	for began := time.Now(); ; {
+	for {
 		if !place.Kept() {
-			return nil, errTakenOut
+			return nil, w.takenOut()
 		}
 		if journal, err := w.look(ctx, take); err != nil || journal != nil {
 			return journal, err
 		}
 		select {
-		case <-time.After(w.pause(time.Since(began))):
+		case <-time.After(w.pause(time.Since(w.began))):
 		case <-over.C:
 			if w.lost != nil {
 				return nil, w.lost
@@ -134,6 +147,19 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// limited is for taking the lock of the queue: whoever has it may hang, and that is no reason to wait beyond the limit.
+func (w *waiting) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, w.began.Add(w.limit), errOver)
+}
+
+// takenOut is the error of somebody whose place is gone.
+func (w *waiting) takenOut() error {
+	if _, err := os.Stat(filepath.Dir(w.queue.LogPath(w.me.ID))); errors.Is(err, fs.ErrNotExist) {
+		return errQueueGone
+	}
+	return errTakenOut
 }
 
 // pause is how long to wait before the next look. Hundreds who wait for hours must cost next to nothing.
@@ -192,10 +218,14 @@ func (w *waiting) tell(ctx context.Context) error {
 		// The log of a process in the background must be there before it is named.
 		w.turn.printer.queued(w.state(o, true))
 	}
-	err := w.place.Tell(ctx, o, w.app.detached.queueLog())
+	limited, cancel := w.limited(ctx)
+	defer cancel()
+	err := w.place.Tell(limited, o, w.app.detached.queueLog())
 	switch {
-	case errors.Is(err, persistence.ErrNotWaiting):
-		return errTakenOut
+	case errors.Is(err, errOver), errors.Is(err, persistence.ErrBusy):
+		return nil // others see what it said before
+	case errors.Is(err, persistence.ErrNotWaiting), errors.Is(err, fs.ErrNotExist):
+		return w.takenOut()
 	case err != nil:
 		return err
 	case !first:

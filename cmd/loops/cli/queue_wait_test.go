@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,5 +60,37 @@ func TestQueueOutlivesTroubleOfTheStore(t *testing.T) {
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || strings.Count(said.String(), "The run waits on") != c.notes {
 			t.Errorf("%v: %q, and told\n%s", c.answers, got, &said)
 		}
+	}
+}
+
+// A process that hangs with the lock of the queue does not keep others for longer than they want to wait.
+func TestQueueTimeoutWhileItsLockIsHeld(t *testing.T) {
+	owner, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p := project{Dir: dir, Loops: filepath.Join(dir, ".loops"), Cwd: dir}
+	if err := os.MkdirAll(filepath.Join(p.Loops, ".queue"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(p.Loops, ".queue", ".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{IO: IO{Err: &bytes.Buffer{}}, args: []string{"run", "fix"}}
+	turn := turn{
+		project: p, spec: persistence.Spec{Loop: "fix", Scope: []string{dir}, Owner: owner},
+		flags: lockFlags{queue: true, limit: 50 * time.Millisecond},
+	}
+	_, err = a.whenFree(t.Context(), turn, func() (persistence.Journal, error) {
+		return nil, &persistence.ConflictError{Holder: "other-1", Loop: "other", Owner: owner, Path: dir, Since: time.Now()}
+	})
+	if code, text := explain(err); code != exitConflict || !strings.HasPrefix(text, "waited 50ms in the queue, in vain") {
+		t.Errorf("%d %s", code, text)
 	}
 }
