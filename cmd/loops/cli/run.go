@@ -47,9 +47,9 @@ Otherwise it is printed as it comes.
 With --worktree the actions run in a work tree of git, below .worktrees, so that they leave the files of this checkout
 alone; what is recorded stays in .loops here, and the loop is read from here. It has what is committed: of a new branch
 loops/RUN from HEAD, or of BRANCH. When the run has ended, a work tree with nothing in it is removed with the branch that
-was made for it; any other stays, and the run says what is in it and how to have it. --worktree-end, the key worktree of
-the loop, or that of .loops/config.yaml, in this order, can say merge or discard instead. A run that can be resumed keeps
-its work tree, and goes on in it.
+was made for it; any other stays, and the run says what is in it and how to have it. Files that git ignores do not count,
+and go with the work tree. --worktree-end, the key worktree of the loop, or that of .loops/config.yaml, in this order, can
+say merge or discard instead. A run that can be resumed keeps its work tree, and goes on in it.
 
 A run locks the paths of its scope, or else the project, and no other run that overlaps begins meanwhile: it is refused with
 9. With --queue it waits instead, and those whose scopes overlap go in the order in which they came; see loops queue. A run
