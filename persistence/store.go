@@ -82,10 +82,11 @@ type Run struct {
 	Error     string
 	Limited   bool // it failed because a rate limit lasted, so it can be resumed all the same
 
-	Owner        Owner    // zero where unknown
-	Held         bool     // somebody owns it: a live process on this host holds its lock, or its lease
-	Scope        []string // what its owner locks, absolute and resolved; nil where nobody owns it
-	Lapsed       bool     // its owner may live, but let its lease run out: Resume finds out whether it goes on
+	Owner        Owner     // zero where unknown
+	Held         bool      // somebody owns it: a live process on this host holds its lock, or its lease
+	Scope        []string  // what its owner locks, absolute and resolved; nil where nobody owns it
+	Leased       time.Time // until then, by the clock of the store, its owner keeps it without another word; zero = it has no lease
+	Lapsed       bool      // its owner may live, but let its lease run out: Resume finds out whether it goes on
 	Archived     bool
 	Resumable    bool      // by its status and place; says nothing about a live owner
 	Foreign      bool      // written by the reference tool, and not yet gone on with

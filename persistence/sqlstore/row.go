@@ -75,7 +75,7 @@ func (s *Store) stand(r *row) {
 	if r.until == 0 || s.dead(r.Owner, r.UpdatedAt) {
 		return
 	}
-	r.Lapsed = r.now >= r.until
+	r.Leased, r.Lapsed = time.UnixMilli(r.until).UTC(), r.now >= r.until
 	r.Held = !r.Lapsed || s.local(r.Owner)
 	if r.Held {
 		r.Scope = r.scope

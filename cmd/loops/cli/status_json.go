@@ -20,6 +20,10 @@ func (a *app) vitalsObject(p project, store records, v *vitals, waiting []persis
 	m.Set("path", list(v.levels(), func(l level) any {
 		return fsm.NewMap("loop", l.loop, "state", l.state, "step", int64(l.step), "max_steps", orNone(l.most))
 	}))
+	m.Set("lease_until", nil)
+	if !v.run.Leased.IsZero() {
+		m.Set("lease_until", stamp(v.run.Leased))
+	}
 	m.Set("idle_ms", nil)
 	if alive(v.run) {
 		m.Set("idle_ms", v.idle().Milliseconds())

@@ -83,6 +83,7 @@ func (a *app) printVitals(p project, store records, v *vitals, waiting []persist
 		a.row("Updated", clock(r.UpdatedAt)+" ("+since(r.UpdatedAt)+")")
 	}
 	a.row("Owner", ownerText(r))
+	a.row("Lease", leaseText(r))
 	a.row("Ended by", r.Ended)
 	why := v.why()
 	a.row("Why", why)
@@ -259,6 +260,18 @@ func ownerText(r persistence.Run) string {
 		return fmt.Sprintf("pid %d, alive", r.Owner.PID)
 	}
 	return fmt.Sprintf("pid %d, gone", r.Owner.PID)
+}
+
+// leaseText says how long the owner of a run in a database keeps it without being heard of.
+func leaseText(r persistence.Run) string {
+	switch d := time.Until(r.Leased); {
+	case r.Leased.IsZero():
+		return ""
+	case r.Lapsed:
+		return "ran out at " + clock(r.Leased)
+	default:
+		return fmt.Sprintf("until %s (%s left), unless it is renewed", clock(r.Leased), duration(max(0, d)))
+	}
 }
 
 // next is what a person may want to do with a run: a word for it, and the command.
