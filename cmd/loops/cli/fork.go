@@ -149,6 +149,10 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	}
 	over.config = conf
 	l, recorded := over.apply(made.loop)
+	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
+		return failure(exitUsage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, count(l.MaxSteps, "step"),
+			a.command(fmt.Sprintf("fork --at %d -n %d", n, n+l.MaxSteps), string(run.ID)))
+	}
 	planned, err := from.context(l, o)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -114,8 +115,11 @@ func (r *forkSearch) point(ctx context.Context, step int) (fork.Point, error) {
 	case p != nil:
 		return *p, nil
 	}
-	if m, err := r.finder.store.Snapshot(ctx, id); err == nil && m.Phase == fsm.PhasePending && m.Step == step-1 && !m.StepsCapped && !m.PassCapped {
-		return fork.Point{Step: step, State: m.Current, Seq: r.track.Last + 1}, nil
+	next := 0 // the step that comes next, if it can be forked
+	if m, err := r.finder.store.Snapshot(ctx, id); err == nil && m.Phase == fsm.PhasePending && !m.StepsCapped && !m.PassCapped {
+		if next = m.Step + 1; next == step {
+			return fork.Point{Step: step, State: m.Current, Seq: r.track.Last + 1}, nil
+		}
 	}
 	if r.damage != nil {
 		return fork.Point{}, failure(exitRecord, "step %d of run %s is not to be found: %v", step, id, r.damage)
@@ -135,19 +139,17 @@ func (r *forkSearch) point(ctx context.Context, step int) (fork.Point, error) {
 		return fork.Point{}, failure(exitNotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
 	case step > last.Step:
 		until := ""
-		if last.Step > first.Step {
-			until = fmt.Sprintf(" to %d", last.Step)
+		most := last.Step
+		if r.run.Resumable {
+			most = max(most, next)
+		}
+		if most > first.Step {
+			until = fmt.Sprintf(" to %d", most)
 		}
 		return fork.Point{}, failure(exitNotFound, "run %s has no step %d: expected --at %d%s", id, step, first.Step, until)
 	}
-	next := last.Step
-	for _, p := range points {
-		if p.Step > step {
-			next = p.Step
-			break
-		}
-	}
-	return fork.Point{}, failure(exitNotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, next)
+	i := slices.IndexFunc(points, func(p fork.Point) bool { return p.Step > step })
+	return fork.Point{}, failure(exitNotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, points[max(i, 0)].Step)
 }
 
 // memory returns what the run remembered before a point.
