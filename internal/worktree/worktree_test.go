@@ -2,8 +2,10 @@ package worktree
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -99,5 +101,39 @@ func TestMark(t *testing.T) {
 		if m, in := Around(dir); in {
 			t.Errorf("%s is in %+v", dir, m)
 		}
+	}
+}
+
+// A tree is not removed under a run that is in it, and nobody enters one that goes.
+func TestEnter(t *testing.T) {
+	path := fakeTree(t, t.TempDir(), "a")
+	guest, err := Enter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, shut, err := door(path, syscall.LOCK_EX); !shut || err != nil {
+		t.Errorf("it can be removed: %v", err)
+	}
+	second, err := Enter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []io.Closer{guest, second} {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	f, shut, err := door(path, syscall.LOCK_EX)
+	if shut || err != nil {
+		t.Fatalf("nobody is in it: %v", err)
+	}
+	if _, err := Enter(path); err == nil {
+		t.Error("somebody entered a tree that goes")
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Enter(filepath.Join(path, "src")); err == nil {
+		t.Error("somebody entered what is no tree")
 	}
 }
