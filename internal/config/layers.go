@@ -76,7 +76,7 @@ const most = 1 << 20
 
 // read returns the text of a file, or a little more than may be. A file that does not exist is empty.
 func read(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would keep everybody waiting
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)         // a pipe would keep everybody waiting
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // that .loops is no folder is said elsewhere
 		return nil, nil
 	}
