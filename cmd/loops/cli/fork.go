@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,7 +198,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	}
 	stops := catchSignals()
 	defer stops.release()
-	store.setDurability(cmp.Or(over.durability, conf.Durability))
+	store.setDurability(over.level())
 	print := a.newPrinter(o.view)
 	var began time.Time
 	var journal persistence.Journal
