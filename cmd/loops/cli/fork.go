@@ -203,8 +203,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	var began time.Time
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) (err error) {
-		a.tidy(ctx, p, store.Store, print, o.view.quiet, run.ID)
-		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, spec: spec}
+		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, quiet: o.view.quiet, spec: spec, leave: run.ID}
 		journal, err = a.whenFree(ctx, t, func() (persistence.Journal, error) {
 			began = time.Now()
 			spec.StartedAt = began

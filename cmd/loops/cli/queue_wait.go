@@ -34,13 +34,26 @@ type turn struct {
 	flags   lockFlags
 	config  *config.Config
 	printer printer
+	quiet   bool
 	spec    persistence.Spec // what matters of it is what a run locks
 	resumes persistence.ID   // the run that is to go on; "" = a new one
+	leave   persistence.ID   // a run that is not tidied up, although it may have died; "" = none
 }
 
 // whenFree calls take, which gives this process a run, when nobody is in the way: at once, or with --queue when it is its
 // turn. It returns what take returned. The store alone decides who has a scope, so that no more than one has.
-func (a *app) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (journal persistence.Journal, err error) {
+// The scope of a run that was killed is free at once, while its action may still be at work. So the project is tidied up
+// before this returns, which ends such actions: nobody else can begin meanwhile.
+func (a *app) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (persistence.Journal, error) {
+	journal, err := a.taken(ctx, t, take)
+	if err == nil {
+		a.tidy(ctx, t.project, t.store.Store, t.printer, t.quiet, t.leave)
+	}
+	return journal, err
+}
+
+// taken is what take returned when it was time to call it.
+func (a *app) taken(ctx context.Context, t turn, take func() (persistence.Journal, error)) (journal persistence.Journal, err error) {
 	try := func() error {
 		return untilFree(ctx, func() (err error) { journal, err = take(); return err })
 	}

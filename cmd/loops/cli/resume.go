@@ -189,8 +189,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	var began time.Time
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
-		a.tidy(ctx, p, store.Store, print, o.view.quiet, run.ID)
-		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, spec: spec, resumes: run.ID}
+		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, quiet: o.view.quiet, spec: spec, resumes: run.ID, leave: run.ID}
 		journal, err = a.whenFree(ctx, t, func() (journal persistence.Journal, err error) {
 			if err := asItWas(ctx, store, run); err != nil {
 				return nil, err

@@ -183,8 +183,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	var began time.Time
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
-		a.tidy(ctx, p, store.Store, print, o.view.quiet, "")
-		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, spec: spec}
+		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, quiet: o.view.quiet, spec: spec}
 		journal, err = a.whenFree(ctx, t, func() (persistence.Journal, error) {
 			began = time.Now()
 			spec.StartedAt = began
