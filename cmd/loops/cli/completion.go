@@ -114,7 +114,7 @@ func (a *app) places(root *cobra.Command) places {
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
 		"unpause RUN": live, "unpause NAME": nothing, "retry-now RUN": live, "retry-now NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
 		"rm RUN": a.runsOnly(isEnded), "diff RUN": a.runsOnly(isAny), "history RUN": a.runsOfLoop,
-		"queue remove ID": a.waiterIDs, "new NAME": nothing, "stage save NAME": nothing, "stage load NAME": nothing,
+		"queue remove ID": a.waiterIDs, "queue remove NAME": nothing, "new NAME": nothing, "stage save NAME": nothing, "stage load NAME": nothing,
 
 		"--color": fixed("auto", "always", "never"), "--dir": someFolder, "--run-dir": someFolder, "--permissions": fixed("host", "skip"),
 		"--by": fixed(byVisits, byTime, byCost), "--definition": fixed(definitionRecorded), "--group-by": fixed("outcome"),

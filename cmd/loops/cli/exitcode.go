@@ -175,6 +175,7 @@ func explain(err error) (int, string) {
 
 // joined returns errors as one, with a line each and the code of the first.
 func joined(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -129,33 +130,40 @@ func (p project) shortScope(w persistence.Waiter) string {
 
 func shortWaiter(id string) string { return clean(id[:min(len(id), shortID)]) }
 
-// findWaiter returns the one whose id begins so.
-func findWaiter(line []persistence.Waiter, arg string) (persistence.Waiter, error) {
-	var found []persistence.Waiter
+// findWaiters returns the one with that id, or all of the loop of that name or with that run to resume, or the one whose id
+// begins so.
+func findWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, error) {
+	var found, ofLoop []persistence.Waiter
 	for _, w := range line {
 		if w.ID == arg {
-			return w, nil
+			return []persistence.Waiter{w}, nil
 		}
 		if strings.HasPrefix(w.ID, arg) {
 			found = append(found, w)
 		}
+		if w.Loop == arg || string(w.Resumes) == arg {
+			ofLoop = append(ofLoop, w)
+		}
+	}
+	if len(ofLoop) > 0 {
+		return ofLoop, nil
 	}
 	switch {
 	case len(found) == 0:
-		return persistence.Waiter{}, failure(exitNotFound, "nobody waits in the queue as %s; see: loops queue list", arg)
+		return nil, failure(exitNotFound, "nobody waits in the queue as %s; see: loops queue list", arg)
 	case len(arg) < 4:
-		return persistence.Waiter{}, usageError{fmt.Sprintf("%s is too short: give at least 4 characters of the id", arg), "loops queue remove --help"}
+		return nil, usageError{fmt.Sprintf("%s is too short: give at least 4 characters of the id", arg), "loops queue remove --help"}
 	case len(found) > 1:
 		text := fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))
 		for _, w := range found {
 			text += fmt.Sprintf("\n  %s  %s (%s, for %s)", clean(w.ID), waiterLoop(w), process(w.Owner), age(w.Since))
 		}
-		return persistence.Waiter{}, failure(exitUsage, "%s", text)
+		return nil, failure(exitUsage, "%s", text)
 	}
-	return found[0], nil
+	return found, nil
 }
 
-// waiterIDs offers the ids of those who wait.
+// waiterIDs offers the ids and the loops of those who wait.
 func (a *app) waiterIDs(_ *cobra.Command, _ []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 	_, _, line, err := a.waiters()
 	if err != nil {
@@ -164,6 +172,9 @@ func (a *app) waiterIDs(_ *cobra.Command, _ []string, word string) (found []cobr
 	for _, w := range line {
 		if strings.HasPrefix(w.ID, word) {
 			found = append(found, described(w.ID, waiterLoop(w)+", since "+age(w.Since)))
+		}
+		if strings.HasPrefix(w.Loop, word) && !slices.ContainsFunc(found, func(c string) bool { return strings.HasPrefix(c, w.Loop+"\t") }) {
+			found = append(found, described(w.Loop, "all of this loop that wait"))
 		}
 	}
 	return found, noFiles
@@ -178,12 +189,14 @@ type queueRemoveOptions struct {
 func newQueueRemoveCommand(a *app) *cobra.Command {
 	var o queueRemoveOptions
 	cmd := &cobra.Command{
-		Use:   "remove ID",
+		Use:   "remove ID|NAME",
 		Short: "Take somebody out of the queue",
-		Long: `remove takes the one with the id ID, or whose id begins so (4 characters at least), or with --all everybody out of the
-queue, and ends the process that waits. Nothing of its run was begun then. One whose turn it was just now goes on, which
-is said. No other process is signalled: who waits is told from others by its lock, its pid and its start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
+		Long: `remove takes the one with the id ID, or whose id begins so (4 characters at least), everybody of the loop NAME, or with
+--all everybody out of the queue, and ends the process that waits. Nothing of its run was begun then. One whose turn it was
+just now goes on, which is said. No other process is signalled: who waits is told from others by its lock, its pid and its
+start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops queue remove 28f714b9
+  loops queue remove fix
   loops queue remove --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
@@ -192,7 +205,7 @@ is said. No other process is signalled: who waits is told from others by its loc
 			if o.all {
 				return nil
 			}
-			return arguments(1, 1, "ID of a place in the queue, or --all")(cmd, args)
+			return arguments(1, 1, "ID of a place in the queue, NAME of a loop, or --all")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.id = firstOf(args)
@@ -210,38 +223,17 @@ func runQueueRemove(ctx context.Context, a *app, o queueRemoveOptions) error {
 		return err
 	}
 	if !o.all {
-		w, err := findWaiter(line, o.id)
-		if err != nil {
+		if line, err = findWaiters(line, o.id); err != nil {
 			return err
 		}
-		line = []persistence.Waiter{w}
 	}
 	if len(line) == 0 {
 		return failure(exitNotFound, "nobody waits in the queue")
 	}
-	var errs []error
-	removed := []any{}
-	for i := len(line) - 1; i >= 0; i-- { // from behind, so that nobody moves up and begins meanwhile
-		w := line[i]
-		ended, err := takeOut(ctx, q, w)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		removed = append(removed, fsm.NewMap("queue_id", w.ID, "loop", w.Loop, "pid", int64(w.Owner.PID), "ended", ended))
-		switch {
-		case o.json:
-		case ended:
-			fmt.Fprintf(a.out, "Took %s out of the queue: loop %s (%s). Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner))
-		default:
-			fmt.Fprintf(a.out, "Took %s out of the queue: loop %s (%s), which ends when it notices. Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner))
-		}
-	}
+	removed, err := a.takeOutAll(ctx, q, line, o.json)
+	errs := []error{err}
 	if o.json {
 		errs = append(errs, writeJSON(a.out, removed))
-	}
-	if err := q.Tidy(ctx); err != nil {
-		errs = append(errs, err)
 	}
 	return joined(errs)
 }

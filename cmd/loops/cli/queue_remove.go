@@ -3,16 +3,44 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
+	"loops/fsm"
 	"loops/internal/proc"
 	"loops/persistence"
 )
 
 // takeOutWait is how long remove waits for a process that it ends.
 const takeOutWait = 5 * time.Second
+
+// takeOutAll takes somebody after another out of the queue, says so, and returns each as an object of JSON.
+func (a *app) takeOutAll(ctx context.Context, q *persistence.Queue, line []persistence.Waiter, quiet bool) (removed []any, err error) {
+	removed = []any{}
+	if len(line) == 0 {
+		return removed, nil
+	}
+	var errs []error
+	for _, w := range slices.Backward(line) { // from behind, so that nobody moves up and begins meanwhile
+		ended, err := takeOut(ctx, q, w)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, fsm.NewMap("queue_id", w.ID, "loop", w.Loop, "pid", int64(w.Owner.PID), "ended", ended))
+		end := ""
+		if !ended {
+			end = ", which ends when it notices"
+		}
+		if !quiet {
+			fmt.Fprintf(a.out, "Took %s out of the queue: loop %s (%s)%s. Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner), end)
+		}
+	}
+	return removed, joined(append(errs, q.Tidy(ctx)))
+}
 
 // takeOut takes somebody out of the queue and ends his process, and says whether that has ended.
 func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (ended bool, err error) {

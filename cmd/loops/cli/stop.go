@@ -40,8 +40,10 @@ action has five seconds to end before it is killed.
 
 A process that has not ended after --grace is killed. stop then ends what the action has left running, which carries the
 mark of the run, and records the run as interrupted. No other process is ever signalled: the owner is told from others by
-its lock or lease, its pid and its start. The run can be resumed. Who waits in the queue is no run yet, and is not
-stopped: stop says how many wait, and how to take them out.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+its lock or lease, its pid and its start. The run can be resumed.
+
+Those of the loop NAME that wait in the queue, and with --all everybody there, are taken out of it first, as by loops
+queue remove: nothing of them was run. So none of them begins when the runs that are stopped give up what they locked.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops stop fix
   loops stop fix-20261121T103405
   loops stop --all --grace 1m`,
@@ -54,9 +56,9 @@ stopped: stop says how many wait, and how to take them out.` + exitCodes(exitOK,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.all, "all", false, "stop every run of the project that goes on")
+	flags.BoolVar(&o.all, "all", false, "stop every run of the project that goes on, and empty its queue")
 	flags.DurationVar(&o.grace, "grace", stopWait, "`TIME` that a run has to end before its process is killed")
-	flags.BoolVar(&o.json, "json", false, "print a JSON array of the runs that were stopped")
+	flags.BoolVar(&o.json, "json", false, "print a JSON array of the runs that were stopped, after those that were taken out of the queue")
 	return cmd
 }
 
@@ -67,13 +69,14 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	}
 	defer store.Close()
 	f := finder{p, store}
+	// Who waits would begin when the runs end.
+	taken, err := a.takeOutAll(ctx, p.queue(), f.queuedAs(o.name), o.json)
+	errs := []error{err}
 	live, err := f.goingOn(ctx, o.name, "stop")
-	if err != nil {
-		return a.onlyQueued(f, o.name, err)
+	if code, _ := explain(err); err != nil && (code != exitNotFound || len(taken) == 0) {
+		errs = append(errs, err)
 	}
-	a.tellQueued(f, o.name)
 	// All are told before one is waited for, and one that cannot be stopped does not keep the others going.
-	var errs []error
 	asked := live[:0:0]
 	for _, r := range live {
 		if err := askToStop(r); err != nil {
@@ -95,10 +98,10 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 		}
 	}
 	if o.json {
-		errs = append(errs, writeJSON(a.out, list(ended, func(s stoppedRun) any {
+		errs = append(errs, writeJSON(a.out, append(taken, list(ended, func(s stoppedRun) any {
 			r := s.Run
 			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.pid), "stopped", r.Status.Resumable(), "killed", s.killed, "status", string(r.Status), "current_state", r.State)
-		})))
+		})...)))
 	}
 	return joined(errs)
 }
