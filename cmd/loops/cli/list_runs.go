@@ -155,7 +155,7 @@ func lineOf(v *vitals) runLine {
 func lineOfWaiter(p project, w persistence.Waiter) runLine {
 	return runLine{
 		run: cmp.Or(string(w.Resumes), w.Loop), status: statusQueued, state: "-", step: "-", elapsed: "-", idle: shortTime(time.Since(w.Since)),
-		pid: fmt.Sprint(w.Owner.PID), notes: []string{"waits for " + obstacleText(p, w.For)},
+		pid: fmt.Sprint(w.Owner.PID), notes: []string{"waits for " + obstacleText(p, w)},
 	}
 }
 

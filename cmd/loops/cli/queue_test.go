@@ -154,3 +154,21 @@ func TestInTheWay(t *testing.T) {
 		}
 	}
 }
+
+// Who has just come has not said yet for what he waits: what he will lock is named, as queue list does.
+func TestObstacleText(t *testing.T) {
+	p := project{Cwd: "/p", Dir: "/p"}
+	for _, c := range []struct {
+		w    persistence.Waiter
+		want string
+	}{
+		{persistence.Waiter{Scope: []string{"/p/src", "/p/docs"}}, "src, docs"},
+		{persistence.Waiter{Scope: []string{"/p/src"}, For: persistence.Obstacle{Loop: "fix"}}, "src, which loop fix has"},
+		{persistence.Waiter{Scope: []string{"/p/src"}, For: persistence.Obstacle{Run: "fix-1", Path: "/p/src/a"}}, "src/a, which run fix-1 has"},
+		{persistence.Waiter{}, "its scope"},
+	} {
+		if got := obstacleText(p, c.w); got != c.want {
+			t.Errorf("obstacleText(%+v) = %q, want %q", c.w, got, c.want)
+		}
+	}
+}

@@ -345,7 +345,7 @@ func (a *app) showWaiter(p project, w persistence.Waiter, asJSON bool) error {
 	a.row("Loop", w.Loop)
 	a.row("Run", string(w.Resumes))
 	a.row("Status", "queued")
-	a.row("Waits for", obstacleText(p, w.For))
+	a.row("Waits for", obstacleText(p, w))
 	a.row("Waits", duration(time.Since(w.Since))+", since "+clock(w.Since))
 	a.row("Owner", w.Owner.String())
 	if w.Log != "" {
@@ -357,17 +357,18 @@ func (a *app) showWaiter(p project, w persistence.Waiter, asJSON bool) error {
 
 func (a *app) printWaiter(p project, w persistence.Waiter) {
 	a.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), duration(time.Since(w.Since))))
-	a.indented("  ", "waits for "+obstacleText(p, w.For))
+	a.indented("  ", "waits for "+obstacleText(p, w))
 }
 
 // waiterText says in one line that somebody waits in the queue.
 func waiterText(p project, w persistence.Waiter) string {
-	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, obstacleText(p, w.For), duration(time.Since(w.Since)))
+	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, obstacleText(p, w), duration(time.Since(w.Since)))
 }
 
 // obstacleText is what somebody in the queue waits for.
-func obstacleText(p project, o persistence.Obstacle) string {
-	path := cmp.Or(p.short(o.Path), "its scope")
+func obstacleText(p project, w persistence.Waiter) string {
+	o := w.For
+	path := clean(cmp.Or(p.short(o.Path), p.shortScope(w), "its scope"))
 	switch {
 	case o.Run != "":
 		return fmt.Sprintf("%s, which run %s has", path, o.Run)

@@ -21,7 +21,7 @@ func queuedID(w persistence.Waiter) string {
 func queuedRow(p project, w persistence.Waiter) watch.Run {
 	return watch.Run{
 		ID: queuedID(w), Loop: w.Loop, Health: watch.Waiting, Status: statusQueued, Queued: true, State: "-", Step: "-",
-		Elapsed: seconds(time.Since(w.Since)), Note: "waits for " + obstacleText(p, w.For),
+		Elapsed: seconds(time.Since(w.Since)), Note: "waits for " + obstacleText(p, w),
 	}
 }
 
