@@ -225,11 +225,14 @@ func (d *decoder) allowed(key *Key, n *yaml.Node, s, path string) {
 			return
 		}
 	}
+	meant := meantValue(s, key)
 	report := d.errorf
-	if key.Advisory {
+	// An action_type that is nearly a known one is a slip of the pen, and its prompt would run as a bash script. Any other
+	// may be that of an extension.
+	if key.Advisory && (key.Name != "action_type" || meant == "") {
 		report = d.warnf
 	}
-	report(d.pos(n), path, "bad-value", "%s is not a value of %s%s (values: %s)", quote(s), key.full(), meantValue(s, key), enumerate(key.Values))
+	report(d.pos(n), path, "bad-value", "%s is not a value of %s%s (values: %s)", quote(s), key.full(), meant, enumerate(key.Values))
 }
 
 // maxSeconds is what a time.Duration holds, rounded down.
