@@ -3,6 +3,7 @@ package loopfile
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -176,7 +177,11 @@ func buildAll(units []*unit) {
 }
 
 func (d *decoder) bindChild(c call, child *fsm.Loop) {
-	if c.state.Passthrough || len(child.Parameters) == 0 {
+	if c.state.Passthrough {
+		return
+	}
+	if len(child.Parameters) == 0 {
+		d.strayBindings(c, child)
 		return
 	}
 	given := &yaml.Node{Kind: yaml.MappingNode}
@@ -190,4 +195,30 @@ func (d *decoder) bindChild(c call, child *fsm.Loop) {
 		what: "the loop " + quote(c.state.Loop), params: child.Parameters, given: given, values: c.state.With,
 		path: join(c.path, "with"), pos: c.b.pos("loop"),
 	})
+}
+
+// strayBindings warns of names that a loop without parameters is given and that look like a slip for a key of its
+// context. Any other name passes: what the child runs in turn may know it.
+func (d *decoder) strayBindings(c call, child *fsm.Loop) {
+	f, ok := c.b.fields["with"]
+	if !ok || f.val == nil {
+		return
+	}
+	var known []string
+	for _, name := range slices.Concat(child.Context.Keys(), child.RequiredInputs) {
+		if _, given := c.state.With.Get(name); !given {
+			known = append(known, name)
+		}
+	}
+	for _, e := range d.entries(f.node, join(c.path, "with")) {
+		if e.name == "input" || e.name == child.InputKey || slices.Contains(child.RequiredInputs, e.name) {
+			continue
+		}
+		if _, ok := child.Context.Get(e.name); ok {
+			continue
+		}
+		if meant := near(e.name, known); meant != "" {
+			d.warnf(d.pos(e.key), join(join(c.path, "with"), e.name), "unknown-binding", "the context of the loop %s has no key %s; did you mean %s?", quote(c.state.Loop), quote(e.name), quote(meant))
+		}
+	}
 }
