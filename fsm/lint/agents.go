@@ -37,3 +37,9 @@ func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []
 	}
 	return c.sorted()
 }
+
+// UnknownCost is what there is to say of a state whose cost is limited and cannot be told where the loop is checked. why
+// is for a person.
+func UnknownCost(s *fsm.State, why string) fsm.Problem {
+	return fsm.Problem{Pos: s.Pos, Severity: fsm.SeverityWarning, Rule: "unknown-cost", Path: "states." + s.Name, Message: why}
+}

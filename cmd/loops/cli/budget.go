@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/lint"
 	"loops/internal/action"
 	"loops/internal/config"
 	"loops/internal/phrase"
@@ -163,6 +164,16 @@ func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags, conf *config.
 	}
 	r := &action.Runner{Dir: p.Dir, Env: a.actionEnv(), Prices: known}
 	a.agents(r, agents, conf)
+	if st, what := unknownCost(p, l, r, conf); st != nil {
+		place := st.Pos
+		place.File = p.short(place.File)
+		return nil, failure(exitInvalid, "%s: %s", place, what)
+	}
+	return known, nil
+}
+
+// unknownCost returns the first state whose cost is limited and cannot be told, and why; nil if there is none.
+func unknownCost(p project, l *fsm.Loop, r *action.Runner, conf *config.Config) (*fsm.State, string) {
 	for _, name := range l.Order {
 		st := l.States[name]
 		if !fsm.Prompts(st) || !limitsCost(l.Budget) && !limitsCost(st.Budget) {
@@ -174,21 +185,42 @@ func (a *app) checkCost(p project, l *fsm.Loop, agents agentFlags, conf *config.
 		}
 		what := "the model of its prompt is not named, and " + h.Name + " does not say what a prompt cost"
 		if model := cmp.Or(st.Model, r.Model); model != "" {
-			if _, ok := known(model, fsm.Usage{Input: 1}); ok {
+			if _, ok := r.Prices(model, fsm.Usage{Input: 1}); ok {
 				continue
 			}
 			what = "no price is known of its model " + model
 		}
-		place := st.Pos
-		place.File = p.short(place.File)
 		limits := "the budget limits cost_usd"
 		if _, ok := conf.At[budgetCostKey]; ok && conf.Budget.Cost > 0 && l.Budget != nil && l.Budget.CostUSD == conf.Budget.Cost {
 			limits = p.settingPlace(conf, budgetCostKey) + " limits the cost"
 		}
-		return nil, failure(exitInvalid, "%s: %s, but what state %s costs cannot be told: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
-			place, limits, phrase.Quote(name), what, p.short(p.prices()))
+		return st, fmt.Sprintf("%s, but what state %s costs cannot be told: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
+			limits, phrase.Quote(name), what, p.short(p.prices()))
 	}
-	return known, nil
+	return nil, ""
+}
+
+// adviseCosts warns of the loops that run would refuse as things are here, because their budget is in dollars and what they
+// cost cannot be told. Where the config or the prices have mistakes, which are told, nobody knows.
+func (a *app) adviseCosts(p project, files []checked) {
+	conf, wrong := a.declared(p)
+	known, err := pricer(p)
+	if len(wrong) > 0 || err != nil {
+		return
+	}
+	r := &action.Runner{Dir: p.Dir, Env: a.actionEnv(), Prices: known}
+	a.agents(r, agentFlags{}, conf)
+	for i := range files {
+		f := &files[i]
+		if f.loop == nil {
+			continue
+		}
+		l, _ := (overrides{config: conf}).apply(f.loop)
+		if st, what := unknownCost(p, l, r, conf); st != nil {
+			f.problems = append(slices.Clip(f.problems), lint.UnknownCost(st, what))
+			slices.SortStableFunc(f.problems, byPlace)
+		}
+	}
 }
 
 func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.AllowUnknown }

@@ -168,6 +168,7 @@ func runValidate(a *app, o validateOptions) error {
 			}
 		}
 	}
+	a.adviseCosts(p, files)
 	r := newReport(files, a.checkProject(p), others, o.strict)
 	if err := a.writeReport(p, r, o.format); err != nil {
 		return err
