@@ -40,10 +40,10 @@ These choose among them, and need no --running; what is given together must hold
 
   --stuck          goes on, waits for nothing it was told to wait for, and was silent for 10 minutes, or for DURATION
   --waiting        waits: paused, for a rate limit, between states, handed off, or in the queue
-  --failed-since   ended as failed or timed_out since WHEN, whether it can be resumed or not; every recorded run of the
-                   project is looked at
+  --failed-since   ended badly since WHEN: failed, timed out, capped, its budget used up, or found dead, but not stopped by a
+                   person; whether it can be resumed or not; every recorded run of the project is looked at
   --status         has this status, or one of several: running, interrupted, user_stopped, awaiting_continuation,
-                   failed, queued, unreadable; with --failed-since also timed_out` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+                   failed, queued, unreadable; with --failed-since only failed, timed_out and interrupted` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops list
   loops list --running
   loops list --stuck 30m

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -34,7 +35,7 @@ func (f *openFilter) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.stuck, "stuck", "", "list runs that go on and have been silent for `DURATION` (default 10m)")
 	flags.Lookup("stuck").NoOptDefVal = stuckAfter.String()
 	flags.BoolVar(&f.waiting, "waiting", false, "list runs that wait")
-	flags.StringVar(&f.failedSince, "failed-since", "", "list runs that failed or timed out since `WHEN`: 45s, 30m, 1h, 2d, or a date")
+	flags.StringVar(&f.failedSince, "failed-since", "", "list runs that ended badly since `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringSliceVar(&f.status, "status", nil, "list open runs with this `STATUS`, or one of several: interrupted,queued")
 }
 
@@ -124,8 +125,8 @@ func (f *openFilter) contradiction() error {
 		}
 		status := persistence.Status(name)
 		switch {
-		case !f.failed.IsZero() && status != persistence.Failed && status != persistence.TimedOut:
-			return never("--failed-since and --status %s: no run is both; --failed-since lists failed and timed_out", name)
+		case !f.failed.IsZero() && status != persistence.Failed && status != persistence.TimedOut && status != persistence.Interrupted:
+			return never("--failed-since and --status %s: no run is both; --failed-since lists failed, timed_out and interrupted", name)
 		case f.silent > 0 && status != persistence.Running:
 			return never("--stuck and --status %s: no run is both, because only one that goes on is stuck", name)
 		case f.waiting && (status == persistence.Failed || name == "unreadable"):
@@ -159,4 +160,16 @@ func (f *openFilter) keeps(v *vitals) bool {
 // queued says whether those in the queue are asked for.
 func (f *openFilter) queued() bool {
 	return f.silent == 0 && f.failed.IsZero() && f.has(statusQueued)
+}
+
+// endedBadly says whether a run ended so that somebody has to look at it: it failed, timed out, came to its cap or the end
+// of its budget, or its process died. One that a person stopped did not.
+func endedBadly(r persistence.Run) bool {
+	switch r.Status {
+	case persistence.Running:
+		return !alive(r)
+	case persistence.Interrupted:
+		return r.Ended != fsm.EndInterrupted
+	}
+	return wasted(r)
 }

@@ -70,7 +70,7 @@ func (f *openFilter) none() string {
 	case f.waiting:
 		return "No run waits."
 	case !f.failed.IsZero():
-		return "No run failed or timed out since " + clock(f.failed) + "."
+		return "No run ended badly since " + clock(f.failed) + "."
 	case len(f.status) > 0:
 		return "No open run is " + strings.Join(f.status, " or ") + "."
 	}
@@ -83,7 +83,7 @@ func failedSince(ctx context.Context, store records, since time.Time) ([]persist
 	if err != nil {
 		return nil, store.failed(err)
 	}
-	return slices.DeleteFunc(current(runs), func(r persistence.Run) bool { return !wasted(r) || r.UpdatedAt.Before(since) }), nil
+	return slices.DeleteFunc(current(runs), func(r persistence.Run) bool { return !endedBadly(r) || r.UpdatedAt.Before(since) }), nil
 }
 
 // listedObject is a run of the list as JSON.

@@ -80,7 +80,8 @@ func TestOpenFilter(t *testing.T) {
 		"--waiting --failed-since 1d":            `--waiting and --failed-since: no run is both, because one that failed waits for nothing`,
 		"--stuck --status interrupted":           `--stuck and --status interrupted: no run is both, because only one that goes on is stuck`,
 		"--waiting --status failed":              `--waiting and --status failed: no run is both`,
-		"--failed-since 1d --status interrupted": `--failed-since and --status interrupted: no run is both; --failed-since lists failed and timed_out`,
+		"--failed-since 1d --status interrupted": "",
+		"--failed-since 1d --status running":     `--failed-since and --status running: no run is both; --failed-since lists failed, timed_out and interrupted`,
 	} {
 		cmd := newListCommand(&app{})
 		var f openFilter
