@@ -128,6 +128,7 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 		t     = newTally(known)
 		last  *ciformat.Step
 		spent costLine // of last
+		at    string   // the state of the run's last visit
 	)
 	for e, err := range f.store.Events(ctx, run.ID, 0) {
 		if isDamage(err) {
@@ -138,6 +139,9 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 			return nil, face, f.store.failed(err)
 		}
 		cost, step := t.add(e), r.Add(e)
+		if e.Kind == "state_enter" && e.Depth == 0 {
+			at = text(e.Get("state"))
+		}
 		if step != last {
 			last, spent = step, costLine{}
 		}
@@ -161,12 +165,12 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 			o = m.Outcome
 		}
 	}
-	a.faceEnd(&face, run, o)
+	a.faceEnd(&face, run, o, at)
 	return r, face, nil
 }
 
-// faceEnd says how the run ended.
-func (a *app) faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome) {
+// faceEnd says how the run ended, whose last visit was of the state at; "" = it is not known.
+func (a *app) faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome, at string) {
 	if run.Resumable {
 		face.Next = a.resumeCommand(run.Ended, string(run.ID), run.MaxSteps, 0)
 	}
@@ -196,7 +200,28 @@ func (a *app) faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome) {
 			face.End = ciformat.Broken
 		}
 	}
-	face.Text, _, _ = strings.Cut(endLine(*o, run.MaxSteps), "\n")
+	face.Text, _, _ = strings.Cut(faceLine(*o, run.MaxSteps, at), "\n")
+	if comesNext(*o, at) {
+		for i := range face.Facts {
+			if face.Facts[i][0] == "State" {
+				face.Facts[i][0] = "Next state"
+			}
+		}
+	}
+}
+
+// comesNext says whether a cap ended a run before it came to its final state: at is the one of its last visit.
+func comesNext(o fsm.Outcome, at string) bool {
+	return o.TerminatedBy == fsm.EndMaxSteps && at != "" && o.FinalState != at
+}
+
+// faceLine is endLine where what a run did is shown by state: it names none as the end that the run did not come to.
+func faceLine(o fsm.Outcome, maxSteps int, at string) string {
+	if !comesNext(o, at) {
+		return endLine(o, maxSteps)
+	}
+	_, rest, _ := strings.Cut(endLine(o, maxSteps), ": "+o.FinalState+" (")
+	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", endWord(o, maxSteps), at, o.FinalState, rest)
 }
 
 // runFaceReport is loops report in a format for services.

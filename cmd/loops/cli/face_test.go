@@ -30,9 +30,25 @@ func TestFaceEnd(t *testing.T) {
 			ID: "fix-1", Loop: "fix", Status: c.status, Ended: c.ended, State: "work", Step: 3, StartedAt: began, Elapsed: 7 * time.Second, Foreign: true,
 		}
 		var face ciformat.Run
-		(&app{}).faceEnd(&face, run, nil)
+		(&app{}).faceEnd(&face, run, nil, "work")
 		if face.End != c.end || face.Text != c.text {
 			t.Errorf("%s: %d %q, want %d %q", name, face.End, face.Text, c.end, c.text)
+		}
+	}
+}
+
+// A cap that ends a run on its way to a state leaves the last visit as the end; that state is said to be next.
+func TestFaceEndOfCapped(t *testing.T) {
+	run := persistence.Run{ID: "fix-1", Loop: "fix", Status: persistence.Interrupted, Ended: fsm.EndMaxSteps, State: "mend", Step: 3, MaxSteps: 3, Elapsed: 7 * time.Second}
+	for at, want := range map[string][2]string{
+		"check": {"Loop stopped at its cap of 3 steps in check; mend would have been next (3 steps, 7.0s)", "Next state"},
+		"mend":  {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
+		"":      {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
+	} {
+		face := ciformat.Run{Facts: [][2]string{{"State", "mend"}}}
+		(&app{}).faceEnd(&face, run, nil, at)
+		if face.Text != want[0] || face.Facts[0][0] != want[1] {
+			t.Errorf("last in %q: %q, %q; want %q", at, face.Text, face.Facts[0][0], want)
 		}
 	}
 }

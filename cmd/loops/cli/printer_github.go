@@ -134,7 +134,7 @@ func (p *githubPrinter) finish(o fsm.Outcome, resume string) {
 		if kind == "failed" || kind == "stalled" {
 			level = fsm.SeverityError
 		}
-		message := endLine(o, p.max)
+		message := faceLine(o, p.max, p.state)
 		if said != "" {
 			message += "\n\n" + lastLines(said, 10)
 		}
