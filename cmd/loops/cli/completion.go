@@ -106,13 +106,14 @@ func (a *app) places(root *cobra.Command) places {
 		"NAME": a.loops, "PATH": files, "FOLDER": files, "FILE": files, "RUN": a.runs(isAny), "STATE": states, "STEP": a.steps,
 		"INPUT": nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": a.stores, "TO": a.stores, "URL": a.stores,
 		"HOST": a.hosts, "KEY=VALUE": a.contextKeys, "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
-		"LEVEL": fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":  fixed(eventKinds...), "STATUS": listed(statuses...), "PATTERN": fixed(patternNames...),
+		"--extend": unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time="),
+		"LEVEL":    fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
+		"KIND":     fixed(eventKinds...), "STATUS": listed(statuses...), "PATTERN": fixed(patternNames...),
 		"BRANCH": a.branches, "MODEL": nothing, "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
 		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing,
 
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
-		"unpause RUN": live, "unpause NAME": nothing, "retry-now RUN": live, "retry-now NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
+		"unpause RUN": a.runs(isPaused), "unpause NAME": nothing, "retry-now RUN": a.runs(isWaiting), "retry-now NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
 		"rm RUN": a.runsOnly(isEnded), "diff RUN": a.runsOnly(isAny), "history RUN": a.runsOfLoop,
 		"queue remove ID": a.waiterIDs, "queue remove NAME": nothing, "new NAME": nothing, "stage save NAME": nothing, "stage load NAME": nothing,
 

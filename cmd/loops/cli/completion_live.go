@@ -59,12 +59,21 @@ func described(word, about string) cobra.Completion {
 type runFilter struct {
 	live bool
 	fits func(r persistence.Run, alive bool) bool
-	all  bool // it fits all
+	all  bool                                                        // it fits all
+	also func(ctx context.Context, f finder, r persistence.Run) bool // must hold, too; nil = nothing
 }
 
 var (
-	isAny       = runFilter{all: true, fits: func(persistence.Run, bool) bool { return true }}
-	isLive      = runFilter{live: true, fits: func(_ persistence.Run, alive bool) bool { return alive }}
+	isAny    = runFilter{all: true, fits: func(persistence.Run, bool) bool { return true }}
+	isLive   = runFilter{live: true, fits: func(_ persistence.Run, alive bool) bool { return alive }}
+	isPaused = runFilter{live: true, fits: func(persistence.Run, bool) bool { return true }, also: func(_ context.Context, f finder, r persistence.Run) bool {
+		_, paused := f.project.pausedSince(r.ID)
+		return paused
+	}}
+	isWaiting = runFilter{live: true, fits: isLive.fits, also: func(ctx context.Context, f finder, r persistence.Run) bool {
+		w, err := waitOf(ctx, f.store, r.ID)
+		return err == nil && w != nil && w.Why != fsm.WaitPaused
+	}}
 	isEnded     = runFilter{fits: func(_ persistence.Run, alive bool) bool { return !alive }}
 	isResumable = runFilter{fits: func(r persistence.Run, alive bool) bool { return r.Resumable && (!alive || r.Lapsed) }}
 )
@@ -146,7 +155,7 @@ func (f finder) fitting(ctx context.Context, q persistence.Query, fits runFilter
 		return nil
 	}
 	for _, r := range current(runs) {
-		if fits.fits(r, !fits.all && alive(r)) {
+		if fits.fits(r, !fits.all && alive(r)) && (fits.also == nil || fits.also(ctx, f, r)) {
 			found = append(found, r)
 		}
 	}
