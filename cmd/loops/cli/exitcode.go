@@ -259,6 +259,6 @@ func newExitCodesTopic() *cobra.Command {
 			fmt.Fprintf(&b, "\n       -> %s", row.hint)
 		}
 	}
-	b.WriteString("\n\nA run that ends with 5, 10, 74, 75, 129, 130 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
+	b.WriteString("\n\nA run that ends with 5, 8, 10, 74, 75, 129, 130 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
 }

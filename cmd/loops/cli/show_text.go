@@ -88,6 +88,7 @@ func limits(l *fsm.Loop) string {
 	if l.Timeout > 0 {
 		out = append(out, duration(l.Timeout)+" in all")
 	}
+	out = append(out, budgetLimitsText(l.Budget)...)
 	if l.Backoff > 0 {
 		out = append(out, "a pause of "+duration(l.Backoff)+" between states")
 	}
@@ -98,6 +99,29 @@ func limits(l *fsm.Loop) string {
 		out = append(out, "begins again where no way leads on")
 	}
 	return strings.Join(out, ", ")
+}
+
+// budgetLimitsText is what a budget allows, for a person.
+func budgetLimitsText(b *fsm.Budget) (out []string) {
+	if b == nil {
+		return nil
+	}
+	if b.CostUSD > 0 {
+		out = append(out, fmt.Sprintf("a cost of $%g", b.CostUSD))
+	}
+	if b.Tokens > 0 {
+		out = append(out, count(int(b.Tokens), "token"))
+	}
+	if b.Wall > 0 {
+		out = append(out, "a budget of "+duration(b.Wall))
+	}
+	if b.Steps > 0 {
+		out = append(out, "a budget of "+count(b.Steps, "step"))
+	}
+	if b.Prompts > 0 {
+		out = append(out, count(b.Prompts, "prompt"))
+	}
+	return out
 }
 
 func passes(n int) string {
