@@ -42,7 +42,8 @@ other run is not changed, and may go on, have ended or be archived. STEP is a nu
 
 What was captured and said, the context, retries, edges and the memory of evaluators are as they were; steps and passes
 count on. Money, tokens, prompts, time and memory count anew, so a budget is there whole; what the other run spent is its
-own. The session of an agent is left behind, for it has gone on since.
+own. The session of an agent is left behind, for it has gone on since. Only that memory is from before STEP: the files of
+the project stay as they are now, with all that the other run changed in them.
 
 The new run has a working folder of its own, with a copy of the files that are in the other's now (--empty: without), also
 of links within it, and of long outputs if they are remembered. In all that it remembers, the path of the old folder becomes
