@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -291,8 +292,21 @@ func (d *Dir) liveRuns(stems map[string]bool) []Run {
 	return runs[:n]
 }
 
+// unrecorded says whether the owner of a run made its event file and died, or has not yet written to it.
+func (d *Dir) unrecorded(id ID) bool {
+	p := d.live(id)
+	if st, err := os.Lstat(p.events); err != nil || st.Size() > 0 || !st.Mode().IsRegular() || exists(p.state) || exists(p.parts) {
+		return false
+	}
+	l, err := readLock(p.lock)
+	return err == nil && l.Flock // else it is a run of the reference tool, or damaged
+}
+
 func (d *Dir) liveRun(id ID) (Run, bool) {
 	files, p := d.live(id), d.livePlace(id)
+	if d.unrecorded(id) {
+		return Run{}, false
+	}
 	l, err := p.load(false)
 	if err != nil && l == nil {
 		return Run{}, false // gone since we looked

@@ -233,8 +233,8 @@ func (d *Dir) locks(folder string) ([]string, error) {
 // discard removes the lock of a dead run, and what else there is of one that never recorded anything.
 func (d *Dir) discard(id ID, fork bool) {
 	p := d.live(id)
-	if !exists(p.state) && !exists(p.events) {
-		_ = removeAll(p.pid)
+	if !exists(p.state) && (!exists(p.events) || d.unrecorded(id)) {
+		_ = removeAll(p.pid, p.events)
 		if _, err := d.find(id); fork && errors.Is(err, ErrNotFound) {
 			_ = os.RemoveAll(d.work(id)) // all that is in it was copied: a fork records its beginning before it does anything
 		} else {
