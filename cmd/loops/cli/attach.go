@@ -217,7 +217,7 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 	if m.Outcome == nil {
 		resume := ""
 		if r.Resumable {
-			resume = "; go on with it: " + v.app.resumeCommand(r.Ended, string(r.ID), r.MaxSteps, 0)
+			resume = "; go on with it: " + v.app.goOn(ctx, v.store, r)
 		}
 		if r.Owner.PID == 0 {
 			return failure(exitFailed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, statusWord(r), r.State, resume)
@@ -227,7 +227,7 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 	o := *m.Outcome
 	resume := ""
 	if persistence.StatusOf(o).CanGoOn(o.Limited) {
-		resume = v.app.resumeCommand(o.TerminatedBy, string(r.ID), r.MaxSteps, 0)
+		resume = v.app.goOn(ctx, v.store, r)
 	}
 	v.print.finish(o, resume)
 	if code := codeOf(o); code != exitOK {

@@ -225,7 +225,7 @@ func (a *app) adviseCosts(p project, files []checked) {
 
 func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.AllowUnknown }
 
-// raisedLimit is what --budget needs to go on after a limit was reached: twice as much, or no limit where a cost is unknown.
+// raisedLimit is what --budget needs to go on after a limit was reached: twice as much as was used, or no limit where a cost is unknown.
 func raisedLimit(e fsm.Event) string {
 	name := text(e.Get("limit"))
 	for _, l := range budgetLimits {
@@ -237,7 +237,8 @@ func raisedLimit(e fsm.Event) string {
 		return name + "=none"
 	}
 	most, _ := dollars(e.Get("budget"))
-	return name + "=" + strconv.FormatFloat(2*most, 'f', -1, 64)
+	spent, _ := dollars(e.Get("spent")) // what one prompt uses may be more than all that was allowed
+	return name + "=" + twice(max(most, spent))
 }
 
 // reprice puts a price on what was used when nobody knew one, as far as all of it has a price now. What was recorded stays.

@@ -49,7 +49,7 @@ func (x *examination) hosts(ctx context.Context) []*host.Host {
 	case err == nil && x.options.host == "":
 		why := "the first that is installed"
 		if x.runner.Host != "" {
-			why = "as the environment says"
+			why = "as " + x.hostFrom() + " says"
 		}
 		x.add(finding{"host", levelOK, "prompts that name no host go to " + chosen.Name + ", " + why, "", nil})
 	case x.runner.Host == "":
@@ -62,7 +62,18 @@ func (x *examination) chooseOther() string {
 	if x.options.host != "" {
 		return "name another with --host"
 	}
+	if name, _ := x.app.hostVariable(); name == "" {
+		return "name another as run.host in " + x.hostFrom() + ", or take it out"
+	}
 	return "set " + envHost + " to another, or unset it (and " + envReferenceHost + ")"
+}
+
+// hostFrom is where the host of prompts that name none was chosen: a variable, or a line of a config file.
+func (x *examination) hostFrom() string {
+	if name, _ := x.app.hostVariable(); name != "" {
+		return name
+	}
+	return x.project.settingPlace(x.config, "run.host")
 }
 
 func names(hosts []*host.Host) string {

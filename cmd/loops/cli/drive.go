@@ -213,7 +213,7 @@ func (a *app) command(words ...string) string {
 }
 
 // resumeCommand is the command that goes on with a run that ended so. One that was capped needs a higher cap; twice
-// the old one (0 = not known) is proposed.
+// the old one (0 = not known) is proposed. Where the run is on record, goOn knows of its budget too.
 func (a *app) resumeCommand(ended, id string, steps, passes int) string {
 	more := func(limit int) string {
 		if limit == 0 {

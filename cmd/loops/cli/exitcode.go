@@ -176,8 +176,11 @@ func explain(err error) (int, string) {
 // joined returns errors as one, with a line each and the code of the first.
 func joined(errs []error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	if len(errs) == 0 {
+	switch len(errs) {
+	case 0:
 		return nil
+	case 1:
+		return errs[0] // with its hint
 	}
 	code, text := explain(errs[0])
 	for _, err := range errs[1:] {

@@ -65,7 +65,7 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	story := explanation{path: path, rules: a.rulebook(ctx, f, run), resume: a.resumeCommand(run.Ended, string(run.ID), run.MaxSteps, 0)}
+	story := explanation{path: path, rules: a.rulebook(ctx, f, run), resume: a.goOn(ctx, store, run)}
 	if o.step == "" {
 		story.wholeRun()
 	} else if err := story.step(o.step); err != nil {

@@ -131,11 +131,8 @@ func lineOf(v *vitals) runLine {
 	if alive(r) {
 		l.pid = fmt.Sprint(r.Owner.PID)
 	}
-	switch {
-	case !v.pausedAt.IsZero() && v.stands():
-		l.notes = append(l.notes, "paused since "+clock(v.pausedAt))
-	case !v.pausedAt.IsZero():
-		l.notes = append(l.notes, "pauses before its next state")
+	if !v.pausedAt.IsZero() {
+		l.notes = append(l.notes, v.pausedText())
 	}
 	if v.wait != nil && !v.stands() {
 		l.notes = append(l.notes, "waits for "+waitLine(v.wait))

@@ -49,8 +49,8 @@ func newPauseCommand(a *app) *cobra.Command {
 		Short: "Have a run wait before its next state",
 		Long: `pause has the run RUN, every run of the loop NAME that goes on, or with --all every run of the project wait before the
 next state that it would enter. An action that runs is not interrupted: pause returns, and status says when the run
-stands. The time of a pause counts for no timeout. A run that is stopped or killed meanwhile is paused still when it is
-resumed; unpause lets it go on.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+stands. The time of a pause counts for no timeout. A run that is stopped or killed meanwhile goes on when
+it is resumed: resume lifts the pause, and says so.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops pause fix
   loops pause --all
   loops status fix       says since when it is paused

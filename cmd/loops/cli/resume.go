@@ -168,6 +168,12 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err == nil && o.from == "" {
 		err = changed.checkSubloops(lib, l, memory)
 	}
+	if err == nil {
+		err = reprice(ctx, store, run, memory, known)
+	}
+	if err == nil {
+		err = o.checkLimits(a, run, l, memory)
+	}
 	if err != nil {
 		return err
 	}
@@ -204,6 +210,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	a.tellUnpaused(p.unpauseResumed(run.ID, began), print, o.view.quiet)
 	for _, damage := range journal.Run().Damage {
 		print.note("loops: " + damage)
 	}
@@ -267,6 +274,9 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 	}
 	switch {
 	case held != nil:
+		if _, paused := f.project.pausedSince(held.ID); paused && !elsewhere(*held) {
+			return persistence.Run{}, failure(exitConflict, "run %s (pid %d) is paused; let it go on with: loops unpause %s", held.ID, held.Owner.PID, quote(string(held.ID)))
+		}
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
 	case len(runs) == 0:
 		return persistence.Run{}, f.nothingTo(ctx, "resume", arg, "; start one with: loops run "+quote(arg))

@@ -48,7 +48,7 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 	if len(live) == 0 {
 		more := ""
 		if newest.Resumable {
-			more = "; go on with it: " + a.resumeCommand(newest.Ended, string(newest.ID), newest.MaxSteps, 0)
+			more = "; go on with it: " + a.goOn(ctx, store, *newest)
 		}
 		return failure(exitNotFound, "nothing to wake: run %s is %s%s", newest.ID, statusWord(*newest), more)
 	}

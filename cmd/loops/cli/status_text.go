@@ -113,15 +113,10 @@ func (a *app) printWait(v *vitals) {
 	r, id := v.run, string(v.run.ID)
 	stands := v.wait != nil && v.wait.Why == fsm.WaitPaused
 	if !v.pausedAt.IsZero() {
-		said := "asked for at " + clock(v.pausedAt) + "; it pauses before its next state"
-		switch {
-		case !alive(r):
-			said = "since " + clock(v.pausedAt) + ", also when it is resumed"
-		case stands:
-			said = "since " + clock(v.wait.Since) + ", before state " + v.wait.State
+		a.row("Paused", strings.TrimPrefix(v.pausedText(), "paused "))
+		if alive(r) {
+			a.row("Unpause", a.command("unpause", id))
 		}
-		a.row("Paused", said)
-		a.row("Unpause", a.command("unpause", id))
 	}
 	if v.wait == nil || stands {
 		return
@@ -130,6 +125,17 @@ func (a *app) printWait(v *vitals) {
 	if alive(r) {
 		a.row("Wake", a.command("retry-now", id))
 	}
+}
+
+// pausedText says how a run that was asked to pause stands: in the words of every command.
+func (v *vitals) pausedText() string {
+	switch {
+	case !alive(v.run):
+		return "paused since " + clock(v.pausedAt) + ", until it is resumed"
+	case v.stands():
+		return "paused since " + clock(v.wait.Since) + ", before state " + v.wait.State
+	}
+	return "asked to pause at " + clock(v.pausedAt) + "; pauses before its next state"
 }
 
 // waitLine is what a run waits for, and until when.
@@ -285,7 +291,7 @@ func (a *app) next(v *vitals) (word, command string) {
 	case alive(r):
 		return "attach", a.command("attach", id)
 	case r.Resumable:
-		return "resume", a.resumeCommand(r.Ended, id, r.MaxSteps, 0)
+		return "resume", cmp.Or(v.resume, a.resumeCommand(r.Ended, id, r.MaxSteps, 0))
 	case r.Status == "":
 		return "", ""
 	}
@@ -301,8 +307,10 @@ func (a *app) printBrief(v *vitals) {
 	}
 	a.indented("", head)
 	switch visit, said := v.verdict(); {
-	case v.stands():
-		a.indented("  ", "paused; let it go on: "+a.command("unpause", string(r.ID)))
+	case alive(r) && !v.pausedAt.IsZero():
+		a.indented("  ", v.pausedText()+"; let it go on: "+a.command("unpause", string(r.ID)))
+	case !v.pausedAt.IsZero():
+		a.indented("  ", v.pausedText())
 	case v.wait != nil:
 		a.indented("  ", "waits for "+waitLine(v.wait))
 	case len(said) > 0 && alive(r):

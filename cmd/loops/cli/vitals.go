@@ -22,11 +22,12 @@ type vitals struct {
 	rules    *rulebook // nil = they were not asked for
 	loops    []*fsm.Loop
 	limits   []gauge.Limit
+	resume   string // the command that goes on with the run; "" = it was not asked for
 	now      time.Time
 }
 
 // waits says whether a run is silent because it is to wait.
-func (v *vitals) waits() bool { return v.wait != nil || v.stands() }
+func (v *vitals) waits() bool { return alive(v.run) && (v.wait != nil || v.stands()) }
 
 // stands says whether the run is paused: nobody knows until when.
 func (v *vitals) stands() bool {
@@ -100,6 +101,7 @@ func (a *app) vitals(ctx context.Context, f finder, r persistence.Run) *vitals {
 	}
 	f.store.newest(ctx, r.ID, v.glance.Add)
 	v.rules = a.rulebook(ctx, f, r)
+	v.resume = a.goOn(ctx, f.store, r)
 	v.measure()
 	return v
 }
