@@ -165,15 +165,15 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 			o = m.Outcome
 		}
 	}
-	a.faceEnd(&face, run, o, at)
+	if run.Resumable {
+		face.Next = a.goOn(ctx, f.store, run)
+	}
+	faceEnd(&face, run, o, at)
 	return r, face, nil
 }
 
 // faceEnd says how the run ended, whose last visit was of the state at; "" = it is not known.
-func (a *app) faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome, at string) {
-	if run.Resumable {
-		face.Next = a.resumeCommand(run.Ended, string(run.ID), run.MaxSteps, 0)
-	}
+func faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome, at string) {
 	if o == nil {
 		o = &fsm.Outcome{
 			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: elapsed(run),

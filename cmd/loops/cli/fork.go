@@ -205,11 +205,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) (err error) {
 		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, quiet: o.view.quiet, spec: spec, leave: run.ID}
-		journal, err = a.whenFree(ctx, t, func() (persistence.Journal, error) {
-			began = time.Now()
-			spec.StartedAt = began
-			return store.Create(ctx, spec)
-		})
+		journal, began, err = a.create(ctx, t)
 		return err
 	})
 	if err != nil {

@@ -35,7 +35,7 @@ type turn struct {
 	config  *config.Config
 	printer printer
 	quiet   bool
-	spec    persistence.Spec // what matters of it is what a run locks
+	spec    persistence.Spec // of the run
 	resumes persistence.ID   // the run that is to go on; "" = a new one
 	leave   persistence.ID   // a run that is not tidied up, although it may have died; "" = none
 }
@@ -50,6 +50,16 @@ func (a *app) whenFree(ctx context.Context, t turn, take func() (persistence.Jou
 		a.tidy(ctx, t.project, t.store.Store, t.printer, t.quiet, t.leave)
 	}
 	return journal, err
+}
+
+// create makes a new run when nobody is in the way, which is when it began.
+func (a *app) create(ctx context.Context, t turn) (journal persistence.Journal, began time.Time, err error) {
+	journal, err = a.whenFree(ctx, t, func() (persistence.Journal, error) {
+		began = time.Now()
+		t.spec.StartedAt = began
+		return t.store.Create(ctx, t.spec)
+	})
+	return journal, began, err
 }
 
 // taken is what take returned when it was time to call it.

@@ -184,11 +184,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	var journal persistence.Journal
 	err = stops.before(ctx, func(ctx context.Context) error {
 		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, quiet: o.view.quiet, spec: spec}
-		journal, err = a.whenFree(ctx, t, func() (persistence.Journal, error) {
-			began = time.Now()
-			spec.StartedAt = began
-			return store.Create(ctx, spec)
-		})
+		journal, began, err = a.create(ctx, t)
 		return err
 	})
 	if err != nil {
