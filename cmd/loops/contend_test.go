@@ -1,8 +1,6 @@
 package main_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/pgtest"
 	"loops/persistence"
 )
 
@@ -130,18 +127,7 @@ func TestContenders(t *testing.T) {
 		t.Run(storeName(c.store), func(t *testing.T) {
 			store, many := c.store, c.many
 			if store == "postgres" {
-				server, err := pgtest.Start(context.Background(), "max_connections = 300")
-				if errors.Is(err, pgtest.ErrMissing) {
-					fmt.Fprintf(os.Stderr, "SKIP %s: PostgreSQL is not tested: %v\n", t.Name(), err)
-					t.Skip(err)
-				}
-				must(t, err)
-				t.Cleanup(func() {
-					if err := server.Remove(); err != nil {
-						t.Error(err)
-					}
-				})
-				store = server.URL("contend")
+				store = startPostgres(t).URL("contend")
 			}
 			if *torture {
 				many = max(many, 100)

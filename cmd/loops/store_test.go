@@ -39,9 +39,10 @@ func TestScriptSQLite(t *testing.T) {
 	})
 }
 
-// TestScriptPostgres runs them with their records in PostgreSQL, in a schema for each script.
-func TestScriptPostgres(t *testing.T) {
-	server, err := pgtest.Start(context.Background(), "max_connections = 100")
+// startPostgres starts a server for a test. Where there is no PostgreSQL, the test is skipped, loudly.
+func startPostgres(t *testing.T) *pgtest.Server {
+	t.Helper()
+	server, err := pgtest.Start(context.Background(), "max_connections = 300")
 	if errors.Is(err, pgtest.ErrMissing) {
 		fmt.Fprintf(os.Stderr, "SKIP %s: PostgreSQL is not tested: %v\n", t.Name(), err)
 		t.Skip(err)
@@ -52,6 +53,12 @@ func TestScriptPostgres(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return server
+}
+
+// TestScriptPostgres runs them with their records in PostgreSQL, in a schema for each script.
+func TestScriptPostgres(t *testing.T) {
+	server := startPostgres(t)
 	var schemas atomic.Int64
 	runScripts(t, "postgres", storeScripts(), func(*testscript.Env) (location, name string) {
 		return server.URL(fmt.Sprintf("s%d", schemas.Add(1))), "postgres:///postgres"
