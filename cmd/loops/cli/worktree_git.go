@@ -42,7 +42,7 @@ func (a *app) git(p project, run string) (git worktree.Git, done func()) {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
 	r := &action.Runner{Dir: p.Dir, Env: withoutGit(a.actionEnv()), Mark: p.mark() + gitMark(run), Grace: grace, Cap: 64 << 20}
-	return func(ctx context.Context, dir string, args ...string) (string, error) {
+	return worktree.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
 		words := make([]string, len(args))
 		for i, arg := range args {
 			words[i] = quote(arg)
@@ -63,7 +63,7 @@ func (a *app) git(p project, run string) (git worktree.Git, done func()) {
 			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
 		}
 		return strings.TrimSuffix(res.Stdout, "\n"), nil
-	}, func() { _ = r.Close() } // it only lets go of pipes
+	}), func() { _ = r.Close() } // it only lets go of pipes
 }
 
 // gitText is what git said, on one line, without its advice.
