@@ -30,6 +30,7 @@ type server struct {
 	cmd    *exec.Cmd
 	conn   *conn
 	exited chan struct{} // closed when it has
+	ended  time.Time     // when; to be read once exited is closed
 }
 
 // Connect returns the one connection there is.
@@ -67,6 +68,7 @@ func start(t target, stderr io.Writer) (*server, error) {
 	s := &server{name: t.name, cmd: cmd, conn: newConn(in, out), exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // how it ended is in cmd.ProcessState
+		s.ended = time.Now()
 		close(s.exited)
 	}()
 	return s, nil
@@ -109,7 +111,11 @@ func (s *server) explain(ctx context.Context, method string, err error) error {
 		if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 			why = ": " + cause.Error()
 		}
-		return failure(ExitTimeout, "server %s has not answered %s%s%s%s", name, method, why, s.ending(", and "), noise)
+		end := s.ending(", and ")
+		if limit, ok := ctx.Deadline(); ok && end != "" && s.ended.After(limit) {
+			end = "" // because it was hung up on
+		}
+		return failure(ExitTimeout, "server %s has not answered %s%s%s%s", name, method, why, end, noise)
 	case isRefusal:
 		return failure(ExitToolError, "server %s refused %s: %s (JSON-RPC error %d)", name, method, quoteLong(refused.Message), refused.Code)
 	case fault != nil:
