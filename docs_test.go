@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -124,5 +125,83 @@ func TestPromises(t *testing.T) {
 		if letters != "abcdef" {
 			t.Errorf("%s has the promises %q", page, letters)
 		}
+	}
+}
+
+var (
+	citedRule = regexp.MustCompile(`\bD([0-9]{1,2})\b`)
+	ruleRow   = regexp.MustCompile(`(?m)^\| (D[0-9]+) \|`)
+	comment   = regexp.MustCompile(`(?m)//.*$`)
+	citedPage = regexp.MustCompile(`[\w./-]*\w\.md\b`)
+)
+
+// TestDecisions: every decision stands once in docs/decisions.md, none is left out, and code refers to those alone.
+func TestDecisions(t *testing.T) {
+	known := map[string]bool{}
+	for _, m := range ruleRow.FindAllStringSubmatch(read(t, "docs/decisions.md"), -1) {
+		if known[m[1]] {
+			t.Errorf("docs/decisions.md has %s twice", m[1])
+		}
+		known[m[1]] = true
+	}
+	for i := range len(known) {
+		if name := "D" + strconv.Itoa(i+1); !known[name] {
+			t.Errorf("docs/decisions.md lacks %s", name)
+		}
+	}
+	eachComment(t, func(file, text string) {
+		for _, name := range citedRule.FindAllString(text, -1) {
+			if !known[name] {
+				t.Errorf("%s refers to %s, which docs/decisions.md lacks: %s", file, name, text)
+			}
+		}
+	})
+}
+
+// TestCommentsNameFilesThatExist: a comment refers to a page of this repository, by its path from the root, from its own
+// folder, or from a folder above it.
+func TestCommentsNameFilesThatExist(t *testing.T) {
+	eachComment(t, func(file, text string) {
+		for _, name := range citedPage.FindAllString(text, -1) {
+			if !exists(path.Dir(file), name) && !strings.Contains(text, "\""+name+"\"") && !strings.Contains(text, "`"+name+"`") {
+				t.Errorf("%s refers to %s, which does not exist: %s", file, name, text)
+			}
+		}
+	})
+}
+
+// exists reports whether a file of this name lies in the folder or in one above it.
+func exists(dir, name string) bool {
+	for ; ; dir = path.Dir(dir) {
+		if _, err := os.Stat(path.Join(dir, name)); err == nil {
+			return true
+		}
+		if dir == "." {
+			return false
+		}
+	}
+}
+
+// eachComment calls f with each line comment of our Go files.
+func eachComment(t *testing.T, f func(file, text string)) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == "testdata" || e.Name() == "bin" || len(e.Name()) > 1 && strings.HasPrefix(e.Name(), ".")):
+			return fs.SkipDir
+		case path.Ext(file) != ".go":
+			return nil
+		}
+		for _, text := range comment.FindAllString(read(t, file), -1) {
+			n++
+			f(filepath.ToSlash(file), text)
+		}
+		return nil
+	})
+	if err != nil || n < 1000 {
+		t.Errorf("%d comments, %v", n, err)
 	}
 }

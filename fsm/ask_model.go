@@ -72,7 +72,7 @@ func (q *asker) modelName() any {
 	return name
 }
 
-// verdict makes a verdict of an answer, in the order of engine.md 3.13. An error is an [*oddAnswer].
+// verdict makes a verdict of an answer, in the order that docs/decisions.md gives. An error is an [*oddAnswer].
 func (s *structured) verdict(payload *Map) (Verdict, error) {
 	name := "error"
 	if v := payload.val("verdict"); truthy(v) {

@@ -55,7 +55,7 @@ func TestJudgement(t *testing.T) {
 	}
 }
 
-// An answer becomes a verdict in the order of engine.md 3.13.
+// An answer becomes a verdict in the order that docs/decisions.md gives.
 func TestStructuredVerdict(t *testing.T) {
 	for _, tc := range []struct {
 		name, answer string

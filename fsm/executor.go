@@ -274,7 +274,7 @@ type decision struct {
 	overrun *overrun // the budget that ends the run here, before anything else was done
 }
 
-// leave applies the rules that stand between a decision and the next state, in the order of engine.md 1.1.
+// leave applies the rules that stand between a decision and the next state, in the order of "A turn" in docs/decisions.md.
 func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	m := e.mem
 	if e.broken != nil || m.Outcome != nil {

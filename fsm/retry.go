@@ -130,7 +130,7 @@ func (e *Executor) tryAgain(ctx context.Context, st *State, res *Result, r retry
 }
 
 // rateLimited climbs one step of the ladder: short waits that double, then the long ones, until the waits are used up
-// (engine.md 1.6.2). Where the host said when it may be asked again, that is how long the wait is.
+// ("The rate limit ladder" in docs/decisions.md). Where the host said when it may be asked again, that is how long the wait is.
 func (e *Executor) rateLimited(ctx context.Context, st *State, res *Result) decision {
 	if !e.climb(st, res, WaitRateLimit) {
 		return e.rateLimitExhausted(st)

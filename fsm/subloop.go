@@ -204,8 +204,8 @@ func (l *childLog) add(ev Event) {
 	l.child.Log = append(l.child.Log, line)
 }
 
-// childContext is what a sub-loop starts with (engine.md 2.4; D10: parameters always have their defaults and their
-// types, and run_dir is always there).
+// childContext is what a sub-loop starts with: "The context of a sub-loop" in docs/decisions.md. By D10, parameters always
+// have their defaults and their types, and run_dir is always there.
 func (e *Executor) childContext(st *State, loop *Loop, scope *Scope) (*Map, error) {
 	m, values := e.mem, NewMap()
 	given := NewMap()
