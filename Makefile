@@ -50,6 +50,8 @@ torture: .SHELLFLAGS := -eo pipefail -c
 torture: ## kill, starve and damage runs for minutes; CRASHES random kills are shared by files and SQLite
 	@echo "Kills, full and broken disks at every call that changes files; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners; 100 contenders for overlapping scopes:"
 	go test ./cmd/loops -run '$(TORTURES)' -count 1 -timeout 60m -v -torture -crashes $$(($(CRASHES) / 2)) | $(quiet)
+	@echo "Conformance cases that wait for a minute:"
+	go test ./cmd/loops -run 'TestConformance$$/^failure-prompt' -count 1 -timeout 10m -v -torture | $(quiet)
 	@echo "1,000 starts in one second, kills while recording, every 31st byte of every file spoilt:"
 	go test ./persistence -run 'TestStartsInOneSecond|TestKilled|TestCrash|TestTorn|TestSpoilt|TestFailingWrite|TestDamage' -count 1 -timeout 60m -v -starts 1000 -damage-stride 31 | $(quiet)
 	@echo "The same on SQLite and PostgreSQL; 200 times two resumes; failover to a standby:"

@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"loops/internal/action":                       {"loops/fsm", "loops/internal/answer", "loops/internal/host", "loops/internal/proc", "golang.org/x/sys"},
 	"loops/internal/answer":                       {"github.com/google/jsonschema-go"},
 	"loops/internal/bundle":                       {"loops/fsm", "loops/persistence", "github.com/klauspost/compress"},
+	"loops/internal/casefile":                     {"github.com/rogpeppe/go-internal"},
 	"loops/internal/ciformat":                     {"loops/fsm", "loops/internal/diagram"},
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/phrase", "gopkg.in/yaml.v3"},
 	"loops/internal/diagram":                      {"loops/fsm", "golang.org/x/text"},

@@ -49,6 +49,15 @@ func TestWakeEndsAWait(t *testing.T) {
 	})
 }
 
+func TestBackoffAlsoBeforeATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, out, took := waitCase(t, "backoff", func(*fsm.Config) {})
+		if out.TerminatedBy != fsm.EndTerminal || took != 4*time.Second {
+			t.Errorf("ended by %s after %s, want the terminal after 4s:\n%s", out.TerminatedBy, took, show(rec.events))
+		}
+	})
+}
+
 func TestPromptsWaitForTheCircuit(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit, want time.Duration

@@ -3,8 +3,6 @@ package persistence_test
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/internal/casefile"
 	"loops/persistence"
 )
 
@@ -162,24 +161,13 @@ func goOn(t *testing.T, d *persistence.Dir, j persistence.Journal, s *fsm.Snapsh
 // fixture copies a directory of the reference tool.
 func fixture(t *testing.T, name string) (*persistence.Dir, string) {
 	t.Helper()
-	from, to := filepath.Join(fixtures, filepath.FromSlash(name)), t.TempDir()
-	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(from, path)
-		if e.IsDir() {
-			return os.MkdirAll(filepath.Join(to, rel), 0o755)
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, rel), []byte(strings.ReplaceAll(string(b), "<CWD>", to)), 0o644)
-	})
+	archive, folder, _ := strings.Cut(name, "/")
+	c, err := casefile.Read(filepath.Join(fixtures, archive+".txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	to := t.TempDir()
+	c.Unpack(t, folder, to, "<CWD>", to)
 	root := filepath.Join(to, ".loops")
 	d, err := persistence.OpenDir(root)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"loops/internal/casefile"
 )
 
 // looks are the commands that only look at runs, for a loop with this name.
@@ -61,19 +63,26 @@ var (
 // shown is, damage is named, nothing falls over, and nothing is changed.
 func TestArchivesOfTheReference(t *testing.T) {
 	bin := binary(t)
-	states, err := filepath.Glob("testdata/conformance/dirs/*/*/.loops")
-	must(t, err)
-	if len(states) < 20 {
-		t.Fatalf("only %d archives", len(states))
+	type tree struct {
+		in     *casefile.Case
+		folder string
 	}
-	for _, from := range states {
-		dir := filepath.Dir(from)
-		name := strings.ReplaceAll(strings.TrimPrefix(filepath.ToSlash(dir), "testdata/conformance/dirs/"), "/", ".")
+	var trees []tree
+	for _, c := range casefile.Glob(t, conformance+"/dirs/*.txtar") {
+		for _, folder := range c.Folders() {
+			trees = append(trees, tree{c, folder})
+		}
+	}
+	if len(trees) < 20 {
+		t.Fatalf("only %d archives", len(trees))
+	}
+	for _, from := range trees {
+		name := from.in.Name + "." + from.folder
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			for _, how := range spoilt {
 				work := t.TempDir()
-				must(t, os.CopyFS(work, os.DirFS(dir)))
+				from.in.Unpack(t, from.folder, work, "", "")
 				names := map[string]bool{}
 				before := map[string]string{}
 				must(t, filepath.WalkDir(filepath.Join(work, ".loops"), func(path string, e os.DirEntry, err error) error {

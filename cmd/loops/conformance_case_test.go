@@ -12,11 +12,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/casefile"
 )
 
-// A caseSpec is a case.json.
+// A caseSpec is a case.json; a case without one is "loops run main".
 type caseSpec struct {
-	Name    string            `json:"name"`
 	Args    []string          `json:"args"`
 	Steps   []caseStep        `json:"steps"`
 	Signals []caseSignal      `json:"signals"`
@@ -24,6 +25,7 @@ type caseSpec struct {
 	Setup   string            `json:"setup"`
 	Limit   float64           `json:"limit"`
 	Stub    bool              `json:"host_stub"`
+	Slow    bool              `json:"slow"` // waits that are not faked here: run with -torture alone
 }
 
 type caseStep struct {
@@ -45,6 +47,15 @@ var signals = map[string]syscall.Signal{
 	"SIGHUP": syscall.SIGHUP, "SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL,
 }
 
+// readSpec returns the case.json of a case.
+func readSpec(t testing.TB, c *casefile.Case) (spec caseSpec) {
+	t.Helper()
+	if c.Text("case.json") != "" {
+		readJSON(t, c, "case.json", &spec)
+	}
+	return spec
+}
+
 // A caseRun is what a case left behind.
 type caseRun struct {
 	cwd     string
@@ -55,13 +66,13 @@ type caseRun struct {
 }
 
 // runCase carries out the steps of a case in a fresh folder.
-func runCase(t *testing.T, dir string, spec caseSpec) caseRun {
+func runCase(t *testing.T, c *casefile.Case, spec caseSpec) caseRun {
 	t.Helper()
 	cwd, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	must(t, os.MkdirAll(filepath.Join(cwd, ".loops"), 0o755))
 	must(t, os.MkdirAll(filepath.Join(cwd, "home"), 0o755))
-	must(t, os.CopyFS(filepath.Join(cwd, ".loops"), os.DirFS(filepath.Join(dir, "loops"))))
+	c.Unpack(t, "loops", filepath.Join(cwd, ".loops"), "", "")
 	bin := binary(t)
 	env := cleanEnv(bin, filepath.Join(cwd, "home"))
 	for k, v := range spec.Env {

@@ -118,7 +118,7 @@ func checkEffective(t *testing.T, l *Loader, path string) bool {
 // TestEffectiveLoads shows every loop there is.
 func TestEffectiveLoads(t *testing.T) {
 	n := 0
-	for _, dir := range []string{"testdata", "../lint/testdata", "../testdata", "../../.loops.example", "../../cmd/loops/testdata/conformance/cases", catalog} {
+	for _, dir := range []string{"testdata", "../lint/testdata", "../testdata", "../../.loops.example", conformanceCases(t), catalog} {
 		l := &Loader{Catalog: catalog + "/catalog"}
 		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 			if err != nil && dir == catalog {

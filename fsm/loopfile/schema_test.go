@@ -15,6 +15,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
+
+	"loops/internal/casefile"
 )
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
@@ -208,7 +210,7 @@ var rejected = map[string]string{
 // not part of this repository; where it is missing, the other folders are looked at all the same.
 func TestSchemaAccepts(t *testing.T) {
 	schema := compileSchema(t)
-	for dir, least := range map[string]int{"../../.loops.example": 5, "../../cmd/loops/testdata/conformance/cases": 100, catalog: 0} {
+	for dir, least := range map[string]int{"../../.loops.example": 5, conformanceCases(t): 100, catalog: 0} {
 		n := 0
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) && dir == catalog {
@@ -244,6 +246,16 @@ func TestSchemaAccepts(t *testing.T) {
 }
 
 const catalog = "../../../shared/corpus"
+
+// conformanceCases returns a folder with the loops of all conformance cases, each in a folder of its own.
+func conformanceCases(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, c := range casefile.Glob(t, "../../cmd/loops/testdata/conformance/cases/*.txtar") {
+		c.Unpack(t, "loops", filepath.Join(dir, c.Name, "loops"), "", "")
+	}
+	return dir
+}
 
 // TestSchemaOfSpecialKeys wants a schema of their own for the keys that are decoded by code of their own.
 func TestSchemaOfSpecialKeys(t *testing.T) {
