@@ -53,13 +53,6 @@ func newCLIProject(t *testing.T, cli, loop string) cliProject {
 	return p
 }
 
-func writeText(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // start starts loops. done returns its exit code, negative for a signal, and what it said.
 func (p cliProject) start(t *testing.T, args ...string) (process *os.Process, done func() (int, string)) {
 	t.Helper()

@@ -280,6 +280,13 @@ func readText(t testing.TB, path string) string {
 	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 }
 
+func writeText(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func createFile(t testing.TB, path string) *os.File {
 	t.Helper()
 	f, err := os.Create(path)
