@@ -49,7 +49,7 @@ func (d *Dir) archiveTogether(parcels []*parcel) {
 			each(func(*parcel) error { return err })
 		}
 	}
-	all(func() error { return os.MkdirAll(d.history, 0o755) })
+	all(func() error { return d.folder(d.history) })
 	each(d.pack)
 	if len(parcels) < manyParcels {
 		each(d.seal)
@@ -108,7 +108,7 @@ func (d *Dir) seal(p *parcel) error {
 			return err
 		}
 	}
-	f, err := openFile(filepath.Join(p.tmp, "state.json"), os.O_WRONLY, 0)
+	f, err := OpenRecord(filepath.Join(p.tmp, "state.json"), os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (d *Dir) place(p *parcel) error {
 			}
 		}
 		if moved {
-			if err := d.writeSynced(filepath.Join(p.tmp, "state.json"), encodeFlat(p.flat), 0o600); err != nil {
+			if err := d.writeSynced(filepath.Join(p.tmp, "state.json"), encodeFlat(p.flat)); err != nil {
 				return err
 			}
 		}
@@ -151,7 +151,7 @@ func (d *Dir) place(p *parcel) error {
 
 // syncEvents makes an event file durable, if there is one.
 func (d *Dir) syncEvents(path string) error {
-	f, err := openFile(path, os.O_WRONLY, 0)
+	f, err := OpenRecord(path, os.O_WRONLY)
 	if err != nil {
 		return nil // without events the rest of the run is worth keeping
 	}
@@ -160,9 +160,9 @@ func (d *Dir) syncEvents(path string) error {
 
 // fillFolder builds the archive folder but for its state.
 func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
-	err := os.Mkdir(tmp, 0o755)
+	err := os.Mkdir(tmp, folderMode)
 	if errors.Is(err, fs.ErrExist) { // of an attempt that did not come to its end
-		err = errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o755))
+		err = errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, folderMode))
 	}
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (d *Dir) supersede(tmp, target string, flat *fsm.Map) error {
 		return err
 	}
 	for _, n := range names {
-		if st, err := os.Stat(filepath.Join(target, n)); err == nil && st.IsDir() {
+		if st, err := os.Lstat(filepath.Join(target, n)); err == nil && st.IsDir() {
 			continue // its own parts, if it has any, are those of an earlier copy
 		}
 		if err := d.linkOrCopy(filepath.Join(target, n), filepath.Join(tmp, n)); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -261,11 +261,11 @@ func (d *Dir) leftover(id ID) bool {
 
 // linkParts gives the full parts of a journal, if there are any, names in another folder, too.
 func (d *Dir) linkParts(from, to string) error {
-	names, err := readNames(from)
+	names, err := readRealNames(from)
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	if err := os.Mkdir(to, 0o755); err != nil {
+	if err := os.Mkdir(to, folderMode); err != nil {
 		return err
 	}
 	for _, n := range names {
@@ -281,6 +281,9 @@ func (d *Dir) linkParts(from, to string) error {
 func (d *Dir) unarchive(t *taken) error {
 	files := d.live(t.id)
 	dir := filepath.Join(d.history, t.folder)
+	if err := realFolder(dir); err != nil {
+		return err // what is in it gets a second name, and is written to
+	}
 	if err := d.clear(t.id); err != nil { // leftovers
 		return err
 	}

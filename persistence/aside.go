@@ -57,7 +57,7 @@ func (d *Dir) keepAside(path string, l *loaded) error {
 	if len(l.aside) == 0 {
 		return nil
 	}
-	old, err := readFile(path)
+	old, err := ReadRecord(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -101,7 +101,7 @@ type damagedKey struct {
 }
 
 func (d *Dir) appendFile(path string, b []byte) error {
-	f, err := openFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := OpenRecord(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (d *Dir) cutTail(files livePaths, l *loaded) error {
 	if l.good >= l.size {
 		return nil
 	}
-	f, err := openFile(files.events, os.O_RDWR, 0)
+	f, err := OpenRecord(files.events, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (d *Dir) cutTail(files livePaths, l *loaded) error {
 		return err
 	}
 	what := "%d bytes of an unfinished batch at byte %d were put aside in %s"
-	if st, err := os.Stat(files.torn); err == nil && st.Size()+int64(len(tail)) > maxTornFile {
+	if size, ok := isRegular(files.torn); ok && size+int64(len(tail)) > maxTornFile {
 		tail = tail[:min(len(tail), maxAside)]
 		what += ", which is so long that only their beginning was kept"
 	}

@@ -59,7 +59,7 @@ func (b *blobs) put(name, s string) error {
 		return b.in.Put(name, s)
 	}
 	path := filepath.Join(b.dir, name)
-	if st, err := os.Stat(path); err == nil && st.Size() == int64(len(s)) {
+	if size, ok := isRegular(path); ok && size == int64(len(s)) {
 		return nil
 	}
 	return b.write(path, s)
@@ -72,15 +72,15 @@ func (b *blobs) get(name string) (text []byte, path string, err error) {
 		return text, name, err
 	}
 	path = filepath.Join(b.dir, name)
-	text, err = readFile(path)
+	text, err = ReadRecord(path)
 	return text, path, err
 }
 
 func (b *blobs) write(path, s string) error {
-	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+	if err := errors.Join(realFolder(b.dir), os.MkdirAll(b.dir, folderMode)); err != nil {
 		return err
 	}
-	if err := b.d.writeSynced(path+".tmp", []byte(s), 0o600); err != nil {
+	if err := b.d.writeSynced(path+".tmp", []byte(s)); err != nil {
 		return err
 	}
 	if err := os.Rename(path+".tmp", path); err != nil {

@@ -116,7 +116,7 @@ func (l *loaded) fillLogs(flat *fsm.Map) {
 }
 
 func (j *journalReader) readBetween(path string, start, end int64) error {
-	f, err := openFile(path, os.O_RDONLY, 0)
+	f, err := OpenRecord(path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

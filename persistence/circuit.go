@@ -59,7 +59,7 @@ func (c *Circuit) Refused(host string) (by string, until time.Time) {
 // read returns what the file says and holds now, the refusal that lasts longest first.
 func (c *Circuit) read() []refusal {
 	var f circuitFile
-	b, err := readFile(c.Path)
+	b, err := ReadRecord(c.Path)
 	if err != nil || json.Unmarshal(b, &f) != nil {
 		return nil
 	}
@@ -101,10 +101,10 @@ func (c *Circuit) Answered(host string, asked time.Time) error {
 
 // change writes what is made of the refusals that hold, while nobody else does.
 func (c *Circuit) change(edit func([]refusal) []refusal) error {
-	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
+	if err := MakeFolder(filepath.Dir(filepath.Dir(c.Path)), filepath.Dir(c.Path)); err != nil {
 		return err
 	}
-	lock, err := openFile(c.Path+".lock", os.O_RDWR|os.O_CREATE, 0o644)
+	lock, err := OpenRecord(c.Path+".lock", os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func replaceFile(path string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -234,7 +234,7 @@ func (d *Dir) Definition(_ context.Context, id ID) (text []byte, err error) {
 			if n > 1 {
 				name = fmt.Sprintf("definition.%d.yaml", n)
 			}
-			b, err := readFile(filepath.Join(dir, name))
+			b, err := ReadRecord(filepath.Join(dir, name))
 			if errors.Is(err, fs.ErrNotExist) {
 				break
 			}

@@ -60,6 +60,9 @@ func OpenDir(loopsDir string) (*Dir, error) {
 // Close implements [Store]. It does nothing: journals are closed one by one.
 func (d *Dir) Close() error { return nil }
 
+// folder makes a folder of the store.
+func (d *Dir) folder(path string) error { return MakeFolder(d.root, path) }
+
 func (d *Dir) before(step string) error {
 	if d.step != nil {
 		return d.step(step)
@@ -113,7 +116,7 @@ func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
 // reserve finds a second that no run of the loop has, and takes its ID, its folder in the archive and its working
 // folder. Called within exclusive.
 func (d *Dir) reserve(spec Spec) (ID, time.Time, *os.File, error) {
-	if err := os.MkdirAll(d.runs, 0o755); err != nil {
+	if err := d.folder(d.runs); err != nil {
 		return "", time.Time{}, nil, err
 	}
 	for at := spec.StartedAt.UTC().Truncate(time.Second); ; at = at.Add(time.Second) {
@@ -123,7 +126,7 @@ func (d *Dir) reserve(spec Spec) (ID, time.Time, *os.File, error) {
 			exists(p.state) || exists(p.events) || exists(p.pid) || exists(p.lock) {
 			continue
 		}
-		err := os.Mkdir(d.work(id), 0o755)
+		err := os.Mkdir(d.work(id), folderMode)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -208,13 +211,13 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 		return nil, nil, err
 	}
 	work := t.workOf(l.flat)
-	if err := os.MkdirAll(work, 0o755); err != nil {
+	if err := MakeWork(d.runs, work); err != nil {
 		return nil, nil, err
 	}
 	if err := keepDefinition(work, spec.Definition); err != nil {
 		return nil, nil, err
 	}
-	f, err := openFile(files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := openPrivate(files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -247,7 +250,7 @@ func keepDefinition(work string, text []byte) error {
 		if n > 1 {
 			path = filepath.Join(work, fmt.Sprintf("definition.%d.yaml", n))
 		}
-		old, err := readFile(path)
+		old, err := ReadRecord(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && n > 1 && slices.Equal(last, text):
 			return nil

@@ -10,60 +10,6 @@ import (
 	"syscall"
 )
 
-var errNotRegular = errors.New("not a regular file")
-
-// openFile opens a regular file. Anything else in its place is an error at once; to open a named pipe would wait for
-// somebody at its other end.
-func openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
-	f, _, err := openStat(path, flag, mode)
-	return f, err
-}
-
-// openStat is openFile with what the file was when it was opened.
-func openStat(path string, flag int, mode fs.FileMode) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, mode)
-	if errors.Is(err, syscall.ENXIO) { // nobody is at the other end
-		return nil, nil, &os.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = &os.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, st, nil
-}
-
-// readFile reads a file up to where it ended when it was opened: a list of runs reads hundreds, and each call of the system
-// counts there.
-func readFile(path string) ([]byte, error) {
-	f, st, err := openStat(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b := make([]byte, st.Size())
-	n, err := io.ReadFull(f, b)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil // it was made shorter since
-	}
-	return b[:n], err
-}
-
-func writeFile(path string, data []byte) error {
-	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
-}
-
 // renameChecked is renameNew where the system cannot do it in one step. A rename onto a folder that has files
 // in it fails by itself, so only an empty folder could be lost.
 func renameChecked(from, to string) error {
@@ -91,16 +37,12 @@ func (d *Dir) linkOrCopy(from, to string) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	in, err := openFile(from, os.O_RDONLY, 0)
+	in, err := OpenRecord(from, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	mode := fs.FileMode(0o644)
-	if st, err := in.Stat(); err == nil {
-		mode = st.Mode().Perm()
-	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	out, err := OpenRecord(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}
@@ -113,11 +55,11 @@ func (d *Dir) linkOrCopy(from, to string) error {
 
 // sameContent says whether two files are one or hold the same bytes; prefix allows b to go on after the end of a.
 func sameContent(a, b string, prefix bool) bool {
-	sa, err := os.Stat(a)
+	sa, err := os.Lstat(a)
 	if err != nil {
 		return false
 	}
-	sb, err := os.Stat(b)
+	sb, err := os.Lstat(b)
 	if err != nil {
 		return false
 	}
@@ -127,12 +69,12 @@ func sameContent(a, b string, prefix bool) bool {
 	if sa.Size() > sb.Size() || !prefix && sa.Size() != sb.Size() {
 		return false
 	}
-	fa, err := openFile(a, os.O_RDONLY, 0)
+	fa, err := OpenRecord(a, os.O_RDONLY)
 	if err != nil {
 		return false
 	}
 	defer fa.Close()
-	fb, err := openFile(b, os.O_RDONLY, 0)
+	fb, err := OpenRecord(b, os.O_RDONLY)
 	if err != nil {
 		return false
 	}
@@ -205,21 +147,4 @@ func realPath(path string) string {
 		todo = append(strings.Split(target, "/"), todo...)
 	}
 	return at
-}
-
-// rewrite makes a file hold exactly these bytes, in the blocks it has. What stands in its place and cannot be written to
-// is removed, if nothing is in it.
-func rewrite(path string, b []byte) error {
-	f, err := openFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil && os.Remove(path) == nil {
-		f, err = openFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(b, 0)
-	if err == nil {
-		err = f.Truncate(int64(len(b)))
-	}
-	return errors.Join(err, f.Close())
 }

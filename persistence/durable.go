@@ -180,7 +180,7 @@ func (d *Dir) syncDir(path string) error {
 	if skip, err := d.skipSync(path); skip {
 		return err
 	}
-	f, err := os.Open(path)
+	f, err := openFolder(path)
 	if err != nil {
 		return err
 	}
@@ -207,8 +207,8 @@ func (d *Dir) skipSync(path string) (bool, error) {
 }
 
 // writeSynced makes a file with this content, durable but for its name.
-func (d *Dir) writeSynced(path string, data []byte, mode os.FileMode) error {
-	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+func (d *Dir) writeSynced(path string, data []byte) error {
+	f, err := OpenRecord(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (r *eventReader) end(path string, want uint64) {
 	}
 	what := missing(r.last+1, want)
 	size := int64(0)
-	if st, err := os.Stat(path); err == nil {
+	if st, err := os.Lstat(path); err == nil {
 		size = st.Size()
 	}
 	r.give(fsm.Event{}, &DamageError{File: path, Offset: size, What: what})
@@ -149,10 +149,10 @@ func (d *Dir) readEvents(id ID, r *eventReader) error {
 
 // readPart reads a full part, which the archiving of its run may have moved.
 func (d *Dir) readPart(id ID, part part, r *eventReader) error {
-	f, err := openFile(part.path, os.O_RDONLY, 0)
+	f, err := OpenRecord(part.path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		if p, e := d.find(id); e == nil {
-			f, err = openFile(p.partPath(part.Name), os.O_RDONLY, 0)
+			f, err = OpenRecord(p.partPath(part.Name), os.O_RDONLY)
 		}
 	}
 	if err != nil {

@@ -95,7 +95,7 @@ func lastOutcome(path string, status Status, s *fsm.Snapshot) *fsm.Outcome {
 }
 
 func eachIn(path string, f func(fsm.Event)) {
-	r, err := openFile(path, os.O_RDONLY, 0)
+	r, err := OpenRecord(path, os.O_RDONLY)
 	if err != nil {
 		return
 	}

@@ -83,10 +83,8 @@ func (d *Dir) absent(id ID) error {
 
 // rebuild records a run anew in the archive of d.
 func (d *Dir) rebuild(ctx context.Context, r Recorded) error {
-	for _, dir := range []string{d.history, d.work(r.Run.ID)} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+	if err := errors.Join(os.MkdirAll(d.history, folderMode), MakeWork(d.runs, d.work(r.Run.ID))); err != nil {
+		return err
 	}
 	if err := keepDefinition(d.work(r.Run.ID), r.Definition); err != nil {
 		return err

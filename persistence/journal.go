@@ -123,7 +123,7 @@ func (j *journal) ready() error {
 		}
 		return nil
 	}
-	f, err := os.OpenFile(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := OpenRecord(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}

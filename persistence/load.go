@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -118,8 +117,8 @@ func (p place) glance() (*loaded, error) {
 
 // complete says whether the journal of an archived run is as long as its state file says.
 func (r *record) complete(p place) bool {
-	st, err := os.Stat(p.events)
-	if err != nil || st.Size() != r.journal {
+	size, ok := isRegular(p.events)
+	if !ok || size != r.journal {
 		return false
 	}
 	if r.part == 0 {
@@ -135,7 +134,7 @@ func (r *record) complete(p place) bool {
 // damaged one is looked at again.
 func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 	for try := 0; ; try++ {
-		b, err := readFile(path)
+		b, err := ReadRecord(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, false
 		}
@@ -164,7 +163,7 @@ func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 
 // stateSeq is the number of the last event that a state file knows; 0 if that cannot be told.
 func stateSeq(path string) (seq uint64) {
-	b, err := readFile(path)
+	b, err := ReadRecord(path)
 	if err != nil {
 		return 0
 	}

@@ -42,7 +42,7 @@ func (l scopeLock) since() time.Time {
 
 func readLock(path string) (scopeLock, error) {
 	var l scopeLock
-	b, err := readFile(path)
+	b, err := ReadRecord(path)
 	if err != nil {
 		return l, err
 	}
@@ -66,7 +66,7 @@ const patience = 30 * time.Second
 
 // exclusive runs f while no other process (of either tool) looks for or makes scope locks. It gives up with ErrBusy.
 func (d *Dir) exclusive(ctx context.Context, f func() error) error {
-	if err := os.MkdirAll(d.running, 0o755); err != nil {
+	if err := d.folder(d.running); err != nil {
 		return err
 	}
 	return whileLocked(ctx, filepath.Join(d.running, ".acquire.lock"), cmp.Or(d.patience, patience), f)
@@ -74,7 +74,7 @@ func (d *Dir) exclusive(ctx context.Context, f func() error) error {
 
 // whileLocked runs f while it has the flock of a file, which it makes if need be. It gives up with ErrBusy.
 func whileLocked(ctx context.Context, path string, patience time.Duration, f func() error) error {
-	g, err := openFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	g, err := OpenRecord(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func whileLocked(ctx context.Context, path string, patience time.Duration, f fun
 
 // held says whether a live process holds flock on a lock file. Probing takes a shared lock for a moment.
 func held(path string) bool {
-	f, err := openFile(path, os.O_RDONLY, 0)
+	f, err := OpenRecord(path, os.O_RDONLY)
 	if err != nil {
 		return false
 	}
@@ -117,11 +117,11 @@ func (d *Dir) Owned(id ID) bool { return id.valid() && held(d.live(id).lock) }
 // flock, which lasts until the file is closed or the process dies. Called within exclusive.
 func (d *Dir) claim(id ID) (*os.File, error) {
 	path := d.live(id).lock
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := d.folder(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	for try := 0; ; try++ {
-		f, err := openFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		f, err := OpenRecord(path, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (d *Dir) claim(id ID) (*os.File, error) {
 		if err == nil {
 			// The last owner may have removed the file between our open and our lock.
 			a, e1 := f.Stat()
-			b, e2 := os.Stat(path)
+			b, e2 := os.Lstat(path)
 			if e1 == nil && e2 == nil && os.SameFile(a, b) {
 				return f, nil
 			}
@@ -286,10 +286,10 @@ func (d *Dir) alive(o Owner, recorded time.Time) bool {
 // foreignOwner finds the process that owns a run of the reference tool: by its .pid, its .lock, its state.
 func (d *Dir) foreignOwner(id ID, inState Owner, updated time.Time) (Owner, time.Time) {
 	p := d.live(id)
-	if b, err := readFile(p.pid); err == nil {
+	if b, err := ReadRecord(p.pid); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			at := updated
-			if st, err := os.Stat(p.pid); err == nil && at.IsZero() {
+			if st, err := os.Lstat(p.pid); err == nil && at.IsZero() {
 				at = st.ModTime()
 			}
 			return Owner{PID: n}, at
@@ -307,9 +307,17 @@ func readNames(dir string) (names []string, err error) {
 	return names, err
 }
 
+// readRealNames is readNames of a folder in whose place a link is an error.
+func readRealNames(dir string) (names []string, err error) {
+	err = eachNameIn(openRealFolder, dir, func(name string) { names = append(names, name) })
+	return names, err
+}
+
 // eachName calls f with the names in a folder as they come: an archive may have a hundred thousand.
-func eachName(dir string, f func(name string)) error {
-	file, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func eachName(dir string, f func(name string)) error { return eachNameIn(openFolder, dir, f) }
+
+func eachNameIn(open func(string) (*os.File, error), dir string, f func(name string)) error {
+	file, err := open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

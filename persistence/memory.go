@@ -91,7 +91,7 @@ func (m *Memory) journal(r *memoryRun) (*memoryJournal, error) {
 		m.dir = dir
 	}
 	j := &memoryJournal{m: m, r: r, dir: m.work(r.run.ID)}
-	return j, os.MkdirAll(j.dir, 0o755)
+	return j, os.MkdirAll(j.dir, folderMode)
 }
 
 // conflict is called with mu held.

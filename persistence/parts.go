@@ -55,7 +55,7 @@ func partNumber(name string) int {
 
 // readParts lists the full parts in a folder, oldest first, and what is wrong with them.
 func readParts(dir string) (parts []part, damage []string, err error) {
-	names, err := readNames(dir)
+	names, err := readRealNames(dir)
 	if err != nil || len(names) == 0 {
 		return nil, nil, err
 	}
@@ -64,7 +64,7 @@ func readParts(dir string) (parts []part, damage []string, err error) {
 		if n := partNumber(name); n > 0 {
 			p := part{n: n, Name: name, path: filepath.Join(dir, name)}
 			if x, ok := index[name]; ok {
-				st, err := os.Stat(p.path)
+				st, err := os.Lstat(p.path)
 				switch {
 				case err != nil:
 					damage = append(damage, p.path+": "+errText(err))
@@ -93,7 +93,7 @@ func readParts(dir string) (parts []part, damage []string, err error) {
 }
 
 func readIndex(path string) (index map[string]part, damage []string) {
-	b, err := readFile(path)
+	b, err := ReadRecord(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			damage = append(damage, path+": "+errText(err))
@@ -127,7 +127,7 @@ func appendIndex(path string, p part) error {
 	if err != nil {
 		return err
 	}
-	f, err := openFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := OpenRecord(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (l *log) before() int {
 // openLog opens the journal of a run, whose owner may just be beginning a new part. It is fs.ErrNotExist if there is none.
 func (p place) openLog() (*log, error) {
 	for try := 0; ; try++ {
-		f, err := openFile(p.events, os.O_RDONLY, 0)
+		f, err := OpenRecord(p.events, os.O_RDONLY)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -189,7 +189,7 @@ func olderThan(f *os.File, parts []part) []part {
 		return parts
 	}
 	for i, p := range parts {
-		if other, err := os.Stat(p.path); err == nil && os.SameFile(st, other) {
+		if other, err := os.Lstat(p.path); err == nil && os.SameFile(st, other) {
 			return parts[:i]
 		}
 	}
@@ -223,7 +223,7 @@ func (p part) lastSeq() uint64 {
 	if p.indexed {
 		return p.Last
 	}
-	f, err := openFile(p.path, os.O_RDONLY, 0)
+	f, err := OpenRecord(p.path, os.O_RDONLY)
 	if err != nil {
 		return 0
 	}
@@ -262,7 +262,7 @@ func mendIndex(dir string) error {
 	for _, p := range parts {
 		if _, ok := index[p.Name]; !ok {
 			whole = false
-			st, err := os.Stat(p.path)
+			st, err := os.Lstat(p.path)
 			if err != nil {
 				return err
 			}

@@ -16,11 +16,22 @@ import (
 // Something that is no file stands where one should be. Nobody waits for it: what can be told of the run is told, and
 // what cannot be done fails and names the file. The other run is not concerned.
 func TestNoRegularFile(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("of another\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(".") // and back: a socket needs a short path
 	put := map[string]func(path string) error{
 		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o644) },
 		"directory": func(path string) error { return os.Mkdir(path, 0o755) },
 		"symlink to a pipe": func(path string) error {
 			return errors.Join(syscall.Mkfifo(path+".pipe", 0o644), os.Symlink(path+".pipe", path))
+		},
+		"symlink to a file": func(path string) error { return os.Symlink(outside, path) },
+		"symlink to itself": func(path string) error { return os.Symlink(path, path) },
+		"device":            func(path string) error { return os.Symlink("/dev/zero", path) },
+		"socket": func(path string) error {
+			return errors.Join(os.Chdir(filepath.Dir(path)), listenAt(filepath.Base(path)))
 		},
 	}
 	for _, c := range []struct {
@@ -116,9 +127,21 @@ func TestNoRegularFile(t *testing.T) {
 						t.Errorf("archive: %v", err)
 					}
 				})
+				if b, err := os.ReadFile(outside); err != nil || string(b) != "of another\n" {
+					t.Errorf("what a link leads to: %v, %q", err, b)
+				}
 			})
 		}
 	}
+}
+
+// listenAt leaves a socket that nobody listens at.
+func listenAt(path string) error {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Close(fd))
 }
 
 // soon fails the test if f takes long.

@@ -160,7 +160,7 @@ func (w Waiter) Of(scope []string) Obstacle {
 
 // Join adds somebody to the end of the line. Owner must be this process. The entries of those who died are removed.
 func (q *Queue) Join(ctx context.Context, w Waiter) (*Place, error) {
-	if err := os.MkdirAll(q.dir, 0o755); err != nil {
+	if err := MakeFolder(filepath.Dir(q.dir), q.dir); err != nil {
 		return nil, err
 	}
 	p := &Place{q: q}

@@ -47,7 +47,7 @@ const queueTime = "2006-01-02T15:04:05.000000+00:00"
 
 func readEntry(path string) (Waiter, error) {
 	var e queueEntry
-	b, err := readFile(path)
+	b, err := ReadRecord(path)
 	if err != nil {
 		return Waiter{}, err
 	}
@@ -99,7 +99,7 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 	}
 	path := q.path(w.ID)
 	tmp := path + ".tmp"
-	f, err := openFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := OpenRecord(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +120,13 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 // held before it is in place.
 func heldEntry(path string) bool {
 	for range 100 {
-		f, err := openFile(path, os.O_RDONLY, 0)
+		f, err := OpenRecord(path, os.O_RDONLY)
 		if err != nil {
 			return false
 		}
 		err = flock(f, syscall.LOCK_SH|syscall.LOCK_NB)
 		a, e1 := f.Stat()
-		b, e2 := os.Stat(path)
+		b, e2 := os.Lstat(path)
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return true

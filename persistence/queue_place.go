@@ -44,7 +44,7 @@ func (p *Place) Kept() bool {
 		return false
 	}
 	a, e1 := p.file.Stat()
-	b, e2 := os.Stat(p.q.path(p.w.ID))
+	b, e2 := os.Lstat(p.q.path(p.w.ID))
 	return e1 == nil && e2 == nil && os.SameFile(a, b)
 }
 

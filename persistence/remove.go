@@ -50,7 +50,7 @@ func remains(id ID, err error) error {
 
 // hide takes a run out of sight. It returns the folder with what is left of it.
 func (d *Dir) hide(t *taken) (hidden string, err error) {
-	if err := os.MkdirAll(d.history, 0o755); err != nil {
+	if err := d.folder(d.history); err != nil {
 		return "", err
 	}
 	place := t.place

@@ -35,7 +35,7 @@ const manyParcels = 8
 
 // syncFS makes everything durable that was written on the file system of a folder.
 func syncFS(path string) error {
-	f, err := os.Open(path)
+	f, err := openFolder(path)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (j *journalReader) readLog(log *log) error {
 
 // readPart reads a full part. The first one that is read may go on from the state file.
 func (j *journalReader) readPart(p part, last uint64, first bool, state *fsm.Map) error {
-	f, err := openFile(p.path, os.O_RDONLY, 0)
+	f, err := OpenRecord(p.path, os.O_RDONLY)
 	if err != nil {
 		j.l.note(p.path, "%s", errText(err))
 		j.lost = true

@@ -113,7 +113,7 @@ type rewinder struct {
 }
 
 func (r *rewinder) part(part part, last uint64) error {
-	f, err := openFile(part.path, os.O_RDONLY, 0)
+	f, err := OpenRecord(part.path, os.O_RDONLY)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return err // it was moved

@@ -26,7 +26,10 @@ func (j *journal) rotate() error {
 		return err
 	}
 	j.dirty = false
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := realFolder(dir); err != nil {
 		return err
 	}
 	if err := j.d.before("rotate"); err != nil {
@@ -46,7 +49,7 @@ func (j *journal) rotate() error {
 	if err := j.d.before("begin part"); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := OpenRecord(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}

@@ -55,10 +55,10 @@ func (d *Dir) Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error] {
 			return
 		}
 		for i := len(log.parts) - 1; i >= 0; i-- {
-			f, err := openFile(log.parts[i].path, os.O_RDONLY, 0)
+			f, err := OpenRecord(log.parts[i].path, os.O_RDONLY)
 			if errors.Is(err, fs.ErrNotExist) { // the archiving of its run moved it
 				if p, e := d.find(id); e == nil {
-					f, err = openFile(p.partPath(log.parts[i].Name), os.O_RDONLY, 0)
+					f, err = OpenRecord(p.partPath(log.parts[i].Name), os.O_RDONLY)
 				}
 			}
 			if err != nil {

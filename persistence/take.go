@@ -74,7 +74,7 @@ func (p place) there() bool { return exists(p.state) || exists(p.events) }
 
 // written says whether a state file was written by this program.
 func written(state string) bool {
-	b, err := readFile(state)
+	b, err := ReadRecord(state)
 	if err != nil {
 		return false
 	}

@@ -52,7 +52,7 @@ func CopyWork(ctx context.Context, from, to string, needless func(rel string) bo
 			}
 			return nil
 		case e.IsDir():
-			return os.MkdirAll(target, 0o755)
+			return os.MkdirAll(target, folderMode)
 		case needless(filepath.ToSlash(rel)):
 			return nil
 		case e.Type()&fs.ModeSymlink != 0:
@@ -99,7 +99,7 @@ func linkWithin(from, to, path string) (leads string, ok bool) {
 }
 
 func copyWorkFile(from, to string) (n int64, err error) {
-	f, err := openFile(from, os.O_RDONLY, 0)
+	f, err := OpenRecord(from, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -76,7 +77,7 @@ func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.Folder, 0o755); err != nil {
+	if err := persistence.MakeFolder(filepath.Dir(s.Folder), s.Folder); err != nil {
 		return err
 	}
 	for ; ; at = at.Add(time.Second) {
@@ -85,7 +86,7 @@ func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
 			taken = taken[1:]
 			continue
 		}
-		err := os.Mkdir(s.work(r.ID), 0o755)
+		err := os.Mkdir(s.work(r.ID), 0o700)
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}

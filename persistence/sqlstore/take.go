@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"time"
 
 	"loops/fsm"
@@ -79,7 +78,7 @@ func (s *Store) goOn(ctx context.Context, r *row, spec persistence.Spec) (*journ
 	}
 	learn(&r.Run, memory)
 	j := s.newJournal(r, r.Status)
-	if err := os.MkdirAll(j.dir, 0o755); err != nil {
+	if err := persistence.MakeWork(s.Folder, j.dir); err != nil {
 		return nil, nil, err
 	}
 	j.enc.Begin(memory)
