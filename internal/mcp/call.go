@@ -138,34 +138,31 @@ func (c Call) open(ctx context.Context, t target) (*server, *mcp.ClientSession, 
 
 // judge looks at the result of a call.
 func judge(ctx context.Context, session *mcp.ClientSession, target target, answer json.RawMessage) ([]byte, error) {
-	var fields struct {
-		IsError    bool   `json:"isError"`
-		ResultType string `json:"resultType"`
-		Content    []struct {
-			Text string `json:"text"`
-		} `json:"content"`
-	}
-	var result bytes.Buffer
-	if err := json.Compact(&result, answer); err != nil || !bytes.HasPrefix(result.Bytes(), []byte("{")) {
+	var line bytes.Buffer
+	if err := json.Compact(&line, answer); err != nil || !bytes.HasPrefix(line.Bytes(), []byte("{")) {
 		return nil, failure(ExitToolError, "server %s answered the call of %s with no object: %s",
 			phrase.Quote(target.name), phrase.Quote(target.tool), phrase.Quote(string(answer)))
 	}
-	_ = json.Unmarshal(answer, &fields) // fields of other types are the business of who reads the result
-	if fields.ResultType != "" && fields.ResultType != "complete" {
-		return nil, failure(ExitToolError, "tool %s of server %s wants to ask somebody something, and nobody is there (result type %s)",
-			phrase.Quote(target.tool), phrase.Quote(target.name), phrase.Quote(fields.ResultType))
+	result, err := parseResult(line.Bytes())
+	if err != nil {
+		return nil, failure(ExitToolError, "server %s answered the call of %s with a malformed result: %v; it is %s",
+			phrase.Quote(target.name), phrase.Quote(target.tool), err, quoteLong(line.String()))
 	}
-	if !fields.IsError {
-		return result.Bytes(), nil
+	if result.kind != "" && result.kind != "complete" {
+		return nil, failure(ExitToolError, "tool %s of server %s wants to ask somebody something, and nobody is there (result type %s)",
+			phrase.Quote(target.tool), phrase.Quote(target.name), phrase.Quote(result.kind))
+	}
+	if !result.isError {
+		return line.Bytes(), nil
 	}
 	if lacks := lacking(ctx, session, target); lacks != nil { // many servers report that as the tool's own error
 		return nil, lacks
 	}
 	says := ""
-	if len(fields.Content) > 0 && fields.Content[0].Text != "" {
-		says = ": " + quoteLong(fields.Content[0].Text)
+	if result.says != "" {
+		says = ": " + quoteLong(result.says)
 	}
-	return result.Bytes(), failure(ExitToolError, "tool %s of server %s reports an error%s", phrase.Quote(target.tool), phrase.Quote(target.name), says)
+	return line.Bytes(), failure(ExitToolError, "tool %s of server %s reports an error%s", phrase.Quote(target.tool), phrase.Quote(target.name), says)
 }
 
 // envelope is a result that stands for an error of the protocol.

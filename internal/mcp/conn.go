@@ -34,6 +34,7 @@ type conn struct {
 	queue []jsonrpc.Message // of a batch, not read yet
 
 	mu     sync.Mutex
+	asked  jsonrpc.ID      // of the last request
 	call   jsonrpc.ID      // of the last tools/call
 	result json.RawMessage // of that
 	fault  error           // why reading ended before the server's output did
@@ -61,9 +62,12 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	if req, ok := m.(*jsonrpc.Request); ok && req.Method == "tools/call" {
+	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() {
 		c.mu.Lock()
-		c.call, c.result = req.ID, nil
+		c.asked = req.ID
+		if req.Method == "tools/call" {
+			c.call, c.result = req.ID, nil
+		}
 		c.mu.Unlock()
 	}
 	_, err = c.in.Write(append(b, '\n'))
@@ -126,7 +130,7 @@ func (c *conn) take(line []byte) error {
 	}
 	for _, b := range batch {
 		m, err := jsonrpc.DecodeMessage(b)
-		if err == nil {
+		if resp, ok := m.(*jsonrpc.Response); err == nil && (!ok || resp.Result != nil || resp.Error != nil) {
 			c.queue = append(c.queue, m)
 			continue
 		}
@@ -138,6 +142,9 @@ func (c *conn) take(line []byte) error {
 		if json.Unmarshal(b, &anonymous) == nil && anonymous.ID == nil && anonymous.Error != nil {
 			return anonymous.Error
 		}
+		if c.answers(b) {
+			return errors.New("its answer is no JSON-RPC response: " + quoteLong(string(b)))
+		}
 		c.mu.Lock()
 		if c.noise++; c.noise == 1 {
 			c.first = phrase.Quote(string(b))
@@ -145,6 +152,22 @@ func (c *conn) take(line []byte) error {
 		c.mu.Unlock()
 	}
 	return nil
+}
+
+// answers reports whether a line that is no message was meant as the answer to the last request: no other will come.
+func (c *conn) answers(line []byte) bool {
+	fields, err := objectOf(line)
+	if err != nil || fields["method"] != nil {
+		return false
+	}
+	var raw any
+	if json.Unmarshal(fields["id"], &raw) != nil {
+		return false
+	}
+	id, err := jsonrpc.MakeID(raw)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return err == nil && id.IsValid() && id == c.asked
 }
 
 // end remembers why reading ends.

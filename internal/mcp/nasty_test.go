@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,9 +48,13 @@ func TestNastyServers(t *testing.T) {
 		{"refuses at length", `next; err -32000 "ä$(printf '%500s' '' | tr ' ' x)"`, "", 1, `server "s" refused initialize: "ä` + strings.Repeat("x", 398) + `…" (JSON-RPC error -32000)`},
 		{"refuses without an id", "next; id=null; err -32700 'parse error'", "", 1, `server "s" refused initialize: "parse error" (JSON-RPC error -32700)`},
 
-		{"everything is kept", `hello; ok ' { "content" : [ {"type":"hologram","x":1.50} ], "a\u003c<":"b", "n":12345678901234567890 } '`, `{"content":[{"type":"hologram","x":1.50}],"a\u003c<":"b","n":12345678901234567890}`, 0, ""},
+		{"everything is kept", `hello; ok ' { "content" : [ {"type":"text","text":"","x":1.50} ], "a\u003c<":"b", "n":12345678901234567890 } '`, `{"content":[{"type":"text","text":"","x":1.50}],"a\u003c<":"b","n":12345678901234567890}`, 0, ""},
 		{"empty result", "hello; ok '{}'", "{}", 0, ""},
-		{"odd fields", `hello; ok '{"isError":"x","content":7}'`, `{"isError":"x","content":7}`, 0, ""},
+		{"answers something else than a response", `hello; printf '{"jsonrpc":"2.0","id":%s,"error":"boom"}\n' $id; exec sleep 3600`, "", 1, `server "s" cannot be understood: its answer is no JSON-RPC response: "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":\"boom\"}"`},
+		{"answers without a version", `hello; printf '{"id":%s,"result":{}}\n' $id; exec sleep 3600`, "", 1, `server "s" cannot be understood: its answer is no JSON-RPC response: "{\"id\":2,\"result\":{}}"`},
+		{"answers with an error code that is a word", `hello; printf '{"jsonrpc":"2.0","id":%s,"error":{"code":"E1","message":"boom"}}\n' $id; exec sleep 3600`, "", 1, `server "s" cannot be understood: its answer is no JSON-RPC response: "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":\"E1\",\"message\":\"boom\"}}"`},
+		{"answers with nothing", `hello; printf '{"jsonrpc":"2.0","id":%s}\n' $id; exec sleep 3600`, "", 1, `server "s" cannot be understood: its answer is no JSON-RPC response: "{\"jsonrpc\":\"2.0\",\"id\":2}"`},
+		{"greets with nonsense", `next; ok 5; exec sleep 3600`, "", 1, `server "s": initialize: calling "initialize": json: cannot unmarshal "5" into Go value of type mcp.InitializeResult`},
 		{"no object", "hello; ok '[1,2]'", "", 1, `server "s" answered the call of "tool" with no object: "[1,2]"`},
 		{"null", "hello; ok null", "", 1, `server "s" answered the call of "tool" with no object: "null"`},
 		{"wants input", `hello; ok '{"resultType":"input_required","inputRequests":{}}'`, "", 1, `tool "tool" of server "s" wants to ask somebody something, and nobody is there (result type "input_required")`},
@@ -91,6 +97,91 @@ func TestNastyServers(t *testing.T) {
 			s.check(result, err, c.result, c.code, c.text)
 		})
 	}
+}
+
+// The result of a call that does not have the form of one is an error that says what is wrong, never a success.
+func TestMalformedResults(t *testing.T) {
+	for _, c := range []struct{ name, result, what string }{
+		{"content is a number", `{"content":5}`, "content is the number 5, expected a list"},
+		{"content is a text", `{"content":"hi"}`, `content is the string "hi", expected a list`},
+		{"content is an object", `{"content":{"type":"text","text":"hi"}}`, "content is an object, expected a list"},
+		{"content of texts", `{"content":["hi"]}`, `block 1 of its content: it is the string "hi", expected an object`},
+		{"content of nothing", `{"content":[null]}`, "block 1 of its content: it is null, expected an object"},
+		{"a block without a type", `{"content":[{"type":"text","text":"a"},{"text":"hi"}]}`, "block 2 of its content: type is missing"},
+		{"a type that is no text", `{"content":[{"type":1}]}`, "block 1 of its content: type is the number 1, expected a string"},
+		{"a type nobody knows", `{"content":[{"type":"hologram"}]}`, `block 1 of its content: the type "hologram" is not known; expected text, image, audio, resource_link or resource`},
+		{"a text that is a number", `{"content":[{"type":"text","text":5}]}`, "block 1 of its content: text is the number 5, expected a string"},
+		{"a text that is null", `{"content":[{"type":"text","text":null}]}`, "block 1 of its content: text is null, expected a string"},
+		{"a text that is missing", `{"content":[{"type":"text","Text":"hi"}]}`, "block 1 of its content: text is missing"},
+		{"an image without a type", `{"content":[{"type":"image","data":"AA=="}]}`, "block 1 of its content: mimeType is missing"},
+		{"a link without a name", `{"content":[{"type":"resource_link","uri":"file:///a"}]}`, "block 1 of its content: name is missing"},
+		{"a resource that is missing", `{"content":[{"type":"resource"}]}`, "block 1 of its content: resource is missing"},
+		{"a resource that is none", `{"content":[{"type":"resource","resource":[]}]}`, "block 1 of its content: resource: it is a list, expected an object"},
+		{"a resource without an address", `{"content":[{"type":"resource","resource":{"text":"x"}}]}`, "block 1 of its content: resource: uri is missing"},
+		{"a resource without contents", `{"content":[{"type":"resource","resource":{"uri":"file:///a"}}]}`, "block 1 of its content: resource: text is missing"},
+		{"isError is a text", `{"isError":"true","content":[]}`, `isError is the string "true", expected true or false`},
+		{"isError is a number", `{"isError":1}`, "isError is the number 1, expected true or false"},
+		{"structuredContent is a list", `{"content":[],"structuredContent":[1]}`, "structuredContent is a list, expected an object"},
+		{"structuredContent is true", `{"content":[],"structuredContent":true}`, "structuredContent is true, expected an object"},
+		{"_meta is a text", `{"content":[],"_meta":"x"}`, `_meta is the string "x", expected an object`},
+		{"resultType is a number", `{"resultType":3}`, "resultType is the number 3, expected a string"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", prelude+"hello; ok '"+c.result+"'")+`}}`)
+			result, err := s.do(soon(t), "s/tool", "")
+			s.check(result, err, "", ExitToolError, `server "s" answered the call of "tool" with a malformed result: `+c.what+"; it is "+quoteLong(c.result))
+		})
+	}
+}
+
+// What servers leave out, or write null for, is no mistake; neither is what the protocol does not know yet.
+func TestGoodResults(t *testing.T) {
+	for _, result := range []string{
+		`{}`, `{"content":[]}`, `{"content":null,"isError":null,"structuredContent":null,"_meta":null}`, `{"resultType":"complete","content":[]}`,
+		`{"content":[{"type":"text","text":"","annotations":{"priority":1}}],"isError":false,"structuredContent":{"a":[]},"_meta":{},"later":7,"IsError":5}`,
+		`{"content":[{"type":"image","data":"AA==","mimeType":"image/png"},{"type":"audio","data":"AA==","mimeType":"audio/wav"}]}`,
+		`{"content":[{"type":"resource_link","uri":"file:///a","name":"a"},{"type":"resource","resource":{"uri":"file:///a","text":"x"}},{"type":"resource","resource":{"uri":"file:///a","blob":"AA=="}}]}`,
+	} {
+		if r, err := parseResult([]byte(result)); err != nil || r.isError {
+			t.Errorf("%s: %+v, %v", result, r, err)
+		}
+	}
+}
+
+// FuzzResult: whatever a server answers, it has the form of a result or leads to an error of one line.
+func FuzzResult(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"content":5}`, `{"content":[{"type":"text","text":"hi"}],"isError":true}`, `{"content":[{"type":"resource","resource":{"uri":"a","blob":"AA=="}}]}`,
+		`{"structuredContent":{},"_meta":null}`, `[1]`, `null`, `{"content":[[]]}`, "{\"content\":\"\xff\n\"}", `{"content":[],"content":5}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := parseResult(b)
+		if err != nil {
+			if text := err.Error(); text == "" || len(text) > 1000 || strings.Contains(text, "\n") {
+				t.Errorf("%q: %q", b, text)
+			}
+			return
+		}
+		var fields map[string]any
+		if json.Unmarshal(b, &fields) != nil || fields == nil {
+			t.Fatalf("%q is no object", b)
+		}
+		if list, ok := fields["content"].([]any); fields["content"] != nil && !ok {
+			t.Errorf("%q: the content %v counts as a list", b, fields["content"])
+		} else {
+			for _, block := range list {
+				if o, ok := block.(map[string]any); !ok || blocks[fmt.Sprint(o["type"])] == nil && o["type"] != "resource" {
+					t.Errorf("%q: %v counts as a block", b, block)
+				}
+			}
+		}
+		if said, ok := fields["isError"].(bool); r.isError != (ok && said) || fields["isError"] != nil && !ok {
+			t.Errorf("%q: isError is %v", b, r.isError)
+		}
+	})
 }
 
 // A server that does not answer is ended when the caller gives up, and the error says how far it came.
