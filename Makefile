@@ -7,7 +7,7 @@ CRASHES ?= 2000
 FUZZTIME ?= 10s
 TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders)$$
 
-.PHONY: all build test race lint format tools generate bench torture fuzz clean
+.PHONY: all build test race lint format tools golden generate bench torture fuzz clean
 
 all: build lint test
 
@@ -35,6 +35,9 @@ tools: bin/.tools ## the developer tools of tools/go.mod, as bin/*
 bin/.tools: tools/go.mod tools/go.sum
 	GOBIN=$(CURDIR)/bin go -C tools install tool
 	@touch $@
+
+golden: ## all files that hold what tests expect, rewritten: look at the difference before it is committed
+	go test $$(go list -f '{{range .TestImports}}{{if eq . "loops/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "loops/internal/golden"}}{{$$.ImportPath}} {{end}}{{end}}' ./... | xargs -n1 | sort -u) . -update
 
 generate: ## everything made by go:generate
 	go generate ./...

@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -17,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"loops/internal/golden"
 )
 
 // arrows says what each package of ours imports beyond the standard library, tests aside. Modules stand for all
@@ -38,6 +42,7 @@ var arrows = map[string][]string{
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/phrase", "gopkg.in/yaml.v3"},
 	"loops/internal/diagram":                      {"loops/fsm", "golang.org/x/text"},
 	"loops/internal/fork":                         {"loops/fsm"},
+	"loops/internal/golden":                       {},
 	"loops/internal/gauge":                        {"loops/fsm", "loops/internal/phrase"},
 	"loops/internal/host":                         {},
 	"loops/internal/htmlreport":                   {"loops/fsm", "loops/internal/diagram"},
@@ -63,15 +68,32 @@ var arrows = map[string][]string{
 	"loops/reconcile":                             {"loops/persistence", "loops/internal/proc"},
 }
 
-// forbidden names standard packages a package may not import either, with what stands below them.
-var forbidden = map[string][]string{
-	"loops/fsm":                    {"os", "syscall", "net", "log", "io/ioutil"},
-	"loops/fsm/loopfile":           {"os/exec", "net", "log"},
-	"loops/fsm/policy":             {"os", "os/exec", "net", "log"},
-	"loops/internal/worktree":      {"os/exec", "net", "log"},
-	"loops/persistence":            {"os/exec", "net", "log"},
-	"loops/persistence/checkpoint": {"os/exec", "net", "log"},
+// forbidden names packages of the standard library that a package may not import either, with what lies below them, and why.
+var forbidden = map[string]map[string]string{
+	"loops/fsm":                    {"os": "it sees no disk and no process: it acts through its ports", "syscall": noWorld, "net": noWorld, "log": noPrint, "io/ioutil": noWorld},
+	"loops/fsm/loopfile":           {"os/exec": noProcess, "net": noWorld, "log": noPrint},
+	"loops/fsm/policy":             {"os": "a table of rules is text", "net": noWorld, "log": noPrint},
+	"loops/internal/bundle":        {"os/exec": noProcess},
+	"loops/internal/ciformat":      {"os": "a report is text"},
+	"loops/internal/diagram":       {"os": "a drawing is text"},
+	"loops/internal/fork":          {"os": "where a run can be forked follows from its events and its memory"},
+	"loops/internal/gauge":         {"os": "how near a limit is follows from a memory and a definition"},
+	"loops/internal/htmlreport":    {"os": "a page is text"},
+	"loops/internal/manual":        {"os": "a page follows from its text"},
+	"loops/internal/rehearse":      {"os": "a rehearsal acts through the ports of fsm"},
+	"loops/internal/retention":     {"os": "what may be removed is chosen from what is recorded"},
+	"loops/internal/trail":         {"os": "a trail is made of events"},
+	"loops/internal/watch":         {"os": "a screen is characters"},
+	"loops/internal/worktree":      {"os/exec": "git is reached through the port", "net": noWorld, "log": noPrint},
+	"loops/persistence":            {"os/exec": noProcess, "net": noWorld, "log": noPrint},
+	"loops/persistence/checkpoint": {"os/exec": noProcess, "net": noWorld, "log": noPrint},
 }
+
+const (
+	noPrint   = "only printers print"
+	noProcess = "it starts no process"
+	noWorld   = "it reaches nothing outside its ports"
+)
 
 const maxLines = 400
 
@@ -98,14 +120,14 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-func checkImports(p goPackage, allowed, denied []string) (problems []string) {
+func checkImports(p goPackage, allowed []string, denied map[string]string) (problems []string) {
 	for _, imp := range p.Imports {
 		first, _, _ := strings.Cut(imp, "/")
 		ours := first == "loops"
 		std := !ours && !strings.Contains(first, ".")
 		switch {
-		case std && slices.ContainsFunc(denied, func(d string) bool { return within(imp, d) }):
-			problems = append(problems, p.ImportPath+" may not import "+imp)
+		case std && denial(denied, imp) != "":
+			problems = append(problems, p.ImportPath+" may not import "+imp+": "+denial(denied, imp))
 		case std, ours && slices.Contains(allowed, imp):
 		case !ours && slices.ContainsFunc(allowed, func(a string) bool { return within(imp, a) }):
 		default:
@@ -115,20 +137,70 @@ func checkImports(p goPackage, allowed, denied []string) (problems []string) {
 	return problems
 }
 
+// denial returns why a package is denied, "" if it is not.
+func denial(denied map[string]string, imp string) string {
+	for d, why := range denied {
+		if within(imp, d) {
+			return why
+		}
+	}
+	return ""
+}
+
 func within(imp, tree string) bool { return imp == tree || strings.HasPrefix(imp, tree+"/") }
 
 // TestCheckImports makes sure that TestArrows can fail.
 func TestCheckImports(t *testing.T) {
 	p := goPackage{ImportPath: "loops/x", Imports: []string{"fmt", "os/exec", "loops/y", "loops/z", "gopkg.in/yaml.v3", "example.org/a/b"}}
-	got := checkImports(p, []string{"loops/y", "example.org/a"}, []string{"os"})
+	got := checkImports(p, []string{"loops/y", "example.org/a"}, map[string]string{"os": "it sees no disk"})
 	want := []string{
-		"loops/x may not import os/exec",
+		"loops/x may not import os/exec: it sees no disk",
 		"loops/x imports loops/z, which is not one of its arrows",
 		"loops/x imports gopkg.in/yaml.v3, which is not one of its arrows",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+const linterFile, linterBegin, linterEnd = ".golangci.yml", "        # begin: made of the arrows in arch_test.go by go test . -update\n", "        # end\n"
+
+// TestLinterArrows: depguard's rules are the arrows, so that an editor shows a wrong import while it is typed.
+func TestLinterArrows(t *testing.T) {
+	b, err := os.ReadFile(linterFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(b), linterBegin)
+	_, after, ok2 := strings.Cut(rest, linterEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the lines %q and %q", linterFile, linterBegin, linterEnd)
+	}
+	golden.Check(t, linterFile, before+linterBegin+linterRules()+linterEnd+after)
+}
+
+// linterRules are depguard's rules: one for each package, strict. Ours are named exactly, modules with all their packages.
+func linterRules() string {
+	var b strings.Builder
+	for _, p := range slices.Sorted(maps.Keys(arrows)) {
+		dir := strings.TrimPrefix(p, "loops/")
+		allow := []string{"$gostd"}
+		for _, a := range arrows[p] {
+			if strings.HasPrefix(a, "loops/") {
+				a += "$"
+			}
+			allow = append(allow, a)
+		}
+		fmt.Fprintf(&b, "        %s:\n          list-mode: strict\n          files: [\"**/%s/*.go\", \"!$test\"]\n          allow: [%s]\n",
+			strings.ReplaceAll(dir, "/", "-"), dir, strings.Join(allow, ", "))
+		for i, pkg := range slices.Sorted(maps.Keys(forbidden[p])) {
+			if i == 0 {
+				b.WriteString("          deny:\n")
+			}
+			fmt.Fprintf(&b, "            - {pkg: %s, desc: %q}\n", pkg, forbidden[p][pkg])
+		}
+	}
+	return b.String()
 }
 
 type goPackage struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/golden"
 )
 
 // A run that was stopped inside a sub-loop that it is not to go on with any more went on with it as the next state
@@ -34,7 +35,7 @@ func TestAnotherStateRunsItsOwnSubloop(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden(t, "testdata/trace/stop-subloop-"+name+".again", show(rec.events)+showEnd(rec.saved[len(rec.saved)-1], out))
+				golden.Check(t, "testdata/trace/stop-subloop-"+name+".again", show(rec.events)+showEnd(rec.saved[len(rec.saved)-1], out))
 			})
 		})
 	}

@@ -3,7 +3,6 @@ package fsm_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -18,9 +17,8 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected output of the cases")
 
 // fake carries out actions that say what should come of them: words separated by "; ".
 //
@@ -343,7 +341,7 @@ func TestTraces(t *testing.T) {
 					}
 					got += "resume\n" + show(rec.events) + showEnd(rec.saved[len(rec.saved)-1], out)
 				}
-				golden(t, strings.TrimSuffix(file, ".yaml")+".out", got)
+				golden.Check(t, strings.TrimSuffix(file, ".yaml")+".out", got)
 			})
 		})
 	}
@@ -356,22 +354,6 @@ func traceFiles(t *testing.T) []string {
 		t.Fatalf("want at least 20 traces, got %d (%v)", len(files), err)
 	}
 	return files
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; rewrite it with -update if the change is meant\n--- want\n%s--- got\n%s", file, want, got)
-	}
 }
 
 // TestEveryCheckpointLostInTurn lets the process die before each batch of each trace in turn, resumes from what
@@ -543,7 +525,7 @@ func TestResumeWithAHigherCapGoesOnWithTheWork(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := fmt.Sprintf("ran %v\nresumed with a higher cap: ran %v, %s in %s after %d steps\n", first.ran, second.ran, out.TerminatedBy, out.FinalState, out.Steps)
-				golden(t, "testdata/trace/resume-higher-"+name+".again", got)
+				golden.Check(t, "testdata/trace/resume-higher-"+name+".again", got)
 			})
 		})
 	}

@@ -1,9 +1,7 @@
 package persistence
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -11,9 +9,8 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // A field of the Snapshot that is not in the layout would be forgotten at a crash.
 func TestLayoutHasEveryField(t *testing.T) {
@@ -55,23 +52,6 @@ func TestLayoutHasEveryField(t *testing.T) {
 		if n := parts.of.NumField(); n != parts.want {
 			t.Errorf("%s has %d fields; this package writes %d", parts.of, n, parts.want)
 		}
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Errorf("%s differs (rewrite it with -update):\n%s", path, got)
 	}
 }
 
@@ -141,7 +121,7 @@ func TestFlatGolden(t *testing.T) {
 		"small.state.json":  {status: Completed, runID: "2026-11-21T083717", Snapshot: fsm.Snapshot{Loop: "a", Current: "done", StartedAt: at}},
 	} {
 		text := encode(r)
-		golden(t, name, text)
+		golden.Check(t, filepath.Join("testdata", name), string(text))
 		if ours, ok := checked(text); !ours || !ok {
 			t.Errorf("%s: the checksum does not hold", name)
 		}

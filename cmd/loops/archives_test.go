@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"loops/internal/casefile"
+	"loops/internal/golden"
 )
 
 // looks are the commands that only look at runs, for a loop with this name.
@@ -118,16 +119,7 @@ func TestArchivesOfTheReference(t *testing.T) {
 					}
 				}
 			}
-			golden := filepath.Join("testdata", "archives", name+".out")
-			if *update {
-				must(t, os.MkdirAll(filepath.Dir(golden), 0o755))
-				must(t, os.WriteFile(golden, []byte(out.String()), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			must(t, err)
-			if out.String() != string(want) {
-				t.Errorf("%s: got\n%s", golden, firstDifference(out.String(), string(want)))
-			}
+			golden.Check(t, filepath.Join("testdata", "archives", name+".out"), out.String())
 		})
 	}
 }
@@ -161,15 +153,4 @@ func look(t *testing.T, bin, dir string, args []string) (text string, code int) 
 		text = fmt.Sprintf("%s(%d lines)\n", strings.Join(lines[:shownLines], ""), len(lines)-1)
 	}
 	return text, code
-}
-
-// firstDifference shows the first line that is not as wanted.
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range g {
-		if i >= len(w) || g[i] != w[i] {
-			return fmt.Sprintf("line %d: %s\nwant: %s", i+1, g[i], strings.Join(w[min(i, len(w)):min(i+1, len(w))], ""))
-		}
-	}
-	return "it ends too soon"
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/internal/golden"
 )
 
 // docs/operate.md is executed from top to bottom in one project. What it has:
@@ -88,7 +90,7 @@ func TestOperatePage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, operatePage)
 	s.play()
-	if len(s.edits) > 0 && *update {
+	if len(s.edits) > 0 && golden.Update() {
 		s.rewrite(operatePage)
 	}
 }
@@ -282,7 +284,7 @@ func (s *stage) compare(one *terminal) {
 	if s.t.Logf("$ %s\n%s", one.command, strings.Join(got, "\n")); matches(got, want) {
 		return
 	}
-	if !*update || slices.Contains(want, omission) {
+	if !golden.Update() || slices.Contains(want, omission) {
 		s.t.Errorf("%s:%d: $ %s\nprints\n%s\n\nand the page says\n%s", operatePage, one.line, one.command, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		return
 	}

@@ -3,7 +3,6 @@ package main_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,9 +17,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-)
 
-var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+	"loops/internal/golden"
+)
 
 // TestScript runs testdata/script/*.txtar against the real program. Besides the usual commands there are
 //
@@ -43,7 +42,7 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 	bin := binary(t)
 	testscript.Run(t, testscript.Params{
 		Files:               scripts,
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Update(),
 		RequireExplicitExec: false,
 		Condition: func(cond string) (bool, error) {
 			switch cond {

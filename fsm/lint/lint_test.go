@@ -1,8 +1,6 @@
 package lint_test
 
 import (
-	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,9 +10,8 @@ import (
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 	"loops/internal/answer"
+	"loops/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected output in testdata")
 
 // The rules whose severity depends on the loop, as their pages say.
 var either = map[string]bool{"bash-default": true, "capture-field": true, "unknown-capture": true, "bad-value": true}
@@ -46,18 +43,7 @@ func TestCases(t *testing.T) {
 			}
 			got := loopfile.Render(problems, func(name string) []byte { return sources[name] }, false)
 			out := strings.TrimSuffix(file, ".yaml") + ".out"
-			if *update {
-				if err := os.WriteFile(out, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			golden.Check(t, out, got)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package loopfile
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
+	"loops/internal/golden"
 )
 
 // TestEffective shows loops: testdata/effective/NAME/main.yaml, and in NAME.out what is shown of it.
@@ -35,14 +35,7 @@ func TestEffective(t *testing.T) {
 			if err != nil || got == nil {
 				t.Fatal(err, Render(problems, fileText, false))
 			}
-			if *update {
-				if err := os.WriteFile(out, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want := fileText(out); !bytes.Equal(got, want) {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			golden.Check(t, out, string(got))
 		})
 	}
 }

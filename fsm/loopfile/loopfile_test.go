@@ -1,17 +1,14 @@
 package loopfile
 
 import (
-	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"loops/fsm"
+	"loops/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected output in testdata")
 
 // TestProblems holds one mistake a case: a file NAME.yaml, or a folder NAME of a project whose loop is main.yaml, and
 // in NAME.out what its author is told.
@@ -79,16 +76,5 @@ func checkProblems(t *testing.T, out string, loop *fsm.Loop, problems []fsm.Prob
 		t.Errorf("loop == nil is %v with errors %v", loop == nil, failed)
 	}
 	got := Render(problems, source, false)
-	if *update {
-		if err := os.WriteFile(out, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	golden.Check(t, out, got)
 }

@@ -17,6 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/internal/casefile"
+	"loops/internal/golden"
 )
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
@@ -116,7 +117,7 @@ func TestSchemaProblems(t *testing.T) {
 		}
 		fmt.Fprintf(&rows, "%-34s %s\n", strings.TrimSuffix(filepath.Base(file), ".yaml"), says)
 	}
-	golden(t, "testdata/schema.txt", `# What the schema says of each file with an error: rejected, and why; unseen, and which rules of loops reject it; no YAML.
+	golden.Check(t, "testdata/schema.txt", `# What the schema says of each file with an error: rejected, and why; unseen, and which rules of loops reject it; no YAML.
 # Rewritten by go test ./fsm/loopfile -run TestSchema -update.
 `+rows.String())
 
@@ -173,29 +174,6 @@ func errorRules(t *testing.T, file string) (rules []string) {
 		}
 	}
 	return rules
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got == string(want) {
-		return
-	}
-	old := strings.Split(string(want), "\n")
-	for _, line := range strings.Split(got, "\n") {
-		if !slices.Contains(old, line) {
-			t.Errorf("%s lacks\n%s", name, line)
-		}
-	}
-	t.Errorf("%s is out of date; if that is right: go test ./fsm/loopfile -run %s -update", name, t.Name())
 }
 
 // What the schema rejects in the folders of TestSchemaAccepts, and rightly.

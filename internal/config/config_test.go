@@ -1,7 +1,6 @@
 package config
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,10 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"loops/internal/golden"
 	"loops/internal/host"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected files")
 
 // TestParse reads testdata/*.yaml; those called user... are files of a person. What comes out is in the .out beside each:
 // every mistake, and what could be made out all the same.
@@ -35,19 +33,7 @@ func TestParse(t *testing.T) {
 			}
 			got += settings(c) + show(t, c)
 			out := strings.TrimSuffix(file, ".yaml") + ".out"
-			if *update {
-				if err := os.WriteFile(out, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("got\n%swant\n%s", got, want)
-			}
+			golden.Check(t, out, got)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,9 +18,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/diagram"
+	"loops/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected drawings in testdata")
 
 // formats are all drawings of a graph, by the ending of the file with the expected one.
 var formats = map[string]func(*diagram.Graph) string{
@@ -54,35 +52,18 @@ func TestGolden(t *testing.T) {
 		g := load(t, file)
 		name := strings.TrimSuffix(file, ".yaml")
 		for ending, draw := range formats {
-			golden(t, name+"."+ending, draw(g))
+			golden.Check(t, name+"."+ending, draw(g))
 		}
 	}
 	g := load(t, "testdata/fix.yaml")
 	g.Measure(measured)
 	for ending, draw := range formats {
-		golden(t, "testdata/fix.run."+ending, draw(g))
+		golden.Check(t, "testdata/fix.run."+ending, draw(g))
 	}
 	// A run of a loop that nobody has any more.
 	g = &diagram.Graph{Name: "gone"}
 	g.Measure(measured)
-	golden(t, "testdata/gone.run.80.txt", g.Text(80, false))
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
-	}
+	golden.Check(t, "testdata/gone.run.80.txt", g.Text(80, false))
 }
 
 func load(t *testing.T, file string) *diagram.Graph {
@@ -116,9 +97,9 @@ func hostile() *diagram.Graph {
 
 func TestHostileText(t *testing.T) {
 	g := hostile()
-	golden(t, "testdata/hostile.mmd", g.Mermaid())
-	golden(t, "testdata/hostile.dot", g.DOT())
-	golden(t, "testdata/hostile.200.txt", g.Text(200, false))
+	golden.Check(t, "testdata/hostile.mmd", g.Mermaid())
+	golden.Check(t, "testdata/hostile.dot", g.DOT())
+	golden.Check(t, "testdata/hostile.200.txt", g.Text(200, false))
 	svg, page := g.SVG(), g.HTML()
 	wellFormed(t, svg)
 	for what, text := range map[string]string{"svg": svg, "html": page} {

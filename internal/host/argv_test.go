@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loops/internal/golden"
 )
 
 // TestCommands starts nothing: it looks at how hosts would be started. A case is testdata/argv/NAME.json with a Host or
@@ -29,7 +31,7 @@ func TestCommands(t *testing.T) {
 			if c.Spec != nil {
 				var err error
 				if h, err = New(*c.Spec); err != nil {
-					golden(t, base+".golden", "error "+strings.ReplaceAll(err.Error(), "; ", "\nerror ")+"\n")
+					golden.Check(t, base+".golden", "error "+strings.ReplaceAll(err.Error(), "; ", "\nerror ")+"\n")
 					return
 				}
 			}
@@ -37,7 +39,7 @@ func TestCommands(t *testing.T) {
 				c.Request.Text = strings.Repeat(c.Request.Text, c.Repeat)
 			}
 			c.Request.Scratch = t.TempDir()
-			golden(t, base+".golden", commandText(t, h, c.Request))
+			golden.Check(t, base+".golden", commandText(t, h, c.Request))
 		})
 	}
 }

@@ -1,9 +1,7 @@
 package host
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-var update = flag.Bool("update", false, "rewrite the expected files")
+	"loops/internal/golden"
+)
 
 // TestStreams reads the recorded streams of every host with a folder in testdata. A case is NAME.stdout, beside it
 // NAME.stderr and NAME.exit (the exit code or "signal N") where they are not empty and 0, NAME.request (a Request in
@@ -28,7 +26,7 @@ func TestStreams(t *testing.T) {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name+"/"+filepath.Base(base), func(t *testing.T) {
 			h := testHost(t, name, base)
-			golden(t, base+".golden", replay(t, h, base))
+			golden.Check(t, base+".golden", replay(t, h, base))
 		})
 	}
 }
@@ -150,21 +148,4 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(data)
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(want, []byte(got)) {
-		t.Errorf("%s: got\n%swant\n%s", file, got, want)
-	}
 }

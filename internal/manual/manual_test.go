@@ -2,12 +2,10 @@ package manual
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata/page.1")
+	"loops/internal/golden"
+)
 
 // TestPage writes a page with everything that roff would take for something else.
 func TestPage(t *testing.T) {
@@ -25,17 +23,5 @@ func TestPage(t *testing.T) {
 	if err := page.Write(&got); err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/page.1"
-	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got.Bytes(), bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))) {
-		t.Errorf("the page is\n%s\nwant\n%s", got.Bytes(), want)
-	}
+	golden.Check(t, "testdata/page.1", got.String())
 }

@@ -1,17 +1,15 @@
 package price
 
 import (
-	"errors"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-)
 
-var update = flag.Bool("update", false, "rewrite the expected outputs")
+	"loops/internal/golden"
+)
 
 var day = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
@@ -102,18 +100,7 @@ func TestMistakes(t *testing.T) {
 			continue
 		}
 		got, out := err.Error()+"\n", strings.TrimSuffix(file, ".yaml")+".out"
-		if *update {
-			if err := os.WriteFile(out, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(out)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s (rewrite it with -update):\n%s", out, got)
-		}
+		golden.Check(t, out, got)
 	}
 }
 

@@ -3,7 +3,6 @@ package rehearse_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,10 +15,9 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/golden"
 	"loops/internal/rehearse"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected output in testdata")
 
 // TestSimulate walks the loops of testdata/*.txtar: main.yaml, with the sub-loops beside it. Files whose names begin with
 // "script" are scripts; "want" has the walks with each scenario, two seeds and each script.
@@ -80,7 +78,7 @@ func TestSimulate(t *testing.T) {
 					t.Errorf("the simulation has made %s", f.Name())
 				}
 			}
-			if *update {
+			if golden.Update() {
 				if want < 0 {
 					archive.Files, want = append(archive.Files, txtar.File{Name: "want"}), len(archive.Files)
 				}

@@ -1,9 +1,7 @@
 package watch
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,9 +11,8 @@ import (
 
 	"loops/fsm"
 	"loops/internal/diagram"
+	"loops/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected screens in testdata")
 
 func at(clock string) time.Time {
 	t, err := time.Parse("15:04:05", clock)
@@ -152,7 +149,7 @@ func TestScreens(t *testing.T) {
 			}
 			s := m.Draw(size[0], size[1])
 			check(t, name, s)
-			golden(t, filepath.Join("testdata", name+".txt"), strings.Join(s.Lines(), "\n")+"\n")
+			golden.Check(t, filepath.Join("testdata", name+".txt"), strings.Join(s.Lines(), "\n")+"\n")
 		}
 	}
 }
@@ -181,26 +178,6 @@ func check(t *testing.T, name string, s *Screen) {
 		if used != s.Width {
 			t.Errorf("%s: row %d takes %d columns of %d: %q", name, y, used, s.Width, s.Lines()[y])
 		}
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v (-update makes it)", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
 	}
 }
 
