@@ -22,6 +22,11 @@ import (
 const (
 	busy         = 10 * time.Second     // how long another process that writes is waited for
 	connectPause = 5 * time.Millisecond // between attempts, see connect
+
+	// How many pages the log has before it is copied to the file and begun again. Where each save is synced, it is done
+	// early: to sync what is written over is cheaper than to sync what makes the file longer, by more than the additional
+	// copying costs. Decisions are not synced one by one, so for them each copying, with its two syncs, is a cost of its own.
+	shortLog, longLog = 150, 4000
 )
 
 // sqliteDB is the dialect of SQLite.
@@ -32,6 +37,7 @@ type sqliteDB struct {
 
 	mu      sync.Mutex // guards the connection: one transaction at a time
 	full    bool       // the connection syncs when it commits
+	log     int        // how long the log may get, in pages
 	begin   *sql.Stmt
 	run     *sql.Stmt
 	event   *sql.Stmt
@@ -83,10 +89,8 @@ func sqliteFile(path string) (string, error) {
 
 // sqliteConns opens no connection yet; there will be one at a time at most. Transactions begin with the lock to write.
 func sqliteConns(path string, wait time.Duration, pragma string) (*sql.DB, error) {
-	// The log is begun again after 150 pages and not after the usual 1000: to sync what is written over is cheaper than
-	// to sync what makes the file longer, by more than the additional checkpoints cost.
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", "wal_autocheckpoint(150)", pragma,
+		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", fmt.Sprintf("wal_autocheckpoint(%d)", shortLog), pragma,
 	}}
 	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
 	if err != nil {
@@ -103,7 +107,7 @@ func openSQLite(ctx context.Context, path string) (*sqliteDB, *sql.DB, *sql.DB, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	d := &sqliteDB{path: path, full: true}
+	d := &sqliteDB{path: path, full: true, log: shortLog}
 	var dbs [3]*sql.DB
 	for i, pragma := range []string{"synchronous(FULL)", "synchronous(NORMAL)", "query_only(1)"} {
 		if dbs[i], err = sqliteConns(path, busy, pragma); err != nil {
@@ -187,6 +191,9 @@ func (d *sqliteDB) save(ctx context.Context, b *batch) (done bool, err error) {
 	if err := d.sync(ctx, b.durable); err != nil {
 		return false, err
 	}
+	if err := d.logLength(ctx, b); err != nil {
+		return false, err
+	}
 	if _, err := d.begin.ExecContext(ctx); err != nil {
 		return false, err
 	}
@@ -260,6 +267,23 @@ func (d *sqliteDB) sync(ctx context.Context, full bool) error {
 		return err
 	}
 	d.full = full
+	return nil
+}
+
+// logLength sets how long the log may get. A save that only makes durable what was saved before, because the time for it
+// has come, leaves that as it is. Called like sync.
+func (d *sqliteDB) logLength(ctx context.Context, b *batch) error {
+	pages := longLog
+	if b.durable {
+		pages = shortLog
+	}
+	if d.log == pages || b.to == b.from {
+		return nil
+	}
+	if _, err := d.db.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", pages)); err != nil {
+		return err
+	}
+	d.log = pages
 	return nil
 }
 
