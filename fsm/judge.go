@@ -178,7 +178,7 @@ func (e *Executor) gitDiff(ctx context.Context, st *State, cfg *Evaluate) (Resul
 		}
 		text += " -- " + strings.Join(quoted, " ")
 	}
-	return e.cfg.Runner.Run(ctx, Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir, Timeout: gitTimeout, Quiet: true}, nil)
+	return e.run(ctx, Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir, Timeout: gitTimeout, Quiet: true}, nil)
 }
 
 // route resolves a verdict to a state, or to "" where no route takes it (D3).
@@ -327,6 +327,7 @@ func (e *Executor) fingerprint(cfg *Stall) string {
 		}
 		mod, size, err := e.cfg.Files.Stat(path)
 		if err != nil {
+			e.breaks(err)
 			b.WriteString("-;")
 			continue
 		}

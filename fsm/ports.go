@@ -85,7 +85,7 @@ type Result struct {
 // end, joined by \n, valid UTF-8, in order, never concurrently, at least 20 ms or 64 KiB apart. All calls happen before Run returns. When
 // ctx ends, the action's process group gets TERM, KILL after a grace time, and the Result is of no use.
 // An error means that the action could not be attempted; an action that ran and failed is a Result. One that is
-// [ErrNoRoom] stops the run as a failed Record does, so that it can be resumed.
+// [ErrNoRoom] or [ErrMoved] stops the run as a failed Record does, so that it can be resumed.
 type Runner interface {
 	Run(ctx context.Context, a Action, out func(text string)) (Result, error)
 }
@@ -94,8 +94,12 @@ type Runner interface {
 // or broken.
 var ErrNoRoom = errors.New("the disk is full or broken")
 
+// ErrMoved is the error of a Runner, of Files and of a Recorder where the folder of the run is not any more where it was
+// when this process began to carry the run on.
+var ErrMoved = errors.New("it was moved")
+
 // Files is how evaluators look at the project. Relative names are relative to the directory actions run in.
-// Errors are those of package os: a missing file is fs.ErrNotExist. [ErrNoRoom] stops the run.
+// Errors are those of package os: a missing file is fs.ErrNotExist. [ErrNoRoom] and [ErrMoved] stop the run.
 type Files interface {
 	ReadFile(name string) ([]byte, error)
 	WriteFile(name string, data []byte) error

@@ -168,13 +168,18 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	return res, nil
 }
 
-// run has something done, if there is room for it. Without that nothing is decided, as no state can help it.
+// run has something done, if there is room and a place for it. Without that nothing is decided, as no state can help it.
 func (e *Executor) run(ctx context.Context, a Action, out func(string)) (Result, error) {
 	res, err := e.cfg.Runner.Run(ctx, a, out)
-	if errors.Is(err, ErrNoRoom) && e.broken == nil {
+	e.breaks(err)
+	return res, err
+}
+
+// breaks stops the run for an error that no state can help.
+func (e *Executor) breaks(err error) {
+	if e.broken == nil && (errors.Is(err, ErrNoRoom) || errors.Is(err, ErrMoved)) {
 		e.broken = err
 	}
-	return res, err
 }
 
 func (e *Executor) timeouts(st *State, mode Kind) (wall, idle time.Duration) {
@@ -361,9 +366,7 @@ func prevResult(st *State, res *Result) *Map {
 
 // exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
 func (e *Executor) exception(st *State, err error) decision {
-	if errors.Is(err, ErrNoRoom) && e.broken == nil {
-		e.broken = err
-	}
+	e.breaks(err)
 	if errors.Is(err, errHalted) || e.broken != nil {
 		return decision{halted: true}
 	}

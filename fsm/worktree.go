@@ -152,7 +152,7 @@ finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 
 // git runs a script that works on the repository, in the directory of the loop.
 func (e *Executor) git(ctx context.Context, st *State, script string) (Result, error) {
-	res, err := e.cfg.Runner.Run(ctx, Action{
+	res, err := e.run(ctx, Action{
 		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir,
 		Timeout: gitTreeTimeout, Quiet: true,
 	}, nil)

@@ -19,8 +19,9 @@ const blobFrom = 64 << 10
 type blobs struct {
 	d      *Dir // that makes them durable
 	dir    string
-	in     Texts      // if not nil, it keeps them, and not dir
-	recent []blobName // the same text usually comes again as the same bytes in memory, so hashing is rare
+	there  func() error // reports whether the run is where it was: else dir is not its own; nil: it is
+	in     Texts        // if not nil, it keeps them, and not dir
+	recent []blobName   // the same text usually comes again as the same bytes in memory, so hashing is rare
 }
 
 // A blobName keeps the text, so that its address stays its own.
@@ -77,6 +78,11 @@ func (b *blobs) get(name string) (text []byte, path string, err error) {
 }
 
 func (b *blobs) write(path, s string) error {
+	if b.there != nil {
+		if err := b.there(); err != nil {
+			return err
+		}
+	}
 	if err := errors.Join(realFolder(b.dir), os.MkdirAll(b.dir, folderMode)); err != nil {
 		return err
 	}

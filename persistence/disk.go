@@ -2,12 +2,15 @@ package persistence
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"loops/fsm"
 )
 
 // renameChecked is renameNew where the system cannot do it in one step. A rename onto a folder that has files
@@ -29,6 +32,15 @@ func renameChecked(from, to string) error {
 func removed(f *os.File) bool {
 	var st syscall.Stat_t
 	return syscall.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
+}
+
+// Moved returns an [fsm.ErrMoved] that says where the open file with this descriptor is now, where the system tells.
+func Moved(fd uintptr) error {
+	to, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	if err != nil || strings.HasSuffix(to, " (deleted)") { // another of its names was removed
+		return fsm.ErrMoved
+	}
+	return fmt.Errorf("%w to %s", fsm.ErrMoved, to)
 }
 
 // linkOrCopy gives a file a second name, or a copy where the file system has no second names.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"loops/fsm"
@@ -27,22 +28,24 @@ type journal struct {
 	work  string
 	lock  *os.File // its flock says that we live
 
-	events  *os.File // the newest part; nil before the first Record
-	offset  int64    // its length
-	before  uint64   // number of the last event before it
-	seq     uint64
-	known   bool // there is a memory on record
-	created bool // made by Create, and nothing was recorded yet
-	resumed bool // taken over, and nothing was recorded yet
-	dirty   bool // bytes that may not be durable
-	sync    syncer
-	failed  error
-	enc     encoder
-	state   encoder
-	pretty  []byte
-	full    int64 // length of the last whole memory; 0 = none in this part and segment
-	patches int64 // length of the patches since
-	written time.Time
+	events   *os.File       // the newest part; nil before the first Record
+	identity syscall.Stat_t // of it
+	offset   int64          // its length
+	before   uint64         // number of the last event before it
+	seq      uint64
+	known    bool // there is a memory on record
+	created  bool // made by Create, and nothing was recorded yet
+	resumed  bool // taken over, and nothing was recorded yet
+	dirty    bool // bytes that may not be durable
+	sync     syncer
+	failed   error
+	view     error // why state.json does not say how the run ended, which is recorded
+	enc      encoder
+	state    encoder
+	pretty   []byte
+	full     int64 // length of the last whole memory; 0 = none in this part and segment
+	patches  int64 // length of the patches since
+	written  time.Time
 
 	mu     sync.Mutex
 	rec    record // guarded by mu; Snapshot is a copy that nobody else changes
@@ -50,10 +53,10 @@ type journal struct {
 }
 
 func (j *journal) init() {
-	b := &blobs{d: j.d, dir: filepath.Join(j.Dir(), "blobs")}
+	b := &blobs{d: j.d, dir: filepath.Join(j.Dir(), "blobs"), there: j.there}
 	j.sync.d = j.d
 	if j.events != nil {
-		j.sync.use(j.events)
+		j.use(j.events)
 	}
 	j.enc.blobs, j.state.blobs = b, b
 	j.state.brief, j.state.cache = true, make(map[*fsm.Map]*piece)
@@ -110,7 +113,15 @@ func (j *journal) record(b *fsm.Batch) error {
 		j.mu.Lock()
 		j.rec.updated = now
 		j.mu.Unlock()
-		return j.writeState(now)
+		err := j.writeState(now)
+		switch {
+		case b.Snapshot != nil && b.Snapshot.Outcome != nil && !errors.Is(err, ErrRemoved):
+			j.view = err // the end is recorded: what a view of it lacks does not change how the run ended
+			return nil
+		case !b.Checkpoint && errors.Is(err, fsm.ErrMoved):
+			return nil // the journal went along, so nothing is lost; before anything else is done it is an error
+		}
+		return err
 	}
 	return nil
 }
@@ -127,8 +138,7 @@ func (j *journal) ready() error {
 	if err != nil {
 		return err
 	}
-	j.events = f
-	j.sync.use(f)
+	j.use(f)
 	return nil
 }
 
@@ -137,17 +147,37 @@ func (j *journal) keep(b *fsm.Batch) error {
 	if !j.dirty {
 		return nil
 	}
-	if b.Checkpoint && removed(j.events) {
-		return &os.PathError{Op: "write", Path: j.files.events, Err: ErrRemoved}
-	}
-	if j.d.Durability.now(b) {
+	switch {
+	case j.d.Durability.now(b):
+		if err := j.sync.now(); err != nil {
+			return err
+		}
 		j.dirty = false
-		return j.sync.now()
-	}
-	if b.Snapshot != nil {
+	case b.Snapshot != nil:
 		j.sync.soon()
 	}
 	return nil
+}
+
+// use goes on with another file as the newest part.
+func (j *journal) use(f *os.File) {
+	j.events, j.identity = f, syscall.Stat_t{}
+	_ = syscall.Fstat(int(f.Fd()), &j.identity) // there finds no such file then
+	j.sync.use(f)
+}
+
+// there is [fsm.ErrMoved] or [ErrRemoved] if the journal does not have its name any more. Then files beside it would be
+// written to a folder that is not the run's.
+func (j *journal) there() error {
+	var now syscall.Stat_t
+	if syscall.Lstat(j.files.events, &now) == nil && now.Ino == j.identity.Ino && now.Dev == j.identity.Dev {
+		return nil
+	}
+	why := ErrRemoved
+	if !removed(j.events) {
+		why = Moved(j.events.Fd())
+	}
+	return &os.PathError{Op: "write", Path: j.files.events, Err: why}
 }
 
 // append adds a batch to the journal with one write.
@@ -231,6 +261,9 @@ func (j *journal) memory(s *fsm.Snapshot) (full bool) {
 
 // writeState brings state.json up to date. Not synced: after a power cut it is rebuilt from the journal.
 func (j *journal) writeState(now time.Time) error {
+	if err := j.there(); err != nil {
+		return err
+	}
 	e := &j.state
 	e.buf, e.err = e.buf[:0], nil
 	appendFlat(e, &j.rec, &j.rec.Snapshot, false)
@@ -266,25 +299,34 @@ func (j *journal) Close(ctx context.Context) error {
 		return errors.Join(err, j.letGo())
 	}
 	if j.resumed && j.rec.Outcome == nil {
-		return j.letGo() // the files are as they were
+		return j.leftOver(j.letGo()) // the files are as they were
 	}
 	j.mu.Lock()
 	j.rec.owner = Owner{}
 	j.mu.Unlock()
 	if j.rec.Outcome == nil {
-		return errors.Join(j.writeState(time.Now()), j.letGo())
+		return j.leftOver(errors.Join(j.writeState(time.Now()), j.letGo()))
 	}
 	e := encoder{blobs: j.enc.blobs, brief: true, whole: j.state.whole}
 	appendFlat(&e, &j.rec, &j.rec.Snapshot, false)
 	flat, err := parseMemory(e.buf)
-	if err = errors.Join(err, e.err); err != nil {
-		return errors.Join(err, j.letGo())
+	if err = errors.Join(err, e.err, j.there()); err == nil {
+		p := &parcel{taken: &taken{place: j.d.livePlace(j.id), d: j.d, lock: j.lock, durable: true}, flat: flat}
+		j.d.archive(p)
+		err = p.err
 	}
-	p := &parcel{taken: &taken{place: j.d.livePlace(j.id), d: j.d, lock: j.lock, durable: true}, flat: flat}
-	if j.d.archive(p); p.err != nil {
-		err = &ArchiveError{ID: j.id, Err: p.err}
+	if err != nil {
+		err = &ArchiveError{ID: j.id, Err: errors.Join(j.view, err)}
 	}
-	return errors.Join(err, j.letGo())
+	return errors.Join(err, j.leftOver(j.letGo()))
+}
+
+// leftOver makes the error of a run that is recorded whole of one about the files beside its journal.
+func (j *journal) leftOver(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &LeftoverError{ID: j.id, Err: err}
 }
 
 // letGo removes what says that we own the run, the lock last.

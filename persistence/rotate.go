@@ -22,7 +22,7 @@ func (d *Dir) partSize() int64 {
 // that ends with the last of them.
 func (j *journal) rotate() error {
 	dir := j.files.parts
-	if err := j.sync.now(); err != nil {
+	if err := errors.Join(j.sync.now(), j.there()); err != nil {
 		return err
 	}
 	j.dirty = false
@@ -54,8 +54,7 @@ func (j *journal) rotate() error {
 		return err
 	}
 	old := j.events
-	j.events = f
-	j.sync.use(f)
+	j.use(f)
 	err = old.Close()
 	j.offset, j.full, j.patches, j.before, j.state.whole = 0, 0, 0, j.seq, 0
 	j.mu.Lock()

@@ -132,7 +132,8 @@ type Journal interface {
 	Dir() string
 	// Close lets go of the run. A run whose last recorded snapshot has an Outcome is archived first; any other
 	// stays as it is and counts as interrupted from now on. Close is called once, after the last Record. Its
-	// error is an *ArchiveError where all is recorded and only the archive could not take the run.
+	// error is an *ArchiveError where all is recorded and only the archive could not take the run, and a *LeftoverError
+	// where all is recorded and only other files could not be written or removed.
 	Close(ctx context.Context) error
 }
 
@@ -216,6 +217,20 @@ func (e *ArchiveError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ArchiveError) Unwrap() error { return e.Err }
+
+// A LeftoverError means that a run is recorded whole, but that files beside its journal could not be written or removed:
+// its state file, or those that name its owner. The next process that looks for runs without an owner does it.
+type LeftoverError struct {
+	ID  ID
+	Err error
+}
+
+func (e *LeftoverError) Error() string {
+	return fmt.Sprintf("files beside the journal of run %s cannot be brought up to date: %v", e.ID, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *LeftoverError) Unwrap() error { return e.Err }
 
 // A RemainsError means that a run was removed, and some of its files could not be.
 type RemainsError struct {

@@ -14,7 +14,20 @@ import (
 
 // Files is the project as evaluators see it: relative names are relative to Dir, or to the current directory
 // where Dir is empty. It implements fsm.Files and is safe for concurrent use.
-type Files struct{ Dir string }
+type Files struct {
+	Dir   string
+	There func() error // an error if Dir is not any more what it was: then a file that is missing proves nothing, and none is written; nil: it is
+}
+
+// missing is the error of what could not be found, unless Dir is not there.
+func (f Files) missing(err error) error {
+	if f.There != nil && errors.Is(err, fs.ErrNotExist) {
+		if gone := f.There(); gone != nil {
+			return gone
+		}
+	}
+	return err
+}
 
 func (f Files) path(name string) string {
 	if filepath.IsAbs(name) {
@@ -38,7 +51,7 @@ func (f Files) ReadFile(name string) ([]byte, error) {
 		if st, e := os.Stat(path); e == nil && st.Mode()&fs.ModeSocket != 0 { // these cannot even be opened
 			return nil, refuse("%s, not a regular file", kind(st.Mode()))
 		}
-		return nil, err
+		return nil, f.missing(err)
 	}
 	defer func() { _ = file.Close() }()
 	st, err := file.Stat()
@@ -81,7 +94,7 @@ func kind(m fs.FileMode) string {
 func (f Files) Stat(name string) (modTime time.Time, size int64, err error) {
 	st, err := os.Stat(f.path(name))
 	if err != nil {
-		return time.Time{}, 0, err
+		return time.Time{}, 0, f.missing(err)
 	}
 	return st.ModTime(), st.Size(), nil
 }
@@ -89,6 +102,11 @@ func (f Files) Stat(name string) (modTime time.Time, size int64, err error) {
 // WriteFile replaces a file, whole or not at all as far as other processes can see, and creates the folders it
 // is in. It is not synced: it survives this process, but perhaps not a loss of power.
 func (f Files) WriteFile(name string, data []byte) error {
+	if f.There != nil {
+		if err := f.There(); err != nil {
+			return err
+		}
+	}
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return roomless(err)

@@ -203,6 +203,9 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 		return nil
 	}
 	return func() (*os.File, error) {
+		if err := r.there(); err != nil { // it may have changed since the action began
+			return nil, err
+		}
 		dir := filepath.Join(r.RunDir, "output")
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return nil, err

@@ -52,6 +52,7 @@ type Runner struct {
 	RunID      string        // of the run the actions belong to
 	Mark       string        // what the markers of its actions begin with; no other run on this machine, nor an earlier segment of this one, may have it
 	RunDir     string        // absolute; full outputs go to its folder output, variables too long for an environment to env. "": outputs are not kept
+	There      func() error  // an error if Dir and RunDir are not any more what they were: then nothing is started, and no folder is made; nil: they are
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
 	ToolCall   ToolCall      // finds the program for tool calls; nil: it is always mcp-call in PATH
@@ -97,6 +98,9 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 	}
 	if r.forced.Load() {
 		return fsm.Result{}, errors.New("stopped at once: no more actions are started")
+	}
+	if err := r.there(); err != nil {
+		return fsm.Result{}, err
 	}
 	r.prepare.Do(r.environ)
 	dir, err := r.directory(a)
@@ -148,6 +152,13 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 		defer context.AfterFunc(ctx, j.alarm.ring)()
 	}
 	return j.run(ctx)
+}
+
+func (r *Runner) there() error {
+	if r.There == nil {
+		return nil
+	}
+	return r.There()
 }
 
 // Force makes the actions that run end at once, by KILL without grace, and keeps others from being started. It

@@ -275,7 +275,10 @@ func (j *journal) Close(ctx context.Context) error {
 	case j.next.status == "":
 		return errors.Join(j.s.forget(ctx, j.next.run, j.next.epoch), os.RemoveAll(j.dir))
 	case j.enc.Last().Outcome == nil:
-		return j.s.release(ctx, j.next.run, j.next.epoch)
+		if err := j.s.release(ctx, j.next.run, j.next.epoch); err != nil {
+			return &persistence.LeftoverError{ID: j.run.ID, Err: err}
+		}
+		return nil
 	}
 	if err := j.s.finish(ctx, j.run.ID, j.next.run, j.next.epoch); err != nil {
 		return &persistence.ArchiveError{ID: j.run.ID, Err: err}

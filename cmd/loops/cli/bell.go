@@ -36,6 +36,7 @@ type bell struct {
 	p      project
 	sender *notify.Sender
 	host   string
+	site   *site // of the run that this process carries on; nil = none
 }
 
 // ring returns the bell of this command line, nil where nobody is to be told: also not of a run that an action of another
@@ -111,8 +112,12 @@ type runBell struct {
 	waiting bool // that was told, and nothing has gone on since
 }
 
-func (a *app) ringFor(d driveSpec) *runBell {
-	return &runBell{bell: a.ring(d.project), h: d.header, state: d.header.Run.State, step: d.header.Run.Step}
+func (a *app) ringFor(d driveSpec, s *site) *runBell {
+	b := a.ring(d.project)
+	if b != nil {
+		b.site = s
+	}
+	return &runBell{bell: b, h: d.header, state: d.header.Run.State, step: d.header.Run.Step}
 }
 
 // event takes an event of the run, sub-loops included, when it was recorded.
@@ -265,6 +270,9 @@ const bellLog = 1 << 20
 func (b *bell) log(results []notify.Result) error {
 	if len(results) == 0 {
 		return nil
+	}
+	if m := b.site.moved(); m != nil {
+		return m
 	}
 	path := filepath.Join(b.p.Loops, "logs", "notify.log")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -55,14 +56,17 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	}
 	run := d.journal.Run()
 	id := run.ID
+	site := openSite(d.project, d.journal.Dir())
+	defer site.close()
 	runner := &action.Runner{
-		Dir: d.project.work(), Env: a.treeEnv(d.tree, a.recordsMark(d.project)+string(id)), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
+		There: site.there,
+		Dir:   d.project.work(), Env: a.treeEnv(d.tree, a.recordsMark(d.project)+string(id)), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
 		ToolCall: toolCall(d.project.Dir), Prices: d.prices,
 	}
 	a.agents(runner, d.agents, d.config)
 	verify, _ := a.getenv(envVerify)
 	pause := newHold(d.project.pauseFile(id))
-	told := a.ringFor(d)
+	told := a.ringFor(d, site)
 	limit := "LIMIT=MORE"
 	observe := func(e fsm.Event) {
 		if e.Kind == "budget_exceeded" {
@@ -72,7 +76,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		told.event(e)
 	}
 	executor := d.start(fsm.Config{
-		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.work()}, Dir: d.project.work(), Prepare: d.tree.prepare(d.project, id, d.begun), Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
+		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.work(), There: site.there}, Dir: d.project.work(), Prepare: d.tree.prepare(d.project, id, d.begun), Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
 		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Held: pause.held, Observe: observe, Verify: verify == "1",
 	})
 	d.header.Agents = a.agentLine(d.project, d.loop, runner)
@@ -116,13 +120,12 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		if lacks, ok := errors.AsType[treeFailure](err); ok {
 			return a.noTree(ctx, d, lacks)
 		}
-		return a.notRecorded(ctx, d.store, run, err)
+		return a.stopped(ctx, d, site, run, err)
 	}
 	d.tree.leave(ctx, d.project, id, outcome)
-	err = d.journal.Close(ctx)
-	unarchived, recorded := errors.AsType[*persistence.ArchiveError](err)
-	if err != nil && !recorded {
-		return a.notRecorded(ctx, d.store, run, err)
+	left := d.journal.Close(ctx)
+	if left != nil && !isRecorded(left) {
+		return a.stopped(ctx, d, site, run, left)
 	}
 	resume := ""
 	if persistence.StatusOf(outcome).CanGoOn(outcome.Limited) {
@@ -136,9 +139,8 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	d.printer.finish(outcome, resume)
 	told.ended(outcome, resume)
 	d.tree.finish(ctx, d.project, id, outcome, d.printer)
-	if unarchived != nil {
-		d.printer.note(fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s",
-			d.store.place(d.project, run), oneLine(unarchived.Err), a.command("sweep")))
+	if left != nil {
+		d.printer.note(a.leftUndone(d, site, run, left))
 	}
 	if gone {
 		return failure(exitRecord, "run %s was stopped: %s could not be reached for as long as a lease is, so that another process could have begun its action again; all that happened is recorded", id, d.store.name)
@@ -147,6 +149,42 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		return exitError{code: code}
 	}
 	return nil
+}
+
+// isRecorded reports whether an error of Close leaves a run recorded whole, so that the record says how it ended.
+func isRecorded(err error) bool {
+	_, archive := errors.AsType[*persistence.ArchiveError](err)
+	_, other := errors.AsType[*persistence.LeftoverError](err)
+	return archive || other
+}
+
+// leftUndone says what could not be done when a run had ended, which is on record.
+func (a *app) leftUndone(d driveSpec, s *site, run persistence.Run, err error) string {
+	place, sweep := d.store.place(d.project, run), a.command("sweep")
+	if m := s.moved(); m != nil {
+		place = m.rebased(filepath.Join(d.project.Dir, place))
+		if m.project != "" {
+			there := *a
+			there.dir = m.project
+			sweep = there.command("sweep")
+		}
+	}
+	if unarchived, ok := errors.AsType[*persistence.ArchiveError](err); ok {
+		return fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s", place, oneLine(unarchived.Err), sweep)
+	}
+	left, _ := errors.AsType[*persistence.LeftoverError](err)
+	return fmt.Sprintf("loops: the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, oneLine(left.Err), sweep)
+}
+
+// stopped says that a run stopped because it could not be written down, or because its folder was moved, and what is left
+// of it.
+func (a *app) stopped(ctx context.Context, d driveSpec, s *site, run persistence.Run, err error) error {
+	_, fenced := errors.AsType[*persistence.FencedError](err)
+	if m := s.moved(); m != nil && !fenced {
+		a.bell.lost(run, m)
+		return a.leftBehind(ctx, d, run, m)
+	}
+	return a.notRecorded(ctx, d.store, run, err)
 }
 
 // notRecorded says that a run stopped because it could not be written down, and what is left of it.
@@ -160,14 +198,19 @@ func (a *app) notRecorded(ctx context.Context, store records, run persistence.Ru
 	if !store.files && !errors.Is(err, fsm.ErrNoRoom) {
 		where, mend = store.name, "See that the database has room and can be reached"
 	}
-	_, lost := store.Snapshot(ctx, run.ID)
+	memory, lost := store.Snapshot(ctx, run.ID)
 	switch {
+	case errors.Is(err, fsm.ErrMoved):
+		text += "Nothing recorded before is lost. Move it back, then: " + a.command("resume", string(run.ID))
 	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):
 		text += "Nothing of it is on record, so it cannot be resumed. " + mend + ", then start anew with: " + a.command("run", run.Loop)
 	case errors.Is(lost, persistence.ErrNotFound):
 		text += "Its records were removed, so it cannot be resumed. Keep actions away from " + where + ", then start anew with: " + a.command("run", run.Loop)
 	case errors.Is(err, persistence.ErrRemoved):
 		text += "The history of the run is lost, but not what it remembers. Keep actions away from " + where + ", then: " + a.command("resume", string(run.ID))
+	case lost == nil && memory.Outcome != nil:
+		text += fmt.Sprintf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s",
+			persistence.StatusOf(*memory.Outcome), mend, a.command("status", string(run.ID)))
 	default:
 		text += "Nothing recorded before is lost. " + mend + ", then: " + a.command("resume", string(run.ID))
 	}
