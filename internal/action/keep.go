@@ -207,7 +207,7 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 			return nil, err
 		}
 		dir := filepath.Join(r.RunDir, "output")
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
 		name := outerName(a.Outer) + fmt.Sprintf("%06d-%s", a.Step, fileName(a.State))
@@ -221,7 +221,7 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 				more = fmt.Sprintf("~%d", i)
 			}
 			var f *os.File
-			f, err = os.OpenFile(filepath.Join(dir, name+more+ext), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+			f, err = os.OpenFile(filepath.Join(dir, name+more+ext), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			if !errors.Is(err, fs.ErrExist) {
 				return f, err
 			}

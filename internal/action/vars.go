@@ -171,7 +171,7 @@ func (f *varFile) intact() bool {
 // lose power, the action is run again, and with it the file is written again.
 func (f *varFile) write(value string) error {
 	f.state = nil
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
 	st, err := replace(f.path, []byte(value), 0o600)

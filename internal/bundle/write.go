@@ -160,7 +160,7 @@ func (o *writer) folder(work string) error {
 			o.Left = append(o.Left, p)
 			return nil
 		}
-		f, err := os.Open(p)
+		f, err := persistence.OpenRecord(p, os.O_RDONLY)
 		if err != nil {
 			return err
 		}

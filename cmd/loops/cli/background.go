@@ -15,13 +15,6 @@ import (
 	"loops/fsm"
 )
 
-// A backgroundSpec is a whole run, as it is handed to a process of its own: the command line as it was given, so that
-// nothing of it can be left out. The environment is inherited.
-type backgroundSpec struct {
-	Args []string `json:"args"` // without the program's name
-	Dir  string   `json:"dir"`  // working directory, absolute
-}
-
 // A backgroundStart is what that process says when its run is on record, in one line.
 type backgroundStart struct {
 	ID    string `json:"instance_id"`
@@ -51,12 +44,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	if err != nil {
 		return err
 	}
-	path, err := a.writeSpec(p)
-	if err != nil {
-		return failure(exitFailed, "the run cannot be handed to a process of its own: %v", err)
-	}
-	defer os.Remove(path) // the process has read it, or never will
-	c, err := a.spawn(p, path)
+	c, err := a.spawn(p)
 	if err != nil {
 		return failure(exitFailed, "a process for the run cannot be started: %v", err)
 	}
@@ -83,23 +71,6 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	return nil
 }
 
-// writeSpec writes this command line to a file that only this user can read, and returns its path.
-func (a *app) writeSpec(p project) (path string, err error) {
-	b, err := json.Marshal(backgroundSpec{Args: a.args, Dir: p.Cwd})
-	if err != nil {
-		return "", err
-	}
-	f, err := os.CreateTemp("", "loops-run-*.json")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(f.Name()) // it says nothing
-	}
-	return f.Name(), err
-}
-
 // A spawned is the process of a run in the background, until the run is on record.
 type spawned struct {
 	cmd      *exec.Cmd
@@ -107,8 +78,8 @@ type spawned struct {
 	messages *os.File // what it says to a person until then
 }
 
-// spawn starts the process that reads the run at path.
-func (a *app) spawn(p project, path string) (*spawned, error) {
+// spawn starts the process of the run that this command line is about.
+func (a *app) spawn(p project) (*spawned, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -121,11 +92,11 @@ func (a *app) spawn(p project, path string) (*spawned, error) {
 	if err != nil {
 		return nil, errors.Join(err, report.Close(), toReport.Close())
 	}
-	cmd := exec.Command(self, backgroundName, path) //nolint:noctx // it outlives the command
+	cmd := exec.Command(self, backgroundName) //nolint:noctx // it outlives the command
 	cmd.Dir, cmd.Env = p.Cwd, a.Env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the end of this terminal is nothing to it
 	cmd.ExtraFiles = []*os.File{toReport, toMessages}
-	err = cmd.Start()
+	err = handover{a.args, p.Cwd}.start(cmd)
 	// Only the process has the other ends now, so that they close with it.
 	if closed := errors.Join(toReport.Close(), toMessages.Close()); err != nil || closed != nil {
 		return nil, errors.Join(err, closed, report.Close(), messages.Close())

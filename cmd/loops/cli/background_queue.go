@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 
 	"loops/fsm"
@@ -77,7 +76,7 @@ func (d *detached) begun(path string) {
 		}
 		return
 	}
-	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	err := makeLogs(path)
 	if err == nil {
 		err = os.Rename(w.path, path)
 	}

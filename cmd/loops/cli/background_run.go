@@ -7,9 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +22,7 @@ const backgroundName = "background-run"
 const (
 	fdReport = 3 + iota
 	fdMessages
+	fdCommand
 )
 
 // A detached is a run in the background, as its own process sees it. Until the run is on record, what it says goes to
@@ -43,44 +42,31 @@ type detached struct {
 
 func newBackgroundCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   backgroundName + " FILE",
+		Use:   backgroundName,
 		Short: "Carry on a run that run --background handed over",
-		Long: `background-run carries on the run in FILE, the command line that run --background or resume --background was given. They
-start it with two pipes; it is of no use without.` + runExitCodes(),
+		Long: `background-run carries on the run whose command line it reads from a pipe, as run --background or resume --background was
+given it. They start it with three pipes; it is of no use without.` + runExitCodes(),
 		Example: "  loops run --background fix    starts it",
 		Hidden:  true,
-		Args:    arguments(1, 1, "FILE"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runDetached(cmd.Context(), a, args[0]) },
+		Args:    arguments(0, 0, ""),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDetached(cmd.Context(), a) },
 	}
 }
 
-func runDetached(ctx context.Context, a *app, path string) error {
-	for _, fd := range []int{fdReport, fdMessages} {
-		var st syscall.Stat_t
-		if syscall.Fstat(fd, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFIFO {
-			return usageError{"this command is what run --background starts, and is of no use to anybody else", "loops run --help"}
-		}
-		syscall.CloseOnExec(fd)
+func runDetached(ctx context.Context, a *app) error {
+	if !piped(fdReport, fdCommand) {
+		return usageError{"this command is what run --background starts, and is of no use to anybody else", "loops run --help"}
 	}
 	d := &detached{report: os.NewFile(fdReport, "report"), messages: os.NewFile(fdMessages, "messages"), began: time.Now()}
 	if err := debug.SetCrashOutput(d.messages, debug.CrashOptions{}); err != nil {
 		return err
 	}
-	var spec backgroundSpec
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, &spec)
-	}
+	spec, err := takeOver(fdCommand)
 	if err != nil {
 		fmt.Fprintf(d.messages, "loops: the run cannot be read by its process: %v\n", err)
 		return exitError{code: exitFailed}
 	}
-	_ = os.Remove(path) // whoever wrote it removes it too
-	words := make([]string, len(spec.Args))
-	for i, arg := range spec.Args {
-		words[i] = quote(arg)
-	}
-	d.line = "loops " + strings.Join(words, " ")
+	d.line = commandText(keptArguments(spec.Args))
 	inner := &app{IO: IO{In: a.In, Out: d, Err: d.toPerson(), Dir: spec.Dir, Env: a.Env}, detached: d}
 	code := inner.execute(ctx, spec.Args)
 	d.close(code)

@@ -275,7 +275,7 @@ func (b *bell) log(results []notify.Result) error {
 		return m
 	}
 	path := filepath.Join(b.p.Loops, "logs", "notify.log")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := makeLogs(path); err != nil {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > bellLog {
@@ -283,7 +283,7 @@ func (b *bell) log(results []notify.Result) error {
 			return err
 		}
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := persistence.OpenRecord(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}

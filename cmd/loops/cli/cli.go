@@ -86,7 +86,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if several, ok := errors.AsType[*ambiguousError](err); ok {
 		message += several.again(args)
 	}
-	if message != "" {
+	if message = a.discreet(message); message != "" {
 		fmt.Fprintln(a.Err, "loops: "+message)
 	}
 	a.leaveJob(cmd, message)
@@ -144,7 +144,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newForkCommand(a)), a.addStore(newListCommand(a)),
 		a.addStore(newHistoryCommand(a)), a.addStore(newEventsCommand(a)), a.addStore(newLogsCommand(a)), a.addStore(newExplainCommand(a)), a.addStore(newDiffCommand(a)), a.addStore(newStatsCommand(a)), a.addStore(newCostCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)), a.addStore(newRetryNowCommand(a)),
 		a.addStore(newSweepCommand(a)), a.addStore(newPruneCommand(a)), a.addStore(newRmCommand(a)), a.addStore(newExportCommand(a)), a.addStore(newImportCommand(a)), newStoreCommand(a), newConfigCommand(a), newValidateCommand(a), newShowCommand(a), newRenderCommand(a), newSimulateCommand(a), newTestCommand(a), a.addStore(newGraphCommand(a)), a.addStore(newReportCommand(a)), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newManCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newEnvironmentTopic(), newRulesTopic(a),
-		newPolicyCommand(a), newNotifyCommand(a), newStageCommand(a), newBackgroundCommand(a), newQueueCommand(a), a.addStore(newAttachCommand(a)), a.addStore(newWatchCommand(a)), a.addStore(newPauseCommand(a)), a.addStore(newUnpauseCommand(a)),
+		newPolicyCommand(a), newNotifyCommand(a), newStageCommand(a), newBackgroundCommand(a), newHandedOverCommand(a), newQueueCommand(a), a.addStore(newAttachCommand(a)), a.addStore(newWatchCommand(a)), a.addStore(newPauseCommand(a)), a.addStore(newUnpauseCommand(a)),
 	)
 	root.SetOut(a.out) // before addCompletion, which keeps it
 	addCompletion(root)

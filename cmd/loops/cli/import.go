@@ -79,7 +79,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	}
 	defer store.Close()
 	runs := filepath.Join(p.Loops, "runs")
-	if err := os.MkdirAll(runs, 0o755); err != nil {
+	if err := persistence.MakeFolder(p.Loops, runs); err != nil {
 		return err
 	}
 	forgetImports(runs)
@@ -162,11 +162,11 @@ func placeFiles(from, work string) (undo func(), err error) {
 		if err != nil {
 			return err
 		}
-		have, err := os.ReadFile(filepath.Join(work, name))
+		have, err := persistence.ReadRecord(filepath.Join(work, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		want, e2 := os.ReadFile(p)
+		want, e2 := persistence.ReadRecord(p)
 		if err := errors.Join(err, e2); err != nil {
 			return err
 		}
@@ -178,10 +178,21 @@ func placeFiles(from, work string) (undo func(), err error) {
 	if err != nil {
 		return undo, err
 	}
+	if len(names) == 0 {
+		return undo, nil
+	}
+	if err := persistence.MakeWork(filepath.Dir(work), work); err != nil {
+		return undo, err
+	}
+	root, err := os.OpenRoot(work) // nothing in it leads out of it
+	if err != nil {
+		return undo, err
+	}
+	defer root.Close()
 	for _, name := range names {
 		to := filepath.Join(work, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return undo, err
+		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return undo, fmt.Errorf("%s: %w", work, err)
 		}
 		err := os.Link(filepath.Join(from, name), to) // never over another
 		switch {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/persistence"
 )
 
 type logsOptions struct {
@@ -174,7 +175,7 @@ func (l *logPrinter) copy(path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.p.Dir, path)
 	}
-	f, err := os.Open(path)
+	f, err := persistence.OpenRecord(path, os.O_RDONLY)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			l.print("[" + l.p.short(path) + " cannot be read: " + errnoText(err).Error() + "]")

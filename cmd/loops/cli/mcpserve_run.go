@@ -116,7 +116,7 @@ func (s *served) start(ctx context.Context, v mcpserver.Values) (*startedRun, ru
 	if err != nil {
 		return nil, runInfo{}, fmt.Errorf("this program cannot be found to start a run: %w", err)
 	}
-	cmd := exec.Command(self, s.runArguments(v)...) //nolint:noctx // it outlives the call
+	cmd := exec.Command(self, handedOverName) //nolint:noctx // it outlives the call
 	cmd.Dir, cmd.Env = s.app.Dir, s.runEnv(v.Flag("stop_with_server"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends the agent's group or terminal is not for the run
 	stdout, err := cmd.StdoutPipe()
@@ -127,7 +127,7 @@ func (s *served) start(ctx context.Context, v mcpserver.Values) (*startedRun, ru
 	if err != nil {
 		return nil, runInfo{}, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := (handover{s.runArguments(v), s.app.Dir}).start(cmd); err != nil {
 		return nil, runInfo{}, fmt.Errorf("the run cannot be started: %w", err)
 	}
 	r := &startedRun{process: cmd.Process, ended: make(chan struct{})}

@@ -189,7 +189,7 @@ func askToPause(p project, r persistence.Run) error {
 	if _, elsewhere := ownerOf(r); elsewhere || r.Foreign || !r.Held {
 		return tellOwner(r, "pause") // says why not
 	}
-	f, err := os.OpenFile(p.pauseFile(r.ID), os.O_WRONLY|os.O_CREATE, 0o644)
+	f, err := persistence.OpenRecord(p.pauseFile(r.ID), os.O_WRONLY|os.O_CREATE)
 	if err == nil {
 		err = f.Close()
 	}

@@ -12,7 +12,6 @@ import (
 
 	"loops/internal/config"
 	"loops/persistence"
-	"loops/persistence/sqlstore"
 )
 
 // queueTimeout is how long run --queue waits where neither the command line nor the project says.
@@ -86,15 +85,16 @@ func (o lockFlags) waits(conf *config.Config) time.Duration {
 func (a *app) again(flag string) string {
 	words := []string{"loops"}
 	skip := false
-	for i, arg := range a.args {
-		name, value, has := strings.Cut(arg, "=")
+	args := shownArguments(a.args)
+	for i, arg := range args {
+		name, _, has := strings.Cut(arg, "=")
 		switch {
 		case skip:
 			skip = false
 			continue
 		case arg == "--":
 			words = append(words, flag)
-			for _, rest := range a.args[i:] {
+			for _, rest := range args[i:] {
 				words = append(words, quote(rest))
 			}
 			return strings.Join(words, " ")
@@ -103,10 +103,6 @@ func (a *app) again(flag string) string {
 		case name == "--queue-timeout":
 			skip = !has
 			continue
-		case name == "--store" && has:
-			arg = name + "=" + sqlstore.Redacted(value)
-		case i > 0 && a.args[i-1] == "--store":
-			arg = sqlstore.Redacted(arg)
 		}
 		words = append(words, quote(arg))
 	}

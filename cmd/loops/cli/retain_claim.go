@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"loops/persistence"
 )
 
 // How often retention is applied in a project, and how soon again where it was cut short, also by the death of its
@@ -32,7 +34,7 @@ type claim struct{ stamp *os.File }
 
 // claimRetention takes the right to apply retention now. nil: somebody has it, or it is not due.
 func claimRetention(path string, now time.Time) (_ *claim, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := persistence.OpenRecord(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

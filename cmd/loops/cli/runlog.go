@@ -38,14 +38,20 @@ type runLog struct {
 // openLog goes on with the log at path, and makes it and its folder if need be.
 func openLog(path string, most int64, keep int) (*runLog, error) {
 	l := &runLog{path: path, most: most, keep: keep}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := makeLogs(path); err != nil {
 		return nil, err
 	}
 	return l, l.open()
 }
 
+// makeLogs makes the folder of a log in a .loops folder.
+func makeLogs(path string) error {
+	dir := filepath.Dir(path)
+	return persistence.MakeFolder(filepath.Dir(dir), dir)
+}
+
 func (l *runLog) open() error {
-	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := persistence.OpenRecord(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}

@@ -66,10 +66,7 @@ func (e *ambiguousError) again(args []string) string {
 	}
 	args = slices.Clone(args)
 	args[i] = string(e.runs[0].ID)
-	for i := range args {
-		args[i] = quote(args[i])
-	}
-	return "\nfor example: loops " + strings.Join(args, " ")
+	return "\nfor example: " + commandText(shownArguments(args))
 }
 
 // nearRuns is among how many of the newest runs a name is looked for that may have been meant.
