@@ -21,6 +21,7 @@ type blobs struct {
 	dir    string
 	there  func() error // reports whether the run is where it was: else dir is not its own; nil: it is
 	in     Texts        // if not nil, it keeps them, and not dir
+	named  bool         // the name of the working folder is durable
 	recent []blobName   // the same text usually comes again as the same bytes in memory, so hashing is rare
 }
 
@@ -92,7 +93,12 @@ func (b *blobs) write(path, s string) error {
 	if err := os.Rename(path+".tmp", path); err != nil {
 		return err
 	}
-	return errors.Join(b.d.syncDir(b.dir), b.d.syncDir(filepath.Dir(b.dir)))
+	work := filepath.Dir(b.dir)
+	if err := errors.Join(b.d.syncDir(b.dir), b.d.syncDir(work)); err != nil || b.named {
+		return err
+	}
+	b.named = true
+	return b.d.syncDir(filepath.Dir(work))
 }
 
 // fill puts the texts back in place of their references.

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io/fs"
 	"iter"
-	"path/filepath"
 	"time"
 
 	"loops/fsm"
@@ -216,36 +215,4 @@ func (m *Memory) Definition(_ context.Context, id ID) ([]byte, error) {
 		return nil, err
 	}
 	return r.spec.Definition, nil
-}
-
-// Definition implements [Definer]: it is the last text that the run was begun or gone on with.
-func (d *Dir) Definition(_ context.Context, id ID) (text []byte, err error) {
-	p, err := d.find(id)
-	if err != nil {
-		return nil, err
-	}
-	l, err := p.glance()
-	if l == nil || l.flat == nil {
-		return nil, err
-	}
-	for _, dir := range []string{p.workOf(l.flat), filepath.Dir(p.state)} { // the second is the archive, if it is there
-		for n := 1; ; n++ {
-			name := "definition.yaml" // see keepDefinition
-			if n > 1 {
-				name = fmt.Sprintf("definition.%d.yaml", n)
-			}
-			b, err := ReadRecord(filepath.Join(dir, name))
-			if errors.Is(err, fs.ErrNotExist) {
-				break
-			}
-			if err != nil {
-				return nil, err
-			}
-			text = b
-		}
-		if text != nil {
-			break
-		}
-	}
-	return text, nil
 }

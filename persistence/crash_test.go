@@ -241,7 +241,7 @@ func TestSpoiltState(t *testing.T) {
 		if err != nil || snap.Step != 2 || snap.Current != "s2" || !snap.StartedAt.Equal(at) {
 			t.Fatalf("%s: %v, %+v", what, err, snap)
 		}
-		if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 1 || runs[0].Step != 2 {
+		if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 1 || runs[0].Step != 2 || len(runs[0].Damage) > 0 {
 			t.Fatalf("%s: %v, %+v", what, err, runs)
 		}
 	}

@@ -3,11 +3,9 @@ package persistence
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -60,8 +58,25 @@ func OpenDir(loopsDir string) (*Dir, error) {
 // Close implements [Store]. It does nothing: journals are closed one by one.
 func (d *Dir) Close() error { return nil }
 
-// folder makes a folder of the store.
-func (d *Dir) folder(path string) error { return MakeFolder(d.root, path) }
+// folder makes a folder of the store. The name of a new one is durable, and so is that of the store itself.
+func (d *Dir) folder(path string) error {
+	var made []string
+	for p := path; !exists(p); p = filepath.Dir(p) {
+		made = append(made, p)
+		if p == d.root {
+			break
+		}
+	}
+	if err := MakeFolder(d.root, path); err != nil {
+		return err
+	}
+	for _, p := range made {
+		if err := d.syncDir(filepath.Dir(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (d *Dir) before(step string) error {
 	if d.step != nil {
@@ -99,7 +114,8 @@ func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
 		j.rec.Loop, j.rec.StartedAt = spec.Loop, spec.StartedAt
 		err = d.own(lock, id, spec, scope)
 		if err == nil && spec.Definition != nil {
-			err = writeFile(filepath.Join(d.work(id), "definition.yaml"), spec.Definition)
+			err = keepDefinition(d.work(id), spec.Definition)
+			j.define(spec.Definition)
 		}
 		if err != nil {
 			j.abandon()
@@ -197,6 +213,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	if !l.status.CanGoOn(l.limited()) || t.folder != "" && l.foreign {
 		return nil, nil, &NotResumableError{ID: t.id, Status: l.status}
 	}
+	text, inFile := t.definition(l.flat)
 	if t.folder != "" {
 		if err := d.unarchive(t); err != nil {
 			return nil, nil, err
@@ -214,7 +231,10 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	if err := MakeWork(d.runs, work); err != nil {
 		return nil, nil, err
 	}
-	if err := keepDefinition(work, spec.Definition); err != nil {
+	if !inFile {
+		err = keepDefinition(work, text)
+	}
+	if err = errors.Join(err, keepDefinition(work, spec.Definition)); err != nil {
 		return nil, nil, err
 	}
 	f, err := openPrivate(files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
@@ -226,6 +246,10 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	j.rec.part = l.before
 	j.rec.owner, j.rec.reconciled, j.rec.why = spec.Owner, time.Time{}, ""
 	j.rec.segment++
+	if j.rec.def.sha != "" {
+		j.rec.def.text = string(text)
+	}
+	j.define(spec.Definition)
 	if spec.Options != nil {
 		j.rec.options = spec.Options
 	}
@@ -237,30 +261,6 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	}
 	j.init()
 	return j, cloneSnapshot(&l.Snapshot), nil
-}
-
-// keepDefinition keeps the text a run goes on with, behind those it had before. The last one is the one that holds.
-func keepDefinition(work string, text []byte) error {
-	if text == nil {
-		return nil
-	}
-	var last []byte
-	for n := 1; ; n++ {
-		path := filepath.Join(work, "definition.yaml")
-		if n > 1 {
-			path = filepath.Join(work, fmt.Sprintf("definition.%d.yaml", n))
-		}
-		old, err := ReadRecord(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && n > 1 && slices.Equal(last, text):
-			return nil
-		case errors.Is(err, fs.ErrNotExist):
-			return writeFile(path, text)
-		case err != nil:
-			return err
-		}
-		last = old
-	}
 }
 
 func resolve(scope []string) []string {

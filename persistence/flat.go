@@ -26,6 +26,7 @@ type record struct {
 	options    *fsm.Map
 	file       string
 	sha        string
+	def        definition
 	maxSteps   int
 	instance   ID // names the working folder, if it is not the ID that the archive folder tells; else ""
 	segment    int
@@ -261,6 +262,9 @@ func appendFlat(e *encoder, r *record, s *fsm.Snapshot, journal bool) {
 		case !journal || lasting[f.key]:
 			e.entry(f.key, func() bool { return f.tell(e, r) })
 		}
+	}
+	if journal && r.def.text != "" {
+		e.entry(definitionText, func() bool { return e.short(r.def.text) })
 	}
 	e.close('}')
 }

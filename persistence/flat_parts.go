@@ -128,13 +128,22 @@ func takeEvaluators(r *record, v any) error {
 }
 
 func putDefinition(e *encoder, r *record) bool {
-	return (r.file != "" || r.sha != "") && e.value(fsm.NewMap("file", r.file, "sha256", r.sha))
+	if r.file == "" && r.sha == "" && r.def.sha == "" {
+		return false
+	}
+	m := fsm.NewMap("file", r.file, "sha256", r.sha)
+	if r.def.sha != "" {
+		m.Set("text_sha256", r.def.sha)
+	}
+	return e.value(m)
 }
 
 func takeDefinition(r *record, v any) error {
 	return takeParts(v, map[string]func(any) error{
 		"file":   func(v any) error { return takeText(&r.file, v) },
 		"sha256": func(v any) error { return takeText(&r.sha, v) },
+
+		"text_sha256": func(v any) error { return takeText(&r.def.sha, v) },
 	})
 }
 

@@ -99,6 +99,7 @@ func (d *Dir) rebuild(ctx context.Context, r Recorded) error {
 		segment: r.Run.Segment, origin: r.Run.Origin, reconciled: r.Run.Reconciled, why: r.Run.Why,
 	}
 	j.init()
+	j.define(r.Definition)
 	err = j.replay(r)
 	j.sync.stop()
 	if j.events != nil {

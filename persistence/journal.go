@@ -45,6 +45,7 @@ type journal struct {
 	pretty   []byte
 	full     int64 // length of the last whole memory; 0 = none in this part and segment
 	patches  int64 // length of the patches since
+	anew     bool  // the next memory is a whole one, whatever the patches are
 	written  time.Time
 
 	mu     sync.Mutex
@@ -220,7 +221,7 @@ func (j *journal) append(b *fsm.Batch) error {
 	j.offset += int64(len(e.buf))
 	j.dirty, j.created, j.resumed = true, false, false
 	if full {
-		j.full, j.patches = size, 0
+		j.full, j.patches, j.anew = size, 0, false
 	} else {
 		j.patches += size
 	}
@@ -249,7 +250,7 @@ func (j *journal) memory(s *fsm.Snapshot) (full bool) {
 			return false
 		}
 	}
-	if j.full == 0 || j.patches > patchesFrom && j.patches > 4*j.full {
+	if j.full == 0 || j.anew || j.patches > patchesFrom && j.patches > 4*j.full {
 		e.buf = append(e.buf, `, "memory_full": `...)
 		appendFlat(e, &j.rec, s, true)
 		return true

@@ -42,6 +42,14 @@ type loaded struct {
 	last       uint64 // number of the last event up to good
 	logFile    string // in which the logs that are only counted are told; see childlog.go
 	logEnd     int64
+	view       error // why what the state file holds cannot be believed
+}
+
+// noteView tells what is wrong with the state file.
+func (l *loaded) noteView(p place) {
+	if l.view != nil {
+		l.note(p.state, "%s", l.view)
+	}
 }
 
 // load reads a run: state.json, then what the journal knows behind it. If state.json is missing or damaged, or
@@ -55,6 +63,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	log, err := p.openLog()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		l.noteView(p)
 		if flat == nil && len(l.damage) == 0 {
 			return nil, ErrNotFound
 		}
@@ -66,6 +75,9 @@ func (p place) load(texts bool) (*loaded, error) {
 		var got *fsm.Map
 		if got, err = l.readJournal(log, flat, ours); err == nil {
 			flat = got
+		}
+		if flat == nil || l.archived { // else it was a view that nobody syncs: a loss of power may leave anything in its place
+			l.noteView(p)
 		}
 	}
 	var closed error // why the events cannot be read: what the state file says is shown, but not relied upon
@@ -154,7 +166,7 @@ func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
 			err = errors.New("the checksum does not hold")
 		}
 		if try == 2 {
-			l.note(path, "%s", err)
+			l.view = err
 			return nil, ours
 		}
 		time.Sleep(time.Millisecond)
@@ -200,7 +212,7 @@ func (l *loaded) readJournal(log *log, flat *fsm.Map, ours bool) (*fsm.Map, erro
 	if err := j.readLog(log); err != nil {
 		return nil, err
 	}
-	if state == nil && j.memories > 1 && len(l.damage) == 0 { // with one, a crash came before the first state file
+	if state == nil && l.archived && len(l.damage) == 0 {
 		l.note(l.state, "the file is missing; what it said was taken from the journal")
 	}
 	l.last, l.logFile, l.logEnd = j.goodSeq, j.goodFile, j.good

@@ -19,7 +19,9 @@ func (j *journal) Redefine(_ context.Context, definition []byte) error {
 	if j.failed == nil {
 		if err := keepDefinition(j.work, definition); err != nil {
 			j.failed = fmt.Errorf("the definition of the run could not be recorded, so it stops: %w", err)
+			return j.failed
 		}
+		j.define(definition)
 	}
 	return j.failed
 }

@@ -146,7 +146,7 @@ func (j *journalReader) line(e *entry) {
 	if j.lost && !e.full {
 		return
 	}
-	m, err := parseMemory(e.memory)
+	m, err := parseWhole(e.memory)
 	if err == nil && !e.full {
 		if j.flat == nil {
 			return // the whole memory it builds on is not there

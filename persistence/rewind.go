@@ -177,7 +177,7 @@ func (r *rewinder) line(file string, e *entry) (err error) {
 			return nil
 		}
 	}
-	m, err := parseMemory(e.memory)
+	m, err := parseWhole(e.memory)
 	if err != nil {
 		r.lose(file, e.start, err.Error())
 		return nil

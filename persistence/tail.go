@@ -84,20 +84,33 @@ type tailReader struct {
 func (r *tailReader) file(f *os.File, give func(fsm.Event) bool) bool {
 	r.sums = false
 	more := true
+	var held *fsm.Event // without a checksum, which is damage if the line before has one
 	err := linesBackwards(f, func(b []byte) bool {
-		if e, ok := r.line(b); ok {
+		if b = bytes.TrimRight(b, "\r\n"); len(bytes.TrimSpace(b)) == 0 {
+			return true
+		}
+		object, sum := cutSum(b)
+		if held != nil && sum == unsummed {
+			more = give(*held)
+		}
+		held = nil
+		switch e, ok := r.line(object, sum); {
+		case !ok || !more:
+		case sum == unsummed:
+			held = &e
+		default:
 			more = give(e)
 		}
 		return more
 	})
+	if held != nil && more && err == nil {
+		more = give(*held)
+	}
 	return more && err == nil
 }
 
-func (r *tailReader) line(b []byte) (e fsm.Event, ok bool) {
-	if b = bytes.TrimRight(b, "\r\n"); len(bytes.TrimSpace(b)) == 0 {
-		return e, false
-	}
-	object, sum := cutSum(b)
+// line judges a line without its end and its checksum.
+func (r *tailReader) line(object []byte, sum summed) (e fsm.Event, ok bool) {
 	if sum == spoilt || sum == unsummed && r.sums {
 		return e, false
 	}

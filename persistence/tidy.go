@@ -112,7 +112,7 @@ func (d *Dir) ending(t *taken, todo Tidying) (*fsm.Map, error) {
 			return nil, d.clear(t.id)
 		}
 	}
-	return lastFlat(l), d.mend(d.live(t.id), l)
+	return lastFlat(l), errors.Join(t.restoreDefinition(l), d.mend(d.live(t.id), l))
 }
 
 // lastFlat is the state file of a run that was read from its files and goes to the archive.

@@ -111,12 +111,12 @@ func (f Files) WriteFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return roomless(err)
 	}
-	_, err := replace(path, data, mode(path))
+	_, err := replace(path, data, mode(path), nil)
 	return roomless(err)
 }
 
-// replace replaces a file as WriteFile does, in a folder that exists.
-func replace(path string, data []byte, mode os.FileMode) (os.FileInfo, error) {
+// replace replaces a file as WriteFile does, in a folder that exists, and makes it durable if settle is not nil.
+func replace(path string, data []byte, mode os.FileMode, settle *settler) (os.FileInfo, error) {
 	t, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
@@ -124,14 +124,17 @@ func replace(path string, data []byte, mode os.FileMode) (os.FileInfo, error) {
 	_, err = t.Write(data)
 	err = errors.Join(err, t.Chmod(mode))
 	st, statErr := t.Stat()
-	err = errors.Join(err, statErr, t.Close())
-	if err == nil {
+	if err = errors.Join(err, statErr); err == nil {
+		err = settle.content(t)
+	}
+	if err = errors.Join(err, t.Close()); err == nil {
 		err = os.Rename(t.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(t.Name())
+		return st, err
 	}
-	return st, err
+	return st, settle.name(path)
 }
 
 // mode is the mode of the file that is replaced, or that of an ordinary new one.

@@ -95,8 +95,8 @@ func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) 
 	}
 	j := &job{scratch: s, r: r, a: a, sweep: c.sweep}
 	limit := cmp.Or(r.Cap, DefaultCap)
-	s.out.reset(limit, int64(min(fileFrom, limit)), r.outputFile(a, ".out"))
-	s.err.reset(limit, int64(limit), r.outputFile(a, ".err"))
+	s.out.reset(limit, int64(min(fileFrom, limit)), r.outputFile(a, ".out"), r.settler())
+	s.err.reset(limit, int64(limit), r.outputFile(a, ".err"), r.settler())
 	if a.Quiet {
 		out = nil
 	}

@@ -31,10 +31,11 @@ type keeper struct {
 	file   *os.File
 	path   string
 	wait   []byte // not written yet
+	settle *settler
 }
 
-func (k *keeper) reset(limit int, from int64, create func() (*os.File, error)) {
-	*k = keeper{half: limit / 2, head: k.head[:0], tail: k.tail[:0], wait: k.wait[:0], create: create}
+func (k *keeper) reset(limit int, from int64, create func() (*os.File, error), settle *settler) {
+	*k = keeper{half: limit / 2, head: k.head[:0], tail: k.tail[:0], wait: k.wait[:0], create: create, settle: settle}
 	k.from = min(from, 2*int64(k.half)) // the file begins with what is kept, so it must begin in time
 }
 
@@ -116,7 +117,8 @@ func (k *keeper) flush() error {
 	return k.giveUp(err)
 }
 
-// end writes what is left to the file and closes it; always makes one even of a short text.
+// end writes what is left to the file, makes it durable and closes it: the result that names it is recorded next. always
+// makes a file even of a short text.
 func (k *keeper) end(always bool) error {
 	if k.file == nil && k.create != nil && always {
 		if err := k.open(); err != nil {
@@ -129,9 +131,12 @@ func (k *keeper) end(always bool) error {
 	if err := k.flush(); err != nil {
 		return err
 	}
-	err := k.file.Close()
+	err := errors.Join(k.settle.content(k.file), k.file.Close())
 	k.file = nil
-	return err
+	if err != nil {
+		return err
+	}
+	return k.settle.name(k.path)
 }
 
 // text returns the full text, or its head and tail around a line that says how much is missing and where it is.

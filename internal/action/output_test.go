@@ -100,7 +100,7 @@ func FuzzCleaner(f *testing.F) {
 func TestKeeper(t *testing.T) {
 	text := func(limit int, parts ...string) (string, bool) {
 		var k keeper
-		k.reset(limit, int64(limit), nil)
+		k.reset(limit, int64(limit), nil, nil)
 		for _, p := range parts {
 			if err := k.add([]byte(p)); err != nil {
 				t.Fatal(err)

@@ -55,6 +55,7 @@ type Runner struct {
 	There      func() error  // an error if Dir and RunDir are not any more what they were: then nothing is started, and no folder is made; nil: they are
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
+	Durable    bool          // what is kept in RunDir is durable before an action is told of it, or Run returns
 	ToolCall   ToolCall      // finds the program for tool calls; nil: it is always mcp-call in PATH
 	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
 
@@ -81,6 +82,8 @@ type Runner struct {
 	spare *scratch            // of the last action, for the next one
 	busy  map[*alarm]struct{} // of the actions that run
 	left  []*os.File          // pipes that processes of ended actions hold
+
+	settle *settler // guarded by mu
 
 	draining sync.WaitGroup // one for each of left
 }

@@ -58,7 +58,7 @@ func (r *Runner) variables(a fsm.Action) (entries []string, done func(), err err
 			entries = append(entries, v.Name+"="+v.Value)
 			continue
 		}
-		f, err := r.vars.hold(r.RunDir, v)
+		f, err := r.vars.hold(r.RunDir, v, r.settler())
 		if err != nil {
 			done()
 			return nil, nil, fmt.Errorf("the variable %s of state %q is too long for the environment and cannot be written to a file: %w", v.Name, a.State, err)
@@ -110,7 +110,7 @@ func tooLong(vars []fsm.Var) (inFile []bool) {
 func varSize(v fsm.Var) int { return len(v.Name) + len(v.Value) + len("=\x00") }
 
 // hold returns the file that holds the value of v, and writes it unless it is there from an action before.
-func (vf *varFiles) hold(runDir string, v fsm.Var) (*varFile, error) {
+func (vf *varFiles) hold(runDir string, v fsm.Var, settle *settler) (*varFile, error) {
 	if runDir == "" {
 		return nil, errors.New("this run has no folder")
 	}
@@ -139,7 +139,7 @@ func (vf *varFiles) hold(runDir string, v fsm.Var) (*varFile, error) {
 		vf.files[name] = append(vf.files[name], f)
 	}
 	if f.value != v.Value || !f.intact() {
-		if err := f.write(v.Value); err != nil {
+		if err := f.write(v.Value, settle); err != nil {
 			return nil, err
 		}
 	}
@@ -167,14 +167,14 @@ func (f *varFile) intact() bool {
 	return err == nil && os.SameFile(st, f.state) && st.Size() == f.state.Size() && st.ModTime().Equal(f.state.ModTime())
 }
 
-// write replaces the file. Like an environment, it is for nobody else to read. It is not synced: should the machine
-// lose power, the action is run again, and with it the file is written again.
-func (f *varFile) write(value string) error {
+// write replaces the file. Like an environment, it is for nobody else to read. It is durable before an action is told its
+// name, because the action may hand that on: as its result, to be recorded.
+func (f *varFile) write(value string, settle *settler) error {
 	f.state = nil
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
-	st, err := replace(f.path, []byte(value), 0o600)
+	st, err := replace(f.path, []byte(value), 0o600, settle)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ var defining = []test{
 		want(id, second)
 
 		j, s := t.resume(id, "fix") // with the first one
+		t.record(j, t.enter(s))
 		want(id, first)
 		t.must(j.(persistence.Redefiner).Redefine(t.ctx, []byte(second)))
 		t.record(j, t.ended(s, fsm.EndInterrupted))

@@ -58,10 +58,11 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	id := run.ID
 	site := openSite(d.project, d.journal.Dir())
 	defer site.close()
+	durable := d.store.durability() != persistence.None
 	runner := &action.Runner{
 		There: site.there,
 		Dir:   d.project.work(), Env: a.treeEnv(d.tree, a.recordsMark(d.project)+string(id)), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
-		ToolCall: toolCall(d.project.Dir), Prices: d.prices,
+		Durable: durable, ToolCall: toolCall(d.project.Dir), Prices: d.prices,
 	}
 	a.agents(runner, d.agents, d.config)
 	verify, _ := a.getenv(envVerify)
@@ -76,7 +77,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		told.event(e)
 	}
 	executor := d.start(fsm.Config{
-		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.work(), There: site.there}, Dir: d.project.work(), Prepare: d.tree.prepare(d.project, id, d.begun), Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
+		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.work(), There: site.there}, Dir: d.project.work(), Prepare: d.tree.prepare(d.project, id, d.begun, durable), Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
 		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Held: pause.held, Observe: observe, Verify: verify == "1",
 	})
 	d.header.Agents = a.agentLine(d.project, d.loop, runner)

@@ -113,5 +113,8 @@ func exportTo(ctx context.Context, path string, useZstd bool, store records, run
 	if err = errors.Join(err, e, f.Chmod(0o600), f.Close()); err != nil {
 		return w, 0, err
 	}
-	return w, st.Size(), os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return w, 0, err
+	}
+	return w, st.Size(), persistence.SyncFolder(filepath.Dir(path))
 }

@@ -213,7 +213,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	}
 	var notes []string
 	err = stops.before(ctx, func(ctx context.Context) (err error) {
-		notes, err = from.move(ctx, p, journal.Dir(), o.empty)
+		notes, err = from.move(ctx, p, journal.Dir(), o.empty, store.durability() != persistence.None)
 		return err
 	})
 	if err == nil {

@@ -24,8 +24,9 @@ func (f *forkPlace) workFolder(p project) (dir string, own bool) {
 	return dir, dir == p.runDir(f.run.ID) || strings.HasSuffix(dir, "/runs/"+string(f.run.ID)) // the project may have moved
 }
 
-// move copies what the run left in its working folder to another one, and has all that is remembered name that.
-func (f *forkPlace) move(ctx context.Context, p project, to string, empty bool) (notes []string, err error) {
+// move copies what the run left in its working folder to another one, and has all that is remembered name that. Where the
+// copy is to be durable, it is so before that memory is recorded.
+func (f *forkPlace) move(ctx context.Context, p project, to string, empty, durable bool) (notes []string, err error) {
 	from, own := f.workFolder(p)
 	if !own {
 		return []string{fmt.Sprintf("run_dir is %s, as run %s was told; nothing was copied", from, f.run.ID)}, nil
@@ -48,6 +49,11 @@ func (f *forkPlace) move(ctx context.Context, p project, to string, empty bool) 
 	c, err := persistence.CopyWork(ctx, real, to, func(rel string) bool { return action.WrittenByRunner(rel) && !named[rel] })
 	if err != nil {
 		return nil, fmt.Errorf("what run %s left in %s cannot be copied: %w; begin without it: --empty", f.run.ID, p.short(real), err)
+	}
+	if c.Files > 0 && durable {
+		if err := persistence.SyncTree(to); err != nil {
+			return nil, err
+		}
 	}
 	if c.Files > 0 {
 		notes = append(notes, fmt.Sprintf("copied %s (%s) from %s/, as they are now", count(c.Files, "file"), roomText(c.Bytes), p.short(real)))

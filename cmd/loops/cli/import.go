@@ -119,7 +119,11 @@ func takeIn(ctx context.Context, store records, b *bundle.Bundle, work string) (
 	}
 	undo := func() {}
 	if len(there) == 0 {
-		if undo, err = placeFiles(b.Work(), work); err != nil {
+		undo, err = placeFiles(b.Work(), work)
+		if err == nil && b.Files > 0 {
+			err = persistence.SyncTree(work) // before the record that names them
+		}
+		if err != nil {
 			undo()
 			return d, "", err
 		}

@@ -149,6 +149,17 @@ func (r records) setDurability(name string) {
 	}
 }
 
+// durability is when what runs record here can no longer be lost with the power.
+func (r records) durability() persistence.Durability {
+	switch s := r.Store.(type) {
+	case *persistence.Dir:
+		return s.Durability
+	case database:
+		return s.Durability
+	}
+	return persistence.None
+}
+
 // place names, for a person, what holds the record of a run that has not been archived.
 func (r records) place(p project, run persistence.Run) string {
 	if r.files {

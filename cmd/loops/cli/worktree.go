@@ -184,8 +184,9 @@ func (p project) sub() string {
 	return rel
 }
 
-// prepare fits fsm.Config.Prepare. begun says that actions of the run have been in the tree.
-func (t *runTree) prepare(p project, id persistence.ID, begun bool) func(context.Context) (fsm.Event, error) {
+// prepare fits fsm.Config.Prepare. begun says that actions of the run have been in the tree; durable, that a new tree is so
+// before it is recorded.
+func (t *runTree) prepare(p project, id persistence.ID, begun, durable bool) func(context.Context) (fsm.Event, error) {
 	if t == nil {
 		return nil
 	}
@@ -207,6 +208,11 @@ func (t *runTree) prepare(p project, id persistence.ID, begun bool) func(context
 				return fsm.Event{}, treeFailure{err}
 			}
 			t.hold = hold
+			if durable && !begun { // git does not make durable what it checks out
+				if err := persistence.SyncFileSystem(tree.Path); err != nil {
+					return fsm.Event{}, treeFailure{err}
+				}
+			}
 		} else if guest, err := worktree.Enter(tree.Path); err != nil {
 			return fsm.Event{}, treeFailure{err}
 		} else {
