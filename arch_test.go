@@ -28,7 +28,7 @@ import (
 var arrows = map[string][]string{
 	"loops/bench":                                 {"loops/fsm", "loops/internal/pgtest", "loops/persistence", "github.com/creack/pty"},
 	"loops/cmd/loops":                             {"loops/cmd/loops/cli"},
-	"loops/cmd/loops/cli":                         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/answer", "loops/internal/bundle", "loops/internal/ciformat", "loops/internal/host", "loops/internal/config", "loops/internal/diagram", "loops/internal/fork", "loops/internal/gauge", "loops/internal/htmlreport", "loops/internal/manual", "loops/internal/mcp", "loops/internal/mcpserver", "loops/internal/notify", "loops/internal/phrase", "loops/internal/price", "loops/internal/proc", "loops/internal/retention", "loops/internal/rehearse", "loops/internal/trail", "loops/internal/watch", "loops/internal/worktree", "loops/persistence", "loops/persistence/checkpoint", "loops/persistence/sqlstore", "loops/reconcile", "github.com/gdamore/tcell/v3", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
+	"loops/cmd/loops/cli":                         {"loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/policy", "loops/internal/action", "loops/internal/answer", "loops/internal/bundle", "loops/internal/ciformat", "loops/internal/host", "loops/internal/config", "loops/internal/diagram", "loops/internal/fork", "loops/internal/gauge", "loops/internal/htmlreport", "loops/internal/manual", "loops/internal/mcp", "loops/internal/mcpserver", "loops/internal/notify", "loops/internal/phrase", "loops/internal/plain", "loops/internal/price", "loops/internal/proc", "loops/internal/retention", "loops/internal/rehearse", "loops/internal/trail", "loops/internal/watch", "loops/internal/worktree", "loops/persistence", "loops/persistence/checkpoint", "loops/persistence/sqlstore", "loops/reconcile", "github.com/gdamore/tcell/v3", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "golang.org/x/text"},
 	"loops/docs/gen":                              {"loops/fsm/lint", "loops/fsm/loopfile"},
 	"loops/fsm":                                   {"github.com/dlclark/regexp2"},
 	"loops/fsm/lint":                              {"loops/fsm", "loops/fsm/policy", "loops/internal/phrase"},
@@ -51,6 +51,7 @@ var arrows = map[string][]string{
 	"loops/internal/pgtest":                       {},
 	"loops/internal/phrase":                       {},
 	"loops/internal/manual":                       {},
+	"loops/internal/plain":                        {},
 	"loops/internal/mcp":                          {"loops/internal/phrase", "github.com/modelcontextprotocol/go-sdk"},
 	"loops/internal/mcpserver":                    {"loops/internal/phrase", "github.com/modelcontextprotocol/go-sdk"},
 	"loops/internal/price":                        {"loops/internal/phrase", "gopkg.in/yaml.v3"},
