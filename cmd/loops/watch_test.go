@@ -221,7 +221,7 @@ func watchKeys(t *testing.T, store string) {
 	w.see("1 run goes on")
 	w.see("▸▶ tick-")
 	w.see("● ▶ work")
-	w.see("said this")
+	w.see(`said \x1b[2J\x1b]0;evil\athis`)
 	w.see("3×")
 	w.press("p")
 	w.see("Paused tick-")

@@ -152,7 +152,7 @@ func (a *app) checkHosts(p project, l *fsm.Loop, given string, over overrides, c
 	for _, name := range sortedKeys(used.hosts) {
 		if _, _, err := r.FindHost(name); err != nil && !said[err.Error()] {
 			said[err.Error()] = true
-			fmt.Fprintf(a.Err, "loops: warning: %v; prompts and judges that need it will fail\n", err)
+			say(a.Err, "loops: warning: %v; prompts and judges that need it will fail\n", err)
 		}
 	}
 	return nil

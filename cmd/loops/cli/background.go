@@ -48,26 +48,26 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	if err != nil {
 		return failure(exitFailed, "a process for the run cannot be started: %v", err)
 	}
-	start, caught, err := c.await(ctx, a.Err)
+	start, caught, err := c.await(ctx, verbatim(a.Err))
 	switch {
 	case err != nil:
 		return err
 	case start.Queue != nil:
 		return a.queuedInBackground(p, c, start, caught, view)
 	case caught != "":
-		fmt.Fprintf(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
+		say(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
 		return exitError{code: c.wait()}
 	case view.json:
 		return writeJSON(a.out, fsm.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log)))
 	case view.quiet:
-		fmt.Fprintln(a.out, start.ID)
+		sayLine(a.out, start.ID)
 		return nil
 	}
-	fmt.Fprintf(a.out, "Run %s goes on in the background (pid %d).\n", start.ID, start.PID)
+	say(a.out, "Run %s goes on in the background (pid %d).\n", start.ID, start.PID)
 	if start.Log != "" {
-		fmt.Fprintf(a.out, "  log: %s\n", p.short(start.Log))
+		say(a.out, "  log: %s\n", p.short(start.Log))
 	}
-	fmt.Fprintf(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
+	say(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
 	return nil
 }
 

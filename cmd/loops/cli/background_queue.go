@@ -20,19 +20,19 @@ type backgroundWait struct {
 func (a *app) queuedInBackground(p project, c *spawned, start backgroundStart, caught string, view viewFlags) error {
 	switch {
 	case caught != "":
-		fmt.Fprintf(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
+		say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
 		return exitError{code: c.wait()}
 	case view.json:
 		return writeJSON(a.out, fsm.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log), "waits_for", start.Queue.Text))
 	case view.quiet:
-		fmt.Fprintln(a.out, start.Queue.ID)
+		sayLine(a.out, start.Queue.ID)
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
+	say(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
 	if start.Log != "" {
-		fmt.Fprintf(a.out, "  log: %s\n", p.short(start.Log))
+		say(a.out, "  log: %s\n", p.short(start.Log))
 	}
-	fmt.Fprintf(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
+	say(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (d *detached) queued(q queued) {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), clock(d.began))
 	}
 	if err != nil {
-		fmt.Fprintf(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)
+		say(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)
 		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
 		start.Log, log = "", nil
 		d.use(io.Discard)
@@ -81,7 +81,7 @@ func (d *detached) begun(path string) {
 		err = os.Rename(w.path, path)
 	}
 	if err != nil {
-		fmt.Fprintf(d.log, "loops: the output of the run stays here: %v\n", err)
+		say(d.log, "loops: the output of the run stays here: %v\n", err)
 		return
 	}
 	w.log.path = path // the file is the same

@@ -63,7 +63,7 @@ func runDetached(ctx context.Context, a *app) error {
 	}
 	spec, err := takeOver(fdCommand)
 	if err != nil {
-		fmt.Fprintf(d.messages, "loops: the run cannot be read by its process: %v\n", err)
+		say(d.messages, "loops: the run cannot be read by its process: %v\n", err)
 		return exitError{code: exitFailed}
 	}
 	d.line = commandText(keptArguments(spec.Args))
@@ -108,7 +108,7 @@ func (d *detached) recorded(a *app, h header) {
 	}
 	log, err := d.openLog(a, h)
 	if err != nil {
-		fmt.Fprintf(d.messages, "loops: the output of run %s is not kept: %v\n", h.Run.ID, err)
+		say(d.messages, "loops: the output of run %s is not kept: %v\n", h.Run.ID, err)
 		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
 		d.use(io.Discard)
 	} else {
@@ -150,7 +150,7 @@ func (d *detached) close(code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.log != nil {
-		fmt.Fprintf(d.log, "# ended with exit code %d (%s)\n", code, clock(time.Now()))
+		say(d.log, "# ended with exit code %d (%s)\n", code, clock(time.Now()))
 	}
 }
 

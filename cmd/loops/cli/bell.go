@@ -233,11 +233,11 @@ func (b *bell) close() {
 		if r.Err != nil {
 			line := fmt.Sprintf("loops: %s (%s): not told by %s: %v", r.Event.Run, words(r.Event.Kind), r.Target, r.Err)
 			// A job of GitHub Actions takes "##[" for a command, wherever it stands, and what others said has none to give.
-			fmt.Fprintln(b.a.Err, strings.ReplaceAll(line, "##[", "#["))
+			sayLine(b.a.Err, strings.ReplaceAll(line, "##[", "#["))
 		}
 	}
 	if log != nil {
-		fmt.Fprintf(b.a.Err, "loops: what became of notifications is not kept: %v\n", errnoText(log))
+		say(b.a.Err, "loops: what became of notifications is not kept: %v\n", errnoText(log))
 	}
 }
 
@@ -258,7 +258,7 @@ func (b *bell) wait() []notify.Result {
 		case <-signals:
 			cancel()
 		case <-quiet.C:
-			fmt.Fprintf(b.a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", duration(bellWait))
+			say(b.a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", duration(bellWait))
 		}
 	}
 }

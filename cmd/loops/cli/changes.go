@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"strings"
-
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -115,12 +112,12 @@ func (c *changes) check(l *fsm.Loop, was *recordedLoop, state, sha string) error
 	lines := differences(before, l)
 	if len(lines) == 0 {
 		if !c.quiet {
-			fmt.Fprintf(c.a.Err, "loops: %s was edited since run %s began, but means the same\n", file, id)
+			say(c.a.Err, "loops: %s was edited since run %s began, but means the same\n", file, id)
 		}
 		return nil
 	}
 	return failure(exitInvalid, "%s changed since run %s began:\n  %s\nThe state it stands in, %q, is still there.\nTo go on with the file as it is now: %s\nTo go on with it as it was:          %s",
-		file, id, strings.Join(lines, "\n  "), state, force, c.a.command("resume --definition=recorded", id))
+		file, id, blockOf("  ", lines), state, force, c.a.command("resume --definition=recorded", id))
 }
 
 // orRecorded is the end of a message that says that one can go on with what was recorded.

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // An IO is what a command line touches of the world besides the project's files.
@@ -32,7 +33,8 @@ type IO struct {
 // System returns the streams, directory and environment of this process.
 func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 
-// An app is one invocation: its IO and the flags that every command has.
+// An app is one invocation: its IO and the flags that every command has. In it, Out and Err let nothing act on a terminal
+// but the styles of this program: see package plain.
 type app struct {
 	IO
 	out        *sink        // Out, for all but the progress of a run
@@ -67,6 +69,8 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if a.Env == nil {
 		a.Env = os.Environ()
 	}
+	out, errs := plain.NewWriter(a.Out), plain.NewWriter(a.Err)
+	a.Out, a.Err = out, errs
 	a.out = &sink{w: a.Out, delay: holdBack}
 	root := newRootCommand(a)
 	if completing(args) {
@@ -87,10 +91,11 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		message += several.again(args)
 	}
 	if message = a.discreet(message); message != "" {
-		fmt.Fprintln(a.Err, "loops: "+message)
+		sayLines(a.Err, block("loops: "+message)) // explain made the texts of others clean
 	}
 	a.leaveJob(cmd, message)
 	a.bell.close()
+	_, _ = out.Flush(), errs.Flush() // half a character, of text that ended in it
 	return code
 }
 

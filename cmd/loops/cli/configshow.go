@@ -58,7 +58,7 @@ func runConfigShow(a *app, o configShowOptions) error {
 	}
 	for _, w := range c.Warnings {
 		w.File = p.short(w.File)
-		fmt.Fprintf(a.Err, "loops: warning: %s\n", w)
+		say(a.Err, "loops: warning: %s\n", w)
 	}
 	if err == nil && len(wrong) > 0 {
 		err = failure(exitInvalid, "%s", p.mistakes("; no run starts until that is mended", wrong))
@@ -79,7 +79,7 @@ func (a *app) printSettings(p project, settings []setting, origin bool) {
 	if !origin {
 		return
 	}
-	fmt.Fprintln(a.out, "\nFiles, of which a later one wins:")
+	say(a.out, "\nFiles, of which a later one wins:\n")
 	table = nil
 	for _, f := range p.configFiles() {
 		state := "not there"

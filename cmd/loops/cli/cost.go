@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -119,7 +118,7 @@ func (a *app) costSheet(ctx context.Context, f finder, r persistence.Run, known 
 	sheet := &costSheet{prices: known}
 	for e, err := range f.store.Events(ctx, r.ID, 0) {
 		if isDamage(err) {
-			fmt.Fprintf(a.Err, "loops: %v; what was used there is not counted\n", err)
+			say(a.Err, "loops: %v; what was used there is not counted\n", err)
 			continue
 		}
 		if err != nil {
@@ -142,7 +141,7 @@ func (a *app) costOfRun(ctx context.Context, f finder, r persistence.Run, known 
 		m.Set("states", list(sheet.order, func(name string) any { return sheet.lines[name].object("state", name) }))
 		return writeJSON(a.out, m)
 	}
-	fmt.Fprintf(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, statusWord(r), duration(elapsed(r)))
+	say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, statusWord(r), duration(elapsed(r)))
 	return sheet.write(a.out, "STATE")
 }
 
@@ -188,18 +187,18 @@ func (a *app) costOfRuns(ctx context.Context, f finder, runs []persistence.Run, 
 		if o.name != "" {
 			of += " of " + o.name
 		}
-		fmt.Fprintf(a.out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[o.since != ""])
+		say(a.out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[o.since != ""])
 		return nil
 	}
 	if err := all.write(a.out, "RUN"); err != nil {
 		return err
 	}
 	if bad > 0 {
-		fmt.Fprintf(a.out, "\nWasted on %s that failed: %s", count(bad, "run"), waste.cost())
+		say(a.out, "\nWasted on %s that failed: %s", count(bad, "run"), waste.cost())
 		if all.total.CostUSD > 0 {
-			fmt.Fprintf(a.out, " (%.0f%%)", 100*waste.CostUSD/all.total.CostUSD)
+			say(a.out, " (%.0f%%)", 100*waste.CostUSD/all.total.CostUSD)
 		}
-		fmt.Fprintf(a.out, ", %s of tokens, %s\n", tokens(waste.Input+waste.Output+waste.CacheRead+waste.CacheWrite), duration(waste.Time))
+		say(a.out, ", %s of tokens, %s\n", tokens(waste.Input+waste.Output+waste.CacheRead+waste.CacheWrite), duration(waste.Time))
 	}
 	return nil
 }

@@ -140,23 +140,22 @@ func whole(v any) int64 {
 func (s *costSheet) write(out io.Writer, head string) error {
 	wide := len(head)
 	for _, name := range s.order {
-		wide = max(wide, widthOf(name))
+		wide = max(wide, widthOf(clean(name)))
 	}
 	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-widthOf(name))) }
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	if s.resumed {
-		fmt.Fprintln(out, "Since the resume (loops cost RUN has all of it):")
+		sayLine(out, "Since the resume (loops cost RUN has all of it):")
 	}
-	fmt.Fprintln(w, strings.Join([]string{pad(head), "VISITS", "PROMPTS", "JUDGES", "IN", "OUT", "CACHED", "COST", "TIME", "SHARE", ""}, "\t"))
+	sayRow(w, pad(head), "VISITS", "PROMPTS", "JUDGES", "IN", "OUT", "CACHED", "COST", "TIME", "SHARE", "")
 	row := func(name string, l *costLine) {
 		share := "-"
 		if s.total.CostUSD > 0 {
 			share = fmt.Sprintf("%.0f%%", 100*l.CostUSD/s.total.CostUSD)
 		}
-		fmt.Fprintln(w, strings.Join([]string{
-			pad(name), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), tokens(l.Input), tokens(l.Output),
-			tokens(l.CacheRead + l.CacheWrite), l.cost(), duration(l.Time), share, "",
-		}, "\t"))
+		sayRow(w,
+			pad(clean(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), tokens(l.Input), tokens(l.Output),
+			tokens(l.CacheRead+l.CacheWrite), l.cost(), duration(l.Time), share, "")
 	}
 	for _, name := range s.order {
 		row(name, s.lines[name])

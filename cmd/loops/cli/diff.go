@@ -167,7 +167,7 @@ func (d *comparison) print(a *app) error {
 	x, y := d.sides[0], d.sides[1]
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	row := func(key string, cell func(*runPath) string) {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", key, cell(x), cell(y))
+		say(w, "%s\t%s\t%s\n", key, cell(x), cell(y))
 	}
 	row("RUN", func(p *runPath) string { return string(p.run.ID) })
 	row("Ended", func(p *runPath) string { return outcome(p.run) + ", in " + dash(p.run.State) })
@@ -191,15 +191,15 @@ func (d *comparison) print(a *app) error {
 		}
 	}
 	if len(d.values) > 0 {
-		fmt.Fprintln(a.out, "\nValues at the end (first -> second):")
+		say(a.out, "\nValues at the end (first -> second):\n")
 		for _, line := range d.values {
-			fmt.Fprintln(a.out, "  "+line)
+			sayLine(a.out, "  "+line)
 		}
 	} else if d.memory[0] != nil && d.memory[1] != nil {
-		fmt.Fprintln(a.out, "\nBoth captured the same, and ended with the same context.")
+		say(a.out, "\nBoth captured the same, and ended with the same context.\n")
 	}
 	for _, note := range d.notes {
-		fmt.Fprintln(a.Err, "loops: "+note)
+		sayLine(a.Err, "loops: "+note)
 	}
 	return nil
 }
@@ -207,15 +207,15 @@ func (d *comparison) print(a *app) error {
 // printFirst says where the runs part.
 func (d *comparison) printFirst(a *app) {
 	if x, y := d.sides[0].run, d.sides[1].run; x.SHA256 != "" && y.SHA256 != "" && x.SHA256 != y.SHA256 && x.Loop == y.Loop {
-		fmt.Fprintln(a.out, "They began with different definitions.")
+		sayLine(a.out, "They began with different definitions.")
 	}
 	beginning := "the beginning"
 	if d.fork != "" {
-		fmt.Fprintln(a.out, d.fork)
+		sayLine(a.out, d.fork)
 		beginning = "there on"
 	}
 	if d.first == len(d.pairs) {
-		fmt.Fprintf(a.out, "Both took the same way: %s.\n", count(len(d.pairs), "state"))
+		say(a.out, "Both took the same way: %s.\n", count(len(d.pairs), "state"))
 		return
 	}
 	p := d.pairs[d.first]
@@ -225,17 +225,17 @@ func (d *comparison) printFirst(a *app) {
 	}
 	switch {
 	case p.A != nil && p.B != nil:
-		fmt.Fprintf(a.out, "%s: step %s, %s\n", before, p.A.Number(), p.A.Path())
+		say(a.out, "%s: step %s, %s\n", before, p.A.Number(), p.A.Path())
 	default:
-		fmt.Fprintf(a.out, "%s:\n", before)
+		say(a.out, "%s:\n", before)
 	}
 	for i, v := range []*trail.Visit{nextVisit(d.pairs[d.first:], 0), nextVisit(d.pairs[d.first:], 1)} {
 		if v == nil {
-			fmt.Fprintf(a.out, "  %s had no more steps\n", d.sides[i].run.ID)
+			say(a.out, "  %s had no more steps\n", d.sides[i].run.ID)
 			continue
 		}
 		from, to := v.Span()
-		fmt.Fprintf(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].run.ID, v.Number(), v.Path(), came(v), from, to)
+		say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].run.ID, v.Number(), v.Path(), came(v), from, to)
 	}
 }
 
@@ -264,12 +264,12 @@ func mark(p trail.Pair) string {
 func (d *comparison) printSteps(a *app) error {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "\tSTATE\tSTEP\tFIRST\tTIME\tSTEP\tSECOND\tTIME")
+	say(w, "\tSTATE\tSTEP\tFIRST\tTIME\tSTEP\tSECOND\tTIME\n")
 	near := d.near()
 	skipped := 0
 	rest := func() {
 		if skipped > 0 {
-			fmt.Fprintf(w, "\t… %s the same\t\t\t\t\t\t\n", count(skipped, "step"))
+			say(w, "\t… %s the same\t\t\t\t\t\t\n", count(skipped, "step"))
 			skipped = 0
 		}
 	}
@@ -289,7 +289,7 @@ func (d *comparison) printSteps(a *app) error {
 		if v == nil {
 			v = p.B
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", mark(p), v.Path(), cells(p.A), cells(p.B))
+		say(w, "%s\t%s\t%s\t%s\n", mark(p), v.Path(), cells(p.A), cells(p.B))
 	}
 	rest()
 	if err := w.Flush(); err != nil {
@@ -297,7 +297,7 @@ func (d *comparison) printSteps(a *app) error {
 	}
 	fmt.Fprintln(a.out)
 	for line := range strings.Lines(table.String()) {
-		fmt.Fprintln(a.out, strings.TrimRight(line, " \n"))
+		sayLine(a.out, strings.TrimRight(line, " \n"))
 	}
 	return nil
 }

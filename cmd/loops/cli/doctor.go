@@ -154,7 +154,7 @@ func (x *examination) add(f finding) {
 	if f.todo != "" {
 		line += " -> " + f.todo
 	}
-	fmt.Fprintln(a.out, line)
+	sayLine(a.out, line)
 	a.out.flush()
 }
 
@@ -185,7 +185,7 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
 		return true
 	case !x.options.json && shown && interactive(a.In):
 		a.out.flush()
-		fmt.Fprintf(a.Err, "Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each. [y/N] ", phrase.And(names))
+		say(a.Err, "Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each. [y/N] ", phrase.And(names))
 		lines := make(chan string, 1)
 		go func() { // who answers with Ctrl-C leaves it behind, and the program ends
 			line, _ := bufio.NewReader(a.In).ReadString('\n')

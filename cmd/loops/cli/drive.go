@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/internal/action"
 	"loops/internal/config"
+	"loops/internal/plain"
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
@@ -194,28 +195,28 @@ func (a *app) notRecorded(ctx context.Context, store records, run persistence.Ru
 		return a.takenOver(run, fenced)
 	}
 	a.bell.lost(run, err)
-	text := fmt.Sprintf("run %s was stopped: %s\n", run.ID, oneLine(err))
 	where, mend := ".loops", "Free or mend the disk"
 	if !store.files && !errors.Is(err, fsm.ErrNoRoom) {
 		where, mend = store.name, "See that the database has room and can be reached"
 	}
+	var text string
 	memory, lost := store.Snapshot(ctx, run.ID)
 	switch {
 	case errors.Is(err, fsm.ErrMoved):
-		text += "Nothing recorded before is lost. Move it back, then: " + a.command("resume", string(run.ID))
+		text = "Nothing recorded before is lost. Move it back, then: " + a.command("resume", string(run.ID))
 	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):
-		text += "Nothing of it is on record, so it cannot be resumed. " + mend + ", then start anew with: " + a.command("run", run.Loop)
+		text = "Nothing of it is on record, so it cannot be resumed. " + mend + ", then start anew with: " + a.command("run", run.Loop)
 	case errors.Is(lost, persistence.ErrNotFound):
-		text += "Its records were removed, so it cannot be resumed. Keep actions away from " + where + ", then start anew with: " + a.command("run", run.Loop)
+		text = "Its records were removed, so it cannot be resumed. Keep actions away from " + where + ", then start anew with: " + a.command("run", run.Loop)
 	case errors.Is(err, persistence.ErrRemoved):
-		text += "The history of the run is lost, but not what it remembers. Keep actions away from " + where + ", then: " + a.command("resume", string(run.ID))
+		text = "The history of the run is lost, but not what it remembers. Keep actions away from " + where + ", then: " + a.command("resume", string(run.ID))
 	case lost == nil && memory.Outcome != nil:
-		text += fmt.Sprintf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s",
+		text = fmt.Sprintf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s",
 			persistence.StatusOf(*memory.Outcome), mend, a.command("status", string(run.ID)))
 	default:
-		text += "Nothing recorded before is lost. " + mend + ", then: " + a.command("resume", string(run.ID))
+		text = "Nothing recorded before is lost. " + mend + ", then: " + a.command("resume", string(run.ID))
 	}
-	return failure(exitRecord, "%s", text)
+	return failure(exitRecord, "run %s was stopped: %s\n%s", run.ID, oneLine(err), text)
 }
 
 // oneLine is an error without its line ends. What it says twice is said once.
@@ -281,7 +282,28 @@ func quote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,") == "" {
 		return s
 	}
+	if !plain.Harmless(s) {
+		return bashQuote(s)
+	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// bashQuote quotes a word that holds what acts on a terminal, in the form that bash reads: $'…'.
+func bashQuote(s string) string {
+	var b strings.Builder
+	for _, part := range strings.SplitAfter(s, "") { // characters
+		switch {
+		case part == `\` || part == "'":
+			b.WriteString(`\` + part)
+		case plain.Harmless(part):
+			b.WriteString(part)
+		default:
+			for i := range len(part) {
+				fmt.Fprintf(&b, `\x%02x`, part[i])
+			}
+		}
+	}
+	return "$'" + b.String() + "'"
 }
 
 // self returns this process as the owner of a run.

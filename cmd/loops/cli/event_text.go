@@ -19,6 +19,9 @@ func text(v any) string {
 	return string(fsm.AppendJSON(nil, v))
 }
 
+// shown returns a value of an event as a part of a line: see clean.
+func shown(v any) string { return clean(text(v)) }
+
 // pairs returns the fields of an event as k=v, without the named ones.
 func pairs(e fsm.Event, without ...string) string {
 	var b strings.Builder

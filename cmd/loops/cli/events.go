@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -58,9 +57,9 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 	return a.tail(ctx, f, run, o.since, o.follow, func(e fsm.Event) {
 		switch {
 		case o.json:
-			fmt.Fprintf(a.out, "%s\n", fsm.AppendJSON(nil, eventObject(e)))
+			_, _ = a.out.Write(append(fsm.AppendJSON(nil, eventObject(e)), '\n')) // a sink never fails
 		case o.verbose || e.Kind != "action_output":
-			fmt.Fprintf(a.out, "%6d  ", e.Seq)
+			say(a.out, "%6d  ", e.Seq)
 			printEvent(a, e, o.verbose)
 		}
 	})

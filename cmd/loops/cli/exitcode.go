@@ -122,8 +122,11 @@ type exitError struct {
 
 func (e exitError) Error() string { return e.text }
 
-// failure returns an error with a code and a line for a person.
+// failure returns an error with a code and a line for a person. The texts among args are of others, as in say.
 func failure(code int, format string, args ...any) error {
+	for i := range args {
+		args[i] = foreign(args[i])
+	}
 	return exitError{code, fmt.Sprintf(format, args...)}
 }
 
@@ -146,31 +149,31 @@ func explain(err error) (int, string) {
 	case errors.As(err, &exit):
 		return exit.code, exit.text
 	case errors.As(err, &usage):
-		return exitUsage, usage.text + "\nTry: " + usage.see
+		return exitUsage, clean(usage.text) + "\nTry: " + clean(usage.see)
 	case errors.As(err, &held):
-		return exitConflict, heldText(held)
+		return exitConflict, clean(heldText(held))
 	case errors.As(err, &ambiguous):
 		return exitUsage, ambiguous.Error()
 	case errors.As(err, &conflict):
-		return exitConflict, conflictLine(conflict)
+		return exitConflict, clean(conflictLine(conflict))
 	case errors.Is(err, persistence.ErrBusy):
-		return exitConflict, err.Error() + "; a stopped or hanging process has it (fuser names it): let it go on or end it, then try again"
+		return exitConflict, clean(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it go on or end it, then try again"
 	case errors.Is(err, persistence.ErrName):
-		return exitInvalid, err.Error() + "; give the loop a shorter name"
+		return exitInvalid, clean(oneLine(err)) + "; give the loop a shorter name"
 	case errors.As(err, &ended):
-		return exitNotFound, err.Error()
+		return exitNotFound, clean(oneLine(err))
 	case errors.Is(err, persistence.ErrNotFound):
-		return exitNotFound, err.Error() + "; see: loops list, loops history NAME"
+		return exitNotFound, clean(oneLine(err)) + "; see: loops list, loops history NAME"
 	case errors.As(err, &damage):
-		return exitRecord, err.Error() + "; the file was left as it is"
+		return exitRecord, clean(oneLine(err)) + "; the file was left as it is"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EDQUOT), errors.Is(err, fs.ErrPermission):
-		return exitRecord, "runs cannot be recorded: " + err.Error() + "; make room or give this user the right to write there, then try again"
+		return exitRecord, "runs cannot be recorded: " + clean(oneLine(err)) + "; make room or give this user the right to write there, then try again"
 	case errors.As(err, &operation):
-		return exitRecord, "the records of runs cannot be used: " + err.Error() + "; mend or remove what is there, then try again"
+		return exitRecord, "the records of runs cannot be used: " + clean(oneLine(err)) + "; mend or remove what is there, then try again"
 	case errors.As(err, &database):
-		return exitRecord, "the database of runs cannot be used: " + oneLine(err)
+		return exitRecord, "the database of runs cannot be used: " + clean(oneLine(err))
 	}
-	return exitFailed, err.Error()
+	return exitFailed, clean(oneLine(err))
 }
 
 // joined returns errors as one, with a line each and the code of the first.

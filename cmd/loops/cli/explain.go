@@ -249,19 +249,19 @@ func verdictOrNone(v *trail.Visit) string {
 
 func (x *explanation) print(out io.Writer) {
 	r := x.path.run
-	fmt.Fprintf(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, statusWord(r), count(r.Step, "step"), duration(elapsed(r)))
+	say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, statusWord(r), count(r.Step, "step"), duration(elapsed(r)))
 	for _, p := range x.parts {
 		front := ""
 		if p.visit != nil {
 			from, to := p.visit.Span()
-			fmt.Fprintf(out, "\nStep %s, %s, %s (events %d to %d)\n", p.visit.Number(), p.visit.Path(), duration(p.visit.Took), from, to)
+			say(out, "\nStep %s, %s, %s (events %d to %d)\n", p.visit.Number(), p.visit.Path(), duration(p.visit.Took), from, to)
 			front = "  "
 		}
 		for _, s := range p.said {
-			fmt.Fprintln(out, front+clean(s.Text)+brackets(s.Events))
+			sayLine(out, front+clean(s.Text)+brackets(s.Events))
 		}
 		if p.visit != nil && len(p.said) == 0 {
-			fmt.Fprintln(out, front+"Nothing more is recorded of it.")
+			sayLine(out, front+"Nothing more is recorded of it.")
 		}
 	}
 }

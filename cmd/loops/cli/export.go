@@ -90,13 +90,13 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
 	}
 	for _, left := range written.Left {
-		fmt.Fprintf(a.Err, "loops: %s is no regular file and was left out\n", p.short(left))
+		say(a.Err, "loops: %s is no regular file and was left out\n", p.short(left))
 	}
 	if o.json {
 		return writeJSON(a.out, fsm.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
 			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", texts(written.Left), "sha256", written.Digest.Hash))
 	}
-	fmt.Fprintf(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, count(written.Digest.Events, "event"), count(written.Files, "file"), roomText(size))
+	say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, count(written.Digest.Events, "event"), count(written.Files, "file"), roomText(size))
 	return nil
 }
 

@@ -220,8 +220,8 @@ func faceLine(o fsm.Outcome, maxSteps int, at string) string {
 	if !comesNext(o, at) {
 		return endLine(o, maxSteps)
 	}
-	_, rest, _ := strings.Cut(endLine(o, maxSteps), ": "+o.FinalState+" (")
-	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", endWord(o, maxSteps), at, o.FinalState, rest)
+	_, rest, _ := strings.Cut(endLine(o, maxSteps), ": "+clean(o.FinalState)+" (")
+	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", clean(endWord(o, maxSteps)), clean(at), clean(o.FinalState), rest)
 }
 
 // runFaceReport is loops report in a format for services.
@@ -245,7 +245,7 @@ func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
 		return err
 	}
 	for _, n := range face.Notes {
-		fmt.Fprintf(a.Err, "loops: %s\n", n)
+		say(a.Err, "loops: %s\n", n)
 	}
 	return a.writeFile(p, o.file, func(w io.Writer) error {
 		if o.format == "junit" {

@@ -99,6 +99,6 @@ func (c *changes) forked(o *forkOptions) (*fsm.Loop, error) {
 // tell says how the loop differs from that of the other run.
 func (d *forkedLoop) tell(a *app, run persistence.Run, quiet bool) {
 	if len(d.lines) > 0 && !quiet {
-		fmt.Fprintf(a.Err, "loops: %s is not what run %s was made of:\n  %s\n", d.changes.p.short(d.loop.File), run.ID, strings.Join(d.lines, "\n  "))
+		say(a.Err, "loops: %s is not what run %s was made of:\n  %s\n", d.changes.p.short(d.loop.File), run.ID, blockOf("  ", d.lines))
 	}
 }

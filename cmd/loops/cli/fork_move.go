@@ -112,31 +112,31 @@ func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoo
 			"max_steps", int64(l.MaxSteps), "changed", texts(made.lines), "copies", copied, "context", values, "captured", list(from.memory.Captured.Keys(), func(k string) any { return k })))
 	}
 	w := a.out
-	fmt.Fprintf(w, "Fork of run %s at step %d (behind event %d)\n", from.run.ID, from.point.Step, o2.Seq)
-	fmt.Fprintf(w, "  loop: %s (%s)\n", l.Name, p.short(l.File))
-	fmt.Fprintf(w, "  begins with: %s, step %d of at most %d\n", from.point.State, from.point.Step, l.MaxSteps)
+	say(w, "Fork of run %s at step %d (behind event %d)\n", from.run.ID, from.point.Step, o2.Seq)
+	say(w, "  loop: %s (%s)\n", l.Name, p.short(l.File))
+	say(w, "  begins with: %s, step %d of at most %d\n", from.point.State, from.point.Step, l.MaxSteps)
 	for i, line := range made.lines {
-		fmt.Fprintf(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
+		say(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
 	}
 	switch {
 	case !own:
-		fmt.Fprintf(w, "  run_dir: %s, as that run was told\n", dir)
+		say(w, "  run_dir: %s, as that run was told\n", dir)
 	case !o.empty:
-		fmt.Fprintf(w, "  copies: %s/, as it is now\n", p.short(dir))
+		say(w, "  copies: %s/, as it is now\n", p.short(dir))
 	}
 	if keys := from.memory.Captured.Keys(); len(keys) > 0 {
-		fmt.Fprintf(w, "  remembers: %s\n", strings.Join(keys, ", "))
+		say(w, "  remembers: %s\n", strings.Join(keys, ", "))
 	}
 	for _, line := range from.spent() {
-		fmt.Fprintf(w, "  %s\n", line)
+		say(w, "  %s\n", line)
 	}
-	fmt.Fprintln(w, "\nContext:")
+	say(w, "\nContext:\n")
 	for _, k := range values.Keys() {
 		if v, _ := values.Get(k); k != "run_dir" || !own {
-			fmt.Fprintf(w, "  %s: %s\n", k, fsm.AppendJSON(nil, v))
+			say(w, "  %s: %s\n", k, fsm.AppendJSON(nil, v))
 		}
 	}
-	fmt.Fprintln(w, "\nNothing was run.")
+	say(w, "\nNothing was run.\n")
 	return nil
 }
 

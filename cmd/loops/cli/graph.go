@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"loops/internal/diagram"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -96,6 +97,9 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 		text = g.HTML()
 	default:
 		text = g.Text(a.graphWidth(o.width), o.file == "" && a.coloured(a.Out))
+		if o.file == "" {
+			text = plain.Ours(text)
+		}
 	}
 	return a.writeFile(p, o.file, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
@@ -138,7 +142,7 @@ func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Gr
 	t := newTally(known)
 	for e, err := range store.Events(ctx, run.ID, 0) {
 		if isDamage(err) {
-			fmt.Fprintf(a.Err, "loops: %v; what happened there is not drawn\n", err)
+			say(a.Err, "loops: %v; what happened there is not drawn\n", err)
 			continue
 		}
 		if err != nil {
@@ -152,7 +156,7 @@ func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Gr
 	}
 	g, note := a.graphOfRun(ctx, f, run, t, by)
 	if note != "" {
-		fmt.Fprintf(a.Err, "loops: %s\n", note)
+		say(a.Err, "loops: %s\n", note)
 	}
 	return g, nil
 }

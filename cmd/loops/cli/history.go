@@ -186,7 +186,7 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 	}
 	events, damage, err := lastEvents(f.store.Events(ctx, run.ID, 0), keep, limit)
 	for _, d := range damage {
-		fmt.Fprintf(a.Err, "loops: %v; reading goes on behind it\n", d)
+		say(a.Err, "loops: %v; reading goes on behind it\n", d)
 	}
 	if err != nil {
 		return err
@@ -197,19 +197,19 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 	}
 	if o.json {
 		if more != "" {
-			fmt.Fprintln(a.Err, "loops: "+more)
+			sayLine(a.Err, "loops: "+more)
 		}
 		return writeJSON(a.out, list(events, func(e fsm.Event) any { return eventObject(e) }))
 	}
 	if len(events) == 0 {
-		fmt.Fprintf(a.out, "No such events in run %s.\n", run.ID)
+		say(a.out, "No such events in run %s.\n", run.ID)
 		return nil
 	}
 	for _, e := range events {
 		printEvent(a, honest(e, run), o.verbose)
 	}
 	if more != "" {
-		fmt.Fprintln(a.out, more)
+		sayLine(a.out, more)
 	}
 	return nil
 }
@@ -220,21 +220,21 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 	if !e.Time.IsZero() {
 		when = e.Time.Local().Format(time.TimeOnly)
 	}
-	_, is := terminal(a.Out)
 	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, eventDetail(e, paint(a.coloured(a.Out)), verbose))
 	line = strings.TrimRight(line, " ")
-	if !verbose {
-		fmt.Fprintln(a.out, line)
+	output := e.Kind == "action_output"
+	if !verbose && !output {
+		sayLine(a.out, line)
 		return
 	}
-	for i, part := range strings.Split(line, "\n") {
-		if is && e.Kind == "action_output" {
-			part = clean(part)
+	front := ""
+	for part := range strings.SplitSeq(line, "\n") {
+		if output {
+			sayOutput(a.out, front, part)
+		} else {
+			sayLine(a.out, front+part)
 		}
-		if i > 0 {
-			part = strings.Repeat(" ", 28) + part
-		}
-		fmt.Fprintln(a.out, part)
+		front = strings.Repeat(" ", 28)
 	}
 }
 

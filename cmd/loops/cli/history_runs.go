@@ -86,7 +86,7 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, when p
 		if len(o.status) > 0 || o.since+o.until+o.text != "" {
 			what = "such"
 		}
-		fmt.Fprintf(a.out, "No %s runs of %s.\n", what, o.name)
+		say(a.out, "No %s runs of %s.\n", what, o.name)
 		return nil
 	case o.group != "":
 		return t.printGroups(groups(runs))
@@ -95,7 +95,7 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, when p
 		return err
 	}
 	if limit > 0 && len(runs) == limit {
-		fmt.Fprintf(a.out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
+		say(a.out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (a *app) runSays(ctx context.Context, f finder, r persistence.Run, what str
 	for e, err := range f.store.Events(ctx, r.ID, 0) {
 		switch {
 		case isDamage(err):
-			fmt.Fprintf(a.Err, "loops: %v; reading goes on behind it\n", err)
+			say(a.Err, "loops: %v; reading goes on behind it\n", err)
 		case err != nil:
 			return false, f.store.failed(err)
 		case says(e, what):
@@ -153,12 +153,12 @@ func (t runTable) print(runs []persistence.Run) error {
 	if len(t.costs) > 0 {
 		head = "COST\t"
 	}
-	fmt.Fprintf(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
+	say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
 	for _, r := range runs {
 		if head != "" {
 			cost = t.costs[r.ID].cost() + "\t"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), cost, dash(r.Ended), instance(r))
+		say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), cost, dash(r.Ended), instance(r))
 	}
 	return w.Flush()
 }
@@ -238,14 +238,14 @@ func (t runTable) printGroups(all []group) error {
 	if len(t.costs) > 0 {
 		head = "COST\t"
 	}
-	fmt.Fprintf(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
+	say(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
 	for _, g := range all {
 		p50, p95, longest := g.times()
 		cost := ""
 		if sum := t.cost(g); sum != nil {
 			cost = sum.cost() + "\t"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), duration(p50), duration(p95), duration(longest), cost, g.runs[0].ID)
+		say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), duration(p50), duration(p95), duration(longest), cost, g.runs[0].ID)
 	}
 	return w.Flush()
 }

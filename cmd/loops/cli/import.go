@@ -104,10 +104,10 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
 	}
 	if result == already {
-		fmt.Fprintf(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
+		say(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
 		return nil
 	}
-	fmt.Fprintf(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, b.Run.Status, count(digest.Events, "event"), count(b.Files, "file"))
+	say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, b.Run.Status, count(digest.Events, "event"), count(b.Files, "file"))
 	return nil
 }
 

@@ -94,10 +94,10 @@ func runList(a *app, o listOptions) error {
 	}
 	if len(entries)+len(more) == 0 {
 		if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
+			say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
 			return nil
 		}
-		fmt.Fprintf(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.short(p.Loops), a.command("new --list"))
+		say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.short(p.Loops), a.command("new --list"))
 		return nil
 	}
 	writeTable(a.out, rows(entries))
@@ -105,7 +105,7 @@ func runList(a *app, o listOptions) error {
 		if len(entries) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		fmt.Fprintf(a.out, "In the catalog %s:\n", p.short(p.catalog))
+		say(a.out, "In the catalog %s:\n", p.short(p.catalog))
 		writeTable(a.out, rows(more))
 	}
 	return nil

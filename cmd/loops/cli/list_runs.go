@@ -48,7 +48,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		return writeJSON(a.out, objects)
 	}
 	if len(chosen)+len(waiting) == 0 {
-		fmt.Fprintln(a.out, o.runs.none())
+		sayLine(a.out, o.runs.none())
 		return nil
 	}
 	var lines []runLine
@@ -232,7 +232,7 @@ func writeRuns(out io.Writer, lines []runLine, width int) {
 			if width > 0 {
 				note = cut(note, max(20, width-3))
 			}
-			fmt.Fprintln(out, "  "+note)
+			sayLine(out, "  "+note)
 		}
 		i++
 	}

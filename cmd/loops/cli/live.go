@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"loops/internal/plain"
 )
 
 // redraw is how often the live line is drawn.
@@ -36,7 +38,7 @@ func (l *live) draw(now time.Time, p paint) {
 		return
 	}
 	l.drawn = text
-	fmt.Fprint(l.file, "\r"+p.dim(text)+"\x1b[K")
+	fmt.Fprint(l.file, "\r"+plain.Sequences(p.dim(text))+"\x1b[K") // past the writer that lets no cursor be moved
 }
 
 // text returns the line, cut to the width of the terminal less one column, where the cursor stays.

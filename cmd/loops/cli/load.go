@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/plain"
 )
 
 // loadNamed finds and reads a loop by name or path. Problems are printed on standard error; a loop with errors
@@ -47,7 +48,7 @@ func (a *app) loadFile(p project, path string, quiet bool) (*fsm.Loop, error) {
 	}
 	fmt.Fprint(a.Err, a.render(p, f.problems))
 	if n := len(f.advice); n > 0 {
-		fmt.Fprintf(a.Err, "loops: %s about %s: %s\n", count(n, "warning"), p.short(path), a.command("validate", p.short(path)))
+		say(a.Err, "loops: %s about %s: %s\n", count(n, "warning"), p.short(path), a.command("validate", p.short(path)))
 	}
 	return f.loop, nil
 }
@@ -69,6 +70,7 @@ func (a *app) render(p project, problems []fsm.Problem) string {
 		}
 		return data
 	}, a.coloured(a.Err))
+	text = plain.Ours(text)
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 type logsOptions struct {
-	name, state          string
-	follow, stderr, bare bool
+	name, state               string
+	follow, stderr, bare, raw bool
 }
 
 func newLogsCommand(a *app) *cobra.Command {
@@ -33,6 +33,9 @@ the run.
 
 Long output is in a file in the run's folder, from where it is printed whole, as long as the file is there. With -f output
 is printed as it comes, and where that breaks off, the file is named.
+
+Colours in output pass. What else in it acts on a terminal is shown as \x1b and the like, in a pipe too. With --raw the
+output is printed as it was written, and nothing else.
 
 With --stderr it prints what actions wrote to standard error instead. The records keep the end of that; all of it where it
 is in a file.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
@@ -50,6 +53,7 @@ is in a file.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitReco
 	flags.StringVarP(&o.state, "state", "s", "", "only actions of this `STATE`, in sub-loops too")
 	flags.BoolVar(&o.stderr, "stderr", false, "print standard error instead")
 	flags.BoolVar(&o.bare, "bare", false, "print no lines that name steps")
+	flags.BoolVar(&o.raw, "raw", false, "print output as it was written, with all it holds; without lines that name steps")
 	return cmd
 }
 
@@ -64,8 +68,11 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	if err != nil {
 		return err
 	}
-	_, is := terminal(a.Out)
-	l := &logPrinter{logsOptions: o, out: a.out, p: p, dir: filepath.Join(p.Loops, "runs", string(run.ID)), paint: paint(a.coloured(a.Out)), clean: is}
+	out := a.out
+	if o.raw {
+		out = &sink{w: verbatim(a.Out), delay: holdBack}
+	}
+	l := &logPrinter{logsOptions: o, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(run.ID)), paint: paint(a.coloured(a.Out))}
 	if err := a.tail(ctx, f, run, 0, o.follow, l.event); err != nil {
 		return err
 	}
@@ -75,7 +82,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		if o.state != "" {
 			what = "action of " + o.state
 		}
-		fmt.Fprintf(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
+		say(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
 	}
 	return nil
 }
@@ -86,7 +93,6 @@ type logPrinter struct {
 	out   io.Writer
 	p     project
 	paint paint
-	clean bool // take control characters out
 
 	dir      string   // of the run
 	attempts int      // of the state the run is in
@@ -188,11 +194,7 @@ func (l *logPrinter) copy(path string) bool {
 	for {
 		line, err := in.ReadString('\n')
 		if line != "" {
-			line = strings.TrimSuffix(line, "\n")
-			if l.clean {
-				line = clean(line)
-			}
-			fmt.Fprintln(l.out, line)
+			l.line(strings.TrimSuffix(line, "\n"))
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -220,19 +222,24 @@ func (l *logPrinter) flush() {
 }
 
 func (l *logPrinter) title() {
-	if l.head != "" && !l.bare {
-		fmt.Fprintln(l.out, l.paint.bold(l.head))
+	if l.head != "" && !l.bare && !l.raw {
+		sayLine(l.out, l.paint.bold(l.head))
 	}
 	l.head = ""
 }
 
 func (l *logPrinter) print(lines string) {
 	l.title()
-	if !l.clean {
-		fmt.Fprintln(l.out, lines)
+	for line := range strings.SplitSeq(lines, "\n") {
+		l.line(line)
+	}
+}
+
+// line prints a line of output.
+func (l *logPrinter) line(text string) {
+	if l.raw {
+		_, _ = io.WriteString(l.out, text+"\n") // a sink never fails
 		return
 	}
-	for line := range strings.SplitSeq(lines, "\n") {
-		fmt.Fprintln(l.out, clean(line))
-	}
+	sayOutput(l.out, "", text)
 }

@@ -43,7 +43,7 @@ func runMCP(ctx context.Context, a *app) error {
 		return err
 	}
 	if interactive(a.In) {
-		fmt.Fprintln(a.Err, "loops: this is a server that agents start, and it waits for their messages; Ctrl-C ends it. How to tell an agent of it: loops help mcp")
+		sayLine(a.Err, "loops: this is a server that agents start, and it waits for their messages; Ctrl-C ends it. How to tell an agent of it: loops help mcp")
 	}
 	in, ok := a.In.(io.ReadCloser)
 	if !ok {
@@ -53,7 +53,7 @@ func runMCP(ctx context.Context, a *app) error {
 	defer stop()
 	s := &served{app: a}
 	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpInstructions, Tools: s.tools()}
-	err := server.Serve(ctx, in, a.Out)
+	err := server.Serve(ctx, in, verbatim(a.Out))
 	s.stopBound()
 	if err != nil {
 		return failure(exitFailed, "the conversation with the agent ended: %s", oneLine(err))

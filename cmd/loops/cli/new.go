@@ -79,7 +79,7 @@ func runNew(a *app, o newOptions, named bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
+	say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
 		p.short(path), a.prefixed(firstCommand(text)), a.command("validate", o.name))
 	return nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"embed"
-	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
@@ -61,7 +60,7 @@ func listPatterns(out io.Writer) error {
 		text, _ := pattern(name, name)
 		_, after, _ := strings.Cut(text, "\ndescription: ")
 		about, _, _ := strings.Cut(after, "\n")
-		fmt.Fprintf(w, "%s\t%s\n", name, about)
+		say(w, "%s\t%s\n", name, about)
 	}
 	return w.Flush()
 }

@@ -49,7 +49,7 @@ func (a *app) eachEvent(ctx context.Context, f finder, r persistence.Run, each f
 	for e, err := range f.store.Events(ctx, r.ID, 0) {
 		if isDamage(err) {
 			if damage++; damage <= 10 {
-				fmt.Fprintf(a.Err, "loops: %v; reading goes on behind it\n", err)
+				say(a.Err, "loops: %v; reading goes on behind it\n", err)
 			}
 			continue
 		}

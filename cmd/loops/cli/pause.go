@@ -154,7 +154,7 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 			done = append(done, fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", w != nil, "current_state", r.State))
 			continue
 		}
-		fmt.Fprintln(a.out, pausedText(a, r, w))
+		sayLine(a.out, pausedText(a, r, w))
 	}
 	if o.json {
 		errs = append(errs, writeJSON(a.out, done))
@@ -249,7 +249,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		case o.json:
 			done = append(done, fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", alive(r), "current_state", r.State))
 		default:
-			fmt.Fprintln(a.out, unpausedText(a, r))
+			sayLine(a.out, unpausedText(a, r))
 		}
 	}
 	switch {

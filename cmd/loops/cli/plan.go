@@ -17,59 +17,59 @@ func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, tree *runTree, 
 		return writeJSON(a.out, plan)
 	}
 	w := a.out
-	fmt.Fprintf(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.short(l.File))
-	fmt.Fprintf(w, "Initial state: %s\nMax steps: %d\n", l.Initial, l.MaxSteps)
+	say(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.short(l.File))
+	say(w, "Initial state: %s\nMax steps: %d\n", l.Initial, l.MaxSteps)
 	if l.MaxIterations > 0 {
-		fmt.Fprintf(w, "Max passes: %d\n", l.MaxIterations)
+		say(w, "Max passes: %d\n", l.MaxIterations)
 	}
 	if l.Timeout > 0 {
-		fmt.Fprintf(w, "Timeout: %s\n", duration(l.Timeout))
+		say(w, "Timeout: %s\n", duration(l.Timeout))
 	}
 	if l.Backoff > 0 {
-		fmt.Fprintf(w, "Pause between states: %s\n", duration(l.Backoff))
+		say(w, "Pause between states: %s\n", duration(l.Backoff))
 	}
 	for _, line := range tree.planned(p) {
-		fmt.Fprintln(w, line)
+		sayLine(w, line)
 	}
-	fmt.Fprintln(w, "\nStates:")
+	say(w, "\nStates:\n")
 	for _, name := range l.Order {
 		s := l.States[name]
 		if s == nil {
 			continue
 		}
-		fmt.Fprintf(w, "  [%s]%s\n", name, kindOf(s))
+		say(w, "  [%s]%s\n", name, kindOf(s))
 		if s.Fragment != nil {
-			fmt.Fprintf(w, "      fragment: %s%s\n", s.Fragment.Name, bindings(s.Fragment.Bindings))
+			say(w, "      fragment: %s%s\n", s.Fragment.Name, bindings(s.Fragment.Bindings))
 		}
 		if s.Loop != "" {
-			fmt.Fprintf(w, "      loop: %s%s\n", s.Loop, bindings(s.With))
-			fmt.Fprintf(w, "            %s\n", a.subloopLine(p, l, s))
+			say(w, "      loop: %s%s\n", s.Loop, bindings(s.With))
+			say(w, "            %s\n", a.subloopLine(p, l, s))
 		}
 		if s.Action != "" {
-			fmt.Fprintf(w, "      action: %s\n", strings.ReplaceAll(strings.TrimSpace(s.Action), "\n", "\n              "))
+			say(w, "      action: %s\n", blockOf("              ", strings.Split(strings.TrimSpace(s.Action), "\n")))
 			if from := l.Place(0, "states", name, "action").File; from != l.File {
-				fmt.Fprintf(w, "              (from %s)\n", p.short(from))
+				say(w, "              (from %s)\n", p.short(from))
 			}
 		}
 		if s.Evaluate != nil {
-			fmt.Fprintf(w, "      evaluate: %s\n", s.Evaluate.Type)
+			say(w, "      evaluate: %s\n", s.Evaluate.Type)
 		}
 		for _, e := range edges(s) {
-			fmt.Fprintf(w, "      %s -> %s\n", e[0], e[1])
+			say(w, "      %s -> %s\n", e[0], e[1])
 		}
 	}
 	if len(l.Parameters) > 0 {
-		fmt.Fprintln(w, "\nParameters:")
+		say(w, "\nParameters:\n")
 		for _, prm := range l.Parameters {
-			fmt.Fprintf(w, "  %s\n", parameterLine(prm))
+			say(w, "  %s\n", parameterLine(prm))
 		}
 	}
-	fmt.Fprintln(w, "\nContext:")
+	say(w, "\nContext:\n")
 	for _, k := range values.Keys() {
 		v, _ := values.Get(k)
-		fmt.Fprintf(w, "  %s: %s\n", k, fsm.AppendJSON(nil, v))
+		say(w, "  %s: %s\n", k, fsm.AppendJSON(nil, v))
 	}
-	fmt.Fprintln(w, "\nNothing was run.")
+	say(w, "\nNothing was run.\n")
 	return nil
 }
 

@@ -94,14 +94,14 @@ func runPolicy(a *app, o policyOptions, args []string, runDirSet bool) error {
 		}
 	}
 	for _, n := range notes {
-		fmt.Fprintln(a.Err, "loops: "+n)
+		sayLine(a.Err, "loops: "+n)
 	}
 	if ok {
-		fmt.Fprintf(a.Err, "loops: line %d holds: %s%s\n", rule.Line, clean(rule.String()), scoreList(dimensions(rule), scores))
+		say(a.Err, "loops: line %d holds: %s%s\n", rule.Line, clean(rule.String()), scoreList(dimensions(rule), scores))
 	} else {
-		fmt.Fprintf(a.Err, "loops: no rule holds%s; a last rule \"* -> TARGET\" would take everything else\n", scoreList(names, scores))
+		say(a.Err, "loops: no rule holds%s; a last rule \"* -> TARGET\" would take everything else\n", scoreList(names, scores))
 	}
-	fmt.Fprintln(a.out, rule.Target)
+	sayLine(a.out, rule.Target)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (a *app) policyRules(file string) ([]policy.Rule, error) {
 		for i, m := range mistakes {
 			lines[i] = fmt.Sprintf("%s:%d:%d: %s", from, m.Line, column(text, m.Offset), m.Message)
 		}
-		return nil, failure(exitInvalid, "%s", strings.Join(lines, "\nloops: "))
+		return nil, failure(exitInvalid, "%s", blockOf("loops: ", lines))
 	}
 	if len(rules) == 0 {
 		return nil, failure(exitInvalid, "%s holds no rules", from)

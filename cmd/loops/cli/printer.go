@@ -25,6 +25,14 @@ type printer interface {
 	tree(r treeReport)
 }
 
+// noteLines is note of several lines, the first behind front.
+func noteLines(p printer, front string, lines []string) {
+	for _, line := range lines {
+		p.note(front + line)
+		front = ""
+	}
+}
+
 // A header is what is known when a run begins or goes on.
 type header struct {
 	Loop     *fsm.Loop
@@ -77,7 +85,6 @@ func (a *app) foregroundPrinter(v viewFlags) printer {
 		out: &sink{w: a.Out, delay: holdBack}, err: &sink{w: a.Err}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.coloured(a.Out)),
 	}
 	if f, ok := terminal(a.Out); ok && !v.quiet {
-		t.clean = true
 		if kind, _ := a.getenv("TERM"); kind != "dumb" && !v.verbose {
 			t.live, t.out = newLive(f), &sink{w: a.Out} // both write to the screen, in turn
 		}

@@ -33,22 +33,23 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	}
 	line := endLine(o, p.max)
 	if o.Error == noTransition && p.judged != "" {
-		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)
+		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", clean(p.state), clean(p.judged), clean(p.judged))
 	}
+	style := p.paint.amber
 	switch {
 	case code == exitOK && resume == "":
-		line = p.paint.green(line)
+		style = p.paint.green
 	case code == exitFailed:
-		line = p.paint.red(line)
-	default:
-		line = p.paint.amber(line)
+		style = p.paint.red
 	}
 	if !p.quiet {
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintln(out, line)
+	for part := range strings.SplitSeq(line, "\n") {
+		sayLine(out, style(part))
+	}
 	if resume != "" {
-		fmt.Fprintln(out, "Resume with: "+resume)
+		sayLine(out, "Resume with: "+resume)
 	}
 }
 
@@ -65,7 +66,7 @@ func (p *textPrinter) tree(r treeReport) {
 		out = p.err
 	}
 	for _, line := range r.lines() {
-		fmt.Fprintln(out, line)
+		sayLine(out, line)
 	}
 }
 
@@ -81,9 +82,9 @@ func (p *textPrinter) showFailure(out io.Writer) {
 	if said == "" || (p.live == nil && !p.quiet) {
 		return
 	}
-	fmt.Fprintln(out, "The last action said:")
+	sayLine(out, "The last action said:")
 	for line := range strings.SplitSeq(lastLines(said, 40), "\n") {
-		fmt.Fprintln(out, indent+clean(line))
+		sayOutput(out, indent, line)
 	}
 }
 
@@ -113,14 +114,14 @@ func endWord(o fsm.Outcome, maxSteps int) string {
 	return word
 }
 
-// endLine says in one line how a run ended.
+// endLine says in one line how a run ended, and in one more each its error and how it would be continued.
 func endLine(o fsm.Outcome, maxSteps int) string {
-	line := fmt.Sprintf("Loop %s: %s (%s, %s)", endWord(o, maxSteps), o.FinalState, count(o.Steps, "step"), duration(o.Duration))
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", clean(endWord(o, maxSteps)), clean(o.FinalState), count(o.Steps, "step"), duration(o.Duration))
 	if o.Error != "" {
-		line += "\nError: " + o.Error
+		line += "\nError: " + clean(o.Error)
 	}
 	if o.Continuation != "" {
-		line += "\nTo continue: " + firstLine(o.Continuation)
+		line += "\nTo continue: " + clean(firstLine(o.Continuation))
 	}
 	return line
 }

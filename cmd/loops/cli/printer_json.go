@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"sync"
 
@@ -49,7 +48,7 @@ func (p *jsonPrinter) event(e fsm.Event) { p.line(e.AppendJSON(p.buf[:0])) }
 func (p *jsonPrinter) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintln(p.err, text)
+	sayLine(p.err, text)
 }
 
 func (p *jsonPrinter) finish(fsm.Outcome, string) {}

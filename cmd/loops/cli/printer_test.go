@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -30,7 +31,7 @@ func event(after time.Duration, kind string, pairs ...any) fsm.Event {
 // show feeds a run to a printer and returns what it printed.
 func show(p *textPrinter, outcome fsm.Outcome, resume string, events ...fsm.Event) (out, errs string) {
 	var a, b bytes.Buffer
-	p.out, p.err = &sink{w: &a, delay: holdBack}, &sink{w: &b}
+	p.out, p.err = &sink{w: plain.NewWriter(&a), delay: holdBack}, &sink{w: plain.NewWriter(&b)}
 	p.header(header{
 		Loop: &fsm.Loop{Name: "fix", MaxSteps: 50}, File: ".loops/fix.yaml", ShortDir: ".loops/runs/fix-1/", Run: persistence.Run{ID: "fix-1"}, Begin: began, Wake: "loops retry-now fix-1",
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/plain"
 )
 
 // liveTail is how many lines of an action's output stay on a terminal.
@@ -22,7 +23,6 @@ type textPrinter struct {
 	mu             sync.Mutex // guards all below: the live line is redrawn by a goroutine of watch
 	out, err       *sink
 	quiet, verbose bool
-	clean          bool // take control characters out of output
 	paint          paint
 	live           *live // nil = none
 
@@ -31,15 +31,15 @@ type textPrinter struct {
 	wake    string        // command that ends a wait
 	base    time.Duration // elapsed before this process
 	begin   time.Time
-	place   string // "[3/50] check": the state that was entered last
-	head    string // line of that state, not printed yet
-	action  string // its action, once started
-	acted   bool   // an action of that state was started
-	verdict string // not printed yet
-	why     string // of that verdict, where it is error
-	judged  string // the last verdict and its state, for a run that has no way on
-	state   string // entered last, outside of sub-loops
-	output  string // of the last action, for the end of a run that failed
+	place   string   // "[3/50] check": the state that was entered last
+	head    string   // line of that state, not printed yet
+	action  []string // its action, once started: lines
+	acted   bool     // an action of that state was started
+	verdict string   // not printed yet
+	why     string   // of that verdict, where it is error
+	judged  string   // the last verdict and its state, for a run that has no way on
+	state   string   // entered last, outside of sub-loops
+	output  string   // of the last action, for the end of a run that failed
 	errors  string
 	shown   bool // output and errors were printed already
 	costs   costSheet
@@ -61,22 +61,22 @@ func (p *textPrinter) header(h header) {
 	case h.Origin != nil:
 		doing = "Forking"
 	}
-	fmt.Fprintf(p.out, "%s loop: %s\n", doing, p.paint.bold(h.Loop.Name))
+	say(p.out, "%s loop: %s\n", doing, p.paint.bold(clean(h.Loop.Name)))
 	if p.max > 0 { // old records do not tell
-		fmt.Fprintf(p.out, "Max steps: %d\n", p.max)
+		say(p.out, "Max steps: %d\n", p.max)
 	}
-	fmt.Fprintf(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", h.File, h.Run.ID, h.ShortDir)
+	say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", clean(h.File), clean(string(h.Run.ID)), clean(h.ShortDir))
 	if h.Origin != nil {
-		fmt.Fprintf(p.out, "  forked from: %s\n", forkedText(h.Origin))
+		say(p.out, "  forked from: %s\n", clean(forkedText(h.Origin)))
 	}
 	for _, note := range h.Notes {
-		fmt.Fprintf(p.out, "  %s\n", note)
+		say(p.out, "  %s\n", note)
 	}
 	if h.Agents != "" {
-		fmt.Fprintf(p.out, "  agents: %s\n", h.Agents)
+		say(p.out, "  agents: %s\n", h.Agents)
 	}
 	if h.Where != "" {
-		fmt.Fprintf(p.out, "  at: %s, step %d, after %s\n", h.Where, h.Run.Step, duration(h.Elapsed))
+		say(p.out, "  at: %s, step %d, after %s\n", clean(h.Where), h.Run.Step, duration(h.Elapsed))
 	}
 	fmt.Fprintln(p.out)
 }
@@ -125,7 +125,7 @@ func (p *textPrinter) note(text string) {
 		p.live.erase()
 	}
 	p.out.flush()
-	fmt.Fprintln(p.err, text)
+	sayLine(p.err, text)
 }
 
 // print writes one permanent line.
@@ -133,7 +133,7 @@ func (p *textPrinter) print(line string) {
 	if p.live != nil {
 		p.live.erase()
 	}
-	fmt.Fprintln(p.out, line)
+	sayLine(p.out, line)
 }
 
 // missed takes an event that is not shown, for what is said at the end.
@@ -167,14 +167,14 @@ func (p *textPrinter) event(e fsm.Event) {
 	case "loop_start", "loop_resume":
 		if e.Depth > 0 {
 			p.flushHead()
-			p.print(pad + "sub-loop " + text(e.Get("loop")))
+			p.print(pad + "sub-loop " + shown(e.Get("loop")))
 		}
 	case "state_enter":
 		p.flushHead()
 		p.acted = false
-		step, state := fmt.Sprintf("%s[%s/%d] ", pad, text(e.Get("iteration")), p.max), text(e.Get("state"))
+		step, state := fmt.Sprintf("%s[%s/%d] ", pad, shown(e.Get("iteration")), p.max), shown(e.Get("state"))
 		if e.Depth > 0 || p.max == 0 { // the cap is that of the outermost loop, where it is known
-			step = fmt.Sprintf("%s[%s] ", pad, text(e.Get("iteration")))
+			step = fmt.Sprintf("%s[%s] ", pad, shown(e.Get("iteration")))
 		}
 		p.place = step + state
 		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.bold(state), duration(p.base+e.Time.Sub(p.begin)))
@@ -188,12 +188,12 @@ func (p *textPrinter) event(e fsm.Event) {
 		p.flushHead()
 		p.verdict, p.why = text(e.Get("verdict")), ""
 		if !p.verbose {
-			p.why = p.plain(whyVerdict(e))
+			p.why = clean(whyVerdict(e))
 			break
 		}
 		for _, text := range verdictLines(e) {
 			for line := range strings.SplitSeq(text, "\n") {
-				p.print(pad + indent + p.paint.dim(p.plain(line)))
+				p.print(pad + indent + p.paint.dim(clean(line)))
 			}
 		}
 	case "route":
@@ -202,7 +202,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	case "loop_complete":
 		p.flushHead()
 		if e.Depth > 0 {
-			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, text(e.Get("final_state")), text(e.Get("terminated_by"))))
+			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, shown(e.Get("final_state")), shown(e.Get("terminated_by"))))
 		}
 	case "note":
 		p.flushHead()
@@ -210,18 +210,18 @@ func (p *textPrinter) event(e fsm.Event) {
 		if text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
 			line += "; to go on at once: " + p.wake
 		}
-		p.print(pad + indent + p.paint.amber(line))
+		p.print(pad + indent + p.paint.amber(clean(line)))
 	case "messages_append", "prompt_size_warn", "host_subproc_rss", "action_killed":
 		if p.verbose {
-			p.print(pad + indent + p.paint.dim(e.Kind+" "+pairs(e)))
+			p.print(pad + indent + p.paint.dim(clean(e.Kind+" "+pairs(e))))
 		}
 	default:
 		p.flushHead()
 		if line := sentence(e); line != "" {
-			p.print(pad + indent + p.paint.amber(line))
+			p.print(pad + indent + p.paint.amber(clean(line)))
 			break
 		}
-		p.print(pad + indent + p.paint.amber(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+pairs(e))))
+		p.print(pad + indent + p.paint.amber(clean(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+pairs(e)))))
 	}
 }
 
@@ -249,32 +249,25 @@ func (p *textPrinter) flushHead() {
 	}
 	line := p.head
 	p.head = ""
-	if p.action != "" {
-		line += " -> " + p.action
-		p.action = ""
+	if len(p.action) == 0 {
+		p.print(line)
+		return
 	}
-	p.print(line)
-}
-
-// plain takes control characters out of a line where that is wanted.
-func (p *textPrinter) plain(line string) string {
-	if p.clean {
-		return clean(line)
+	p.print(line + " -> " + p.action[0])
+	for _, more := range p.action[1:] {
+		p.print(more)
 	}
-	return line
+	p.action = nil
 }
 
 func (p *textPrinter) startAction(e fsm.Event, pad string) {
 	action := text(e.Get("action"))
-	line := firstLine(action)
+	lines := []string{cut(clean(firstLine(action)), 100)}
 	if p.verbose {
-		line = strings.TrimRight(strings.ReplaceAll(action, "\n", "\n"+pad+indent+"| "), "\n| ")
-	}
-	if p.clean && !p.verbose {
-		line = clean(line)
-	}
-	if !p.verbose {
-		line = cut(line, 100)
+		lines = strings.Split(strings.TrimRight(action, "\n| "), "\n")
+		for i := range lines[1:] {
+			lines[i+1] = pad + indent + "| " + lines[i+1]
+		}
 	}
 	switch {
 	case p.head != "":
@@ -284,33 +277,30 @@ func (p *textPrinter) startAction(e fsm.Event, pad string) {
 		p.head = pad + indent + "now"
 	}
 	p.acted = true
-	p.action = line
+	p.action = lines
 	if p.live == nil {
 		p.flushHead()
 		return
 	}
-	p.live.set(p.place+" > "+line, e.Time)
+	p.live.set(p.place+" > "+lines[0], e.Time)
 }
 
 func (p *textPrinter) showOutput(pad, lines string) {
 	if p.live != nil {
 		lines = strings.TrimRight(lines, "\n \t")
-		p.live.last = clean(lines[strings.LastIndexByte(lines, '\n')+1:])
+		p.live.last = clean(plain.Uncoloured(lines[strings.LastIndexByte(lines, '\n')+1:]))
 		return
 	}
 	p.flushHead()
 	p.block(pad+indent, strings.TrimSuffix(lines, "\n"))
 }
 
-// block prints lines with something in front of each, in one write.
+// block prints lines of output, with their colours, and with something in front of each, in one write.
 func (p *textPrinter) block(front, lines string) {
 	var b strings.Builder
 	for line := range strings.SplitSeq(lines, "\n") {
-		if p.clean {
-			line = clean(line)
-		}
 		b.WriteString(front)
-		b.WriteString(line)
+		b.WriteString(plain.Colours(line))
 		b.WriteByte('\n')
 	}
 	io.WriteString(p.out, b.String()) //nolint:errcheck // a sink never fails
@@ -324,7 +314,7 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 	}
 	ms, _ := e.Get("duration_ms").(int64)
 	line := "(" + duration(time.Duration(ms)*time.Millisecond) + ")"
-	code := text(e.Get("exit_code"))
+	code := shown(e.Get("exit_code"))
 	failed := code != "0" && code != ""
 	switch {
 	case code == "124":
@@ -355,11 +345,11 @@ func (p *textPrinter) showErrors(pad string) {
 }
 
 func (p *textPrinter) route(e fsm.Event, pad string) {
-	line := "-> " + p.paint.cyan(text(e.Get("to")))
+	line := "-> " + p.paint.cyan(shown(e.Get("to")))
 	if p.verdict != "" {
 		line = p.takeVerdict() + " " + line
 	}
-	if why := text(e.Get("reason")); why != "" {
+	if why := shown(e.Get("reason")); why != "" {
 		line += " (" + why + ")"
 	}
 	p.print(pad + indent + line)
@@ -382,5 +372,5 @@ func (p *textPrinter) mark(verdict string) string {
 	case "no", "error", "blocked", "stall", "timeout":
 		return p.paint.red(verdict)
 	}
-	return p.paint.amber(verdict)
+	return p.paint.amber(clean(verdict))
 }

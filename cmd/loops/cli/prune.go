@@ -117,7 +117,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 		if o.maxSize != "" {
 			limit = "--max-size " + o.maxSize
 		}
-		fmt.Fprintf(a.Err, "loops: what stays takes %s, more than %s: %s\n", roomText(choice.Bytes), limit, keptText(choice.Kept))
+		say(a.Err, "loops: what stays takes %s, more than %s: %s\n", roomText(choice.Bytes), limit, keptText(choice.Kept))
 	}
 	return errors.Join(err, a.tellPruned(o, choice, gone))
 }
@@ -131,7 +131,7 @@ func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal) err
 		))
 	}
 	if len(gone) == 0 {
-		fmt.Fprintf(a.out, "Nothing to remove: %s.\n", stayText(stay, c.Kept))
+		say(a.out, "Nothing to remove: %s.\n", stayText(stay, c.Kept))
 		return nil
 	}
 	var table [][]string
@@ -143,7 +143,7 @@ func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal) err
 	if o.dryRun {
 		verb, makes = "Would remove", "would make"
 	}
-	fmt.Fprintf(a.out, "%s %s, which %s %s of room; %s.\n", verb, count(len(gone), "run"), makes, roomText(total(gone)), stayText(stay, c.Kept))
+	say(a.out, "%s %s, which %s %s of room; %s.\n", verb, count(len(gone), "run"), makes, roomText(total(gone)), stayText(stay, c.Kept))
 	return nil
 }
 

@@ -75,13 +75,13 @@ func runQueueList(a *app, o queueListOptions) error {
 		return writeJSON(a.out, list(line, func(w persistence.Waiter) any { return waiterJSON(w, line) }))
 	}
 	if len(line) == 0 {
-		fmt.Fprintln(a.out, "Nobody waits.")
+		sayLine(a.out, "Nobody waits.")
 		return nil
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID")
+	say(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID\n")
 	for _, w := range line {
-		fmt.Fprintf(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", shortWaiter(w.ID), waiterLoop(w), age(w.Since), place(w, line), waitsForText(w.For), p.shortScope(w), strings.TrimPrefix(process(w.Owner), "pid "))
+		say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", shortWaiter(w.ID), waiterLoop(w), age(w.Since), place(w, line), waitsForText(w.For), p.shortScope(w), strings.TrimPrefix(process(w.Owner), "pid "))
 	}
 	return t.Flush()
 }
@@ -154,11 +154,11 @@ func findWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, e
 	case len(arg) < 4:
 		return nil, usageError{fmt.Sprintf("%s is too short: give at least 4 characters of the id", arg), "loops queue remove --help"}
 	case len(found) > 1:
-		text := fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))
+		lines := []string{fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))}
 		for _, w := range found {
-			text += fmt.Sprintf("\n  %s  %s (%s, for %s)", clean(w.ID), waiterLoop(w), process(w.Owner), age(w.Since))
+			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, waiterLoop(w), process(w.Owner), age(w.Since)))
 		}
-		return nil, failure(exitUsage, "%s", text)
+		return nil, failure(exitUsage, "%s", blockOf("  ", lines))
 	}
 	return found, nil
 }

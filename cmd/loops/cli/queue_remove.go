@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"syscall"
@@ -36,7 +35,7 @@ func (a *app) takeOutAll(ctx context.Context, q *persistence.Queue, line []persi
 			end = ", which ends when it notices"
 		}
 		if !quiet {
-			fmt.Fprintf(a.out, "Took %s out of the queue: loop %s (%s)%s. Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner), end)
+			say(a.out, "Took %s out of the queue: loop %s (%s)%s. Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner), end)
 		}
 	}
 	return removed, joined(append(errs, q.Tidy(ctx)))

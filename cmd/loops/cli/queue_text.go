@@ -87,16 +87,18 @@ func (a *app) refused(err error, waited time.Duration) error {
 	if _, behind := errors.AsType[*behindError](err); behind {
 		wait = "wait in line:"
 	}
-	text := fmt.Sprintf("%s\n  %-14s %s", line, wait, a.again("--queue"))
+	lines := []string{line, fmt.Sprintf("%-14s %s", wait, a.again("--queue"))}
 	if waited > 0 {
-		text = fmt.Sprintf("waited %s in the queue, in vain; nothing was run: %s\n  %-14s %s", duration(waited), line, "wait longer:", a.again("--queue --queue-timeout "+timeoutText(2*waited)))
+		lines[0] = fmt.Sprintf("waited %s in the queue, in vain; nothing was run: %s", duration(waited), line)
+		lines[1] = fmt.Sprintf("%-14s %s", "wait longer:", a.again("--queue --queue-timeout "+timeoutText(2*waited)))
 	}
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
-		text += fmt.Sprintf("\n  %-14s %s", "stop it:", a.command("stop", string(locked.Holder)))
+		lines = append(lines, fmt.Sprintf("%-14s %s", "stop it:", a.command("stop", string(locked.Holder))))
 	} else {
-		text += fmt.Sprintf("\n  %-14s %s", "see who waits:", a.command("queue list"))
+		lines = append(lines, fmt.Sprintf("%-14s %s", "see who waits:", a.command("queue list")))
 	}
-	return failure(exitConflict, "%s\n  %-14s %s", text, "lock nothing:", a.again("--no-lock"))
+	lines = append(lines, fmt.Sprintf("%-14s %s", "lock nothing:", a.again("--no-lock")))
+	return failure(exitConflict, "%s", blockOf("  ", lines))
 }
 
 // timeoutText is a time as --queue-timeout takes it.

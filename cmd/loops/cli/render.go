@@ -84,7 +84,7 @@ func runRender(a *app, o *renderOptions) error {
 	}
 	_, err = fmt.Fprint(a.out, text)
 	for _, u := range got.Unknown {
-		fmt.Fprintf(a.Err, "loops: %s is left as it stands: %s\n", phrase.Clip(u.Ref), u.Why)
+		say(a.Err, "loops: %s is left as it stands: %s\n", phrase.Clip(u.Ref), u.Why)
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 		page.Notes = append(page.Notes[:mostNotes], fmt.Sprintf("… and %d more damaged places", n-mostNotes))
 	}
 	for _, n := range page.Notes {
-		fmt.Fprintf(a.Err, "loops: %s\n", n)
+		say(a.Err, "loops: %s\n", n)
 	}
 	graph, note := a.graphOfRun(ctx, f, run, t, o.by)
 	page.Graph = graph

@@ -151,7 +151,7 @@ func (a *app) tellUnpaused(note string, print printer, quiet bool) {
 	switch {
 	case note == "" || quiet:
 	case a.detached != nil:
-		fmt.Fprintln(a.Err, note)
+		sayLine(a.Err, note)
 	default:
 		print.note(note)
 	}

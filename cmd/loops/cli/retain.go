@@ -43,7 +43,7 @@ func (a *app) retain(ctx context.Context, d driveSpec) (end func(patient bool)) 
 		}
 		if text := retainedText(gone, short && late.Load()); text != "" && !d.quiet {
 			d.printer.note(text)
-			a.treesLeft(context.WithoutCancel(ctx), d.project, gone, d.printer.note)
+			a.treesLeft(context.WithoutCancel(ctx), d.project, gone, func(lines []string) { noteLines(d.printer, "", lines) })
 		}
 		if err = errors.Join(err, claim.release(time.Now(), !short)); err != nil {
 			d.printer.note("loops: retention: " + oneLine(err))

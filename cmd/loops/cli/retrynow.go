@@ -63,7 +63,7 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 			busy = r
 		default:
 			woken++
-			fmt.Fprintln(a.out, wokenText(r, w))
+			sayLine(a.out, wokenText(r, w))
 		}
 	}
 	if woken == 0 && len(errs) == 0 {

@@ -76,7 +76,7 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 		return errors.Join(err, writeJSON(a.out, fsm.NewMap("removed", list(todo, removal.object), "bytes", total(todo))))
 	}
 	for _, t := range todo {
-		fmt.Fprintf(a.out, "Removed %s (%s, %s).\n", t.run.ID, t.run.Status, roomText(t.bytes))
+		say(a.out, "Removed %s (%s, %s).\n", t.run.ID, t.run.Status, roomText(t.bytes))
 	}
 	return err
 }

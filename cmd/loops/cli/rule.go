@@ -53,12 +53,12 @@ func newRulesTopic(a *app) *cobra.Command {
 }
 
 func printRules(out io.Writer) {
-	fmt.Fprintln(out, "What loops validate looks for. An error keeps a loop from running, a warning does not.")
-	fmt.Fprintln(out, "loops help rule NAME says what one means, how to silence it, and shows an example.")
+	sayLine(out, "What loops validate looks for. An error keeps a loop from running, a warning does not.")
+	sayLine(out, "loops help rule NAME says what one means, how to silence it, and shows an example.")
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, r := range rules() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, r.Severity, r.Summary)
+		say(w, "%s\t%s\t%s\n", r.Name, r.Severity, r.Summary)
 	}
 	w.Flush() //nolint:errcheck // a sink never fails
 }

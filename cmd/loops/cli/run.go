@@ -222,7 +222,7 @@ func (a *app) preflight(p project, l *fsm.Loop, values *fsm.Map) error {
 			lines = append(lines, strings.TrimPrefix(pr.Pos.String()+": "+pr.Message, ": "))
 		}
 	}
-	return failure(exitUsage, "%s", strings.Join(lines, "\nloops: "))
+	return failure(exitUsage, "%s", blockOf("loops: ", lines))
 }
 
 // cannotOpen says that the records of a project cannot be used.

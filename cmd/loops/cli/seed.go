@@ -71,7 +71,7 @@ func checkGiven(l *fsm.Loop, given *fsm.Map) error {
 	if wrong == nil {
 		return nil
 	}
-	return usageError{strings.Join(wrong, "\nloops: "), "loops run --help"}
+	return failure(exitUsage, "%s\nTry: loops run --help", blockOf("loops: ", wrong))
 }
 
 // inputValues returns what the positional input sets: if it is a JSON object that has keys of the context, parameters or

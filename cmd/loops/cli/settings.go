@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +56,7 @@ func (a *app) warnConfig(p project, quiet bool) {
 	for _, w := range c.Warnings {
 		if !quiet {
 			w.File = p.short(w.File)
-			fmt.Fprintf(a.Err, "loops: warning: %s\n", w)
+			say(a.Err, "loops: warning: %s\n", w)
 		}
 	}
 }

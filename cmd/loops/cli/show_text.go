@@ -16,10 +16,10 @@ const previewWidth = 44
 // printLoop prints the summary of a loop: what to know before it is run, on a screen where it fits on one.
 func (a *app) printLoop(p project, l *fsm.Loop) {
 	paint := paint(a.coloured(a.Out))
-	fmt.Fprintf(a.out, "%s  %s\n", paint.bold(l.Name), paint.dim(p.short(l.File)))
+	say(a.out, "%s  %s\n", paint.bold(l.Name), paint.dim(p.short(l.File)))
 	about, _, _ := strings.Cut(strings.TrimSpace(l.Description), "\n\n")
 	for line := range strings.SplitSeq(about, "\n") {
-		fmt.Fprintln(a.out, clean(line))
+		sayLine(a.out, clean(line))
 	}
 	fmt.Fprintln(a.out)
 	var facts [][]string
@@ -58,11 +58,11 @@ func writeTable(out io.Writer, rows [][]string) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	for _, cells := range rows {
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		sayRow(w, cells...)
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder never fails
 	for line := range strings.Lines(b.String()) {
-		fmt.Fprintln(out, strings.TrimRight(line, " \n"))
+		sayLine(out, strings.TrimRight(line, " \n"))
 	}
 }
 

@@ -189,7 +189,7 @@ func (a *app) replies(r *rehearsal, o *simulateOptions) (rehearse.Replies, error
 	for i, w := range wrong {
 		lines[i] = scriptLine(o, w)
 	}
-	return nil, failure(exitUsage, "%s", strings.Join(lines, "\nloops: "))
+	return nil, failure(exitUsage, "%s", blockOf("loops: ", lines))
 }
 
 func scriptLine(o *simulateOptions, e *rehearse.ScriptError) string {

@@ -16,6 +16,7 @@ type simulationPrinter struct {
 	paint paint
 
 	head  string     // line of the state entered last, not printed yet
+	more  []string   // lines below that one
 	steps []*fsm.Map // for JSON
 
 	verdict string // not printed yet
@@ -35,10 +36,10 @@ func (a *app) simulationHeader(r *rehearsal, o *simulateOptions) {
 	if o.quiet {
 		return
 	}
-	fmt.Fprintf(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.short(r.loop.File))
+	say(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.short(r.loop.File))
 	for _, k := range o.how.Keys() {
 		v, _ := o.how.Get(k)
-		fmt.Fprintf(a.out, "  %s: %s\n", k, text(v))
+		say(a.out, "  %s: %s\n", k, text(v))
 	}
 	fmt.Fprintln(a.out)
 }
@@ -78,9 +79,15 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 		p.head = step + p.paint.bold(text(e.Get("state")))
 	case "action_start":
-		p.head += " -> " + p.short(text(e.Get("action")), pad)
+		lines := p.short(text(e.Get("action")))
+		p.head += " -> " + lines[0]
+		for _, line := range lines[1:] {
+			p.more = append(p.more, pad+indent+line)
+		}
 	case "action_complete":
-		p.line(pad + indent + p.paint.dim(p.short(text(e.Get("output_preview")), pad)))
+		for _, line := range p.short(text(e.Get("output_preview"))) {
+			p.line(pad + indent + p.paint.dim(clean(line)))
+		}
 		if code := text(e.Get("exit_code")); code != "0" {
 			p.line(pad + indent + p.paint.red("exit: "+code))
 		}
@@ -123,24 +130,28 @@ func simulationNote(e fsm.Event) string {
 	return strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ") + ": " + pairs(e))
 }
 
-// short is a text on one line, or with -v all of it.
-func (p *simulationPrinter) short(s, pad string) string {
+// short is a text on one line, or with -v all its lines.
+func (p *simulationPrinter) short(s string) []string {
 	if p.o.verbose {
-		return strings.ReplaceAll(strings.TrimSpace(clean(s)), "\n", "\n"+pad+indent)
+		return strings.Split(strings.TrimSpace(s), "\n")
 	}
-	return cut(clean(firstLine(s)), 120)
+	return []string{cut(clean(firstLine(s)), 120)}
 }
 
 func (p *simulationPrinter) flush() {
 	if p.head != "" {
-		fmt.Fprintln(p.a.out, p.head)
+		sayLine(p.a.out, p.head)
 		p.head = ""
+		for _, line := range p.more {
+			sayLine(p.a.out, line)
+		}
+		p.more = nil
 	}
 }
 
 func (p *simulationPrinter) line(s string) {
 	p.flush()
-	fmt.Fprintln(p.a.out, s)
+	sayLine(p.a.out, s)
 }
 
 // collect notes an event for JSON.
@@ -192,20 +203,20 @@ func (p *simulationPrinter) finish(o fsm.Outcome) error {
 	p.flush()
 	if !p.o.quiet {
 		if p.verdict != "" {
-			fmt.Fprintln(p.a.out, indent+p.verdict)
+			sayLine(p.a.out, indent+p.verdict)
 		}
 		fmt.Fprintln(p.a.out)
 	}
-	fmt.Fprintf(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", endWord(o, p.r.loop.MaxSteps), o.FinalState, count(o.Steps, "step"), codeOf(o))
+	say(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", endWord(o, p.r.loop.MaxSteps), o.FinalState, count(o.Steps, "step"), codeOf(o))
 	if o.Error != "" {
 		line := "Error: " + o.Error
 		if o.Error == noTransition && p.judged != "" {
 			line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)
 		}
-		fmt.Fprintln(p.a.out, line)
+		sayLine(p.a.out, line)
 	}
 	if !p.o.quiet {
-		fmt.Fprintln(p.a.out, "Nothing was run.")
+		sayLine(p.a.out, "Nothing was run.")
 	}
 	return nil
 }
@@ -237,15 +248,15 @@ func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) er
 		return writeJSON(a.out, m)
 	}
 	a.simulationHeader(r, o)
-	fmt.Fprintf(a.out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
+	say(a.out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
 	for _, e := range t.Endings() {
-		fmt.Fprintf(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), endWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
+		say(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), endWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
 		if e.Outcome.Error != "" {
-			fmt.Fprintf(a.out, "%18s%s\n", "", cut(firstLine(clean(e.Outcome.Error)), 160))
+			say(a.out, "%18s%s\n", "", cut(firstLine(clean(e.Outcome.Error)), 160))
 		}
 	}
 	if !o.quiet {
-		fmt.Fprintln(a.out, "Nothing was run.")
+		sayLine(a.out, "Nothing was run.")
 	}
 	return nil
 }

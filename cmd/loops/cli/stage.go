@@ -143,7 +143,7 @@ func runStageBegin(ctx context.Context, a *app, o stageOptions) error {
 		if b.Resume {
 			then = "; to be done again"
 		}
-		fmt.Fprintln(a.Err, "loops: "+oneLine(err)+then)
+		sayLine(a.Err, "loops: "+oneLine(err)+then)
 	case err != nil:
 		return stageFailure(err)
 	}
@@ -185,8 +185,9 @@ func runStageLoad(ctx context.Context, a *app, o stageOptions, name string) erro
 	case err != nil:
 		return stageFailure(err)
 	}
-	_, err = a.out.Write(value)
-	return err
+	data := &sink{w: verbatim(a.Out)} // it is not for people
+	_, _ = data.Write(value)          // close says what went wrong
+	return data.close()
 }
 
 func runStageDone(ctx context.Context, a *app, o stageOptions) error {
@@ -197,7 +198,7 @@ func runStageDone(ctx context.Context, a *app, o stageOptions) error {
 	err = s.Done(ctx)
 	switch {
 	case errors.Is(err, checkpoint.ErrDamaged):
-		fmt.Fprintln(a.Err, "loops: "+oneLine(err)+"; it is removed, but the values of its stages stay as files that count for nothing")
+		sayLine(a.Err, "loops: "+oneLine(err)+"; it is removed, but the values of its stages stay as files that count for nothing")
 	case err != nil:
 		return stageFailure(err)
 	}

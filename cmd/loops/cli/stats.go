@@ -84,7 +84,7 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 		return writeJSON(a.out, s.object())
 	}
 	if len(runs) == 0 {
-		fmt.Fprintf(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
+		say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
 		return nil
 	}
 	return s.print(a)
@@ -134,32 +134,32 @@ func (s *stats) outcomes() []string {
 }
 
 func (s *stats) print(a *app) error {
-	fmt.Fprintf(a.out, "%s of %s\n", count(s.runs, "run"), s.name)
+	say(a.out, "%s of %s\n", count(s.runs, "run"), s.name)
 	if s.done > 0 {
 		p50, p95, longest := trail.Percentiles(s.times)
-		fmt.Fprintf(a.out, "Success: %d of %d that ended for good (%s)\n", s.succeeded, s.done, share(s.succeeded, s.done))
-		fmt.Fprintf(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", duration(p50), duration(p95), duration(longest))
+		say(a.out, "Success: %d of %d that ended for good (%s)\n", s.succeeded, s.done, share(s.succeeded, s.done))
+		say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", duration(p50), duration(p95), duration(longest))
 	} else {
-		fmt.Fprintln(a.out, "Success: none has ended for good")
+		sayLine(a.out, "Success: none has ended for good")
 	}
 	var words []string
 	for _, name := range s.outcomes() {
 		words = append(words, fmt.Sprintf("%s %d", name, s.ended[name]))
 	}
-	fmt.Fprintf(a.out, "Outcomes: %s\n\n", strings.Join(words, ", "))
+	say(a.out, "Outcomes: %s\n\n", strings.Join(words, ", "))
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS")
+	say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
 	for _, st := range s.tally.States() {
 		p50, p95, longest := st.Times()
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, duration(p50), duration(p95), duration(longest), st.Failed, verdictShares(st))
+		say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, duration(p50), duration(p95), duration(longest), st.Failed, verdictShares(st))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	head := "\nEvaluators that never said no:\n"
+	head := block("\nEvaluators that never said no:\n")
 	for _, st := range s.tally.States() {
 		if verdict, always := st.AlwaysYes(); always {
-			fmt.Fprintf(a.out, "%s  %s (%s): %s, %d times out of %d\n", head, st.Path, st.Evaluator, verdict, st.Judged(), st.Judged())
+			say(a.out, "%s  %s (%s): %s, %d times out of %d\n", head, st.Path, st.Evaluator, verdict, st.Judged(), st.Judged())
 			head = ""
 		}
 	}

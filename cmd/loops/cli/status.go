@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -116,7 +115,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	case asJSON:
 		return writeJSON(a.out, objects)
 	case len(open)+len(waiting) == 0:
-		fmt.Fprintln(a.out, noneOpen)
+		sayLine(a.out, noneOpen)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (a *app) row(key, value string) {
 			lines = append(lines[:rowLines-1:rowLines-1], cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
 		}
 	}
-	fmt.Fprintf(a.out, "%-10s %s\n", key+":", strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent)))
+	say(a.out, "%-10s %s\n", key+":", strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent)))
 }
 
 // width is that of the terminal; 0 = the output is none.
@@ -342,7 +342,7 @@ func (a *app) indented(front, line string) {
 	if width := a.width(); width > 0 {
 		line = cut(line, max(20, width-1-len(front)))
 	}
-	fmt.Fprintln(a.out, front+line)
+	sayLine(a.out, front+line)
 }
 
 // showWaiter tells of a run that is none yet.

@@ -94,7 +94,7 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 			continue
 		}
 		if ended = append(ended, s); !o.json {
-			fmt.Fprintln(a.out, s.text(a, o.grace))
+			sayLine(a.out, s.text(a, o.grace))
 		}
 	}
 	if o.json {

@@ -151,7 +151,7 @@ func (a *app) tellCopied(o storeCopyOptions, from, to records, results []copyRes
 			there++
 		case leftOut:
 			left++
-			fmt.Fprintf(a.Err, "loops: run %s goes on (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
+			say(a.Err, "loops: run %s goes on (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
 		case differs:
 			errs = append(errs, fmt.Errorf("%w; it was left as it is there", c.err))
 		default:
@@ -176,17 +176,17 @@ func (a *app) tellCopied(o storeCopyOptions, from, to records, results []copyRes
 		return errors.Join(joined(errs), err)
 	}
 	if len(results) == 0 {
-		fmt.Fprintf(a.out, "There are no runs in %s.\n", from.name)
+		say(a.out, "There are no runs in %s.\n", from.name)
 		return nil
 	}
 	switch {
 	case n > 0:
-		fmt.Fprintf(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", count(n, "run"), count(events, "event"), from.name, to.name)
+		say(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", count(n, "run"), count(events, "event"), from.name, to.name)
 	default:
-		fmt.Fprintf(a.out, "Nothing was copied from %s to %s.\n", from.name, to.name)
+		say(a.out, "Nothing was copied from %s to %s.\n", from.name, to.name)
 	}
 	if there > 0 {
-		fmt.Fprintf(a.out, "%s there already, and the same.\n", wereRuns(there))
+		say(a.out, "%s there already, and the same.\n", wereRuns(there))
 	}
 	return joined(errs)
 }

@@ -13,12 +13,22 @@ import (
 	"golang.org/x/text/width"
 
 	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // terminal returns the file behind w if it is a terminal.
 func terminal(w io.Writer) (*os.File, bool) {
-	f, ok := w.(*os.File)
+	f, ok := verbatim(w).(*os.File)
 	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// verbatim returns the writer behind Out or Err of an app, for what is not for people to read: data, a protocol, or text
+// that another process of this program made harmless.
+func verbatim(w io.Writer) io.Writer {
+	if p, ok := w.(*plain.Writer); ok {
+		return p.Unwrap()
+	}
+	return w
 }
 
 // interactive says whether r is a terminal, where a person can answer.
@@ -67,7 +77,7 @@ func (p paint) with(code, s string) string {
 	if !p || s == "" {
 		return s
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return plain.Style(code, s)
 }
 
 func (p paint) bold(s string) string  { return p.with("1", s) }
@@ -113,65 +123,8 @@ func cut(s string, limit int) string {
 	return s
 }
 
-// clean takes escape sequences and control characters out of text that goes to a terminal. Tabs become spaces.
-func clean(s string) string {
-	plain := true
-	for i := 0; i < len(s); i++ {
-		if s[i] < ' ' || s[i] == 0x7f || s[i] == 0xc2 { // U+0080 to U+009F begin with C2
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return s
-	}
-	var b strings.Builder
-	rest := []rune(s)
-	for i := 0; i < len(rest); i++ {
-		switch r := rest[i]; {
-		case r == 0x1b:
-			i = skipEscape(rest, i)
-		case r == '\t':
-			b.WriteString("    ")
-		case unicode.IsControl(r):
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// skipEscape returns the index of the last rune of the escape sequence that begins at i.
-func skipEscape(s []rune, i int) int {
-	if i+1 >= len(s) {
-		return i
-	}
-	switch s[i+1] {
-	case '[': // control sequence: up to a final character
-		for j := i + 2; j < len(s); j++ {
-			if s[j] >= 0x40 && s[j] <= 0x7e {
-				return j
-			}
-		}
-		return len(s) - 1
-	case ']', 'P', '_', '^': // string: up to BEL or ST
-		for j := i + 2; j < len(s); j++ {
-			if s[j] == 0x07 {
-				return j
-			}
-			if s[j] == 0x1b && j+1 < len(s) && s[j+1] == '\\' {
-				return j + 1
-			}
-		}
-		return len(s) - 1
-	}
-	for j := i + 1; j < len(s); j++ { // intermediates, then one final character
-		if s[j] < 0x20 || s[j] > 0x2f {
-			return j
-		}
-	}
-	return len(s) - 1
-}
+// clean returns a text of others on one line, in which nothing acts on a terminal or looks like a line of this program.
+func clean(s string) string { return plain.Line(s) }
 
 // firstLine returns the first line of text that is not blank.
 func firstLine(s string) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,14 +65,16 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	if !o.dryRun && err == nil {
 		err = a.finishTrees(ctx, p, store.Store, func(r treeReport) {
 			trees++
-			fmt.Fprintln(a.out, strings.Join(r.lines(), "\n"))
+			for _, line := range r.lines() {
+				sayLine(a.out, line)
+			}
 		})
 	}
 	if len(changes)+trees == 0 && err == nil {
-		fmt.Fprintln(a.out, "Nothing to tidy up.")
+		sayLine(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
-		fmt.Fprintln(a.out, changeLine(c))
+		sayLine(a.out, changeLine(c))
 	}
 	return err
 }
@@ -96,7 +97,7 @@ func (a *app) tidy(ctx context.Context, p project, store persistence.Store, prin
 	}
 	err = a.finishTrees(ctx, p, store, func(r treeReport) {
 		if !quiet || r.Kept {
-			print.note("loops: " + strings.Join(r.lines(), "\n"))
+			noteLines(print, "loops: ", r.lines())
 		}
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"loops/fsm"
 	"loops/persistence"
@@ -20,7 +19,7 @@ func (a *app) tail(ctx context.Context, f finder, r persistence.Run, after uint6
 	in := follower{store: f.store, id: r.ID, after: after}
 	show := func(e fsm.Event, err error) {
 		if err != nil {
-			fmt.Fprintf(a.Err, "loops: %v; reading goes on behind it\n", err)
+			say(a.Err, "loops: %v; reading goes on behind it\n", err)
 			return
 		}
 		each(e)

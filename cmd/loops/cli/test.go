@@ -221,7 +221,7 @@ func (p *testPrinter) begin(act fsm.Action) {
 	if p.o.stdin != "" {
 		what += ", not run"
 	}
-	fmt.Fprintf(p.a.out, "State %s of loop %s\nAction (%s):\n", p.st.Name, p.r.loop.Name, what)
+	say(p.a.out, "State %s of loop %s\nAction (%s):\n", p.st.Name, p.r.loop.Name, what)
 	p.block(act.Text)
 	if act.Kind == fsm.KindMCP {
 		p.block(act.Params)
@@ -235,18 +235,14 @@ func (p *testPrinter) output(text string) {
 	}
 	if !p.opened {
 		p.opened = true
-		fmt.Fprintln(p.a.out, "Output:")
+		sayLine(p.a.out, "Output:")
 	}
 	p.block(text)
 }
 
 func (p *testPrinter) block(text string) {
-	_, onScreen := terminal(p.a.Out)
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		if onScreen {
-			line = clean(line)
-		}
-		fmt.Fprintln(p.a.out, "    "+line)
+		sayOutput(p.a.out, "    ", line)
 	}
 }
 
@@ -256,11 +252,11 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 	}
 	w := p.a.out
 	if v.Action == nil {
-		fmt.Fprintf(w, "State %s of loop %s\n", p.st.Name, p.r.loop.Name)
+		say(w, "State %s of loop %s\n", p.st.Name, p.r.loop.Name)
 	}
 	if res := v.Result; res != nil {
 		if strings.TrimSpace(res.Stderr) != "" {
-			fmt.Fprintln(w, "Standard error:")
+			sayLine(w, "Standard error:")
 			p.block(res.Stderr)
 		}
 		line := fmt.Sprintf("Exit code: %d", res.ExitCode)
@@ -270,9 +266,9 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		if p.o.stdin == "" {
 			line += " (" + duration(res.Duration) + ")"
 		}
-		fmt.Fprintln(w, line)
+		sayLine(w, line)
 		if res.Background > 0 {
-			fmt.Fprintf(w, "It left %s running.\n", count(res.Background, "process"))
+			say(w, "It left %s running.\n", count(res.Background, "process"))
 		}
 	}
 	if v.Evaluator != "" {
@@ -280,18 +276,18 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		if by == "default" {
 			by = rehearse.EvaluatorOf(p.st) + ", by default"
 		}
-		fmt.Fprintf(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
+		say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
 		for _, k := range v.Details.Keys() {
 			d, _ := v.Details.Get(k)
-			fmt.Fprintf(w, "    %s: %s\n", k, cut(clean(firstLine(text(d))), 200))
+			say(w, "    %s: %s\n", k, cut(clean(firstLine(text(d))), 200))
 		}
 	}
 	for _, e := range v.Notes {
 		if e.Kind == "note" {
-			fmt.Fprintln(w, noteText(e))
+			sayLine(w, noteText(e))
 			continue
 		}
-		fmt.Fprintf(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), pairs(e))
+		say(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), pairs(e))
 	}
 	switch {
 	case v.Next != "":
@@ -299,9 +295,9 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		if to := p.r.loop.States[v.Next]; to.Terminal {
 			kind = " (" + strings.TrimSpace(kindOf(to)) + ")"
 		}
-		fmt.Fprintf(w, "Would transition: %s -> %s%s\n", p.st.Name, v.Next, kind)
+		say(w, "Would transition: %s -> %s%s\n", p.st.Name, v.Next, kind)
 	case v.Outcome.Signal != "":
-		fmt.Fprintln(w, "Stopped by "+v.Outcome.Signal)
+		sayLine(w, "Stopped by "+v.Outcome.Signal)
 	default:
 		line := "Would end: " + endWord(v.Outcome, p.r.loop.MaxSteps)
 		if v.Outcome.Error != "" {
@@ -310,7 +306,7 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		if v.Outcome.Error == noTransition && v.Evaluator != "" {
 			line += fmt.Sprintf(": the state has no way for the verdict %s", shownVerdict(v.Verdict))
 		}
-		fmt.Fprintln(w, line)
+		sayLine(w, line)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (e *ambiguousError) Error() string {
 	}
 	var b strings.Builder
 	writeTable(&b, rows)
-	return e.what + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
+	return clean(e.what) + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
 }
 
 // again is the command line with the first of the runs in the place of what was written.

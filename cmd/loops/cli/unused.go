@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func (a *app) tellUnused(p project, l *fsm.Loop, pairs []string, quiet bool) {
 		if u.names[key] || u.variable(key) {
 			continue
 		}
-		fmt.Fprintf(a.Err, "loops: nothing in %s uses the context value %s%s\n", p.short(l.File), phrase.Quote(key), phrase.DidYouMean(key, sortedKeys(u.names)))
+		say(a.Err, "loops: nothing in %s uses the context value %s%s\n", p.short(l.File), phrase.Quote(key), phrase.DidYouMean(key, sortedKeys(u.names)))
 	}
 }
 

@@ -207,26 +207,26 @@ func (a *app) writeText(p project, r report) {
 	for _, c := range r.files {
 		if c.failure != nil {
 			_, text := explain(c.failure)
-			fmt.Fprintln(a.Err, "loops: "+text)
+			sayLines(a.Err, block("loops: "+text))
 		}
 	}
 	switch len(r.others) {
 	case 0:
 	case 1:
-		fmt.Fprintf(a.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
+		say(a.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
 	default:
-		fmt.Fprintf(a.Err, "loops: passed over, as they define no loop: %s\n", phrase.List(r.others))
+		say(a.Err, "loops: passed over, as they define no loop: %s\n", phrase.List(r.others))
 	}
 	fmt.Fprint(a.Err, a.render(p, r.problems))
 	if _, is := terminal(a.Err); is && len(r.problems) > 0 {
-		fmt.Fprintf(a.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
+		say(a.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
 	}
 	var w io.Writer = a.out
 	if r.code() != exitOK {
 		w = a.Err
 	}
 	if line := r.summary(p); line != "" {
-		fmt.Fprintln(w, line)
+		sayLine(w, line)
 	}
 }
 

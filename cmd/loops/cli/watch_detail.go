@@ -8,6 +8,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/diagram"
+	"loops/internal/plain"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -195,7 +196,7 @@ func (d *runDetail) line(l watch.Line) {
 	if len(l.Text) > longLine {
 		l.Text = strings.ToValidUTF8(l.Text[:longLine], "") + "…"
 	}
-	l.Text = clean(l.Text)
+	l.Text = clean(plain.Uncoloured(l.Text))
 	if d.log = append(d.log, l); len(d.log) > 2*mostLines {
 		d.log = append(d.log[:0], d.log[len(d.log)-mostLines:]...)
 	}

@@ -29,7 +29,7 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 				return err
 			}
 			if text := oneLine(err); text != trouble {
-				fmt.Fprintf(a.Err, "loops: the runs cannot be read now: %s; trying again\n", text)
+				say(a.Err, "loops: the runs cannot be read now: %s; trying again\n", text)
 				trouble = text
 			}
 		} else {
@@ -71,12 +71,12 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 		switch {
 		case o.once:
 			if shown == 0 && !o.json {
-				fmt.Fprintln(a.out, "No run goes on, and none has ended in the last ten minutes.")
+				sayLine(a.out, "No run goes on, and none has ended in the last ten minutes.")
 			}
 			return nil
 		case goOn == 0:
 			if first && !o.json {
-				fmt.Fprintln(a.out, "No run goes on.")
+				sayLine(a.out, "No run goes on.")
 			}
 			return nil
 		case a.out.gone():
@@ -105,7 +105,7 @@ func (a *app) watchLine(w *watchedRun, p project, asJSON bool) {
 		if row.Note != "" {
 			line += "  " + clean(row.Note)
 		}
-		fmt.Fprintln(a.out, line)
+		sayLine(a.out, line)
 		return
 	}
 	m := fsm.NewMap("time", stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", statusWord(w.Run), "alive", row.Live,
@@ -117,5 +117,5 @@ func (a *app) watchLine(w *watchedRun, p project, asJSON bool) {
 	if w.wait != nil {
 		m.Set("waiting", waitObject(w.wait))
 	}
-	fmt.Fprintf(a.out, "%s\n", fsm.AppendJSON(nil, m))
+	_, _ = a.out.Write(append(fsm.AppendJSON(nil, m), '\n')) // a sink never fails
 }

@@ -48,8 +48,8 @@ func (a *app) watchWaiter(w persistence.Waiter, p project, asJSON bool) {
 	if asJSON {
 		m := waiterStatus(p, w)
 		m.Set("time", stamp(now))
-		fmt.Fprintf(a.out, "%s\n", fsm.AppendJSON(nil, m))
+		_, _ = a.out.Write(append(fsm.AppendJSON(nil, m), '\n')) // a sink never fails
 		return
 	}
-	fmt.Fprintf(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), clean(row.ID), row.Status, row.State, row.Step, row.Elapsed, clean(row.Note))
+	say(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), clean(row.ID), row.Status, row.State, row.Step, row.Elapsed, clean(row.Note))
 }

@@ -124,13 +124,13 @@ func TestWatchLook(t *testing.T) {
 	}
 	c.begin("fix")
 	c.record("work", nil, entered("work", 1), fsm.Event{Kind: "action_start", Fields: []fsm.Field{{Key: "action", Value: "make\x1b[2J"}}},
-		fsm.Event{Kind: "action_output", Fields: []fsm.Field{{Key: "line", Value: "one\ntwo\x1b]0;x\x07"}}})
+		fsm.Event{Kind: "action_output", Fields: []fsm.Field{{Key: "line", Value: "one\n\x1b[31mtwo\x1b[0m\x1b]0;x\x07"}}})
 	v := c.see(watch.Running, "running", "work", "", "")
 	var log strings.Builder
 	for _, l := range v.Detail.Log {
 		log.WriteString(l.Text + "\n")
 	}
-	if want := "==> step 1, work: make\none\ntwo\n"; log.String() != want {
+	if want := `==> step 1, work: make\x1b[2J` + "\none\n" + `two\x1b]0;x\a` + "\n"; log.String() != want {
 		t.Errorf("the log is %q, want %q", log.String(), want)
 	}
 

@@ -247,12 +247,12 @@ func (r treeReport) object() *fsm.Map {
 
 // tellTrees says of runs whose records were removed which work trees they leave.
 func (a *app) tellTrees(ctx context.Context, p project, gone []removal) {
-	a.treesLeft(ctx, p, gone, func(text string) { fmt.Fprintln(a.Err, "loops: "+text) })
+	a.treesLeft(ctx, p, gone, func(lines []string) { sayLines(a.Err, "loops: "+blockOf("", lines)) })
 }
 
 // treesLeft says of runs whose records were removed which work trees they leave, and what is in them: those are never removed
 // with the records.
-func (a *app) treesLeft(ctx context.Context, p project, gone []removal, tell func(text string)) {
+func (a *app) treesLeft(ctx context.Context, p project, gone []removal, tell func(lines []string)) {
 	for _, g := range gone {
 		t := a.treeOf(p, g.run)
 		if t == nil || t.of != "" {
@@ -266,6 +266,6 @@ func (a *app) treesLeft(ctx context.Context, p project, gone []removal, tell fun
 		r.State, r.err = t.tree.State(ctx, git)
 		r.Kept = true
 		done()
-		tell(strings.Join(r.lines(), "\n"))
+		tell(r.lines())
 	}
 }
