@@ -48,7 +48,7 @@ func (a *app) config(p project) (*config.Config, error) {
 }
 
 // mistakes says which files have mistakes, what follows from that, and what the mistakes are.
-func (p project) mistakes(then string, wrong config.Problems) string {
+func (p project) mistakes(then string, wrong config.Problems) block {
 	lines := slices.Clone(wrong)
 	for i := range lines {
 		lines[i].File = p.short(lines[i].File)
@@ -58,7 +58,7 @@ func (p project) mistakes(then string, wrong config.Problems) string {
 	if len(files) > 1 {
 		verb = " have"
 	}
-	return fmt.Sprintf("%s%s mistakes%s:\n%v", phrase.And(files), verb, then, lines)
+	return block(clean(phrase.And(files))+verb+" mistakes"+then+":\n") + linesOf(lines)
 }
 
 // mistaken are the files that have mistakes, in their order.

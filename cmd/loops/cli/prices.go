@@ -33,7 +33,7 @@ func readPrices(p project, file string) (*price.Table, error) {
 	}
 	table, err := price.Parse(p.short(file), text)
 	if err != nil {
-		return nil, failure(exitInvalid, "%v", err)
+		return nil, failure(exitInvalid, "%s", linesOf(err))
 	}
 	return table.Over(price.BuiltIn()), nil
 }

@@ -51,7 +51,7 @@ func foreign(arg any) any {
 	case []byte:
 		return foreignText(v)
 	case error:
-		return foreignText(v.Error())
+		return foreignText(oneLine(v))
 	case fmt.Stringer:
 		return foreignText(v.String())
 	}
@@ -81,3 +81,6 @@ func blockOf(front string, lines []string) block {
 	}
 	return block(strings.Join(out, "\n"+front))
 }
+
+// linesOf returns an error whose lines are ours, such as several errors joined.
+func linesOf(err error) block { return blockOf("", strings.Split(err.Error(), "\n")) }

@@ -126,7 +126,7 @@ func (f finder) nothingTo(ctx context.Context, verb, arg, more string) error {
 		}
 	}
 	code, text := explain(noSuchRun(ctx, f, arg))
-	return failure(code, "nothing to %s: %s", verb, text)
+	return failure(code, "nothing to %s: %s", verb, block(text))
 }
 
 // noLoop says that arg is no loop, for commands that are about all runs of one.
