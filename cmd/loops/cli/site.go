@@ -163,10 +163,10 @@ func (e *movedError) rebased(path string) string {
 // leftBehind says what a person can do about a run whose folder was moved.
 func (a *app) leftBehind(ctx context.Context, d driveSpec, run persistence.Run, m *movedError) error {
 	id := string(run.ID)
-	text := fmt.Sprintf("run %s was stopped: %v\n", id, m)
+	text := fmt.Sprintf("run %s was stopped: %s\n", clean(id), clean(m.Error()))
 	if m.to == "" {
 		_, lost := d.store.Snapshot(ctx, run.ID)
-		return failure(exitRecord, "%s", text+a.leftSomewhere(id, m, lost == nil))
+		return failure(exitRecord, "%s", block(text+a.leftSomewhere(id, m, lost == nil)))
 	}
 	there, memory, err := a.foundAgain(ctx, d.project.main(), run.ID, m)
 	recorded := !errors.Is(err, persistence.ErrNotFound)
@@ -182,7 +182,7 @@ func (a *app) leftBehind(ctx context.Context, d driveSpec, run persistence.Run, 
 	default:
 		text += "Nothing recorded before is lost. Move the folder back, then: " + a.command("resume", id)
 	}
-	return failure(exitRecord, "%s", text)
+	return failure(exitRecord, "%s", block(text))
 }
 
 // leftSomewhere is what can be done where it is not known where the folder is. here reports whether the records of the run
