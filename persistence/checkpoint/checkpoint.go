@@ -21,28 +21,47 @@ type Meta struct {
 	Parent    string `json:"parent,omitempty"`     // id of the run that started this one
 	Prompt    string `json:"prompt,omitempty"`     // what was asked
 	ModelTier string `json:"model_tier,omitempty"` // which class of model does it
+
+	// More is whatever else is known of the run. It is kept, and comes back as encoding/json decodes it: numbers as float64.
+	// What a stored checkpoint says of its run beyond the fields above is here, too.
+	More map[string]any `json:"more,omitempty"`
 }
 
 // A Checkpoint is all that a run needs to go on.
 type Checkpoint struct {
 	Meta
 	Iteration int               `json:"iteration"`
-	Phases    []string          `json:"phases,omitempty"`   // completed ones, in their order
+	Phases    []string          `json:"phases,omitempty"`   // completed ones, in their order; one that was completed twice stands there twice
 	Messages  []json.RawMessage `json:"messages,omitempty"` // the conversation so far, kept byte for byte; see Pack and Unpack
 	Data      json.RawMessage   `json:"data,omitempty"`     // whatever else the run must remember; null is none
 	Seq       uint64            `json:"seq,omitempty"`      // the last event that this checkpoint includes, see Log
 	SavedAt   time.Time         `json:"saved_at,omitzero"`  // set by Save; zero = never saved
 }
 
-// Completed says whether a phase has been completed.
+// Remaining returns those of the phases of a pipeline that are still to be done, in their order. A phase may stand there
+// several times, as in draft, review, draft: as many of a name are left out, from the first, as have been completed. It is
+// asked once, of the checkpoint that was loaded.
+func (c *Checkpoint) Remaining(phases ...string) []string {
+	completed := map[string]int{}
+	for _, p := range c.Phases {
+		completed[p]++
+	}
+	var rest []string
+	for _, p := range phases {
+		if completed[p] > 0 {
+			completed[p]--
+			continue
+		}
+		rest = append(rest, p)
+	}
+	return rest
+}
+
+// Completed reports whether a phase has been completed at least once.
 func (c *Checkpoint) Completed(phase string) bool { return slices.Contains(c.Phases, phase) }
 
-// Complete adds a phase to the completed ones, once. It is remembered from the next Save on.
-func (c *Checkpoint) Complete(phase string) {
-	if !c.Completed(phase) {
-		c.Phases = append(c.Phases, phase)
-	}
-}
+// Complete adds a phase to the completed ones. It is remembered from the next Save on.
+func (c *Checkpoint) Complete(phase string) { c.Phases = append(c.Phases, phase) }
 
 // Interrupted is what ListInterrupted tells of a run.
 type Interrupted struct {

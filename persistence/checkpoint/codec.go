@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -24,6 +26,40 @@ type header struct {
 	Phases    []string  `json:"phases,omitempty"`
 	Seq       uint64    `json:"seq,omitempty"`
 	SavedAt   time.Time `json:"saved_at"`
+}
+
+// known are the keys of a header.
+var known = sync.OnceValue(func() map[string]bool {
+	keys := map[string]bool{}
+	for _, t := range []reflect.Type{reflect.TypeFor[header](), reflect.TypeFor[Meta]()} {
+		for i := range t.NumField() {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			keys[name] = true
+		}
+	}
+	return keys
+})
+
+// keepUnknown moves what the line of a header says beyond its fields to More, where nothing else has that name.
+func (h *header) keepUnknown(line []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(line, &all); err != nil {
+		return err
+	}
+	for key, raw := range all {
+		if _, taken := h.More[key]; known()[key] || taken {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return err
+		}
+		if h.More == nil {
+			h.More = map[string]any{}
+		}
+		h.More[key] = v
+	}
+	return nil
 }
 
 type body struct {
@@ -135,6 +171,9 @@ func decode(b []byte, run string, whole bool) (*Checkpoint, error) {
 	}
 	if h.Run != run {
 		return nil, errors.New("it is of run " + strconv.Quote(h.Run))
+	}
+	if err := h.keepUnknown(first); err != nil {
+		return nil, err
 	}
 	c := &Checkpoint{Meta: h.Meta, Iteration: h.Iteration, Phases: h.Phases, Seq: h.Seq, SavedAt: h.SavedAt}
 	if whole {

@@ -35,10 +35,7 @@ func review(ctx context.Context, store checkpoint.Store, crash string) error {
 	if err != nil {
 		return err
 	}
-	for _, phase := range []string{"read", "think", "write"} {
-		if c.Completed(phase) {
-			continue
-		}
+	for _, phase := range c.Remaining("read", "think", "write") {
 		if phase == crash {
 			return errors.New("killed")
 		}
@@ -141,7 +138,7 @@ func ExampleMetaFromMap() {
 	factory := checkpoint.Factory[map[string]any]{Store: new(checkpoint.Memory), Meta: checkpoint.MetaFromMap}
 	run := factory.New(map[string]any{"run": 41, "agent": "sorter", "parent": "r40", "files": 12})
 	fmt.Printf("%+v\n", run.Meta())
-	// Output: {Run:41 Agent:sorter Caller: Channel: Parent:r40 Prompt: ModelTier:}
+	// Output: {Run:41 Agent:sorter Caller: Channel: Parent:r40 Prompt: ModelTier: More:map[files:12]}
 }
 
 // Save may be called after every step: it writes at most once in an interval. SaveNow writes in any case.

@@ -31,7 +31,7 @@ func (f *Factory[In]) New(in In) *Run {
 }
 
 // MetaFromMap is a Factory's Meta for inputs that are a map. Its keys are those of Meta in JSON: run, agent, caller,
-// channel, parent, prompt and model_tier. A value that is no string is written as fmt.Sprint does.
+// channel, parent, prompt and model_tier, whose values are written as fmt.Sprint does. All other keys go to More, as they are.
 func MetaFromMap(in map[string]any) Meta {
 	text := func(key string) string {
 		if v, ok := in[key]; ok && v != nil {
@@ -39,10 +39,21 @@ func MetaFromMap(in map[string]any) Meta {
 		}
 		return ""
 	}
-	return Meta{
+	meta := Meta{
 		Run: text("run"), Agent: text("agent"), Caller: text("caller"), Channel: text("channel"),
 		Parent: text("parent"), Prompt: text("prompt"), ModelTier: text("model_tier"),
 	}
+	for key, v := range in {
+		switch key {
+		case "run", "agent", "caller", "channel", "parent", "prompt", "model_tier":
+			continue
+		}
+		if meta.More == nil {
+			meta.More = map[string]any{}
+		}
+		meta.More[key] = v
+	}
+	return meta
 }
 
 // A Run is the handle through which one run saves its checkpoints; Factory and NewRun make one. It may be used by several goroutines at once. All

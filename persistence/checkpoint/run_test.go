@@ -1,8 +1,13 @@
 package checkpoint_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -182,18 +187,74 @@ func TestMetaOfHandle(t *testing.T) {
 	s := &spy{}
 	f := checkpoint.Factory[map[string]any]{Store: s, Meta: checkpoint.MetaFromMap}
 	r := f.New(map[string]any{"run": 17, "agent": "a", "caller": "c", "channel": "ch", "parent": "p", "prompt": "pr", "model_tier": "m", "other": 1, "x": nil})
-	want := checkpoint.Meta{Run: "17", Agent: "a", Caller: "c", Channel: "ch", Parent: "p", Prompt: "pr", ModelTier: "m"}
+	want := checkpoint.Meta{Run: "17", Agent: "a", Caller: "c", Channel: "ch", Parent: "p", Prompt: "pr", ModelTier: "m", More: map[string]any{"other": 1, "x": nil}}
 	c := &checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "wrong"}, Iteration: 3}
-	if saved, err := r.Save(t.Context(), c); err != nil || !saved || c.Run != "wrong" || r.Meta() != want {
+	if saved, err := r.Save(t.Context(), c); err != nil || !saved || c.Run != "wrong" || !reflect.DeepEqual(r.Meta(), want) {
 		t.Fatalf("%v, %+v, %+v", err, c, r.Meta())
 	}
 	got, err := r.Resume(t.Context())
-	if err != nil || got.Meta != want || got.Iteration != 3 {
+	want.More["other"] = 1.0 // as encoding/json decodes it
+	if err != nil || !reflect.DeepEqual(got.Meta, want) || got.Iteration != 3 {
 		t.Fatalf("%v, %+v", err, got)
 	}
 	none := checkpoint.Factory[int]{Store: s}
 	if _, err := none.New(1).Save(t.Context(), c); !errors.Is(err, checkpoint.ErrRunID) {
 		t.Errorf("without a run id: %v", err)
+	}
+}
+
+// What another program wrote about a run is kept, also where this package does not know the field.
+func TestUnknownFieldsOfARunAreKept(t *testing.T) {
+	stored, err := checkpoint.Encode(&checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "r1", More: map[string]any{"guild": "makers"}}}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, rest, _ := bytes.Cut(stored, []byte("\n"))
+	line = bytes.Replace(line, []byte(`{`), []byte(`{"guild_name":"inks","seats":[1,2],"guild":"other",`), 1)
+	stored = append(append(line, '\n'), rest[:bytes.LastIndex(rest[:len(rest)-1], []byte("\n"))+1]...)
+	stored = fmt.Appendf(stored, "{\"crc32c\": \"%08x\"}\n", crc32.Checksum(stored, crc32.MakeTable(crc32.Castagnoli)))
+	c, err := checkpoint.Decode(stored, "r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"guild": "makers", "guild_name": "inks", "seats": []any{1.0, 2.0}}
+	if !reflect.DeepEqual(c.More, want) {
+		t.Errorf("got %v, want %v", c.More, want)
+	}
+	again, err := checkpoint.Encode(c, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = checkpoint.Decode(again, "r1"); err != nil || !reflect.DeepEqual(c.More, want) {
+		t.Errorf("saved again: %v, %v", c, err)
+	}
+}
+
+// A phase that a pipeline has twice is done twice, in one life of the program and over a restart.
+func TestDraftReviewDraft(t *testing.T) {
+	pipeline := []string{"draft", "review", "draft"}
+	for crash := range len(pipeline) + 1 {
+		s, did := new(checkpoint.Memory), []string{}
+		for life := range 2 {
+			r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, 0)
+			c, err := r.Resume(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, phase := range c.Remaining(pipeline...) {
+				if life == 0 && len(did) == crash {
+					break
+				}
+				did = append(did, phase)
+				c.Complete(phase)
+				if err := r.SaveNow(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if !slices.Equal(did, pipeline) {
+			t.Errorf("killed after %d phases, it did %v", crash, did)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type Stages struct {
 	now      func() time.Time
 	manifest string // manifest.json
 	cleared  string // the manifest of stages that are being removed
+	aside    string // a damaged manifest that Save replaced; no stage has such a name
 	lock     string
 }
 
@@ -47,7 +48,7 @@ func OpenStages(dir string) *Stages {
 	dir = filepath.Clean(dir)
 	return &Stages{
 		dir: dir, disk: disk{dirMode: 0o755, fileMode: 0o644}, now: time.Now,
-		manifest: filepath.Join(dir, "manifest.json"), cleared: filepath.Join(dir, ".manifest.cleared.json"), lock: filepath.Join(dir, ".lock"),
+		manifest: filepath.Join(dir, "manifest.json"), cleared: filepath.Join(dir, ".manifest.cleared.json"), aside: filepath.Join(dir, "manifest.damaged.json"), lock: filepath.Join(dir, ".lock"),
 	}
 }
 
@@ -128,8 +129,9 @@ func also(err, more error) error {
 }
 
 // Save records the value of a stage, which must be one JSON value in UTF-8, and with it that the stage is completed.
-// The file keeps these bytes, and its mode if it was there. Without a manifest Save begins one of today; in a damaged one
-// nothing is saved, and the error is ErrDamaged.
+// The file keeps these bytes, and its mode if it was there. Without a manifest Save begins one of today. So it does where the
+// manifest is damaged, which is kept aside as manifest.damaged.json: then the value is saved, and the error is ErrDamaged. Of
+// the stages before, none counts as completed any more.
 func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
 	if err := CheckStage(name); err != nil {
 		return err
@@ -146,8 +148,13 @@ func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
 		return err
 	}
 	m, err := s.readManifest()
-	if errors.Is(err, fs.ErrNotExist) {
+	var damage error
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		m, err = manifest{RunDate: s.today()}, s.disk.sync(filepath.Dir(s.dir))
+	case errors.Is(err, ErrDamaged):
+		damage = err
+		m, err = manifest{RunDate: s.today()}, s.disk.keep(s.manifest, s.aside)
 	}
 	if err != nil {
 		return err
@@ -159,7 +166,10 @@ func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
 		return nil
 	}
 	m.Completed = append(m.Completed, name)
-	return s.writeManifest(m)
+	if err := s.writeManifest(m); err != nil {
+		return err
+	}
+	return damage
 }
 
 // Load returns the value of a completed stage, byte for byte. It is ErrNotFound if the stage is not completed. It may be

@@ -180,9 +180,17 @@ func TestDamagedStages(t *testing.T) {
 				t.Errorf("%s with %q: %v, want %s", what, text, err, why)
 			}
 		}
-		is("save", s.Save(t.Context(), "y", []byte("1")))
 		_, err := s.Load(t.Context(), "x")
 		is("load", err)
+		is("save", s.Save(t.Context(), "y", []byte("2")))
+		if kept, err := os.ReadFile(filepath.Join(dir, "manifest.damaged.json")); err != nil || string(kept) != text {
+			t.Errorf("kept aside is %q, %v; want %q", kept, err, text)
+		}
+		if y, err := s.Load(t.Context(), "y"); err != nil || string(y) != "2" {
+			t.Errorf("load what was saved beside the damage: %q, %v", y, err)
+		}
+		equal(t, beginText(t, s), begun(true, "2026-11-21", "y"))
+		must(t, os.WriteFile(manifest, []byte(text), 0o644))
 		b, err := s.Begin(t.Context())
 		is("begin", err)
 		equal(t, begun(b.Resume, b.RunDate, b.Completed...), begun(false, "2026-11-21"))
@@ -193,7 +201,8 @@ func TestDamagedStages(t *testing.T) {
 		must(t, os.WriteFile(manifest, []byte(text), 0o644))
 		is("done", s.Done(t.Context()))
 		must(t, s.Done(t.Context()))
-		equal(t, names(t, dir), "x.json")
+		equal(t, names(t, dir), "manifest.damaged.json x.json y.json")
+		must(t, os.Remove(filepath.Join(dir, "y.json")))
 	}
 
 	for _, name := range []string{"a", "b", "c", "d"} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"loops/persistence/checkpoint"
@@ -81,7 +82,7 @@ func nilHandle(t *testing.T, r *checkpoint.Run) {
 	}
 	saved, err := r.Save(ctx, c)
 	n, e := r.Append(ctx, checkpoint.Event{})
-	if err := errors.Join(err, e, r.SaveNow(ctx, c), r.Complete(ctx), r.Fail(ctx)); err != nil || saved || n != 0 || r.Meta() != (checkpoint.Meta{}) {
+	if err := errors.Join(err, e, r.SaveNow(ctx, c), r.Complete(ctx), r.Fail(ctx)); err != nil || saved || n != 0 || !reflect.DeepEqual(r.Meta(), checkpoint.Meta{}) {
 		t.Errorf("%v, %v, %d", err, saved, n)
 	}
 	for e, err := range r.Since(ctx, 0) {

@@ -25,10 +25,7 @@ func ExampleOpenCheckpoints() {
 		run := checkpoint.NewRun(store, checkpoint.Meta{Run: "review-17", Agent: "reviewer"}, 0)
 		c, err := run.Resume(ctx)
 		check(err)
-		for _, phase := range []string{"read", "write"} {
-			if c.Completed(phase) {
-				continue
-			}
+		for _, phase := range c.Remaining("read", "write") {
 			c.Seq, err = run.Append(ctx, checkpoint.Event{Kind: phase})
 			check(err)
 			c.Complete(phase)

@@ -74,6 +74,7 @@ func full(run string, iteration int) *checkpoint.Checkpoint {
 	return &checkpoint.Checkpoint{
 		Meta: checkpoint.Meta{
 			Run: run, Agent: "writer", Caller: "ada", Channel: "#build", Parent: "r0", Prompt: "say <hello> & \"good-bye\"\n…", ModelTier: "large",
+			More: map[string]any{"guild": "makers", "agent_name": "ink", "limits": map[string]any{"hours": 1.5, "tools": []any{"go", nil}}},
 		},
 		Iteration: iteration,
 		Phases:    []string{"plan", "draft"},
