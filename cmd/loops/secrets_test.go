@@ -130,9 +130,9 @@ func TestPasswordOfTheStore(t *testing.T) {
 				do("run", "-b", "slow", "--queue", "--context=token="+told)
 				p.look()
 				for _, line := range []string{
-					"status slow", "status slow --json", "list --runs", "list --running --json", "queue list", "history quick", "events quick --json", "logs slow", "explain quick",
+					"status slow", "status slow --json", "list --running --json", "queue list", "history quick", "events quick --json", "logs slow", "explain quick",
 					"doctor", "doctor --json", "config show", "config show --json", "config show --origin", "resume fails --json", "resume quick", "resume nothing", "pause nothing",
-					"report quick", "stats quick", "fork quick --at 1", "export quick", "export quick --force -o .", "stop --all", "sweep", "rm quick --yes",
+					"report quick", "stats quick", "fork quick --at 1", "export quick", "export quick --force -o .", "stop --all", "sweep", "rm quick",
 				} {
 					do(strings.Fields(line)...)
 				}

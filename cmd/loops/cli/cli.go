@@ -153,6 +153,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	)
 	root.SetOut(a.out) // before addCompletion, which keeps it
 	addCompletion(root)
+	refuseEmpty(root)
 	return root
 }
 

@@ -107,14 +107,14 @@ func forkValues(pairs []string) (*fsm.Map, error) {
 	given := fsm.NewMap()
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
-		key = strings.TrimSpace(key)
+		key = strings.TrimPrefix(strings.TrimSpace(key), "context.")
 		switch {
 		case !ok || key == "":
 			return nil, usageError{fmt.Sprintf("--set %q: expected KEY=VALUE", pair), "loops fork --help"}
 		case strings.HasPrefix(key, "captured.") || strings.HasPrefix(key, "messages"):
 			return nil, usageError{fmt.Sprintf("--set %q: it sets values of the context; what was captured and said is as it was. To change that, fork the step that captured it", pair), "loops fork --help"}
 		}
-		given.Set(strings.TrimPrefix(key, "context."), strings.TrimSpace(value))
+		given.Set(key, value)
 	}
 	return given, nil
 }

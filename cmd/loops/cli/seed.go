@@ -94,7 +94,7 @@ func inputValues(ctx *fsm.Map, l *fsm.Loop, text string) *fsm.Map {
 	return values
 }
 
-// setPairs applies --context KEY=VALUE in order. Both sides are trimmed; values are text.
+// setPairs applies --context KEY=VALUE in order. Values are text, as it is given.
 func setPairs(ctx *fsm.Map, pairs []string) error {
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
@@ -102,7 +102,7 @@ func setPairs(ctx *fsm.Map, pairs []string) error {
 		if !ok || key == "" {
 			return usageError{fmt.Sprintf("--context %q: expected KEY=VALUE", pair), "loops run --help"}
 		}
-		ctx.Set(key, strings.TrimSpace(value))
+		ctx.Set(key, value)
 	}
 	return nil
 }
