@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/host"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -264,13 +265,13 @@ func (a *app) steps(cmd *cobra.Command, args []string, word string) (found []cob
 	if run.Step > completionSteps {
 		return found, inOrder
 	}
-	path, err := a.path(cmd.Context(), *f, run)
-	if err != nil {
+	steps := inspect.NewSteps(&inspect.Kinds{})
+	if _, err := a.path(cmd.Context(), *f, run, &inspect.Reader{Done: steps.Add}); err != nil {
 		return found, inOrder
 	}
-	for _, v := range path.visits {
-		if strings.HasPrefix(v.Number(), word) {
-			found = append(found, described(v.Number(), v.Path()))
+	for i := range steps.Len() {
+		if s := steps.At(i); strings.HasPrefix(s.Number, word) {
+			found = append(found, described(s.Number, s.Path))
 		}
 	}
 	return found, inOrder

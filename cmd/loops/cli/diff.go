@@ -1,16 +1,18 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/internal/trail"
+	"loops/internal/inspect"
 )
 
 // shownPairs is how many steps around each difference diff shows.
@@ -55,6 +57,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	}
 	defer store.Close()
 	f := finder{p, store}
+	var kinds inspect.Kinds
 	d := comparison{all: o.all}
 	for i, name := range []string{o.a, o.b} {
 		run, err := oneRun(ctx, f, name)
@@ -64,7 +67,8 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 		if i == 1 && run.ID == d.sides[0].run.ID {
 			return usageError{fmt.Sprintf("%s and %s are the same run, %s", o.a, o.b, run.ID), "loops diff --help"}
 		}
-		if d.sides[i], err = a.path(ctx, f, run); err != nil {
+		d.steps[i] = inspect.NewSteps(&kinds)
+		if d.sides[i], err = a.path(ctx, f, run, &inspect.Reader{Done: d.steps[i].Add}); err != nil {
 			return err
 		}
 		if d.memory[i], err = store.Snapshot(ctx, run.ID); err != nil {
@@ -73,7 +77,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	}
 	d.compare()
 	if o.json {
-		return writeJSON(a.out, d.object())
+		return d.writeJSON(a.out)
 	}
 	return d.print(a)
 }
@@ -82,17 +86,19 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 type comparison struct {
 	all    bool
 	sides  [2]*runPath
+	steps  [2]*inspect.Steps
 	memory [2]*fsm.Snapshot // nil = it cannot be read
-	pairs  []trail.Pair
+	pairs  []inspect.Pair
 	first  int      // of pairs: where they part; len(pairs) = nowhere
 	fork   string   // that one run is a fork of the other; "" = it is not
-	shared int      // how many visits the other one had before that
+	shared int      // how many steps the other one had before that
 	values []string // what was captured, and the context, a line each
 	notes  []string
 }
 
 func (d *comparison) compare() {
-	d.pairs = trail.Compare(d.visits())
+	from := d.begin()
+	d.pairs = inspect.Compare(d.steps[0], d.steps[1], from[0], from[1])
 	for d.first < len(d.pairs) && d.pairs[d.first].Same {
 		d.first++
 	}
@@ -149,16 +155,16 @@ func steady(captured *fsm.Map) *fsm.Map {
 }
 
 // came is what a step came to.
-func came(v *trail.Visit) string {
+func came(s *inspect.Step) string {
 	var parts []string
-	if code, ended := v.Exit(); ended {
-		parts = append(parts, fmt.Sprintf("exit code %d", code))
+	if s.Exited {
+		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
 	}
-	if verdict := v.Verdict(); verdict != "" {
-		parts = append(parts, clean(verdict))
+	if s.Verdict != "" {
+		parts = append(parts, clean(s.Verdict))
 	}
-	if to := v.To(); to != "" {
-		parts = append(parts, "-> "+to)
+	if s.To != "" {
+		parts = append(parts, "-> "+clean(s.To))
 	}
 	return dash(strings.Join(parts, ", "))
 }
@@ -224,36 +230,46 @@ func (d *comparison) printFirst(a *app) {
 		before = fmt.Sprintf("They took the same way through %s, then", count(d.first, "state"))
 	}
 	switch {
-	case p.A != nil && p.B != nil:
-		say(a.out, "%s: step %s, %s\n", before, p.A.Number(), p.A.Path())
+	case p.A != inspect.None && p.B != inspect.None:
+		s := d.at(0, p.A)
+		say(a.out, "%s: step %s, %s\n", before, s.Number, s.Path)
 	default:
 		say(a.out, "%s:\n", before)
 	}
-	for i, v := range []*trail.Visit{nextVisit(d.pairs[d.first:], 0), nextVisit(d.pairs[d.first:], 1)} {
-		if v == nil {
+	for i := range d.sides {
+		s := d.next(i)
+		if s == nil {
 			say(a.out, "  %s had no more steps\n", d.sides[i].run.ID)
 			continue
 		}
-		from, to := v.Span()
-		say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].run.ID, v.Number(), v.Path(), came(v), from, to)
+		say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].run.ID, s.Number, s.Path, came(s), s.First, s.Last)
 	}
 }
 
-// nextVisit returns the next visit of one side.
-func nextVisit(pairs []trail.Pair, side int) *trail.Visit {
-	for _, p := range pairs {
-		if v := [2]*trail.Visit{p.A, p.B}[side]; v != nil {
-			return v
+// at returns a step of one side, nil where it is not there.
+func (d *comparison) at(side int, place int32) *inspect.Step {
+	if place == inspect.None {
+		return nil
+	}
+	s := d.steps[side].At(int(place))
+	return &s
+}
+
+// next returns the first step of one side from where the runs part; nil where it has no more.
+func (d *comparison) next(side int) *inspect.Step {
+	for _, p := range d.pairs[d.first:] {
+		if place := [2]int32{p.A, p.B}[side]; place != inspect.None {
+			return d.at(side, place)
 		}
 	}
 	return nil
 }
 
-func mark(p trail.Pair) string {
+func mark(p inspect.Pair) string {
 	switch {
-	case p.B == nil:
+	case p.B == inspect.None:
 		return "<"
-	case p.A == nil:
+	case p.A == inspect.None:
 		return ">"
 	case p.Same:
 		return "="
@@ -261,15 +277,35 @@ func mark(p trail.Pair) string {
 	return "!"
 }
 
+// printSteps prints the steps that differ, or all. There can be very many, so they are gone through twice: to find out how
+// wide the columns are, and to print them.
 func (d *comparison) printSteps(a *app) error {
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
-	say(w, "\tSTATE\tSTEP\tFIRST\tTIME\tSTEP\tSECOND\tTIME\n")
+	out := bufio.NewWriter(a.out)
+	var wide [8]int
+	d.eachRow(func(cells [8]string) {
+		for i, cell := range cells {
+			wide[i] = max(wide[i], utf8.RuneCountInString(cell))
+		}
+	})
+	fmt.Fprintln(out)
+	d.eachRow(func(cells [8]string) {
+		var line strings.Builder
+		for i, cell := range cells {
+			line.WriteString(cell + strings.Repeat(" ", wide[i]-utf8.RuneCountInString(cell)+2))
+		}
+		sayLine(out, strings.TrimRight(line.String(), " "))
+	})
+	return out.Flush()
+}
+
+// eachRow gives the rows of the table of steps.
+func (d *comparison) eachRow(row func([8]string)) {
+	row([8]string{"", "STATE", "STEP", "FIRST", "TIME", "STEP", "SECOND", "TIME"})
 	near := d.near()
 	skipped := 0
 	rest := func() {
 		if skipped > 0 {
-			say(w, "\t… %s the same\t\t\t\t\t\t\n", count(skipped, "step"))
+			row([8]string{"", "… " + count(skipped, "step") + " the same"})
 			skipped = 0
 		}
 	}
@@ -279,27 +315,16 @@ func (d *comparison) printSteps(a *app) error {
 			continue
 		}
 		rest()
-		cells := func(v *trail.Visit) string {
-			if v == nil {
-				return "\t\t"
+		x, y := d.at(0, p.A), d.at(1, p.B)
+		cells := [8]string{mark(p), clean(cmp.Or(x, y).Path)}
+		for i, s := range []*inspect.Step{x, y} {
+			if s != nil {
+				cells[2+3*i], cells[3+3*i], cells[4+3*i] = s.Number, came(s), duration(s.Took)
 			}
-			return v.Number() + "\t" + came(v) + "\t" + duration(v.Took)
 		}
-		v := p.A
-		if v == nil {
-			v = p.B
-		}
-		say(w, "%s\t%s\t%s\t%s\n", mark(p), v.Path(), cells(p.A), cells(p.B))
+		row(cells)
 	}
 	rest()
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.out)
-	for line := range strings.Lines(table.String()) {
-		sayLine(a.out, strings.TrimRight(line, " \n"))
-	}
-	return nil
 }
 
 // near says which pairs differ, or stand by ones that do.
@@ -313,36 +338,4 @@ func (d *comparison) near() []bool {
 		}
 	}
 	return near
-}
-
-func (d *comparison) object() *fsm.Map {
-	side := func(p *runPath) any {
-		m := fsm.NewMap("instance_id", string(p.run.ID), "loop", p.run.Loop, "status", orNull(string(p.run.Status)), "terminated_by", orNull(p.run.Ended),
-			"current_state", p.run.State, "iterations", int64(p.run.Step), "duration_ms", elapsed(p.run).Milliseconds(),
-			"sha256", orNull(p.run.SHA256))
-		addCost(m, &p.sheet.total)
-		return m
-	}
-	visit := func(v *trail.Visit) any {
-		if v == nil {
-			return nil
-		}
-		var code any
-		if n, ended := v.Exit(); ended {
-			code = int64(n)
-		}
-		from, to := v.Span()
-		return fsm.NewMap("step", v.Number(), "state", v.Path(), "exit_code", code, "verdict", orNull(v.Verdict()), "to", orNull(v.To()),
-			"duration_ms", v.Took.Milliseconds(), "first_event", int64(from), "last_event", int64(to))
-	}
-	var first any
-	if d.first < len(d.pairs) {
-		first = fsm.NewMap("same_before", int64(d.first), "first", visit(nextVisit(d.pairs[d.first:], 0)), "second", visit(nextVisit(d.pairs[d.first:], 1)))
-	}
-	steps := list(d.pairs, func(p trail.Pair) any {
-		return fsm.NewMap("same", p.Same, "first", visit(p.A), "second", visit(p.B))
-	})
-	more := elapsed(d.sides[1].run) - elapsed(d.sides[0].run)
-	return fsm.NewMap("first", side(d.sides[0]), "second", side(d.sides[1]), "second_took_longer_ms", more.Round(time.Millisecond).Milliseconds(),
-		"steps_before_fork", int64(d.shared), "divergence", first, "steps", steps, "values", texts(d.values), "notes", texts(d.notes))
 }

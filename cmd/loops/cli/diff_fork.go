@@ -2,32 +2,26 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"loops/fsm"
 	"loops/internal/fork"
-	"loops/internal/trail"
 )
 
-// visits returns the two paths to compare. What a run did before the other one was forked from it is the way of both, so
-// they begin with the step of the fork.
-func (d *comparison) visits() (a, b []*trail.Visit) {
-	paths := [2][]*trail.Visit{d.sides[0].visits, d.sides[1].visits}
+// begin returns the steps from which on the two runs are compared. What a run did before the other one was forked from it
+// is the path of both, so they begin with the step of the fork.
+func (d *comparison) begin() (from [2]int) {
 	for i, p := range d.sides {
 		other := d.sides[1-i].run
-		from := p.run.Origin
-		if from == nil || from.ID != other.ID {
+		origin := p.run.Origin
+		if origin == nil || origin.ID != other.ID {
 			continue
 		}
-		n := slices.IndexFunc(paths[1-i], func(v *trail.Visit) bool { return v.Entered.Seq > from.Seq })
-		if n < 0 {
-			n = len(paths[1-i]) // the step was not entered yet
-		}
-		d.shared, paths[1-i] = n, paths[1-i][n:]
-		d.fork = fmt.Sprintf("%s is a fork of %s: they are compared from step %d on.", p.run.ID, other.ID, from.Step)
+		from[1-i] = d.steps[1-i].Behind(origin.Seq) // or the step was not entered yet
+		d.shared = from[1-i]
+		d.fork = fmt.Sprintf("%s is a fork of %s: they are compared from step %d on.", p.run.ID, other.ID, origin.Step)
 	}
-	return paths[0], paths[1]
+	return from
 }
 
 // inFirst is a value of the second run with the working folder of the first in the place of its own: that it is another

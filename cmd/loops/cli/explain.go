@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/internal/trail"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -61,11 +62,10 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	path, err := a.path(ctx, f, run)
-	if err != nil {
+	story := explanation{wanted: o.step, rules: a.rulebook(ctx, f, run), resume: a.goOn(ctx, store, run)}
+	if story.path, err = a.path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.visited}); err != nil {
 		return err
 	}
-	story := explanation{path: path, rules: a.rulebook(ctx, f, run), resume: a.goOn(ctx, store, run)}
 	if o.step == "" {
 		story.wholeRun()
 	} else if err := story.step(o.step); err != nil {
@@ -96,34 +96,33 @@ type explanation struct {
 	path   *runPath
 	rules  *rulebook
 	resume string // the command that goes on with it
+	wanted string // the step to explain: a number, "last", or "" for the whole run
 	parts  []explained
+
+	seen explainedSoFar
 }
 
 // An explained is a few sentences about one step, or about the run where there is no step.
 type explained struct {
-	visit *trail.Visit
-	said  []trail.Sentence
+	visit *inspect.Visit
+	said  []inspect.Sentence
 }
-
-// limitsShown is how many of the limits met on the way are told of a whole run.
-const limitsShown = 20
 
 // wholeRun explains how the run ended, or stands: by its last step, and the limits it met before.
 func (x *explanation) wholeRun() {
 	r := x.path.run
-	var said []trail.Sentence
+	var said []inspect.Sentence
 	add := func(format string, args ...any) {
-		said = append(said, trail.Sentence{Text: fmt.Sprintf(format, args...)})
+		said = append(said, inspect.Sentence{Text: fmt.Sprintf(format, args...)})
 	}
 	if o := r.Origin; o != nil {
 		add("It is a fork of run %s, and began with step %d, behind event %d of that.", o.ID, o.Step, o.Seq)
 	}
-	switch n := len(x.path.visits); {
+	switch v := x.seen.last; {
 	case x.path.end != nil:
 		end := honest(*x.path.end, r)
-		s := trail.Ending(end, x.rules.main)
-		if n > 0 && text(end.Get("error")) == noTransition {
-			v := x.last()
+		s := inspect.Ending(end, x.rules.main)
+		if v != nil && text(end.Get("error")) == noTransition {
 			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": the state %s has no way on for %s.", v.State, verdictOrNone(v))
 		}
 		said = append(said, s)
@@ -131,7 +130,7 @@ func (x *explanation) wholeRun() {
 		add("It goes on: it is in %s.", r.State)
 	case r.Status == persistence.Interrupted || r.Status == persistence.Running:
 		add("It was interrupted in %s: its process is gone, and recorded nothing about why.", r.State)
-	case n == 0:
+	case v == nil:
 		add("Nothing is recorded of what it did.")
 	}
 	if r.Why != "" {
@@ -151,65 +150,35 @@ func (x *explanation) wholeRun() {
 	if r.Resumable && !alive(r) {
 		add("It can be gone on with: %s", x.resume)
 	}
-	x.parts = append(x.parts, explained{})
-	met := x.lastSteps()
-	if len(met) > 0 {
+	if met := &x.seen.met; met.count > 0 {
 		add("On the way it met these limits:")
+		kept := met.newest()
+		if n := met.count - len(kept); n > 0 {
+			add("(%s before these are left out.)", count(n, "limit"))
+		}
+		said = append(said, kept...)
 	}
-	if n := len(met) - limitsShown; n > 0 {
-		add("(%s before these are left out.)", count(n, "limit"))
-		met = met[n:]
-	}
-	x.parts[0].said = append(said, met...)
+	x.parts = append(x.parts, explained{said: said})
+	x.lastSteps()
 }
 
-// lastSteps explains the last step, and that of the sub-loop it ran. met are the limits that were met in those before.
-func (x *explanation) lastSteps() (met []trail.Sentence) {
-	if len(x.path.visits) == 0 {
-		return nil
+// lastSteps explains the last step, and that of the sub-loop it ran.
+func (x *explanation) lastSteps() {
+	last, newest := x.seen.last, x.seen.newest
+	if last == nil {
+		return
 	}
-	last := x.last()
-	chain := []*trail.Visit{last}
-	if inner := x.path.visits[len(x.path.visits)-1]; inner != last {
-		chain = append(append([]*trail.Visit{}, inner.Above...), inner)
-	}
-	for _, v := range x.path.visits {
-		if v != last && (len(v.Above) == 0 || v.Above[0] != last) {
-			met = append(met, limitsMet(v, x.rules.of(v))...)
-		}
+	chain := []*inspect.Visit{last}
+	if newest != last {
+		chain = append(slices.Clone(newest.Above), newest)
 	}
 	for _, v := range chain {
-		x.parts = append(x.parts, explained{v, trail.Explain(v, x.rules.of(v))})
+		x.explain(v)
 	}
-	return met
 }
 
-// last returns the last visit of the run itself.
-func (x *explanation) last() *trail.Visit {
-	for i := len(x.path.visits) - 1; i >= 0; i-- {
-		if v := x.path.visits[i]; len(v.Above) == 0 {
-			return v
-		}
-	}
-	return x.path.visits[len(x.path.visits)-1]
-}
-
-// limitsMet is what is said of a visit but for how it acted, was judged and led on.
-func limitsMet(v *trail.Visit, l *fsm.Loop) []trail.Sentence {
-	quiet := *v
-	quiet.Events = nil
-	for _, e := range v.Events {
-		switch e.Kind {
-		case "action_start", "action_complete", "action_killed", "evaluate", "route", "loop_complete", "loop_resume", "note", "rate_limit_waiting":
-		default:
-			quiet.Events = append(quiet.Events, e)
-		}
-	}
-	said := trail.Explain(&quiet, l)
-	for i := range said {
-		said[i].Text = "step " + v.Number() + ", " + v.Path() + ": " + said[i].Text
-	}
-	return said
+func (x *explanation) explain(v *inspect.Visit) {
+	x.parts = append(x.parts, explained{v, inspect.Explain(v, x.rules.of(v))})
 }
 
 // step explains the visits with one number; a cap handler can have the number of none.
@@ -218,26 +187,23 @@ func (x *explanation) step(number string) error {
 		x.lastSteps()
 		return nil
 	}
-	var above *trail.Visit
-	for _, v := range x.path.visits {
-		if v.Number() == number {
-			x.parts = append(x.parts, explained{v, trail.Explain(v, x.rules.of(v))})
-		}
-		if len(v.Above) == 0 {
-			above = v
-		}
+	found := x.seen.found
+	slices.SortFunc(found, func(a, b *inspect.Visit) int { return a.Index - b.Index })
+	for _, v := range found {
+		x.explain(v)
 	}
-	if len(x.parts) > 0 {
+	last := x.seen.last
+	switch {
+	case len(found) > 0:
 		return nil
-	}
-	if above == nil {
+	case last == nil:
 		return failure(exitNotFound, "nothing is recorded of the steps of run %s", x.path.run.ID)
 	}
 	return failure(exitNotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
-		x.path.run.ID, number, count(above.Step, "step"), quote(x.path.run.Loop), quote(x.path.run.RunID))
+		x.path.run.ID, number, count(last.Step, "step"), quote(x.path.run.Loop), quote(x.path.run.RunID))
 }
 
-func verdictOrNone(v *trail.Visit) string {
+func verdictOrNone(v *inspect.Visit) string {
 	if verdict := v.Verdict(); verdict != "" {
 		return "the verdict " + verdict
 	}
@@ -254,7 +220,7 @@ func (x *explanation) print(out io.Writer) {
 		front := ""
 		if p.visit != nil {
 			from, to := p.visit.Span()
-			say(out, "\nStep %s, %s, %s (events %d to %d)\n", p.visit.Number(), p.visit.Path(), duration(p.visit.Took), from, to)
+			say(out, "\nStep %s, %s, %s (events %d to %d)\n", p.visit.Number(), p.visit.Path(), duration(p.visit.Took()), from, to)
 			front = "  "
 		}
 		for _, s := range p.said {
@@ -280,8 +246,8 @@ func brackets(events []uint64) string {
 
 func (x *explanation) object() *fsm.Map {
 	r := x.path.run
-	sentences := func(said []trail.Sentence) any {
-		return list(said, func(s trail.Sentence) any {
+	sentences := func(said []inspect.Sentence) any {
+		return list(said, func(s inspect.Sentence) any {
 			return fsm.NewMap("text", s.Text, "events", list(s.Events, func(n uint64) any { return int64(n) }))
 		})
 	}
@@ -296,7 +262,7 @@ func (x *explanation) object() *fsm.Map {
 		}
 		from, to := p.visit.Span()
 		steps = append(steps, fsm.NewMap("step", p.visit.Number(), "state", p.visit.Path(), "verdict", orNull(p.visit.Verdict()), "to", orNull(p.visit.To()),
-			"duration_ms", p.visit.Took.Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.said)))
+			"duration_ms", p.visit.Took().Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.said)))
 	}
 	m.Set("run", run)
 	m.Set("steps", steps)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
-	"loops/internal/trail"
 	"loops/persistence"
 )
 
@@ -218,7 +218,7 @@ func (g group) times() (p50, p95, longest time.Duration) {
 	for i, r := range g.runs {
 		times[i] = elapsed(r)
 	}
-	return trail.Percentiles(times)
+	return inspect.Percentiles(times)
 }
 
 func (t runTable) cost(g group) *costLine {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"io"
 	"strings"
 	"time"
@@ -12,6 +14,39 @@ import (
 func writeJSON(w io.Writer, v any) error {
 	_, err := w.Write(append(fsm.AppendJSONIndent(nil, v, "  "), '\n'))
 	return err
+}
+
+// writeLongJSON is writeJSON of an object in which a list of n items, made one by one, stands under key.
+func writeLongJSON(w io.Writer, m *fsm.Map, key string, n int, item func(int) any) error {
+	out := bufio.NewWriter(w)
+	const indent = "  "
+	var buf []byte
+	value := func(v any, depth int) {
+		buf = fsm.AppendJSONIndent(buf[:0], v, indent)
+		out.Write(bytes.ReplaceAll(buf, []byte("\n"), []byte("\n"+strings.Repeat(indent, depth)))) //nolint:errcheck // Flush returns it
+	}
+	between := "{\n"
+	for _, k := range m.Keys() {
+		out.WriteString(between + indent) //nolint:errcheck // as above
+		between = ",\n"
+		value(k, 0)
+		out.WriteString(": ") //nolint:errcheck // as above
+		v, _ := m.Get(k)
+		if k != key || n == 0 {
+			if k == key {
+				v = []any{}
+			}
+			value(v, 1)
+			continue
+		}
+		for i := range n {
+			out.WriteString(map[bool]string{true: "[\n", false: ",\n"}[i == 0] + indent + indent) //nolint:errcheck // as above
+			value(item(i), 2)
+		}
+		out.WriteString("\n" + indent + "]") //nolint:errcheck // as above
+	}
+	out.WriteString("\n}\n") //nolint:errcheck // as above
+	return out.Flush()
 }
 
 // stamp writes a time as the files do, UTC with microseconds; the zero time is null.

@@ -3,29 +3,27 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"loops/fsm"
-	"loops/internal/trail"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
-// A runPath is what a run did, from its events.
+// A runPath is what a run did, from its events, but for its visits.
 type runPath struct {
-	run    persistence.Run
-	visits []*trail.Visit // in the order they were entered
-	end    *fsm.Event     // its last loop_complete, if nothing came after it
-	sheet  *costSheet
+	run   persistence.Run
+	end   *fsm.Event // its last loop_complete, if nothing came after it
+	sheet *costSheet
 }
 
-// path reads what a run did. Damage is named on standard error, and what is behind it is read.
-func (a *app) path(ctx context.Context, f finder, r persistence.Run) (*runPath, error) {
+// path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
+// room for. Damage is named on standard error, and what is behind it is read.
+func (a *app) path(ctx context.Context, f finder, r persistence.Run, reader *inspect.Reader) (*runPath, error) {
 	known, err := pricer(f.project)
 	if err != nil {
 		return nil, err
 	}
 	p := &runPath{run: r, sheet: &costSheet{prices: known}}
-	reader := trail.Reader{Done: func(v *trail.Visit) { p.visits = append(p.visits, v) }}
 	err = a.eachEvent(ctx, f, r, func(e fsm.Event) {
 		p.sheet.add(e)
 		reader.Add(e)
@@ -39,7 +37,6 @@ func (a *app) path(ctx context.Context, f finder, r persistence.Run) (*runPath, 
 		return nil, err
 	}
 	reader.Close()
-	slices.SortFunc(p.visits, func(a, b *trail.Visit) int { return a.Index - b.Index })
 	return p, nil
 }
 
@@ -95,7 +92,7 @@ func given(l *fsm.Loop, r persistence.Run) *fsm.Loop {
 }
 
 // of returns the loop that a visit belongs to, nil where it is not known.
-func (b *rulebook) of(v *trail.Visit) *fsm.Loop {
+func (b *rulebook) of(v *inspect.Visit) *fsm.Loop {
 	l := b.main
 	for _, above := range v.Above {
 		if l == nil || l.States[above.State] == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/internal/trail"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -72,12 +72,9 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 	s := &stats{name: o.name, ended: map[string]int{}}
 	for i, r := range runs {
 		s.run(r)
-		path, err := a.path(ctx, f, r)
-		if err != nil {
+		visits := inspect.Reader{Done: func(v *inspect.Visit) { s.tally.Add(i, v) }}
+		if _, err := a.path(ctx, f, r, &visits); err != nil {
 			return err
-		}
-		for _, v := range path.visits {
-			s.tally.Add(i, v)
 		}
 	}
 	if o.json {
@@ -96,7 +93,7 @@ type stats struct {
 	runs, open, done, succeeded int
 	ended                       map[string]int // by outcome
 	times                       []time.Duration
-	tally                       trail.Tally
+	tally                       inspect.Tally
 }
 
 // outcome is how a run ended, in a word or two: its status, and what ended it where that says more.
@@ -136,7 +133,7 @@ func (s *stats) outcomes() []string {
 func (s *stats) print(a *app) error {
 	say(a.out, "%s of %s\n", count(s.runs, "run"), s.name)
 	if s.done > 0 {
-		p50, p95, longest := trail.Percentiles(s.times)
+		p50, p95, longest := inspect.Percentiles(s.times)
 		say(a.out, "Success: %d of %d that ended for good (%s)\n", s.succeeded, s.done, share(s.succeeded, s.done))
 		say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", duration(p50), duration(p95), duration(longest))
 	} else {
@@ -166,7 +163,7 @@ func (s *stats) print(a *app) error {
 	return nil
 }
 
-func verdictShares(st *trail.StateTally) string {
+func verdictShares(st *inspect.StateTally) string {
 	var words []string
 	for _, name := range st.Names() {
 		words = append(words, fmt.Sprintf("%s %d (%s)", dash(clean(name)), st.Verdicts[name], share(st.Verdicts[name], st.Judged())))
@@ -198,8 +195,8 @@ func (s *stats) object() *fsm.Map {
 	for _, name := range s.outcomes() {
 		outcomes.Set(name, int64(s.ended[name]))
 	}
-	p50, p95, longest := trail.Percentiles(s.times)
-	states := list(s.tally.States(), func(st *trail.StateTally) any {
+	p50, p95, longest := inspect.Percentiles(s.times)
+	states := list(s.tally.States(), func(st *inspect.StateTally) any {
 		verdicts := fsm.NewMap()
 		for _, name := range st.Names() {
 			verdicts.Set(name, int64(st.Verdicts[name]))

@@ -6,7 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/gauge"
-	"loops/internal/trail"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -80,7 +80,7 @@ func (v *vitals) usedObject() any {
 }
 
 // sentenceObject is what is said of a visit, nil where nothing is.
-func sentenceObject(visit *trail.Visit, said []trail.Sentence) *fsm.Map {
+func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *fsm.Map {
 	if len(said) == 0 {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (v *vitals) wayObject() any {
 	if left == nil {
 		return nil
 	}
-	m := sentenceObject(left, trail.Way(left, v.lawOf(left)))
+	m := sentenceObject(left, inspect.Way(left, v.lawOf(left)))
 	if m == nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/gauge"
-	"loops/internal/trail"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -219,7 +219,7 @@ func (v *vitals) way() string {
 	if left == nil {
 		return ""
 	}
-	said := trail.Way(left, v.lawOf(left))
+	said := inspect.Way(left, v.lawOf(left))
 	if len(said) == 0 {
 		return ""
 	}
@@ -227,7 +227,7 @@ func (v *vitals) way() string {
 }
 
 // before is the path of a visit in front of what is said of it.
-func before(visit *trail.Visit) string {
+func before(visit *inspect.Visit) string {
 	if visit == nil {
 		return ""
 	}

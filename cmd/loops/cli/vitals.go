@@ -7,7 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/gauge"
-	"loops/internal/trail"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -18,7 +18,7 @@ type vitals struct {
 	memory   *fsm.Snapshot // nil = it was not asked for, or cannot be read
 	wait     *fsm.Wait     // nil = it waits for nothing
 	pausedAt time.Time     // it was asked to pause; zero = it was not
-	glance   trail.Glance
+	glance   inspect.Glance
 	rules    *rulebook // nil = they were not asked for
 	loops    []*fsm.Loop
 	limits   []gauge.Limit
@@ -175,9 +175,9 @@ func (v *vitals) levels() []level {
 }
 
 // verdict is the newest one: which visit it is of, nil where that is not known, and what is said of it.
-func (v *vitals) verdict() (*trail.Visit, []trail.Sentence) {
+func (v *vitals) verdict() (*inspect.Visit, []inspect.Sentence) {
 	if j := v.glance.Judged(); j != nil {
-		return j, trail.Verdict(j, v.lawOf(j))
+		return j, inspect.Verdict(j, v.lawOf(j))
 	}
 	if v.memory == nil || v.memory.LastResult == nil {
 		return nil, nil
@@ -189,10 +189,10 @@ func (v *vitals) verdict() (*trail.Visit, []trail.Sentence) {
 			e.Fields = append(e.Fields, fsm.Field{Key: key, Value: headValue(d, key)})
 		}
 	}
-	return nil, trail.Verdict(&trail.Visit{Events: []fsm.Event{e}}, nil)
+	return nil, inspect.Verdict(inspect.Alone(e), nil)
 }
 
-func (v *vitals) lawOf(visit *trail.Visit) *fsm.Loop {
+func (v *vitals) lawOf(visit *inspect.Visit) *fsm.Loop {
 	if v.rules == nil {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (v *vitals) why() string {
 		if v.rules != nil {
 			l = v.rules.main
 		}
-		return trail.Ending(honest(*e, v.run), l).Text
+		return inspect.Ending(honest(*e, v.run), l).Text
 	}
 	switch {
 	case alive(v.run), v.run.Status != persistence.Interrupted:

@@ -1,4 +1,4 @@
-package trail
+package inspect
 
 import (
 	"cmp"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Tally adds up the visits of many runs, state by state. The zero Tally is empty. It is not safe for concurrent use.
+// A Tally adds up the visits of many runs, state by state, in whatever order those of a run come. The zero Tally is empty. It is not safe for concurrent use.
 type Tally struct {
 	states map[string]*StateTally
 	order  []*StateTally
@@ -21,7 +21,8 @@ type StateTally struct {
 	Failed    int            // visits whose action did not end with exit code 0
 	Verdicts  map[string]int // by name
 	times     []time.Duration
-	run       int // the last one it was visited in
+	run       int    // the last one it was visited in
+	first     [2]int // the run in which it was seen first, and the place of that visit in it
 }
 
 // Add takes a visit of the run with that number; the visits of a run come together.
@@ -29,32 +30,36 @@ func (t *Tally) Add(run int, v *Visit) {
 	path := v.Path()
 	s := t.states[path]
 	if s == nil {
-		s = &StateTally{Path: path, Verdicts: map[string]int{}, run: run - 1}
+		s = &StateTally{Path: path, Verdicts: map[string]int{}, run: run - 1, first: [2]int{run, v.Index}}
 		if t.states == nil {
 			t.states = map[string]*StateTally{}
 		}
 		t.states[path] = s
 		t.order = append(t.order, s)
 	}
+	if s.first[0] == run {
+		s.first[1] = min(s.first[1], v.Index)
+	}
 	if s.run != run {
 		s.Runs++
 		s.run = run
 	}
 	s.Visits++
-	s.times = append(s.times, v.Took)
+	s.times = append(s.times, v.Took())
 	if code, ended := v.Exit(); ended && code != 0 {
 		s.Failed++
 	}
-	for _, e := range v.Events {
-		if e.Kind == "evaluate" {
-			s.Evaluator = str(e, "type")
-			s.Verdicts[str(e, "verdict")]++
-		}
+	if v.judged {
+		s.Evaluator = v.evaluator
+		s.Verdicts[v.verdict]++
 	}
 }
 
 // States returns what was added up, in the order the states were first seen.
-func (t *Tally) States() []*StateTally { return t.order }
+func (t *Tally) States() []*StateTally {
+	slices.SortStableFunc(t.order, func(a, b *StateTally) int { return slices.Compare(a.first[:], b.first[:]) })
+	return t.order
+}
 
 // Times returns the median and the 95th percentile of how long a visit took, and the longest. The longest of fewer than
 // 20 visits is their 95th percentile.

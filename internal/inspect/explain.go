@@ -1,4 +1,4 @@
-package trail
+package inspect
 
 import (
 	"fmt"
@@ -30,6 +30,9 @@ func Explain(v *Visit, l *fsm.Loop) []Sentence {
 		x.add(say(v.Entered, "A limit of the run was reached: the state acted once more, and was not judged."))
 	}
 	for i, e := range v.Events {
+		if v.Left > 0 && i == firstEvents {
+			x.add(Sentence{Text: fmt.Sprintf("(%s that came then are left out.)", phrase.Count(v.Left, "event"))})
+		}
 		x.event(i, e)
 	}
 	if x.started != nil {

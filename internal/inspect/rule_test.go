@@ -1,4 +1,4 @@
-package trail
+package inspect
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package trail
+package inspect
 
 import (
 	"slices"
@@ -77,8 +77,10 @@ func (g *Glance) Add(e fsm.Event) (more bool) {
 
 // visit makes the visit that begins with a state_enter of what was seen behind it.
 func (g *Glance) visit(e fsm.Event) {
-	v := &Visit{State: str(e, "state"), Step: whole(e, "iteration"), Entered: e, Events: g.levels[e.Depth]}
-	slices.Reverse(v.Events)
+	v := &Visit{State: str(e, "state"), Step: whole(e, "iteration"), Entered: e}
+	for _, e := range slices.Backward(g.levels[e.Depth]) {
+		v.add(e, true)
+	}
 	g.levels = g.levels[:e.Depth] // what is deeper ran inside it
 	g.open = slices.DeleteFunc(g.open, func(o *Visit) bool {
 		if o.Entered.Depth-len(o.Above) != e.Depth+1 {

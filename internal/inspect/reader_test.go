@@ -1,4 +1,4 @@
-package trail
+package inspect
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ func read(t *testing.T, name string) ([]*Visit, []fsm.Event) {
 	defer f.Close()
 	var visits []*Visit
 	var events []fsm.Event
-	r := Reader{Done: func(v *Visit) { visits = append(visits, v) }}
+	r := Reader{Keep: true, Done: func(v *Visit) { visits = append(visits, v) }}
 	lines := bufio.NewScanner(f)
 	for n := uint64(1); lines.Scan(); n++ {
 		e, err := fsm.ParseEvent(lines.Bytes())
@@ -48,7 +48,7 @@ func tell(visits []*Visit, events []fsm.Event, l *fsm.Loop) string {
 	var b strings.Builder
 	for _, v := range visits {
 		first, last := v.Span()
-		fmt.Fprintf(&b, "step %s, %s, %v, events %d to %d\n", v.Number(), v.Path(), v.Took, first, last)
+		fmt.Fprintf(&b, "step %s, %s, %v, events %d to %d\n", v.Number(), v.Path(), v.Took(), first, last)
 		of := l
 		if len(v.Above) > 0 {
 			of = nil
@@ -93,12 +93,15 @@ func TestExplain(t *testing.T) {
 }
 
 func visit(state string, code int, verdict, to string) *Visit {
-	v := &Visit{State: state, Took: time.Second, Events: []fsm.Event{
+	v := &Visit{State: state, Work: time.Second}
+	for _, e := range []fsm.Event{
 		{Kind: "action_complete", Fields: []fsm.Field{{Key: "exit_code", Value: int64(code)}}},
 		{Kind: "evaluate", Fields: []fsm.Field{{Key: "type", Value: "exit_code"}, {Key: "verdict", Value: verdict}, {Key: "exit_code", Value: int64(code)}}},
-	}}
+	} {
+		v.add(e, true)
+	}
 	if to != "" {
-		v.Events = append(v.Events, fsm.Event{Kind: "route", Fields: []fsm.Field{{Key: "from", Value: state}, {Key: "to", Value: to}}})
+		v.add(fsm.Event{Kind: "route", Fields: []fsm.Field{{Key: "from", Value: state}, {Key: "to", Value: to}}}, true)
 	}
 	return v
 }
@@ -116,6 +119,41 @@ func path(letters string) []*Visit {
 	return visits
 }
 
+func steps(w *Kinds, letters string) *Steps {
+	s := NewSteps(w)
+	for i, v := range path(letters) {
+		v.Index = i
+		s.Add(v)
+	}
+	return s
+}
+
+// A step says the same as the visit it was made of, also where visits come as they end: inner ones first.
+func TestSteps(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.jsonl")
+	for _, name := range files {
+		visits, _ := read(t, name)
+		s := NewSteps(&Kinds{})
+		for _, v := range slices.Backward(visits) {
+			s.Add(v)
+		}
+		if s.Len() != len(visits) {
+			t.Fatalf("%s: %d steps of %d visits", name, s.Len(), len(visits))
+		}
+		for i, v := range visits {
+			want := Step{Number: v.Number(), Kind: Kind{Path: v.Path(), Verdict: v.Verdict(), To: v.To()}, Took: v.Took()}
+			want.Exit, want.Exited = v.Exit()
+			want.First, want.Last = v.Span()
+			if got := s.At(i); got != want {
+				t.Errorf("%s: got %+v, want %+v", name, got, want)
+			}
+			if n := s.Behind(want.First - 1); n != i {
+				t.Errorf("%s: behind event %d is step %d, want %d", name, want.First-1, n, i)
+			}
+		}
+	}
+}
+
 func TestCompare(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"", "", ""},
@@ -128,31 +166,32 @@ func TestCompare(t *testing.T) {
 		{"", "AB", ".- .-"},
 		{"ABab", "ABAB", "== == != !="},
 	} {
-		a, b := path(c.a), path(c.b)
+		var w Kinds
+		a, b := steps(&w, c.a), steps(&w, c.b)
 		var words []string
-		i, j := 0, 0
-		for _, p := range Compare(a, b) {
+		i, j := int32(0), int32(0)
+		for _, p := range Compare(a, b, 0, 0) {
 			word := "!="
 			if p.Same {
 				word = "=="
 			}
-			if p.A == nil {
+			if p.A == None {
 				word = ".-"
-			} else if p.A != a[i] {
+			} else if p.A != i {
 				t.Fatalf("%s %s: a visit is out of order", c.a, c.b)
 			} else {
 				i++
 			}
-			if p.B == nil {
+			if p.B == None {
 				word = "-."
-			} else if p.B != b[j] {
+			} else if p.B != j {
 				t.Fatalf("%s %s: a visit is out of order", c.a, c.b)
 			} else {
 				j++
 			}
 			words = append(words, word)
 		}
-		if got := strings.Join(words, " "); got != c.want || i != len(a) || j != len(b) {
+		if got := strings.Join(words, " "); got != c.want || int(i) != a.Len() || int(j) != b.Len() {
 			t.Errorf("%s and %s: %s, want %s", c.a, c.b, got, c.want)
 		}
 	}
@@ -160,8 +199,9 @@ func TestCompare(t *testing.T) {
 
 // Paths that have nothing in common are not aligned for ever.
 func TestCompareLong(t *testing.T) {
-	a, b := path(strings.Repeat("ab", 5000)), path(strings.Repeat("cd", 5000))
-	if n := len(Compare(a, b)); n != 20000 {
+	var w Kinds
+	a, b := steps(&w, strings.Repeat("ab", 5000)), steps(&w, strings.Repeat("cd", 5000))
+	if n := len(Compare(a, b, 0, 0)); n != 20000 {
 		t.Errorf("%d pairs", n)
 	}
 }
@@ -214,7 +254,7 @@ func TestGlance(t *testing.T) {
 				}
 			}
 			var then []*Visit
-			r := Reader{Done: func(v *Visit) { then = append(then, v) }}
+			r := Reader{Keep: true, Done: func(v *Visit) { then = append(then, v) }}
 			for _, e := range events[:n] {
 				r.Add(e)
 			}

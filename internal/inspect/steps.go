@@ -1,0 +1,108 @@
+package inspect
+
+import (
+	"strconv"
+	"time"
+)
+
+// A Step is what is kept of a visit to be compared with others.
+type Step struct {
+	Number string // see [Visit.Number]
+	Kind
+	Took        time.Duration
+	First, Last uint64 // numbers of its first and last event
+}
+
+// A Kind is what a step did: steps of one Kind are the same where runs are compared.
+type Kind struct {
+	Path, Verdict, To string
+	Exit              int
+	Exited            bool // an action ended with Exit
+}
+
+// Kinds are the kinds of steps there are, each kept once. The zero Kinds has none.
+type Kinds struct {
+	list  []Kind
+	index map[Kind]uint32
+}
+
+func (k *Kinds) number(kind Kind) uint32 {
+	n, ok := k.index[kind]
+	if !ok {
+		if k.index == nil {
+			k.index = map[Kind]uint32{}
+		}
+		n = uint32(len(k.list))
+		k.list = append(k.list, kind)
+		k.index[kind] = n
+	}
+	return n
+}
+
+// Steps are the visits of one run in the order they were entered, in 32 bytes each. Those of two runs that are compared
+// have the same Kinds. Steps are not safe for concurrent use.
+type Steps struct {
+	kinds  *Kinds
+	chunks [][]stepRow // so that growing copies nothing
+	n      int
+}
+
+const stepChunk = 4096
+
+// A stepRow is a Step in little room.
+type stepRow struct {
+	above, step int32 // the row of the visit whose sub-loop it belongs to, or -1
+	took        time.Duration
+	first       uint64
+	behind      uint32 // how far the last event is behind the first
+	kind        uint32
+}
+
+// NewSteps returns no steps yet.
+func NewSteps(k *Kinds) *Steps { return &Steps{kinds: k} }
+
+// Len is how many steps there are.
+func (s *Steps) Len() int { return s.n }
+
+func (s *Steps) row(i int) *stepRow { return &s.chunks[i/stepChunk][i%stepChunk] }
+
+// Add takes a visit that is over.
+func (s *Steps) Add(v *Visit) {
+	for len(s.chunks)*stepChunk <= v.Index {
+		s.chunks = append(s.chunks, make([]stepRow, stepChunk))
+	}
+	s.n = max(s.n, v.Index+1)
+	above := int32(-1)
+	if n := len(v.Above); n > 0 {
+		above = int32(v.Above[n-1].Index)
+	}
+	first, last := v.Span()
+	*s.row(v.Index) = stepRow{
+		above: above, step: int32(v.Step), took: v.Took(), first: first, behind: uint32(last - first),
+		kind: s.kinds.number(Kind{Path: v.Path(), Verdict: v.Verdict(), To: v.To(), Exit: v.exit, Exited: v.exited}),
+	}
+}
+
+// At returns a step.
+func (s *Steps) At(i int) Step {
+	r := s.row(i)
+	return Step{Number: s.number(r), Kind: s.kinds.list[r.kind], Took: r.took, First: r.first, Last: r.first + uint64(r.behind)}
+}
+
+func (s *Steps) number(r *stepRow) string {
+	number := strconv.Itoa(int(r.step))
+	if r.above < 0 {
+		return number
+	}
+	return s.number(s.row(int(r.above))) + "." + number
+}
+
+// Behind returns the first step that was entered behind an event; Len where there is none.
+func (s *Steps) Behind(seq uint64) int {
+	for i := range s.n {
+		if s.row(i).first > seq {
+			return i
+		}
+	}
+	return s.n
+}

@@ -1,0 +1,176 @@
+package inspect
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"loops/fsm"
+)
+
+// A Visit is one stay of a run in a state, from its state_enter to the next one. A stay that was interrupted and resumed
+// under the same step number is one Visit.
+type Visit struct {
+	State   string
+	Loop    string   // the loop the state belongs to, as its events name it; "" = they do not
+	Step    int      // of its loop
+	Above   []*Visit // the visits whose sub-loop this one belongs to, outermost first
+	Index   int      // among all visits of the run in the order they were entered, from 0
+	Entered fsm.Event
+	Begin   time.Time // of its first event
+	End     time.Time // of its newest event
+
+	// Where the time between Begin and End went. Each part of it is in one of these.
+	Work   time.Duration // it worked, or what it did is not known
+	Waited time.Duration // it waited for a host or for memory, by the rules of the loop
+	Paused time.Duration // the run was paused by a person
+	Gap    time.Duration // no process carried the run: it was interrupted, and had not been resumed
+
+	Attempts int // how often its action was started: once, and again for each time that it was cut short
+	Resumed  int // how often the run was resumed in it
+
+	Events []fsm.Event // all others of the visit at its own depth, in order, without action_output; see [Reader.Keep]
+	Left   int         // how many of these are left out, because there are too many
+	Output int         // how many action_output events it had
+	Ended  *fsm.Event  // the loop_complete of the sub-loop it ran; nil = none
+
+	last           uint64 // number of the newest event at its own depth
+	verdict, to    string
+	evaluator      string
+	exit           int
+	exited, broken bool
+	judged         bool
+	acting, over   bool
+}
+
+// Took is how long the visit took by the clock of the run, which stands still while the run is paused or nothing
+// carries it.
+func (v *Visit) Took() time.Duration { return v.Work + v.Waited }
+
+// Depth is 0 for a visit of the run itself, 1 in its sub-loop, and so on.
+func (v *Visit) Depth() int { return len(v.Above) }
+
+// Path is the state behind the states it ran inside: "fix > review".
+func (v *Visit) Path() string {
+	if len(v.Above) == 0 {
+		return v.State
+	}
+	var b strings.Builder
+	for _, a := range v.Above {
+		b.WriteString(a.State + " > ")
+	}
+	return b.String() + v.State
+}
+
+// Number is the step behind the steps it ran inside: "3.1".
+func (v *Visit) Number() string {
+	if len(v.Above) == 0 {
+		return strconv.Itoa(v.Step)
+	}
+	var b strings.Builder
+	for _, a := range v.Above {
+		b.WriteString(strconv.Itoa(a.Step) + ".")
+	}
+	return b.String() + strconv.Itoa(v.Step)
+}
+
+// Verdict is the last one of the visit; "" where it was not judged.
+func (v *Visit) Verdict() string { return v.verdict }
+
+// Exit is the exit code of the last action that ended in the visit.
+func (v *Visit) Exit() (code int, ended bool) { return v.exit, v.exited }
+
+// To is the state the visit led to; "" where it led nowhere.
+func (v *Visit) To() string { return v.to }
+
+// Failed reports whether an action of the visit ended with another exit code than 0, or could not be attempted.
+func (v *Visit) Failed() bool { return v.broken }
+
+// Span returns the numbers of the first and the last event of the visit.
+func (v *Visit) Span() (first, last uint64) { return v.Entered.Seq, max(v.Entered.Seq, v.last) }
+
+// find returns the last event of a kind that was kept, nil if there is none.
+func (v *Visit) find(kind string) *fsm.Event {
+	for i := len(v.Events) - 1; i >= 0; i-- {
+		if v.Events[i].Kind == kind {
+			return &v.Events[i]
+		}
+	}
+	return nil
+}
+
+// mostEvents is how many events of one visit are kept, and firstEvents how many of them from its beginning.
+const mostEvents, firstEvents = 1000, 100
+
+// add takes an event of the visit itself.
+func (v *Visit) add(e fsm.Event, keep bool) {
+	if e.Kind == "action_output" {
+		v.Output++
+		return
+	}
+	v.last = e.Seq
+	switch e.Kind {
+	case "action_start":
+		v.acting = true
+	case "action_complete":
+		v.acting = false
+		if n, ok := e.Get("exit_code").(int64); ok {
+			v.exit, v.exited = int(n), true
+			v.broken = v.broken || n != 0
+		}
+	case "action_error":
+		v.broken = true
+	case "evaluate":
+		v.judged, v.verdict, v.evaluator = true, str(e, "verdict"), str(e, "type")
+	case "route":
+		v.to = str(e, "to")
+	}
+	if !keep {
+		return
+	}
+	if len(v.Events) == mostEvents {
+		const most = mostEvents / 2
+		v.Left += most
+		v.Events = slices.Delete(v.Events, firstEvents, firstEvents+most)
+	}
+	v.Events = append(v.Events, e)
+}
+
+// goOn takes the state_enter with which a run that was resumed goes on with the visit.
+func (v *Visit) goOn(at time.Time) {
+	v.Resumed++
+	v.over = false
+	if gap := at.Sub(v.End); gap > 0 && !v.End.IsZero() {
+		v.Gap += gap
+		v.End = at
+	}
+	if v.acting {
+		v.Attempts++
+		v.acting = false
+	}
+}
+
+// Alone makes a visit of nothing but some events, which belong to a state of which nothing else is known.
+func Alone(events ...fsm.Event) *Visit {
+	v := &Visit{}
+	for _, e := range events {
+		v.add(e, true)
+	}
+	return v
+}
+
+func str(e fsm.Event, key string) string {
+	s, _ := e.Get(key).(string)
+	return s
+}
+
+func whole(e fsm.Event, key string) int {
+	switch n := e.Get(key).(type) {
+	case int64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	return 0
+}
