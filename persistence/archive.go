@@ -236,10 +236,11 @@ func begins(old string, p place) bool {
 	return slices.ContainsFunc(files, func(f string) bool { return sameContent(old, f, true) })
 }
 
-// clear removes the live files of a run that is safe in the archive. The lock goes last, with its owner.
+// clear removes the live files of a run that is safe in the archive: the events last, so that it is known as long as
+// something is left. The lock goes with its owner.
 func (d *Dir) clear(id ID) error {
 	p := d.live(id)
-	if err := removeAll(p.state, p.state+".tmp"); err != nil {
+	if err := removeAll(p.state, p.state+".tmp", p.torn, p.aside, p.meta, p.pid); err != nil {
 		return err
 	}
 	if err := d.before("clear events"); err != nil {
@@ -250,13 +251,14 @@ func (d *Dir) clear(id ID) error {
 			return err
 		}
 	}
-	return removeAll(p.events, p.torn, p.aside, p.meta, p.pid)
+	return removeAll(p.events)
 }
 
-// leftover says whether a run that is in the archive has live files, too.
+// leftover reports whether a run has live files, as one that is in the archive should not. Those of a run that is being removed
+// do not count.
 func (d *Dir) leftover(id ID) bool {
 	p := d.live(id)
-	return exists(p.state) || exists(p.events) || exists(p.parts)
+	return (exists(p.state) || exists(p.events) || exists(p.parts)) && !exists(p.removed)
 }
 
 // linkParts gives the full parts of a journal, if there are any, names in another folder, too.

@@ -139,22 +139,20 @@ func (d *Dir) reserve(spec Spec) (ID, time.Time, *os.File, error) {
 		id := makeID(spec.Loop, at)
 		p := d.live(id)
 		if exists(filepath.Join(d.history, folderName(makeRunID(at), spec.Loop))) ||
-			exists(p.state) || exists(p.events) || exists(p.pid) || exists(p.lock) {
+			exists(p.state) || exists(p.events) || exists(p.pid) || exists(p.lock) || exists(p.removed) || exists(d.work(id)) {
 			continue
 		}
-		err := os.Mkdir(d.work(id), folderMode)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
+		lock, err := d.claim(id) // first: it tells of the folder if this process dies
 		if err != nil {
 			return "", at, nil, err
 		}
-		lock, err := d.claim(id)
-		if err != nil {
-			_ = os.Remove(d.work(id))
+		if err = os.Mkdir(d.work(id), folderMode); err == nil {
+			return id, at, lock, nil
+		}
+		(&taken{d: d, lock: lock}).release()
+		if !errors.Is(err, fs.ErrExist) {
 			return "", at, nil, err
 		}
-		return id, at, lock, nil
 	}
 }
 

@@ -304,7 +304,7 @@ func (d *Dir) unrecorded(id ID) bool {
 
 func (d *Dir) liveRun(id ID) (Run, bool) {
 	files, p := d.live(id), d.livePlace(id)
-	if d.unrecorded(id) {
+	if d.unrecorded(id) || exists(files.removed) {
 		return Run{}, false
 	}
 	l, err := p.load(false)

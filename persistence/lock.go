@@ -182,10 +182,13 @@ func (d *Dir) conflict(self ID, spec Spec, scope []string) error {
 		}
 		path := filepath.Join(d.running, name)
 		l, err := readLock(path)
+		alive := held(path)
+		if err != nil && !alive && d.abandoned(ID(stem)) {
+			d.discard(ID(stem), false)
+		}
 		if err != nil {
 			continue // unreadable: nobody can say what it locks
 		}
-		alive := held(path)
 		if !alive && !l.Flock {
 			alive = d.alive(l.owner(), l.since())
 		}
@@ -233,12 +236,10 @@ func (d *Dir) locks(folder string) ([]string, error) {
 // discard removes the lock of a dead run, and what else there is of one that never recorded anything.
 func (d *Dir) discard(id ID, fork bool) {
 	p := d.live(id)
-	if !exists(p.state) && (!exists(p.events) || d.unrecorded(id)) {
+	if !exists(p.state) && !exists(p.parts) && (!exists(p.events) || d.unrecorded(id)) {
 		_ = removeAll(p.pid, p.events)
-		if _, err := d.find(id); fork && errors.Is(err, ErrNotFound) {
-			_ = os.RemoveAll(d.work(id)) // all that is in it was copied: a fork records its beginning before it does anything
-		} else {
-			_ = os.Remove(d.work(id)) // only if it is empty
+		if _, err := d.find(id); errors.Is(err, ErrNotFound) {
+			discardWork(d.work(id), fork)
 		}
 	}
 	_ = removeAll(p.lock)

@@ -284,6 +284,9 @@ func (m *Memory) Archive(_ context.Context, id ID) error {
 	return nil
 }
 
+// FinishRemovals implements [Store]: there is nothing that outlives the process.
+func (m *Memory) FinishRemovals(context.Context) ([]ID, error) { return nil, nil }
+
 // Remove implements [Store].
 func (m *Memory) Remove(_ context.Context, id ID) error {
 	m.mu.Lock()

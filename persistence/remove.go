@@ -3,24 +3,23 @@ package persistence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"loops/fsm"
 )
 
-// removedSuffix ends the names of folders that hold what is being removed.
+// removedSuffix ends the names of what is being removed: folders of the archive, and of live runs an empty file beside theirs.
 const removedSuffix = ".removed"
 
-// Remove implements [Store]. The run is renamed into a hidden folder of the archive, which is the moment it is gone, and its
-// working folder with it; then that folder is removed. One that does not lie in the archive is brought there first. What a
-// crash left of other removals is removed, too.
+// Remove implements [Store]. The run is renamed into a hidden folder of the archive, or marked where it is live. That is the
+// moment it is gone; its logs and its working folder follow. What a crash left of other removals is removed, too.
 func (d *Dir) Remove(ctx context.Context, id ID) error {
-	d.finishing.Do(func() { d.finishRemovals(ctx) })
+	d.finishing.Do(func() { _, _ = d.FinishRemovals(ctx) })
 	var hidden string
 	err := d.exclusive(ctx, func() error {
 		t, err := d.findAndTake(id)
@@ -28,14 +27,21 @@ func (d *Dir) Remove(ctx context.Context, id ID) error {
 			return err
 		}
 		defer t.release()
-		hidden, err = d.hide(t)
+		if err := d.folder(d.history); err != nil {
+			return err
+		}
+		if t.folder == "" {
+			hidden, err = d.removeLive(t)
+		} else {
+			hidden, err = d.removeArchived(t)
+		}
 		return err
 	})
 	if hidden == "" {
 		return err
 	}
-	if err := d.before("removed"); err != nil {
-		return err
+	if e := d.before("removed"); e != nil {
+		return e
 	}
 	return remains(id, errors.Join(err, RemoveTree(hidden)))
 }
@@ -48,79 +54,93 @@ func remains(id ID, err error) error {
 	return &RemainsError{ID: id, Err: err}
 }
 
-// hide takes a run out of sight. It returns the folder with what is left of it.
-func (d *Dir) hide(t *taken) (hidden string, err error) {
-	if err := d.folder(d.history); err != nil {
+// removeArchived takes a run of the archive out of sight. It returns the folder with what is left of it, "" if the run is
+// as it was.
+func (d *Dir) removeArchived(t *taken) (hidden string, err error) {
+	if err := d.clear(t.id); err != nil { // leftovers
 		return "", err
 	}
-	place := t.place
-	if t.folder == "" {
-		if place, err = d.setAside(t); err != nil {
-			return "", d.removeLive(t) // it cannot be read, or there is no room to build its archive
-		}
-	} else if err := d.clear(t.id); err != nil {
-		return "", err
-	}
-	if hidden, err = os.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
-		return "", err
-	}
-	work := d.ownWork(place)
-	if err := d.before("remove"); err != nil {
-		return "", err
-	}
-	from := filepath.Join(d.history, place.folder)
-	if err := os.Rename(from, filepath.Join(hidden, hiddenName(place.folder))); err != nil {
-		return "", errors.Join(err, os.Remove(hidden))
-	}
-	if filepath.Dir(place.folder) != "." {
-		_ = os.Remove(filepath.Dir(from)) // the old layout: if it was the last run of the loop
-	}
-	if err := d.syncDir(d.history); err != nil {
+	work := d.ownWork(t.place)
+	if hidden, err = d.hide(t.folder); err != nil {
 		return "", err
 	}
 	if err := d.before("remove work"); err != nil {
 		return "", err
 	}
-	return hidden, hideWork(work, hidden)
+	return hidden, d.hideFiles(t.id, work, hidden)
 }
 
-// setAside moves a live run to the archive, and says where it is there.
-func (d *Dir) setAside(t *taken) (place, error) {
-	l, err := t.load(false)
-	if err != nil {
-		return place{}, err
+// hide renames a folder of the archive into a hidden one, for good also if the power is lost.
+func (d *Dir) hide(folder string) (hidden string, err error) {
+	if hidden, err = os.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
+		return "", err
 	}
-	if l.foreign { // the reference tool copies a run into the archive when it ends
-		a, ok := d.archived(t.id, folderName(makeRunID(l.StartedAt), l.Loop))
-		if old, err := a.load(false); ok && err == nil && old.Loop == l.Loop && old.StartedAt.Equal(l.StartedAt) {
-			return a, d.clear(t.id) // or an earlier part of it: both go
+	if err := d.before("remove"); err != nil {
+		return "", err
+	}
+	from, to := filepath.Join(d.history, folder), filepath.Join(hidden, hiddenName(folder))
+	if err := os.Rename(from, to); err != nil {
+		return "", errors.Join(err, os.Remove(hidden))
+	}
+	if err := d.syncDir(d.history); err != nil {
+		return "", errors.Join(err, os.Rename(to, from), os.Remove(hidden))
+	}
+	if filepath.Dir(folder) != "." {
+		_ = os.Remove(filepath.Dir(from)) // the old layout: if it was the last run of the loop
+	}
+	return hidden, nil
+}
+
+// removeLive removes a live run: a mark beside its files takes it out of sight, and goes last. It returns the folder with
+// what is left of the run, "" if it is as it was.
+func (d *Dir) removeLive(t *taken) (hidden string, err error) {
+	if hidden, err = d.removeCopy(t); err != nil {
+		return "", err
+	}
+	if hidden == "" {
+		if hidden, err = os.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
+			return "", err
 		}
 	}
-	if l.status == Running {
-		l.flat.Set("status", string(Interrupted))
+	if err := d.before("remove"); err != nil {
+		return "", err
 	}
-	flat := lastFlat(l)
-	if err := d.mend(d.live(t.id), l); err != nil {
-		return place{}, err
+	mark := d.live(t.id).removed
+	err = writeFile(mark, nil)
+	if err == nil {
+		err = d.syncDir(filepath.Dir(mark))
 	}
-	p := &parcel{taken: t, flat: flat}
-	if d.archive(p); p.err != nil {
-		return place{}, p.err
+	if err != nil {
+		return "", errors.Join(err, removeAll(mark), RemoveTree(hidden))
 	}
-	a, _ := d.archived(t.id, p.archiveName())
-	return a, nil
+	return hidden, d.finishLive(t, hidden)
 }
 
-// removeLive removes a live run in place. The events go after the state, which can be made from them.
-func (d *Dir) removeLive(t *taken) error {
-	work := d.ownWork(t.place)
+// finishLive removes what there is of a live run that is out of sight.
+func (d *Dir) finishLive(t *taken, hidden string) error {
+	if err := d.before("remove work"); err != nil {
+		return err
+	}
+	if err := d.hideFiles(t.id, d.ownWork(t.place), hidden); err != nil {
+		return err
+	}
 	if err := d.clear(t.id); err != nil {
 		return err
 	}
-	if work == "" {
-		return nil
+	return removeAll(d.live(t.id).removed)
+}
+
+// removeCopy hides what the reference tool copied into the archive of a run that is live still, or of an earlier part of it.
+func (d *Dir) removeCopy(t *taken) (hidden string, err error) {
+	l, err := t.load(false)
+	if err != nil || l.record == nil || !l.foreign {
+		return "", nil // nobody else copies; and a run that cannot be read can be removed all the same
 	}
-	return remains(t.id, RemoveTree(work))
+	a, ok := d.archived(t.id, folderName(makeRunID(l.StartedAt), l.Loop))
+	if old, err := a.load(false); ok && err == nil && old.Loop == l.Loop && old.StartedAt.Equal(l.StartedAt) {
+		return d.hide(a.folder)
+	}
+	return "", nil
 }
 
 // hiddenName is the name of a run's folder where it is hidden, also of one in the old layout.
@@ -131,12 +151,23 @@ func hiddenName(folder string) string {
 	return folder
 }
 
-// hideWork moves a working folder to where the run is hidden. One on another disk is removed at once.
-func hideWork(work, hidden string) error {
-	if work == "" {
-		return nil
+// hideFiles removes the logs of a run that is out of sight, and then moves its working folder, if it has one, to where it is
+// hidden. One on another disk is removed at once. As long as the folder has its name, no other run gets that.
+func (d *Dir) hideFiles(id ID, work, hidden string) error {
+	if err := removeAll(LogFiles(filepath.Join(d.root, "logs"), id)...); err != nil || work == "" {
+		return err
 	}
-	err := os.Rename(work, filepath.Join(hidden, "work"))
+	if err := d.before("hide work"); err != nil {
+		return err
+	}
+	return hideWork(work, filepath.Join(hidden, hiddenWork))
+}
+
+// hiddenWork is the name of a working folder where it is hidden.
+const hiddenWork = "work"
+
+func hideWork(work, to string) error {
+	err := os.Rename(work, to)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -144,6 +175,23 @@ func hideWork(work, hidden string) error {
 		return RemoveTree(work)
 	}
 	return err
+}
+
+// KeptLogs is how many older logs of a run in the background are kept.
+const KeptLogs = 3
+
+// LogFiles returns the paths at which the logs that a run wrote in the background are in a folder, if it has any, the newest
+// first. No other run's can be there: what follows an id in the name of a file is .log.
+func LogFiles(folder string, id ID) (paths []string) {
+	if filepath.Base(string(id)) != string(id) {
+		return nil // not one that a store made
+	}
+	name := filepath.Join(folder, string(id)+".log")
+	paths = append(paths, name)
+	for n := range KeptLogs {
+		paths = append(paths, fmt.Sprintf("%s.%d", name, n+1))
+	}
+	return paths
 }
 
 // manySeconds is how far the archive folder of a run can be from the second of its working folder.
@@ -187,53 +235,6 @@ func (d *Dir) uses(id ID, work string) bool {
 	}
 	flat, _ := (&loaded{}).readState(p.state)
 	return p.workOf(orNone(flat)) == work
-}
-
-// finishRemovals removes what crashes left of removals. What cannot be removed was told of, and stays.
-func (d *Dir) finishRemovals(ctx context.Context) {
-	names, _ := readNames(d.history)
-	for _, n := range names {
-		if !strings.HasPrefix(n, ".") || !strings.HasSuffix(n, removedSuffix) {
-			continue
-		}
-		hidden := filepath.Join(d.history, n)
-		_ = d.exclusive(ctx, func() error { return d.finishHiding(hidden) })
-		_ = RemoveTree(hidden)
-	}
-}
-
-// finishHiding hides the working folder of a run that is hidden, unless it was begun anew since.
-func (d *Dir) finishHiding(hidden string) error {
-	if exists(filepath.Join(hidden, "work")) {
-		return nil
-	}
-	names, _ := readNames(hidden)
-	for _, n := range names {
-		runID, loop, ok := splitFolder(n)
-		at, err := parseRunID(runID)
-		if !ok || err != nil {
-			continue
-		}
-		p := archivePlace(filepath.Join(hidden, n))
-		p.id, p.runs = makeID(loop, at), d.runs
-		work := d.ownWork(p)
-		if work == "" || d.uses(p.id, work) {
-			continue
-		}
-		rel, err := filepath.Rel(d.runs, work)
-		if err != nil {
-			continue
-		}
-		lock, err := d.claim(ID(filepath.ToSlash(rel)))
-		if err != nil {
-			return err // somebody has this second now
-		}
-		t := &taken{d: d, lock: lock}
-		err = hideWork(work, hidden)
-		t.release()
-		return err
-	}
-	return nil
 }
 
 // Size implements [Store]. What cannot be read is counted as long as its length is known.

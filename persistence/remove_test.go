@@ -25,6 +25,15 @@ func TestCrashWhileRemoving(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(j.Dir(), "kept"), []byte("x"), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			logs := filepath.Join(d.root, "logs")
+			if err := os.MkdirAll(logs, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range LogFiles(logs, j.Run().ID) {
+				if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if kind == "archived" {
 				if err := j.Record(t.Context(), end(3, "terminal")); err != nil {
 					t.Fatal(err)
@@ -43,15 +52,17 @@ func TestCrashWhileRemoving(t *testing.T) {
 		whole, gone := 0, 0
 		d.step = func(name string) error {
 			steps++
-			root := filepath.Join(t.TempDir(), ".loops")
-			if err := os.CopyFS(root, os.DirFS(d.root)); err != nil {
-				t.Fatal(err)
-			}
-			when := fmt.Sprintf("%s, crash before %q", kind, name)
-			if checkRemoved(t, when, root, id, other, len(want.Captured.Keys()), want.Step) {
-				whole++
-			} else {
-				gone++
+			for _, finish := range []bool{true, false} {
+				root := filepath.Join(t.TempDir(), ".loops")
+				if err := os.CopyFS(root, os.DirFS(d.root)); err != nil {
+					t.Fatal(err)
+				}
+				when := fmt.Sprintf("%s, crash before %q, finish %v", kind, name, finish)
+				if checkRemoved(t, when, root, id, other, len(want.Captured.Keys()), want.Step, finish) {
+					whole++
+				} else {
+					gone++
+				}
 			}
 			return nil
 		}
@@ -70,8 +81,9 @@ func TestCrashWhileRemoving(t *testing.T) {
 	}
 }
 
-// checkRemoved looks at a directory that a crash left, and says whether the run is there.
-func checkRemoved(t *testing.T, when, root string, id, other ID, captured, steps int) bool {
+// checkRemoved looks at a directory that a crash left, and reports whether the run is there. What is left of it goes with the
+// next removal, or where removals are finished.
+func checkRemoved(t *testing.T, when, root string, id, other ID, captured, steps int, finish bool) bool {
 	t.Helper()
 	d, err := OpenDir(root)
 	if err != nil {
@@ -97,13 +109,21 @@ func checkRemoved(t *testing.T, when, root string, id, other ID, captured, steps
 			t.Errorf("%s: once more: %v", when, err)
 		}
 	}
-	if err := d.Remove(t.Context(), other); err != nil {
+	if finish {
+		if _, err := d.FinishRemovals(t.Context()); err != nil {
+			t.Errorf("%s: finish: %v", when, err)
+		}
+		if s, err := d.Snapshot(t.Context(), other); err != nil || s.Step != steps || !exists(filepath.Join(d.work(other), "kept")) || !exists(LogFiles(filepath.Join(root, "logs"), other)[0]) {
+			t.Errorf("%s: the other one: %v", when, err)
+		}
+	} else if err := d.Remove(t.Context(), other); err != nil {
 		t.Errorf("%s: the other one: %v", when, err)
 	}
-	for _, dir := range []string{d.history, d.runs, d.running} {
+	stem := string(other)[len(other)-len("20060102T150405"):]
+	for _, dir := range []string{d.history, d.runs, d.running, filepath.Join(root, "logs")} {
 		names, _ := readNames(dir)
 		for _, n := range names {
-			if n != ".acquire.lock" {
+			if others := strings.Contains(strings.ReplaceAll(n, "-", ""), stem); n != ".acquire.lock" && !(finish && others) {
 				t.Errorf("%s: %s/%s is left", when, filepath.Base(dir), n)
 			}
 		}

@@ -158,11 +158,15 @@ type Store interface {
 	Interrupt(ctx context.Context, id ID, at time.Time, why string) error
 	// Archive moves a run that has ended out of the way of running ones. It never overwrites.
 	Archive(ctx context.Context, id ID) error
-	// Remove removes a run for good: what is recorded about it, and then its working folder, unless that is another
-	// run's, too. It is listed whole or not at all, also if this process dies meanwhile. It does not ask whether the
+	// Remove removes a run for good: what is recorded about it, and then its logs and its working folder, unless that is
+	// another run's, too. It is listed whole or not at all, also if this process dies meanwhile, and no other run gets its ID
+	// before all of it is gone. It does not ask whether the
 	// run could be resumed. A live owner is a *HeldError, an unknown run ErrNotFound; a *RemainsError says that the
 	// run is gone, but not all of its files.
 	Remove(ctx context.Context, id ID) error
+	// FinishRemovals removes what is left of runs whose removal was begun by a process that died, as far as it is in the
+	// project of this process, and returns their ids. The first Remove does so, too. What live processes are at stays.
+	FinishRemovals(ctx context.Context) ([]ID, error)
 	// Size returns how many bytes a run takes: what is recorded about it, and the files of its working folder.
 	// Symlinks are not followed.
 	Size(ctx context.Context, id ID) (int64, error)

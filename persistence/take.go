@@ -28,7 +28,7 @@ func (d *Dir) find(id ID) (place, error) {
 		}
 	}
 	p := d.livePlace(id)
-	here := exists(p.state) || exists(p.events) || exists(p.parts)
+	here := d.leftover(id)
 	if loop, at, ok := splitID(id); ok {
 		if a, ok := d.archived(id, folderName(makeRunID(at), loop)); ok && (!here || written(a.state)) {
 			return a, nil

@@ -19,6 +19,22 @@ func StoreOwned(rel string) bool {
 	return ok && !strings.Contains(rel, "/") && (n == "yaml" || strings.HasSuffix(n, ".yaml") && strings.Trim(strings.TrimSuffix(n, ".yaml"), "0123456789") == "")
 }
 
+// discardWork removes the working folder of a run that never recorded anything. All that is in that of a fork was copied, as
+// it records its beginning before it does anything. In another there are only the files of the store.
+func discardWork(work string, fork bool) {
+	if fork {
+		_ = RemoveTree(work)
+		return
+	}
+	names, _ := readNames(work)
+	for _, n := range names {
+		if StoreOwned(n) {
+			_ = RemoveTree(filepath.Join(work, n))
+		}
+	}
+	_ = os.Remove(work) // only if it is empty
+}
+
 // A WorkCopy says what CopyWork copied.
 type WorkCopy struct {
 	Files int // and links

@@ -28,9 +28,13 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 		spec.StartedAt = time.Now()
 	}
 	scope := persistence.ResolveScope(spec.Scope)
+	place, err := s.place(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var r *row
 	var dir string
-	err := s.change(ctx, func(tx *sql.Tx) error {
+	err = s.change(ctx, func(tx *sql.Tx) error {
 		if err := s.d.serialise(ctx, tx); err != nil {
 			return err
 		}
@@ -55,6 +59,9 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 		}
 		if err == nil {
 			err = s.own(ctx, tx, r, spec, held)
+		}
+		if err == nil {
+			err = s.stay(ctx, tx, r, place)
 		}
 		return err
 	})
@@ -126,15 +133,8 @@ func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, s
 		}
 		if !r.Held {
 			if r.Status == "" {
-				if err := forget(ctx, s, tx, r.n, r.epoch); err != nil {
+				if err := s.forgetRow(ctx, tx, r); err != nil {
 					return err
-				}
-				switch {
-				case !s.local(r.Owner):
-				case r.Origin != nil:
-					_ = os.RemoveAll(s.work(r.ID)) // all that is in it was copied: a fork records its beginning before it does anything
-				default:
-					_ = os.Remove(s.work(r.ID)) // only if it is empty
 				}
 			}
 			continue
@@ -174,8 +174,10 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// takenSince returns the run ids of a loop from one on, in their order.
+// takenSince returns the run ids of a loop from one on, in their order. One that was removed has its id until all projects
+// have removed its files.
 func (s *Store) takenSince(ctx context.Context, tx *sql.Tx, loop, from string) ([]string, error) {
-	rs, err := tx.QueryContext(ctx, s.q(`SELECT run_id FROM runs WHERE loop = ? AND run_id >= ? ORDER BY run_id`), loop, from)
+	rs, err := tx.QueryContext(ctx, s.q(`SELECT run_id FROM runs WHERE loop = ? AND run_id >= ?
+		UNION SELECT run_id FROM removals WHERE loop = ? AND run_id >= ? ORDER BY 1`), loop, from, loop, from)
 	return collect(rs, err, scanText)
 }

@@ -18,8 +18,9 @@ type dialect interface {
 	numbered() bool
 	// tables counts in one row the table schema_migrations, and all tables.
 	tables() string
-	// change does f in a transaction that may write. With SQLite others who write wait until it ends.
-	change(ctx context.Context, f func(tx *sql.Tx) error) error
+	// change does f in a transaction that may write. With SQLite others who write wait until it ends. One that is durable,
+	// or calls serialise on PostgreSQL, cannot be lost when it was done.
+	change(ctx context.Context, durable bool, f func(tx *sql.Tx) error) error
 	// serialise makes everyone else who calls it wait until the end of the transaction.
 	serialise(ctx context.Context, tx *sql.Tx) error
 	// lockRow is what stands behind a SELECT whose row must not be changed by others before the end of the transaction.

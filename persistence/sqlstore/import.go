@@ -19,13 +19,24 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 	if !id.Valid() || !legible(string(id)) || !legible(rec.Run.Loop) || !legible(rec.Run.RunID) {
 		return fmt.Errorf("run %q: its name cannot be recorded", id)
 	}
+	place, err := s.place(ctx)
+	if err == nil {
+		err = s.finishRemoval(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
 	r := &row{Run: rec.Run, epoch: 1}
-	if err := s.change(ctx, func(tx *sql.Tx) error { return s.beginImport(ctx, tx, r, rec.Definition) }); err != nil {
+	r.Owner, r.Held = persistence.Owner{}, false
+	if err := s.change(ctx, func(tx *sql.Tx) error { return s.beginImport(ctx, tx, r, rec.Definition, place) }); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.change(context.WithoutCancel(ctx), func(tx *sql.Tx) error { return s.drop(ctx, tx, r.n) }))
+			ctx := context.WithoutCancel(ctx)
+			err = errors.Join(err, s.change(ctx, func(tx *sql.Tx) error {
+				return errors.Join(s.d.serialise(ctx, tx), s.drop(ctx, tx, r.n))
+			}))
 		}
 	}()
 	texts := &importer{}
@@ -35,7 +46,12 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 	}
 	memory = persistence.AppendSum(memory, 0)
 	var rows []eventRow
-	add := func(tx *sql.Tx) error { return s.d.addEvents(ctx, tx, r.n, rows) }
+	add := func(tx *sql.Tx) error {
+		if err := s.importing(ctx, tx, r); err != nil {
+			return err
+		}
+		return s.d.addEvents(ctx, tx, r.n, rows)
+	}
 	for e, err := range rec.Events {
 		if err != nil {
 			return err
@@ -69,12 +85,25 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(err, fmt.Errorf("run %s: %w", id, persistence.ErrRemoved))
 		}
-		return nil
+		_, err = tx.ExecContext(ctx, s.q(`DELETE FROM leases WHERE run = ?`), r.n)
+		return err
 	})
 }
 
+// importing gives a run that is being imported a lease that names no process. When it has run out, the import died.
+func (s *Store) importing(ctx context.Context, tx *sql.Tx, r *row) error {
+	res, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = epoch WHERE n = ?`), r.n)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 { // the lease had run out, or it was imported again
+		return errors.Join(err, fmt.Errorf("run %s: %w", r.ID, persistence.ErrRemoved))
+	}
+	return s.own(ctx, tx, r, persistence.Spec{StartedAt: r.StartedAt}, nil)
+}
+
 // beginImport makes the row of a run, without a status. What an import that died left of it is removed.
-func (s *Store) beginImport(ctx context.Context, tx *sql.Tx, r *row, definition []byte) (err error) {
+func (s *Store) beginImport(ctx context.Context, tx *sql.Tx, r *row, definition []byte, place string) (err error) {
 	if err := s.d.serialise(ctx, tx); err != nil {
 		return err
 	}
@@ -83,7 +112,7 @@ func (s *Store) beginImport(ctx context.Context, tx *sql.Tx, r *row, definition 
 		return err
 	}
 	if len(old) > 0 {
-		if old[0].Status != "" || old[0].until != 0 {
+		if old[0].Status != "" || old[0].Owner.PID != 0 {
 			return fmt.Errorf("run %s: %w", r.ID, fs.ErrExist)
 		}
 		if err := s.drop(ctx, tx, old[0].n); err != nil {
@@ -93,22 +122,38 @@ func (s *Store) beginImport(ctx context.Context, tx *sql.Tx, r *row, definition 
 	if r.definition, err = s.keepDefinition(ctx, tx, definition); err != nil {
 		return err
 	}
-	return s.insert(ctx, tx, r, "")
+	if err := s.insert(ctx, tx, r, ""); err != nil {
+		return err
+	}
+	if err := s.stay(ctx, tx, r, place); err != nil {
+		return err
+	}
+	return s.importing(ctx, tx, r)
 }
 
-// drop removes a run that has no status.
+// drop removes a run that has no status, and the text of its loop file if no other run has that. Called serialised.
 func (s *Store) drop(ctx context.Context, tx *sql.Tx, run int64) error {
+	var definition string
+	err := tx.QueryRowContext(ctx, s.q(`SELECT definition FROM runs WHERE n = ? AND status = ''`), run).Scan(&definition)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	for _, text := range []string{
-		`DELETE FROM runs WHERE n = ? AND status = ''`,
-		`DELETE FROM events WHERE run = ? AND run NOT IN (SELECT n FROM runs)`,
-		`DELETE FROM memory WHERE run = ? AND run NOT IN (SELECT n FROM runs)`,
-		`DELETE FROM texts WHERE run = ? AND run NOT IN (SELECT n FROM runs)`,
+		`DELETE FROM runs WHERE n = ?`,
+		`DELETE FROM leases WHERE run = ?`,
+		`DELETE FROM events WHERE run = ?`,
+		`DELETE FROM memory WHERE run = ?`,
+		`DELETE FROM texts WHERE run = ?`,
+		`DELETE FROM places WHERE run = ?`,
 	} {
 		if _, err := tx.ExecContext(ctx, s.q(text), run); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.dropDefinition(ctx, tx, definition)
 }
 
 // An importer collects the large texts of a memory.

@@ -110,20 +110,17 @@ func (s *Store) finish(ctx context.Context, id persistence.ID, run, epoch int64)
 	})
 }
 
-// forget removes a run that recorded nothing.
+// forget removes a run that recorded nothing, unless it was taken over.
 func (s *Store) forget(ctx context.Context, run, epoch int64) error {
-	return s.change(ctx, func(tx *sql.Tx) error { return forget(ctx, s, tx, run, epoch) })
-}
-
-func forget(ctx context.Context, s *Store, tx *sql.Tx, run, epoch int64) error {
-	for _, text := range []string{
-		`DELETE FROM events WHERE run IN (SELECT n FROM runs WHERE n = ? AND epoch = ? AND status = '')`,
-		`DELETE FROM runs WHERE n = ? AND epoch = ? AND status = ''`,
-		`DELETE FROM leases WHERE run = ? AND epoch = ?`,
-	} {
-		if _, err := tx.ExecContext(ctx, s.q(text), run, epoch); err != nil {
+	return s.change(ctx, func(tx *sql.Tx) error {
+		if err := s.d.serialise(ctx, tx); err != nil {
 			return err
 		}
-	}
-	return nil
+		var n int
+		err := tx.QueryRowContext(ctx, s.q(`SELECT count(*) FROM runs WHERE n = ? AND epoch = ?`), run, epoch).Scan(&n)
+		if err != nil || n == 0 {
+			return err
+		}
+		return s.drop(ctx, tx, run)
+	})
 }

@@ -102,7 +102,7 @@ func (d *postgresDB) there() error    { return nil } // the server says so
 func (d *postgresDB) tables() string {
 	return `SELECT (count(*) FILTER (WHERE tablename IN ('schema_migrations', 'leases')) = 2)::int, count(*) FROM pg_tables
 		WHERE schemaname = current_schema()
-		AND tablename IN ('schema_migrations', 'runs', 'leases', 'events', 'memory', 'texts', 'definitions')`
+		AND tablename IN ('schema_migrations', 'runs', 'leases', 'events', 'memory', 'texts', 'definitions', 'places', 'removals')`
 }
 
 func (d *postgresDB) serialise(ctx context.Context, tx *sql.Tx) error {
@@ -113,7 +113,7 @@ func (d *postgresDB) serialise(ctx context.Context, tx *sql.Tx) error {
 }
 
 // change implements dialect.
-func (d *postgresDB) change(ctx context.Context, f func(tx *sql.Tx) error) error {
+func (d *postgresDB) change(ctx context.Context, _ bool, f func(tx *sql.Tx) error) error {
 	return inTx(ctx, d.db, f)
 }
 

@@ -3,44 +3,211 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"loops/persistence"
 )
 
-// Remove implements [persistence.Store]. The database uses the room again for other runs; a file of SQLite does not get
-// shorter by it.
+// Remove implements [persistence.Store]. With the records of the run it records which projects have files of it. Each removes
+// its own: this one now, another with its next FinishRemovals. The database uses the room again for other runs; a file of
+// SQLite does not get shorter by it.
 func (s *Store) Remove(ctx context.Context, id persistence.ID) error {
-	err := s.change(ctx, func(tx *sql.Tx) error {
+	s.finishing.Do(func() { _, _ = s.FinishRemovals(ctx) })
+	removed, ours := false, false
+	var hidden string
+	err := s.here(ctx, func(place string) error {
+		err := s.changeDurably(ctx, func(tx *sql.Tx) (err error) {
+			ours, err = s.removeRows(ctx, tx, id, place)
+			return err
+		})
+		if removed = err == nil; removed && ours {
+			hidden, err = s.hideFiles(ctx, id, place)
+		}
+		return err
+	})
+	if !removed {
+		return err
+	}
+	if err = errors.Join(err, removeHidden(hidden)); err != nil {
+		return &persistence.RemainsError{ID: id, Err: err}
+	}
+	return nil
+}
+
+// removeRows removes what is recorded about a run, and records what each project has to do; ours means that this one is
+// among them.
+func (s *Store) removeRows(ctx context.Context, tx *sql.Tx, id persistence.ID, here string) (ours bool, err error) {
+	if err := s.d.serialise(ctx, tx); err != nil {
+		return false, err
+	}
+	r, err := s.find(ctx, tx, id, s.d.lockRow())
+	if err != nil {
+		return false, err
+	}
+	if r.Held {
+		return false, &persistence.HeldError{ID: id, Owner: r.Owner}
+	}
+	rs, err := tx.QueryContext(ctx, s.q(`SELECT place FROM places WHERE run = ?`), r.n)
+	places, err := collect(rs, err, scanText)
+	if err != nil {
+		return false, err
+	}
+	if len(places) == 0 { // an earlier version recorded it
+		places = []string{here}
+	}
+	for _, place := range places {
+		if _, err := tx.ExecContext(ctx, s.q(`INSERT INTO removals (id, loop, run_id, place) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`),
+			string(id), r.Loop, r.RunID, place); err != nil {
+			return false, err
+		}
+	}
+	for _, text := range []string{
+		`DELETE FROM runs WHERE n = ?`,
+		`DELETE FROM leases WHERE run = ?`,
+		`DELETE FROM events WHERE run = ?`,
+		`DELETE FROM memory WHERE run = ?`,
+		`DELETE FROM texts WHERE run = ?`,
+		`DELETE FROM places WHERE run = ?`,
+	} {
+		if _, err := tx.ExecContext(ctx, s.q(text), r.n); err != nil {
+			return false, err
+		}
+	}
+	return slices.Contains(places, here), s.dropDefinition(ctx, tx, r.definition)
+}
+
+// dropDefinition removes the text of a loop file that no run has any more. Called serialised.
+func (s *Store) dropDefinition(ctx context.Context, tx *sql.Tx, hash string) error {
+	_, err := tx.ExecContext(ctx, s.q(`DELETE FROM definitions WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE definition = ?)`), hash, hash)
+	return err
+}
+
+// hiddenPrefix begins the names of folders beside the working folders that hold what is being removed.
+const hiddenPrefix = ".removed-"
+
+// hideFiles removes the logs of a run, and moves its working folder to a hidden one, "" if there is nothing in it. Then this
+// project has done what a removal asks of it. Called within here.
+func (s *Store) hideFiles(ctx context.Context, id persistence.ID, place string) (hidden string, err error) {
+	for _, path := range persistence.LogFiles(s.logs(), id) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	if _, err := os.Lstat(s.work(id)); err == nil {
+		if hidden, err = os.MkdirTemp(s.Folder, hiddenPrefix+"*"); err != nil {
+			return "", err
+		}
+		if err := os.Rename(s.work(id), filepath.Join(hidden, "work")); err != nil { // its disk, or its mode, forbids it
+			if err := persistence.RemoveTree(s.work(id)); err != nil {
+				return hidden, err
+			}
+		}
+	}
+	return hidden, s.change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, s.q(`DELETE FROM removals WHERE id = ? AND place = ?`), string(id), place)
+		return err
+	})
+}
+
+func removeHidden(path string) error {
+	if path == "" {
+		return nil
+	}
+	return persistence.RemoveTree(path)
+}
+
+// FinishRemovals implements [persistence.Store]. It also forgets runs that recorded nothing before their process died, and
+// what an import left that did not come to its end.
+func (s *Store) FinishRemovals(ctx context.Context) (gone []persistence.ID, err error) {
+	if err := s.forgetDead(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(s.placeFile()); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // no run of this database was ever in this project
+	}
+	var errs []error
+	err = s.here(ctx, func(place string) error {
+		rs, err := s.read.QueryContext(ctx, s.q(`SELECT id FROM removals WHERE place = ? ORDER BY loop, run_id`), place)
+		ids, err := collect(rs, err, scanText)
+		for _, id := range ids {
+			_, err := s.hideFiles(ctx, persistence.ID(id), place)
+			if gone, errs = append(gone, persistence.ID(id)), append(errs, err); err != nil {
+				gone = gone[:len(gone)-1]
+			}
+		}
+		return s.explained(err)
+	})
+	hidden, _ := filepath.Glob(filepath.Join(s.Folder, hiddenPrefix+"*"))
+	for _, path := range hidden {
+		errs = append(errs, persistence.RemoveTree(path))
+	}
+	return gone, errors.Join(append(errs, err)...)
+}
+
+// finishRemoval removes the files that a removed run with this ID left in this project, if there are any: another run is
+// about to have it.
+func (s *Store) finishRemoval(ctx context.Context, id persistence.ID) error {
+	if _, err := os.Lstat(s.placeFile()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return s.here(ctx, func(place string) error {
+		var n int
+		err := s.read.QueryRowContext(ctx, s.q(`SELECT count(*) FROM removals WHERE id = ? AND place = ?`), string(id), place).Scan(&n)
+		if err != nil || n == 0 {
+			return s.explained(err)
+		}
+		hidden, err := s.hideFiles(ctx, id, place)
+		return errors.Join(err, removeHidden(hidden))
+	})
+}
+
+// forgetDead forgets runs that recorded nothing and that nobody owns any more.
+func (s *Store) forgetDead(ctx context.Context) error {
+	const begun = `WHERE r.status = ''`
+	dead := func(rows []*row) (d []*row) {
+		for _, r := range rows {
+			if !r.Held {
+				d = append(d, r)
+			}
+		}
+		return d
+	}
+	rows, err := s.rows(ctx, s.read, begun)
+	if err != nil || len(dead(rows)) == 0 {
+		return s.explained(err)
+	}
+	return s.change(ctx, func(tx *sql.Tx) error {
 		if err := s.d.serialise(ctx, tx); err != nil {
 			return err
 		}
-		r, err := s.find(ctx, tx, id, s.d.lockRow())
+		rows, err := s.rows(ctx, tx, begun)
 		if err != nil {
 			return err
 		}
-		if r.Held {
-			return &persistence.HeldError{ID: id, Owner: r.Owner}
-		}
-		for _, text := range []string{
-			`DELETE FROM runs WHERE n = ?`,
-			`DELETE FROM leases WHERE run = ?`,
-			`DELETE FROM events WHERE run = ?`,
-			`DELETE FROM memory WHERE run = ?`,
-			`DELETE FROM texts WHERE run = ?`,
-		} {
-			if _, err := tx.ExecContext(ctx, s.q(text), r.n); err != nil {
+		for _, r := range dead(rows) {
+			if err := s.forgetRow(ctx, tx, r); err != nil {
 				return err
 			}
 		}
-		_, err = tx.ExecContext(ctx, s.q(`DELETE FROM definitions WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE definition = ?)`),
-			r.definition, r.definition)
-		return err
+		return nil
 	})
-	if err != nil {
+}
+
+// forgetRow forgets a run that recorded nothing before its process died. Called serialised.
+func (s *Store) forgetRow(ctx context.Context, tx *sql.Tx, r *row) error {
+	if err := s.drop(ctx, tx, r.n); err != nil {
 		return err
 	}
-	if err := persistence.RemoveTree(s.work(id)); err != nil {
-		return &persistence.RemainsError{ID: id, Err: err}
+	switch {
+	case !s.local(r.Owner):
+	case r.Origin != nil:
+		_ = os.RemoveAll(s.work(r.ID)) // all that is in it was copied: a fork records its beginning before it does anything
+	default:
+		_ = os.Remove(s.work(r.ID)) // only if it is empty
 	}
 	return nil
 }

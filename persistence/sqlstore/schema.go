@@ -65,6 +65,21 @@ var migrations = []string{
 		hash {text} PRIMARY KEY,
 		body {bytes} NOT NULL
 	)`,
+	// The projects that have files of a run, each by the word in its folder, and those that have to remove them still.
+	`CREATE TABLE places (
+		run {bigint} NOT NULL,
+		place {text} NOT NULL,
+		PRIMARY KEY (run, place)
+	) {clustered};
+	CREATE TABLE removals (
+		id {text} NOT NULL,
+		loop {text} NOT NULL,
+		run_id {text} NOT NULL,
+		place {text} NOT NULL,
+		PRIMARY KEY (id, place)
+	) {clustered};
+	CREATE INDEX removals_of_place ON removals (place);
+	CREATE INDEX removals_of_loop ON removals (loop, run_id)`,
 }
 
 // A VersionError means that a database was made by a newer program.

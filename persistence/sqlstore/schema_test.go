@@ -74,7 +74,7 @@ func TestNewerDatabase(t *testing.T) {
 		must(t, err)
 		_, err = sqlstore.Open(t.Context(), at)
 		newer, ok := errors.AsType[*sqlstore.VersionError](err)
-		if !ok || newer.Has != 99 || err.Error() != s.Name()+" has version 99, and this program knows versions up to 1: it was made by a newer one, use that" {
+		if !ok || newer.Has != 99 || err.Error() != s.Name()+" has version 99, and this program knows versions up to 2: it was made by a newer one, use that" {
 			t.Errorf("error is %v", err)
 		}
 	})
@@ -155,9 +155,9 @@ func TestOpenAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		var n int
-		must(t, opened(t, at).Ask(t.Context(), &n, `SELECT count(*) FROM schema_migrations`))
-		if n != 1 {
-			t.Errorf("%d migrations were done", n)
+		must(t, opened(t, at).Ask(t.Context(), &n, `SELECT count(*) - count(DISTINCT version) FROM schema_migrations`))
+		if n != 0 {
+			t.Errorf("%d migrations were done twice", n)
 		}
 	})
 }

@@ -163,12 +163,12 @@ func (d *sqliteDB) prepared(ctx context.Context) error {
 	return d.prepare
 }
 
-// change implements dialect. It is not synced: what it says concerns processes of this machine, which do not outlive a
+// change implements dialect. What is not durable is not synced: it concerns processes of this machine, which do not outlive a
 // loss of power either.
-func (d *sqliteDB) change(ctx context.Context, f func(tx *sql.Tx) error) error {
+func (d *sqliteDB) change(ctx context.Context, durable bool, f func(tx *sql.Tx) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.sync(ctx, false); err != nil {
+	if err := d.sync(ctx, durable); err != nil {
 		return err
 	}
 	if err := inTx(ctx, d.db, f); err != nil {

@@ -37,6 +37,8 @@ type Store struct {
 	lease time.Duration
 	host  string
 	cache sync.Map // translated statements
+
+	finishing sync.Once // what processes that died left of removals was removed
 	owned sync.Map // the journals of this process, by id: whoever reads here sees what they were told
 }
 
@@ -147,10 +149,12 @@ func (s *Store) Name() string { return s.name }
 
 // change does f in a transaction.
 func (s *Store) change(ctx context.Context, f func(tx *sql.Tx) error) error {
-	if err := s.d.change(ctx, f); err != nil {
-		return s.d.explain(err)
-	}
-	return nil
+	return s.explained(s.d.change(ctx, false, f))
+}
+
+// changeDurably is change, and what was done cannot be lost with the power when it returns.
+func (s *Store) changeDurably(ctx context.Context, f func(tx *sql.Tx) error) error {
+	return s.explained(s.d.change(ctx, true, f))
 }
 
 func inTx(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {

@@ -19,8 +19,15 @@ func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 		return nil, nil, err
 	}
 	scope := persistence.ResolveScope(spec.Scope)
+	place, err := s.place(ctx)
+	if err == nil {
+		err = s.finishRemoval(ctx, id)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	var r *row
-	err := s.change(ctx, func(tx *sql.Tx) error {
+	err = s.change(ctx, func(tx *sql.Tx) error {
 		err := s.d.serialise(ctx, tx)
 		if err != nil {
 			return err
@@ -44,6 +51,9 @@ func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 			}
 		}
 		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, archived = 0 WHERE n = ?`), r.epoch, r.definition, r.n); err != nil {
+			return err
+		}
+		if err := s.stay(ctx, tx, r, place); err != nil {
 			return err
 		}
 		return s.own(ctx, tx, r, spec, scope)

@@ -87,6 +87,45 @@ var removing = []test{
 			}
 		}
 	}},
+	{"the logs of a run go with it, and no other's", func(t *T) {
+		if _, ok := t.S.(*persistence.Memory); ok {
+			return // it has no folder of a project
+		}
+		id, file := t.kept("fix", fsm.EndTerminal)
+		logs := filepath.Join(filepath.Dir(file), "..", "..", "..", "logs")
+		t.must(os.MkdirAll(logs, 0o755))
+		mine := []string{".log", ".log.1", ".log.3"}
+		others := []string{".log.9", ".log-20260101T000000.log", "1.log", "x"}
+		for _, end := range append(mine, others...) {
+			t.must(os.WriteFile(filepath.Join(logs, string(id)+end), nil, 0o600))
+		}
+		t.must(t.S.Remove(t.ctx, id))
+		for i, end := range append(mine, others...) {
+			if _, err := os.Lstat(filepath.Join(logs, string(id)+end)); (err == nil) != (i >= len(mine)) {
+				t.Errorf("%s%s: %v", id, end, err)
+			}
+		}
+	}},
+	{"where no removal was cut short there is nothing to finish", func(t *T) {
+		id, file := t.kept("fix", "")
+		j := t.create("fix") // which has recorded nothing yet
+		ids, err := t.S.FinishRemovals(t.ctx)
+		if err != nil || len(ids) > 0 {
+			t.Errorf("%q, %v", ids, err)
+		}
+		t.record(j, t.enter(snap("fix", 1)))
+		t.memory(j.Run().ID, snap("fix", 1))
+		t.close(j)
+		t.memory(id, snap("fix", 1))
+		if _, err := os.Lstat(file); err != nil {
+			t.Error(err)
+		}
+		t.must(t.S.Remove(t.ctx, id))
+		ids, err = t.S.FinishRemovals(t.ctx)
+		if err != nil || len(ids) > 0 {
+			t.Errorf("%q, %v", ids, err)
+		}
+	}},
 	{"a run that was interrupted can be removed", func(t *T) {
 		id := t.crashed("fix", 3)
 		t.must(t.S.Interrupt(t.ctx, id, start, "dead"))

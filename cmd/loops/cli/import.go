@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,16 +76,18 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 		return err
 	}
 	defer store.Close()
-	runs := filepath.Join(p.Loops, "runs")
+	runs := p.runs()
 	if err := persistence.MakeFolder(p.Loops, runs); err != nil {
 		return err
 	}
-	forgetImports(runs)
-	dir, err := os.MkdirTemp(runs, importPrefix+"*") // on the disk where the working folder will be
+	if _, err := a.finish(ctx, p, store); err != nil { // it could remove what is about to be placed
+		return err
+	}
+	dir, done, err := importFolder(runs)
 	if err != nil {
 		return err
 	}
-	defer persistence.RemoveTree(dir) //nolint:errcheck // forgetImports tries again
+	defer done()
 	b, err := bundle.Open(ctx, file, dir, limit)
 	if bad, ok := errors.AsType[*bundle.Error](err); ok {
 		return failure(exitFailed, "%s was not imported: %v", arg, bad)
@@ -119,7 +119,8 @@ func takeIn(ctx context.Context, store records, b *bundle.Bundle, work string) (
 	}
 	undo := func() {}
 	if len(there) == 0 {
-		undo, err = placeFiles(b.Work(), work)
+		undo = func() { takeBack(b.Work(), work) }
+		err = errors.Join(willPlace(store, b.Work(), b.Run.ID), placeFiles(b.Work(), work))
 		if err == nil && b.Files > 0 {
 			err = persistence.SyncTree(work) // before the record that names them
 		}
@@ -143,85 +144,3 @@ func takeIn(ctx context.Context, store records, b *bundle.Bundle, work string) (
 	return d, "imported", nil
 }
 
-// placeFiles gives files their places in a working folder. Those that are there must have the same content. undo takes back
-// what was placed.
-func placeFiles(from, work string) (undo func(), err error) {
-	var placed []string
-	undo = func() {
-		for _, p := range placed {
-			_ = os.Remove(p)
-		}
-		_ = os.Remove(work) // only if it is empty
-	}
-	var names []string
-	err = filepath.WalkDir(from, func(p string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && p == from {
-			return nil
-		}
-		if err != nil || e.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(from, p)
-		names = append(names, name)
-		if err != nil {
-			return err
-		}
-		have, err := persistence.ReadRecord(filepath.Join(work, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		want, e2 := persistence.ReadRecord(p)
-		if err := errors.Join(err, e2); err != nil {
-			return err
-		}
-		if string(have) != string(want) {
-			return failure(exitFailed, "%s is there with another content; move it away, then try again", filepath.Join(work, name))
-		}
-		return nil
-	})
-	if err != nil {
-		return undo, err
-	}
-	if len(names) == 0 {
-		return undo, nil
-	}
-	if err := persistence.MakeWork(filepath.Dir(work), work); err != nil {
-		return undo, err
-	}
-	root, err := os.OpenRoot(work) // nothing in it leads out of it
-	if err != nil {
-		return undo, err
-	}
-	defer root.Close()
-	for _, name := range names {
-		to := filepath.Join(work, name)
-		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			return undo, fmt.Errorf("%s: %w", work, err)
-		}
-		err := os.Link(filepath.Join(from, name), to) // never over another
-		switch {
-		case errors.Is(err, fs.ErrExist):
-		case err != nil:
-			return undo, err
-		default:
-			placed = append(placed, to)
-		}
-	}
-	return undo, nil
-}
-
-// importPrefix begins the names of folders that imports unpack to.
-const importPrefix = ".import-"
-
-// forgetImports removes what imports that were killed left: nothing else has such a name, and none takes a day.
-func forgetImports(runs string) {
-	entries, err := os.ReadDir(runs)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if st, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), importPrefix) && time.Since(st.ModTime()) > 24*time.Hour {
-			_ = persistence.RemoveTree(filepath.Join(runs, e.Name()))
-		}
-	}
-}

@@ -98,7 +98,10 @@ func (p project) main() project {
 }
 
 // runDir returns the working folder of a run, wherever it is recorded.
-func (p project) runDir(id persistence.ID) string { return filepath.Join(p.Loops, "runs", string(id)) }
+func (p project) runDir(id persistence.ID) string { return filepath.Join(p.runs(), string(id)) }
+
+// runs is the folder of the working folders.
+func (p project) runs() string { return filepath.Join(p.Loops, "runs") }
 
 // loader reads loops as they are now; it keeps what it has read.
 func (p project) loader() *loopfile.Loader {

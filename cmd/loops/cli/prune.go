@@ -11,6 +11,7 @@ import (
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/internal/retention"
+	"loops/persistence"
 )
 
 type pruneOptions struct {
@@ -38,9 +39,9 @@ Together: what --keep-last keeps stays; of the others those go that are too old,
 is small enough. The size of a run is that of its records, of its logs and of the files in its working folder.
 --dry-run says the same and removes nothing.
 
-If prune dies halfway, a run is there whole or gone. In a database the room is used again for other runs; a file of
-SQLite does not get shorter. A run that was copied to another store has one working folder and one log with the copy:
-prune removes them.` +
+If prune dies halfway, a run is there whole or gone; what is left of its files the next rm, prune or sweep removes. In
+a database the room is used again for other runs; a file of SQLite does not get shorter. A run that was copied to
+another store has one working folder and one log with the copy: prune removes them.` +
 			exitMeanings(exitMeaning{exitOK, "done, also if nothing had to go"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitInvalid, "the config has mistakes about what goes"}, exitMeaning{exitNotFound, "no database of runs there"},
 				exitMeaning{exitConflict, "a run was taken over meanwhile and stays, or another process has the records for too long"},
@@ -98,6 +99,11 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 		return err
 	}
 	defer store.Close()
+	var finished []persistence.ID
+	var unfinished error
+	if !o.dryRun {
+		finished, unfinished = a.finish(ctx, p, store)
+	}
 	choice, err := chooseRuns(ctx, store, policy, "")
 	if err != nil {
 		return err
@@ -119,17 +125,25 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 		}
 		say(a.Err, "loops: what stays takes %s, more than %s: %s\n", roomText(choice.Bytes), limit, keptText(choice.Kept))
 	}
-	return errors.Join(err, a.tellPruned(o, choice, gone))
+	return errors.Join(joined([]error{unfinished, err}), a.tellPruned(o, choice, gone, finished))
 }
 
-func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal) error {
+// tellFinished says which removals that were cut short came to their end.
+func (a *app) tellFinished(ids []persistence.ID) {
+	for _, id := range ids {
+		fmt.Fprintf(a.out, "Removed what was left of %s: %s.\n", id, finishedWhy)
+	}
+}
+
+func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal, finished []persistence.ID) error {
 	stay := c.Stay + len(c.Go) - len(gone)
 	if o.json {
 		return writeJSON(a.out, fsm.NewMap(
-			"dry_run", o.dryRun, "removed", list(gone, removal.object), "bytes", total(gone), "stay", int64(stay), "kept",
+			"dry_run", o.dryRun, "removed", list(gone, removal.object), "bytes", total(gone), "finished", list(finished, idObject), "stay", int64(stay), "kept",
 			fsm.NewMap("live", int64(c.Kept.Live), "resumable", int64(c.Kept.Resumable), "newest", int64(c.Kept.Newest), "unreadable", int64(c.Kept.Unreadable)),
 		))
 	}
+	a.tellFinished(finished)
 	if len(gone) == 0 {
 		say(a.out, "Nothing to remove: %s.\n", stayText(stay, c.Kept))
 		return nil

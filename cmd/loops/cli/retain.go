@@ -97,11 +97,13 @@ func (a *app) applyRetention(ctx context.Context, p project, policy retention.Po
 		return nil, err
 	}
 	defer store.Close()
+	_, unfinished := a.finish(ctx, p, store)
 	choice, err := chooseRuns(ctx, store, policy, except)
 	if err != nil {
-		return nil, err
+		return nil, joined([]error{unfinished, err})
 	}
-	return removeInTurn(ctx, store, removals(choice), policy.MaxSize < 0)
+	gone, err := removeInTurn(ctx, store, removals(choice), policy.MaxSize < 0)
+	return gone, joined([]error{unfinished, err})
 }
 
 // removeInTurn removes runs one after the other, and measures each just before where its size is not known: what is cut

@@ -24,9 +24,9 @@ func newRmCommand(a *app) *cobra.Command {
 ran in the background. It says how much room that made. A run that goes on is never removed, and one that can be resumed
 only with --force. Unless every RUN can be removed, none is.
 
-If rm dies halfway, a run is there whole or gone. In a database the room is used again for other runs; a file of
-SQLite does not get shorter. A run that was copied to another store has one working folder and one log with the copy:
-rm removes them.` +
+If rm dies halfway, a run is there whole or gone; what is left of its files the next rm, prune or sweep removes. In a
+database the room is used again for other runs; a file of SQLite does not get shorter. A run that was copied to
+another store has one working folder and one log with the copy: rm removes them.` +
 			exitMeanings(exitMeaning{exitOK, "every run is gone"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such run, or no database of runs there; nothing was removed"},
 				exitMeaning{exitConflict, "a run goes on, or can be resumed and --force is missing; nothing was removed"},
@@ -47,11 +47,15 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 		return err
 	}
 	defer store.Close()
+	finished, unfinished := a.finish(ctx, p, store)
 	f := finder{p, store}
 	var todo []removal
 	var errs []error
 	for _, arg := range args {
 		r, err := f.exactly(ctx, arg)
+		if err != nil && slices.Contains(finished, persistence.ID(arg)) {
+			continue
+		}
 		if err == nil && !o.force && r.Resumable && !alive(r) {
 			err = failure(exitConflict, "run %s is %s and can be resumed; to remove it all the same: --force", r.ID, r.Status)
 		}
@@ -65,16 +69,18 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 		}
 	}
 	if len(errs) > 0 {
-		return joined(append(errs, errors.New("nothing was removed")))
+		return joined(append(errs, unfinished, errors.New("nothing was removed")))
 	}
 	if err := measure(ctx, store, todo); err != nil {
 		return store.failed(err)
 	}
 	todo, err = removeRuns(ctx, todo, store)
+	err = joined([]error{unfinished, err})
 	a.tellTrees(ctx, p, todo)
 	if o.json {
-		return errors.Join(err, writeJSON(a.out, fsm.NewMap("removed", list(todo, removal.object), "bytes", total(todo))))
+		return errors.Join(err, writeJSON(a.out, fsm.NewMap("removed", list(todo, removal.object), "bytes", total(todo), "finished", list(finished, idObject))))
 	}
+	a.tellFinished(finished)
 	for _, t := range todo {
 		say(a.out, "Removed %s (%s, %s).\n", t.run.ID, t.run.Status, roomText(t.bytes))
 	}

@@ -14,7 +14,7 @@ import (
 // The log of a run in the background: how large one file gets, in bytes, and how many older ones are kept.
 const (
 	logSize = 8 << 20
-	logKeep = 3
+	logKeep = persistence.KeptLogs
 )
 
 // logs returns the folder of the logs of runs in the background.

@@ -113,7 +113,7 @@ func (p project) records(ctx context.Context, location, from string, create bool
 	if err != nil {
 		return records{}, databaseError{err}
 	}
-	store.Liveness, store.Folder = reconcile.OwnerAlive, filepath.Join(p.Loops, "runs")
+	store.Liveness, store.Folder = reconcile.OwnerAlive, p.runs()
 	return records{Store: database{store}, name: store.Name(), logs: p.logs()}, nil
 }
 
@@ -225,6 +225,11 @@ func (d database) Remove(ctx context.Context, id persistence.ID) error {
 		return err // the database did its part
 	}
 	return aboutDatabase(err)
+}
+
+func (d database) FinishRemovals(ctx context.Context) ([]persistence.ID, error) {
+	ids, err := d.Store.FinishRemovals(ctx)
+	return ids, aboutDatabase(err)
 }
 
 func (d database) Size(ctx context.Context, id persistence.ID) (int64, error) {

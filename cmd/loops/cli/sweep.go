@@ -24,8 +24,9 @@ func newSweepCommand(a *app) *cobra.Command {
 		Use:   "sweep",
 		Short: "Tidy up after runs that died",
 		Long: `sweep makes the records agree with what really runs: a run whose owner is dead becomes interrupted and stays resumable,
-what its action left running is ended, and runs that have ended are moved to .loops/.history. A live run is never
-touched. run and resume do the same when they start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
+what its action left running is ended, and runs that have ended are moved to .loops/.history. What commands that were
+killed had begun to remove, or had half taken in, is removed. A live run is never touched. run and resume do the same
+when they start, but for what was to be removed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops sweep --dry-run    what would be done
   loops sweep`,
 		Args: arguments(0, 0, ""),
@@ -55,6 +56,10 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	// What was done is said also where something else failed.
 	if err != nil {
 		err = store.failed(err)
+	}
+	if !o.dryRun {
+		finished, unfinished := a.finish(ctx, p, store)
+		changes, err = append(changes, finishedChanges(finished)...), errors.Join(err, unfinished)
 	}
 	if o.json {
 		return errors.Join(err, writeJSON(a.out, list(changes, func(c reconcile.Change) any {

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"loops/persistence"
+)
+
+// importPrefix begins the names of folders that imports unpack to.
+const importPrefix = ".import-"
+
+// importFolder makes a folder to unpack to, on the disk where the working folder will be. Its lock says that the import
+// lives; done removes it.
+func importFolder(runs string) (dir string, done func(), err error) {
+	for {
+		if dir, err = os.MkdirTemp(runs, importPrefix+"*"); err != nil {
+			return "", nil, err
+		}
+		lock, err := lockFolder(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, errors.Join(err, os.Remove(dir))
+		}
+		if _, gone := os.Lstat(dir); err != nil || lock == nil || gone != nil {
+			_ = lock.Close() // forgetImports was quicker: it takes what has no lock for dead
+			continue
+		}
+		return dir, func() {
+			_ = persistence.RemoveTree(dir) // forgetImports tries again
+			_ = lock.Close()
+		}, nil
+	}
+}
+
+// lockFolder takes the lock of a folder; it is nil where another process has it.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, f.Close()
+	case err != nil:
+		return nil, errors.Join(&os.PathError{Op: "flock", Path: dir, Err: err}, f.Close())
+	}
+	return f, nil
+}
+
+// A placing says, in the folder of an import, which run the files are about to be placed for.
+type placing struct {
+	Run   persistence.ID `json:"run"`
+	Store string         `json:"store"`
+	Work  string         `json:"work"` // the folder the files are in
+}
+
+// placingFile is the name of the file with the placing. No file of an archive can have it.
+const placingFile = ".placing"
+
+// willPlace records what an import is about to do, for whoever finds that it died.
+func willPlace(store records, from string, id persistence.ID) error {
+	b, err := json.Marshal(placing{Run: id, Store: store.name, Work: filepath.Base(from)})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(filepath.Dir(from), placingFile), b, 0o600)
+}
+
+// placeFiles gives files their places in a working folder. Those that are there must have the same content.
+func placeFiles(from, work string) error {
+	names, err := filesIn(from)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		have, err := persistence.ReadRecord(filepath.Join(work, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		want, e2 := persistence.ReadRecord(filepath.Join(from, name))
+		if err := errors.Join(err, e2); err != nil {
+			return err
+		}
+		if string(have) != string(want) {
+			return failure(exitFailed, "%s is there with another content; move it away, then try again", filepath.Join(work, name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if err := persistence.MakeWork(filepath.Dir(work), work); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(work) // nothing in it leads out of it
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range names {
+		to := filepath.Join(work, name)
+		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return fmt.Errorf("%s: %w", work, err)
+		}
+		if err := os.Link(filepath.Join(from, name), to); err != nil && !errors.Is(err, fs.ErrExist) { // never over another
+			return err
+		}
+	}
+	return nil
+}
+
+// filesIn returns the names of all files in a folder, relative to it; none if it is not there.
+func filesIn(folder string) (names []string, err error) {
+	err = filepath.WalkDir(folder, func(p string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && p == folder {
+			return nil
+		}
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(folder, p)
+		names = append(names, name)
+		return err
+	})
+	return names, err
+}
+
+// takeBack removes what placeFiles placed, and the folders that are empty then. Another file of the same name stays.
+func takeBack(from, work string) {
+	names, _ := filesIn(from)
+	folders := []string{work}
+	for _, name := range names {
+		ours, err := os.Lstat(filepath.Join(from, name))
+		placed, e2 := os.Lstat(filepath.Join(work, name))
+		if err == nil && e2 == nil && os.SameFile(ours, placed) {
+			_ = os.Remove(filepath.Join(work, name))
+		}
+		for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+			folders = append(folders, filepath.Join(work, dir))
+		}
+	}
+	slices.SortFunc(folders, func(a, b string) int { return len(b) - len(a) })
+	for _, dir := range folders {
+		_ = os.Remove(dir) // only if it is empty
+	}
+}
+
+// forgetImports takes back what imports that died placed of a run that then was not recorded, and removes what they unpacked.
+// What was placed for a run of another store only a command with that store can judge; it is left for a day.
+func forgetImports(ctx context.Context, store records, runs string) {
+	folders, _ := filepath.Glob(filepath.Join(runs, importPrefix+"*"))
+	for _, dir := range folders {
+		if lock, err := lockFolder(dir); err == nil && lock != nil {
+			if forgetImport(ctx, store, runs, dir) {
+				_ = persistence.RemoveTree(dir)
+			}
+			_ = lock.Close()
+		}
+	}
+}
+
+// forgetImport takes back what an import that died placed. It reports whether its folder can go.
+func forgetImport(ctx context.Context, store records, runs, dir string) bool {
+	b, err := os.ReadFile(filepath.Join(dir, placingFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true // it placed nothing
+	}
+	if err != nil {
+		return false
+	}
+	var p placing
+	if json.Unmarshal(b, &p) != nil || !p.Run.Valid() || !filepath.IsLocal(p.Work) || strings.ContainsRune(p.Work, filepath.Separator) {
+		return len(b) == 0 || old(dir) // it was about to say what it would place
+	}
+	if p.Store != store.name {
+		return old(dir)
+	}
+	there, err := store.Runs(ctx, persistence.Query{ID: p.Run})
+	if err != nil {
+		return false
+	}
+	if len(there) == 0 {
+		takeBack(filepath.Join(dir, p.Work), filepath.Join(runs, filepath.FromSlash(string(p.Run))))
+	}
+	return true
+}
+
+// old reports whether a folder was made more than a day ago.
+func old(dir string) bool {
+	st, err := os.Lstat(dir)
+	return err == nil && time.Since(st.ModTime()) > 24*time.Hour
+}

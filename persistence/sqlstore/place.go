@@ -1,0 +1,109 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"loops/persistence"
+)
+
+// placeWait is how long the lock on the place is waited for. It is held while a run is removed, but for its files.
+const placeWait = 30 * time.Second
+
+// placeFile holds the word that tells this project from all others that record in the database, also when it was moved, or
+// its machine has another name.
+func (s *Store) placeFile() string { return filepath.Join(s.Folder, ".place") }
+
+// logs is the folder of the logs of runs in the background.
+func (s *Store) logs() string { return filepath.Join(filepath.Dir(s.Folder), "logs") }
+
+// here does f while no other process of this project removes files of runs, with the word of the project.
+func (s *Store) here(ctx context.Context, f func(place string) error) error {
+	if err := os.MkdirAll(s.Folder, 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(s.placeFile(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // lets go of the lock
+	if err := lockFile(ctx, file); err != nil {
+		return err
+	}
+	word, err := readPlace(file)
+	if err != nil {
+		return err
+	}
+	return f(word)
+}
+
+// place returns the word of this project.
+func (s *Store) place(ctx context.Context) (word string, err error) {
+	if b, err := os.ReadFile(s.placeFile()); err == nil && isPlace(b) {
+		return string(b), nil
+	}
+	err = s.here(ctx, func(w string) error {
+		word = w
+		return nil
+	})
+	return word, err
+}
+
+// stay records that this project has files of a run.
+func (s *Store) stay(ctx context.Context, tx *sql.Tx, r *row, place string) error {
+	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO places (run, place) VALUES (?, ?) ON CONFLICT DO NOTHING`), r.n, place)
+	return err
+}
+
+func lockFile(ctx context.Context, f *os.File) error {
+	for giveUp := time.Now().Add(placeWait); ; {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+		case time.Now().After(giveUp):
+			return &os.PathError{Op: "flock", Path: f.Name(), Err: persistence.ErrBusy}
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+const placeBytes = 16
+
+func isPlace(b []byte) bool {
+	_, err := hex.DecodeString(string(b))
+	return err == nil && len(b) == 2*placeBytes
+}
+
+// readPlace reads the word of a project, and makes one up where there is none, or only a part of one.
+func readPlace(f *os.File) (string, error) {
+	have, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	if err != nil || isPlace(have) {
+		return string(have), err
+	}
+	raw := make([]byte, placeBytes)
+	if _, err := rand.Read(raw); err != nil {
+		return "", err
+	}
+	word := hex.EncodeToString(raw)
+	if _, err := f.WriteAt([]byte(word), 0); err != nil {
+		return "", err
+	}
+	return word, errors.Join(f.Truncate(int64(len(word))), f.Sync())
+}
