@@ -289,7 +289,13 @@ func (j *journal) Close(ctx context.Context) error {
 	}
 	if j.failed != nil {
 		j.sync.stop()
-		return errors.Join(j.events.Close(), j.letGo())
+		err := j.events.Close()
+		if j.created { // not even the beginning is on record
+			err = errors.Join(err, removeAll(j.files.events, j.files.state))
+			j.abandon()
+			return err
+		}
+		return errors.Join(err, j.letGo())
 	}
 	err := j.sync.failed()
 	if j.dirty && err == nil {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"loops/fsm"
@@ -43,7 +42,10 @@ func (d *Dir) Remove(ctx context.Context, id ID) error {
 	if e := d.before("removed"); e != nil {
 		return e
 	}
-	return remains(id, errors.Join(err, RemoveTree(hidden)))
+	if err == nil { // else what is hidden says that there is something to finish
+		err = RemoveTree(hidden)
+	}
+	return remains(id, err)
 }
 
 // remains is the error of a run that is gone, err being that of removing its files.
@@ -152,7 +154,7 @@ func hiddenName(folder string) string {
 }
 
 // hideFiles removes the logs of a run that is out of sight, and then moves its working folder, if it has one, to where it is
-// hidden. One on another disk is removed at once. As long as the folder has its name, no other run gets that.
+// hidden. One that cannot be moved is removed at once. As long as the folder has its name, no other run gets that.
 func (d *Dir) hideFiles(id ID, work, hidden string) error {
 	if err := removeAll(LogFiles(filepath.Join(d.root, "logs"), id)...); err != nil || work == "" {
 		return err
@@ -168,13 +170,10 @@ const hiddenWork = "work"
 
 func hideWork(work, to string) error {
 	err := os.Rename(work, to)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case errors.Is(err, syscall.EXDEV), errors.Is(err, fs.ErrPermission):
-		return RemoveTree(work)
 	}
-	return err
+	return RemoveTree(work) // it is on another disk, or there is no room for another name
 }
 
 // KeptLogs is how many older logs of a run in the background are kept.

@@ -109,7 +109,7 @@ func (o *writer) events(s persistence.Source, id persistence.ID) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	_ = os.Remove(f.Name()) // it needs no name, and leaves nothing behind
 	defer f.Close()
 	b := bufio.NewWriter(f)
 	var line []byte

@@ -32,8 +32,31 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 	if err != nil {
 		return nil, err
 	}
-	var r *row
-	var dir string
+	for {
+		r, err := s.begin(ctx, spec, scope, place)
+		if err != nil {
+			return nil, err
+		}
+		err = os.Mkdir(s.work(r.ID), 0o700)
+		if err != nil {
+			_, e := s.forget(ctx, r.n, r.epoch)
+			err = errors.Join(err, e)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			continue // a run in another store was quicker
+		}
+		if err != nil {
+			return nil, err
+		}
+		j := s.newJournal(r, "")
+		j.begin(r.given)
+		return j, nil
+	}
+}
+
+// begin makes the row of a new run and gives it to the caller. Its working folder is made after that: if the process dies
+// between the two, the row tells of it.
+func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string, place string) (r *row, err error) {
 	err = s.change(ctx, func(tx *sql.Tx) error {
 		if err := s.d.serialise(ctx, tx); err != nil {
 			return err
@@ -48,7 +71,6 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 		if err := s.reserve(ctx, tx, r); err != nil {
 			return err
 		}
-		dir = s.work(r.ID)
 		held := scope // this function may be called again
 		if spec.ScopeOf != nil {
 			held = slices.Concat(scope, persistence.ResolveScope(spec.ScopeOf(r.ID)))
@@ -65,18 +87,10 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 		}
 		return err
 	})
-	if err != nil {
-		if dir != "" {
-			_ = os.Remove(dir)
-		}
-		return nil, err
-	}
-	j := s.newJournal(r, "")
-	j.begin(r.given)
-	return j, nil
+	return r, err
 }
 
-// reserve finds a second that no run of the loop has, and makes the working folder. Called serialised.
+// reserve finds a second that no run of the loop has, and no working folder. Called serialised.
 func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
 	at := r.StartedAt.UTC().Truncate(time.Second)
 	_, from := persistence.NewID(r.Loop, at)
@@ -93,9 +107,8 @@ func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
 			taken = taken[1:]
 			continue
 		}
-		err := os.Mkdir(s.work(r.ID), 0o700)
-		if !errors.Is(err, fs.ErrExist) {
-			return err
+		if _, err := os.Lstat(s.work(r.ID)); err != nil {
+			return nil // what is wrong with it, making it tells
 		}
 	}
 }

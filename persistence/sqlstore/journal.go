@@ -270,10 +270,14 @@ func (j *journal) Close(ctx context.Context) error {
 	j.run.Owner, j.run.Held = persistence.Owner{}, false
 	j.look.Unlock()
 	switch {
+	case j.next.from == 0: // nothing is on record, unless the database did what it said it could not
+		forgotten, err := j.s.forget(ctx, j.next.run, j.next.epoch)
+		if forgotten {
+			return errors.Join(err, os.RemoveAll(j.dir))
+		}
+		return errors.Join(err, j.s.release(ctx, j.next.run, j.next.epoch))
 	case j.failed != nil:
 		return j.s.release(ctx, j.next.run, j.next.epoch)
-	case j.next.status == "":
-		return errors.Join(j.s.forget(ctx, j.next.run, j.next.epoch), os.RemoveAll(j.dir))
 	case j.enc.Last().Outcome == nil:
 		if err := j.s.release(ctx, j.next.run, j.next.epoch); err != nil {
 			return &persistence.LeftoverError{ID: j.run.ID, Err: err}

@@ -110,17 +110,18 @@ func (s *Store) finish(ctx context.Context, id persistence.ID, run, epoch int64)
 	})
 }
 
-// forget removes a run that recorded nothing, unless it was taken over.
-func (s *Store) forget(ctx context.Context, run, epoch int64) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
+// forget removes a run if nothing of it is recorded, unless it was taken over.
+func (s *Store) forget(ctx context.Context, run, epoch int64) (forgotten bool, err error) {
+	err = s.change(ctx, func(tx *sql.Tx) error {
 		if err := s.d.serialise(ctx, tx); err != nil {
 			return err
 		}
 		var n int
-		err := tx.QueryRowContext(ctx, s.q(`SELECT count(*) FROM runs WHERE n = ? AND epoch = ?`), run, epoch).Scan(&n)
-		if err != nil || n == 0 {
+		err := tx.QueryRowContext(ctx, s.q(`SELECT count(*) FROM runs WHERE n = ? AND epoch = ? AND status = ''`), run, epoch).Scan(&n)
+		if forgotten = n > 0; err != nil || !forgotten {
 			return err
 		}
 		return s.drop(ctx, tx, run)
 	})
+	return forgotten && err == nil, err
 }

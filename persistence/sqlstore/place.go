@@ -27,10 +27,10 @@ func (s *Store) logs() string { return filepath.Join(filepath.Dir(s.Folder), "lo
 
 // here does f while no other process of this project removes files of runs, with the word of the project.
 func (s *Store) here(ctx context.Context, f func(place string) error) error {
-	if err := os.MkdirAll(s.Folder, 0o755); err != nil {
+	if err := persistence.MakeFolder(filepath.Dir(s.Folder), s.Folder); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(s.placeFile(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	file, err := persistence.OpenRecord(s.placeFile(), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Store) here(ctx context.Context, f func(place string) error) error {
 
 // place returns the word of this project.
 func (s *Store) place(ctx context.Context) (word string, err error) {
-	if b, err := os.ReadFile(s.placeFile()); err == nil && isPlace(b) {
+	if b, err := persistence.ReadRecord(s.placeFile()); err == nil && isPlace(b) {
 		return string(b), nil
 	}
 	err = s.here(ctx, func(w string) error {

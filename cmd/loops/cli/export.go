@@ -102,7 +102,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 
 // exportTo writes an archive under another name first.
 func exportTo(ctx context.Context, path string, useZstd bool, store records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".loops-export-*")
+	f, err := createBeside(path)
 	if err != nil {
 		return w, 0, err
 	}

@@ -229,7 +229,7 @@ func (a *app) writeFile(p project, file string, write func(io.Writer) error) err
 		}
 		return nil
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".loops-*")
+	tmp, err := createBeside(path)
 	if err != nil {
 		return cannot(err)
 	}

@@ -143,4 +143,3 @@ func takeIn(ctx context.Context, store records, b *bundle.Bundle, work string) (
 	}
 	return d, "imported", nil
 }
-

@@ -131,16 +131,19 @@ func writeNew(p project, name, text string) (string, error) {
 	if err := p.ignoreRecords(); err != nil {
 		return "", refuse(err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := createBeside(path) // half a loop is worse than none
+	if err != nil {
+		return "", refuse(err)
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has its name
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = linkNew(f.Name(), path)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return "", failure(exitFailed, "%s is there already; nothing was written", p.short(path))
 	}
 	if err != nil {
-		return "", refuse(err)
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path) // half a loop is worse than none
 		return "", refuse(err)
 	}
 	return path, nil
@@ -159,7 +162,7 @@ func refreshSchema(p project) error {
 		return err
 	}
 	// An editor may be reading it: it is replaced in one go.
-	temp, err := os.CreateTemp(filepath.Dir(path), "new-*")
+	temp, err := createBeside(path)
 	if err != nil {
 		return err
 	}

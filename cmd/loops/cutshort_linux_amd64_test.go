@@ -1,0 +1,383 @@
+package main_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"loops/persistence"
+	"loops/persistence/sqlstore"
+)
+
+const cutLoop = `name: good
+description: leaves a file and a large text
+initial: a
+states:
+  a: {action: 'mkdir -p "${context.run_dir}/out"; echo kept > "${context.run_dir}/out/kept"; head -c 70000 /dev/zero | tr "\\0" x', capture: big, next: done}
+  done: {terminal: true}
+`
+
+const cutOpen = `name: open
+description: can be resumed
+initial: a
+states:
+  a: {action: 'echo one', next: b}
+  b: {action: 'echo two', next: done}
+  done: {terminal: true}
+`
+
+// dead kills its runner in its first action.
+const cutDead = `name: dead
+description: its process dies
+initial: a
+states:
+  a: {action: 'test -e survive || kill -9 $PPID', next: done}
+  done: {terminal: true}
+`
+
+// A cutProject is a project with recorded runs, of which copies are made for commands to be cut short in.
+type cutProject struct {
+	crashDir
+	ids map[string]string // of its runs, by what the cases call them
+}
+
+func newCutProject(t *testing.T, store string) cutProject {
+	t.Helper()
+	p := cutProject{crashDir{t.TempDir(), store}, map[string]string{}}
+	must(t, os.Mkdir(filepath.Join(p.cwd, ".loops"), 0o755))
+	for name, text := range map[string]string{"good": cutLoop, "open": cutOpen, "dead": cutDead} {
+		must(t, os.WriteFile(filepath.Join(p.cwd, ".loops", name+".yaml"), []byte(text), 0o644))
+	}
+	do := func(code float64, args ...string) {
+		t.Helper()
+		if got := p.start(t, args...).end(t, 0); got != code {
+			t.Fatalf("%v exits with %v: %s", args, got, p.said(t))
+		}
+	}
+	do(0, "run", "good", "--quiet")
+	away := p.newest(t, "good")
+	do(0, "export", away, "-o", "away.tar.gz")
+	do(0, "rm", away)
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // its id is nobody else's
+	do(0, "run", "good", "--quiet")
+	p.ids["first"], p.ids["away"] = p.newest(t, "good"), away
+	do(0, "run", "-b", "good")
+	do(0, "attach", "good")
+	p.ids["good"] = p.newest(t, "good")
+	do(5, "run", "open", "-n", "1", "--quiet")
+	p.ids["open"] = p.newest(t, "open")
+	if code := p.start(t, "run", "dead", "--quiet").end(t, 0); code == 0 {
+		t.Fatal("its process did not die")
+	}
+	p.ids["dead"] = p.newest(t, "dead")
+	must(t, os.WriteFile(filepath.Join(p.cwd, "survive"), nil, 0o644))
+	return p
+}
+
+func (d crashDir) newest(t *testing.T, loop string) string {
+	t.Helper()
+	var run struct {
+		ID string `json:"instance_id"`
+	}
+	if code := d.start(t, "status", loop, "--json").end(t, 0); code != 0 || json.Unmarshal([]byte(d.said(t)), &run) != nil || run.ID == "" {
+		t.Fatalf("status of %s exits with %v: %s", loop, code, d.said(t))
+	}
+	return run.ID
+}
+
+// copied is another project with the same.
+func (p cutProject) copied(t *testing.T, dir string) cutProject {
+	t.Helper()
+	must(t, os.CopyFS(dir, os.DirFS(p.cwd)))
+	p.cwd = dir
+	return p
+}
+
+// open opens the store of the project in this process.
+func (p cutProject) open(t *testing.T) persistence.Store {
+	t.Helper()
+	if p.store == "dir" {
+		d, err := persistence.OpenDir(filepath.Join(p.cwd, ".loops"))
+		must(t, err)
+		return d
+	}
+	s, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(p.cwd, p.database()))
+	must(t, err)
+	s.Folder = filepath.Join(p.cwd, ".loops", "runs")
+	return s
+}
+
+func (p cutProject) database() string {
+	path, _, _ := strings.Cut(strings.TrimPrefix(p.store, "sqlite:"), "?")
+	return path
+}
+
+// recorded is the status of each run, and a sum of all there is about it.
+func (p cutProject) recorded(t *testing.T) map[string]string {
+	t.Helper()
+	s := p.open(t)
+	defer s.Close()
+	runs, err := s.Runs(t.Context(), persistence.Query{})
+	must(t, err)
+	all := map[string]string{}
+	for _, r := range runs {
+		if _, twice := all[string(r.ID)]; twice {
+			t.Errorf("%s is listed twice", r.ID)
+		}
+		sum, err := persistence.Sum(t.Context(), s, r)
+		if err != nil {
+			t.Errorf("%s: %v", r.ID, err)
+		}
+		b, _ := os.ReadFile(filepath.Join(p.cwd, ".loops/runs", string(r.ID), "out/kept"))
+		all[string(r.ID)] = fmt.Sprintf("%s %s %q", r.Status, sum.Hash, b)
+	}
+	return all
+}
+
+// leaks are files and rows that belong to no run that is listed.
+func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []string) {
+	t.Helper()
+	of := func(name string, ends ...string) bool {
+		for id := range listed {
+			for _, end := range ends {
+				if name == id+end {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	known := func(folder, name string) bool {
+		switch folder {
+		case ".running":
+			return name == ".acquire.lock" || of(name, ".state.json", ".state.json.tmp", ".events.jsonl", ".lock", ".pid", ".torn")
+		case ".history":
+			runID, loop, ok := strings.Cut(strings.Replace(name, "-", "", 2), "-")
+			return ok && of(loop+"-"+runID, "")
+		case "runs":
+			return name == ".place" || of(name, "")
+		}
+		return of(name, ".log", ".log.1", ".log.2", ".log.3")
+	}
+	for _, folder := range []string{".running", ".history", "runs", "logs"} {
+		entries, err := os.ReadDir(filepath.Join(p.cwd, ".loops", folder))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if !known(folder, e.Name()) {
+				leaks = append(leaks, folder+"/"+e.Name())
+			}
+		}
+	}
+	hidden, err := fs.Glob(os.DirFS(p.cwd), ".loops-*")
+	must(t, err)
+	leaks = append(leaks, hidden...)
+	if p.store == "dir" {
+		return leaks
+	}
+	db, err := sql.Open("sqlite", filepath.Join(p.cwd, p.database()))
+	must(t, err)
+	defer db.Close()
+	for _, q := range []string{
+		`runs WHERE status = ''`, `removals`, `definitions WHERE hash NOT IN (SELECT definition FROM runs)`,
+		`events WHERE run NOT IN (SELECT n FROM runs)`, `memory WHERE run NOT IN (SELECT n FROM runs)`, `texts WHERE run NOT IN (SELECT n FROM runs)`,
+		`leases WHERE run NOT IN (SELECT n FROM runs)`, `places WHERE run NOT IN (SELECT n FROM runs)`,
+	} {
+		var n int
+		must(t, db.QueryRow(`SELECT count(*) FROM `+q).Scan(&n))
+		if n > 0 {
+			leaks = append(leaks, fmt.Sprintf("%d rows of %s", n, q))
+		}
+	}
+	return leaks
+}
+
+// A cutCommand is a command that is cut short. Names of runs in its words are replaced by their ids.
+type cutCommand struct {
+	args    string
+	again   string            // what finishes it; "" = the same
+	codes   []float64         // what that may exit with, but for 0
+	touches []string          // runs that it may change
+	done    func(cutRun) bool // reports whether it did its job, if it exits with 0
+}
+
+// A cutRun is what there is after a command.
+type cutRun struct {
+	cutProject
+	now map[string]string
+}
+
+func (r cutRun) gone(names ...string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return r.now[r.ids[n]] != "" })
+}
+
+func (r cutRun) statusOf(name string) string {
+	status, _, _ := strings.Cut(r.now[r.ids[name]], " ")
+	return status
+}
+
+func (r cutRun) there(name string) bool {
+	_, err := os.Stat(filepath.Join(r.cwd, name))
+	return err == nil
+}
+
+var cutCommands = []cutCommand{
+	{args: "rm ID(good)", codes: []float64{4}, touches: []string{"good"}, done: func(r cutRun) bool { return r.gone("good") }},
+	{args: "rm ID(dead) --force", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return r.gone("dead") }},
+	{args: "prune --keep-last 0", touches: []string{"good", "first"}, done: func(r cutRun) bool { return r.gone("good", "first") }},
+	{args: "sweep", touches: []string{"dead"}, done: func(r cutRun) bool { return r.statusOf("dead") == "interrupted" }},
+	{args: "import away.tar.gz", touches: []string{"away"}, done: func(r cutRun) bool { return r.statusOf("away") == "completed" }},
+	{args: "export ID(good) -o new.tar.gz --force", done: func(r cutRun) bool { return r.there("new.tar.gz") }},
+	{args: "store copy FROM TO", touches: []string{"dead"}, codes: []float64{9}, done: func(r cutRun) bool { return true }},
+	{args: "run good --quiet", touches: []string{"dead"}, done: func(r cutRun) bool { return len(r.now) > 4 }},
+	{args: "resume ID(open) -n 9 --quiet", again: "resume open -n 9 --quiet", codes: []float64{4}, touches: []string{"open", "dead"}, done: func(r cutRun) bool { return r.statusOf("open") == "completed" }},
+	{args: "resume ID(dead) --quiet", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return r.statusOf("dead") == "completed" }},
+	{args: "fork ID(good) --at 1 --quiet", touches: []string{"dead"}, done: func(r cutRun) bool { return len(r.now) > 4 }},
+	{args: "new fresh --from sequence", codes: []float64{1}, done: func(r cutRun) bool { return r.there(".loops/fresh.yaml") }},
+}
+
+// TestEachCommandCutShort kills each command that changes something, or refuses it what it asks of the disk, at one call
+// that changes files after the other. Then it is called again, and then sweep: nothing may be left of what was begun, and no
+// other run may have changed. `make torture` does so at each call, and otherwise a few are chosen.
+func TestEachCommandCutShort(t *testing.T) {
+	for _, store := range []string{"dir", "sqlite:runs.db?lease=100ms"} {
+		t.Run(storeName(store), func(t *testing.T) {
+			var points, commands atomic.Int64
+			t.Cleanup(func() { t.Logf("%d commands were cut short at %d calls", commands.Load(), points.Load()) })
+			whole := newCutProject(t, store)
+			was := whole.recorded(t)
+			for _, c := range cutCommands {
+				for _, in := range []struct {
+					name string
+					interference
+				}{
+					{"killed", interference{calls: changeCalls}},
+					{"no room", interference{calls: roomCalls, errno: syscall.ENOSPC, rest: true}},
+					{"disk error", interference{calls: diskCalls, errno: syscall.EIO}},
+				} {
+					t.Run(strings.ReplaceAll(c.args, " ", "_")+"/"+in.name, func(t *testing.T) {
+						t.Parallel()
+						commands.Add(1)
+						points.Add(int64(whole.cutShort(t, c, in.interference, was)))
+					})
+				}
+			}
+		})
+	}
+}
+
+// cutShort interferes with a command at its calls, and returns with how many.
+func (p cutProject) cutShort(t *testing.T, c cutCommand, in interference, was map[string]string) (cut int) {
+	root := t.TempDir()
+	once := p.copied(t, filepath.Join(root, "whole"))
+	code, _, calls := once.interfere(t, in, 0, once.words(c.args)...)
+	if code != 0 && !slices.Contains(c.codes, code) {
+		t.Fatalf("unbroken, it exits with %v: %s", code, once.said(t))
+	}
+	if !c.done(cutRun{once, once.recorded(t)}) {
+		t.Fatalf("unbroken, it did not do its job: %s", once.said(t))
+	}
+	first, step := 1, 1
+	if !*torture {
+		step = max(1, calls/2)
+		first += rand.New(rand.NewPCG(*crashSeed, 0)).IntN(step)
+	}
+	for n := first; n <= calls; n += step {
+		d := p.copied(t, filepath.Join(root, fmt.Sprint(n)))
+		code, hit, _ := d.interfere(t, in, n, d.words(c.args)...)
+		said := d.said(t)
+		if hit == "" {
+			break
+		}
+		cut++
+		if code == 0 && !c.done(cutRun{d, d.recorded(t)}) {
+			t.Errorf("it exits with 0 and did not do its job: %s", said)
+		}
+		d.finish(t, c, was)
+		if t.Failed() {
+			t.Fatalf("interfered with %d of %d, %s; exit code %v: %s", n, calls, hit, code, said)
+		}
+		must(t, os.RemoveAll(d.cwd))
+	}
+	if cut == 0 {
+		t.Error("it was not cut short")
+	}
+	t.Logf("cut short at %d of %d calls", cut, calls)
+	return cut
+}
+
+// finish calls a command again that was cut short, and then sweep, and looks at what is there.
+func (p cutProject) finish(t *testing.T, c cutCommand, was map[string]string) {
+	t.Helper()
+	again := c.again
+	if again == "" {
+		again = c.args
+	}
+	for p.unlisted(t) { // an import that died has its run for as long as its lease
+		time.Sleep(20 * time.Millisecond)
+	}
+	code := p.start(t, p.words(again)...).end(t, 0)
+	if code != 0 && !slices.Contains(c.codes, code) {
+		t.Errorf("again, it exits with %v: %s", code, p.said(t))
+	}
+	said := p.said(t)
+	p.sweep(t)
+	now := p.recorded(t)
+	if !c.done(cutRun{p, now}) {
+		t.Errorf("again, it did not do its job: %s", said)
+	}
+	for id, sum := range was {
+		touched := slices.ContainsFunc(c.touches, func(name string) bool { return p.ids[name] == id })
+		if !touched && now[id] != sum && id != p.ids["dead"] {
+			t.Errorf("%s was %s, and is %q", id, sum, now[id])
+		}
+	}
+	if leaks := p.leaks(t, now); len(leaks) > 0 {
+		t.Errorf("left behind: %q; again: %s", leaks, said)
+	}
+}
+
+// unlisted reports whether the database holds a run that recorded nothing and is somebody's still.
+func (p cutProject) unlisted(t *testing.T) bool {
+	t.Helper()
+	if p.store == "dir" {
+		return false
+	}
+	db, err := sql.Open("sqlite", filepath.Join(p.cwd, p.database()))
+	must(t, err)
+	defer db.Close()
+	var n int
+	must(t, db.QueryRow(`SELECT count(*) FROM runs r JOIN leases l ON l.run = r.n WHERE r.status = '' AND l.until > CAST(unixepoch('subsec') * 1000 AS INTEGER)`).Scan(&n))
+	return n > 0
+}
+
+// words are those of a command line, with ids for names.
+func (p cutProject) words(line string) (words []string) {
+	other := "sqlite:other.db"
+	if p.store != "dir" {
+		other = "sqlite:other.db?lease=100ms"
+	}
+	for _, w := range strings.Fields(line) {
+		switch name, is := strings.CutPrefix(w, "ID("); {
+		case is:
+			w = p.ids[strings.TrimSuffix(name, ")")]
+		case w == "FROM":
+			w = p.store
+		case w == "TO":
+			w = other
+		}
+		words = append(words, w)
+	}
+	return words
+}
