@@ -148,7 +148,7 @@ func (d *Dir) finishHidden(name string) (id ID, done bool, err error) {
 		}
 		p := archivePlace(filepath.Join(hidden, n))
 		p.id, p.runs = makeID(loop, at), d.runs
-		if state, err := readFile(p.state); err == nil {
+		if state, err := ReadRecord(p.state); err == nil {
 			if ours, _ := checked(state); !ours {
 				p.id = ID(n) // the reference tool's
 			}
