@@ -45,7 +45,7 @@ type Config struct {
 // A Stop is the cause (context.Cause) of a graceful stop: the action in flight is ended, its result is
 // discarded, and the run ends as interrupted in the state it was in (D8).
 type Stop struct {
-	Signal string // SIGINT, SIGTERM, SIGHUP, or "" for a stop without one
+	Signal string // SIGINT, SIGTERM, SIGHUP, SIGQUIT, or "" for a stop without one
 	ByUser bool   // asked for by the stop command: ends as user_stopped
 }
 

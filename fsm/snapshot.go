@@ -165,7 +165,7 @@ type Outcome struct {
 	Steps        int
 	Failure      bool   // ended on a failure terminal
 	Error        string // what went wrong, where there is something to say
-	Signal       string // SIGINT, SIGTERM or SIGHUP if one stopped the run
+	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit lasted longer than the run may wait: it can be resumed later
 	Duration     time.Duration

@@ -86,6 +86,12 @@ func TestSignalMatrix(t *testing.T) {
 			"SIGINT":  {130, func(_ slowRun, run *started) { run.signal(syscall.SIGINT) }},
 			"SIGTERM": {143, func(_ slowRun, run *started) { run.signal(syscall.SIGTERM) }},
 			"SIGHUP":  {129, func(_ slowRun, run *started) { run.signal(syscall.SIGHUP) }},
+			"SIGQUIT": {131, func(_ slowRun, run *started) { run.signal(syscall.SIGQUIT) }},
+			"SIGQUIT after SIGINT": {130, func(d slowRun, run *started) {
+				run.signal(syscall.SIGINT)
+				d.says(run, "Once more kills the action at once.")
+				run.signal(syscall.SIGQUIT)
+			}},
 			"twice": {143, func(d slowRun, run *started) {
 				run.signal(syscall.SIGTERM)
 				d.says(run, "Once more kills the action at once.")
@@ -109,6 +115,9 @@ func TestSignalMatrix(t *testing.T) {
 				c.stop(d, run)
 				if code := run.exit(); code != c.code {
 					t.Errorf("exit code %d, want %d: %s", code, c.code, run.said())
+				}
+				if said := run.said(); strings.Contains(said, "goroutine ") {
+					t.Errorf("it says: %s", said)
 				}
 				d.ended(pids)
 				d.archived("tree")

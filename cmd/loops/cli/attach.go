@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +33,7 @@ the end. It may be in any store, and its owner on another machine.
 
 Ctrl-C ends attach, and not the run.` + runExitCodes(exitMeaning{exitInt, "stopped by SIGINT; or Ctrl-C ended attach, and the run goes on"},
 			exitMeaning{exitTerm, "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run goes on"},
+			exitMeaning{exitQuit, "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run goes on"},
 			exitMeaning{exitHangup, "stopped by SIGHUP; or the terminal went away, and the run goes on"},
 			exitMeaning{exitNotFound, "no such run, or no database of runs there"}),
 		Example: `  loops attach fix
@@ -67,7 +67,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	ctx, detach := context.WithCancelCause(ctx)
 	defer detach(nil)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	done := make(chan struct{})
 	defer close(done)

@@ -109,7 +109,7 @@ func (a *app) spawn(p project) (*spawned, error) {
 // process that ended before has its exit code; what it said was printed.
 func (c *spawned) await(ctx context.Context, to io.Writer) (start backgroundStart, caught string, err error) {
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	said := make(chan struct{})
 	go func() {

@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"loops/fsm"
@@ -245,7 +244,7 @@ func (b *bell) wait() []notify.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), bellWait)
 	defer cancel()
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	done := make(chan []notify.Result, 1)
 	go func() { done <- b.sender.Close(ctx) }()

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"loops/fsm"
@@ -97,8 +98,14 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		d.printer.note("The run is paused. Let it go on with: " + a.command("unpause", string(id)))
 	}
 	d.stops.during(pause.look, func(n int, s os.Signal) {
-		if n > 1 {
+		switch {
+		case n > 1:
 			d.printer.note("Received " + signalName(s) + " again: killing the action.")
+			runner.Force()
+			return
+		case s == syscall.SIGQUIT:
+			d.printer.note("Received SIGQUIT: killing the action, then ending the run.")
+			stop(&fsm.Stop{Signal: signalName(s)})
 			runner.Force()
 			return
 		}

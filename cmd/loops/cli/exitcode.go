@@ -32,6 +32,7 @@ const (
 	exitLimited  = 75
 	exitHangup   = 129
 	exitInt      = 130
+	exitQuit     = 131
 	exitTerm     = 143
 
 	exitNoStage = 2 // of loops stage load; its commands have codes of their own, see stageExitCodes
@@ -58,6 +59,7 @@ var exitTable = []struct {
 	{exitLimited, "an agent host refused for its rate for longer than the run may wait", "loops resume NAME, later", ""},
 	{exitHangup, "stopped by SIGHUP", "loops resume NAME", ""},
 	{exitInt, "stopped by SIGINT (Ctrl-C)", "loops resume NAME", ""},
+	{exitQuit, "stopped at once by SIGQUIT (Ctrl-\\)", "loops resume NAME", ""},
 	{exitTerm, "stopped by SIGTERM, also by loops stop", "loops resume NAME", ""},
 }
 
@@ -68,6 +70,8 @@ func codeOf(o fsm.Outcome) int {
 		return exitHangup
 	case "SIGINT":
 		return exitInt
+	case "SIGQUIT":
+		return exitQuit
 	case "SIGTERM":
 		return exitTerm
 	}
@@ -265,6 +269,6 @@ func newExitCodesTopic() *cobra.Command {
 			fmt.Fprintf(&b, "\n       -> %s", row.hint)
 		}
 	}
-	b.WriteString("\n\nA run that ends with 5, 8, 10, 74, 75, 129, 130 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
+	b.WriteString("\n\nA run that ends with 5, 8, 10, 74, 75, 129, 130, 131 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,7 +76,7 @@ func runMCPCall(ctx context.Context, a *app, o mcpCallOptions, args []string) er
 		call.Config = filepath.Join(project.Dir, mcpConfig)
 	}
 	// Who ends this process has no use for an answer any more, but the server is to end in good order.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	if o.timeout > 0 {
 		var cancel context.CancelFunc

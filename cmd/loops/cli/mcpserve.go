@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +28,7 @@ stopped reading.
 A run that an agent starts is a process of its own. It goes on when the server ends, unless the agent asked for
 stop_with_server. Where the agent is itself part of the action of a run, only such a run shares what that one has locked:
 any other may go on when the action has ended. The server ends when its input does and what was asked is answered, which it
-waits for five seconds, or by SIGTERM, SIGINT or SIGHUP. A line that is no message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
+waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is no message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: `  claude mcp add loops -- loops -C /path/to/project mcp
   codex mcp add loops -- loops -C /path/to/project mcp`,
 		Args: arguments(0, 0, ""),
@@ -49,7 +47,7 @@ func runMCP(ctx context.Context, a *app) error {
 	if !ok {
 		in = io.NopCloser(a.In)
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	s := &served{app: a}
 	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpInstructions, Tools: s.tools()}

@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,7 +118,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		}
 		chosen = []int{n - 1}
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	b := a.newBell(p, notify.New(conf.Notify))
 	zero := 0

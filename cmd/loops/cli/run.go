@@ -38,8 +38,9 @@ slash or ends in .yaml. INPUT is put into the context: a JSON object sets those 
 has; one that names none of them, and anything else, becomes ${context.input} (or the loop's input_key). Actions run in
 the project directory, the one that holds .loops.
 
-Ctrl-C, SIGTERM or SIGHUP ends the action that runs, and the run stops so that it can be resumed; a second signal ends
-the action at once. An action that has not ended after five seconds is killed. A run that was killed is resumed just so.
+Ctrl-C, SIGTERM or SIGHUP ends the action that runs, and the run stops so that it can be resumed; a second signal, or
+Ctrl-\ (SIGQUIT), kills the action at once. An action that has not ended after five seconds is killed. A run that was
+killed is resumed just so.
 
 On a terminal, what an action prints passes by in one line, and its last three lines stay; -v keeps all of it.
 Otherwise it is printed as it comes.

@@ -18,13 +18,17 @@ type stops struct {
 	usr2 chan os.Signal // a person paused the run, or let it go on
 }
 
+// ends are the signals that ask any command to end. Where nobody catches SIGQUIT (Ctrl-\), the Go runtime prints all
+// goroutines and exits, and leaves the children of this process behind; SIGABRT remains for that.
+var ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+
 // catchSignals begins to collect. SIGHUP stays ignored where it is (nohup).
 func catchSignals() *stops {
 	s := &stops{make(chan os.Signal, 8), make(chan os.Signal, 1), make(chan struct{}, 1), make(chan os.Signal, 1)}
 	// For good: where nobody catches them, they end the process.
 	signal.Notify(s.usr1, syscall.SIGUSR1)
 	signal.Notify(s.usr2, syscall.SIGUSR2)
-	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(s.ch, syscall.SIGHUP)
 	}
@@ -100,6 +104,8 @@ func signalName(s os.Signal) string {
 		return "SIGINT"
 	case syscall.SIGHUP:
 		return "SIGHUP"
+	case syscall.SIGQUIT:
+		return "SIGQUIT"
 	}
 	return "SIGTERM"
 }

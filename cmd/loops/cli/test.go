@@ -41,7 +41,7 @@ that is done with --yes only.` + exitMeanings(
 			exitMeaning{exitOK, "done, whatever the verdict, unless it is error"}, exitMeaning{exitFailed, "the verdict is error, or there is none"},
 			exitMeaning{exitUsage, "bad command line, or --yes is missing"}, exitMeaning{exitInvalid, "the loop file is not valid"},
 			exitMeaning{exitNotFound, "no such loop"}, exitMeaning{exitHangup, "stopped by SIGHUP"}, exitMeaning{exitInt, "stopped by SIGINT (Ctrl-C)"},
-			exitMeaning{exitTerm, "stopped by SIGTERM"}),
+			exitMeaning{exitQuit, "stopped by SIGQUIT (Ctrl-\\)"}, exitMeaning{exitTerm, "stopped by SIGTERM"}),
 		Example: `  loops test fix --state check
   loops test fix --state check --stdin failed.log --exit-code 1
   loops test fix --state repair --context input="the login page" --yes`,

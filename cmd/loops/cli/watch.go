@@ -7,7 +7,6 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +49,7 @@ the runs of NAME or all, until none of them goes on or is queued any more. --onc
 			exitMeanings(exitMeaning{exitOK, "left by q, or no run goes on any more"}, exitMeaning{exitFailed, "the terminal cannot be used, or the answer could not be written out"},
 				exitMeaning{exitUsage, "bad command line, or an id that several runs have"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
 				exitMeaning{exitRecord, "the records of runs cannot be used"}, exitMeaning{exitHangup, "the terminal went away"},
-				exitMeaning{exitInt, "Ctrl-C, where lines are printed"}, exitMeaning{exitTerm, "ended by SIGTERM"}),
+				exitMeaning{exitInt, "Ctrl-C, where lines are printed"}, exitMeaning{exitQuit, "Ctrl-\\"}, exitMeaning{exitTerm, "ended by SIGTERM"}),
 		Example: `  loops watch
   loops watch fix
   loops watch --once
@@ -96,7 +95,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		}
 	}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	if a.watchesScreen(o) {
 		return watchScreen(ctx, a, l, o, signals)
