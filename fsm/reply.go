@@ -28,6 +28,7 @@ type Reply struct {
 
 	Ignored []string // keys the host has nothing for, as the loop file calls them
 	Denied  []string // tools the agent was not allowed to use
+	Skipped string   // lines the host printed that were too long to be read, for people; "" = none
 }
 
 // A Usage counts tokens. The four are disjoint: Input was neither read from the cache nor written to it.
@@ -116,6 +117,9 @@ func (e *Executor) replyFields(r *Reply) []Field {
 	}
 	if len(r.Denied) > 0 {
 		fields = append(fields, Field{"denied", strings.Join(r.Denied, ", ")})
+	}
+	if r.Skipped != "" {
+		fields = append(fields, Field{"skipped", r.Skipped})
 	}
 	return fields
 }

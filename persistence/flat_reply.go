@@ -17,7 +17,7 @@ func replyValue(p *fsm.Reply) any {
 	return fsm.NewMap("host", p.Host, "model", p.Model, "session", p.Session, "complete", p.Complete, "answer", p.Answer, "text", p.Text,
 		"raw", p.Raw, "usage", usageValue(p.Usage), "session_usage", usageValue(p.SessionUsage), "coverage", p.Coverage,
 		"cost_usd", cost, "priced", p.Priced, "failure", string(p.Failure), "reason", p.Reason, "reset_at", reset,
-		"ignored", textValues(p.Ignored), "denied", textValues(p.Denied))
+		"ignored", textValues(p.Ignored), "denied", textValues(p.Denied), "skipped", p.Skipped)
 }
 
 func takeReply(to **fsm.Reply, v any) error {
@@ -55,6 +55,7 @@ func takeReply(to **fsm.Reply, v any) error {
 		},
 		"ignored": func(v any) error { return takeTexts(&x.Ignored, v) },
 		"denied":  func(v any) error { return takeTexts(&x.Denied, v) },
+		"skipped": func(v any) error { return takeText(&x.Skipped, v) },
 	})
 }
 

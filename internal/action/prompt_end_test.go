@@ -139,7 +139,7 @@ func TestPromptLog(t *testing.T) {
 	}
 	long := `printf 'say '; head -c 9000000 /dev/zero | tr '\0' x; `
 	res, r := prompted(t, "echo say a; "+long+"echo; echo say b; echo done; "+long, nil)
-	left := "[a line of 9000004 bytes was left out: no more than 8388608 are read]\n"
+	left := "[a line of 9000004 bytes was skipped: no more than 8388608 are read]\n"
 	if got, want := read(r), "say a\n"+left+"say b\ndone\n"+left; got != want || res.Stdout != "a\nb" {
 		t.Errorf("%q, want %q; %q", got, want, res.Stdout)
 	}

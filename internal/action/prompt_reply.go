@@ -15,11 +15,12 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	stopped := j.ending.kind == overdue
 	code := res.ExitCode
 	o := t.stream.End(host.Exit{Code: code, Stderr: res.Stderr, Stopped: stopped})
+	t.blameSkipped(&o)
 	res.Stdout = strings.TrimSuffix(res.Stdout, "\n")
 	rep := &fsm.Reply{
 		Host: t.host.Name, Model: o.Model, Session: o.Session, Complete: o.Complete,
 		Usage: fsm.Usage(o.Usage), SessionUsage: fsm.Usage(o.Whole), Coverage: cmp.Or(string(o.Coverage), fsm.CoverageNone),
-		Cost: o.Cost, Ignored: t.ignored, Denied: o.Denied,
+		Cost: o.Cost, Ignored: t.ignored, Denied: o.Denied, Skipped: t.skippedText(),
 	}
 	switch {
 	case o.Cost != nil:
@@ -58,6 +59,20 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	res.ExitCode = cmp.Or(res.ExitCode, 1)
 	if o.Complete && !f.Exit || !o.Complete && strings.TrimSpace(res.Stderr) == "" {
 		appendLine(&res.Stderr, "[result] "+f.Reason)
+	}
+}
+
+// blameSkipped makes it a failure where the final message may have been in a line that was skipped: what came before it is
+// not what the host answered.
+func (t *talk) blameSkipped(o *host.Outcome) {
+	what := t.skippedText()
+	switch {
+	case what == "":
+	case o.Failure == nil && t.lost && !o.Final:
+		o.Complete = false
+		o.Failure = &host.Failure{Class: host.Truncated, Reason: t.host.Name + " said nothing more after a line that was too long to be read, so that its final message may be missing; skipped: " + what}
+	case o.Failure != nil && o.Failure.Class == host.Truncated:
+		o.Failure.Reason += "; skipped: " + what
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	longestLine = 8 << 20 // of a host; a longer one is left out
+	longestLine = 8 << 20 // of a host: tool results and images of some megabytes are in one; a longer one is skipped
 	rawMost     = 4 << 10 // of what a host printed, in a Reply
 	lateMost    = 64 << 10
 	doneGrace   = 5 * time.Second
@@ -25,6 +25,9 @@ type talk struct {
 
 	pend    []byte // a line whose end has not come
 	dropped int64  // bytes of a line that is too long
+	skipped int    // lines that were too long
+	longest int64  // bytes of the longest of them
+	lost    bool   // the host said nothing after the last of them, neither a text nor its last word
 	raw     []byte // the beginning of it all
 	isDone  bool
 	doneAt  time.Time // last byte, or the host's last event
@@ -52,16 +55,16 @@ func (t *talk) feed(b []byte, now time.Time, take func([]byte)) {
 		switch {
 		case t.dropped > 0 || len(t.pend)+len(line) > longestLine:
 			t.dropped += int64(len(t.pend) + len(line))
-			t.pend = nil
+			t.pend = t.pend[:0]
 			if i >= 0 {
-				t.leaveOut()
+				t.skip()
 			}
 		case i < 0:
-			t.pend = append(t.pend, line...)
+			t.hold(line)
 		case len(t.pend) > 0:
-			t.pend = append(t.pend, line...)
+			t.hold(line)
 			t.line(t.pend, take)
-			t.rest()
+			t.pend = t.pend[:0]
 		default:
 			t.line(line, take)
 		}
@@ -71,24 +74,39 @@ func (t *talk) feed(b []byte, now time.Time, take func([]byte)) {
 	}
 }
 
-// rest keeps the memory of an ordinary line for the next.
-func (t *talk) rest() {
-	if cap(t.pend) > 1<<20 {
-		t.pend = nil
+// hold keeps a part of a line until the rest comes. The memory of a long line is used for the next, and is as much as
+// the longest may need where it is more than a megabyte: a host that prints one such line prints many.
+func (t *talk) hold(part []byte) {
+	if need := len(t.pend) + len(part); need > cap(t.pend) && need > 1<<20 {
+		t.pend = append(make([]byte, 0, longestLine), t.pend...)
 	}
-	t.pend = t.pend[:0]
+	t.pend = append(t.pend, part...)
 }
 
-func (t *talk) leaveOut() {
-	t.log.note(fmt.Sprintf("a line of %d bytes was left out: no more than %d are read", t.dropped, longestLine))
-	t.dropped = 0
+// skip is told of the end of a line that was too long to be read.
+func (t *talk) skip() {
+	t.log.note(fmt.Sprintf("a line of %d bytes was skipped: no more than %d are read", t.dropped, longestLine))
+	t.skipped++
+	t.longest = max(t.longest, t.dropped)
+	t.dropped, t.lost = 0, !t.isDone
+}
+
+// skippedText says which lines were too long; "" if none was.
+func (t *talk) skippedText() string {
+	switch t.skipped {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 line of %d bytes, more than the %d that are read of one", t.longest, longestLine)
+	}
+	return fmt.Sprintf("%d lines of up to %d bytes, more than the %d that are read of one", t.skipped, t.longest, longestLine)
 }
 
 // end takes the end of standard output.
 func (t *talk) end(now time.Time, take func([]byte)) {
 	switch {
 	case t.dropped > 0:
-		t.leaveOut()
+		t.skip()
 	case len(t.pend) > 0:
 		t.line(t.pend, take)
 		t.pend = nil
@@ -106,6 +124,7 @@ func (t *talk) end(now time.Time, take func([]byte)) {
 func (t *talk) line(line []byte, take func([]byte)) {
 	t.log.line(line)
 	text, _ := t.stream.Line(bytes.TrimSuffix(line, []byte("\r")))
+	t.lost = t.lost && text == ""
 	for len(text) > 0 {
 		n := copy(t.chunk[:], text)
 		text = text[n:]

@@ -116,7 +116,7 @@ func (c *commandStream) End(x Exit) Outcome {
 	o := c.o
 	o.Text = c.last
 	if c.final != "" {
-		o.Text = c.final
+		o.Text, o.Final = c.final, true
 	}
 	if c.tail != nil {
 		o.Text = strings.ToValidUTF8(strings.TrimSuffix(string(c.tail), "\n"), "\uFFFD")

@@ -81,6 +81,7 @@ type Exit struct {
 type Outcome struct {
 	Complete bool            // see Stream.Done
 	Text     string          // the final message
+	Final    bool            // Text or Answer stood in the event that ends the stream, or in one that only the final message has
 	Answer   json.RawMessage // of a judge, by the host's structured output; nil = none
 	Model    string          // "" = not said, as for all that follow
 	Session  string

@@ -152,8 +152,9 @@ func (m *messages) say(e *event) string {
 	if text == "" {
 		return ""
 	}
-	m.last = text
-	return ended(text)
+	text = ended(text)
+	m.last = strings.TrimSuffix(text, "\n")
+	return text
 }
 
 func (m *messages) finish(e *event, line []byte) {
@@ -207,7 +208,7 @@ func (m *messages) End(x Exit) Outcome {
 		}
 		return o
 	}
-	o.Complete = true
+	o.Complete, o.Final = true, true
 	var text string
 	if r.Result != nil && json.Unmarshal(r.Result, &text) == nil {
 		o.Text = text

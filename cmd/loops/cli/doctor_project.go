@@ -71,9 +71,18 @@ func (x *examination) output(path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), programWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env, cmd.WaitDelay = x.app.Env, time.Second
-	out, err := cmd.Output()
+	var out beginning
+	cmd.Env, cmd.WaitDelay, cmd.Stdout = x.app.Env, time.Second, &out
+	err := cmd.Run()
 	return string(out), err
+}
+
+// A beginning keeps the first 64 KiB of what is written to it: a program may print more than anybody reads.
+type beginning []byte
+
+func (b *beginning) Write(p []byte) (int, error) {
+	*b = append(*b, p[:min(len(p), 64<<10-len(*b))]...)
+	return len(p), nil
 }
 
 // lookPath finds a program in the PATH of this invocation.

@@ -329,6 +329,9 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 		p.block(pad+indent, lastLines(p.output, liveTail))
 	}
 	p.print(pad + indent + line)
+	if skipped := text(e.Get("skipped")); skipped != "" {
+		p.print(pad + indent + p.paint.amber("skipped of what the host printed: "+skipped))
+	}
 }
 
 // showErrors prints the end of what an action wrote to standard error.
