@@ -37,7 +37,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		want int
 	}{
 		{reflect.TypeFor[fsm.Result](), 11},
-		{reflect.TypeFor[fsm.Reply](), 17},
+		{reflect.TypeFor[fsm.Reply](), 18},
 		{reflect.TypeFor[fsm.Usage](), 4},
 		{reflect.TypeFor[fsm.Spent](), 6},
 		{reflect.TypeFor[fsm.Outcome](), 9},
