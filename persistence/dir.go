@@ -255,7 +255,10 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 		j.rec.maxSteps = spec.MaxSteps
 	}
 	if j.rec.sha == "" {
-		j.rec.file, j.rec.sha = spec.File, spec.SHA256
+		j.rec.sha = spec.SHA256
+	}
+	if spec.File != "" { // its folder may have been moved
+		j.rec.file = spec.File
 	}
 	j.init()
 	return j, cloneSnapshot(&l.Snapshot), nil

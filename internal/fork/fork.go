@@ -1,5 +1,5 @@
-// Package fork finds the places in the history of a run where another run can begin, and takes what the run remembered
-// there to another working folder. It sees no disk.
+// Package fork finds the places in the history of a run where another run can begin, and what the run remembered there. It
+// sees no disk.
 package fork
 
 import "loops/fsm"

@@ -112,22 +112,3 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
-
-func TestRebase(t *testing.T) {
-	m := &fsm.Snapshot{
-		Context:  fsm.NewMap("run_dir", "/p/runs/a/", "n", int64(1), "deep", []any{fsm.NewMap("x", "see runs/a/out.txt, runs/ab, /p/runs/a.")}),
-		Captured: fsm.NewMap("c", fsm.NewMap("output", "/p/runs/a-1 and /p/runs/a")),
-		Messages: []string{"none", "runs/a"},
-	}
-	before := m.Captured
-	if n := fork.Rebase(m, []fork.Move{{"/p/runs/a", "/p/runs/b"}, {"runs/a", "runs/b"}}); n != 4 {
-		t.Errorf("%d texts changed", n)
-	}
-	want := `{"run_dir": "/p/runs/b/", "n": 1, "deep": [{"x": "see runs/b/out.txt, runs/ab, /p/runs/b."}]} {"c": {"output": "/p/runs/a-1 and /p/runs/b"}} [none runs/b]`
-	if got := fmt.Sprint(string(fsm.AppendJSON(nil, m.Context)), " ", string(fsm.AppendJSON(nil, m.Captured)), " ", m.Messages); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
-	if s := string(fsm.AppendJSON(nil, before)); !strings.Contains(s, "/p/runs/a\"") {
-		t.Errorf("what it was made of changed: %s", s)
-	}
-}

@@ -84,7 +84,10 @@ func (s *Store) goOn(ctx context.Context, r *row, spec persistence.Spec) (*journ
 		r.MaxSteps = spec.MaxSteps
 	}
 	if r.SHA256 == "" {
-		r.File, r.SHA256 = spec.File, spec.SHA256
+		r.SHA256 = spec.SHA256
+	}
+	if spec.File != "" { // its folder may have been moved
+		r.File = spec.File
 	}
 	learn(&r.Run, memory)
 	j := s.newJournal(r, r.Status)

@@ -5,18 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
+	"loops/internal/move"
 	"loops/persistence"
 )
 
 // A definition is what a run is made of, as it is recorded with it: the loop first, then the loops that its states run,
 // as far as they are known. As text it is a YAML document for each, which loads to the same loop by itself; a comment
 // behind the mark that begins it says in JSON what it is.
-type definition struct{ loops []*recordedLoop }
+// Files in the project are recorded relative to it, as it may be moved.
+type definition struct {
+	project project
+	loops   []*recordedLoop
+}
 
 // A recordedLoop is one loop of a definition.
 type recordedLoop struct {
@@ -30,7 +36,7 @@ const documentMark = "--- # {"
 
 // newDefinition describes a loop and the loops that its states name, as the loader has read them.
 func newDefinition(files *loopfile.Loader, l *fsm.Loop) (*definition, error) {
-	d := &definition{}
+	d := &definition{project: project{Dir: filepath.Dir(files.Loops)}}
 	if err := d.add(files, l); err != nil {
 		return nil, err
 	}
@@ -118,6 +124,26 @@ func (r *recordedLoop) meant(name string) string {
 	return path
 }
 
+// mapped returns the names with something else made of their files.
+func (r *recordedLoop) mapped(f func(path string) string) *fsm.Map {
+	names := fsm.NewMap()
+	for _, k := range r.names.Keys() {
+		names.Set(k, f(r.meant(k)))
+	}
+	return names
+}
+
+// rebase puts the new paths of folders in the place of the old ones.
+func (d *definition) rebase(folders []move.Folder) {
+	if d == nil || len(folders) == 0 {
+		return
+	}
+	now := func(path string) string { return move.Path(path, folders) }
+	for _, r := range d.loops {
+		r.file, r.names = now(r.file), r.mapped(now)
+	}
+}
+
 // load reads the loop. Its file is the one it came from, and so is its checksum.
 func (r *recordedLoop) load() (*fsm.Loop, error) {
 	l, problems := loopfile.Parse(r.file, r.text)
@@ -140,7 +166,7 @@ func (d *definition) encode() []byte {
 	}
 	var b []byte
 	for _, r := range d.loops {
-		head := fsm.NewMap("file", r.file, "sha256", r.sha256, "bytes", int64(len(r.text)), "loops", r.names)
+		head := fsm.NewMap("file", d.project.relative(r.file), "sha256", r.sha256, "bytes", int64(len(r.text)), "loops", r.mapped(d.project.relative))
 		b = append(b, strings.TrimSuffix(documentMark, "{")...)
 		b = fsm.AppendJSON(b, head)
 		b = append(append(b, '\n'), r.text...)
@@ -148,9 +174,9 @@ func (d *definition) encode() []byte {
 	return b
 }
 
-// parseDefinition reads what encode wrote.
-func parseDefinition(text []byte) (*definition, error) {
-	d := &definition{}
+// parseDefinition reads what encode wrote, for a project.
+func parseDefinition(text []byte, p project) (*definition, error) {
+	d := &definition{project: p}
 	for rest := text; len(rest) > 0; {
 		if !bytes.HasPrefix(rest, []byte(documentMark)) {
 			return nil, errors.New("it does not say which loop it is")
@@ -162,9 +188,10 @@ func parseDefinition(text []byte) (*definition, error) {
 			return nil, errors.New("it does not say which loop it is")
 		}
 		r := &recordedLoop{names: fsm.NewMap()}
-		r.file, r.sha256 = headText(head, "file"), headText(head, "sha256")
+		r.file, r.sha256 = p.absolute(headText(head, "file")), headText(head, "sha256")
 		if names, ok := headValue(head, "loops").(*fsm.Map); ok {
 			r.names = names
+			r.names = r.mapped(p.absolute)
 		}
 		n, _ := headValue(head, "bytes").(int64)
 		if n < 0 || n > int64(len(more)) {
@@ -200,7 +227,7 @@ func (r records) definition(ctx context.Context, id persistence.ID) *definition 
 	if err != nil || text == nil {
 		return nil
 	}
-	d, err := parseDefinition(text)
+	d, err := parseDefinition(text, r.project)
 	if err != nil {
 		return nil
 	}

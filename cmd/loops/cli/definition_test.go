@@ -24,7 +24,7 @@ func TestDefinitionLoadsAgain(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		again, err := parseDefinition(d.encode())
+		again, err := parseDefinition(d.encode(), d.project)
 		if err != nil || len(again.loops) != len(d.loops) {
 			t.Errorf("%s: %v, %d loops of %d", file, err, len(again.loops), len(d.loops))
 			continue
@@ -63,9 +63,13 @@ func TestParseDefinition(t *testing.T) {
 		{file: "/p/b \"\n.yaml", sha256: "cd", names: fsm.NewMap(), text: []byte("--- # {\nno loop")},
 	}}
 	text := string(d.encode())
-	again, err := parseDefinition([]byte(text))
+	again, err := parseDefinition([]byte(text), project{})
 	if err != nil || string(again.encode()) != text {
 		t.Errorf("%v\n%s\nis not\n%s", err, again.encode(), text)
+	}
+	d.project.Dir = "/p" // a run whose project is /q now
+	if moved, err := parseDefinition(d.encode(), project{Dir: "/q"}); err != nil || moved.of("/q/a.yaml").meant("b") != "/q/b.yaml" {
+		t.Errorf("%v: %s", err, d.encode())
 	}
 	if again.of("/p/a.yaml").meant("b") != "/p/b.yaml" || again.of("/p/b.yaml") != nil || again.main().sha256 != "ab" {
 		t.Errorf("%+v", again.loops)
@@ -74,7 +78,7 @@ func TestParseDefinition(t *testing.T) {
 		t.Errorf("a text that is no loop: %v", err)
 	}
 	for n := range len(text) {
-		if d, err := parseDefinition([]byte(text[:n])); err == nil && len(d.loops) == 2 {
+		if d, err := parseDefinition([]byte(text[:n]), project{}); err == nil && len(d.loops) == 2 {
 			t.Errorf("cut off at %d: it is taken for whole", n)
 		}
 	}
@@ -85,7 +89,7 @@ func TestParseDefinition(t *testing.T) {
 		{"--- # {\"file\": \"a\", \"bytes\": -1}\n", "it is cut off"},
 		{"--- # {\"file\": \"a\", \"bytes\": 9}\nname", "it is cut off"},
 	} {
-		if _, err := parseDefinition([]byte(c.text)); err == nil || err.Error() != c.want {
+		if _, err := parseDefinition([]byte(c.text), project{}); err == nil || err.Error() != c.want {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}

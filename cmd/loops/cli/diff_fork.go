@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/fork"
+	"loops/internal/move"
 )
 
 // begin returns the steps from which on the two runs are compared. What a run did before the other one was forked from it
@@ -32,7 +32,7 @@ func (d *comparison) inFirst(v any) any {
 		return strings.TrimRight(text(dir), "/")
 	}
 	m := &fsm.Snapshot{Captured: fsm.NewMap("v", v)}
-	fork.Rebase(m, []fork.Move{{From: dir(d.memory[1]), To: dir(d.memory[0])}})
+	move.Rebase(m, []move.Folder{{From: dir(d.memory[1]), To: dir(d.memory[0])}})
 	v, _ = m.Captured.Get("v")
 	return v
 }

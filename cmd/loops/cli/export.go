@@ -71,7 +71,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return &persistence.HeldError{ID: run.ID, Owner: run.Owner}
 	}
 	// As it is recorded, not as it is seen: import compares.
-	recorded, err := store.Runs(ctx, persistence.Query{ID: run.ID})
+	recorded, err := store.importer().Runs(ctx, persistence.Query{ID: run.ID})
 	if err != nil {
 		return store.failed(err)
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"loops/fsm"
+	"loops/internal/move"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -23,8 +23,10 @@ type forkedLoop struct {
 
 // forkDefinition reads the loop that a fork goes on with, and refuses one that cannot go on there.
 func (a *app) forkDefinition(ctx context.Context, p project, store records, from *forkPlace, o *forkOptions) (*forkedLoop, error) {
-	run := from.run
-	c := &changes{a: a, p: p, run: run, def: store.definition(ctx, run.ID), recorded: o.definition == definitionRecorded, quiet: o.view.quiet}
+	run, def, folders := from.run, store.definition(ctx, from.run.ID), p.movedSince(from.run, from.memory)
+	run.File = move.Path(run.File, folders)
+	def.rebase(folders)
+	c := &changes{a: a, p: p, run: run, def: def, recorded: o.definition == definitionRecorded, quiet: o.view.quiet}
 	l, err := c.forked(o)
 	if err != nil {
 		return nil, err
@@ -79,10 +81,7 @@ func (c *changes) forked(o *forkOptions) (*fsm.Loop, error) {
 	if c.run.File == "" {
 		return c.a.loadNamed(c.p, c.run.Loop, c.quiet)
 	}
-	path := c.run.File
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.p.Dir, path)
-	}
+	path := c.p.absolute(c.run.File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if other, err := c.p.resolve(c.run.Loop); err == nil {
 			return c.a.loadFile(c.p, other, c.quiet) // the project moved

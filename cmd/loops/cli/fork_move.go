@@ -9,7 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/action"
-	"loops/internal/fork"
+	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -29,19 +29,20 @@ func (f *forkPlace) workFolder(p project) (dir string, own bool) {
 func (f *forkPlace) move(ctx context.Context, p project, to string, empty, durable bool) (notes []string, err error) {
 	from, own := f.workFolder(p)
 	if !own {
+		move.Rebase(f.memory, p.movedSince(f.run, f.memory))
 		return []string{fmt.Sprintf("run_dir is %s, as run %s was told; nothing was copied", from, f.run.ID)}, nil
 	}
 	real := p.runDir(f.run.ID)
-	moves := []fork.Move{{From: from, To: to}}
+	folders := append(p.movedSince(f.run, f.memory), move.Folder{From: from, To: to})
 	if real != from {
-		moves = append(moves, fork.Move{From: real, To: to})
+		folders = append(folders, move.Folder{From: real, To: to})
 	}
 	if rel, err := filepath.Rel(p.Dir, real); err == nil && filepath.IsLocal(rel) {
 		if relTo, err := filepath.Rel(p.Dir, to); err == nil {
-			moves = append(moves, fork.Move{From: rel, To: relTo})
+			folders = append(folders, move.Folder{From: rel, To: relTo})
 		}
 	}
-	fork.Rebase(f.memory, moves)
+	move.Rebase(f.memory, folders)
 	if empty {
 		return nil, nil
 	}

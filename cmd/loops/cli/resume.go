@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/internal/action"
-	"loops/internal/proc"
+	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -118,7 +117,16 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	}
 	tree := a.treeOf(p, run)
 	p = tree.project(p.main(), run.ID)
-	changed := &changes{a: a, p: p, run: run, def: store.definition(ctx, run.ID), recorded: o.definition == definitionRecorded, force: o.force, quiet: o.view.quiet}
+	memory, err := store.Snapshot(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	folders := p.movedSince(run, memory)
+	move.Rebase(memory, folders)
+	run.File = move.Path(run.File, folders)
+	def := store.definition(ctx, run.ID)
+	def.rebase(folders)
+	changed := &changes{a: a, p: p, run: run, def: def, recorded: o.definition == definitionRecorded, force: o.force, quiet: o.view.quiet}
 	l, err := changed.loop()
 	if err != nil {
 		return err
@@ -156,10 +164,6 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	stops := catchSignals()
 	defer stops.release()
 	print := a.newPrinter(o.view)
-	memory, err := store.Snapshot(ctx, run.ID)
-	if err != nil {
-		return err
-	}
 	if o.from == "" {
 		err = a.checkInterrupted(lib, l, run, memory, o.rerun)
 	} else if l.States[o.from] == nil {
@@ -217,10 +221,13 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err := reprice(ctx, store, journal.Run(), memory, known); err != nil {
 		return errors.Join(err, journal.Close(ctx))
 	}
+	if note := movedText(p, folders, move.Rebase(memory, folders)); note != "" {
+		print.note(note)
+	}
 	fill(values, l, journal.Dir())
 	memory.Context, kept.journal = values, journal
 	changed.adopt(memory)
-	err = stops.before(ctx, func(ctx context.Context) error { return endSurvivors(ctx, p, journal.Run(), memory, print) })
+	err = stops.before(ctx, func(ctx context.Context) error { return endSurvivors(ctx, p, journal.Run(), memory, folders, print) })
 	if err != nil {
 		closeErr := journal.Close(ctx)
 		return failure(exitFailed, "run %s: %v; end them by hand, then resume again", run.ID, errors.Join(err, closeErr))
@@ -296,10 +303,7 @@ func (a *app) loadRecorded(p project, run persistence.Run, or string, quiet bool
 	if run.File == "" {
 		return a.loadNamed(p, run.Loop, quiet)
 	}
-	path := run.File
-	if !strings.HasPrefix(path, "/") {
-		path = p.Dir + "/" + path
-	}
+	path := p.absolute(run.File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if other, err := p.resolve(run.Loop); err == nil {
 			return a.loadFile(p, other, quiet) // the project moved
@@ -358,33 +362,4 @@ func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory 
 	planned := values.Clone()
 	fill(planned, l, plannedRunDir(p, l))
 	return values, a.preflight(p, l, planned)
-}
-
-// endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
-// run. Called when the run is ours: what it remembers now is what the last owner left.
-func endSurvivors(ctx context.Context, p project, run persistence.Run, memory *fsm.Snapshot, print printer) error {
-	n, err := p.endMarked(ctx, persistence.Marker(run.ID, run.Segment-1, memory))
-	if n > 0 {
-		print.note(fmt.Sprintf("Ended %s that the interrupted action of state %s had left running.", processes(n), memory.Current))
-	}
-	return err
-}
-
-// endMarked ends the processes that carry an action's environment marker and returns how many there were.
-func (p project) endMarked(ctx context.Context, marker string) (int, error) {
-	if marker == "" {
-		return 0, nil
-	}
-	found, err := proc.Marked(action.Variable, p.mark()+marker)
-	if err != nil || len(found) == 0 {
-		return 0, err
-	}
-	return proc.End(ctx, found, grace)
-}
-
-func processes(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
 }

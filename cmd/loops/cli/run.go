@@ -204,8 +204,12 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 // spec describes a run of a loop with this context that this process is about to own.
 func (a *app) spec(p project, l *fsm.Loop, def *definition, values, options *fsm.Map) (persistence.Spec, error) {
 	owner, err := self()
+	if options == nil {
+		options = fsm.NewMap()
+	}
+	options.Set(projectOption, p.Dir)
 	return persistence.Spec{
-		Loop: l.Name, File: l.File, SHA256: l.SHA256, Definition: def.encode(), Scope: scopes(p, l, values), Singleton: l.Singleton,
+		Loop: l.Name, File: p.relative(l.File), SHA256: l.SHA256, Definition: def.encode(), Scope: scopes(p, l, values), Singleton: l.Singleton,
 		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: a.ancestors(p),
 	}, err
 }

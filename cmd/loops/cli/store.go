@@ -34,9 +34,10 @@ func (a *app) addStore(cmd *cobra.Command) *cobra.Command {
 // A records is the store of a project's runs.
 type records struct {
 	persistence.Store
-	files bool   // it is in files under .loops
-	name  string // for a person, without a password
-	logs  string // folder of the logs of runs in the background
+	project project
+	files   bool   // it is in files under .loops
+	name    string // for a person, without a password
+	logs    string // folder of the logs of runs in the background
 }
 
 // location returns where the runs of a project are recorded: dir, or the URL of a database, in which a path is
@@ -101,7 +102,7 @@ func (p project) records(ctx context.Context, location, from string, create bool
 			return records{}, cannotOpen(p, err)
 		}
 		store.Liveness = reconcile.OwnerAlive
-		return records{Store: store, files: true, name: p.short(p.Loops), logs: p.logs()}, nil
+		return records{Store: store, project: p, files: true, name: p.short(p.Loops), logs: p.logs()}, nil
 	}
 	if path, missing := missingFile(location); missing && !create {
 		return records{}, failure(exitNotFound, "there is no database %s (%s); if the path is right nothing was recorded there yet: loops run makes it", p.short(path), from)
@@ -114,7 +115,16 @@ func (p project) records(ctx context.Context, location, from string, create bool
 		return records{}, databaseError{err}
 	}
 	store.Liveness, store.Folder = reconcile.OwnerAlive, p.runs()
-	return records{Store: database{store}, name: store.Name(), logs: p.logs()}, nil
+	return records{Store: database{store}, project: p, name: store.Name(), logs: p.logs()}, nil
+}
+
+// Runs has the loop files of the runs where they are now.
+func (r records) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	runs, err := r.Store.Runs(ctx, q)
+	for i := range runs {
+		runs[i].File = r.project.absolute(runs[i].File)
+	}
+	return runs, err
 }
 
 // sqliteFile returns the path of a database of SQLite.

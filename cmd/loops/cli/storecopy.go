@@ -89,7 +89,7 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 		return err
 	}
 	defer to.Close()
-	runs, err := from.Runs(ctx, persistence.Query{})
+	runs, err := from.importer().Runs(ctx, persistence.Query{})
 	if err != nil {
 		return from.failed(err)
 	}

@@ -23,7 +23,9 @@ func (t *runTree) object() *fsm.Map {
 		}
 	}
 	set("of", t.of)
-	set("path", t.tree.Path)
+	if t.tree.Path != "" { // relative to the project
+		set("path", filepath.Join(worktree.Folder, filepath.Base(t.tree.Path)))
+	}
 	set("sub", t.tree.Sub)
 	set("branch", t.tree.Branch)
 	if t.tree.New {

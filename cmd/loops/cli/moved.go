@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/move"
+	"loops/persistence"
+)
+
+// projectOption is the option of a run that says where its project was when it began or was last resumed. What it remembers
+// names files there, because actions see it; all else that is recorded is relative to it.
+const projectOption = "project"
+
+// movedSince returns the folders of a run that have another path now than the run remembers: its project was renamed, or the
+// run was imported into another one. A run_dir elsewhere is none of them.
+func (p project) movedSince(run persistence.Run, memory *fsm.Snapshot) (folders []move.Folder) {
+	recorded, _ := run.Options.Get(projectOption)
+	was := rootsIn(memory, filepath.Join("/", folder, "runs", string(run.ID)), nil) // also of runs that say nothing of it
+	for _, from := range append(was, text(recorded)) {
+		if from != "" && !sameFolder(from, p.Dir) {
+			folders = append(folders, move.Folder{From: from, To: p.Dir})
+		}
+	}
+	return folders
+}
+
+// sameFolder reports whether two paths lead to one folder, as they do where one of them has symlinks.
+func sameFolder(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// rootsIn adds the projects in which the working folder of a run lies, by the paths that the run remembers: work is what
+// stands behind them.
+func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
+	add := func(v any) {
+		path := text(v)
+		if root, rest, found := strings.Cut(path, work); found && filepath.IsAbs(root) && (rest == "" || rest[0] == '/') {
+			roots = append(roots, root)
+		}
+	}
+	dir, _ := m.Context.Get("run_dir")
+	add(dir)
+	for _, k := range m.Captured.Keys() {
+		v, _ := m.Captured.Get(k)
+		if record, ok := v.(*fsm.Map); ok {
+			file, _ := record.Get("file")
+			add(file)
+		}
+	}
+	if m.Result != nil {
+		add(m.Result.File)
+	}
+	if m.Child != nil {
+		return rootsIn(m.Child.Memory, work, roots)
+	}
+	return roots
+}
+
+// movedText tells that what a run remembers names other folders now; "" if it does not.
+func movedText(p project, folders []move.Folder, changed int) string {
+	if changed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, count(changed, "text"), map[bool]string{true: "names", false: "name"}[changed == 1], p.Dir)
+}
+
+// relative returns a path in the project as it is recorded, and any other as it is.
+func (p project) relative(path string) string {
+	if rel, err := filepath.Rel(p.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// absolute returns a path that relative made.
+func (p project) absolute(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.Dir, path)
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"loops/fsm"
+	"loops/internal/action"
+	"loops/internal/move"
+	"loops/internal/proc"
+	"loops/persistence"
+)
+
+// endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
+// run. Called when the run is ours: what it remembers now is what the last owner left.
+func endSurvivors(ctx context.Context, p project, run persistence.Run, memory *fsm.Snapshot, moved []move.Folder, print printer) error {
+	marker := persistence.Marker(run.ID, run.Segment-1, memory)
+	n, err := p.endMarked(ctx, marker)
+	for _, f := range moved { // they carry the mark of where the project was
+		before, e := project{Loops: filepath.Join(f.From, folder)}.endMarked(ctx, marker)
+		n, err = n+before, errors.Join(err, e)
+	}
+	if n > 0 {
+		print.note(fmt.Sprintf("Ended %s that the interrupted action of state %s had left running.", processes(n), memory.Current))
+	}
+	return err
+}
+
+// endMarked ends the processes that carry an action's environment marker and returns how many there were.
+func (p project) endMarked(ctx context.Context, marker string) (int, error) {
+	if marker == "" {
+		return 0, nil
+	}
+	found, err := proc.Marked(action.Variable, p.mark()+marker)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return proc.End(ctx, found, grace)
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
