@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -290,16 +289,6 @@ func (d *Dir) liveRuns(stems map[string]bool) []Run {
 		}
 	}
 	return runs[:n]
-}
-
-// unrecorded says whether the owner of a run made its event file and died, or has not yet written to it.
-func (d *Dir) unrecorded(id ID) bool {
-	p := d.live(id)
-	if st, err := os.Lstat(p.events); err != nil || st.Size() > 0 || !st.Mode().IsRegular() || exists(p.state) || exists(p.parts) {
-		return false
-	}
-	l, err := readLock(p.lock)
-	return err == nil && l.Flock // else it is a run of the reference tool, or damaged
 }
 
 func (d *Dir) liveRun(id ID) (Run, bool) {

@@ -236,8 +236,8 @@ func (d *Dir) locks(folder string) ([]string, error) {
 // discard removes the lock of a dead run, and what else there is of one that never recorded anything.
 func (d *Dir) discard(id ID, fork bool) {
 	p := d.live(id)
-	if !exists(p.state) && !exists(p.parts) && (!exists(p.events) || d.unrecorded(id)) {
-		_ = removeAll(p.pid, p.events)
+	if !exists(p.state) && !exists(p.parts) && !exists(p.events) || d.unrecorded(id) {
+		_ = removeAll(p.pid, p.events, p.state, p.state+".tmp")
 		if _, err := d.find(id); errors.Is(err, ErrNotFound) {
 			discardWork(d.work(id), fork)
 		}

@@ -1,0 +1,50 @@
+package persistence
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// unrecorded reports whether the owner of a run made its event file and has not yet recorded anything, or never did: it
+// died, or the machine lost its power. Such a run never was. Its other files may be there, and a loss of power leaves
+// them empty; of a file that says anything, or of a journal that was whole once, this is not so.
+func (d *Dir) unrecorded(id ID) bool {
+	p := d.live(id)
+	if !hasNothing(p.state) || exists(p.parts) {
+		return false
+	}
+	if l, err := readLock(p.lock); err == nil && !l.Flock || err != nil && !hasNothing(p.lock) {
+		return false // it is a run of the reference tool, or damaged
+	}
+	return begunOnly(p.events)
+}
+
+// hasNothing reports whether a file is empty, or not there.
+func hasNothing(path string) bool {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return st.Mode().IsRegular() && st.Size() == 0
+}
+
+// begunOnly reports whether an event file holds at most a beginning of the first batch, whose memory did not come to it.
+func begunOnly(path string) bool {
+	f, err := OpenRecord(path, os.O_RDONLY)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	s := newScanner(f, 0, 0, false)
+	for {
+		e, err := s.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return true
+		case err != nil, e.bad != "", e.missing != "", e.memory != nil, !s.sums: // without checksums it is not ours
+			return false
+		}
+	}
+}
