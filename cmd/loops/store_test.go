@@ -19,7 +19,7 @@ import (
 func storeScripts() []string {
 	var scripts []string
 	for _, name := range []string{
-		"background", "ci", "completion", "conflict", "context", "definition", "empty", "export", "explain", "graph", "history", "history_filters", "interrupted", "list", "list_runs", "logs", "long_line", "mcp_malformed", "names", "relocated", "moved", "nested", "notify", "output", "parameters", "pause", "project", "prune", "queue", "queue_background", "queue_killed", "queue_resume", "ratelimit", "report", "fork", "extend", "resume",
+		"background", "ci", "completion", "conflict", "context", "daemon", "definition", "empty", "export", "explain", "graph", "history", "history_filters", "interrupted", "list", "list_runs", "logs", "long_line", "mcp_malformed", "names", "relocated", "moved", "nested", "notify", "output", "parameters", "pause", "project", "prune", "queue", "queue_background", "queue_killed", "queue_resume", "ratelimit", "report", "fork", "extend", "resume",
 		"resumecontext", "retention", "rm", "run", "signals", "status", "stop", "sweep", "watch", "worktree", "worktree_ends", "worktree_refused", "worktree_resume", "worktree_run",
 	} {
 		scripts = append(scripts, "testdata/script/"+name+".txtar")

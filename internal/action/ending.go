@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -133,6 +134,9 @@ func (j *job) end() bool {
 		j.ended()
 		return true
 	default:
+		if j.group != nil && e.kind != overdue {
+			j.group.Kill()
+		}
 		j.signalGroup(syscall.SIGKILL)
 		for _, id := range left {
 			_ = id.Signal(syscall.SIGKILL)
@@ -177,15 +181,16 @@ func (j *job) signalGroup(sig syscall.Signal) {
 // survivors returns the live processes of the action other than its first one.
 func (j *job) survivors() []proc.Identity {
 	group, err1 := proc.Group(j.child.pid)
-	var marked []proc.Identity
-	var err2 error
+	var marked, adopted []proc.Identity
+	var err2, err3 error
 	if j.ending.kind != overdue {
 		marked, err2 = j.marked()
+		adopted, err3 = j.adopted()
 	}
-	if err := errors.Join(err1, err2); err != nil {
+	if err := errors.Join(err1, err2, err3); err != nil {
 		j.fail(fmt.Errorf("the processes of state %q cannot be listed: %w", j.a.State, err))
 	}
-	return append(group, marked...)
+	return slices.Concat(group, marked, adopted)
 }
 
 func (j *job) marked() ([]proc.Identity, error) {

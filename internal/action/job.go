@@ -34,6 +34,8 @@ type scratch struct {
 	outText  cleaner
 	errText  cleaner
 	lines    lines
+	group    *proc.Cgroup // nil: none
+	left     bool         // it has processes that an action left
 }
 
 // A stream is one output of an action.
@@ -64,6 +66,7 @@ type job struct {
 	exitAt   time.Time
 	sinceEnd int64 // bytes read since then
 
+	reaped   time.Time // the last time ended orphans were waited for
 	sampleAt time.Time // next look at the memory; zero = never
 	peak     int64
 
@@ -125,7 +128,7 @@ func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) 
 	r.busy[s.alarm] = struct{}{}
 	r.mu.Unlock()
 	j.began = time.Now()
-	err = j.child.start(c, null, uintptr(outW), uintptr(errW), s.alarm.ring)
+	err = j.spawn(c, null, uintptr(outW), uintptr(errW))
 	_, _ = unix.Close(outW), unix.Close(errW)
 	if err != nil {
 		_, _ = unix.Close(outR), unix.Close(errR)
@@ -135,7 +138,7 @@ func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) 
 		r.mu.Unlock()
 		return nil, err
 	}
-	j.now, j.heard = j.began, j.began
+	j.now, j.heard, j.reaped = j.began, j.began, j.began
 	if a.RSS {
 		j.sampleAt = j.began
 	}
@@ -151,6 +154,7 @@ func (r *Runner) release(j *job) {
 		r.spare = j.scratch
 	} else {
 		j.alarm.close()
+		r.forsake(j.scratch)
 	}
 }
 
@@ -162,6 +166,7 @@ func (j *job) run(ctx context.Context) (fsm.Result, error) {
 			j.fail(fmt.Errorf("the output of state %q cannot be read: %w", j.a.State, err))
 		}
 		j.sample()
+		j.reap()
 		if wait, ok := j.lines.due(j.now); ok && wait == 0 {
 			j.lines.pass()
 		}
@@ -232,6 +237,9 @@ func (j *job) patience() int {
 	}
 	if len(j.out.wait) > 0 || len(j.err.wait) > 0 {
 		until(batchTime)
+	}
+	if j.r.adopting && !j.exited {
+		until(reapEvery - j.now.Sub(j.reaped))
 	}
 	if !j.sampleAt.IsZero() && !j.exited {
 		until(j.sampleAt.Sub(j.now))

@@ -23,6 +23,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/host"
+	"loops/internal/proc"
 )
 
 // Variable is the environment variable with the markers of the actions a process belongs to, separated by
@@ -59,6 +60,10 @@ type Runner struct {
 	ToolCall   ToolCall      // finds the program for tool calls; nil: it is always mcp-call in PATH
 	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
 
+	// Adopt makes this process adopt orphans (see proc.AdoptOrphans). It is called where no control group can be made for an action,
+	// and is for a program that runs one action at a time; nil: what clears its environment and leaves its group is not found there.
+	Adopt func() error
+
 	Hosts       []*host.Host // agent hosts besides those of package host, and looked at before them
 	Host        string       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
 	Model       string       // of prompts that name none; "" is the host's own
@@ -82,6 +87,11 @@ type Runner struct {
 	spare *scratch            // of the last action, for the next one
 	busy  map[*alarm]struct{} // of the actions that run
 	left  []*os.File          // pipes that processes of ended actions hold
+
+	unconfined bool           // no control groups can be made
+	crowded    []*proc.Cgroup // control groups that had processes when their action was over
+	adopting   bool           // by Adopt
+	orphans    proc.Orphans
 
 	settle *settler // guarded by mu
 
@@ -189,6 +199,7 @@ func (r *Runner) Close() error {
 	if spare != nil {
 		spare.alarm.close()
 	}
+	r.unconfine(spare)
 	if r.null != nil {
 		return r.null.Close()
 	}

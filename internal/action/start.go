@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"loops/internal/proc"
 )
 
 // A script of longScript bytes or more goes to bash in a file, because the system limits one argument to 128 KiB.
@@ -46,6 +48,7 @@ type command struct {
 	stdin  *os.File // nil: there is none
 	script *os.File // becomes descriptor 3
 	sweep  bool     // when the process has exited, what it left running is ended
+	group  *proc.Cgroup
 }
 
 // A child is a process that was started. Its pid is ours until reap.
@@ -70,7 +73,7 @@ func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 	}
 	c.watch = -1
 	pid, e := syscall.ForkExec(cmd.path, cmd.argv, &syscall.ProcAttr{
-		Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch),
+		Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch, cmd.group),
 	})
 	if e != nil {
 		return cmd.explain(e)

@@ -4,13 +4,19 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"loops/internal/proc"
 )
 
 // attributes asks for a process group of its own, for KILL when the thread that starts the process dies, and for a
 // descriptor that tells when the process has exited. A session of its own would do as well, but where the kernel
-// schedules by session, making one costs a fifth of a spawn.
-func attributes(watch *int) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: watch}
+// schedules by session, making one costs a fifth of a spawn. The process begins in the control group, if there is one.
+func attributes(watch *int, group *proc.Cgroup) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: watch}
+	if group != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, group.FD()
+	}
+	return attr
 }
 
 func pipe() (r, w int, err error) {

@@ -6,10 +6,12 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"loops/internal/proc"
 )
 
 // attributes asks for a process group of its own.
-func attributes(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func attributes(*int, *proc.Cgroup) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func pipe() (r, w int, err error) {
 	syscall.ForkLock.RLock()

@@ -54,7 +54,10 @@ func (s *Sender) start(limit time.Duration, env []string, stdin []byte, program 
 		_, ended := proc.End(context.Background(), append(group, marked...), grace)
 		return errors.Join(err, e, ended)
 	}
-	err := cmd.Run()
+	err := proc.StartChild(cmd)
+	if err == nil {
+		err = proc.WaitChild(cmd)
+	}
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return context.Cause(ctx)

@@ -114,27 +114,30 @@ func StartedAfter(pid int, t time.Time) bool {
 }
 
 // Marked returns the live processes of this user whose environment variable has element among its values, which
-// are separated by semicolons. This process and its ancestors are never among them. A process that changed its
+// are separated by semicolons, and all that are in a [Cgroup] with that mark. This process and its ancestors are never among them. A process that changed its
 // environment after it began is judged by the one it began with.
 func Marked(variable, element string) ([]Identity, error) {
 	if element == "" {
 		return nil, nil
 	}
 	spared := ancestors()
+	groups := cgroupMarks{}
 	return scan(func(p info) bool {
-		return !spared[p.pid] && !p.zombie && has(environ(p.pid), variable, element)
+		return !spared[p.pid] && !p.zombie && (groups.has(p.pid, element) || has(environ(p.pid), variable, element))
 	})
 }
 
 // Marks returns all elements that Marked would find a process for now.
 func Marks(variable string) (map[string]bool, error) {
-	spared, found := ancestors(), make(map[string]bool)
+	spared, found, groups := ancestors(), make(map[string]bool), cgroupMarks{}
 	_, err := scan(func(p info) bool {
 		if !spared[p.pid] && !p.zombie {
-			elements(environ(p.pid), variable, func(e string) bool {
+			add := func(e string) bool {
 				found[e] = true
 				return true
-			})
+			}
+			groups.of(p.pid, add)
+			elements(environ(p.pid), variable, add)
 		}
 		return false
 	})
@@ -174,6 +177,7 @@ func TreeRSS(pid int) int64 {
 // info is what one look at a process tells.
 type info struct {
 	pid, ppid, pgid int
+	sid             int // session; 0 where it does not matter
 	zombie          bool
 	startMS         int64 // by the wall clock of now, since the epoch; 0 = unknown
 	upMS            int64 // when it started, since the machine did, which no setting of clocks changes; 0 = unknown
@@ -186,6 +190,15 @@ func (i info) start() int64 {
 		return i.upMS
 	}
 	return i.startMS
+}
+
+// has reports whether a process is in a group with that mark.
+func (m cgroupMarks) has(pid int, element string) (found bool) {
+	m.of(pid, func(e string) bool {
+		found = found || e == element
+		return !found
+	})
+	return found
 }
 
 // startedAt says whether the process may be one of this boot that was recorded with this StartMS.

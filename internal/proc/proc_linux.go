@@ -46,7 +46,7 @@ func look(pid int) (info, error) {
 		return info{}, err
 	}
 	num := func(i int) int64 { v, _ := strconv.ParseInt(string(f[i-3]), 10, 64); return v }
-	st := info{pid: pid, ppid: int(num(4)), pgid: int(num(5)), pages: num(24), zombie: isZombie(f)}
+	st := info{pid: pid, ppid: int(num(4)), pgid: int(num(5)), sid: int(num(6)), pages: num(24), zombie: isZombie(f)}
 	st.upMS = num(22) * 1000 / ticksPerSecond
 	if boot := bootMS(); boot != 0 {
 		st.startMS = boot + st.upMS

@@ -20,6 +20,7 @@ import (
 
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/proc"
 )
 
 // An IO is what a command line touches of the world besides the project's files.
@@ -45,9 +46,10 @@ type app struct {
 	lib        *library     // what library returned first
 	conf       *declaration // what declared returned first
 
-	args     []string  // the command line
-	detached *detached // of the process of a run in the background; else nil
-	bell     *bell     // what ring returned first; nil = nobody is told
+	args     []string     // the command line
+	detached *detached    // of the process of a run in the background; else nil
+	bell     *bell        // what ring returned first; nil = nobody is told
+	adopt    func() error // makes this process adopt what its actions leave; nil where it is not ours alone
 
 	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
 }
@@ -56,7 +58,7 @@ type app struct {
 // returns a code for, and never exits or panics on bad input.
 func Main(args []string, streams IO) int {
 	ignorePipe()
-	return execute(context.Background(), args, streams)
+	return (&app{IO: streams, adopt: proc.AdoptOrphans}).execute(context.Background(), args)
 }
 
 // execute is Main for as many command lines as one likes, also at once.

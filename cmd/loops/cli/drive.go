@@ -64,7 +64,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	runner := &action.Runner{
 		There: site.there,
 		Dir:   d.project.work(), Env: a.treeEnv(d.tree, a.recordsMark(d.project)+string(id)), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
-		Durable: durable, ToolCall: toolCall(d.project.Dir), Prices: d.prices,
+		Durable: durable, ToolCall: toolCall(d.project.Dir), Prices: d.prices, Adopt: a.adopt,
 	}
 	a.agents(runner, d.agents, d.config)
 	verify, _ := a.getenv(envVerify)

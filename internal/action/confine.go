@@ -1,0 +1,112 @@
+package action
+
+import (
+	"slices"
+	"time"
+
+	"loops/internal/proc"
+)
+
+// Processes of an action can leave its process group and clear their environment. So that they are found all the same, an
+// action runs in a control group where this process may make one; where it may not, the program may adopt orphans
+// (Runner.Adopt). A control group is used again for the next action if nothing was left in it: making one takes as long as a
+// tenth of a spawn.
+
+// reapEvery is how often ended orphans are waited for while an action runs.
+const reapEvery = 10 * time.Second
+
+// confine gives a command a control group, if it can, with the marker that its processes are found by.
+func (r *Runner) confine(s *scratch, marker string) *proc.Cgroup {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.left {
+		r.forsake(s)
+	}
+	if s.group == nil && !r.unconfined {
+		r.crowded = slices.DeleteFunc(r.crowded, (*proc.Cgroup).Remove)
+		group, err := proc.NewCgroup()
+		if err != nil {
+			r.adopt()
+			return nil
+		}
+		s.group = group
+	}
+	if s.group != nil && s.group.Mark(marker) != nil {
+		r.forsake(s)
+		r.adopt()
+	}
+	return s.group
+}
+
+// forsake lets go of the control group of a scratch. One that has processes is removed when they have ended.
+func (r *Runner) forsake(s *scratch) {
+	if s.group != nil {
+		s.group.Close()
+		r.crowded = append(r.crowded, s.group)
+	}
+	s.group, s.left = nil, false
+}
+
+// adopt does without control groups from now on.
+func (r *Runner) adopt() {
+	if r.unconfined {
+		return
+	}
+	r.unconfined = true
+	r.adopting = r.Adopt != nil && r.Adopt() == nil
+}
+
+// spawn starts the process of an action, without a control group where that is what the system refuses.
+func (j *job) spawn(c command, null, out, err uintptr) error {
+	c.group = j.r.confine(j.scratch, j.r.marker(j.a))
+	e := j.child.start(c, null, out, err, j.alarm.ring)
+	if e == nil || c.group == nil {
+		return e
+	}
+	c.group = nil
+	if j.child.start(c, null, out, err, j.alarm.ring) != nil {
+		return e // it was not the group
+	}
+	j.r.mu.Lock()
+	defer j.r.mu.Unlock()
+	j.r.forsake(j.scratch)
+	j.r.adopt()
+	return nil
+}
+
+// settle looks whether anything of the action is left, when its process was waited for.
+func (j *job) settle() {
+	switch {
+	case j.group != nil:
+		j.left = !j.group.Empty()
+	case j.r.adopting:
+		j.r.orphans.Settle()
+	}
+}
+
+// reap waits for orphans that have ended, now and then.
+func (j *job) reap() {
+	if j.r.adopting && j.now.Sub(j.reaped) >= reapEvery {
+		j.r.orphans.Reap()
+		j.reaped = j.now
+	}
+}
+
+// adopted returns the live processes that the action left to this one.
+func (j *job) adopted() ([]proc.Identity, error) {
+	if !j.r.adopting || j.child.reaped {
+		return nil, nil
+	}
+	return j.r.orphans.Since(j.child.pid)
+}
+
+// unconfine removes the control groups that have no processes, when no action runs any more.
+func (r *Runner) unconfine(s *scratch) {
+	if s != nil {
+		r.forsake(s)
+	}
+	for _, group := range r.crowded {
+		group.Remove()
+	}
+	r.crowded = nil
+}

@@ -1,0 +1,153 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"loops/internal/proc"
+)
+
+// daemon leaves the group and the session of an action and clears its environment. It writes its pid to a file.
+const daemon = `env -i setsid bash -c 'echo $$ > daemon.new; mv daemon.new daemon; exec sleep 600' >/dev/null 2>&1 & until [ -e daemon ]; do sleep 0.01; done; `
+
+// confined is a Runner whose actions run in control groups. It fails where the machine should have them: for root, where there
+// is a hierarchy of the second version.
+func confined(t *testing.T) *Runner {
+	t.Helper()
+	if g, err := proc.NewCgroup(); err != nil {
+		if os.Getuid() == 0 {
+			t.Errorf("no control group can be made: %v", err)
+		}
+		t.Skipf("SKIP: no control group can be made: %v", err)
+	} else {
+		g.Close()
+	}
+	r := newRunner(t)
+	t.Cleanup(func() { _ = syscall.Kill(daemonOf(t, r), syscall.SIGKILL) })
+	return r
+}
+
+// daemonOf returns the process of the daemon.
+func daemonOf(t *testing.T, r *Runner) int {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(r.Dir, "daemon"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || pid < 2 {
+		t.Fatalf("%q, %v", b, err)
+	}
+	return pid
+}
+
+// isLive reports whether a process is there and no zombie.
+func isLive(pid int) bool {
+	alive, _ := proc.Identity{PID: pid}.Alive()
+	return alive
+}
+
+// TestDaemonWithAClearedEnvironment: a timeout or a stop ends a daemon that left the group and the session of the action and
+// cleared its environment. One that an action left when it ended by itself goes on.
+func TestDaemonWithAClearedEnvironment(t *testing.T) {
+	t.Run("timeout", func(t *testing.T) {
+		r := confined(t)
+		a := shell(daemon + "sleep 600")
+		a.Timeout = tick
+		if res := do(t, r, a); res.TimeoutKind != "wall" {
+			t.Errorf("%+v", res)
+		}
+		if pid := daemonOf(t, r); isLive(pid) {
+			t.Error("the daemon runs")
+		}
+	})
+	t.Run("TERM ignored", func(t *testing.T) {
+		r := confined(t)
+		a := shell(strings.Replace(daemon, "exec sleep 600", `trap "" TERM; while :; do sleep 0.05; done`, 1) + "sleep 600")
+		a.Timeout = tick
+		do(t, r, a)
+		if pid := daemonOf(t, r); isLive(pid) {
+			t.Error("the daemon runs")
+		}
+	})
+	t.Run("stop", func(t *testing.T) {
+		r := confined(t)
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		if _, err := r.Run(ctx, shell(daemon+"echo started; sleep 600"), func(string) { stop() }); err != nil {
+			t.Error(err)
+		}
+		if pid := daemonOf(t, r); isLive(pid) {
+			t.Error("the daemon runs")
+		}
+	})
+	t.Run("normal end", func(t *testing.T) {
+		r := confined(t)
+		if res := do(t, r, shell(daemon)); res.ExitCode != 0 || res.Background != 1 {
+			t.Errorf("%+v", res)
+		}
+		// The next action is in another group, whose end is nothing to the daemon.
+		a := shell("sleep 600")
+		a.Step, a.Timeout = 2, tick
+		do(t, r, a)
+		pid := daemonOf(t, r)
+		if !isLive(pid) {
+			t.Error("the daemon was ended")
+		}
+		// By the marker of its own action it is found for as long as it lives.
+		if found := r.alive(t, 1); len(found) != 1 || found[0].PID != pid {
+			t.Errorf("found %v, want %d", found, pid)
+		}
+		if marks, err := proc.Marks(Variable); err != nil || !marks[r.marker(shell(""))] {
+			t.Errorf("%v, %v", marks, err)
+		}
+	})
+}
+
+// TestControlGroupsGo: what a Runner made is gone when it is closed, or when the daemon in it has ended.
+func TestControlGroupsGo(t *testing.T) {
+	r := confined(t)
+	do(t, r, shell("true"))
+	first := r.spare.group
+	do(t, r, shell("true"))
+	if first == nil || r.spare.group != first {
+		t.Error("the control group was not used again")
+	}
+	do(t, r, shell(daemon))
+	do(t, r, shell("true"))
+	if r.spare.group == first || len(r.crowded) != 1 || r.crowded[0] != first {
+		t.Error("the control group with a daemon was used again")
+	}
+	second := r.spare.group
+	r.unconfine(r.spare)
+	if first.Remove() || !second.Remove() {
+		t.Error("the control group with the daemon is gone, or the other is not")
+	}
+	if err := syscall.Kill(daemonOf(t, r), syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	within(t, "the control group can be removed", first.Remove)
+}
+
+// TestNoControlGroups: where there are none, or a process cannot be started in them, actions run all the same, and the
+// program is asked to adopt once.
+func TestNoControlGroups(t *testing.T) {
+	r := newRunner(t)
+	asked := 0
+	r.Adopt = func() error { asked++; return errors.New("no") }
+	r.adopt()
+	for range 2 {
+		if res := do(t, r, shell("echo x")); res.Stdout != "x\n" {
+			t.Errorf("%+v", res)
+		}
+	}
+	if asked != 1 || r.spare.group != nil {
+		t.Errorf("asked %d times", asked)
+	}
+}
