@@ -97,7 +97,7 @@ func (l *loaded) fillLogs(flat *fsm.Map) {
 	if err := j.readBetween(path, start, end); err != nil {
 		j.l.note(path, "%s", errText(err))
 	}
-	whole := !j.lost && j.good == end
+	whole := !j.lost && j.good == end && !l.short
 	eachLog(flat, j.flat, func(child, was *fsm.Map, log any) {
 		want, _, ok := counted(log)
 		if !ok {

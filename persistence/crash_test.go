@@ -190,26 +190,36 @@ func TestTornAtEveryByte(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantStep, wantEvents := 2, 0
+			// What the journal lacks is lost, but for the memory of a state file that was written after it.
+			wantStep, wantEvents, wantSeq, gap := 3, 8, 8, ""
 			if n < int64(len(events)) {
-				whole := events[before : before+int64(bytes.LastIndexByte(events[before:n], '\n')+1)]
-				wantEvents = 4 + min(2, bytes.Count(whole, []byte{'\n'}))
-			} else {
-				wantStep, wantEvents = 3, 8
+				whole := bytes.Count(events[before:n], []byte{'\n'})
+				wantStep, wantEvents = 2, 4+min(2, whole)
+				wantSeq = wantEvents
+				if s != nil {
+					wantStep, wantEvents, wantSeq, gap = 3, 4+whole, 8, missing(uint64(5+whole), 8)
+				}
 			}
 			k, snap, err := d.Resume(t.Context(), j.id, Spec{})
 			if err != nil {
 				t.Fatalf("%d bytes: %v", n, err)
 			}
-			got := 0
+			got, told := 0, ""
 			for _, err := range d.Events(t.Context(), j.id, 0) {
+				if damage, ok := errors.AsType[*DamageError](err); ok {
+					told = damage.What
+					continue
+				}
 				if err != nil {
 					t.Fatalf("%d bytes: %v", n, err)
 				}
 				got++
 			}
-			if snap.Step != wantStep || got != wantEvents || int(k.(*journal).seq) != wantEvents {
-				t.Fatalf("%d of %d bytes: step %d and %d events (%d), want %d and %d", n, len(events), snap.Step, got, k.(*journal).seq, wantStep, wantEvents)
+			if snap.Step != wantStep || got != wantEvents || int(k.(*journal).seq) != wantSeq || told != gap {
+				t.Fatalf("%d of %d bytes: step %d, %d events and %q (%d), want %d, %d and %q (%d)", n, len(events), snap.Step, got, told, k.(*journal).seq, wantStep, wantEvents, gap, wantSeq)
+			}
+			if damage := strings.Join(k.Run().Damage, "\n"); !strings.Contains(damage, gap) {
+				t.Fatalf("%d bytes: damage %s", n, damage)
 			}
 			torn, _ := os.ReadFile(j.files.torn)
 			if kept := k.(*journal).offset; string(torn) != string(events[kept:n]) && string(torn) != string(events[kept:n])+"\n" {
@@ -253,20 +263,114 @@ func TestSpoiltState(t *testing.T) {
 	}
 }
 
-// A journal that lost synced-looking bytes in a power cut takes back the memory that state.json is ahead of it.
+// A journal was cut, or put back from an older copy, beside the state file of the run: its actions ran again, as the first
+// attempt. The newer of both holds, what is missing is told, and no number is given twice, whatever happens next.
 func TestStateAheadOfJournal(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, j *journal, state []byte) // after the next event was recorded
+		step  int                                          // in the end, if the run was killed there
+	}{
+		{"killed", func(*testing.T, *journal, []byte) {}, 4},
+		{"swept to the archive", func(t *testing.T, j *journal, _ []byte) {
+			if err := j.d.Interrupt(t.Context(), j.id, at, "gone"); err != nil {
+				t.Fatal(err)
+			}
+		}, 4},
+		{"the state file is lost", func(t *testing.T, j *journal, _ []byte) {
+			if err := os.Remove(j.files.state); err != nil {
+				t.Fatal(err)
+			}
+		}, 4},
+		{"cut again", func(t *testing.T, j *journal, _ []byte) {
+			if err := os.Truncate(j.files.events, j.offset-9); err != nil {
+				t.Fatal(err)
+			}
+		}, 4},
+		{"an old state file comes back", func(t *testing.T, j *journal, state []byte) {
+			if err := os.WriteFile(j.files.state, state, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := open(t)
+			j := begin(t, d, step(1))
+			n := j.offset
+			for _, b := range []*fsm.Batch{step(2), step(3)} {
+				if err := j.Record(t.Context(), b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			j.die()
+			state, err := os.ReadFile(j.files.state)
+			if err := errors.Join(err, os.Truncate(j.files.events, n)); err != nil {
+				t.Fatal(err)
+			}
+			const gap = "events 3 to 6 are missing"
+			if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 1 || runs[0].Step != 3 || !strings.Contains(strings.Join(runs[0].Damage, "\n"), gap) {
+				t.Errorf("%v, %+v", err, runs)
+			}
+			k, snap, err := d.Resume(t.Context(), j.id, Spec{})
+			if err != nil || snap.Step != 3 {
+				t.Fatalf("%v, %+v", err, snap)
+			}
+			if damage := strings.Join(k.Run().Damage, "\n"); !strings.Contains(damage, gap) || strings.Count(damage, "missing") != 1 {
+				t.Errorf("damage: %s", damage)
+			}
+			if b, err := os.ReadFile(j.files.aside); err != nil || !strings.Contains(string(b), gap) {
+				t.Errorf("put aside: %s, %v", b, err)
+			}
+			if err := k.Record(t.Context(), step(4)); err != nil {
+				t.Fatal(err)
+			}
+			k.(*journal).die()
+			c.spoil(t, k.(*journal), state)
+			if s, err := d.Snapshot(t.Context(), j.id); err != nil || s.Step != c.step {
+				t.Errorf("then: %v, %+v", err, s)
+			}
+			seen := map[uint64]bool{}
+			told := ""
+			for e, err := range d.Events(t.Context(), j.id, 0) {
+				if damage, ok := errors.AsType[*DamageError](err); ok {
+					told += damage.What + "\n"
+				} else if err != nil || seen[e.Seq] {
+					t.Errorf("event %d: %v", e.Seq, err)
+				}
+				seen[e.Seq] = true
+			}
+			if !strings.Contains(told, gap) && !strings.Contains(told, "events 3 to 7 are missing") {
+				t.Errorf("told: %s", told)
+			}
+		})
+	}
+}
+
+// The end of a run was recorded and its state file could not be written: it was said to have stopped, and could not be resumed.
+func TestEndWithoutStateFile(t *testing.T) {
 	d := open(t)
 	j := begin(t, d, step(1))
-	n := j.offset
-	if err := j.Record(t.Context(), step(2)); err != nil {
+	tmp := j.files.state + ".tmp"
+	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(filepath.Join(tmp, "x"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	j.die()
-	if err := os.Truncate(j.files.events, n); err != nil {
+	if err := j.Record(t.Context(), end(2, fsm.EndTerminal)); err != nil {
+		t.Fatalf("the end: %v", err)
+	}
+	if _, ok := errors.AsType[*ArchiveError](j.Close(t.Context())); !ok {
+		t.Errorf("it is in the archive although its state file cannot be written")
+	}
+	if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 1 || runs[0].Status != Completed {
+		t.Errorf("%v, %+v", err, runs)
+	}
+	if err := os.RemoveAll(tmp); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := d.Snapshot(t.Context(), j.id); err != nil || s.Step != 1 {
-		t.Fatalf("%v, %+v", err, s)
+	if err := d.Archive(t.Context(), j.id); err != nil {
+		t.Error(err)
+	}
+	if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 1 || runs[0].Status != Completed || !runs[0].Archived {
+		t.Errorf("archived: %v, %+v", err, runs)
 	}
 }
 

@@ -72,7 +72,7 @@ func (r *eventReader) read(f io.Reader, path string) error {
 
 // end is called behind the last file. want is the number of the last event that is known to have been there.
 func (r *eventReader) end(path string, want uint64) {
-	if r.spoilt {
+	if r.spoilt || r.last < want {
 		r.giveWaiting()
 	}
 	if r.stopped || r.last >= want {
@@ -108,10 +108,7 @@ func (d *Dir) readEvents(id ID, r *eventReader) error {
 	if err != nil {
 		return err
 	}
-	want := uint64(0)
-	if p.folder != "" { // what is missing at the end of a live one is as if it never was
-		want = stateSeq(p.state)
-	}
+	want := stateSeq(p.state) // written after the journal, so what lies before it is missing where it is not there
 	log, err := p.openLog()
 	if errors.Is(err, fs.ErrNotExist) {
 		// The run may have been moved to the archive, or back, since we looked.

@@ -30,6 +30,7 @@ type loaded struct {
 	damage   []string // what could not be read, each with its file
 	whole    bool     // its journal was found to be as long as its state file says, and was not read
 	gap      bool     // the log of a sub-loop is among it
+	short    bool     // the memory is that of the state file, and the journal ends before it
 	notes    int      // how much is damaged: the list names only the first
 	aside    []damaged
 

@@ -27,8 +27,9 @@ type journalReader struct {
 
 // readLog brings the memory up to date from the place of the state file in the journal on. If it has none there, the
 // memory is built from the newest part alone, which begins with a whole one, or else from the part before it, and so on.
-// If that comes to nothing, what the state file says is all there is. An archived run was whole when it was put there, so
-// there the state file is right in any case.
+// If that comes to nothing, what the state file says is all there is. It is written after the journal, so where it is ahead
+// of all events the end of the journal was lost, and what it says holds: else what was done since would be done again. An
+// archived run was whole when it was put there, so there the state file is right in any case.
 func (j *journalReader) readLog(log *log) error {
 	state := j.flat
 	seq, before := uint64(flatInt(state, "seq")), flatInt(state, "part")
@@ -55,11 +56,15 @@ func (j *journalReader) readLog(log *log) error {
 		}
 		err = j.read(log.newest, 0, lastOf(log.parts), false)
 	}
-	if state != nil && err == nil && (j.flat == nil || j.l.archived) {
-		if j.flat == nil {
+	ahead := j.wholeSeq < seq
+	if state != nil && err == nil && (j.flat == nil || j.l.archived || ahead) {
+		switch {
+		case ahead && !j.l.archived:
+			j.l.damagedAt(j.l.newest, j.whole, missing(j.wholeSeq+1, seq)+"; the state file is newer, and what it says holds", nil)
+		case j.flat == nil:
 			j.l.note(j.l.newest, "it holds no memory that can be read; what the state file says is all there is")
 		}
-		j.flat, j.good, j.goodFile, j.goodSeq = state, j.whole, j.l.newest, max(seq, j.wholeSeq)
+		j.flat, j.good, j.goodFile, j.goodSeq, j.l.short = state, j.whole, j.l.newest, max(seq, j.wholeSeq), ahead
 	}
 	return err
 }
@@ -191,10 +196,12 @@ func (l *loaded) placeOf(log *log, at int64, seq uint64) (int64, bool, error) {
 			if s.last >= seq {
 				what = "the line at which the state file stands cannot be read"
 			}
-			if !l.archived {
-				what += "; the state file is not used"
+			switch {
+			case l.archived:
+				l.note(f.Name(), "%s", what)
+			case s.last >= seq:
+				l.note(f.Name(), "%s; the state file is not used", what)
 			}
-			l.note(f.Name(), "%s", what)
 			return 0, false, nil
 		case err != nil:
 			return 0, false, err

@@ -131,8 +131,15 @@ func TestTornInsideSubLoops(t *testing.T) {
 				if err := os.WriteFile(files.state, state, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				if s, err := d.Snapshot(t.Context(), p.j.id); err != nil || remembered(s) != memory {
+				newer, cut := memory, false
+				if seq := int(stateSeq(files.state)); seq > events {
+					newer, cut = p.after[seq/2-1], log > 1 // long logs are only in the journal
+				}
+				s, err := d.Snapshot(t.Context(), p.j.id)
+				if err != nil {
 					t.Fatalf("%d bytes, with the state file: %v", n, err)
+				} else if got := remembered(s); got != newer && !(cut && strings.Contains(got, "log_truncated")) {
+					t.Fatalf("%d bytes, with the state file: %.3000s", n, got)
 				}
 				if err := errors.Join(os.Remove(files.state), os.RemoveAll(files.torn)); err != nil {
 					t.Fatal(err)
