@@ -151,7 +151,7 @@ type Store interface {
 	// Snapshot returns the memory of a run, brought up to date from its journal, without changing anything.
 	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
 	// Events yields the history of a run after seq, oldest first. A damaged line is an error of type
-	// *DamageError, and reading goes on behind it.
+	// *DamageError, and reading continues behind it, unless its Ends is set. Any other error is the last that is yielded.
 	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
 	// Interrupt records that a run's owner died and archives it. It is ErrNotFound or *HeldError where that
 	// is no longer so.
@@ -290,6 +290,7 @@ type DamageError struct {
 	File   string
 	Offset int64 // negative: it is no place in the file that is damaged
 	What   string
+	Ends   bool // nothing more can be read, as where a database is damaged and not one of its records
 }
 
 func (e *DamageError) Error() string {

@@ -202,10 +202,10 @@ func conflictLine(c *persistence.ConflictError) string {
 	return inTheWayLine(c) + "; wait for it, or: loops stop " + quote(string(c.Holder))
 }
 
-// isDamage says whether an error names damaged bytes, behind which reading goes on.
+// isDamage reports whether an error names damaged bytes, behind which reading continues.
 func isDamage(err error) bool {
-	_, ok := errors.AsType[*persistence.DamageError](err)
-	return ok
+	damage, ok := errors.AsType[*persistence.DamageError](err)
+	return ok && !damage.Ends
 }
 
 // exitCodes returns the part of a command's help that lists its exit codes. The command carries on no run.

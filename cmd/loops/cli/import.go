@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/internal/bundle"
 	"loops/persistence"
+	"loops/reconcile"
 )
 
 type importOptions struct {
@@ -99,15 +100,16 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	if err != nil {
 		return fmt.Errorf("%s was not imported: %w", arg, err)
 	}
+	run := reconcile.View(b.Run, alive(b.Run)) // it may have been exported when its process was dead
 	if o.json {
-		return writeJSON(a.out, fsm.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(b.Run.Status), "result", result,
+		return writeJSON(a.out, fsm.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
 			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
 	}
 	if result == already {
 		say(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
 		return nil
 	}
-	say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, b.Run.Status, count(digest.Events, "event"), count(b.Files, "file"))
+	say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, count(digest.Events, "event"), count(b.Files, "file"))
 	return nil
 }
 

@@ -92,6 +92,7 @@ func (f finder) exactly(ctx context.Context, arg string) (persistence.Run, error
 	found, err := f.run(ctx, "", arg)
 	if err == nil && len(found) == 0 { // one nobody can read may have an id of no form
 		found, err = f.store.Runs(ctx, persistence.Query{ID: persistence.ID(arg)})
+		found = current(found)
 	}
 	switch {
 	case err != nil:

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asRecorded are the functions that ask the store for runs and do not show them as they are now, and why.
+var asRecorded = map[string]string{
+	"records.owned":   "asks whether a process holds it",
+	"database.Runs":   "is the store",
+	"finder.near":     "takes only names",
+	"plan":            "finds out what is recorded and not true",
+	"turn.shared":     "takes only the scope",
+	"asItWas":         "compares with what was recorded",
+	"runStoreCopy":    "copies what is recorded, and compares it",
+	"runExport":       "exports what is recorded",
+	"bell.dead":       "tells of a run that was just interrupted",
+	"app.finishTrees": "asks whether its process lives",
+	"takeIn":          "asks whether it is there",
+	"forgetImport":    "asks whether it is there",
+}
+
+// A status that is recorded is that of a dead run, too: what is shown is the one that [current] gives. So a function that
+// asks the store for runs passes them through it, or says above why not.
+func TestRunsAreShownAsTheyAre(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, unused := 0, maps.Clone(asRecorded)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			asks, seen := false, false
+			ast.Inspect(f, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				switch fun := call.Fun.(type) {
+				case *ast.SelectorExpr:
+					asks = asks || fun.Sel.Name == "Runs" && len(call.Args) == 2
+				case *ast.Ident:
+					seen = seen || fun.Name == "current"
+				}
+				return true
+			})
+			if !asks {
+				continue
+			}
+			calls++
+			_, known := asRecorded[nameOf(f)]
+			delete(unused, nameOf(f))
+			if !seen && !known {
+				t.Errorf("%s: %s asks for runs, and does not pass them through current", e.Name(), nameOf(f))
+			}
+		}
+	}
+	if calls < 20 || len(unused) > 0 {
+		t.Errorf("%d functions ask for runs; not among them: %v", calls, slices.Sorted(maps.Keys(unused)))
+	}
+}
+
+func nameOf(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	typ := f.Recv.List[0].Type
+	if p, ok := typ.(*ast.StarExpr); ok {
+		typ = p.X
+	}
+	return typ.(*ast.Ident).Name + "." + f.Name.Name
+}

@@ -1,0 +1,102 @@
+package main_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const decisionsLoop = `name: decisions
+description: has many events
+initial: say
+max_edge_revisits: 1000
+max_steps: 1000
+states:
+  say: {action: 'echo said', next: a}
+  a: {evaluate: {type: output_contains, source: "${state.iteration}", pattern: "200"}, on_yes: done, on_no: b}
+  b: {evaluate: {type: output_contains, source: "${state.iteration}", pattern: "200"}, on_yes: done, on_no: a}
+  done: {terminal: true}
+`
+
+// TestDamagedDatabase overwrites one page of a database of SQLite after the other. Whoever looks at a run is shown all of it,
+// or is told that the database is damaged and gets an exit code that is not 0: never nothing, or a part, as if it were all.
+func TestDamagedDatabase(t *testing.T) {
+	const pageSize = 4096
+	d := crashDir{t.TempDir(), "sqlite:runs.db"}
+	must(t, os.Mkdir(filepath.Join(d.cwd, ".loops"), 0o755))
+	must(t, os.WriteFile(filepath.Join(d.cwd, ".loops/decisions.yaml"), []byte(decisionsLoop), 0o644))
+	if code := d.start(t, "run", "decisions", "--quiet").end(t, 0); code != 0 {
+		t.Fatalf("run exits with %v: %s", code, d.said(t))
+	}
+	looks := [][]string{
+		{"events", "decisions", "--json"},
+		{"history", "decisions", "-n", "0"},
+		{"history", "decisions", "-v", "-n", "0", "--json"},
+		{"logs", "decisions"},
+		{"explain", "decisions", "--json"},
+		{"stats", "decisions", "--json"},
+		{"cost", "decisions", "--json"},
+		{"report", "decisions", "-o", "-"},
+		{"export", "decisions", "-o", "run.tar.gz", "--force"},
+	}
+	want := make([]string, len(looks))
+	for i, look := range looks {
+		if code := d.start(t, look...).end(t, 0); code != 0 {
+			t.Fatalf("%v exits with %v: %s", look, code, d.said(t))
+		}
+		want[i] = d.said(t)
+	}
+	path := filepath.Join(d.cwd, "runs.db")
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	pages := len(whole) / pageSize
+	if pages < 30 {
+		t.Fatalf("the database has %d pages", pages)
+	}
+	told := 0
+	spoil := func(name string, b []byte) {
+		for i, look := range looks {
+			for _, end := range []string{"-wal", "-shm"} {
+				must(t, removed(path+end))
+			}
+			must(t, os.WriteFile(path, b, 0o600))
+			code := d.start(t, look...).end(t, 0)
+			said := d.said(t)
+			switch {
+			case code == 0 && look[0] == "report" && strings.Contains(said, "damaged"): // the page is there but for the graph, and says so
+				told++
+			case code == 0 && said != want[i]:
+				t.Errorf("%s: %v exits with 0 and prints\n%s", name, look, cut(said, 600))
+			case code == 74 && strings.Contains(said, "damaged"):
+				told++
+			case code != 0:
+				t.Errorf("%s: %v exits with %v and prints\n%s", name, look, code, cut(said, 600))
+			}
+		}
+	}
+	step := 1
+	if !*torture {
+		step = pages / 6
+	}
+	for n := 0; n < pages; n += step {
+		b := bytes.Clone(whole)
+		copy(b[n*pageSize:(n+1)*pageSize], bytes.Repeat([]byte{0xff}, pageSize))
+		spoil("a page overwritten", b)
+	}
+	spoil("cut in half", whole[:pages/2*pageSize])
+	spoil("another file", []byte("no database\n"))
+	if told == 0 {
+		t.Error("nothing was told")
+	}
+	t.Logf("damage was told %d times; the database has %d pages", told, pages)
+}
+
+func removed(path string) error {
+	err := os.Remove(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,46 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"testing"
+
+	"loops/persistence"
+)
+
+// TestConnectionsEndWhileReading: the server ends every connection in the middle of a history. Whoever reads it gets all of it
+// or an error, never a part as if it were all.
+func TestConnectionsEndWhileReading(t *testing.T) {
+	at := with(dialects[1].location(t), "durability=none")
+	s := opened(t, at)
+	j := create(t, s, elsewhere)
+	for n := range 1500 { // more than are read at once
+		must(t, j.Record(t.Context(), step(n+2)))
+	}
+	id := j.Run().ID
+	must(t, j.Close(t.Context()))
+	want := whole(t, s, id)
+	if want < 1500 {
+		t.Fatalf("%d events", want)
+	}
+	other := opened(t, at)
+	for _, after := range []int{1, 499, 500, 1000} {
+		n := 0
+		var last error
+		for e, err := range s.Events(t.Context(), id, 0) {
+			if last = err; err != nil {
+				continue
+			}
+			if n++; e.Seq != uint64(n) {
+				t.Fatalf("event %d is followed by %d", n-1, e.Seq)
+			}
+			if n == after {
+				_, err := other.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`)
+				must(t, err)
+			}
+		}
+		damage, damaged := errors.AsType[*persistence.DamageError](last)
+		if n != want && last == nil || damaged && !damage.Ends {
+			t.Errorf("cut after %d: %d of %d events, %v", after, n, want, last)
+		}
+	}
+}
