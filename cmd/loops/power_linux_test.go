@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -67,9 +69,11 @@ func TestPowerCut(t *testing.T) {
 	// The mounts belong to a process of their own: they go with it, however it ends.
 	exe, err := os.Executable()
 	must(t, err)
-	cmd := exec.CommandContext(t.Context(), exe, powerArguments(os.Args[1:])...)
+	cmd := exec.CommandContext(t.Context(), exe, powerArguments()...)
 	cmd.Env = append(os.Environ(), powerChild+"="+t.TempDir(), powerBin+"="+binary(t))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread() // whose end would be the end of the process
+	defer runtime.UnlockOSThread()
 	out, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		if err != nil || strings.Contains(line, "cuts") {
@@ -81,22 +85,13 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// powerArguments are those of this process for the one that cuts the power, which runs nothing else.
-func powerArguments(args []string) []string {
+// powerArguments are those of the process that cuts the power, which runs nothing else.
+func powerArguments() []string {
 	which := "^TestPowerCut$"
-	out := []string{"-test.v"}
-	for _, a := range args {
-		switch name, value, _ := strings.Cut(a, "="); name {
-		case "-test.run":
-			if strings.Contains(value, "TestPowerCut/") { // one scene
-				which = value
-			}
-		case "-test.v", "-test.testlogfile":
-		default:
-			out = append(out, a)
-		}
+	if f := flag.Lookup("test.run"); f != nil && strings.Contains(f.Value.String(), "TestPowerCut/") { // one scene
+		which = f.Value.String()
 	}
-	return append(out, "-test.run="+which)
+	return []string{"-test.v", "-test.timeout=0", "-test.run=" + which, fmt.Sprintf("-torture=%v", *torture), fmt.Sprintf("-crash-seed=%d", *crashSeed)}
 }
 
 // lacksForPower says what this machine lacks for the test, "" for nothing.
