@@ -119,8 +119,8 @@ func (j *journal) record(b *fsm.Batch) error {
 		case b.Snapshot != nil && b.Snapshot.Outcome != nil && !errors.Is(err, ErrRemoved):
 			j.view = err // the end is recorded: what a view of it lacks does not change how the run ended
 			return nil
-		case !b.Checkpoint && errors.Is(err, fsm.ErrMoved):
-			return nil // the journal went along, so nothing is lost; before anything else is done it is an error
+		case !b.Checkpoint && !errors.Is(err, ErrRemoved):
+			return nil // the journal has it, so nothing is lost; before anything else is done it is an error
 		}
 		return err
 	}
