@@ -152,15 +152,20 @@ func putOwner(e *encoder, r *record) bool {
 	if o.Host == "" && o.Boot == "" && o.Start == 0 {
 		return false // pid says it all
 	}
-	return e.value(fsm.NewMap("host", o.Host, "boot", o.Boot, "pid", o.PID, "start", o.Start))
+	m := fsm.NewMap("host", o.Host, "boot", o.Boot, "pid", o.PID, "start", o.Start)
+	if o.PIDNS != 0 {
+		m.Set("pid_ns", o.PIDNS)
+	}
+	return e.value(m)
 }
 
 func takeOwner(r *record, v any) error {
 	return takeParts(v, map[string]func(any) error{
-		"host":  func(v any) error { return takeText(&r.owner.Host, v) },
-		"boot":  func(v any) error { return takeText(&r.owner.Boot, v) },
-		"pid":   func(v any) error { return takeInt(&r.owner.PID, v) },
-		"start": func(v any) error { return takeInt(&r.owner.Start, v) },
+		"host":   func(v any) error { return takeText(&r.owner.Host, v) },
+		"boot":   func(v any) error { return takeText(&r.owner.Boot, v) },
+		"pid":    func(v any) error { return takeInt(&r.owner.PID, v) },
+		"start":  func(v any) error { return takeInt(&r.owner.Start, v) },
+		"pid_ns": func(v any) error { return takeInt(&r.owner.PIDNS, v) },
 	})
 }
 

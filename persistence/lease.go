@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -48,4 +49,12 @@ type Leased interface {
 	// Lost is closed when the run was taken over, or when the lease ran out and could not be renewed. The action in
 	// flight must be ended at once: another process may start it again. The next Record says why.
 	Lost() <-chan struct{}
+}
+
+// A SecondLooker is a [Store] in which the lease of an owner may have run out although it is alive, out of sight on this
+// machine: the machine slept, or its clock was set. Such a [Run] is Unsure. Resume looks twice by itself.
+type SecondLooker interface {
+	// SecondLook waits for half the length of a lease, or until no run is left, and returns those of the runs whose owners
+	// did not renew their leases.
+	SecondLook(ctx context.Context, ids []ID) ([]ID, error)
 }

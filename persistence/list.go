@@ -314,7 +314,7 @@ func (d *Dir) liveRun(id ID) (Run, bool) {
 		r.Owner, _ = d.foreignOwner(id, l.owner, l.updated)
 	}
 	lock, err := readLock(files.lock)
-	if err == nil && lock.PID == r.Owner.PID {
+	if err == nil && (lock.PID == r.Owner.PID || r.Held && lock.Flock && lock.PID != 0) { // the memory may be the last owner's
 		r.Owner = lock.owner()
 		if r.Held || l.foreign {
 			r.Scope = lock.Scope

@@ -28,11 +28,12 @@ type scopeLock struct {
 	Flock bool   `json:"flock,omitempty"` // the owner holds flock on this file as long as it lives
 	Host  string `json:"host,omitempty"`
 	Boot  string `json:"boot,omitempty"`
+	PIDNS int64  `json:"pid_ns,omitempty"`
 	Start int64  `json:"start,omitempty"`
 }
 
 func (l scopeLock) owner() Owner {
-	return Owner{Host: l.Host, Boot: l.Boot, PID: l.PID, Start: l.Start}
+	return Owner{Host: l.Host, Boot: l.Boot, PIDNS: l.PIDNS, PID: l.PID, Start: l.Start}
 }
 
 func (l scopeLock) since() time.Time {
@@ -113,6 +114,9 @@ func held(path string) bool {
 // to nothing.
 func (d *Dir) Owned(id ID) bool { return id.valid() && held(d.live(id).lock) }
 
+// LockInfo describes the lock file of a run, which its owner has open as long as it lives.
+func (d *Dir) LockInfo(id ID) (fs.FileInfo, error) { return os.Stat(d.live(id).lock) }
+
 // claim makes this process the owner of a run: it opens the lock file, which it makes if need be, and takes its
 // flock, which lasts until the file is closed or the process dies. Called within exclusive.
 func (d *Dir) claim(id ID) (*os.File, error) {
@@ -151,7 +155,7 @@ func (d *Dir) own(lock *os.File, id ID, spec Spec, scope []string) error {
 	l := scopeLock{
 		Loop: spec.Loop, Scope: scope, PID: spec.Owner.PID, Singleton: spec.Singleton, Fork: spec.Origin != nil, Flock: true,
 		StartedAt: spec.StartedAt.UTC().Format("2006-01-02T15:04:05.000000+00:00"),
-		Host:      spec.Owner.Host, Boot: spec.Owner.Boot, Start: spec.Owner.Start,
+		Host:      spec.Owner.Host, Boot: spec.Owner.Boot, PIDNS: spec.Owner.PIDNS, Start: spec.Owner.Start,
 	}
 	b, err := json.Marshal(l)
 	if err != nil {

@@ -222,6 +222,9 @@ func (q *Queue) tidy(dead []string) {
 // waited in vain; who begins moves it to where the log of the run is.
 func (q *Queue) LogPath(id string) string { return filepath.Join(q.dir, id+".log") }
 
+// EntryInfo describes the file of a waiter, which its process has open as long as it waits.
+func (q *Queue) EntryInfo(id string) (fs.FileInfo, error) { return os.Stat(q.path(id)) }
+
 // Remove takes somebody's place away, who finds out by himself and ends. It is ErrNotWaiting where he does not wait any
 // more, as he may have begun just now.
 func (q *Queue) Remove(ctx context.Context, id string) error {

@@ -39,6 +39,7 @@ type queueOurs struct {
 	OtherSince string   `json:"other_since,omitempty"`
 	Host       string   `json:"host,omitempty"`
 	Boot       string   `json:"boot,omitempty"`
+	PIDNS      int64    `json:"pid_ns,omitempty"`
 	Start      int64    `json:"start,omitempty"`
 	Log        string   `json:"log,omitempty"`
 }
@@ -69,7 +70,7 @@ func readEntry(path string) (Waiter, error) {
 	}
 	o := e.Ours
 	w.Scope, w.Singleton, w.Resumes, w.Inside, w.Log = o.Scope, o.Singleton, o.Resumes, o.Inside, o.Log
-	w.Owner.Host, w.Owner.Boot, w.Owner.Start = o.Host, o.Boot, o.Start
+	w.Owner.Host, w.Owner.Boot, w.Owner.PIDNS, w.Owner.Start = o.Host, o.Boot, o.PIDNS, o.Start
 	w.For.Run, w.For.Waiter = o.Holder, o.Behind
 	at, _ := time.Parse(time.RFC3339Nano, o.OtherSince) // "" = not known
 	w.For.Since = at.UTC()
@@ -84,7 +85,7 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 		Context: queueContext{For: w.For.Loop, Scope: []string{}, PID: w.Owner.PID},
 		Ours: &queueOurs{
 			Scope: w.Scope, Singleton: w.Singleton, Resumes: w.Resumes, Inside: w.Inside, Holder: w.For.Run, Behind: w.For.Waiter,
-			Host: w.Owner.Host, Boot: w.Owner.Boot, Start: w.Owner.Start, Log: w.Log,
+			Host: w.Owner.Host, Boot: w.Owner.Boot, PIDNS: w.Owner.PIDNS, Start: w.Owner.Start, Log: w.Log,
 		},
 	}
 	if w.For.Path != "" {

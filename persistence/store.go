@@ -56,14 +56,25 @@ func StatusOf(o fsm.Outcome) Status {
 	return Failed
 }
 
-// An Owner is the process that runs a run. Host, boot and start time tell it from a process that got the same
-// pid later.
+// An Owner is the process that runs a run. Host, boot, PID namespace and start time tell it from a process that got the
+// same pid elsewhere, or later.
 type Owner struct {
 	Host  string `json:"host,omitempty"`
 	Boot  string `json:"boot,omitempty"`
+	PIDNS int64  `json:"pid_ns,omitempty"` // number of its PID namespace; 0 = unknown, recorded by an earlier version, or the system has none
 	PID   int    `json:"pid"`
 	Start int64  `json:"start,omitempty"` // of the process, milliseconds since the epoch; 0 = unknown
 }
+
+// A Sight is what a process can know of an owner by looking for its pid.
+type Sight int
+
+// The sights.
+const (
+	Elsewhere Sight = iota // nothing: it was recorded on another machine, or before this one was started
+	Hidden                 // nothing: it is on this machine, in another PID namespace
+	Visible                // whether it lives
+)
 
 // A Run is what a store knows about one run without reading its history.
 type Run struct {
@@ -87,6 +98,7 @@ type Run struct {
 	Scope        []string  // what its owner locks, absolute and resolved; nil where nobody owns it
 	Leased       time.Time // until then, by the clock of the store, its owner keeps it without another word; zero = it has no lease
 	Lapsed       bool      // its owner may live, but let its lease run out: Resume finds out whether it goes on
+	Unsure       bool      // Lapsed, and the owner may be on this machine, out of sight: see SecondLooker
 	Archived     bool
 	Resumable    bool      // by its status and place; says nothing about a live owner
 	Foreign      bool      // written by the reference tool, and not yet gone on with

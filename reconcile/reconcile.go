@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"loops/internal/proc"
@@ -30,6 +31,7 @@ type Change struct {
 	Why    string         `json:"why"`
 	At     time.Time      `json:"at"`               // when it was decided
 	Marker string         `json:"marker,omitempty"` // of the action that was in flight, whose processes are ended first
+	Unsure bool           `json:"-"`                // its owner may be alive, out of sight: Apply gives it time to say so
 }
 
 // Plan says what to do about these runs. It never changes a run that alive says lives, nor one whose status could not be
@@ -44,7 +46,7 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 		case r.Archived:
 			c.Kind, c.Why = Clean, "it is in the archive, but its files are also among the running ones"
 		case r.Status == persistence.Running:
-			c.Kind, c.Why, c.Marker = Interrupt, "nobody owns it any more", r.Marker
+			c.Kind, c.Why, c.Marker, c.Unsure = Interrupt, "nobody owns it any more", r.Marker, r.Unsure
 			switch {
 			case r.Lapsed:
 				c.Why = fmt.Sprintf("its process (%s) was not heard of for longer than its lease", r.Owner)
@@ -66,6 +68,10 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 // fails. A run about which the decision does not hold any more is passed over. One change that fails does not stop
 // the others; the errors are joined, each with its run.
 func Apply(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) ([]Change, error) {
+	changes, err := lookTwice(ctx, store, changes)
+	if err != nil {
+		return nil, err
+	}
 	var errs []error
 	var todo []persistence.Tidying
 	var about []Change // todo, as it was planned
@@ -97,6 +103,27 @@ func Apply(ctx context.Context, store persistence.Store, changes []Change, end f
 		}
 	}
 	return done, errors.Join(errs...)
+}
+
+// lookTwice leaves out the runs whose owners renew their leases after all. It waits where there is an unsure change.
+func lookTwice(ctx context.Context, store persistence.Store, changes []Change) ([]Change, error) {
+	var unsure []persistence.ID
+	for _, c := range changes {
+		if c.Unsure {
+			unsure = append(unsure, c.ID)
+		}
+	}
+	if len(unsure) == 0 {
+		return changes, nil
+	}
+	var silent []persistence.ID
+	if s, ok := store.(persistence.SecondLooker); ok {
+		var err error
+		if silent, err = s.SecondLook(ctx, unsure); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Unsure && !slices.Contains(silent, c.ID) }), nil
 }
 
 func ended(n int) string {
@@ -137,21 +164,56 @@ func View(r persistence.Run, alive bool) persistence.Run {
 	return r
 }
 
-// Alive says whether the owner of a run lives: it holds the run's lock, or a process of this machine has the recorded
-// pid and is not known to be another one. An owner on another machine, which cannot be asked, counts as alive unless it
-// let its lease run out.
+// Alive reports whether the owner of a run lives. It does where it holds the run's lock or lease. Otherwise, of a run of
+// ours, a process that can be seen tells, and of one that cannot the lock that nobody holds: the kernel keeps the locks of
+// all PID namespaces of a machine. An owner on another machine, whose locks may not be seen here, counts as alive unless
+// it let its lease run out. A run of little-loops has no lock: its owner lives if a process has the pid and is not known
+// to be another one.
 func Alive(r persistence.Run) bool {
-	return r.Held || !r.Archived && !r.Lapsed && OwnerAlive(r.Owner, r.UpdatedAt)
-}
-
-// OwnerAlive says whether a process that was recorded at a time still lives. It fits [persistence.Dir.Liveness].
-func OwnerAlive(o persistence.Owner, recorded time.Time) bool {
-	if o.PID <= 0 {
-		return false
-	}
-	alive, known := proc.Identity{Host: o.Host, Boot: o.Boot, PID: o.PID, StartMS: o.Start}.Alive()
-	if !known {
+	if r.Held {
 		return true
 	}
-	return alive && (o.Start != 0 || recorded.IsZero() || !proc.StartedAfter(o.PID, recorded))
+	if r.Archived || r.Lapsed {
+		return false
+	}
+	if alive, known := living(r.Owner, r.UpdatedAt); known || r.Foreign {
+		return alive || !known
+	}
+	return Identity(r.Owner).Elsewhere()
+}
+
+// OwnerAlive reports whether a process that was recorded at a time may still live; false means that it is known to be
+// dead. It fits [persistence.Dir.Liveness].
+func OwnerAlive(o persistence.Owner, recorded time.Time) bool {
+	alive, known := living(o, recorded)
+	return alive || !known
+}
+
+func living(o persistence.Owner, recorded time.Time) (alive, known bool) {
+	if o.PID <= 0 {
+		return false, true
+	}
+	alive, known = Identity(o).Alive()
+	return alive && (o.Start != 0 || recorded.IsZero() || !proc.StartedAfter(o.PID, recorded)), known
+}
+
+// Identity returns the process that is recorded as an owner.
+func Identity(o persistence.Owner) proc.Identity {
+	return proc.Identity{Host: o.Host, Boot: o.Boot, PIDNS: o.PIDNS, PID: o.PID, StartMS: o.Start}
+}
+
+// Owner returns a process as it is recorded.
+func Owner(id proc.Identity) persistence.Owner {
+	return persistence.Owner{Host: id.Host, Boot: id.Boot, PIDNS: id.PIDNS, PID: id.PID, Start: id.StartMS}
+}
+
+// Sight returns what this process can know of an owner by looking for its pid.
+func Sight(o persistence.Owner) persistence.Sight {
+	switch id := Identity(o); {
+	case id.Visible():
+		return persistence.Visible
+	case id.Near():
+		return persistence.Hidden
+	}
+	return persistence.Elsewhere
 }

@@ -4,6 +4,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"strings"
@@ -12,11 +13,11 @@ import (
 	"time"
 )
 
-// An Identity is one process. Host and Boot may be empty and StartMS zero where they are not known; what is not
-// known is not compared.
+// An Identity is one process. What is not known of it is empty or zero.
 type Identity struct {
 	Host    string // name of the machine
-	Boot    string // one start of the machine
+	Boot    string // one start of one kernel
+	PIDNS   int64  // PID namespace that PID counts in; 0 = unknown, as in what earlier versions recorded, or the system has none
 	PID     int
 	StartMS int64 // of the process: milliseconds since the machine started, or since the epoch where that is not known; 0 = unknown
 }
@@ -32,10 +33,10 @@ const (
 // errGone means that there is no process with that pid.
 var errGone = errors.New("no such process")
 
-// here returns the name of the machine and of its current start. It is asked once.
+// here returns the machine, its current start and our PID namespace. It is asked once.
 var here = sync.OnceValues(func() (Identity, error) {
 	host, err := os.Hostname()
-	return Identity{Host: host, Boot: bootID()}, err
+	return Identity{Host: host, Boot: bootID(), PIDNS: pidNamespace()}, err
 })
 
 // Self returns the identity of this process.
@@ -50,22 +51,50 @@ func Self() (Identity, error) {
 	return id, err
 }
 
-// Exact says whether StartMS is known and does not move when the clock of the machine is set.
+// Exact reports whether StartMS is known and does not move when the clock of the machine is set.
 func (id Identity) Exact() bool { return id.StartMS > 0 && id.StartMS < epochMS }
 
-// Alive says whether the process runs. A zombie does not, nor does a process of an earlier boot or one whose pid
-// was given to another since. known is false where this machine cannot tell: the process is another machine's
-// (then alive is false too), or it exists but may not be looked at.
+// Near reports whether the process was recorded under the kernel that runs now, which then knows it, be it visible from
+// here or not. The id of a boot tells kernels apart better than the id of a machine, which images and containers copy.
+// Where the system has no such id, the name of the machine counts. An Identity of only a pid is near.
+func (id Identity) Near() bool {
+	this, err := here()
+	switch {
+	case id.Host == "" && id.Boot == "":
+		return true
+	case id.Boot != "" || this.Boot != "":
+		return id.Boot == this.Boot
+	}
+	return err == nil && id.Host == this.Host
+}
+
+// Visible reports whether this process can see the process, if it lives: it is near, on a machine of our name, and in our
+// PID namespace. Only of such a process can a look at the pid prove that it is dead. The name is compared too because the
+// copies of a machine that was saved while it ran have one boot id. An Identity without a namespace was recorded by an
+// earlier version, which took all processes of a machine for visible.
+func (id Identity) Visible() bool {
+	this, err := here()
+	if id.Host != "" && (err != nil || id.Host != this.Host) {
+		return false
+	}
+	return id.Near() && (id.PIDNS == 0 || id.PIDNS == this.PIDNS)
+}
+
+// Elsewhere reports whether the process is one of another machine, by its name and its kernel.
+func (id Identity) Elsewhere() bool {
+	this, err := here()
+	return id.Host != "" && !id.Near() && (err != nil || id.Host != this.Host)
+}
+
+// Alive reports whether the process runs. A zombie does not, nor does one whose pid was given to another since. known is
+// false where this process cannot tell: the process is not visible (then alive is false too), or it exists but may not
+// be looked at.
 func (id Identity) Alive() (alive, known bool) {
 	if id.PID <= 0 {
 		return false, true
 	}
-	this, err := here()
-	if id.Host != "" && (err != nil || id.Host != this.Host) {
+	if !id.Visible() {
 		return false, false
-	}
-	if id.Boot != "" && this.Boot != "" && id.Boot != this.Boot {
-		return false, true
 	}
 	st, err := look(id.PID)
 	switch {
@@ -123,7 +152,7 @@ func Marked(variable, element string) ([]Identity, error) {
 	spared := ancestors()
 	groups := cgroupMarks{}
 	return scan(func(p info) bool {
-		return !spared[p.pid] && !p.zombie && (groups.has(p.pid, element) || has(environ(p.pid), variable, element))
+		return !spared[p.pid] && !p.zombie && (groups.has(p.entry(), element) || has(environ(p.entry()), variable, element))
 	})
 }
 
@@ -136,8 +165,8 @@ func Marks(variable string) (map[string]bool, error) {
 				found[e] = true
 				return true
 			}
-			groups.of(p.pid, add)
-			elements(environ(p.pid), variable, add)
+			groups.of(p.entry(), add)
+			elements(environ(p.entry()), variable, add)
 		}
 		return false
 	})
@@ -178,6 +207,7 @@ func TreeRSS(pid int) int64 {
 type info struct {
 	pid, ppid, pgid int
 	sid             int // session; 0 where it does not matter
+	name            int // in /proc, where that is another PID namespace's and knows the process by another number; 0 = pid
 	zombie          bool
 	startMS         int64 // by the wall clock of now, since the epoch; 0 = unknown
 	upMS            int64 // when it started, since the machine did, which no setting of clocks changes; 0 = unknown
@@ -201,7 +231,10 @@ func (m cgroupMarks) has(pid int, element string) (found bool) {
 	return found
 }
 
-// startedAt says whether the process may be one of this boot that was recorded with this StartMS.
+// entry is the process's number in /proc.
+func (i info) entry() int { return cmp.Or(i.name, i.pid) }
+
+// startedAt reports whether the process may be one of this boot that was recorded with this StartMS.
 func (i info) startedAt(ms int64) bool {
 	switch {
 	case ms == 0:

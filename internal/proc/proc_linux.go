@@ -37,6 +37,14 @@ func bootMS() int64 {
 
 // look reads /proc/PID/stat.
 func look(pid int) (info, error) {
+	if otherProc() {
+		return lookAside(pid)
+	}
+	return lookIn(pid)
+}
+
+// lookIn reads the entry of a process in /proc.
+func lookIn(pid int) (info, error) {
 	f, err := statFields(pid)
 	if err != nil {
 		// Where /proc hides the processes of others, a missing entry proves nothing.
@@ -47,9 +55,12 @@ func look(pid int) (info, error) {
 	}
 	num := func(i int) int64 { v, _ := strconv.ParseInt(string(f[i-3]), 10, 64); return v }
 	st := info{pid: pid, ppid: int(num(4)), pgid: int(num(5)), sid: int(num(6)), pages: num(24), zombie: isZombie(f)}
-	st.upMS = num(22) * 1000 / ticksPerSecond
+	up := num(22) * 1000 / ticksPerSecond
 	if boot := bootMS(); boot != 0 {
-		st.startMS = boot + st.upMS
+		st.startMS = boot + up
+	}
+	if offset, known := sinceBootOffset(); known {
+		st.upMS = up - offset
 	}
 	return st, nil
 }
@@ -90,9 +101,12 @@ func list() ([]info, error) {
 		if err != nil {
 			continue
 		}
-		if st, err := look(pid); err == nil {
+		if st, err := lookIn(pid); err == nil {
 			all = append(all, st)
 		}
+	}
+	if otherProc() {
+		return ownOf(all), nil
 	}
 	return all, nil
 }

@@ -4,11 +4,15 @@ package proc
 
 import (
 	"errors"
+	"io/fs"
 	"syscall"
 
 	"github.com/shirou/gopsutil/v3/process"
 	"golang.org/x/sys/unix"
 )
+
+// pidNamespace is 0: these systems have none.
+func pidNamespace() int64 { return 0 }
 
 func look(pid int) (info, error) {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -66,4 +70,20 @@ func rss(p info) int64 {
 		return 0
 	}
 	return int64(m.RSS)
+}
+
+// Opened reports whether a process has a file open. known is false where that cannot be told, as on these systems.
+func Opened(int, fs.FileInfo) (open, known bool) { return false, false }
+
+// CommandLine returns the words of the command line of a process, nil where it cannot be read.
+func CommandLine(pid int) []string {
+	p, err := process.NewProcess(int32(pid))
+	if err != nil {
+		return nil
+	}
+	words, err := p.CmdlineSlice()
+	if err != nil {
+		return nil
+	}
+	return words
 }

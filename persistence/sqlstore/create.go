@@ -145,7 +145,7 @@ func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, s
 			continue
 		}
 		if !r.Held {
-			if r.Status == "" {
+			if r.Status == "" && !r.Unsure {
 				if err := s.forgetRow(ctx, tx, r); err != nil {
 					return err
 				}

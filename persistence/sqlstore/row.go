@@ -69,14 +69,16 @@ func (r *row) note(s *Store, column string, err error) {
 	r.Damage = append(r.Damage, fmt.Sprintf("%s: run %s: %s cannot be read: %v", s.name, r.ID, column, err))
 }
 
-// stand says whether a run is somebody's. An owner on this machine that is not known to be dead keeps its run although
-// its lease ran out: only Resume, which can wait, finds out whether it goes on.
+// stand finds out whether a run is owned. An owner that is seen to live keeps its run although its lease ran out: only
+// Resume, which can wait, finds out whether it goes on. Of one that cannot be seen the lease alone tells.
 func (s *Store) stand(r *row) {
 	if r.until == 0 || s.dead(r.Owner, r.UpdatedAt) {
 		return
 	}
+	sight := s.sight(r.Owner)
 	r.Leased, r.Lapsed = time.UnixMilli(r.until).UTC(), r.now >= r.until
-	r.Held = !r.Lapsed || s.local(r.Owner)
+	r.Held = !r.Lapsed || sight == persistence.Visible
+	r.Unsure = r.Lapsed && sight == persistence.Hidden
 	if r.Held {
 		r.Scope = r.scope
 	}

@@ -23,6 +23,9 @@ type Store struct {
 	// dead for sure. nil asks whether any process of this machine has the pid, where the owner is on this machine.
 	Liveness func(o persistence.Owner, recorded time.Time) bool
 
+	// Sight reports what this process can know of an owner. nil: an owner whose machine has our name is visible.
+	Sight func(o persistence.Owner) persistence.Sight
+
 	// Folder holds the working folders of runs: Folder/<id>. Open sets it to the folder runs beside the file of SQLite,
 	// and else to .loops/runs.
 	Folder string
@@ -177,10 +180,20 @@ func (s *Store) dead(o persistence.Owner, recorded time.Time) bool {
 	if s.Liveness != nil {
 		return !s.Liveness(o, recorded)
 	}
-	return s.local(o) && errors.Is(syscall.Kill(o.PID, 0), syscall.ESRCH)
+	return s.sight(o) == persistence.Visible && errors.Is(syscall.Kill(o.PID, 0), syscall.ESRCH)
 }
 
-// local says whether an owner is a process of this machine.
+func (s *Store) sight(o persistence.Owner) persistence.Sight {
+	switch {
+	case s.Sight != nil:
+		return s.Sight(o)
+	case s.local(o):
+		return persistence.Visible
+	}
+	return persistence.Elsewhere
+}
+
+// local reports whether an owner is a process of a machine with our name, which has its files where we have ours.
 func (s *Store) local(o persistence.Owner) bool { return o.Host != "" && o.Host == s.host }
 
 func (s *Store) work(id persistence.ID) string {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -99,28 +100,45 @@ func (s *Store) goOn(ctx context.Context, r *row, spec persistence.Spec) (*journ
 	return j, memory, nil
 }
 
-// secondLook waits where the lease of a run ran out although its owner lives on this machine: the clock may have jumped,
-// or the machine slept. An owner that goes on renews the lease within a third of its length.
+// secondLook waits where the lease of a run ran out although its owner may be alive on this machine: the clock may have
+// jumped, or the machine slept.
 func (s *Store) secondLook(ctx context.Context, id persistence.ID) error {
 	first, err := s.find(ctx, s.read, id, "")
-	if err != nil || !first.Held || !first.Lapsed {
+	if err != nil || !first.Lapsed || !first.Held && !first.Unsure {
 		return s.d.explain(err)
 	}
-	for giveUp := time.Now().Add(s.lease/3 + s.lease/6); time.Now().Before(giveUp); {
+	_, err = s.SecondLook(ctx, []persistence.ID{id})
+	return err
+}
+
+// SecondLook implements [persistence.SecondLooker]. An owner that goes on renews its lease within a third of its length.
+func (s *Store) SecondLook(ctx context.Context, ids []persistence.ID) ([]persistence.ID, error) {
+	until := make(map[persistence.ID]int64, len(ids))
+	for giveUp := time.Now().Add(s.lease/3 + s.lease/6); ; {
+		var silent []persistence.ID
+		for _, id := range ids {
+			r, err := s.find(ctx, s.read, id, "")
+			switch {
+			case errors.Is(err, persistence.ErrNotFound):
+				continue
+			case err != nil:
+				return nil, s.d.explain(err)
+			}
+			if before, again := until[id]; again && before != r.until || !r.Lapsed {
+				continue
+			}
+			until[id] = r.until
+			silent = append(silent, id)
+		}
+		if ids = silent; len(ids) == 0 || !time.Now().Before(giveUp) {
+			return ids, nil
+		}
 		select {
 		case <-time.After(s.lease / 20):
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		again, err := s.find(ctx, s.read, id, "")
-		switch {
-		case err != nil:
-			return s.d.explain(err)
-		case again.until != first.until || !again.Held:
-			return nil
+			return nil, context.Cause(ctx)
 		}
 	}
-	return nil
 }
 
 // Interrupt implements [persistence.Store].

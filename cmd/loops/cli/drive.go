@@ -19,6 +19,7 @@ import (
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
+	"loops/reconcile"
 )
 
 // Environment variables that runs and their actions share.
@@ -319,5 +320,5 @@ func self() (persistence.Owner, error) {
 	if err != nil {
 		return persistence.Owner{}, fmt.Errorf("cannot tell this process from others: %w", err)
 	}
-	return persistence.Owner{Host: id.Host, Boot: id.Boot, PID: id.PID, Start: id.StartMS}, nil
+	return reconcile.Owner(id), nil
 }

@@ -96,7 +96,7 @@ func listedObject(p project, store records, v *vitals) any {
 	if alive(v.run) {
 		m.Set("idle_ms", v.idle().Milliseconds())
 	}
-	m.Set("owner_elsewhere", elsewhere(v.run))
+	m.Set("owner_elsewhere", outOfSight(v.run))
 	if v.wait != nil {
 		m.Set("waiting", waitObject(v.wait))
 	}
@@ -137,8 +137,8 @@ func lineOf(v *vitals) runLine {
 	if v.wait != nil && !v.stands() {
 		l.notes = append(l.notes, "waits for "+waitLine(v.wait))
 	}
-	if alive(r) && elsewhere(r) {
-		l.notes = append(l.notes, "on host "+r.Owner.Host)
+	if alive(r) && outOfSight(r) {
+		l.notes = append(l.notes, whereIs(r.Owner))
 	}
 	if wasted(r) {
 		l.notes = append(l.notes, honestError(r))

@@ -136,7 +136,7 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 	var errs []error
 	asked := runs[:0:0]
 	for _, r := range runs {
-		if err := askToPause(p, r); err != nil {
+		if err := askToPause(p, store, r); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -171,23 +171,16 @@ func pausedText(a *app, r persistence.Run, w *fsm.Wait) string {
 }
 
 // tellOwner has the process that carries a run on look whether it is paused.
-func tellOwner(r persistence.Run, verb string) error {
-	owner, elsewhere := ownerOf(r)
-	switch {
-	case elsewhere:
-		return failure(exitFailed, "%s", awayText(r, verb))
-	case r.Foreign || !r.Held:
+func tellOwner(store records, r persistence.Run, verb string) error {
+	if !outOfSight(r) && (r.Foreign || !r.Held) {
 		return failure(exitFailed, "run %s is carried on by another program (pid %d), which cannot pause; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
 	}
-	if err := owner.Signal(syscall.SIGUSR2); err != nil {
-		return failure(exitFailed, "cannot %s run %s: signal to pid %d: %v", verb, r.ID, owner.PID, err)
-	}
-	return nil
+	return tellRun(store, r, verb, syscall.SIGUSR2)
 }
 
-func askToPause(p project, r persistence.Run) error {
-	if _, elsewhere := ownerOf(r); elsewhere || r.Foreign || !r.Held {
-		return tellOwner(r, "pause") // says why not
+func askToPause(p project, store records, r persistence.Run) error {
+	if outOfSight(r) || r.Foreign || !r.Held {
+		return tellOwner(store, r, "pause") // says why not
 	}
 	f, err := persistence.OpenRecord(p.pauseFile(r.ID), os.O_WRONLY|os.O_CREATE)
 	if err == nil {
@@ -196,7 +189,7 @@ func askToPause(p project, r persistence.Run) error {
 	if err != nil {
 		return failure(exitRecord, "run %s cannot be paused: %v", r.ID, err)
 	}
-	return tellOwner(r, "pause")
+	return tellOwner(store, r, "pause")
 }
 
 // awaitPause returns the pause a run is in, nil if it has not come to that by limit.
@@ -276,8 +269,8 @@ func unpausedText(a *app, r persistence.Run) string {
 
 // unpause takes a pause away, and returns when the run goes on.
 func unpause(ctx context.Context, p project, store records, r persistence.Run) error {
-	if _, elsewhere := ownerOf(r); elsewhere && alive(r) {
-		return tellOwner(r, "unpause") // says why not
+	if outOfSight(r) && alive(r) {
+		return tellOwner(store, r, "unpause") // says why not
 	}
 	if err := os.Remove(p.pauseFile(r.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failure(exitRecord, "run %s stays paused: %v", r.ID, err)
@@ -285,7 +278,7 @@ func unpause(ctx context.Context, p project, store records, r persistence.Run) e
 	if !alive(r) {
 		return nil
 	}
-	if err := tellOwner(r, "unpause"); err != nil {
+	if err := tellOwner(store, r, "unpause"); err != nil {
 		return err
 	}
 	for limit := time.Now().Add(unpauseWait); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {

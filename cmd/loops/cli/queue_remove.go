@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"loops/fsm"
 	"loops/internal/proc"
 	"loops/persistence"
+	"loops/reconcile"
 )
 
 // takeOutWait is how long remove waits for a process that it ends.
@@ -43,15 +43,17 @@ func (a *app) takeOutAll(ctx context.Context, q *persistence.Queue, line []persi
 
 // takeOut takes somebody out of the queue and ends his process, and says whether that has ended.
 func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (ended bool, err error) {
-	owner := proc.Identity{Host: w.Owner.Host, Boot: w.Owner.Boot, PID: w.Owner.PID, StartMS: w.Owner.Start}
-	if !w.Foreign && !owner.Exact() {
-		owner.StartMS = 0 // his lock tells more than his start, which moves when the clock is set
-	}
-	host, err := os.Hostname()
-	elsewhere := err == nil && owner.Host != "" && owner.Host != host
+	owner := reconcile.Identity(w.Owner)
 	if w.Foreign {
-		// It does not look at its file, so that it is taken out by its end. Its start was compared with the time it came.
+		// It does not look at its file, so that it is taken out by its end.
+		if err := littleLoops(w.Owner.PID, w.Since); err != nil {
+			return false, failure(exitFailed, "%s stays in the queue: %v. See what it is: ps -fp %d; if it does not wait, delete its entry: rm .loops/.queue/%s.json", shortWaiter(w.ID), err, w.Owner.PID, w.ID)
+		}
 		return true, endWaiter(ctx, w, owner)
+	}
+	elsewhere := !owner.Visible()
+	if !elsewhere {
+		owner, elsewhere = entryHolder(q, w.ID, owner)
 	}
 	// From here on he does not begin: of him and us, one removes the file.
 	switch err := q.Remove(ctx, w.ID); {
@@ -63,6 +65,18 @@ func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (e
 		return false, nil
 	}
 	return true, endWaiter(ctx, w, owner)
+}
+
+// entryHolder returns the process that holds an entry of the queue, or that it is not the one which is recorded: whichever
+// it is, it sees by itself when the entry is gone.
+func entryHolder(q *persistence.Queue, id string, recorded proc.Identity) (owner proc.Identity, other bool) {
+	for range 5 { // an entry that is written anew is another file
+		entry, err := q.EntryInfo(id)
+		if owner, err = holderOf(recorded, entry, err, "does not hold its entry"); err == nil {
+			return owner, false
+		}
+	}
+	return recorded, true
 }
 
 // endWaiter sends TERM to somebody's process and waits until it has ended.

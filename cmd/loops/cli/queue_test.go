@@ -133,9 +133,9 @@ func TestInTheWay(t *testing.T) {
 		err  error
 		want string
 	}{
-		{locked, "/p is locked by run y-1 of loop y (pid 7 on elsewhere, for 3m00s)\n  wait for it:   loops run x --queue\n  stop it:       loops stop y-1\n  lock nothing:  loops run x --no-lock"},
-		{behind(1), "a run of loop y (pid 7 on elsewhere, for 3m00s) waits in the queue for /p\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
-		{behind(2), "2 runs wait in the queue for /p, one of them of loop y (pid 7 on elsewhere, for 3m00s)\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
+		{locked, "/p is locked by run y-1 of loop y (pid 7 on host elsewhere, for 3m00s)\n  wait for it:   loops run x --queue\n  stop it:       loops stop y-1\n  lock nothing:  loops run x --no-lock"},
+		{behind(1), "a run of loop y (pid 7 on host elsewhere, for 3m00s) waits in the queue for /p\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
+		{behind(2), "2 runs wait in the queue for /p, one of them of loop y (pid 7 on host elsewhere, for 3m00s)\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
 	} {
 		if code, text := explain(a.refused(c.err, 0)); code != exitConflict || text != c.want {
 			t.Errorf("%d\n%s\nwant\n%s", code, text, c.want)
@@ -146,8 +146,8 @@ func TestInTheWay(t *testing.T) {
 		want string
 	}{
 		{locked, "Waiting for run y-1 of loop y, which has locked /p for 3m00s"},
-		{behind(1), "Waiting behind 1 other in the queue for /p, of loop y (pid 7 on elsewhere)"},
-		{behind(3), "Waiting behind 3 others in the queue for /p; the last of them is of loop y (pid 7 on elsewhere)"},
+		{behind(1), "Waiting behind 1 other in the queue for /p, of loop y (pid 7 on host elsewhere)"},
+		{behind(3), "Waiting behind 3 others in the queue for /p; the last of them is of loop y (pid 7 on host elsewhere)"},
 	} {
 		if text := a.waitsFor(c.err); text != c.want {
 			t.Errorf("%s\nwant %s", text, c.want)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"loops/fsm"
@@ -47,14 +46,6 @@ func obstacle(err error) persistence.Obstacle {
 		return behind.as
 	}
 	return persistence.Obstacle{}
-}
-
-// process names the owner of a run for a person, with its machine where that is another one.
-func process(o persistence.Owner) string {
-	if host, err := os.Hostname(); err == nil && o.Host == host {
-		o.Host = ""
-	}
-	return clean(o.String())
 }
 
 // age is how long ago something was, which a clock that was set does not make negative.

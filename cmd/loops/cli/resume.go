@@ -281,7 +281,7 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 	}
 	switch {
 	case held != nil:
-		if _, paused := f.project.pausedSince(held.ID); paused && !elsewhere(*held) {
+		if _, paused := f.project.pausedSince(held.ID); paused && !outOfSight(*held) {
 			return persistence.Run{}, failure(exitConflict, "run %s (pid %d) is paused; let it go on with: loops unpause %s", held.ID, held.Owner.PID, quote(string(held.ID)))
 		}
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}

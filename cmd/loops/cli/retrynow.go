@@ -99,12 +99,11 @@ func waitOf(ctx context.Context, store records, id persistence.ID) (*fsm.Wait, e
 
 // wake ends a wait, and returns when it is over.
 func wake(ctx context.Context, store records, r persistence.Run, w fsm.Wait) error {
-	owner, elsewhere := ownerOf(r)
-	if elsewhere {
-		return failure(exitFailed, "%s", awayText(r, "retry-now"))
+	if !outOfSight(r) && (r.Foreign || !r.Held) {
+		return failure(exitFailed, "run %s is carried on by another program (pid %d), which cannot be woken; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
 	}
-	if err := owner.Signal(syscall.SIGUSR1); err != nil {
-		return failure(exitFailed, "cannot wake run %s: signal to pid %d: %v", r.ID, owner.PID, err)
+	if err := tellRun(store, r, "retry-now", syscall.SIGUSR1); err != nil {
+		return err
 	}
 	for limit := time.Now().Add(wakeWait); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
 		now, err := waitOf(ctx, store, r.ID)
@@ -115,7 +114,7 @@ func wake(ctx context.Context, store records, r persistence.Run, w fsm.Wait) err
 			return nil
 		}
 	}
-	return failure(exitFailed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, duration(wakeWait), owner.PID)
+	return failure(exitFailed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, duration(wakeWait), r.Owner.PID)
 }
 
 // waitText is what a run waits for, for a person.

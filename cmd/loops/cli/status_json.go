@@ -34,7 +34,7 @@ func (a *app) vitalsObject(p project, store records, v *vitals, waiting []persis
 	m.Set("way", v.wayObject())
 	m.Set("limits", list(v.limits, limitObject))
 	m.Set("why", orNull(v.why()))
-	m.Set("owner_elsewhere", elsewhere(v.run))
+	m.Set("owner_elsewhere", outOfSight(v.run))
 	m.Set("queued", list(waiting, func(w persistence.Waiter) any { return waiterObject(w) }))
 	word, command := a.next(v)
 	m.Set("next", orNull(word))
@@ -46,11 +46,6 @@ func (a *app) vitalsObject(p project, store records, v *vitals, waiting []persis
 		m.Set("pause_asked_at", stamp(v.pausedAt))
 	}
 	return m
-}
-
-func elsewhere(r persistence.Run) bool {
-	_, elsewhere := ownerOf(r)
-	return elsewhere
 }
 
 func (v *vitals) actionObject() any {

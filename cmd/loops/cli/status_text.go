@@ -252,16 +252,18 @@ func limitText(l gauge.Limit, loop string) string {
 
 // ownerText says which process carries a run on, and whether it lives.
 func ownerText(r persistence.Run) string {
-	_, elsewhere := ownerOf(r)
+	elsewhere := outOfSight(r)
 	switch {
 	case r.Owner.PID == 0:
 		return ""
+	case elsewhere && r.Held && r.Leased.IsZero():
+		return process(r.Owner) + ", which holds its lock; from here it cannot be asked more"
 	case elsewhere && r.Held:
-		return fmt.Sprintf("pid %d, on host %s, which keeps its lease; from here it cannot be asked more", r.Owner.PID, r.Owner.Host)
+		return process(r.Owner) + ", which keeps its lease; from here it cannot be asked more"
 	case elsewhere && r.Lapsed:
-		return fmt.Sprintf("pid %d, on host %s, whose lease ran out; loops resume takes the run over", r.Owner.PID, r.Owner.Host)
-	case elsewhere:
-		return fmt.Sprintf("pid %d, on host %s; whether it lives cannot be asked from here", r.Owner.PID, r.Owner.Host)
+		return process(r.Owner) + ", whose lease ran out; loops resume takes the run over"
+	case elsewhere && alive(r):
+		return process(r.Owner) + "; whether it lives cannot be asked from here"
 	case alive(r):
 		return fmt.Sprintf("pid %d, alive", r.Owner.PID)
 	}
@@ -318,7 +320,7 @@ func (a *app) printBrief(v *vitals) {
 	case !alive(r):
 		a.indented("  ", cmp.Or(v.why(), honestError(r)))
 	}
-	if _, elsewhere := ownerOf(r); elsewhere {
+	if outOfSight(r) {
 		a.indented("  ", "owner: "+ownerText(r))
 	}
 	if len(r.Damage) > 0 {

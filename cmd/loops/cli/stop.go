@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/internal/proc"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -40,7 +38,8 @@ action has five seconds to end before it is killed.
 
 A process that has not ended after --grace is killed. stop then ends what the action has left running, which carries the
 mark of the run, and records the run as interrupted. No other process is ever signalled: the owner is told from others by
-its lock or lease, its pid and its start. The run can be resumed.
+its lock, or its pid and its start; one of little-loops by its command line. One on another machine or in another PID
+namespace, such as a container, cannot be seen, and is stopped there. The run can be resumed.
 
 Those of the loop NAME that wait in the queue, and with --all everybody there, are taken out of it first, as by loops
 queue remove: nothing of them was run. So none of them begins when the runs that are stopped give up what they locked.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
@@ -79,7 +78,7 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	// All are told before one is waited for, and one that cannot be stopped does not keep the others going.
 	asked := live[:0:0]
 	for _, r := range live {
-		if err := askToStop(r); err != nil {
+		if err := askToStop(store, r); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -134,26 +133,8 @@ func finishStop(ctx context.Context, f finder, r persistence.Run, limit time.Tim
 }
 
 // askToStop sends SIGTERM to the owner of a run, and to it alone.
-func askToStop(r persistence.Run) error {
-	owner, elsewhere := ownerOf(r)
-	if elsewhere {
-		return failure(exitFailed, "%s", awayText(r, "stop"))
-	}
-	if err := owner.Signal(syscall.SIGTERM); err != nil {
-		return failure(exitFailed, "cannot stop run %s: signal to pid %d: %v", r.ID, owner.PID, err)
-	}
-	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it goes on
-	return nil
-}
-
-// ownerOf returns the process that owns a run, and whether it is on another machine.
-func ownerOf(r persistence.Run) (owner proc.Identity, elsewhere bool) {
-	host, err := os.Hostname()
-	owner = proc.Identity{Host: r.Owner.Host, Boot: r.Owner.Boot, PID: r.Owner.PID, StartMS: r.Owner.Start}
-	if r.Held && !owner.Exact() {
-		owner.StartMS = 0 // its lock tells more than its start, which moves when the clock is set
-	}
-	return owner, err == nil && r.Owner.Host != "" && r.Owner.Host != host
+func askToStop(store records, r persistence.Run) error {
+	return tellRun(store, r, "stop", syscall.SIGTERM, syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only then
 }
 
 // awaitStop waits until nobody holds a run, and returns it as it is then and whether that came about.
@@ -177,16 +158,15 @@ func awaitStop(ctx context.Context, f finder, r persistence.Run, limit time.Time
 // interrupted. A process that is no runner of this program, such as one of the reference tool, is left alone.
 func killRun(ctx context.Context, f finder, r persistence.Run, grace time.Duration) (persistence.Run, error) {
 	did := fmt.Sprintf("run %s did not stop within %s", r.ID, duration(grace))
-	owner, elsewhere := ownerOf(r)
-	if elsewhere || r.Foreign || !r.Held {
+	if outOfSight(r) || r.Foreign || !r.Held {
 		return r, failure(exitFailed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
 	}
-	if err := owner.Signal(syscall.SIGKILL); err != nil {
-		return r, failure(exitFailed, "%s, and its process cannot be killed: pid %d: %v", did, owner.PID, err)
+	if err := tellRun(f.store, r, "kill", syscall.SIGKILL); err != nil {
+		return r, failure(exitFailed, "%s; %s", did, oneLine(err))
 	}
 	now, ended, err := awaitStop(ctx, f, r, time.Now().Add(killWait))
 	if err == nil && !ended {
-		err = failure(exitFailed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did, owner.PID)
+		err = failure(exitFailed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did, r.Owner.PID)
 	}
 	if err != nil {
 		return r, err
@@ -197,7 +177,7 @@ func killRun(ctx context.Context, f finder, r persistence.Run, grace time.Durati
 		_, err = reconcile.Apply(ctx, f.store.Store, changes, ender(ctx, f.project))
 	}
 	if err != nil {
-		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; mend that, then: loops sweep", did, owner.PID, oneLine(err))
+		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; mend that, then: loops sweep", did, r.Owner.PID, oneLine(err))
 	}
 	if runs, err := f.run(ctx, r.Loop, string(r.ID)); err == nil && len(runs) > 0 {
 		now = runs[0]

@@ -114,7 +114,7 @@ func (p project) records(ctx context.Context, location, from string, create bool
 	if err != nil {
 		return records{}, databaseError{err}
 	}
-	store.Liveness, store.Folder = reconcile.OwnerAlive, p.runs()
+	store.Liveness, store.Sight, store.Folder = reconcile.OwnerAlive, reconcile.Sight, p.runs()
 	return records{Store: database{store}, project: p, name: store.Name(), logs: p.logs()}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,6 +89,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 // tidied up is no reason not to run: it is said, and stays as it is.
 func (a *app) tidy(ctx context.Context, p project, store persistence.Store, print printer, quiet bool, except persistence.ID) {
 	changes, err := plan(ctx, store, except)
+	changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.Unsure }) // no run waits for what sweep does
 	if err == nil && len(changes) > 0 {
 		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p))
 	}

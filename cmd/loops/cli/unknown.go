@@ -143,14 +143,8 @@ func (f finder) noLoop(ctx context.Context, arg string) error {
 // heldText says that a live process owns a run, and what to do.
 func heldText(e *persistence.HeldError) string {
 	r := persistence.Run{ID: e.ID, Owner: e.Owner, Held: true}
-	if elsewhere(r) {
+	if outOfSight(r) {
 		return awayText(r, "stop")
 	}
 	return e.Error() + "; wait for it, or: loops stop " + quote(string(e.ID))
-}
-
-// awayText says that a run is owned by a process of another machine, which alone can do something to it.
-func awayText(r persistence.Run, verb string) string {
-	return fmt.Sprintf("run %s is owned by pid %d, on host %s, and cannot be reached from here; there, this does it: loops %s %s",
-		r.ID, r.Owner.PID, r.Owner.Host, verb, quote(string(r.ID)))
 }

@@ -23,7 +23,7 @@ func (l *looker) act(ctx context.Context, c watch.Command) (string, error) {
 	}
 	switch c.Verb {
 	case watch.Stop:
-		if err := askToStop(r); err != nil {
+		if err := askToStop(l.store, r); err != nil {
 			return "", err
 		}
 		s, err := finishStop(ctx, l.finder, r, time.Now().Add(stopWait), stopWait)
@@ -32,7 +32,7 @@ func (l *looker) act(ctx context.Context, c watch.Command) (string, error) {
 		}
 		return s.text(l.app, stopWait), nil
 	case watch.Pause:
-		if err := askToPause(l.project, r); err != nil {
+		if err := askToPause(l.project, l.store, r); err != nil {
 			return "", err
 		}
 		w, err := awaitPause(ctx, l.store, r, time.Now().Add(pauseWait))

@@ -1,0 +1,292 @@
+package main_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// heldLoop is a loop whose action holds flock on the file acting as long as it lives, which every PID namespace of the
+// machine sees alike. It notes where it finds another one at work.
+const heldLoop = `name: held
+description: an action that says nothing and does not end
+initial: work
+states:
+  work:
+    action: |
+      exec 9>>acting
+      flock -n 9 || { echo two at once >> doubled; exit 1; }
+      echo began >> begun
+      exec sleep 600
+    next: done
+  done: {terminal: true}
+`
+
+// A world is where a program can be run so that it sees other processes, or the same ones otherwise.
+type world struct {
+	name    string
+	command []string // that runs another command there; with its end, the processes there end
+	sees    bool     // the processes outside, and they its
+	away    bool     // it is taken for another machine
+}
+
+// otherBoot runs a command as it would find things on another machine with the same name.
+const otherBoot = `echo 11111111-2222-3333-4444-555555555555 > boot &&
+	mount --bind boot /proc/sys/kernel/random/boot_id && exec "$@"`
+
+var worlds = []world{
+	{name: "outside", sees: true},
+	{name: "pid", command: []string{"unshare", "-pf", "--mount-proc", "--kill-child"}},
+	{name: "pid without proc", command: []string{"unshare", "-pf", "--kill-child"}},
+	{name: "time", command: []string{"unshare", "-T", "--boottime", "100000"}, sees: true},
+	{name: "host", command: []string{"unshare", "-u", "sh", "-c", `hostname elsewhere && exec "$@"`, "sh"}},
+	{name: "machine", command: []string{"unshare", "-pfm", "--mount-proc", "--kill-child", "sh", "-c", otherBoot, "sh"}, away: true},
+	{name: "bwrap", command: []string{"bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent"}},
+}
+
+// in runs the program in a world.
+func (d slowRun) in(w world, args ...string) *started {
+	d.t.Helper()
+	bin := binary(d.t)
+	out, err := os.CreateTemp(d.dir, "out")
+	must(d.t, err)
+	words := append(append(append([]string{}, w.command...), bin), args...)
+	s := &started{t: d.t, cmd: exec.Command(words[0], words[1:]...), out: out.Name(), done: make(chan struct{})}
+	s.cmd.Dir = d.dir
+	s.cmd.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE="+d.store)
+	s.cmd.Stdout, s.cmd.Stderr = out, out
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that is killed leaves none
+	must(d.t, s.cmd.Start())
+	must(d.t, out.Close())
+	go func() {
+		_ = s.cmd.Wait()
+		close(s.done)
+	}()
+	d.t.Cleanup(func() {
+		_ = s.cmd.Process.Kill()
+		<-s.done
+	})
+	return s
+}
+
+// acts reports whether an action is at work.
+func (d slowRun) acts() bool {
+	f, err := os.Open(filepath.Join(d.dir, "acting"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// begun waits until n actions have begun, or the program has ended, and reports whether they have.
+func (d slowRun) begun(n int, s *started) bool {
+	d.t.Helper()
+	for range 1200 {
+		b, _ := os.ReadFile(filepath.Join(d.dir, "begun"))
+		if strings.Count(string(b), "\n") >= n {
+			return true
+		}
+		if s.ended() {
+			return false
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	d.t.Fatalf("%d actions do not begin: %s", n, s.said())
+	return false
+}
+
+func newHeld(t *testing.T, store string) slowRun {
+	t.Helper()
+	d := slowRun{t, t.TempDir(), store}
+	must(t, os.Mkdir(filepath.Join(d.dir, ".loops"), 0o755))
+	must(t, os.WriteFile(filepath.Join(d.dir, ".loops", "held.yaml"), []byte(heldLoop), 0o644))
+	t.Cleanup(func() {
+		if b, err := os.ReadFile(filepath.Join(d.dir, "doubled")); err == nil {
+			t.Errorf("actions were at work at once: %s", b)
+		}
+	})
+	return d
+}
+
+// namespaceStores are the stores with leases that are over soon after their owner died.
+func namespaceStores(t *testing.T) map[string]func() string {
+	server := startPostgres(t)
+	var schemas atomic.Int64
+	return map[string]func() string{
+		"dir":      func() string { return "dir" },
+		"sqlite":   func() string { return "sqlite:runs.db?lease=3s" },
+		"postgres": func() string { return leased(server.URL(fmt.Sprintf("n%d", schemas.Add(1)))) },
+	}
+}
+
+func leased(url string) string {
+	if strings.Contains(url, "?") {
+		return url + "&lease=3s"
+	}
+	return url + "?lease=3s"
+}
+
+// TestNamespaces: a live run was declared dead, and its action killed or begun again, by a program that could not see its
+// owner: in another PID namespace, such as a container, in a time namespace, on another machine of the same name. And stop
+// said that it had killed such an owner, by a pid that is nobody's here.
+func TestNamespaces(t *testing.T) {
+	for store, location := range namespaceStores(t) {
+		for i, w := range worlds {
+			if i == 0 {
+				continue
+			}
+			for _, c := range []struct{ owner, other world }{{w, worlds[0]}, {worlds[0], w}} {
+				if c.owner.away && store == "dir" {
+					continue // an owner of another kernel, whose locks this one knows all the same: there is no such machine
+				}
+				t.Run(fmt.Sprintf("%s/%s from %s", store, c.owner.name, c.other.name), func(t *testing.T) {
+					t.Parallel()
+					watchFrom(newHeld(t, location()), c.owner, c.other)
+				})
+			}
+		}
+	}
+}
+
+// watchFrom has a run in one world looked at, stopped and taken over from another one.
+func watchFrom(d slowRun, there, here world) {
+	d.t.Helper()
+	owner := d.in(there, "run", "held", "--quiet")
+	if !d.begun(1, owner) {
+		d.t.Fatalf("run exits with %d: %s", owner.exit(), owner.said())
+	}
+	if s := d.in(here, "sweep"); s.exit() != 0 || s.said() != "Nothing to tidy up.\n" {
+		d.t.Errorf("sweep exits with %d: %s", s.exit(), s.said())
+	}
+	if s := d.in(here, "resume", "held", "--quiet"); s.exit() != 9 {
+		d.t.Errorf("resume exits with %d: %s", s.exit(), s.said())
+	}
+	if s := d.in(here, "status", "held", "--json"); !strings.Contains(s.wait(), `"status": "running"`) {
+		d.t.Errorf("status says %s", s.said())
+	}
+	if !there.sees || !here.sees {
+		for _, verb := range []string{"stop", "pause", "retry-now"} {
+			s := d.in(here, verb, "held")
+			code := s.exit()
+			if verb == "retry-now" && strings.Contains(s.said(), "does not wait") {
+				continue
+			}
+			if code != 1 || !strings.Contains(s.said(), "cannot be reached from here; there, this does it: loops "+verb+" held-") {
+				d.t.Errorf("%s exits with %d: %s", verb, code, s.said())
+			}
+		}
+	}
+	if !d.acts() || owner.ended() {
+		d.t.Fatalf("the run was ended: %s", owner.said())
+	}
+	if there.sees && here.sees {
+		if s := d.in(here, "stop", "held"); s.exit() != 0 || owner.exit() != 143 {
+			d.t.Errorf("stop exits with %d: %s; the run with %d: %s", s.exit(), s.said(), owner.exit(), owner.said())
+		}
+	} else {
+		owner.signal(syscall.SIGKILL)
+	}
+	<-owner.done
+	// Once it is dead the lock is free, and the lease runs out.
+	var next *started
+	for range 200 {
+		if next = d.in(here, "resume", "held", "--quiet"); d.begun(2, next) {
+			break
+		}
+		if next.exit() != 9 {
+			d.t.Fatalf("resume exits with %d: %s", next.exit(), next.said())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if !d.acts() {
+		d.t.Errorf("resume says %s", next.said())
+	}
+}
+
+// wait returns what a program printed until its end.
+func (s *started) wait() string {
+	<-s.done
+	return s.said()
+}
+
+// TestNamespacesAtOnce: runners in all kinds of namespaces are killed, and others, elsewhere, sweep and resume at once. No
+// two copies of the action are ever at work. `make torture` does it more often.
+func TestNamespacesAtOnce(t *testing.T) {
+	rounds := 2
+	if *torture {
+		rounds = 40
+	}
+	for store, location := range namespaceStores(t) {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			d := newHeld(t, location())
+			local := worlds
+			if store == "dir" { // a file system keeps the locks of one kernel
+				local = worlds[:5]
+			}
+			owner := d.in(worlds[0], "run", "held", "--quiet")
+			if !d.begun(1, owner) {
+				t.Fatalf("run exits with %d: %s", owner.exit(), owner.said())
+			}
+			for round := 1; round <= rounds; round++ {
+				if rand.IntN(4) > 0 {
+					owner.signal(syscall.SIGKILL)
+					<-owner.done
+				}
+				pick := func() world { return local[rand.IntN(len(local))] }
+				owner = d.takeOver(owner, round+1, pick)
+			}
+		})
+	}
+}
+
+// takeOver has three programs in worlds of their own take a run over until one does, which it returns; a last owner that
+// lives keeps it, and is killed then.
+func (d slowRun) takeOver(last *started, n int, pick func() world) *started {
+	d.t.Helper()
+	for try := range 100 {
+		if try == 2 && !last.ended() {
+			last.signal(syscall.SIGKILL)
+			<-last.done
+		}
+		sweep := d.in(pick(), "sweep")
+		two := []*started{d.in(pick(), "resume", "held", "--quiet"), d.in(pick(), "resume", "held", "--quiet")}
+		if code := sweep.exit(); code != 0 {
+			d.t.Errorf("sweep exits with %d: %s", code, sweep.said())
+		}
+		for _, s := range two {
+			if d.begun(n, s) && !s.ended() {
+				return d.theOne(two)
+			}
+			if code := s.exit(); code != 9 && code != 4 {
+				d.t.Fatalf("resume exits with %d: %s", code, s.said())
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	d.t.Fatal("nobody can take the run over")
+	return nil
+}
+
+// theOne waits until one of two has ended, and returns the other.
+func (d slowRun) theOne(two []*started) *started {
+	d.t.Helper()
+	select {
+	case <-two[0].done:
+		return two[1]
+	case <-two[1].done:
+		return two[0]
+	case <-time.After(time.Minute):
+		d.t.Fatalf("both go on: %s; %s", two[0].said(), two[1].said())
+		return nil
+	}
+}
