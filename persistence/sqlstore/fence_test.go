@@ -28,7 +28,7 @@ func self(t testing.TB) persistence.Owner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return persistence.Owner{Host: id.Host, Boot: id.Boot, PID: id.PID, Start: id.StartMS}
+	return reconcile.Owner(id)
 }
 
 func spec(o persistence.Owner) persistence.Spec {

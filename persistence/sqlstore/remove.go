@@ -170,7 +170,7 @@ func (s *Store) forgetDead(ctx context.Context) error {
 	const begun = `WHERE r.status = ''`
 	dead := func(rows []*row) (d []*row) {
 		for _, r := range rows {
-			if !r.Held {
+			if !r.Held && !r.Unsure {
 				d = append(d, r)
 			}
 		}

@@ -220,9 +220,6 @@ func ownerObject(o persistence.Owner) any {
 	if o.Start != 0 {
 		m.Set("start", o.Start)
 	}
-	if o.PIDNS != 0 {
-		m.Set("pid_ns", o.PIDNS)
-	}
 	return m
 }
 
