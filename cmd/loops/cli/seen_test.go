@@ -15,6 +15,7 @@ import (
 var asRecorded = map[string]string{
 	"records.owned":   "asks whether a process holds it",
 	"database.Runs":   "is the store",
+	"records.Runs":    "is the store",
 	"finder.near":     "takes only names",
 	"plan":            "finds out what is recorded and not true",
 	"turn.shared":     "takes only the scope",
