@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"unicode/utf8"
@@ -122,12 +121,12 @@ func (d *Dir) cutTail(files livePaths, l *loaded) error {
 		return err
 	}
 	defer f.Close()
-	tail := make([]byte, l.size-l.good)
-	if _, err := io.ReadFull(io.NewSectionReader(f, l.good, l.size-l.good), tail); err != nil {
+	tail := make([]byte, min(l.size-l.good, maxTornFile))
+	if _, err := f.ReadAt(tail, l.good); err != nil {
 		return err
 	}
 	what := "%d bytes of an unfinished batch at byte %d were put aside in %s"
-	if size, ok := isRegular(files.torn); ok && size+int64(len(tail)) > maxTornFile {
+	if size, ok := isRegular(files.torn); l.size-l.good > maxTornFile || ok && size+int64(len(tail)) > maxTornFile {
 		tail = tail[:min(len(tail), maxAside)]
 		what += ", which is so long that only their beginning was kept"
 	}

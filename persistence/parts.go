@@ -200,6 +200,9 @@ func olderThan(f *os.File, parts []part) []part {
 // checksum.
 func lineBefore(f *os.File, end int64) (seq uint64, sums bool) {
 	for n := int64(4 << 10); ; n *= 4 {
+		if n > mostLine {
+			return 0, false
+		}
 		start := max(0, end-n)
 		b := make([]byte, end-start)
 		if _, err := f.ReadAt(b, start); err != nil || len(b) == 0 || b[len(b)-1] != '\n' {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"loops/fsm"
 )
@@ -65,13 +66,18 @@ func (s *lineScanner) lookAhead() {
 // next finds the next line that is not blank. It returns io.EOF behind the last one.
 func (s *lineScanner) next() (entry, error) {
 	for {
-		b, err := s.read()
+		b, size, err := s.read()
 		if err != nil {
 			return entry{}, err
 		}
 		e := entry{start: s.at, raw: bytes.TrimRight(b, "\r\n")}
-		s.at += int64(len(b))
+		s.at += size
 		e.end = s.at
+		if size > mostLine {
+			e.bad = fmt.Sprintf("the line has %d bytes, more than any line of a journal", size)
+			s.lost++
+			return e, nil
+		}
 		if len(bytes.TrimSpace(e.raw)) > 0 {
 			s.judge(&e)
 			return e, nil
@@ -79,21 +85,32 @@ func (s *lineScanner) next() (entry, error) {
 	}
 }
 
-// read returns the next line with its end.
-func (s *lineScanner) read() ([]byte, error) {
+// mostLine is how long a line of a journal is at most, in bytes. One that is longer, as in a file that is damaged or was put
+// there by others, is not kept in memory.
+const mostLine = 256 << 20
+
+// read returns the next line with its end, and its length. Of one longer than mostLine it returns the beginning.
+func (s *lineScanner) read() (line []byte, size int64, err error) {
 	s.long = s.long[:0]
 	for {
 		b, err := s.br.ReadSlice('\n')
+		size += int64(len(b))
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			s.long = append(s.long, b...)
+			if size <= mostLine {
+				s.long = append(s.long, b...)
+			} else if len(s.long) > maxAside {
+				s.long = slices.Clone(s.long[:maxAside])
+			}
 		case err != nil:
-			return nil, err
+			return nil, size, err
+		case size > mostLine:
+			return s.long, size, nil
 		case len(s.long) > 0:
 			s.long = append(s.long, b...)
-			return s.long, nil
+			return s.long, size, nil
 		default:
-			return b, nil
+			return b, size, nil
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -137,6 +138,9 @@ func linesBackwards(f *os.File, each func([]byte) bool) error {
 	var rest []byte // the end of a line whose beginning has not been read
 	begun := false  // a line end was seen: what stands behind the last one is no line
 	for end := st.Size(); end > 0; {
+		if len(rest) > mostLine {
+			return fmt.Errorf("%s has a line of more than %d bytes", f.Name(), mostLine)
+		}
 		start := max(0, end-max(tailBlock, int64(len(rest)))) // a long line is not copied again for every block
 		b := make([]byte, end-start, int(end-start)+len(rest))
 		if _, err := f.ReadAt(b, start); err != nil {

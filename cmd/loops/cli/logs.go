@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -190,19 +191,54 @@ func (l *logPrinter) copy(path string) bool {
 	}
 	defer f.Close()
 	l.title()
-	in := bufio.NewReaderSize(f, 64<<10)
+	if err := eachPiece(f, l.piece); err != nil {
+		l.print("[" + l.p.short(path) + " cannot be read to its end: " + errnoText(err).Error() + "]")
+	}
+	return true
+}
+
+// A piece of a line that is printed at once has so many bytes at most: some programs write hundreds of megabytes without
+// ending a line.
+const pieceSize = 64 << 10
+
+// eachPiece calls print for the lines of a text, without their ends; a long one comes in several pieces, of which the last
+// ends it. What stands behind the last line end is a line.
+func eachPiece(r io.Reader, print func(piece string, ends bool)) error {
+	in := bufio.NewReaderSize(r, pieceSize)
+	open, cut := false, "" // a line was begun; the beginning of a sequence at the end of its last piece
 	for {
-		line, err := in.ReadString('\n')
-		if line != "" {
-			l.line(strings.TrimSuffix(line, "\n"))
+		b, err := in.ReadSlice('\n')
+		piece, ends := strings.CutSuffix(cut+string(b), "\n")
+		cut = ""
+		if !ends && err == bufio.ErrBufferFull {
+			piece, cut = beforeSequence(piece)
 		}
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				l.print("[" + l.p.short(path) + " cannot be read to its end: " + errnoText(err).Error() + "]")
-			}
-			return true
+		if open = open || piece != ""; open || ends {
+			ends = ends || err != nil && err != bufio.ErrBufferFull
+			print(piece, ends)
+			open = !ends
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && err != bufio.ErrBufferFull:
+			return err
 		}
 	}
+}
+
+// longestSequence is how long a sequence that sets a colour is at most, in bytes.
+const longestSequence = 40
+
+// beforeSequence cuts a text before the beginning of a sequence that may go on behind it.
+func beforeSequence(s string) (before, rest string) {
+	end := s[len(s)-min(len(s), longestSequence):]
+	i := strings.LastIndexByte(end, '\x1b')
+	if i < 0 || strings.ContainsRune(end[i:], 'm') {
+		return s, ""
+	}
+	i += len(s) - len(end)
+	return s[:i], s[i:]
 }
 
 // end prints what waits, and lets go of the action.
@@ -235,11 +271,16 @@ func (l *logPrinter) print(lines string) {
 	}
 }
 
-// line prints a line of output.
-func (l *logPrinter) line(text string) {
-	if l.raw {
-		_, _ = io.WriteString(l.out, text+"\n") // a sink never fails
-		return
+// piece prints a part of a line of output, and its end if it is the last.
+func (l *logPrinter) piece(text string, ends bool) {
+	if !l.raw {
+		text = plain.Colours(text)
 	}
-	sayOutput(l.out, "", text)
+	if ends {
+		text += "\n"
+	}
+	_, _ = io.WriteString(l.out, text) // a sink never fails
 }
+
+// line prints a line of output.
+func (l *logPrinter) line(text string) { l.piece(text, true) }
