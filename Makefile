@@ -53,6 +53,8 @@ torture: .SHELLFLAGS := -eo pipefail -c
 torture: ## kill, starve and damage runs for minutes; CRASHES random kills are shared by files and SQLite
 	@echo "Kills, full and broken disks at every call that changes files, of runs and of each other command; each page of a database overwritten; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners; 100 contenders for overlapping scopes; the power cut at every flush of a logged disk; runs seen from other namespaces:"
 	go test ./cmd/loops -run '$(TORTURES)' -count 1 -timeout 60m -v -torture -crashes $$(($(CRASHES) / 2)) | $(quiet)
+	@echo "Pipes, links, devices and endless files in place of each record:"
+	go test ./cmd/loops -run TestSpecialFiles -count 1 -timeout 60m -v -torture | $(quiet)
 	@echo "Conformance cases that wait for a minute:"
 	go test ./cmd/loops -run 'TestConformance$$/^failure-prompt' -count 1 -timeout 10m -v -torture | $(quiet)
 	@echo "1,000 starts in one second, kills while recording, every 31st byte of every file spoilt:"

@@ -13,7 +13,7 @@ import (
 
 // pages name the tests that show what they promise, as TestName, package.TestName, package.TestScript/name of a script,
 // or `storetest: name of the case`.
-var pages = []string{"docs/files.md", "docs/databases.md", "docs/checkpoint.md", "persistence/doc.go", "persistence/checkpoint/doc.go", "ARCHITECTURE.md"}
+var pages = []string{"docs/files.md", "docs/databases.md", "docs/checkpoint.md", "docs/security.md", "persistence/doc.go", "persistence/checkpoint/doc.go", "ARCHITECTURE.md"}
 
 var (
 	citedTest  = regexp.MustCompile(`(?:([a-z]+(?:/[a-z]+)*)\.)?\b((?:Test|Fuzz)[A-Z]\w*)(/\w+)?`)

@@ -87,7 +87,7 @@ func (s *lineScanner) next() (entry, error) {
 
 // mostLine is how long a line of a journal is at most, in bytes. One that is longer, as in a file that is damaged or was put
 // there by others, is not kept in memory.
-const mostLine = 256 << 20
+const mostLine = 128 << 20
 
 // read returns the next line with its end, and its length. Of one longer than mostLine it returns the beginning.
 func (s *lineScanner) read() (line []byte, size int64, err error) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"loops/fsm"
 )
@@ -302,7 +303,7 @@ func nearFiles(name string, folders []string) []string {
 	const most = 1000 // files of a folder that are looked at
 	dir, base := filepath.Split(filepath.FromSlash(name))
 	for _, folder := range folders {
-		f, err := os.Open(filepath.Join(folder, dir))
+		f, err := os.OpenFile(filepath.Join(folder, dir), os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would keep us waiting
 		if err != nil {
 			continue
 		}

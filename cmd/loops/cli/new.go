@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm/loopfile"
+	"loops/internal/action"
 	"loops/internal/phrase"
 )
 
@@ -155,7 +156,7 @@ const schemaFile = ".schema/loop.schema.json"
 // refreshSchema writes the schema that this program knows, unless that is what is there.
 func refreshSchema(p project) error {
 	path, want := filepath.Join(p.Loops, filepath.FromSlash(schemaFile)), loopfile.Schema()
-	if have, err := os.ReadFile(path); err == nil && string(have) == string(want) {
+	if have, err := (action.Files{}).ReadFile(path); err == nil && string(have) == string(want) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/action"
 	"loops/internal/price"
 )
 
@@ -20,11 +21,11 @@ func (p project) prices() string { return filepath.Join(p.Loops, "prices.yaml") 
 
 // readPrices reads the table that holds for a project: its own, if it has one, over the built-in one.
 func readPrices(p project, file string) (*price.Table, error) {
-	own := file != ""
+	own, read := file != "", os.ReadFile // one that a user names may be a pipe
 	if !own {
-		file = p.prices()
+		file, read = p.prices(), action.Files{}.ReadFile
 	}
-	text, err := os.ReadFile(file)
+	text, err := read(file)
 	if !own && errors.Is(err, fs.ErrNotExist) {
 		return price.BuiltIn(), nil
 	}
