@@ -11,7 +11,10 @@ import (
 func (g *Graph) Text(width int, colour bool) string {
 	width = max(width, 20)
 	var b strings.Builder
-	for _, line := range wrap(g.heading(), width) {
+	for i, line := range wrap(g.heading(), width-2) {
+		if i > 0 {
+			line = "  " + line // or a name could be taken for a line of its own
+		}
 		b.WriteString(line + "\n")
 	}
 	b.WriteByte('\n')

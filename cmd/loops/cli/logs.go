@@ -72,6 +72,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	out := a.out
 	if o.raw {
 		out = &sink{w: verbatim(a.Out), delay: holdBack}
+		defer out.flush()
 	}
 	l := &logPrinter{logsOptions: o, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(run.ID)), paint: paint(a.coloured(a.Out))}
 	if err := a.tail(ctx, f, run, 0, o.follow, l.event); err != nil {

@@ -222,9 +222,14 @@ func (p *testPrinter) begin(act fsm.Action) {
 		what += ", not run"
 	}
 	say(p.a.out, "State %s of loop %s\nAction (%s):\n", p.st.Name, p.r.loop.Name, what)
-	p.block(act.Text)
+	texts := []string{act.Text}
 	if act.Kind == fsm.KindMCP {
-		p.block(act.Params)
+		texts = append(texts, act.Params)
+	}
+	for _, text := range texts {
+		for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+			sayLine(p.a.out, "    "+line)
+		}
 	}
 	p.a.out.flush()
 }
@@ -240,6 +245,7 @@ func (p *testPrinter) output(text string) {
 	p.block(text)
 }
 
+// block prints output.
 func (p *testPrinter) block(text string) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		sayOutput(p.a.out, "    ", line)
