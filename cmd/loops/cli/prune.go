@@ -131,7 +131,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 // tellFinished says which removals that were cut short came to their end.
 func (a *app) tellFinished(ids []persistence.ID) {
 	for _, id := range ids {
-		fmt.Fprintf(a.out, "Removed what was left of %s: %s.\n", id, finishedWhy)
+		say(a.out, "Removed what was left of %s: %s.\n", id, finishedWhy)
 	}
 }
 

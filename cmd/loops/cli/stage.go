@@ -164,7 +164,7 @@ func runStageSave(ctx context.Context, a *app, o stageOptions, name string) erro
 	case errors.Is(err, checkpoint.ErrNotJSON):
 		return failure(exitFailed, "stage %s was not saved, its value is %s", name, oneLine(err))
 	case errors.Is(err, checkpoint.ErrDamaged):
-		fmt.Fprintf(a.Err, "loops: %s; it is kept as manifest.damaged.json, and a new one begins with stage %s\n", oneLine(err), name)
+		say(a.Err, "loops: %s; it is kept as manifest.damaged.json, and a new one begins with stage %s\n", oneLine(err), name)
 	case err != nil:
 		return failure(exitFailed, "stage %s was not saved: %s", name, oneLine(err))
 	}
