@@ -332,6 +332,9 @@ func (p *hostileProject) definitions() {
 
 // tools looks at commands that are about neither loops nor runs.
 func (p *hostileProject) tools() {
+	if !p.terminal { // there it waits for messages
+		p.loops("mcp")
+	}
 	for _, args := range [][]string{
 		{"config", "show"},
 		{"config", "show", "--origin"},
@@ -355,7 +358,6 @@ func (p *hostileProject) tools() {
 		{"completion", "powershell"},
 		{"completion", hostile},
 		{"man", "-o", "man\x1b[2J"},
-		{"mcp"},
 		{"mcp-call", hostile},
 		{"help", hostile},
 		{"help", "run"},
@@ -384,30 +386,4 @@ func (p *hostileProject) tools() {
 func (p *hostileProject) removals() {
 	p.loops("rm", p.id("run", "hand", "--json"))
 	p.loops("prune", "--keep-last", "1")
-}
-
-// commands returns all commands, as the help of each names those below it.
-func (p *hostileProject) commands() (names []string) {
-	var visit func(above []string)
-	visit = func(above []string) {
-		cmd := exec.Command(p.bin, append(append([]string{}, above...), "--help")...)
-		cmd.Dir, cmd.Env = p.dir, p.env
-		out, err := cmd.Output()
-		must(p.t, err)
-		_, list, found := strings.Cut(string(out), "Available Commands:\n")
-		if !found {
-			return
-		}
-		list, _, _ = strings.Cut(list, "\n\n")
-		for line := range strings.Lines(list) {
-			path := append(append([]string{}, above...), strings.Fields(line)[0])
-			names = append(names, strings.Join(path, " "))
-			visit(path)
-		}
-	}
-	visit(nil)
-	if len(names) < 40 {
-		p.t.Errorf("there are only %d commands: %q", len(names), names)
-	}
-	return names
 }

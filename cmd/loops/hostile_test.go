@@ -210,3 +210,29 @@ func (p *hostileProject) harmless(what, out string) {
 func acts(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
+
+// commands returns all commands, as the help of each names those below it.
+func (p *hostileProject) commands() (names []string) {
+	var visit func(above []string)
+	visit = func(above []string) {
+		cmd := exec.Command(p.bin, append(append([]string{}, above...), "--help")...)
+		cmd.Dir, cmd.Env = p.dir, p.env
+		out, err := cmd.Output()
+		must(p.t, err)
+		_, list, found := strings.Cut(string(out), "Available Commands:\n")
+		if !found {
+			return
+		}
+		list, _, _ = strings.Cut(list, "\n\n")
+		for line := range strings.Lines(list) {
+			path := append(append([]string{}, above...), strings.Fields(line)[0])
+			names = append(names, strings.Join(path, " "))
+			visit(path)
+		}
+	}
+	visit(nil)
+	if len(names) < 40 {
+		p.t.Errorf("there are only %d commands: %q", len(names), names)
+	}
+	return names
+}

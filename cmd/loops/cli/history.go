@@ -253,7 +253,7 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 	case "action_complete":
 		ms, _ := e.Get("duration_ms").(int64)
 		line := p.green("ok")
-		if code := get("exit_code"); code != "0" {
+		if code := shown(e.Get("exit_code")); code != "0" {
 			line = p.red("exit=" + code)
 		}
 		line += "  " + duration(time.Duration(ms)*time.Millisecond)
