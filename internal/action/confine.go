@@ -87,7 +87,7 @@ func (j *job) settle() {
 // reap waits for orphans that have ended, now and then.
 func (j *job) reap() {
 	if j.r.adopting && j.now.Sub(j.reaped) >= reapEvery {
-		j.r.orphans.Reap()
+		j.r.orphans.Reap(j.child.pid)
 		j.reaped = j.now
 	}
 }

@@ -29,14 +29,15 @@ func (o *Orphans) Since(first int) ([]Identity, error) {
 	return o.tree(func(p info) bool { return p.pid != first && p.upMS >= child.upMS && !o.sessions[p.sid] })
 }
 
-// Reap waits for orphans that have ended, and for no other child of this process.
-func (*Orphans) Reap() { reap() }
+// Reap waits for orphans that have ended, and for no other child of this process: first is that of the action that is
+// running, whose exit code and process group are still needed when it has ended.
+func (*Orphans) Reap(first int) { reap(first) }
 
 // Settle is told when an action is over and its first process was waited for: what has been adopted by now and goes on is not of
 // the next one.
 func (o *Orphans) Settle() {
 	o.before, o.sessions = nil, nil
-	if !reap() {
+	if !reap(0) {
 		return
 	}
 	all, err := list()
@@ -80,9 +81,9 @@ func adopted(p info) bool {
 	return p.ppid == os.Getpid() && p.pgid != syscall.Getpgrp() && !children.own[p.pid]
 }
 
-// reap waits for the orphans that have ended and reports whether this process may have children left. Where none has ended, which
-// is so nearly always, that takes one system call.
-func reap() bool {
+// reap waits for the orphans that have ended, but not for the child spared, and reports whether this process may have
+// children left. Where none has ended, which is so nearly always, that takes one system call.
+func reap(spared int) bool {
 	var ended unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	if errors.Is(err, unix.ECHILD) {
@@ -96,7 +97,7 @@ func reap() bool {
 		return true
 	}
 	for _, p := range all {
-		if p.zombie && adopted(p) {
+		if p.zombie && p.pid != spared && adopted(p) {
 			var ws syscall.WaitStatus
 			_, _ = syscall.Wait4(p.pid, &ws, syscall.WNOHANG, nil)
 		}

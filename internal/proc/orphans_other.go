@@ -14,7 +14,7 @@ type Orphans struct{}
 func (*Orphans) Since(int) ([]Identity, error) { return nil, nil }
 
 // Reap does nothing.
-func (*Orphans) Reap() {}
+func (*Orphans) Reap(int) {}
 
 // Settle does nothing.
 func (*Orphans) Settle() {}
