@@ -13,6 +13,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/diagram"
+	"loops/internal/inspect"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files")
@@ -50,14 +51,22 @@ func history() []fsm.Event {
 	}
 }
 
+// A feeder gives events to a Reader with the visits they belong to.
+type feeder struct {
+	*Reader
+	visits inspect.Reader
+}
+
+func (f *feeder) Add(e fsm.Event) *Step { return f.Reader.Add(e, f.visits.Add(e)) }
+
 func read(events []fsm.Event) *Reader {
-	r := &Reader{}
+	r := feeder{Reader: &Reader{}}
 	for _, e := range events {
 		if s := r.Add(e); s != nil && s.State == "mend" {
 			s.Cost = "$0.12"
 		}
 	}
-	return r
+	return r.Reader
 }
 
 func run() Run {
@@ -190,7 +199,7 @@ func FuzzJUnit(f *testing.F) {
 
 // long is a run of so many steps that print much.
 func long(steps int) *Reader {
-	r := &Reader{}
+	r := feeder{Reader: &Reader{}}
 	r.Add(at(0, 0, "loop_start", "loop", "long"))
 	for i := range steps {
 		r.Add(at(float64(i), 0, "state_enter", "state", fmt.Sprintf("state_%d", i%7), "iteration", int64(i+1)))
@@ -199,7 +208,7 @@ func long(steps int) *Reader {
 		}
 		r.Add(at(float64(i)+0.5, 0, "action_complete", "exit_code", int64(0)))
 	}
-	return r
+	return r.Reader
 }
 
 // TestLong: what is written of a long run is small, whatever room there is, and says what is left out.
@@ -228,11 +237,11 @@ func TestLong(t *testing.T) {
 
 // TestManyStates: sub-loops of ever new names do not fill the memory.
 func TestManyStates(t *testing.T) {
-	r := &Reader{}
+	r := feeder{Reader: &Reader{}}
 	for i := range mostCases + 10 {
 		r.Add(at(0, 0, "state_enter", "state", fmt.Sprint(i)))
 	}
-	s, text := junit(t, r, Run{Loop: "many", End: Failed})
+	s, text := junit(t, r.Reader, Run{Loop: "many", End: Failed})
 	if len(s.Cases) != mostCases+1 || s.Failures != 1 || !strings.Contains(text, "10 visits of states beyond the first 2000 are left out") {
 		t.Errorf("%d cases, %d failures", len(s.Cases), s.Failures)
 	}

@@ -39,6 +39,7 @@ type Run struct {
 // skipped. The state that the run was in last has the failure, or the error, of a run that did not end well; how an action
 // in between ended is no failure, because the loop said where to go then.
 func (r *Reader) JUnit(w io.Writer, run Run) error {
+	r.close(0)
 	b := bufio.NewWriter(w)
 	cases, failures, errors, skipped := 0, 0, 0, 0
 	var body strings.Builder
@@ -123,7 +124,11 @@ func (v *visited) how() string {
 			}
 		}
 	}
-	return strings.Join(append([]string{fmt.Sprintf("visit %d", v.visits)}, said...), ", ") + "\n"
+	visit := fmt.Sprintf("visit %d", v.visits)
+	if v.last != nil && v.last.apart != "" {
+		visit += " (" + v.last.apart + ")"
+	}
+	return strings.Join(append([]string{visit}, said...), ", ") + "\n"
 }
 
 // failure writes why the run did not end well.

@@ -16,6 +16,7 @@ const (
 // Markdown writes a run as a section of Markdown for the summary of a job: how it ended, its steps, what the state it was
 // in last printed, and its graph. It has most bytes at most, if that is at least 4,000: what does not fit says so.
 func (r *Reader) Markdown(w io.Writer, run Run, most int) error {
+	r.close(0)
 	var head, foot strings.Builder
 	mark := map[int]string{Good: "✅", Failed: "❌", Broken: "⚠️", Going: "⏳"}[run.End]
 	fmt.Fprintf(&head, "## %s Loop %s\n\n%s\n\n", mark, md(line(run.Loop, 200)), md(line(run.Text, 500)))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 )
 
 // How much of a run is kept: so many of its first steps and of its last ones, so many states of it and its sub-loops, and
@@ -31,7 +32,8 @@ type Step struct {
 	Took    time.Duration
 	Cost    string // for a person; set by the caller
 
-	begin time.Time
+	visit *inspect.Visit // until it is over
+	apart string
 	of    *visited
 }
 
@@ -45,60 +47,51 @@ type visited struct {
 	output      output // of the last visit
 }
 
-// A Reader makes steps and states of the events of a run. The zero Reader has read nothing.
+// A Reader makes steps and states of the events of a run and the visits they belong to. The zero Reader has read nothing.
 type Reader struct {
 	first, last []*Step // last is a ring once it is full
 	next        int     // in last, once it is full
 	count       int
-	stack       []*Step  // the open step at each depth
-	loops       []string // the loop at each depth
+	open        []*Step // at each depth
 	states      []*visited
 	index       map[[2]string]*visited
 	missing     int      // visits of states beyond mostCases
 	end         *visited // where the run itself was last
 }
 
-// Add takes the next event and returns the step it belongs to, nil before the first.
-func (r *Reader) Add(e fsm.Event) *Step {
-	switch e.Kind {
-	case "loop_start", "loop_resume":
-		r.close(e, e.Depth)
-		r.loops = append(r.loops[:min(e.Depth, len(r.loops))], text(e.Get("loop")))
-	case "state_enter":
-		r.enter(e)
-	}
-	if len(r.stack) == 0 {
+// Add takes the next event, with the visit it belongs to as an [inspect.Reader] returns it, and returns the step of that;
+// nil before the first.
+func (r *Reader) Add(e fsm.Event, v *inspect.Visit) *Step {
+	if v == nil {
 		return nil
 	}
-	if e.Kind != "loop_resume" {
-		for _, s := range r.stack[:min(e.Depth+1, len(r.stack))] {
-			s.until(e)
-		}
-	}
-	s := r.stack[min(e.Depth, len(r.stack)-1)]
-	if e.Depth < len(r.stack) {
+	s := r.step(v)
+	if e.Depth == s.Depth { // else of a sub-loop that has not entered a state
 		s.add(e)
-	}
-	if e.Kind == "loop_complete" {
-		r.close(e, e.Depth)
 	}
 	return s
 }
 
-func (r *Reader) enter(e fsm.Event) {
-	r.close(e, e.Depth)
-	s := &Step{Depth: e.Depth, State: text(e.Get("state")), begin: e.Time}
-	if n, ok := e.Get("iteration").(int64); ok {
-		s.Number = int(n)
+// step returns the step of a visit, which is made with its first event.
+func (r *Reader) step(v *inspect.Visit) *Step {
+	depth := v.Depth()
+	if depth < len(r.open) && r.open[depth].visit == v {
+		return r.open[depth]
+	}
+	r.close(depth)
+	for i := len(r.open); i < depth; i++ { // the events around it are lost
+		r.open = append(r.open, &Step{Depth: i, visit: v.Above[i], of: &visited{}})
+	}
+	s := &Step{Number: v.Step, Depth: depth, State: v.State, visit: v}
+	r.open = append(r.open, s)
+	if v.Index < 0 {
+		s.of = &visited{}
+		return s
 	}
 	s.of = r.visit(s)
-	if e.Depth == 0 {
+	if depth == 0 {
 		r.end = s.of
 	}
-	for len(r.stack) < e.Depth { // the events around it are lost
-		r.stack = append(r.stack, &Step{Depth: len(r.stack), of: &visited{}})
-	}
-	r.stack = append(r.stack, s)
 	r.count++
 	switch {
 	case len(r.first) < firstSteps:
@@ -109,14 +102,16 @@ func (r *Reader) enter(e fsm.Event) {
 		r.last[r.next] = s
 		r.next = (r.next + 1) % lastSteps
 	}
+	return s
 }
 
 // visit counts the visit of a state.
 func (r *Reader) visit(s *Step) *visited {
-	for len(r.loops) <= s.Depth {
-		r.loops = append(r.loops, "")
+	loops := make([]string, 0, s.Depth+1)
+	for _, above := range append(s.visit.Above[:s.Depth:s.Depth], s.visit) {
+		loops = append(loops, above.Loop)
 	}
-	key := [2]string{strings.Join(r.loops[:s.Depth+1], "."), s.State}
+	key := [2]string{strings.Join(loops, "."), s.State}
 	v := r.index[key]
 	switch {
 	case v == nil && len(r.states) >= mostCases:
@@ -136,21 +131,12 @@ func (r *Reader) visit(s *Step) *visited {
 }
 
 // close ends the open steps from a depth on.
-func (r *Reader) close(e fsm.Event, depth int) {
-	for len(r.stack) > depth {
-		s := r.stack[len(r.stack)-1]
-		r.stack = r.stack[:len(r.stack)-1]
-		// The time between the death of a process and the resume of its run is nobody's.
-		if e.Kind != "loop_resume" {
-			s.until(e)
-		}
+func (r *Reader) close(depth int) {
+	for len(r.open) > depth {
+		s := r.open[len(r.open)-1]
+		r.open = r.open[:len(r.open)-1]
+		s.Took, s.apart, s.visit = s.visit.Took(), s.visit.Apart(), nil
 		s.of.spent += s.Took
-	}
-}
-
-func (s *Step) until(e fsm.Event) {
-	if !s.begin.IsZero() && e.Time.After(s.begin) {
-		s.Took = e.Time.Sub(s.begin)
 	}
 }
 

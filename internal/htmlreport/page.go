@@ -115,7 +115,7 @@ func row(w *bufio.Writer, s *Step, share int) {
 	if !s.Begin.IsZero() {
 		w.WriteString(s.Begin.UTC().Format(time.TimeOnly)) //nolint:errcheck // as above
 	}
-	fmt.Fprintf(w, "<td>%s<td>", duration(s.End.Sub(s.Begin)))
+	fmt.Fprintf(w, "<td>%s<td>", duration(s.Took))
 	if s.Exit != "" && s.Exit != "0" {
 		put("exit "+s.Exit+" ", 20)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 )
 
 // How much of a run is kept: so many of its first steps and of its last ones, and so many bytes of the beginning and
@@ -25,70 +26,71 @@ type Step struct {
 	Depth   int // 0 in the run itself, 1 in its sub-loop …
 	State   string
 	Begin   time.Time
-	End     time.Time // of its last event
-	Action  string    // first line of what was done
-	Exit    string    // exit code, "" where nothing was done
+	Took    time.Duration // by the clock of the run
+	Action  string        // first line of what was done
+	Exit    string        // exit code, "" where nothing was done
 	Verdict string
 	To      string // where it led
 	Cost    string // for a person; set by the caller
 	Failed  bool   // its action failed or something was wrong
 
+	visit  *inspect.Visit // until it is over
+	since  time.Time      // since when it has not been interrupted; zero = it is
 	notes  []string
 	output output
 }
 
-// A Reader makes steps of events. The zero Reader has read nothing.
+// A Reader makes steps of events and the visits they belong to. The zero Reader has read nothing.
 type Reader struct {
 	first, last []*Step // last is a ring once it is full
 	next        int     // in last, once it is full
 	count       int
-	stack       []*Step // the open step at each depth
+	open        []*Step // at each depth
 	begin, end  time.Time
 	lanes       lanes
 }
 
-// Add takes the next event and returns the step it belongs to, nil before the first.
-func (r *Reader) Add(e fsm.Event) *Step {
+// Add takes the next event, with the visit it belongs to as an [inspect.Reader] returns it, and returns the step of that;
+// nil before the first.
+func (r *Reader) Add(e fsm.Event, v *inspect.Visit) *Step {
 	if !e.Time.IsZero() {
 		if r.begin.IsZero() {
 			r.begin = e.Time
 		}
 		r.end = e.Time
 	}
-	if e.Kind == "state_enter" {
-		r.enter(e)
+	if v == nil {
+		return nil
 	}
-	if e.Depth >= len(r.stack) {
-		if len(r.stack) == 0 {
-			return nil
-		}
-		return r.stack[len(r.stack)-1]
+	s := r.step(v)
+	if e.Depth != s.Depth { // of a sub-loop that has not entered a state
+		return s
 	}
-	if e.Kind != "loop_resume" {
-		for _, s := range r.stack[:e.Depth+1] {
-			if e.Time.After(s.End) {
-				s.End = e.Time
-			}
-		}
+	switch e.Kind {
+	case "loop_resume":
+		r.lanes.add(r.open[0])
+	case "state_enter":
+		s.since = e.Time
 	}
-	s := r.stack[e.Depth]
 	s.add(e)
-	if e.Kind == "loop_complete" || e.Kind == "loop_resume" {
-		r.close(e.Depth)
-	}
 	return s
 }
 
-func (r *Reader) enter(e fsm.Event) {
-	s := &Step{Depth: e.Depth, State: text(e.Get("state")), Begin: e.Time, End: e.Time}
-	if n, ok := e.Get("iteration").(int64); ok {
-		s.Number = int(n)
+// step returns the step of a visit, which is made with its first event.
+func (r *Reader) step(v *inspect.Visit) *Step {
+	depth := v.Depth()
+	if depth < len(r.open) && r.open[depth].visit == v {
+		return r.open[depth]
 	}
-	r.close(e.Depth)
-	for len(r.stack) < e.Depth { // the events around it are lost
-		r.stack = append(r.stack, &Step{Depth: len(r.stack)})
+	r.close(depth)
+	for i := len(r.open); i < depth; i++ { // the events around it are lost
+		r.open = append(r.open, &Step{Depth: i, visit: v.Above[i]})
 	}
-	r.stack = append(r.stack, s)
+	s := &Step{Number: v.Step, Depth: depth, State: v.State, Begin: v.Begin, since: v.Begin, visit: v}
+	r.open = append(r.open, s)
+	if v.Index < 0 {
+		return s
+	}
 	r.count++
 	switch {
 	case len(r.first) < firstSteps:
@@ -99,16 +101,27 @@ func (r *Reader) enter(e fsm.Event) {
 		r.last[r.next] = s
 		r.next = (r.next + 1) % lastSteps
 	}
+	return s
 }
 
 // close ends the open steps from a depth on.
 func (r *Reader) close(depth int) {
-	for len(r.stack) > depth {
-		s := r.stack[len(r.stack)-1]
-		r.stack = r.stack[:len(r.stack)-1]
+	for len(r.open) > depth {
+		s := r.open[len(r.open)-1]
+		r.open = r.open[:len(r.open)-1]
 		if s.Depth == 0 {
 			r.lanes.add(s)
 		}
+		s.over()
+	}
+}
+
+// over takes from the visit what is told of it as a whole.
+func (s *Step) over() {
+	v := s.visit
+	s.Took, s.visit = v.Took(), nil
+	if apart := v.Apart(); apart != "" {
+		s.notes = append(s.notes, apart)
 	}
 }
 

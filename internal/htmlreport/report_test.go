@@ -12,6 +12,7 @@ import (
 	"loops/fsm"
 	"loops/internal/diagram"
 	"loops/internal/htmlreport"
+	"loops/internal/inspect"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected pages in testdata")
@@ -19,14 +20,22 @@ var update = flag.Bool("update", false, "rewrite the expected pages in testdata"
 // begin is when the runs of these tests began.
 var begin = time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)
 
+// A reader gives events to a Reader with the visits they belong to.
+type reader struct {
+	htmlreport.Reader
+	visits inspect.Reader
+}
+
+func (r *reader) Add(e fsm.Event) *htmlreport.Step { return r.Reader.Add(e, r.visits.Add(e)) }
+
 // read reads events, one line of JSON each.
-func read(t *testing.T, file string) *htmlreport.Reader {
+func read(t *testing.T, file string) *reader {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r htmlreport.Reader
+	var r reader
 	for line := range strings.Lines(string(text)) {
 		e, err := fsm.ParseEvent([]byte(line))
 		if err != nil {
@@ -62,17 +71,17 @@ func TestPage(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, p htmlreport.Page, r *htmlreport.Reader) string {
+func write(t *testing.T, p htmlreport.Page, r *reader) string {
 	t.Helper()
 	var b strings.Builder
-	if err := p.Write(&b, r); err != nil {
+	if err := p.Write(&b, &r.Reader); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 // long feeds a run of n steps, each with an action, its output and a verdict; text is in all of them.
-func long(r *htmlreport.Reader, n int, text string) {
+func long(r *reader, n int, text string) {
 	at := begin
 	add := func(kind string, fields ...fsm.Field) {
 		at = at.Add(time.Millisecond)
@@ -96,7 +105,7 @@ func TestSize(t *testing.T) {
 		"plain": strings.Repeat("a line of the output of a test that failed\n", 200), "hostile": strings.Repeat("<&\"'>\x00\x1b\xff", 600),
 		"wide": strings.Repeat("漢🤖", 3000), "short": "ok",
 	} {
-		var r htmlreport.Reader
+		var r reader
 		long(&r, 10_000, text)
 		since := time.Now()
 		page := write(t, htmlreport.Page{Title: text, Notes: []string{text}, Facts: [][2]string{{text, text}}}, &r)
@@ -124,7 +133,7 @@ func TestSize(t *testing.T) {
 
 // TestVeryLong: of a run of more steps the first and the last are there, and the page says what is not.
 func TestVeryLong(t *testing.T) {
-	var r htmlreport.Reader
+	var r reader
 	long(&r, 25_003, "x")
 	page := write(t, htmlreport.Page{Title: "long", More: "loops history long last"}, &r)
 	for _, want := range []string{
@@ -147,7 +156,7 @@ func TestVeryLong(t *testing.T) {
 
 // TestOutputEnds: of a long output the beginning and the end are there.
 func TestOutputEnds(t *testing.T) {
-	var r htmlreport.Reader
+	var r reader
 	r.Add(fsm.Event{Kind: "state_enter", Time: begin, Fields: []fsm.Field{{Key: "state", Value: "a"}}})
 	for i := range 10_000 {
 		r.Add(fsm.Event{Kind: "action_output", Fields: []fsm.Field{{Key: "line", Value: fmt.Sprintf("line %d.", i)}}})
@@ -165,14 +174,14 @@ func TestOutputEnds(t *testing.T) {
 
 // TestNothing: a run of which nothing is recorded has a page.
 func TestNothing(t *testing.T) {
-	if page := write(t, htmlreport.Page{Title: "nothing"}, &htmlreport.Reader{}); !strings.Contains(page, "No step was recorded.") {
+	if page := write(t, htmlreport.Page{Title: "nothing"}, &reader{}); !strings.Contains(page, "No step was recorded.") {
 		t.Error(page)
 	}
 }
 
 // TestLostEvents: events without those around them are no reason to fail.
 func TestLostEvents(t *testing.T) {
-	var r htmlreport.Reader
+	var r reader
 	for _, e := range []fsm.Event{
 		{Kind: "route", Depth: 3},
 		{Kind: "state_enter", Depth: 2, Fields: []fsm.Field{{Key: "state", Value: "deep"}}},

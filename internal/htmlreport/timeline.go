@@ -26,10 +26,13 @@ const (
 	mostSpans = 4_000
 )
 
+// add takes the time of a step since it was begun, or resumed.
 func (l *lanes) add(s *Step) {
-	if s.Begin.IsZero() {
+	since := s.since
+	if since.IsZero() || s.visit.Index < 0 {
 		return
 	}
+	s.since = time.Time{}
 	if l.spans == nil {
 		l.spans = map[string][]span{}
 	}
@@ -44,7 +47,7 @@ func (l *lanes) add(s *Step) {
 		return
 	}
 	l.steps++
-	spans = append(spans, span{s.Begin, s.End, s.Failed})
+	spans = append(spans, span{since, s.visit.End, s.Failed})
 	if len(spans) > mostSpans {
 		spans = halve(spans)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/phrase"
 )
 
 // A Visit is one stay of a run in a state, from its state_enter to the next one. A stay that was interrupted and resumed
@@ -48,6 +49,22 @@ type Visit struct {
 // carries it.
 func (v *Visit) Took() time.Duration { return v.Work + v.Waited }
 
+// Apart tells what is not part of the time it took, in words: "2 attempts, interrupted for 5.0s, paused for 2m00s". It is
+// empty where there is nothing to tell.
+func (v *Visit) Apart() string {
+	var parts []string
+	if v.Attempts > 1 {
+		parts = append(parts, phrase.Count(v.Attempts, "attempt"))
+	}
+	if v.Gap > 0 {
+		parts = append(parts, "interrupted for "+phrase.Duration(v.Gap))
+	}
+	if v.Paused > 0 {
+		parts = append(parts, "paused for "+phrase.Duration(v.Paused))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Depth is 0 for a visit of the run itself, 1 in its sub-loop, and so on.
 func (v *Visit) Depth() int { return len(v.Above) }
 
@@ -83,6 +100,10 @@ func (v *Visit) Exit() (code int, ended bool) { return v.exit, v.exited }
 
 // To is the state the visit led to; "" where it led nowhere.
 func (v *Visit) To() string { return v.to }
+
+// Over reports whether the loop of the visit has ended, or nothing carries the run: it gets no more time, unless the run
+// is resumed in it.
+func (v *Visit) Over() bool { return v.over }
 
 // Failed reports whether an action of the visit ended with another exit code than 0, or could not be attempted.
 func (v *Visit) Failed() bool { return v.broken }

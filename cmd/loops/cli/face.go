@@ -138,7 +138,8 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 		if err != nil {
 			return nil, face, f.store.failed(err)
 		}
-		cost, step := t.add(e), r.Add(e)
+		cost, visit := t.add(e)
+		step := r.Add(e, visit)
 		if e.Kind == "state_enter" && e.Depth == 0 {
 			at = text(e.Get("state"))
 		}

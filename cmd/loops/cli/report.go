@@ -94,8 +94,8 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 		if err != nil {
 			return store.failed(err)
 		}
-		cost := t.add(e)
-		step := steps.Add(e)
+		cost, visit := t.add(e)
+		step := steps.Add(e, visit)
 		if step != last {
 			last, spent = step, costLine{}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/diagram"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -77,16 +78,18 @@ const (
 // A tally adds up what a run did in each state of its loop.
 type tally struct {
 	diagram.Tally
-	sheet *costSheet
-	costs map[string]*costLine // by state
+	sheet  *costSheet
+	visits inspect.Reader
+	costs  map[string]*costLine // by state
 }
 
 func newTally(known prices) *tally {
 	return &tally{sheet: &costSheet{prices: known}, costs: map[string]*costLine{}}
 }
 
-// add takes the next event of the run and returns what it cost.
-func (t *tally) add(e fsm.Event) costLine {
+// add takes the next event of the run and returns what it cost, and the visit it belongs to.
+func (t *tally) add(e fsm.Event) (costLine, *inspect.Visit) {
+	v := t.visits.Add(e)
 	before := t.sheet.total
 	t.sheet.add(e)
 	t.Add(e)
@@ -99,7 +102,7 @@ func (t *tally) add(e fsm.Event) costLine {
 		}
 		line.plus(cost)
 	}
-	return cost
+	return cost, v
 }
 
 // since returns what was used after before.

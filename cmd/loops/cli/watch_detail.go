@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"loops/fsm"
 	"loops/internal/diagram"
+	"loops/internal/inspect"
 	"loops/internal/plain"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -27,9 +29,7 @@ type runDetail struct {
 	follower
 	tally   *tally
 	steps   []*stepRow
-	open    []*stepRow // of them, that of each depth
 	log     []watch.Line
-	path    []string // the state at each depth
 	damaged bool
 	live    bool // when it was looked at last
 
@@ -42,12 +42,16 @@ type runDetail struct {
 	shown   *watch.Detail
 }
 
-// A stepRow is a visit of a state that is still going on, or is over.
+// A stepRow is a visit of a state that still lasts, or is over.
 type stepRow struct {
 	watch.Step
-	began time.Time
+	visit *inspect.Visit
 	cost  costLine
-	over  bool
+}
+
+// over reports whether the visit is over, unless the run is resumed in it.
+func (d *runDetail) over(row *stepRow) bool {
+	return row.visit.Over() || !slices.Contains(d.tally.visits.Open(), row.visit)
 }
 
 func newRunDetail(l *looker, r persistence.Run) *runDetail {
@@ -89,57 +93,41 @@ func (d *runDetail) event(e fsm.Event, err error) {
 		}
 		return
 	}
-	cost := d.tally.add(e)
-	switch e.Kind {
-	case "state_enter":
-		d.enter(e)
-	case "loop_complete":
-		d.leave(e.Depth, e.Time)
+	cost, visit := d.tally.add(e)
+	row := d.row(visit)
+	if e.Kind == "loop_complete" {
 		d.line(watch.Line{Text: strings.Repeat("  ", e.Depth) + "==> ended: " + eventDetail(e, false, false), Head: true})
-	default:
-		d.step(e, cost)
+	} else if row != nil && e.Depth == visit.Depth() {
+		row.add(e, cost)
 	}
-	d.write(e)
+	d.write(e, visit)
 }
 
-// enter begins a row, unless the same visit goes on after a resume.
-func (d *runDetail) enter(e fsm.Event) {
-	state, n := text(e.Get("state")), text(e.Get("iteration"))
-	d.path = append(d.path[:min(e.Depth, len(d.path))], state)
-	if e.Depth > 0 && e.Depth <= len(d.open) && d.open[e.Depth-1] != nil {
-		n = d.open[e.Depth-1].Number + "." + n
+// row returns the row of a visit, which is made with its first event; nil before the first visit.
+func (d *runDetail) row(v *inspect.Visit) *stepRow {
+	if v == nil || v.Index < 0 {
+		return nil
 	}
-	if again, _ := e.Get("resumed").(bool); again && e.Depth < len(d.open) && d.open[e.Depth] != nil && d.open[e.Depth].Number == n {
-		return
+	for _, row := range slices.Backward(d.steps) { // it is one of the last: those of each depth
+		if row.visit == v {
+			return row
+		}
+		if row.visit.Index < v.Index {
+			break
+		}
 	}
-	d.leave(e.Depth, e.Time)
-	for len(d.open) <= e.Depth {
-		d.open = append(d.open, nil)
+	if n := len(d.steps); n > 0 && v.Index < d.steps[n-1].visit.Index {
+		return nil // its row was so long ago that it is not kept
 	}
-	row := &stepRow{Step: watch.Step{Number: n, State: clean(state)}, began: e.Time}
-	d.open[e.Depth] = row
+	row := &stepRow{Step: watch.Step{Number: v.Number(), State: clean(v.State)}, visit: v}
 	if d.steps = append(d.steps, row); len(d.steps) > 2*mostSteps {
 		d.steps = append(d.steps[:0], d.steps[len(d.steps)-mostSteps:]...)
 	}
+	return row
 }
 
-// leave ends the rows at a depth and below.
-func (d *runDetail) leave(depth int, at time.Time) {
-	for i := depth; i < len(d.open); i++ {
-		if row := d.open[i]; row != nil && !row.over {
-			row.over = true
-			row.Took = duration(at.Sub(row.began))
-		}
-	}
-	d.open = d.open[:min(depth, len(d.open))]
-}
-
-// step enters what an event says about the visit it belongs to.
-func (d *runDetail) step(e fsm.Event, cost costLine) {
-	if e.Depth >= len(d.open) || d.open[e.Depth] == nil {
-		return
-	}
-	row := d.open[e.Depth]
+// add enters what an event of the visit says about it.
+func (row *stepRow) add(e fsm.Event, cost costLine) {
 	if cost.Prompts+cost.Judges > 0 {
 		row.cost.plus(cost)
 		row.Cost = row.cost.cost()
@@ -158,14 +146,13 @@ func (d *runDetail) step(e fsm.Event, cost costLine) {
 }
 
 // write adds what an event says to the log.
-func (d *runDetail) write(e fsm.Event) {
+func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 	switch e.Kind {
 	case "action_start":
-		number := ""
-		if e.Depth < len(d.open) && d.open[e.Depth] != nil {
-			number = d.open[e.Depth].Number
+		if v == nil {
+			return
 		}
-		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", number, strings.Join(d.path, " > "), firstLine(text(e.Get("action")))), Head: true})
+		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), firstLine(text(e.Get("action")))), Head: true})
 	case "action_output":
 		for part := range strings.SplitSeq(strings.TrimSuffix(text(e.Get("line")), "\n"), "\n") {
 			d.line(watch.Line{Text: part})
@@ -214,13 +201,14 @@ func (d *runDetail) show(w *watchedRun) {
 	}
 	for _, row := range d.steps[max(0, len(d.steps)-mostSteps):] {
 		step := row.Step
-		if !row.over && live && !row.began.IsZero() {
-			step.Took = seconds(time.Since(row.began))
+		step.Took = duration(row.visit.Took())
+		if live && !d.over(row) {
+			step.Took = seconds(d.tally.visits.Now(row.visit, time.Now()))
 		}
 		s.Steps = append(s.Steps, step)
 	}
 	for _, row := range d.steps {
-		if row.over && !strings.Contains(row.Number, ".") {
+		if d.over(row) && !strings.Contains(row.Number, ".") {
 			s.Previous = row.State
 		}
 	}
