@@ -47,14 +47,13 @@ func read(t *testing.T, file string) *reader {
 }
 
 func TestPage(t *testing.T) {
-	var tally diagram.Tally
 	r := read(t, "testdata/run.jsonl")
 	page := htmlreport.Page{
 		Title: "Run outer-20261121T103405", Facts: [][2]string{{"Loop", "outer"}, {"Error", "<b>\"it\" broke</b> & more"}},
 		Notes: []string{"<script>a note</script>"}, More: "loops history outer last -v",
 	}
 	page.Graph = &diagram.Graph{Name: "outer"}
-	page.Graph.Measure(diagram.Measure{By: "visits", Order: tally.Order})
+	page.Graph.Measure(diagram.Measure{By: "visits"})
 	got := write(t, page, r)
 	const file = "testdata/run.html"
 	if *update {

@@ -26,6 +26,7 @@ type Reader struct {
 	n     int
 	last  time.Time // of the newest event
 	doing activity  // since then
+	again int       // the depth of a loop that was just resumed, from 1; 0 = none was
 }
 
 // An activity is what the time up to the next event is spent on, if nothing else is said.
@@ -47,13 +48,15 @@ func (r *Reader) Add(e fsm.Event) *Visit {
 	case "loop_resume":
 		r.nameLoop(e.Depth, str(e, "loop"))
 		r.sleep(e.Depth)
+		r.again = e.Depth + 1
 	case "loop_complete":
 		if e.Depth > 0 && e.Depth <= len(r.stack) {
 			r.stack[e.Depth-1].Ended = &e
 		}
 		r.sleep(e.Depth)
 	case "state_enter":
-		if !r.goesOn(e) {
+		goesOn := r.goesOn(e)
+		if r.again = 0; !goesOn {
 			return r.enter(e)
 		}
 		r.stack[e.Depth].goOn(e.Time)
@@ -138,7 +141,7 @@ func resumed(e fsm.Event) bool {
 
 // goesOn reports whether a state_enter is that of a visit which was interrupted.
 func (r *Reader) goesOn(e fsm.Event) bool {
-	if !resumed(e) || e.Depth >= len(r.stack) {
+	if !resumed(e) && r.again != e.Depth+1 || e.Depth >= len(r.stack) {
 		return false
 	}
 	v := r.stack[e.Depth]

@@ -75,7 +75,9 @@ func (v *Visit) Path() string {
 	}
 	var b strings.Builder
 	for _, a := range v.Above {
-		b.WriteString(a.State + " > ")
+		if a.State != "" {
+			b.WriteString(a.State + " > ")
+		}
 	}
 	return b.String() + v.State
 }
@@ -87,7 +89,9 @@ func (v *Visit) Number() string {
 	}
 	var b strings.Builder
 	for _, a := range v.Above {
-		b.WriteString(strconv.Itoa(a.Step) + ".")
+		if a.Index >= 0 {
+			b.WriteString(strconv.Itoa(a.Step) + ".")
+		}
 	}
 	return b.String() + strconv.Itoa(v.Step)
 }

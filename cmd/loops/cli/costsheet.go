@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 )
 
 // A costSheet adds up what prompts and judges used, state by state, from the events of runs. A state of a sub-loop is
@@ -19,7 +20,7 @@ type costSheet struct {
 	lines  map[string]*costLine
 	order  []string // of lines: as they came
 	total  costLine
-	stack  []string // the state at each depth
+	visits inspect.Reader // of add
 
 	resumed bool // the first event was not that of the run, but of a resume
 }
@@ -33,37 +34,39 @@ type costLine struct {
 	Time                                 time.Duration
 }
 
-// add takes the next event of a run. The first of each run is at depth 0.
-func (s *costSheet) add(e fsm.Event) {
+// add takes the next event of a run.
+func (s *costSheet) add(e fsm.Event) { s.addTo(s.visits.Add(e), e) }
+
+// addTo takes the next event of a run, and the visit it belongs to; nil = none.
+func (s *costSheet) addTo(v *inspect.Visit, e fsm.Event) {
 	switch e.Kind {
 	case "loop_resume":
-		s.resumed = s.resumed || e.Depth == 0 && len(s.stack) == 0
+		s.resumed = s.resumed || v == nil
 	case "state_enter":
-		s.stack = append(s.stack[:min(e.Depth, len(s.stack))], text(e.Get("state")))
-		if flushed, _ := e.Get("resumed").(bool); !flushed { // a resumed state was counted
-			s.count(e, func(l *costLine) { l.Visits++ })
+		if again, _ := e.Get("resumed").(bool); !again && v.Resumed == 0 { // a resumed visit was counted
+			s.count(v, func(l *costLine) { l.Visits++ })
 		}
 	case "action_complete", "action_killed": // the latter of a prompt that a stop ended
 		took := time.Duration(whole(e.Get("duration_ms"))) * time.Millisecond
 		if prompt, _ := e.Get("is_prompt").(bool); !prompt {
-			s.count(e, func(l *costLine) { l.Time += took })
+			s.count(v, func(l *costLine) { l.Time += took })
 			return
 		}
-		s.used(e, e.Get, func(l *costLine) { l.Prompts++; l.Time += took })
+		s.used(v, e.Get, func(l *costLine) { l.Prompts++; l.Time += took })
 	default:
 		judges, _ := e.Get("judges").([]any)
 		for _, j := range judges {
 			if m, ok := j.(*fsm.Map); ok {
 				get := func(key string) any { v, _ := m.Get(key); return v }
 				took := time.Duration(whole(get("duration_ms"))) * time.Millisecond
-				s.used(e, get, func(l *costLine) { l.Judges++; l.Time += took })
+				s.used(v, get, func(l *costLine) { l.Judges++; l.Time += took })
 			}
 		}
 	}
 }
 
 // used counts one prompt or judge.
-func (s *costSheet) used(e fsm.Event, get func(string) any, more func(*costLine)) {
+func (s *costSheet) used(v *inspect.Visit, get func(string) any, more func(*costLine)) {
 	u := fsm.Usage{
 		Input: whole(get("input_tokens")), Output: whole(get("output_tokens")),
 		CacheRead: whole(get("cache_read_tokens")), CacheWrite: whole(get("cache_creation_tokens")),
@@ -77,7 +80,7 @@ func (s *costSheet) used(e fsm.Event, get func(string) any, more func(*costLine)
 	case u.Total() == 0: // nothing was used, if somebody says so
 		known = text(get("coverage")) == fsm.CoverageComplete || failure == fsm.FailMissing || failure == fsm.FailAuth
 	}
-	s.count(e, func(l *costLine) {
+	s.count(v, func(l *costLine) {
 		if failure != fsm.FailMissing { // that one was never sent
 			more(l)
 		}
@@ -92,9 +95,12 @@ func (s *costSheet) used(e fsm.Event, get func(string) any, more func(*costLine)
 	})
 }
 
-// count changes the line of the state an event belongs to, and the total.
-func (s *costSheet) count(e fsm.Event, change func(*costLine)) {
-	name := strings.Join(s.stack[:min(e.Depth+1, len(s.stack))], " > ")
+// count changes the line of the state of a visit, and the total.
+func (s *costSheet) count(v *inspect.Visit, change func(*costLine)) {
+	name := ""
+	if v != nil {
+		name = v.Path()
+	}
 	change(s.line(name))
 	change(&s.total)
 }

@@ -220,7 +220,11 @@ func (x *explanation) print(out io.Writer) {
 		front := ""
 		if p.visit != nil {
 			from, to := p.visit.Span()
-			say(out, "\nStep %s, %s, %s (events %d to %d)\n", p.visit.Number(), p.visit.Path(), duration(p.visit.Took()), from, to)
+			took := duration(p.visit.Took())
+			if apart := p.visit.Apart(); apart != "" {
+				took += ", " + apart
+			}
+			say(out, "\nStep %s, %s, %s (events %d to %d)\n", p.visit.Number(), p.visit.Path(), took, from, to)
 			front = "  "
 		}
 		for _, s := range p.said {
@@ -262,7 +266,8 @@ func (x *explanation) object() *fsm.Map {
 		}
 		from, to := p.visit.Span()
 		steps = append(steps, fsm.NewMap("step", p.visit.Number(), "state", p.visit.Path(), "verdict", orNull(p.visit.Verdict()), "to", orNull(p.visit.To()),
-			"duration_ms", p.visit.Took().Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.said)))
+			"duration_ms", p.visit.Took().Milliseconds(), "attempts", int64(p.visit.Attempts), "waited_ms", p.visit.Waited.Milliseconds(),
+			"paused_ms", p.visit.Paused.Milliseconds(), "interrupted_ms", p.visit.Gap.Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.said)))
 	}
 	m.Set("run", run)
 	m.Set("steps", steps)

@@ -25,8 +25,7 @@ func (a *app) path(ctx context.Context, f finder, r persistence.Run, reader *ins
 	}
 	p := &runPath{run: r, sheet: &costSheet{prices: known}}
 	err = a.eachEvent(ctx, f, r, func(e fsm.Event) {
-		p.sheet.add(e)
-		reader.Add(e)
+		p.sheet.addTo(reader.Add(e), e)
 		if e.Depth == 0 {
 			if p.end = nil; e.Kind == "loop_complete" {
 				p.end = &e

@@ -77,7 +77,7 @@ const (
 
 // A tally adds up what a run did in each state of its loop.
 type tally struct {
-	diagram.Tally
+	inspect.Course
 	sheet  *costSheet
 	visits inspect.Reader
 	costs  map[string]*costLine // by state
@@ -91,8 +91,8 @@ func newTally(known prices) *tally {
 func (t *tally) add(e fsm.Event) (costLine, *inspect.Visit) {
 	v := t.visits.Add(e)
 	before := t.sheet.total
-	t.sheet.add(e)
-	t.Add(e)
+	t.sheet.addTo(v, e)
+	t.Add(e, v)
 	cost := t.sheet.total.since(before)
 	if cost.Prompts+cost.Judges > 0 {
 		line := t.costs[t.Current()]
@@ -116,7 +116,10 @@ func (l costLine) since(before costLine) costLine {
 
 // measure returns what the run did, to be drawn.
 func (t *tally) measure(r persistence.Run, by string) diagram.Measure {
-	m := diagram.Measure{By: by, Order: t.Order, Taken: t.Taken, States: map[string]diagram.Amount{}}
+	m := diagram.Measure{By: by, Order: t.Order, States: map[string]diagram.Amount{}}
+	for _, way := range t.Taken {
+		m.Taken = append(m.Taken, diagram.Step(way))
+	}
 	for _, name := range t.Order {
 		var amount diagram.Amount
 		switch by {
