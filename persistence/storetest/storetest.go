@@ -18,7 +18,7 @@ import (
 // A Damager is a store whose recorded bytes the suite can spoil. Stores without one skip those cases.
 type Damager interface {
 	EventSpoiler
-	// CutEvents removes the last n bytes of a run's history.
+	// CutEvents removes the last n bytes of a run's history, and all that was written after them, as a crash does.
 	CutEvents(id persistence.ID, n int64) error
 	// SpoilState makes the materialised memory of a run unreadable.
 	SpoilState(id persistence.ID) error
