@@ -22,14 +22,14 @@ func (d *Dir) FinishRemovals(ctx context.Context) (gone []ID, err error) {
 		var errs []error
 		for _, name := range hidden {
 			id, done, err := d.finishHidden(name)
-			if gone, errs = addID(gone, id), append(errs, err); done {
-				trees = append(trees, filepath.Join(d.history, name))
+			if errs = append(errs, err); done {
+				gone, trees = addID(gone, id), append(trees, filepath.Join(d.history, name))
 			}
 		}
 		for _, id := range marks {
 			tree, err := d.finishMarked(id)
-			if gone, errs = addID(gone, id), append(errs, err); tree != "" {
-				trees = append(trees, tree)
+			if errs = append(errs, err); tree != "" {
+				gone, trees = addID(gone, id), append(trees, tree)
 			}
 		}
 		for _, id := range stale {

@@ -29,6 +29,11 @@ func (d *Dir) Import(ctx context.Context, r Recorded) error {
 	case r.Memory == nil || !r.Memory.StartedAt.Equal(r.Run.StartedAt):
 		return fmt.Errorf("run %s does not remember when it started", r.Run.ID)
 	}
+	if exists(d.live(r.Run.ID).removed) { // else the files of this run would go with what is left of the removed one
+		if _, err := d.FinishRemovals(ctx); err != nil {
+			return err
+		}
+	}
 	lock, err := d.claim(r.Run.ID) // two who import the same run would be in each other's way
 	if err != nil {
 		return cmp.Or(d.absent(r.Run.ID), err)

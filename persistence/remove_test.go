@@ -242,3 +242,51 @@ func TestRemoveTreeTells(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestImportAfterARemovalThatWasCutShort: a run that is imported under the ID of one whose removal was cut short keeps its
+// files when the removal is finished.
+func TestImportAfterARemovalThatWasCutShort(t *testing.T) {
+	from, d := open(t), open(t)
+	whole := begin(t, from, step(1), end(1, "terminal"))
+	live := begin(t, d, step(1))
+	id := live.Run().ID
+	if err := errors.Join(whole.Close(t.Context()), live.Close(t.Context())); err != nil || whole.Run().ID != id {
+		t.Fatal(err, whole.Run().ID, id)
+	}
+	d.step = func(name string) error {
+		if name == "remove work" {
+			return errors.New("killed")
+		}
+		return nil
+	}
+	if err := d.Remove(t.Context(), id); err == nil {
+		t.Fatal("it was removed whole")
+	}
+	d.step = nil
+	lock, err := d.claim(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := d.FinishRemovals(t.Context()); err != nil || len(ids) > 0 { // its remover lives
+		t.Errorf("while it is removed: %v, %q were removed", err, ids)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	runs, err := from.Runs(t.Context(), Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Copy(t.Context(), from, d, runs[0]); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(d.work(id), "kept")
+	if err := os.WriteFile(kept, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := d.FinishRemovals(t.Context())
+	if err != nil || len(ids) > 0 || !exists(kept) {
+		t.Errorf("%v, %q were removed, its file is there: %v", err, ids, exists(kept))
+	}
+}
