@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -21,13 +22,14 @@ func (d *Dir) unrecorded(id ID) bool {
 	return begunOnly(p.events)
 }
 
-// hasNothing reports whether a file is empty, or not there.
+// hasNothing reports whether a file is not there, or is as a loss of power leaves one whose bytes did not come to the disk:
+// empty, or as long as it was and all zero bytes.
 func hasNothing(path string) bool {
-	st, err := os.Lstat(path)
+	b, err := ReadRecord(path)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	return st.Mode().IsRegular() && st.Size() == 0
+	return len(bytes.Trim(b, "\x00")) == 0
 }
 
 // begunOnly reports whether an event file holds at most a beginning of the first batch, whose memory did not come to it.
