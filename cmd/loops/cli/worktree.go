@@ -27,7 +27,13 @@ type treeFlags struct {
 // newBranch is the value of --worktree without one. No branch can have this name.
 const newBranch = "HEAD"
 
-func (f *treeFlags) String() string { return f.branch }
+// String is the value as it would be given: an empty one is an error, as for every flag.
+func (f *treeFlags) String() string {
+	if f.asked && f.branch == "" {
+		return newBranch
+	}
+	return f.branch
+}
 
 // Type is how help calls the value.
 func (f *treeFlags) Type() string { return "BRANCH" }
