@@ -33,7 +33,7 @@ func (o *Orphans) Since(first int) ([]Identity, error) {
 // running, whose exit code and process group are still needed when it has ended.
 func (*Orphans) Reap(first int) { reap(first) }
 
-// Settle is told when an action is over and its first process was waited for: what has been adopted by now and goes on is not of
+// Settle is told when an action is over and its first process was waited for: what has been adopted by now and is running still is not of
 // the next one.
 func (o *Orphans) Settle() {
 	o.before, o.sessions = nil, nil

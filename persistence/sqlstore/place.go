@@ -105,5 +105,8 @@ func readPlace(f *os.File) (string, error) {
 	if _, err := f.WriteAt([]byte(word), 0); err != nil {
 		return "", err
 	}
-	return word, errors.Join(f.Truncate(int64(len(word))), f.Sync())
+	if err := errors.Join(f.Truncate(int64(len(word))), f.Sync()); err != nil {
+		return "", err
+	}
+	return word, persistence.SyncFolder(filepath.Dir(f.Name())) // records name it: lost, nobody would remove their files
 }

@@ -51,8 +51,7 @@ func (s *Store) removeRows(ctx context.Context, tx *sql.Tx, id persistence.ID, h
 	if r.Held {
 		return false, &persistence.HeldError{ID: id, Owner: r.Owner}
 	}
-	rs, err := tx.QueryContext(ctx, s.q(`SELECT place FROM places WHERE run = ?`), r.n)
-	places, err := collect(rs, err, scanText)
+	places, err := s.placesOf(ctx, tx, r.n)
 	if err != nil {
 		return false, err
 	}
@@ -60,8 +59,7 @@ func (s *Store) removeRows(ctx context.Context, tx *sql.Tx, id persistence.ID, h
 		places = []string{here}
 	}
 	for _, place := range places {
-		if _, err := tx.ExecContext(ctx, s.q(`INSERT INTO removals (id, loop, run_id, place) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`),
-			string(id), r.Loop, r.RunID, place); err != nil {
+		if err := s.mustRemove(ctx, tx, r, place); err != nil {
 			return false, err
 		}
 	}
@@ -197,19 +195,46 @@ func (s *Store) forgetDead(ctx context.Context) error {
 	})
 }
 
-// forgetRow forgets a run that recorded nothing before its process died. Called serialised.
+// forgetRow forgets a run that recorded nothing before its process died. The files of a fork, which were copied, are removed
+// by the project that has them: this one now, another with its next FinishRemovals. Called serialised.
 func (s *Store) forgetRow(ctx context.Context, tx *sql.Tx, r *row) error {
+	places, err := s.placesOf(ctx, tx, r.n)
+	if err != nil {
+		return err
+	}
+	word, _ := persistence.ReadRecord(s.placeFile())
+	for _, place := range places {
+		if place == string(word) || r.Origin == nil {
+			continue
+		}
+		if err := s.mustRemove(ctx, tx, r, place); err != nil {
+			return err
+		}
+	}
 	if err := s.drop(ctx, tx, r.n); err != nil {
 		return err
 	}
 	switch {
-	case !s.local(r.Owner):
+	case r.Owner.PID == 0 || !slices.Contains(places, string(word)): // it is an import, or another project's
 	case r.Origin != nil:
 		_ = os.RemoveAll(s.work(r.ID)) // all that is in it was copied: a fork records its beginning before it does anything
 	default:
 		_ = os.Remove(s.work(r.ID)) // only if it is empty
 	}
 	return nil
+}
+
+// placesOf returns the projects that have files of a run.
+func (s *Store) placesOf(ctx context.Context, tx *sql.Tx, run int64) ([]string, error) {
+	rs, err := tx.QueryContext(ctx, s.q(`SELECT place FROM places WHERE run = ?`), run)
+	return collect(rs, err, scanText)
+}
+
+// mustRemove records that a project has to remove its files of a run.
+func (s *Store) mustRemove(ctx context.Context, tx *sql.Tx, r *row, place string) error {
+	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO removals (id, loop, run_id, place) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`),
+		string(r.ID), r.Loop, r.RunID, place)
+	return err
 }
 
 // Size implements [persistence.Store]. It counts texts, not the room that the database needs around them.
