@@ -144,7 +144,8 @@ func (d *Dir) readEvents(id ID, r *eventReader) error {
 	return nil
 }
 
-// readPart reads a full part, which the archiving of its run may have moved.
+// readPart reads a full part, which the archiving of its run may have moved. One that is gone is damage, behind which reading
+// continues. One that is there and cannot be read is an error: what follows would look like all there is.
 func (d *Dir) readPart(id ID, part part, r *eventReader) error {
 	f, err := OpenRecord(part.path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,9 +153,12 @@ func (d *Dir) readPart(id ID, part part, r *eventReader) error {
 			f, err = OpenRecord(p.partPath(part.Name), os.O_RDONLY)
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		r.give(fsm.Event{}, &DamageError{File: part.path, Offset: -1, What: errText(err)})
 		return nil
+	case err != nil:
+		return err
 	}
 	defer f.Close()
 	return r.read(f, part.path)

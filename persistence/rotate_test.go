@@ -289,3 +289,23 @@ func TestOnePart(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A full part that cannot be read was a note, and the events without it looked like all there are.
+func TestUnreadablePart(t *testing.T) {
+	d := open(t)
+	d.PartSize, d.Durability = 1500, None
+	j := long(t, d, 60)
+	defer j.Close(t.Context())
+	first := filepath.Join(j.files.parts, partsOf(t, j.files.parts)[0])
+	if err := errors.Join(os.Remove(first), os.Mkdir(first, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	var last error
+	for _, err := range d.Events(t.Context(), j.Run().ID, 0) {
+		last = err
+	}
+	var unreadable *os.PathError
+	if !errors.As(last, &unreadable) || unreadable.Path != first {
+		t.Errorf("the events end with the error %v, want one about %s", last, first)
+	}
+}

@@ -219,19 +219,25 @@ func headText(m *fsm.Map, key string) string {
 // definition returns what a run was begun, or last gone on, with; nil where that is not recorded, or cannot be read any
 // more: then the checksum of its file must do.
 func (r records) definition(ctx context.Context, id persistence.ID) *definition {
+	d, _ := r.readDefinition(ctx, id)
+	return d
+}
+
+// readDefinition is definition with the error of a store that cannot read what it has.
+func (r records) readDefinition(ctx context.Context, id persistence.ID) (*definition, error) {
 	definer, ok := r.Store.(persistence.Definer)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	text, err := definer.Definition(ctx, id)
 	if err != nil || text == nil {
-		return nil
+		return nil, err
 	}
 	d, err := parseDefinition(text, r.project)
 	if err != nil {
-		return nil
+		return nil, nil // of another version, perhaps: the file of the loop must do
 	}
-	return d
+	return d, nil
 }
 
 // A keeper keeps the definition of a run that goes on up to date.

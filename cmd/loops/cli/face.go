@@ -110,13 +110,13 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 		return err
 	}
 	r, face, err := a.face(ctx, f, *run, o)
-	if err != nil {
+	if r == nil {
 		return err
 	}
-	return write(r, face)
+	return write(r, face) // that its loop cannot be read is a note in it
 }
 
-// face reads the events of a run for services.
+// face reads the events of a run for services. With a Reader, an error says that the recorded loop cannot be read.
 func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Outcome) (*ciformat.Reader, ciformat.Run, error) {
 	face := ciformat.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: run.Error, Begun: run.StartedAt, Took: elapsed(run)}
 	known, err := pricer(f.project)
@@ -151,7 +151,7 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 			step.Cost = spent.cost()
 		}
 	}
-	graph, note := a.graphOfRun(ctx, f, run, t, byVisits)
+	graph, note, damage := a.graphOfRun(ctx, f, run, t, byVisits)
 	face.Graph = graph
 	if note != "" {
 		face.Notes = append(face.Notes, note)
@@ -170,7 +170,7 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 		face.Next = a.goOn(ctx, f.store, run)
 	}
 	faceEnd(&face, run, o, at)
-	return r, face, nil
+	return r, face, damage
 }
 
 // faceEnd says how the run ended, whose last visit was of the state at; "" = it is not known.
@@ -241,17 +241,21 @@ func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
 	if err != nil {
 		return err
 	}
-	r, face, err := a.face(ctx, f, run, nil)
-	if err != nil {
-		return err
+	r, face, damage := a.face(ctx, f, run, nil)
+	if r == nil {
+		return damage
 	}
 	for _, n := range face.Notes {
 		say(a.Err, "loops: %s\n", n)
 	}
-	return a.writeFile(p, o.file, func(w io.Writer) error {
+	err = a.writeFile(p, o.file, func(w io.Writer) error {
 		if o.format == "junit" {
 			return r.JUnit(w, face)
 		}
 		return r.Markdown(w, face, mostSummary)
 	})
+	if err != nil {
+		return err
+	}
+	return damage // the report is there, and not all of it is what was recorded
 }

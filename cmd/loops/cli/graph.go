@@ -154,7 +154,10 @@ func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Gr
 	if by == "" {
 		by = byVisits
 	}
-	g, note := a.graphOfRun(ctx, f, run, t, by)
+	g, note, err := a.graphOfRun(ctx, f, run, t, by)
+	if err != nil {
+		return nil, err
+	}
 	if note != "" {
 		say(a.Err, "loops: %s\n", note)
 	}

@@ -111,13 +111,16 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	for _, n := range page.Notes {
 		say(a.Err, "loops: %s\n", n)
 	}
-	graph, note := a.graphOfRun(ctx, f, run, t, o.by)
+	graph, note, damage := a.graphOfRun(ctx, f, run, t, o.by)
 	page.Graph = graph
 	if note != "" {
 		page.Notes = append(page.Notes, note)
 	}
 	page.Facts = reportFacts(p, store, run, t.sheet.total)
-	return a.writeFile(p, o.file, func(w io.Writer) error { return page.Write(w, &steps) })
+	if err := a.writeFile(p, o.file, func(w io.Writer) error { return page.Write(w, &steps) }); err != nil {
+		return err
+	}
+	return damage // the page is there, and not all of it is what was recorded
 }
 
 // reportFacts is what a report says about a run as a whole.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"loops/fsm"
@@ -142,10 +143,18 @@ func (t *tally) measure(r persistence.Run, by string) diagram.Measure {
 	return m
 }
 
-// graphOfRun returns the graph of a run's loop with what the run did, which was added up.
-func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *tally, by string) (g *diagram.Graph, note string) {
-	l, path := a.ranLoop(f, r, f.store.definition(ctx, r.ID))
-	if path != "" {
+// graphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that the recorded
+// loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
+func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *tally, by string) (g *diagram.Graph, note string, err error) {
+	def, err := f.store.readDefinition(ctx, r.ID)
+	if errors.Is(err, persistence.ErrNotFound) {
+		err = nil // the run was removed meanwhile
+	}
+	l, path := a.ranLoop(f, r, def)
+	switch {
+	case path != "" && err != nil:
+		note = "the loop is drawn from " + f.project.short(path) + " as it is now; the one that the run began with cannot be read"
+	case path != "":
 		note = "the loop is drawn from " + f.project.short(path) + " as it is now; with which one the run began is not recorded"
 	}
 	if l == nil {
@@ -154,7 +163,10 @@ func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *ta
 		g = diagram.Of(l)
 	}
 	g.Measure(t.measure(r, by))
-	return g, note
+	if err != nil {
+		err = f.store.failed(err)
+	}
+	return g, note, err
 }
 
 // checkBy refuses a word that --by does not know.
