@@ -215,7 +215,7 @@ func (s *Store) forgetRow(ctx context.Context, tx *sql.Tx, r *row) error {
 		return err
 	}
 	switch {
-	case r.Owner.PID == 0 || !slices.Contains(places, string(word)): // it is an import, or another project's
+	case !s.local(r.Owner) || !slices.Contains(places, string(word)): // its owner may be alive, or it is another project's
 	case r.Origin != nil:
 		_ = os.RemoveAll(s.work(r.ID)) // all that is in it was copied: a fork records its beginning before it does anything
 	default:
