@@ -68,7 +68,7 @@ const placingFile = ".placing"
 
 // willPlace records what an import is about to do, for whoever finds that it died.
 func willPlace(store records, from string, id persistence.ID) error {
-	b, err := json.Marshal(placing{Run: id, Store: store.name, Work: filepath.Base(from)})
+	b, err := json.Marshal(placing{Run: id, Store: store.key(), Work: filepath.Base(from)})
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func forgetImport(ctx context.Context, store records, runs, dir string) bool {
 	if json.Unmarshal(b, &p) != nil || !p.Run.Valid() || !filepath.IsLocal(p.Work) || strings.ContainsRune(p.Work, filepath.Separator) {
 		return len(b) == 0 || old(dir) // it was about to say what it would place
 	}
-	if p.Store != store.name {
+	if p.Store != store.key() {
 		return old(dir)
 	}
 	there, err := store.Runs(ctx, persistence.Query{ID: p.Run})

@@ -118,6 +118,14 @@ func (p project) records(ctx context.Context, location, from string, create bool
 	return records{Store: database{store}, project: p, name: store.Name(), logs: p.logs()}, nil
 }
 
+// key is the store, by the same word from every folder that a command may work in.
+func (r records) key() string {
+	if r.files {
+		return storeFiles
+	}
+	return r.name
+}
+
 // Runs has the loop files of the runs where they are now.
 func (r records) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	runs, err := r.Store.Runs(ctx, q)

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What an import that was killed had placed is taken back from whichever folder the next command works: loops -C PROJECT
+// import calls the store PROJECT/.loops, and loops sweep in the project calls it .loops.
+func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
+	above := t.TempDir()
+	dir := filepath.Join(above, "project")
+	if err := os.MkdirAll(filepath.Join(dir, folder, "runs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	opened := func(a *app) (project, records) {
+		t.Helper()
+		a.Env = []string{}
+		p, store, err := a.open(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		return p, store
+	}
+
+	p, store := opened(&app{IO: IO{Dir: above}, dir: "project"})
+	unpacked := filepath.Join(p.runs(), importPrefix+"1") // nobody holds its lock
+	from, placed := filepath.Join(unpacked, "work"), filepath.Join(p.runs(), "fix-1", "ledger")
+	if err := os.MkdirAll(from, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(from, "ledger"), []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := willPlace(store, from, "fix-1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := placeFiles(from, filepath.Dir(placed)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(placed); err != nil {
+		t.Fatal(err)
+	}
+
+	p, store = opened(&app{IO: IO{Dir: dir}})
+	forgetImports(ctx, store, p.runs())
+	for _, path := range []string{placed, filepath.Dir(placed), unpacked} {
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
+	}
+}
