@@ -12,7 +12,7 @@ import (
 const besidePrefix = ".loops-"
 
 // createBeside makes a file beside the one at path that it is to become: renamed when it is whole, or else removed. Its lock
-// says that somebody writes it. What commands that were killed left in the folder is removed.
+// says that a live process writes it. What commands that were killed left in the folder is removed.
 func createBeside(path string) (*os.File, error) {
 	folder := filepath.Dir(path)
 	old, _ := filepath.Glob(filepath.Join(quoteGlob(folder), besidePrefix+"*"))

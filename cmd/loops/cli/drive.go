@@ -180,7 +180,7 @@ func (a *app) leftUndone(d driveSpec, s *site, run persistence.Run, err error) s
 		}
 	}
 	if unarchived, ok := errors.AsType[*persistence.ArchiveError](err); ok {
-		return fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Mend that, then: %s", place, oneLine(unarchived.Err), sweep)
+		return fmt.Sprintf("loops: the run is recorded in %s, but could not be moved to the archive: %s. Fix that, then: %s", place, oneLine(unarchived.Err), sweep)
 	}
 	left, _ := errors.AsType[*persistence.LeftoverError](err)
 	return fmt.Sprintf("loops: the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, oneLine(left.Err), sweep)

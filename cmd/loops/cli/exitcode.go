@@ -173,7 +173,7 @@ func explain(err error) (int, string) {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EDQUOT), errors.Is(err, fs.ErrPermission):
 		return exitRecord, "runs cannot be recorded: " + clean(oneLine(err)) + "; make room or give this user the right to write there, then try again"
 	case errors.As(err, &operation):
-		return exitRecord, "the records of runs cannot be used: " + clean(oneLine(err)) + "; mend or remove what is there, then try again"
+		return exitRecord, "the records of runs cannot be used: " + clean(oneLine(err)) + "; fix or remove what is there, then try again"
 	case errors.As(err, &database):
 		return exitRecord, "the database of runs cannot be used: " + clean(oneLine(err))
 	}

@@ -56,9 +56,6 @@ of up to 500 ways.` +
 			default:
 				return usageError{fmt.Sprintf("--format %q: expected text, mermaid, dot, svg or html", o.format), see}
 			}
-			if cmd.Flags().Changed("by") && o.by == "" {
-				return usageError{`--by "": expected visits, time or cost`, see}
-			}
 			if cmd.Flags().Changed("width") && (o.width < 20 || o.width > 10_000) {
 				return usageError{fmt.Sprintf("--width %d: expected 20 to 10000 columns", o.width), see}
 			}

@@ -42,9 +42,6 @@ the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 
 			if o.file == "" {
 				return usageError{"-o FILE is missing: where to write the page; - is standard output", see}
 			}
-			if o.by == "" {
-				return usageError{`--by "": expected visits, time or cost`, see}
-			}
 			if err := checkBy(o.by, see); err != nil {
 				return err
 			}

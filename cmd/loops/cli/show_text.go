@@ -19,7 +19,7 @@ func (a *app) printLoop(p project, l *fsm.Loop) {
 	say(a.out, "%s  %s\n", paint.bold(l.Name), paint.dim(p.short(l.File)))
 	about, _, _ := strings.Cut(strings.TrimSpace(l.Description), "\n\n")
 	for line := range strings.SplitSeq(about, "\n") {
-		sayLine(a.out, clean(line))
+		sayLine(a.out, line)
 	}
 	fmt.Fprintln(a.out)
 	var facts [][]string

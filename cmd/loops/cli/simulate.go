@@ -105,8 +105,6 @@ func (o *simulateOptions) check(cmd *cobra.Command) error {
 		return usageError{"--scenario, --script and --seed exclude each other", see}
 	case flags.Changed("scenario") && !slices.Contains(rehearse.Scenarios(), o.scenario):
 		return usageError{fmt.Sprintf("--scenario %q: expected %s%s", o.scenario, strings.Join(rehearse.Scenarios(), ", "), phrase.DidYouMean(o.scenario, rehearse.Scenarios())), see}
-	case flags.Changed("script") && o.script == "":
-		return usageError{"--script is empty: expected a file, or - for standard input", see}
 	case o.runs < 1 || o.runs > mostRuns:
 		return usageError{fmt.Sprintf("--runs %d: expected a number from 1 to %d", o.runs, mostRuns), see}
 	case o.seed > math.MaxInt64-mostRuns:

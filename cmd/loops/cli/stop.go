@@ -177,7 +177,7 @@ func killRun(ctx context.Context, f finder, r persistence.Run, grace time.Durati
 		_, err = reconcile.Apply(ctx, f.store.Store, changes, ender(ctx, f.project))
 	}
 	if err != nil {
-		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; mend that, then: loops sweep", did, r.Owner.PID, oneLine(err))
+		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: loops sweep", did, r.Owner.PID, oneLine(err))
 	}
 	if runs, err := f.run(ctx, r.Loop, string(r.ID)); err == nil && len(runs) > 0 {
 		now = runs[0]

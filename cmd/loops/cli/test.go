@@ -53,8 +53,6 @@ that is done with --yes only.` + exitMeanings(
 			switch {
 			case flags.Changed("exit-code") && o.stdin == "":
 				return usageError{"--exit-code goes with --stdin: otherwise the action has one of its own", see}
-			case flags.Changed("stdin") && o.stdin == "":
-				return usageError{"--stdin is empty: expected a file, or - for standard input", see}
 			case o.exitCode < -64 || o.exitCode > 255:
 				return usageError{fmt.Sprintf("--exit-code %d: expected a number from 0 to 255, or the negative number of a signal", o.exitCode), see}
 			}
