@@ -128,6 +128,7 @@ func row(w *bufio.Writer, s *Step, share int) {
 	for _, n := range s.notes {
 		w.WriteString("<p>") //nolint:errcheck // as above
 		put(n, 200)
+		w.WriteString("</p>") //nolint:errcheck // as above
 	}
 	said, tail, missing := s.output.ends()
 	if said == "" {

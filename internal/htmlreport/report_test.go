@@ -196,3 +196,23 @@ func TestLostEvents(t *testing.T) {
 		t.Error(page)
 	}
 }
+
+// A note and an action without output do not run together: "interrupted for 3.0s", then "sleep 2".
+func TestInterruptedStepWithoutOutput(t *testing.T) {
+	var r reader
+	at := begin
+	add := func(after time.Duration, kind string, fields ...fsm.Field) {
+		at = at.Add(after)
+		r.Add(fsm.Event{Kind: kind, Time: at, Fields: fields})
+	}
+	state, step, action := fsm.Field{Key: "state", Value: "rest"}, fsm.Field{Key: "iteration", Value: int64(1)}, fsm.Field{Key: "action", Value: "sleep 2"}
+	add(0, "state_enter", state, step)
+	add(0, "action_start", action)
+	add(3*time.Second, "loop_resume")
+	add(0, "state_enter", state, step, fsm.Field{Key: "resumed", Value: true})
+	add(0, "action_start", action)
+	add(2*time.Second, "action_complete", fsm.Field{Key: "exit_code", Value: int64(0)})
+	if page := write(t, htmlreport.Page{}, &r); !strings.Contains(page, "<p>2 attempts, interrupted for 3.0s</p>sleep 2\n") {
+		t.Error(page)
+	}
+}
