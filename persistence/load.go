@@ -213,7 +213,7 @@ func (l *loaded) readJournal(log *log, flat *fsm.Map, ours bool) (*fsm.Map, erro
 	if err := j.readLog(log); err != nil {
 		return nil, err
 	}
-	if state == nil && l.archived && len(l.damage) == 0 {
+	if state == nil && l.view == nil && l.archived && len(l.damage) == 0 {
 		l.note(l.state, "the file is missing; what it said was taken from the journal")
 	}
 	l.last, l.logFile, l.logEnd = j.goodSeq, j.goodFile, j.good
