@@ -152,7 +152,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d+ [GM]iB free|"free_bytes": \d+`), "<ROOM>"},
 	{regexp.MustCompile(`built-in table, of \d{4}-\d\d-\d\d`), "built-in table, of <DAY>"},
 	{regexp.MustCompile(`"(host|boot)": "[^"]*"`), `"$1": "<X>"`},
-	{regexp.MustCompile(`\bpid \d+ on [\w.-]+`), "pid <PID> on <HOST>"},
+	{regexp.MustCompile(`\bpid \d+ on (?:host )?[\w.-]+`), "pid <PID> on <HOST>"},
 	{regexp.MustCompile(`\bpid \d+`), "pid <PID>"},
 	{regexp.MustCompile(`sha256 \w{12}`), "sha256 <SHA>"},
 	{regexp.MustCompile(`now \w{12}\)`), "now <SHA>)"},

@@ -230,6 +230,9 @@ func (r records) readDefinition(ctx context.Context, id persistence.ID) (*defini
 		return nil, nil
 	}
 	text, err := definer.Definition(ctx, id)
+	if isDamage(err) {
+		return nil, nil // one record is damaged, which the views of the run report; the store can be read
+	}
 	if err != nil || text == nil {
 		return nil, err
 	}

@@ -24,13 +24,17 @@ func refuseEmpty(root *cobra.Command) {
 			check = cobra.ArbitraryArgs
 		}
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := emptyFlag(cmd); err != nil {
-				return err
+			err := emptyFlag(cmd)
+			if err == nil {
+				err = emptyArgument(cmd, args)
 			}
-			if err := emptyArgument(cmd, args); err != nil {
-				return err
+			switch {
+			case err == nil:
+				return check(cmd, args)
+			case cmd.HasParent() && cmd.Parent().Name() == "stage":
+				return stageFailure(err) // its exit codes are its own
 			}
-			return check(cmd, args)
+			return err
 		}
 	})
 }

@@ -92,9 +92,6 @@ const maxName = 100
 // the ones that need no quotes anywhere.
 func badName(name string) string {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
-	if name == "" {
-		return "it is empty"
-	}
 	if len(name) > maxName {
 		return fmt.Sprintf("it is longer than %d characters", maxName)
 	}

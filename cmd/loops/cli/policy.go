@@ -53,7 +53,7 @@ the route _.` + exitMeanings(
   loops policy --rules rules.txt clarity=80 aggregate=75
   echo 'clarity:>=85 -> done' | loops policy --rules - --run-dir .loops/runs/refine-20260101T120000`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runPolicy(a, o, args, cmd.Flags().Changed("run-dir"))
+			return runPolicy(a, o, args)
 		},
 	}
 	cmd.Flags().StringVar(&o.rules, "rules", "", "read the rules from `FILE`, - is standard input (default: $"+policyRules+")")
@@ -61,7 +61,7 @@ the route _.` + exitMeanings(
 	return cmd
 }
 
-func runPolicy(a *app, o policyOptions, args []string, runDirSet bool) error {
+func runPolicy(a *app, o policyOptions, args []string) error {
 	given, err := policyArgs(args)
 	if err != nil {
 		return err
@@ -70,13 +70,11 @@ func runPolicy(a *app, o policyOptions, args []string, runDirSet bool) error {
 	if err != nil {
 		return err
 	}
-	if !runDirSet {
+	if o.runDir == "" {
 		// Where the context has another folder than the run itself, the loop writes its scores there.
 		ctx, _ := a.getenv("LOOPS_CONTEXT_RUN_DIR")
 		own, _ := a.getenv("LOOPS_RUN_DIR")
 		o.runDir = cmp.Or(ctx, own)
-	} else if o.runDir == "" {
-		return usageError{"--run-dir is empty: expected a folder", policyHelp}
 	}
 	scores := map[string]any{}
 	if o.runDir != "" {
