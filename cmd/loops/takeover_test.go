@@ -41,7 +41,8 @@ func TestTwoResumes(t *testing.T) {
 					t.Fatalf("round %d: both go on", round)
 				}
 				want := fmt.Sprintf("is owned by a live process (pid %d)", owner.pid())
-				if code := loser.exit(); code != 9 || !strings.Contains(loser.said(), want) {
+				late := "was resumed by somebody else while this command waited" // it looked again before it took the run
+				if code := loser.exit(); code != 9 || !strings.Contains(loser.said(), want) && !strings.Contains(loser.said(), late) {
 					t.Fatalf("round %d: one exits with %d and says %q, want 9 and %q; the other says %q", round, code, loser.said(), want, owner.said())
 				}
 				if n := len(d.pids(round+1, owner.ended)); n != round+1 {

@@ -31,7 +31,7 @@ func (a *app) row(key, value string) {
 			lines = append(lines[:rowLines-1:rowLines-1], cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
 		}
 	}
-	say(a.out, "%-10s %s\n", key+":", strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent)))
+	say(a.out, "%-10s %s\n", key+":", block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
 }
 
 // width is that of the terminal; 0 = the output is none.
