@@ -96,7 +96,7 @@ func TestViewsAgree(t *testing.T) {
 					"explain":        {command(store, "explain", "fix", step), []string{"Step " + step + ", " + path + ", 1.0s, 2 attempts, interrupted for 5.0s, paused for 1h00m00s ("}},
 					"explain --json": {command(store, "explain", "fix", step, "--json"), []string{`"duration_ms": 1000,`, `"attempts": 2,`, `"interrupted_ms": 5000,`, `"paused_ms": 3600000,`}},
 					"stats":          {command(store, "stats", "fix", "--json"), []string{`"state": "` + path + `",`, `"verdicts": {` + "\n        \"yes\": 1"}},
-					"html":           {command(store, "report", "fix", "-o", "-"), []string{row, row + "<td>10:00:00<td>1.0s<td>yes", "2 attempts, interrupted for 5.0s, paused for 1h00m00s<details>"}},
+					"html":           {command(store, "report", "fix", "-o", "-"), []string{row, row + "<td>10:00:00<td>1.0s<td>yes", "2 attempts, interrupted for 5.0s, paused for 1h00m00s</p>"}},
 					"junit":          {command(store, "report", "fix", "--format", "junit", "-o", "-"), []string{`<testcase name="work"`, "visit 1 (2 attempts, interrupted for 5.0s, paused for 1h00m00s), exit code 0"}},
 					"markdown":       {command(store, "report", "fix", "--format", "markdown", "-o", "-"), []string{"work | yes | rest | 1s |"}},
 					"graph":          {command(store, "graph", "fix", "--by", "time", "--format", "mermaid"), []string{" 1.0s\""}},
