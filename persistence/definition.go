@@ -68,7 +68,7 @@ func readDefinitions(dir string) (texts [][]byte, err error) {
 	}
 }
 
-// keepDefinition keeps the text a run goes on with, behind those it had before. An empty file is one that a loss of power
+// keepDefinition keeps the text a run continues with, behind those it had before. An empty file is one that a loss of power
 // left, and is written again.
 func keepDefinition(work string, text []byte) error {
 	if text == nil {

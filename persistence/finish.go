@@ -150,7 +150,7 @@ func (d *Dir) finishHidden(name string) (id ID, done bool, err error) {
 		p.id, p.runs = makeID(loop, at), d.runs
 		if state, err := ReadRecord(p.state); err == nil {
 			if ours, _ := checked(state); !ours {
-				p.id = ID(n) // the reference tool's
+				p.id = ID(n) // little-loops'
 			}
 		}
 		if exists(filepath.Join(hidden, hiddenWork)) {
@@ -195,7 +195,7 @@ func (d *Dir) dropHalf() error {
 			folder, ok := strings.CutSuffix(name, suffix)
 			runID, loop, is := splitFolder(strings.TrimPrefix(folder, "."))
 			at, err := parseRunID(runID)
-			if !ok || !is || err != nil || name[0] != '.' || d.Owned(ID(encodeLoop(loop))) { // a run of the reference tool has the bare name
+			if !ok || !is || err != nil || name[0] != '.' || d.Owned(ID(encodeLoop(loop))) { // a run of little-loops has the bare name
 				continue
 			}
 			lock, err := d.claim(makeID(loop, at))

@@ -160,7 +160,7 @@ func (j *journal) keep(b *fsm.Batch) error {
 	return nil
 }
 
-// use goes on with another file as the newest part.
+// use continues with another file as the newest part.
 func (j *journal) use(f *os.File) {
 	j.events, j.identity = f, syscall.Stat_t{}
 	_ = syscall.Fstat(int(f.Fd()), &j.identity) // there finds no such file then

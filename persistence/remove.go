@@ -132,7 +132,7 @@ func (d *Dir) finishLive(t *taken, hidden string) error {
 	return removeAll(d.live(t.id).removed)
 }
 
-// removeCopy hides what the reference tool copied into the archive of a run that is live still, or of an earlier part of it.
+// removeCopy hides what little-loops copied into the archive of a run that is live still, or of an earlier part of it.
 func (d *Dir) removeCopy(t *taken) (hidden string, err error) {
 	l, err := t.load(false)
 	if err != nil || l.record == nil || !l.foreign {

@@ -17,7 +17,7 @@ func (d *Dir) unrecorded(id ID) bool {
 		return false
 	}
 	if l, err := readLock(p.lock); err == nil && !l.Flock || err != nil && !hasNothing(p.lock) {
-		return false // it is a run of the reference tool, or damaged
+		return false // it is a run of little-loops, or damaged
 	}
 	return begunOnly(p.events)
 }

@@ -348,7 +348,7 @@ func (p cutProject) finish(t *testing.T, c cutCommand, was map[string]string) {
 	}
 }
 
-// unlisted reports whether the database holds a run that recorded nothing and is somebody's still.
+// unlisted reports whether the database holds a run that recorded nothing and still has an owner.
 func (p cutProject) unlisted(t *testing.T) bool {
 	t.Helper()
 	if p.store == "dir" {

@@ -220,7 +220,7 @@ func (p *hostileProject) verbatim(id string) {
 	}
 }
 
-// goingOn looks at a run while it goes on, from its beginning to its end.
+// goingOn looks at a run while it is running, from its beginning to its end.
 func (p *hostileProject) goingOn() {
 	live := p.id("run", "live", "-b", "--json")
 	for _, args := range [][]string{
@@ -270,7 +270,7 @@ func (p *hostileProject) goingOn() {
 	p.harmless("the log of a run in the background", string(log))
 }
 
-// interrupted looks at a command that goes on until Ctrl-C.
+// interrupted looks at a command that runs until Ctrl-C.
 func (p *hostileProject) interrupted(args ...string) {
 	p.seen[args[0]] = true
 	cmd := exec.CommandContext(p.t.Context(), p.bin, args...)

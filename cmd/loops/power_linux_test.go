@@ -317,7 +317,7 @@ func complete(events []powerEvent) (states []string) {
 
 // cut goes through the cuts.
 func (r *powerRig) cut(t *testing.T) {
-	var flushes []int // where the log goes on behind each flush
+	var flushes []int // where the log continues behind each flush
 	for i, e := range r.log {
 		if e.flush() {
 			flushes = append(flushes, i+1)

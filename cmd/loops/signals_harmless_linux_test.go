@@ -20,7 +20,7 @@ states:
   done: {terminal: true}
 `
 
-// TestSignalsThatStopNothing: a run takes no harm from signals that are not meant to stop it: it goes on to its end.
+// TestSignalsThatStopNothing: a run takes no harm from signals that are not meant to stop it: it runs to its end.
 func TestSignalsThatStopNothing(t *testing.T) {
 	signals := map[string]syscall.Signal{
 		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM, "PIPE": syscall.SIGPIPE, "CHLD": syscall.SIGCHLD,

@@ -54,7 +54,7 @@ func isLive(pid int) bool {
 }
 
 // TestDaemonWithAClearedEnvironment: a timeout or a stop ends a daemon that left the group and the session of the action and
-// cleared its environment. One that an action left when it ended by itself goes on.
+// cleared its environment. One that an action left when it ended by itself keeps running.
 func TestDaemonWithAClearedEnvironment(t *testing.T) {
 	t.Run("timeout", func(t *testing.T) {
 		r := confined(t)

@@ -166,7 +166,7 @@ func (r *Reader) enter(e fsm.Event) *Visit {
 	return v
 }
 
-// sleep has the visits of a loop, and those inside it, get no more time, unless the run goes on with them: the loop ended
+// sleep has the visits of a loop, and those inside it, get no more time, unless the run continues with them: the loop ended
 // or its process was gone.
 func (r *Reader) sleep(depth int) {
 	for i := depth; i < len(r.stack); i++ {

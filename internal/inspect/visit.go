@@ -162,7 +162,7 @@ func (v *Visit) add(e fsm.Event, keep bool) {
 	v.Events = append(v.Events, e)
 }
 
-// goOn takes the state_enter with which a run that was resumed goes on with the visit.
+// goOn takes the state_enter with which a resumed run continues the visit.
 func (v *Visit) goOn(at time.Time) {
 	v.Resumed++
 	v.over = false

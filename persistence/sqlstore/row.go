@@ -70,7 +70,7 @@ func (r *row) note(s *Store, column string, err error) {
 }
 
 // stand finds out whether a run is owned. An owner that is seen to live keeps its run although its lease ran out: only
-// Resume, which can wait, finds out whether it goes on. Of one that cannot be seen the lease alone tells.
+// Resume, which can wait, finds out whether it lives. Of one that cannot be seen the lease alone tells.
 func (s *Store) stand(r *row) {
 	if r.until == 0 || s.dead(r.Owner, r.UpdatedAt) {
 		return

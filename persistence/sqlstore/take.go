@@ -111,7 +111,7 @@ func (s *Store) secondLook(ctx context.Context, id persistence.ID) error {
 	return err
 }
 
-// SecondLook implements [persistence.SecondLooker]. An owner that goes on renews its lease within a third of its length.
+// SecondLook implements [persistence.SecondLooker]. An owner that lives renews its lease within a third of its length.
 func (s *Store) SecondLook(ctx context.Context, ids []persistence.ID) ([]persistence.ID, error) {
 	until := make(map[persistence.ID]int64, len(ids))
 	for giveUp := time.Now().Add(s.lease/3 + s.lease/6); ; {
