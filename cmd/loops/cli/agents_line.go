@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/phrase"
 )
 

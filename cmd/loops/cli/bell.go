@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/notify"
 	"loops/persistence"
 	"loops/reconcile"

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine/action"
 	"loops/fsm"
 	"loops/fsm/lint"
-	"loops/internal/action"
 	"loops/internal/config"
 	"loops/internal/phrase"
 	"loops/persistence"

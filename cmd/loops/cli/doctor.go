@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/config"
 	"loops/internal/host"
 	"loops/internal/phrase"

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/config"
 	"loops/internal/plain"
 	"loops/internal/proc"

@@ -13,7 +13,7 @@ func TestEnvironmentTopicIsComplete(t *testing.T) {
 	text := newEnvironmentTopic().Long
 	literal := regexp.MustCompile(`"((?:LOOPS|LL)_[A-Z_]*[A-Z]|NO_COLOR|TERM)"`)
 	seen := 0
-	for _, pattern := range []string{"*.go", "../../../internal/action/*.go"} {
+	for _, pattern := range []string{"*.go", "../../../engine/action/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) < 5 {
 			t.Fatal(err, files)

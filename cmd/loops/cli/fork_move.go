@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/move"
 	"loops/persistence"
 )

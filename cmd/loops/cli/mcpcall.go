@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/internal/action"
+	"loops/engine/action"
 	"loops/internal/mcp"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/price"
 )
 

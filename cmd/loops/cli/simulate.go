@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/move"
 	"loops/internal/proc"
 	"loops/persistence"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/reconcile"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/action"
 	"loops/fsm"
-	"loops/internal/action"
 	"loops/internal/worktree"
 )
 
