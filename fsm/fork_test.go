@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/fork"
+	"loops/internal/inspect"
 )
 
 // TestForkAtEveryStep forks each trace at every step it went: with the same loop and the same answers the fork goes the same
@@ -31,7 +31,7 @@ func TestForkAtEveryStep(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var track fork.Track
+				var track inspect.ForkTrack
 				for _, e := range rec.events {
 					track.Add(e)
 				}
@@ -45,16 +45,16 @@ func TestForkAtEveryStep(t *testing.T) {
 	}
 }
 
-func forked(t *testing.T, loop *fsm.Loop, rec *tape, rest []fork.Point, want fsm.Outcome) {
+func forked(t *testing.T, loop *fsm.Loop, rec *tape, rest []inspect.ForkPoint, want fsm.Outcome) {
 	t.Helper()
 	p := rest[0]
-	var before, after fork.Recorded
+	var before, after inspect.Recorded
 	for i, n := range rec.points {
 		if uint64(n) >= p.Seq {
-			after = fork.Recorded{Seq: uint64(n), Memory: clone(rec.saved[i])}
+			after = inspect.Recorded{Seq: uint64(n), Memory: clone(rec.saved[i])}
 			break
 		}
-		before = fork.Recorded{Seq: uint64(n), Memory: clone(rec.saved[i])}
+		before = inspect.Recorded{Seq: uint64(n), Memory: clone(rec.saved[i])}
 	}
 	m := p.Memory(before, after)
 	if m == nil {
@@ -72,7 +72,7 @@ func forked(t *testing.T, loop *fsm.Loop, rec *tape, rest []fork.Point, want fsm
 	if first := second.events[0]; first.Kind != "loop_start" || first.Get("forked_from") != "x" || first.Get("from_state") != p.State || second.points[0] != 1 || !second.hard[0] {
 		t.Errorf("step %d: it begins with %s, of %d events", p.Step, first.AppendJSON(nil), second.points[0])
 	}
-	var track fork.Track
+	var track inspect.ForkTrack
 	for _, e := range second.events {
 		track.Add(e)
 	}
@@ -92,7 +92,7 @@ func forked(t *testing.T, loop *fsm.Loop, rec *tape, rest []fork.Point, want fsm
 	}
 }
 
-func path(points []fork.Point) string {
+func path(points []inspect.ForkPoint) string {
 	var parts []string
 	for _, p := range points {
 		parts = append(parts, fmt.Sprintf("%d:%s", p.Step, p.State))

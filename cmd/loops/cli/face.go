@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/internal/ciformat"
+	"loops/internal/report"
 	"loops/persistence"
 )
 
@@ -85,7 +85,7 @@ func (p *junitPrinter) finish(o fsm.Outcome, resume string) {
 	p.printer.finish(o, resume)
 	pr, err := p.a.project()
 	if err == nil {
-		err = p.a.faceOf(context.Background(), p.id, &o, func(r *ciformat.Reader, run ciformat.Run) error {
+		err = p.a.faceOf(context.Background(), p.id, &o, func(r *report.Suite, run report.Run) error {
 			return p.a.writeFile(pr, p.file, func(w io.Writer) error { return r.JUnit(w, run) })
 		})
 	}
@@ -95,7 +95,7 @@ func (p *junitPrinter) finish(o fsm.Outcome, resume string) {
 }
 
 // faceOf reads all that is recorded of a run and hands it to write. o is how it ended, nil where only the records tell.
-func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, write func(*ciformat.Reader, ciformat.Run) error) error {
+func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, write func(*report.Suite, report.Run) error) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -117,39 +117,16 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 }
 
 // face reads the events of a run for services. With a Reader, an error says that the recorded loop cannot be read.
-func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Outcome) (*ciformat.Reader, ciformat.Run, error) {
-	face := ciformat.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: run.Error, Begun: run.StartedAt, Took: elapsed(run)}
+func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
+	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: run.Error, Begun: run.StartedAt, Took: elapsed(run)}
 	known, err := pricer(f.project)
 	if err != nil {
 		return nil, face, err
 	}
-	var (
-		r     = &ciformat.Reader{}
-		t     = newTally(known)
-		last  *ciformat.Step
-		spent costLine // of last
-		at    string   // the state of the run's last visit
-	)
-	for e, err := range f.store.Events(ctx, run.ID, 0) {
-		if isDamage(err) {
-			face.Notes = append(face.Notes[:min(len(face.Notes), 20)], err.Error()+"; what happened there is not shown")
-			continue
-		}
-		if err != nil {
-			return nil, face, f.store.failed(err)
-		}
-		cost, visit := t.add(e)
-		step := r.Add(e, visit)
-		if e.Kind == "state_enter" && e.Depth == 0 {
-			at = text(e.Get("state"))
-		}
-		if step != last {
-			last, spent = step, costLine{}
-		}
-		if cost.Prompts+cost.Judges > 0 && step != nil {
-			spent.plus(cost)
-			step.Cost = spent.cost()
-		}
+	r, t := &report.Suite{}, newTally(known)
+	face.Notes, err = readSteps(ctx, f.store, run, t, r)
+	if err != nil {
+		return nil, face, err
 	}
 	graph, note, damage := a.graphOfRun(ctx, f, run, t, byVisits)
 	face.Graph = graph
@@ -169,12 +146,12 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 	if run.Resumable {
 		face.Next = a.goOn(ctx, f.store, run)
 	}
-	faceEnd(&face, run, o, at)
+	faceEnd(&face, run, o, r.At())
 	return r, face, damage
 }
 
 // faceEnd says how the run ended, whose last visit was of the state at; "" = it is not known.
-func faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome, at string) {
+func faceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 	if o == nil {
 		o = &fsm.Outcome{
 			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: elapsed(run),
@@ -182,23 +159,23 @@ func faceEnd(face *ciformat.Run, run persistence.Run, o *fsm.Outcome, at string)
 		if run.Ended == "" {
 			o.TerminatedBy = words(statusWord(run))
 		}
-		face.End = ciformat.Broken
+		face.End = report.Broken
 		switch {
 		case run.Status == persistence.Completed:
-			face.End = ciformat.Good
+			face.End = report.Good
 		case run.Status == persistence.Failed && run.Ended == fsm.EndTerminal:
-			face.End = ciformat.Failed
+			face.End = report.Failed
 		case run.Status == persistence.Running && alive(run):
-			face.End = ciformat.Going
+			face.End = report.Going
 		}
 	} else {
 		switch {
 		case codeOf(*o) == exitOK:
-			face.End = ciformat.Good
+			face.End = report.Good
 		case o.TerminatedBy == fsm.EndTerminal:
-			face.End = ciformat.Failed
+			face.End = report.Failed
 		default:
-			face.End = ciformat.Broken
+			face.End = report.Broken
 		}
 	}
 	face.Text, _, _ = strings.Cut(faceLine(*o, run.MaxSteps, at), "\n")

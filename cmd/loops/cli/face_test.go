@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/ciformat"
+	"loops/internal/report"
 	"loops/persistence"
 )
 
@@ -18,18 +18,18 @@ func TestFaceEnd(t *testing.T) {
 		end    int
 		text   string
 	}{
-		"done":        {persistence.Completed, fsm.EndTerminal, ciformat.Good, "Loop completed: work (3 steps, 7.0s)"},
-		"failed":      {persistence.Failed, fsm.EndTerminal, ciformat.Failed, "Loop failed: work (3 steps, 7.0s)"},
-		"circle":      {persistence.Failed, fsm.EndCycle, ciformat.Broken, "Loop ended: it went in circles: work (3 steps, 7.0s)"},
-		"capped":      {persistence.Interrupted, fsm.EndMaxSteps, ciformat.Broken, "Loop stopped at its cap of steps: work (3 steps, 7.0s)"},
-		"interrupted": {persistence.Interrupted, fsm.EndInterrupted, ciformat.Broken, "Loop interrupted: work (3 steps, 7.0s)"},
-		"killed":      {persistence.Interrupted, "", ciformat.Broken, "Loop interrupted: work (3 steps, 7.0s)"},
-		"handed off":  {persistence.Awaiting, "", ciformat.Broken, "Loop awaiting continuation: work (3 steps, 7.0s)"},
+		"done":        {persistence.Completed, fsm.EndTerminal, report.Good, "Loop completed: work (3 steps, 7.0s)"},
+		"failed":      {persistence.Failed, fsm.EndTerminal, report.Failed, "Loop failed: work (3 steps, 7.0s)"},
+		"circle":      {persistence.Failed, fsm.EndCycle, report.Broken, "Loop ended: it went in circles: work (3 steps, 7.0s)"},
+		"capped":      {persistence.Interrupted, fsm.EndMaxSteps, report.Broken, "Loop stopped at its cap of steps: work (3 steps, 7.0s)"},
+		"interrupted": {persistence.Interrupted, fsm.EndInterrupted, report.Broken, "Loop interrupted: work (3 steps, 7.0s)"},
+		"killed":      {persistence.Interrupted, "", report.Broken, "Loop interrupted: work (3 steps, 7.0s)"},
+		"handed off":  {persistence.Awaiting, "", report.Broken, "Loop awaiting continuation: work (3 steps, 7.0s)"},
 	} {
 		run := persistence.Run{
 			ID: "fix-1", Loop: "fix", Status: c.status, Ended: c.ended, State: "work", Step: 3, StartedAt: began, Elapsed: 7 * time.Second, Foreign: true,
 		}
-		var face ciformat.Run
+		var face report.Run
 		faceEnd(&face, run, nil, "work")
 		if face.End != c.end || face.Text != c.text {
 			t.Errorf("%s: %d %q, want %d %q", name, face.End, face.Text, c.end, c.text)
@@ -45,7 +45,7 @@ func TestFaceEndOfCapped(t *testing.T) {
 		"mend":  {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
 		"":      {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
 	} {
-		face := ciformat.Run{Facts: [][2]string{{"State", "mend"}}}
+		face := report.Run{Facts: [][2]string{{"State", "mend"}}}
 		faceEnd(&face, run, nil, at)
 		if face.Text != want[0] || face.Facts[0][0] != want[1] {
 			t.Errorf("last in %q: %q, %q; want %q", at, face.Text, face.Facts[0][0], want)

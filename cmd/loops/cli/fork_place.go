@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/fork"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -19,7 +19,7 @@ import (
 // A forkPlace is where a run is forked.
 type forkPlace struct {
 	run    persistence.Run
-	point  fork.Point
+	point  inspect.ForkPoint
 	memory *fsm.Snapshot // before the point
 }
 
@@ -30,7 +30,7 @@ func (f *forkPlace) origin() *persistence.Origin {
 
 // forkPlace finds the place of a run that at names, and what the run remembered there.
 func (a *app) forkPlace(ctx context.Context, f finder, run persistence.Run, at string) (*forkPlace, error) {
-	var track fork.Track
+	var track inspect.ForkTrack
 	var damage, behind error
 	for e, err := range f.store.Events(ctx, run.ID, 0) {
 		switch {
@@ -66,7 +66,7 @@ type forkSearch struct {
 	*app
 	finder finder
 	run    persistence.Run
-	track  *fork.Track
+	track  *inspect.ForkTrack
 	damage error // of its events, the first; nil = none
 	behind error // the damage behind the last step that can be read; nil = none
 }
@@ -105,7 +105,7 @@ func (r *forkSearch) step(at string) (int, error) {
 }
 
 // point returns the point of a step, also of the one that the run has not entered yet.
-func (r *forkSearch) point(ctx context.Context, step int) (fork.Point, error) {
+func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, error) {
 	points, id := r.track.Points, r.run.ID
 	p := r.track.At(step)
 	switch {
@@ -118,25 +118,25 @@ func (r *forkSearch) point(ctx context.Context, step int) (fork.Point, error) {
 	next := 0 // the step that comes next, if it can be forked
 	if m, err := r.finder.store.Snapshot(ctx, id); err == nil && m.Phase == fsm.PhasePending && !m.StepsCapped && !m.PassCapped {
 		if next = m.Step + 1; next == step {
-			return fork.Point{Step: step, State: m.Current, Seq: r.track.Last + 1}, nil
+			return inspect.ForkPoint{Step: step, State: m.Current, Seq: r.track.Last + 1}, nil
 		}
 	}
 	if r.damage != nil {
-		return fork.Point{}, failure(exitRecord, "step %d of run %s is not to be found: %v", step, id, r.damage)
+		return inspect.ForkPoint{}, failure(exitRecord, "step %d of run %s is not to be found: %v", step, id, r.damage)
 	}
 	if len(points) == 0 {
-		return fork.Point{}, failure(exitNotFound, "run %s has no step %d: that it entered a state is not on record", id, step)
+		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d: that it entered a state is not on record", id, step)
 	}
 	first, last := points[0], points[len(points)-1]
 	switch o := r.run.Origin; {
 	case step < first.Step && o != nil:
 		if found, err := r.finder.run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
-			return fork.Point{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected --at %d or later", step, id, o, first.Step)
+			return inspect.ForkPoint{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected --at %d or later", step, id, o, first.Step)
 		}
-		return fork.Point{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
+		return inspect.ForkPoint{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
 			step, id, o, r.command("fork --at "+strconv.Itoa(step), string(o.ID)))
 	case step > last.Step && alive(r.run):
-		return fork.Point{}, failure(exitNotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
+		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
 	case step > last.Step:
 		until := ""
 		most := last.Step
@@ -146,14 +146,14 @@ func (r *forkSearch) point(ctx context.Context, step int) (fork.Point, error) {
 		if most > first.Step {
 			until = fmt.Sprintf(" to %d", most)
 		}
-		return fork.Point{}, failure(exitNotFound, "run %s has no step %d: expected --at %d%s", id, step, first.Step, until)
+		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d: expected --at %d%s", id, step, first.Step, until)
 	}
-	i := slices.IndexFunc(points, func(p fork.Point) bool { return p.Step > step })
-	return fork.Point{}, failure(exitNotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, points[max(i, 0)].Step)
+	i := slices.IndexFunc(points, func(p inspect.ForkPoint) bool { return p.Step > step })
+	return inspect.ForkPoint{}, failure(exitNotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, points[max(i, 0)].Step)
 }
 
 // memory returns what the run remembered before a point.
-func (r *forkSearch) memory(ctx context.Context, p fork.Point) (*fsm.Snapshot, error) {
+func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snapshot, error) {
 	id := r.run.ID
 	if r.run.Foreign {
 		return r.foreign(ctx, p)
@@ -172,7 +172,7 @@ func (r *forkSearch) memory(ctx context.Context, p fork.Point) (*fsm.Snapshot, e
 	case err != nil:
 		return nil, r.finder.store.failed(err)
 	}
-	if m := p.Memory(fork.Recorded(before), fork.Recorded(after)); m != nil {
+	if m := p.Memory(inspect.Recorded(before), inspect.Recorded(after)); m != nil {
 		return m, nil
 	}
 	text := fmt.Sprintf("what run %s remembered before step %d is not on record", id, p.Step)
@@ -188,7 +188,7 @@ func (r *forkSearch) memory(ctx context.Context, p fork.Point) (*fsm.Snapshot, e
 }
 
 // foreign is memory of a run that the reference tool recorded.
-func (r *forkSearch) foreign(ctx context.Context, p fork.Point) (*fsm.Snapshot, error) {
+func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Snapshot, error) {
 	m, err := r.finder.store.Snapshot(ctx, r.run.ID)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, r.finder.store.failed(err)

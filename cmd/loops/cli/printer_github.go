@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/internal/ciformat"
+	"loops/internal/report"
 )
 
 // Files of a job of GitHub Actions, and how much of a summary it shows, in bytes.
@@ -74,7 +74,9 @@ func (a *app) leaveJob(cmd *cobra.Command, message string) {
 }
 
 // noteOf is a note at no place.
-func noteOf(message string) string { return "::error title=loops::" + escapeData(clipped(message)) }
+func noteOf(message string) string {
+	return "::error title=loops::" + report.EscapeData(clipped(message))
+}
 
 func (p *githubPrinter) header(h header) {
 	p.h = h
@@ -100,7 +102,7 @@ func (p *githubPrinter) group(title string) {
 		lines = append(lines, "::endgroup::")
 	}
 	if p.open = title != ""; p.open {
-		lines = append(lines, "::group::"+escapeData(title))
+		lines = append(lines, "::group::"+report.EscapeData(title))
 	}
 	p.log.command(lines...)
 }
@@ -118,10 +120,9 @@ func (p *githubPrinter) annotate(level fsm.Severity, title, message string) {
 	if at.File == "" {
 		at.File = p.h.Loop.File
 	}
-	var b strings.Builder
-	writeGitHubProblem(&b, p.a.sourceRoot(pr), fsm.Problem{Pos: at, Severity: level, Rule: title, Message: message})
+	line := report.Annotation(p.a.sourceRoot(pr), fsm.Problem{Pos: at, Severity: level, Rule: title, Message: message})
 	p.out.flush()
-	p.log.command(strings.TrimSuffix(b.String(), "\n"))
+	p.log.command(strings.TrimSuffix(line, "\n"))
 }
 
 func (p *githubPrinter) finish(o fsm.Outcome, resume string) {
@@ -143,7 +144,7 @@ func (p *githubPrinter) finish(o fsm.Outcome, resume string) {
 		}
 		p.annotate(level, "Loop "+p.h.Loop.Name+": "+words(kind), clipped(message))
 	}
-	err := p.a.faceOf(context.Background(), p.h.Run.ID, &o, func(r *ciformat.Reader, run ciformat.Run) error {
+	err := p.a.faceOf(context.Background(), p.h.Run.ID, &o, func(r *report.Suite, run report.Run) error {
 		run.Next = resume
 		return p.a.appendTo(envSummary, mostSummary, func(w io.Writer, room int) error { return r.Markdown(w, run, room) })
 	})

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/internal/htmlreport"
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/internal/report"
 	"loops/persistence"
 )
 
@@ -76,34 +78,11 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	if err != nil {
 		return err
 	}
-	page := htmlreport.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history", run.Loop, run.RunID) + " -v -n 0"}
-	var (
-		steps htmlreport.Reader
-		t     = newTally(known)
-		last  *htmlreport.Step
-		spent costLine // of last
-	)
-	for e, err := range store.Events(ctx, run.ID, 0) {
-		if isDamage(err) {
-			page.Notes = append(page.Notes, err.Error()+"; what happened there is not shown")
-			continue
-		}
-		if err != nil {
-			return store.failed(err)
-		}
-		cost, visit := t.add(e)
-		step := steps.Add(e, visit)
-		if step != last {
-			last, spent = step, costLine{}
-		}
-		if cost.Prompts+cost.Judges > 0 && step != nil {
-			spent.plus(cost)
-			step.Cost = spent.cost()
-		}
-	}
-	const mostNotes = 20
-	if n := len(page.Notes); n > mostNotes {
-		page.Notes = append(page.Notes[:mostNotes], fmt.Sprintf("… and %d more damaged places", n-mostNotes))
+	page := report.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history", run.Loop, run.RunID) + " -v -n 0"}
+	steps, t := &report.HTML{}, newTally(known)
+	page.Notes, err = readSteps(ctx, store, run, t, steps)
+	if err != nil {
+		return err
 	}
 	for _, n := range page.Notes {
 		say(a.Err, "loops: %s\n", n)
@@ -114,10 +93,47 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 		page.Notes = append(page.Notes, note)
 	}
 	page.Facts = reportFacts(p, store, run, t.sheet.total)
-	if err := a.writeFile(p, o.file, func(w io.Writer) error { return page.Write(w, &steps) }); err != nil {
+	if err := a.writeFile(p, o.file, func(w io.Writer) error { return page.Write(w, steps) }); err != nil {
 		return err
 	}
 	return damage // the page is there, and not all of it is what was recorded
+}
+
+// readSteps hands the events of a run to a form of report, with what each step cost, and returns what is damaged.
+func readSteps(ctx context.Context, store records, run persistence.Run, t *tally, into interface {
+	Add(e fsm.Event, v *inspect.Visit) *report.Step
+},
+) (notes []string, err error) {
+	const mostNotes = 20
+	var (
+		last    *report.Step
+		spent   costLine // of last
+		damaged int
+	)
+	for e, err := range store.Events(ctx, run.ID, 0) {
+		if isDamage(err) {
+			if damaged++; damaged <= mostNotes {
+				notes = append(notes, err.Error()+"; what happened there is not shown")
+			}
+			continue
+		}
+		if err != nil {
+			return nil, store.failed(err)
+		}
+		cost, visit := t.add(e)
+		step := into.Add(e, visit)
+		if step != last {
+			last, spent = step, costLine{}
+		}
+		if cost.Prompts+cost.Judges > 0 && step != nil {
+			spent.plus(cost)
+			step.Cost = spent.cost()
+		}
+	}
+	if damaged > mostNotes {
+		notes = append(notes, fmt.Sprintf("… and %d more damaged places", damaged-mostNotes))
+	}
+	return notes, nil
 }
 
 // reportFacts is what a report says about a run as a whole.

@@ -68,7 +68,7 @@ func TestSarifIsComplete(t *testing.T) {
 	}
 	problems = append(problems, fsm.Problem{Severity: fsm.SeverityError, Rule: "a-rule-without-page", Message: "y"},
 		fsm.Problem{Pos: fsm.Pos{File: "/elsewhere/ü.yaml", Line: 1}, Severity: fsm.SeverityWarning, Rule: "yaml", Message: "z"})
-	r := newReport([]checked{{name: "a", file: "/p/a b%.yaml", problems: problems}, {name: "b", failure: errors.New("gone")}}, nil, nil, false)
+	r := newFindings([]checked{{name: "a", file: "/p/a b%.yaml", problems: problems}, {name: "b", failure: errors.New("gone")}}, nil, nil, false)
 	var doc struct {
 		Version string
 		Schema  string `json:"$schema"`
@@ -99,7 +99,7 @@ func TestSarifIsComplete(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(fsm.AppendJSON(nil, sarifReport("/p", r)), &doc); err != nil {
+	if err := json.Unmarshal(fsm.AppendJSON(nil, r.forServices("/p").SARIF()), &doc); err != nil {
 		t.Fatal(err)
 	}
 	if doc.Version != "2.1.0" || doc.Schema == "" || len(doc.Runs) != 1 {
@@ -150,10 +150,13 @@ func TestSarifIsComplete(t *testing.T) {
 
 func TestGitHubCommands(t *testing.T) {
 	var out bytes.Buffer
-	writeGitHub(&out, "/p", newReport([]checked{{name: "a", problems: []fsm.Problem{
+	err := newFindings([]checked{{name: "a", problems: []fsm.Problem{
 		{Pos: fsm.Pos{File: "/p/a,b:100%.yaml", Line: 2, Col: 3}, Severity: fsm.SeverityWarning, Rule: "r", Message: "100%: one,\r\ntwo"},
 		{Severity: fsm.SeverityError, Rule: "nowhere", Message: "::error::x"},
-	}}}, nil, nil, false))
+	}}}, nil, nil, false).forServices("/p").GitHub(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := "::error title=nowhere::::error::x\n::warning file=a%2Cb%3A100%25.yaml,line=2,col=3,title=r::100%25: one,%0D%0Atwo\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

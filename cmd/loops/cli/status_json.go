@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/gauge"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -117,7 +116,7 @@ func (v *vitals) wayObject() any {
 }
 
 // limitObject is one limit. What is counted in time is in seconds.
-func limitObject(l gauge.Limit) any {
+func limitObject(l inspect.Limit) any {
 	m := fsm.NewMap("limit", l.Name, "loop", l.Loop, "state", orNull(l.State), "used", plainNumber(l.Used), "most", plainNumber(l.Most), "share", plainNumber(l.Share()), "ends_run", !l.Routes)
 	if l.Unknown {
 		m.Set("used", nil)

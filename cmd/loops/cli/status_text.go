@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/gauge"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -246,7 +245,7 @@ func (v *vitals) limitsText() string {
 	return strings.Join(out, "; ")
 }
 
-func limitText(l gauge.Limit, loop string) string {
+func limitText(l inspect.Limit, loop string) string {
 	return l.Title(l.Loop != loop) + ": " + l.Amount() + " used"
 }
 

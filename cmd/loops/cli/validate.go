@@ -16,6 +16,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/internal/phrase"
+	"loops/internal/report"
 )
 
 type validateOptions struct {
@@ -90,8 +91,8 @@ func (c checked) valid(strict bool) bool {
 	return c.failure == nil && countErrors(c.problems) == 0 && (!strict || len(c.problems) == 0)
 }
 
-// A report is what validate found out about all of them.
-type report struct {
+// Findings are what validate found out about all of them.
+type findings struct {
 	files    []checked
 	project  []checked     // files of the project that no loop starts with
 	problems []fsm.Problem // of all files, sorted, each once: what stands in a library is found by every loop that imports it
@@ -99,8 +100,8 @@ type report struct {
 	strict   bool
 }
 
-func newReport(files, project []checked, others []string, strict bool) report {
-	r := report{files: files, project: project, others: others, strict: strict}
+func newFindings(files, project []checked, others []string, strict bool) findings {
+	r := findings{files: files, project: project, others: others, strict: strict}
 	seen := map[fsm.Problem]bool{}
 	for _, c := range slices.Concat(project, files) {
 		for _, pr := range c.problems {
@@ -119,7 +120,7 @@ func byPlace(a, b fsm.Problem) int {
 }
 
 // code is the exit code of the worst that was found.
-func (r report) code() int {
+func (r findings) code() int {
 	code := exitOK
 	for _, c := range slices.Concat(r.project, r.files) {
 		if c.failure != nil {
@@ -169,7 +170,7 @@ func runValidate(a *app, o validateOptions) error {
 		}
 	}
 	a.adviseCosts(p, files)
-	r := newReport(files, a.checkProject(p), others, o.strict)
+	r := newFindings(files, a.checkProject(p), others, o.strict)
 	if err := a.writeReport(p, r, o.format); err != nil {
 		return err
 	}
@@ -179,18 +180,30 @@ func runValidate(a *app, o validateOptions) error {
 	return nil
 }
 
-func (a *app) writeReport(p project, r report, format string) error {
+func (a *app) writeReport(p project, r findings, format string) error {
 	switch format {
 	case "json":
 		return writeJSON(a.out, list(slices.Concat(r.files, r.project), func(c checked) any { return checkedObject(p, c, r.strict) }))
 	case "sarif":
-		return writeJSON(a.out, sarifReport(a.sourceRoot(p), r))
+		return writeJSON(a.out, r.forServices(a.sourceRoot(p)).SARIF())
 	case "github":
-		writeGitHub(a.out, a.sourceRoot(p), r)
-		return nil
+		return r.forServices(a.sourceRoot(p)).GitHub(a.out)
 	}
 	a.writeText(p, r)
 	return nil
+}
+
+// forServices is what was found as a report on the files below root; what could not be checked comes first.
+func (r findings) forServices(root string) report.Problems {
+	out := report.Problems{Root: root, Rules: rules(), Help: ruleText, Version: buildVersion(), Complete: true}
+	for _, c := range r.files {
+		if c.failure != nil {
+			out.Complete = false
+			out.List = append(out.List, failureProblem(c))
+		}
+	}
+	out.List = append(out.List, r.problems...)
+	return out
 }
 
 // sourceRoot is the directory that files in reports for services are relative to: that of the checkout where a service
@@ -203,7 +216,7 @@ func (a *app) sourceRoot(p project) string {
 }
 
 // writeText prints what was found for people. What is wrong goes to standard error.
-func (a *app) writeText(p project, r report) {
+func (a *app) writeText(p project, r findings) {
 	for _, c := range r.files {
 		if c.failure != nil {
 			_, text := explain(c.failure)
@@ -231,7 +244,7 @@ func (a *app) writeText(p project, r report) {
 }
 
 // summary is the last line for people; "" where all was said.
-func (r report) summary(p project) string {
+func (r findings) summary(p project) string {
 	errors := countErrors(r.problems)
 	found := count(errors, "error") + ", " + count(len(r.problems)-errors, "warning")
 	if r.strict && len(r.problems) > errors {

@@ -32,7 +32,7 @@ states:
 		}
 	}
 	own := len(checkedFiles[0].problems)
-	if r := newReport(checkedFiles, nil, nil, false); len(r.problems) < own || len(r.problems) >= n*own {
+	if r := newFindings(checkedFiles, nil, nil, false); len(r.problems) < own || len(r.problems) >= n*own {
 		t.Errorf("%d problems of %d loops with %d each", len(r.problems), n, own)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/gauge"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -21,7 +20,7 @@ type vitals struct {
 	glance   inspect.Glance
 	rules    *rulebook // nil = they were not asked for
 	loops    []*fsm.Loop
-	limits   []gauge.Limit
+	limits   []inspect.Limit
 	resume   string // the command that goes on with the run; "" = it was not asked for
 	now      time.Time
 }
@@ -137,7 +136,7 @@ func (v *vitals) measure() {
 		}
 		v.loops = append(v.loops, l)
 	}
-	s := gauge.Standing{Memory: v.memory, Loops: v.loops}
+	s := inspect.Standing{Memory: v.memory, Loops: v.loops}
 	if alive(v.run) && !v.stands() {
 		s.Acting, s.Silent = v.acting(), v.idle()
 		if !v.run.UpdatedAt.IsZero() {

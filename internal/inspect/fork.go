@@ -1,11 +1,9 @@
-// Package fork finds the places in the history of a run where another run can begin, and what the run remembered there. It
-// sees no disk.
-package fork
+package inspect
 
 import "loops/fsm"
 
-// A Point is one step of a run, not of its sub-loops: a state that was entered.
-type Point struct {
+// A ForkPoint is a place where another run can begin: one step of a run, not of its sub-loops, in which a state was entered.
+type ForkPoint struct {
 	Step    int
 	State   string
 	Seq     uint64 // the event that says so
@@ -14,11 +12,13 @@ type Point struct {
 	Handler bool   // it is what the loop does when a cap was reached
 }
 
-// A Track is the steps of a run, from its events. The zero Track has none.
-type Track struct {
-	Points []Point // oldest first
-	Last   uint64  // the last event
+// A ForkTrack is the places where a run can be forked, from its events. The zero ForkTrack has none.
+type ForkTrack struct {
+	Points []ForkPoint // oldest first
+	Last   uint64      // the last event
 
+	visits  Reader
+	newest  *Visit // of the run itself
 	handler bool
 }
 
@@ -29,20 +29,27 @@ var follows = map[string]bool{
 }
 
 // Add takes the next event of the run.
-func (t *Track) Add(e fsm.Event) {
+func (t *ForkTrack) Add(e fsm.Event) {
 	t.Last = e.Seq
-	var now *Point
-	if n := len(t.Points); n > 0 {
-		now = &t.Points[n-1]
+	v := t.visits.Add(e)
+	if e.Depth == 0 {
+		if v != t.newest && v.Index >= 0 {
+			t.newest = v
+			t.Points = append(t.Points, ForkPoint{Step: v.Step, State: v.State, Seq: e.Seq, Handler: t.handler})
+			return
+		}
+		switch e.Kind {
+		case "max_steps_summary", "max_iterations_reached_summary":
+			t.handler = true
+		case "loop_resume":
+			t.handler = false
+		}
 	}
+	if len(t.Points) == 0 {
+		return
+	}
+	now := &t.Points[len(t.Points)-1]
 	switch {
-	case e.Depth == 0 && e.Kind == "state_enter":
-		t.enter(e, now)
-	case e.Depth == 0 && (e.Kind == "max_steps_summary" || e.Kind == "max_iterations_reached_summary"):
-		t.handler = true
-	case e.Depth == 0 && e.Kind == "loop_resume":
-		t.handler = false
-	case now == nil:
 	case e.Depth == 0 && e.Kind == "action_start":
 		now.Started = true
 	case now.Done == 0 && (e.Depth > 0 || follows[e.Kind]):
@@ -50,18 +57,8 @@ func (t *Track) Add(e fsm.Event) {
 	}
 }
 
-func (t *Track) enter(e fsm.Event, now *Point) {
-	step, _ := e.Get("iteration").(int64)
-	state, _ := e.Get("state").(string)
-	resumed, _ := e.Get("resumed").(bool)
-	if now != nil && now.Step == int(step) && now.State == state && resumed {
-		return // the same visit, gone on with
-	}
-	t.Points = append(t.Points, Point{Step: int(step), State: state, Seq: e.Seq, Handler: t.handler})
-}
-
 // At returns the point of a step, nil if no state was entered in it.
-func (t *Track) At(step int) *Point {
+func (t *ForkTrack) At(step int) *ForkPoint {
 	for i := range t.Points {
 		if t.Points[i].Step == step {
 			return &t.Points[i]
@@ -71,7 +68,7 @@ func (t *Track) At(step int) *Point {
 }
 
 // Of returns the steps in which a state was entered.
-func (t *Track) Of(state string) (steps []int) {
+func (t *ForkTrack) Of(state string) (steps []int) {
 	for _, p := range t.Points {
 		if p.State == state {
 			steps = append(steps, p.Step)
@@ -89,7 +86,7 @@ type Recorded struct {
 
 // Memory returns what the run remembered before a point, which changes the memory it is made of; nil if neither of those
 // around it tells.
-func (p Point) Memory(before, after Recorded) *fsm.Snapshot {
+func (p ForkPoint) Memory(before, after Recorded) *fsm.Snapshot {
 	if m := before.Memory; m != nil && m.Phase == fsm.PhasePending && m.BeforeStep(p.Step, p.State) {
 		return m
 	}

@@ -1,34 +1,26 @@
-package cli
+package report
 
 import (
 	"net/url"
-	"path/filepath"
-	"strings"
 
 	"loops/fsm"
+	"loops/fsm/lint"
 )
 
-// sarifReport writes what was found in SARIF 2.1.0, the format of code scanning services. Files are relative to the
-// project directory, which is %SRCROOT%; columns count characters.
-func sarifReport(root string, r report) *fsm.Map {
-	known := newSarifRules()
+// SARIF returns the problems in SARIF 2.1.0, the format of code scanning services. Files are relative to the root, which is
+// %SRCROOT%; columns count characters.
+func (p Problems) SARIF() *fsm.Map {
+	known := newSarifRules(p.Rules, p.Help)
 	results := []any{}
-	complete := true
-	for _, c := range r.files {
-		if c.failure != nil {
-			complete = false
-			results = append(results, sarifResult(root, known, failureProblem(c)))
-		}
+	for _, pr := range p.List {
+		results = append(results, sarifResult(p.Root, known, pr))
 	}
-	for _, pr := range r.problems {
-		results = append(results, sarifResult(root, known, pr))
-	}
-	driver := fsm.NewMap("name", "loops", "version", buildVersion(), "rules", known.list)
+	driver := fsm.NewMap("name", "loops", "version", p.Version, "rules", known.list)
 	run := fsm.NewMap(
 		"tool", fsm.NewMap("driver", driver),
 		"columnKind", "unicodeCodePoints",
-		"originalUriBaseIds", fsm.NewMap("%SRCROOT%", fsm.NewMap("uri", fileURI(root)+"/")),
-		"invocations", []any{fsm.NewMap("executionSuccessful", complete)},
+		"originalUriBaseIds", fsm.NewMap("%SRCROOT%", fsm.NewMap("uri", fileURI(p.Root)+"/")),
+		"invocations", []any{fsm.NewMap("executionSuccessful", p.Complete)},
 		"results", results,
 	)
 	return fsm.NewMap("$schema", "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", []any{run})
@@ -40,15 +32,14 @@ type sarifRules struct {
 	place map[string]int
 }
 
-func newSarifRules() *sarifRules {
+func newSarifRules(rules []lint.Rule, help func(lint.Rule) string) *sarifRules {
 	known := &sarifRules{place: map[string]int{}}
-	for _, rule := range rules() {
-		help := ruleText(rule)
+	for _, rule := range rules {
 		known.add(rule.Name, fsm.NewMap(
 			"id", rule.Name,
 			"shortDescription", fsm.NewMap("text", rule.Summary),
 			"fullDescription", fsm.NewMap("text", rule.Why),
-			"help", fsm.NewMap("text", help),
+			"help", fsm.NewMap("text", help(rule)),
 			"defaultConfiguration", fsm.NewMap("level", string(rule.Severity)),
 		))
 	}
@@ -93,16 +84,4 @@ func artifact(root string, file string) *fsm.Map {
 		return fsm.NewMap("uri", (&url.URL{Path: relativePath(path)}).EscapedPath(), "uriBaseId", "%SRCROOT%")
 	}
 	return fsm.NewMap("uri", fileURI(file))
-}
-
-// relativePath keeps a path whose first part has a colon from being taken for a scheme.
-func relativePath(path string) string {
-	if first, _, _ := strings.Cut(path, "/"); strings.Contains(first, ":") {
-		return "./" + path
-	}
-	return path
-}
-
-func fileURI(path string) string {
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }

@@ -1,4 +1,4 @@
-package fork_test
+package inspect_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"loops/fsm"
-	"loops/internal/fork"
+	"loops/internal/inspect"
 )
 
 // events makes a history of words: an event a word, of depth 1 behind a >, with its state and step behind colons.
@@ -42,17 +42,18 @@ func TestPoints(t *testing.T) {
 			"1 a [2] done 3; 2 b [8]",
 		},
 		{
-			"a visit that was gone on with is the same visit", "loop_start state_enter:a:1 action_start loop_complete loop_resume state_enter:a:1:resumed action_start action_complete",
+			"a visit that was resumed is the same visit", "loop_start state_enter:a:1 action_start loop_complete loop_resume state_enter:a:1:resumed action_start action_complete",
 			"1 a [2] started done 8",
 		},
 		{
 			"a handler of a cap", "loop_start state_enter:a:1 action_start action_complete route max_steps_summary state_enter:h:2 action_start",
 			"1 a [2] started done 4; 2 h [7] started handler",
 		},
+		{"events from the middle of a visit", ">action_complete action_complete route state_enter:b:2 route", "2 b [4] done 5"},
 		{"a state that a cap let act once more", "state_enter:a:1 route state_enter:b:2:flushed action_start", "1 a [1] done 2; 2 b [3] started"},
 		{"a maintain loop that starts over has a step without a state", "state_enter:a:1 route route state_enter:a:3", "1 a [1] done 2; 3 a [4]"},
 	} {
-		var track fork.Track
+		var track inspect.ForkTrack
 		for _, e := range events(c.events) {
 			track.Add(e)
 		}
@@ -77,7 +78,7 @@ func TestPoints(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	point := fork.Point{Step: 3, State: "b", Seq: 10, Done: 14}
+	point := inspect.ForkPoint{Step: 3, State: "b", Seq: 10, Done: 14}
 	pending := func() *fsm.Snapshot {
 		return &fsm.Snapshot{Phase: fsm.PhasePending, Current: "b", Previous: "b", Step: 2, Retries: map[string]int{"b": 1}}
 	}
@@ -86,19 +87,19 @@ func TestMemory(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name          string
-		point         fork.Point
-		before, after fork.Recorded
+		point         inspect.ForkPoint
+		before, after inspect.Recorded
 		want          string
 	}{
-		{"chosen and on record", point, fork.Recorded{9, pending()}, fork.Recorded{12, acting()}, "step 2 b after b, 1 retries"},
-		{"entered, not acted", point, fork.Recorded{9, nil}, fork.Recorded{12, acting()}, "step 2 b after , 2 retries"},
-		{"on record when something had come of it", point, fork.Recorded{}, fork.Recorded{14, acting()}, "unknown"},
-		{"of another state", fork.Point{Step: 3, State: "c"}, fork.Recorded{9, pending()}, fork.Recorded{12, acting()}, "unknown"},
-		{"of another step", fork.Point{Step: 4, State: "b"}, fork.Recorded{9, pending()}, fork.Recorded{12, acting()}, "unknown"},
-		{"nothing on record", point, fork.Recorded{}, fork.Recorded{}, "unknown"},
-		{"the handler of a cap", point, fork.Recorded{}, fork.Recorded{12, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "b", Step: 3, StepsCapped: true}}, "unknown"},
-		{"started a second time", point, fork.Recorded{}, fork.Recorded{12, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "b", Step: 3, Attempt: 2}}, "unknown"},
-		{"the first step needs the context only", fork.Point{Step: 1, State: "b", Seq: 2, Done: 3}, fork.Recorded{}, fork.Recorded{9, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "c", Step: 4, Context: fsm.NewMap()}}, "step 0 b after , 0 retries"},
+		{"chosen and on record", point, inspect.Recorded{9, pending()}, inspect.Recorded{12, acting()}, "step 2 b after b, 1 retries"},
+		{"entered, not acted", point, inspect.Recorded{9, nil}, inspect.Recorded{12, acting()}, "step 2 b after , 2 retries"},
+		{"on record when something had come of it", point, inspect.Recorded{}, inspect.Recorded{14, acting()}, "unknown"},
+		{"of another state", inspect.ForkPoint{Step: 3, State: "c"}, inspect.Recorded{9, pending()}, inspect.Recorded{12, acting()}, "unknown"},
+		{"of another step", inspect.ForkPoint{Step: 4, State: "b"}, inspect.Recorded{9, pending()}, inspect.Recorded{12, acting()}, "unknown"},
+		{"nothing on record", point, inspect.Recorded{}, inspect.Recorded{}, "unknown"},
+		{"the handler of a cap", point, inspect.Recorded{}, inspect.Recorded{12, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "b", Step: 3, StepsCapped: true}}, "unknown"},
+		{"started a second time", point, inspect.Recorded{}, inspect.Recorded{12, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "b", Step: 3, Attempt: 2}}, "unknown"},
+		{"the first step needs the context only", inspect.ForkPoint{Step: 1, State: "b", Seq: 2, Done: 3}, inspect.Recorded{}, inspect.Recorded{9, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "c", Step: 4, Context: fsm.NewMap()}}, "step 0 b after , 0 retries"},
 	} {
 		got := "unknown"
 		if m := c.point.Memory(c.before, c.after); m != nil {

@@ -1,22 +1,19 @@
-package ciformat
+package report
 
 import (
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"loops/fsm"
 	"loops/internal/diagram"
+	"loops/internal/golden"
 	"loops/internal/inspect"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected files")
 
 // at makes an event so many seconds into the run.
 func at(seconds float64, depth int, kind string, fields ...any) fsm.Event {
@@ -51,22 +48,22 @@ func history() []fsm.Event {
 	}
 }
 
-// A feeder gives events to a Reader with the visits they belong to.
+// A feeder gives events to a Suite with the visits they belong to.
 type feeder struct {
-	*Reader
+	*Suite
 	visits inspect.Reader
 }
 
-func (f *feeder) Add(e fsm.Event) *Step { return f.Reader.Add(e, f.visits.Add(e)) }
+func (f *feeder) Add(e fsm.Event) *Step { return f.Suite.Add(e, f.visits.Add(e)) }
 
-func read(events []fsm.Event) *Reader {
-	r := feeder{Reader: &Reader{}}
+func read(events []fsm.Event) *Suite {
+	r := feeder{Suite: &Suite{}}
 	for _, e := range events {
 		if s := r.Add(e); s != nil && s.State == "mend" {
 			s.Cost = "$0.12"
 		}
 	}
-	return r.Reader
+	return r.Suite
 }
 
 func run() Run {
@@ -82,27 +79,15 @@ func run() Run {
 
 // TestGolden: both forms of a run that failed.
 func TestGolden(t *testing.T) {
-	for file, write := range map[string]func(*Reader, io.Writer) error{
-		"testdata/failed.xml": func(r *Reader, w io.Writer) error { return r.JUnit(w, run()) },
-		"testdata/failed.md":  func(r *Reader, w io.Writer) error { return r.Markdown(w, run(), 1<<20) },
+	for file, write := range map[string]func(*Suite, io.Writer) error{
+		"testdata/failed.xml": func(r *Suite, w io.Writer) error { return r.JUnit(w, run()) },
+		"testdata/failed.md":  func(r *Suite, w io.Writer) error { return r.Markdown(w, run(), 1<<20) },
 	} {
 		var b strings.Builder
 		if err := write(read(history()), &b); err != nil {
 			t.Fatal(err)
 		}
-		if *update {
-			if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b.String() != string(want) {
-			t.Errorf("%s: got\n%s", file, b.String())
-		}
+		golden.Check(t, file, b.String())
 	}
 }
 
@@ -123,7 +108,7 @@ type suite struct {
 	} `xml:"testcase"`
 }
 
-func junit(t *testing.T, r *Reader, run Run) (suite, string) {
+func junit(t *testing.T, r *Suite, run Run) (suite, string) {
 	t.Helper()
 	var b strings.Builder
 	if err := r.JUnit(&b, run); err != nil {
@@ -198,8 +183,8 @@ func FuzzJUnit(f *testing.F) {
 }
 
 // long is a run of so many steps that print much.
-func long(steps int) *Reader {
-	r := feeder{Reader: &Reader{}}
+func long(steps int) *Suite {
+	r := feeder{Suite: &Suite{}}
 	r.Add(at(0, 0, "loop_start", "loop", "long"))
 	for i := range steps {
 		r.Add(at(float64(i), 0, "state_enter", "state", fmt.Sprintf("state_%d", i%7), "iteration", int64(i+1)))
@@ -208,7 +193,7 @@ func long(steps int) *Reader {
 		}
 		r.Add(at(float64(i)+0.5, 0, "action_complete", "exit_code", int64(0)))
 	}
-	return r.Reader
+	return r.Suite
 }
 
 // TestLong: what is written of a long run is small, whatever room there is, and says what is left out.
@@ -237,11 +222,11 @@ func TestLong(t *testing.T) {
 
 // TestManyStates: sub-loops of ever new names do not fill the memory.
 func TestManyStates(t *testing.T) {
-	r := feeder{Reader: &Reader{}}
+	r := feeder{Suite: &Suite{}}
 	for i := range mostCases + 10 {
 		r.Add(at(0, 0, "state_enter", "state", fmt.Sprint(i)))
 	}
-	s, text := junit(t, r.Reader, Run{Loop: "many", End: Failed})
+	s, text := junit(t, r.Suite, Run{Loop: "many", End: Failed})
 	if len(s.Cases) != mostCases+1 || s.Failures != 1 || !strings.Contains(text, "10 visits of states beyond the first 2000 are left out") {
 		t.Errorf("%d cases, %d failures", len(s.Cases), s.Failures)
 	}

@@ -1,4 +1,4 @@
-package ciformat
+package report
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ const (
 
 // Markdown writes a run as a section of Markdown for the summary of a job: how it ended, its steps, what the state it was
 // in last printed, and its graph. It has most bytes at most, if that is at least 4,000: what does not fit says so.
-func (r *Reader) Markdown(w io.Writer, run Run, most int) error {
+func (r *Suite) Markdown(w io.Writer, run Run, most int) error {
 	r.close(0)
 	var head, foot strings.Builder
 	mark := map[int]string{Good: "✅", Failed: "❌", Broken: "⚠️", Going: "⏳"}[run.End]
@@ -38,7 +38,7 @@ func (r *Reader) Markdown(w io.Writer, run Run, most int) error {
 		}
 	}
 	if r.end != nil && run.End != Good && r.end.output.size > 0 {
-		out := r.end.output.String()
+		out := r.end.said()
 		fence := fenceFor(out)
 		fmt.Fprintf(&foot, "<details><summary>What the state %s printed last</summary>\n\n%s\n%s\n%s\n\n</details>\n\n",
 			md(line(r.end.state, 200)), fence, strings.TrimRight(out, "\n"), fence)
@@ -49,7 +49,7 @@ func (r *Reader) Markdown(w io.Writer, run Run, most int) error {
 }
 
 // graph is the graph of the run, or says why it is not there.
-func (r *Reader) graph(run Run, room int) string {
+func (r *Suite) graph(run Run, room int) string {
 	if run.Graph == nil || len(run.Graph.Nodes) == 0 {
 		return ""
 	}
@@ -61,11 +61,11 @@ func (r *Reader) graph(run Run, room int) string {
 }
 
 // table is the table of the steps, in so many bytes: the last ones matter most.
-func (r *Reader) table(room int) string {
-	first, last, missing := r.steps()
+func (r *Suite) table(room int) string {
+	first, last, missing := r.kept.first, r.kept.last(), r.kept.missing()
 	const head, gap = "| Step | State | Verdict | Next | Time | Cost |\n|---:|---|---|---|---:|---:|\n", 100
 	room -= len(head) + gap
-	if r.count == 0 || room < 0 {
+	if r.kept.count == 0 || room < 0 {
 		return ""
 	}
 	var rows []string
@@ -99,16 +99,16 @@ func (r *Reader) table(room int) string {
 	return b.String() + "\n"
 }
 
-func (s *Step) row() string {
+func (s *suiteStep) row() string {
 	verdict := s.Verdict
 	if s.Exit != "" && s.Exit != "0" {
 		verdict = strings.TrimPrefix(verdict+", exit "+s.Exit, ", ")
 	}
 	return fmt.Sprintf("| %d | %s%s | %s | %s | %s | %s |\n", s.Number, strings.Repeat("↳ ", min(s.Depth, 10)), md(line(s.State, 100)),
-		md(line(verdict, 60)), md(line(s.To, 100)), span(s.Took), md(line(s.Cost, 40)))
+		md(line(verdict, 60)), md(line(s.To, 100)), rounded(s.Took), md(line(s.Cost, 40)))
 }
 
-func span(d time.Duration) string {
+func rounded(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()

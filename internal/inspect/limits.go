@@ -1,6 +1,4 @@
-// Package gauge tells how near a run is to each of its limits. It is pure: the memory of a run and the definitions of its
-// loops come in, values go out.
-package gauge
+package inspect
 
 import (
 	"cmp"
@@ -110,7 +108,7 @@ func (c *collector) budget(loop, state string, b *fsm.Budget, s fsm.Spent, wall 
 	}
 }
 
-// state adds what counts in the state that a loop is in. acts says whether the action in flight is its own.
+// state adds what counts in the state that a loop is in. acts reports whether the action in flight is its own.
 func (c *collector) state(s Standing, m *fsm.Snapshot, l *fsm.Loop, acts bool) {
 	st := l.States[m.Current]
 	if st == nil {
@@ -145,7 +143,7 @@ func repeated(ring []fsm.StallRecord) int {
 	return n
 }
 
-// words are the names of limits for a person.
+// words are the names of limits for people.
 var words = map[string]string{
 	"max_steps": "step cap", "max_iterations": "pass cap", "max_edge_revisits": "cap on one edge", "max_retries": "retries",
 	"throttle.hard_max": "throttle", "circuit.repeated_failure.window": "stall detector", "circuit.repeated_failure.recurrent_window": "stall detector, whole run",
@@ -154,7 +152,7 @@ var words = map[string]string{
 	"budget.steps": "step budget", "budget.prompts": "prompt budget",
 }
 
-// Title names the limit for a person: "step cap", "retries of check". of says whether to name its loop.
+// Title names the limit for people: "step cap", "retries of check". of asks for its loop as well.
 func (l Limit) Title(of bool) string {
 	name := cmp.Or(words[l.Name], l.Name)
 	switch {

@@ -1,4 +1,4 @@
-package ciformat
+package report
 
 import (
 	"regexp"

@@ -1,4 +1,4 @@
-package htmlreport
+package report
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ const (
 )
 
 // add takes the time of a step since it was begun, or resumed.
-func (l *lanes) add(s *Step) {
+func (l *lanes) add(s *htmlStep) {
 	since := s.since
 	if since.IsZero() || s.visit.Index < 0 {
 		return
@@ -47,7 +47,7 @@ func (l *lanes) add(s *Step) {
 		return
 	}
 	l.steps++
-	spans = append(spans, span{since, s.visit.End, s.Failed})
+	spans = append(spans, span{since, s.visit.End, s.failed})
 	if len(spans) > mostSpans {
 		spans = halve(spans)
 	}
@@ -75,29 +75,29 @@ const (
 )
 
 // timeline writes a line for each state with a bar where the run was in it.
-func (r *Reader) timeline(w io.Writer) {
-	names := r.lanes.names[:min(len(r.lanes.names), mostLanes)]
-	whole := r.end.Sub(r.begin)
+func (h *HTML) timeline(w io.Writer) {
+	names := h.lanes.names[:min(len(h.lanes.names), mostLanes)]
+	whole := h.end.Sub(h.begin)
 	if len(names) == 0 || whole <= 0 {
 		return
 	}
 	height := len(names)*laneHeight + 24
 	fmt.Fprintf(w, "<h2>Timeline</h2>\n<div class=\"wide\"><svg class=\"timeline\" role=\"img\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\">\n<title>when the run was in which state</title>\n",
 		laneLabel+laneWidth+20, height)
-	at := func(t time.Time) int { return laneLabel + int(float64(t.Sub(r.begin))/float64(whole)*laneWidth) }
+	at := func(t time.Time) int { return laneLabel + int(float64(t.Sub(h.begin))/float64(whole)*laneWidth) }
 	for i, name := range names {
 		y := i * laneHeight
 		fmt.Fprintf(w, "<text x=\"4\" y=\"%d\">%s</text><path class=\"base\" d=\"M%d %dh%d\"/>", y+13, html.EscapeString(short(name, 26)), laneLabel, y+laneHeight/2, laneWidth)
 		for _, failed := range []bool{false, true} {
-			if d := bars(r.lanes.spans[name], failed, y+3, at); d != "" {
+			if d := bars(h.lanes.spans[name], failed, y+3, at); d != "" {
 				fmt.Fprintf(w, "<path class=\"%s\" d=\"%s\"/>", map[bool]string{false: "in", true: "bad"}[failed], d)
 			}
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%[2]d\" text-anchor=\"end\">%[5]s</text>\n</svg></div>\n",
-		laneLabel, height-6, clock(r.begin), laneLabel+laneWidth, clock(r.end))
-	if n := len(r.lanes.names) - len(names); n > 0 {
+		laneLabel, height-6, clock(h.begin), laneLabel+laneWidth, clock(h.end))
+	if n := len(h.lanes.names) - len(names); n > 0 {
 		fmt.Fprintf(w, "<p>%d more states are not in the timeline.</p>\n", n)
 	}
 }

@@ -1,4 +1,4 @@
-package htmlreport
+package report
 
 import (
 	"bufio"
@@ -32,8 +32,8 @@ const (
 )
 
 // Write writes the page. Every text of the run is escaped and cut to its share of the page; what is cut says so.
-func (p Page) Write(w io.Writer, r *Reader) error {
-	r.close(0)
+func (p Page) Write(w io.Writer, h *HTML) error {
+	h.close(0)
 	b := bufio.NewWriterSize(w, 64<<10)
 	fmt.Fprintf(b, head, diagram.Policy, html.EscapeString(short(p.Title, 200)))
 	fmt.Fprint(b, style, "</style>\n</head>\n<body>\n")
@@ -46,8 +46,8 @@ func (p Page) Write(w io.Writer, r *Reader) error {
 		fmt.Fprintf(b, "<p class=\"note\">%s</p>\n", html.EscapeString(short(n, 1000)))
 	}
 	p.graph(b)
-	r.timeline(b)
-	p.table(b, r)
+	h.timeline(b)
+	p.table(b, h)
 	fmt.Fprint(b, "</body>\n</html>\n")
 	return b.Flush()
 }
@@ -72,48 +72,48 @@ func (p Page) graph(w io.Writer) {
 	fmt.Fprintf(w, "<div class=\"wide\">%s</div>\n", svg)
 }
 
-func (p Page) table(w *bufio.Writer, r *Reader) {
-	rows := len(r.first) + len(r.last)
+func (p Page) table(w *bufio.Writer, h *HTML) {
+	rows := len(h.kept.first) + len(h.kept.ring)
 	fmt.Fprintf(w, "<h2>Steps</h2>\n")
 	if rows == 0 {
 		fmt.Fprint(w, "<p>No step was recorded.</p>\n")
 		return
 	}
-	if left := r.count - rows; left > 0 {
+	if left := h.kept.missing(); left > 0 {
 		fmt.Fprintf(w, "<p class=\"note\">The run has %d steps: the first %d and the last %d are here. All of them: %s</p>\n",
-			r.count, len(r.first), len(r.last), html.EscapeString(p.More))
+			h.kept.count, len(h.kept.first), len(h.kept.ring), html.EscapeString(p.More))
 	}
 	fmt.Fprintf(w, "<p>Outputs are cut to what fits on a page; in full: <code>%s</code></p>\n", html.EscapeString(p.More))
 	fmt.Fprint(w, "<table class=\"steps\">\n<thead><tr><th>Step</th><th>State</th><th>Begin</th><th>Time</th><th>Result</th><th>Led to</th><th>Cost</th><th>What was done, output</th></tr></thead>\n<tbody>\n")
 	share := min(rowMost, pageRows/rows-rowFrame)
-	for _, s := range r.first {
+	for _, s := range h.kept.first {
 		row(w, s, share)
 	}
-	if r.count > rows {
-		fmt.Fprintf(w, "<tr><td colspan=\"8\" class=\"note\">%d steps are left out</td></tr>\n", r.count-rows)
+	if left := h.kept.missing(); left > 0 {
+		fmt.Fprintf(w, "<tr><td colspan=\"8\" class=\"note\">%d steps are left out</td></tr>\n", left)
 	}
-	for i := range r.last {
-		row(w, r.last[(r.next+i)%len(r.last)], share)
+	for _, s := range h.kept.last() {
+		row(w, s, share)
 	}
 	fmt.Fprint(w, "</tbody>\n</table>\n")
 }
 
 // row writes a step. share is how many bytes its texts may have.
-func row(w *bufio.Writer, s *Step, share int) {
+func row(w *bufio.Writer, s *htmlStep, share int) {
 	put := func(text string, most int) {
 		e, _ := fit(text, min(most, share))
 		share -= len(e)
 		w.WriteString(e) //nolint:errcheck // a bufio.Writer keeps its first error for Flush
 	}
 	class := ""
-	if s.Failed {
+	if s.failed {
 		class = " class=\"bad\""
 	}
 	fmt.Fprintf(w, "<tr%s><td>%s%d<td>", class, strings.Repeat("&#8627;", min(s.Depth, 8)), s.Number)
 	put(s.State, 120)
 	w.WriteString("<td>") //nolint:errcheck // as above
-	if !s.Begin.IsZero() {
-		w.WriteString(s.Begin.UTC().Format(time.TimeOnly)) //nolint:errcheck // as above
+	if !s.begin.IsZero() {
+		w.WriteString(s.begin.UTC().Format(time.TimeOnly)) //nolint:errcheck // as above
 	}
 	fmt.Fprintf(w, "<td>%s<td>", duration(s.Took))
 	if s.Exit != "" && s.Exit != "0" {
@@ -130,14 +130,14 @@ func row(w *bufio.Writer, s *Step, share int) {
 		put(n, 200)
 		w.WriteString("</p>") //nolint:errcheck // as above
 	}
-	said, tail, missing := s.output.ends()
+	said, tail, missing := s.output.parts(pageText)
 	if said == "" {
-		put(s.Action, 300)
+		put(s.action, 300)
 		w.WriteString("\n") //nolint:errcheck // as above
 		return
 	}
 	w.WriteString("<details><summary>") //nolint:errcheck // as above
-	put(s.Action, min(300, share/2))
+	put(s.action, min(300, share/2))
 	w.WriteString("</summary><pre>") //nolint:errcheck // as above
 	writeOutput(w, said, tail, missing, max(share, 0))
 	w.WriteString("</pre></details>\n") //nolint:errcheck // as above

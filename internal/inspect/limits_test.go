@@ -1,4 +1,4 @@
-package gauge
+package inspect
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package ciformat
+package report
 
 import (
 	"bufio"
@@ -38,7 +38,7 @@ type Run struct {
 // JUnit writes a run as a test suite in which each state of its loops is a test: one that the run did not come to was
 // skipped. The state that the run was in last has the failure, or the error, of a run that did not end well; how an action
 // in between ended is no failure, because the loop said where to go then.
-func (r *Reader) JUnit(w io.Writer, run Run) error {
+func (r *Suite) JUnit(w io.Writer, run Run) error {
 	r.close(0)
 	b := bufio.NewWriter(w)
 	cases, failures, errors, skipped := 0, 0, 0, 0
@@ -107,7 +107,7 @@ func (r *Reader) JUnit(w io.Writer, run Run) error {
 
 func (v *visited) junit(b *strings.Builder, run Run, bad bool) {
 	fmt.Fprintf(b, "    <testcase name=%s classname=%s time=%s>\n", attr(v.state), attr(v.loop), seconds(v.spent))
-	out := v.output.String()
+	out := v.said()
 	if bad {
 		failure(b, run, v.how()+out)
 	}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/inspect"
+)
+
+// How much of a run a page keeps: so many of its first steps and of its last ones, and so many bytes of the beginning and
+// of the end of what each printed.
+const (
+	pageFirst = 1_000
+	pageLast  = 9_000
+	pageText  = 2 << 10
+	mostNotes = 3
+)
+
+// An htmlStep is a step with what a page shows besides.
+type htmlStep struct {
+	Step
+
+	begin  time.Time
+	action string    // first line of what was done
+	failed bool      // its action failed or something was wrong
+	since  time.Time // since when it has not been interrupted; zero = it is
+	notes  []string
+	output output
+}
+
+// An HTML makes the steps of a page of events and the visits they belong to. The zero HTML has read nothing.
+type HTML struct {
+	kept       ends[*htmlStep]
+	open       []*htmlStep // at each depth
+	begin, end time.Time
+	lanes      lanes
+}
+
+// Add takes the next event, with the visit it belongs to as an [inspect.Reader] returns it, and returns the step of that;
+// nil before the first.
+func (h *HTML) Add(e fsm.Event, v *inspect.Visit) *Step {
+	if !e.Time.IsZero() {
+		if h.begin.IsZero() {
+			h.begin = e.Time
+		}
+		h.end = e.Time
+	}
+	if v == nil {
+		return nil
+	}
+	s := h.step(v)
+	if e.Depth != s.Depth { // of a sub-loop that has not entered a state
+		return &s.Step
+	}
+	switch e.Kind {
+	case "loop_resume":
+		h.lanes.add(h.open[0])
+	case "state_enter":
+		s.since = e.Time
+	}
+	s.add(e)
+	return &s.Step
+}
+
+// step returns the step of a visit, which is made with its first event.
+func (h *HTML) step(v *inspect.Visit) *htmlStep {
+	depth := v.Depth()
+	if depth < len(h.open) && h.open[depth].visit == v {
+		return h.open[depth]
+	}
+	h.close(depth)
+	for i := len(h.open); i < depth; i++ { // the events around it are lost
+		h.open = append(h.open, &htmlStep{Step: Step{Depth: i, visit: v.Above[i]}})
+	}
+	s := &htmlStep{Step: Step{Number: v.Step, Depth: depth, State: v.State, visit: v}, begin: v.Begin, since: v.Begin}
+	h.open = append(h.open, s)
+	if v.Index < 0 {
+		return s
+	}
+	h.kept.mostFirst, h.kept.mostLast = pageFirst, pageLast
+	h.kept.add(s)
+	return s
+}
+
+// close ends the open steps from a depth on.
+func (h *HTML) close(depth int) {
+	for len(h.open) > depth {
+		s := h.open[len(h.open)-1]
+		h.open = h.open[:len(h.open)-1]
+		if s.Depth == 0 {
+			h.lanes.add(s)
+		}
+		if apart := s.finish(); apart != "" {
+			s.notes = append(s.notes, apart)
+		}
+	}
+}
+
+// add takes an event of the step itself.
+func (s *htmlStep) add(e fsm.Event) {
+	say := func(line string) { s.output.line(line, pageText, pageText) }
+	switch e.Kind {
+	case "state_enter", "loop_start", "loop_resume", "messages_append", "host_subproc_rss", "loop_complete":
+	case "action_start":
+		s.action = firstLine(text(e.Get("action")))
+	case "action_output":
+		say(text(e.Get("line")))
+	case "action_complete":
+		s.Exit = text(e.Get("exit_code"))
+		s.failed = s.failed || s.Exit != "0"
+		if s.output.size == 0 {
+			say(text(e.Get("output_preview")))
+		}
+		if errors := text(e.Get("stderr_preview")); errors != "" {
+			say("[standard error]\n" + errors)
+		}
+	case "evaluate":
+		s.Verdict = text(e.Get("verdict"))
+	case "route":
+		s.To = text(e.Get("to"))
+	default:
+		if len(s.notes) < mostNotes {
+			s.notes = append(s.notes, note(e))
+		}
+		switch e.Kind {
+		case "action_error", "cycle_detected", "stall_detected", "budget_exceeded", "retry_exhausted", "rate_limit_exhausted":
+			s.failed = true
+		}
+	}
+}
+
+// note says in a line what else happened.
+func note(e fsm.Event) string {
+	var b strings.Builder
+	b.WriteString(strings.ReplaceAll(e.Kind, "_", " "))
+	for _, f := range e.Fields {
+		if f.Key != "state" && f.Value != nil && b.Len() < 300 {
+			fmt.Fprintf(&b, " %s=%s", f.Key, firstLine(text(f.Value)))
+		}
+	}
+	return b.String()
+}
