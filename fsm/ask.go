@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"loops/fsm/value"
 )
 
 // errNoLLM is what a verdict says where no model may be asked.
@@ -53,7 +55,7 @@ func (q *asker) verdict(ctx context.Context, question *Question, ev Evidence) (V
 
 // ask puts one question to the judge and reads its answer. failed is the verdict where there is none. The error is
 // errHalted, an [*oddAnswer], or says that the judge could not be asked.
-func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payload *Map, failed *Verdict, err error) {
+func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payload *value.Map, failed *Verdict, err error) {
 	e, m := q.e, q.e.mem
 	a := Action{
 		Kind: KindJudge, Text: text, State: q.st.Name, Step: m.Step, Outer: e.outer, Dir: e.dir, Quiet: true,
@@ -128,10 +130,10 @@ func fingerprint(a Action) string {
 
 // gist is what is remembered of an answer.
 func gist(res Result) Result {
-	short := Result{Stderr: firstRunes(res.Stderr, 500), ExitCode: res.ExitCode, Duration: res.Duration, TimeoutKind: res.TimeoutKind}
+	short := Result{Stderr: value.Truncate(res.Stderr, 500), ExitCode: res.ExitCode, Duration: res.Duration, TimeoutKind: res.TimeoutKind}
 	if res.Reply != nil {
 		r := *res.Reply
-		r.Text, r.Raw = firstRunes(r.Text, judgedText), firstRunes(r.Raw, judgedText)
+		r.Text, r.Raw = value.Truncate(r.Text, judgedText), value.Truncate(r.Raw, judgedText)
 		short.Reply = &r
 	}
 	return short
@@ -148,8 +150,8 @@ func (q *asker) cutShort(res Result) {
 }
 
 // account is what the events tell of one question: who answered, and what it took.
-func (q *asker) account(failed bool) *Map {
-	m := NewMap("evaluator", q.cfg.Type, "duration_ms", q.last.Duration.Milliseconds())
+func (q *asker) account(failed bool) *value.Map {
+	m := value.NewMap("evaluator", q.cfg.Type, "duration_ms", q.last.Duration.Milliseconds())
 	r := q.last.Reply
 	if r == nil {
 		return m
@@ -183,7 +185,7 @@ func (q *asker) account(failed bool) *Map {
 // judged notes the verdict that the last question led to.
 func (q *asker) judged(verdict string) {
 	if len(q.asked) > 0 {
-		m, _ := q.asked[len(q.asked)-1].(*Map)
+		m, _ := q.asked[len(q.asked)-1].(*value.Map)
 		m.Set("verdict", verdict)
 	}
 }

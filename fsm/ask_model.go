@@ -7,17 +7,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
 )
 
 // structured is the verdict of an llm_structured: of one answer, or of the vote that its answers are.
 func (q *asker) structured(ctx context.Context, question *Question, ev Evidence) (Verdict, error) {
 	prompt := q.cfg.Prompt
-	if text, err := Expand(prompt, ev.Scope); err == nil {
+	if text, err := template.Expand(prompt, ev.Scope); err == nil {
 		prompt = text
 	}
 	s := structured{cfg: q.cfg, output: question.Output, schema: verdictSchema}
 	if s.own = q.cfg.Schema != nil; s.own {
-		s.schema = string(AppendJSON(nil, q.cfg.Schema))
+		s.schema = string(value.AppendJSON(nil, q.cfg.Schema))
 	}
 	s.text = modelText(prompt, s.own, ev.Cut || len(question.Output) < len(ev.Output), question.Output)
 	if q.cfg.Votes > 1 {
@@ -47,15 +50,15 @@ func (q *asker) once(ctx context.Context, s structured) (Verdict, error) {
 		return Verdict{}, err
 	}
 	q.judged(v.Name)
-	if failed == nil && v.Details.val("invalid_verdict") == nil {
+	if failed == nil && v.Details.Value("invalid_verdict") == nil {
 		raw := ""
 		if r := q.last.Reply; r != nil {
 			raw = cmp.Or(r.Raw, r.Text)
 		}
 		v.Details.Set("llm_model", q.modelName())
 		v.Details.Set("llm_latency_ms", q.last.Duration.Milliseconds())
-		v.Details.Set("llm_prompt", firstRunes(s.text, 500))
-		v.Details.Set("llm_raw_output", firstRunes(raw, 500))
+		v.Details.Set("llm_prompt", value.Truncate(s.text, 500))
+		v.Details.Set("llm_raw_output", value.Truncate(raw, 500))
 	}
 	return v, nil
 }
@@ -73,10 +76,10 @@ func (q *asker) modelName() any {
 }
 
 // verdict makes a verdict of an answer, in the order that docs/decisions.md gives. An error is an [*oddAnswer].
-func (s *structured) verdict(payload *Map) (Verdict, error) {
+func (s *structured) verdict(payload *value.Map) (Verdict, error) {
 	name := "error"
-	if v := payload.val("verdict"); truthy(v) {
-		name = Str(v)
+	if v := payload.Value("verdict"); value.Truthy(v) {
+		name = value.Text(v)
 	}
 	confidence, err := confidenceOf(payload)
 	if err != nil {
@@ -84,17 +87,17 @@ func (s *structured) verdict(payload *Map) (Verdict, error) {
 	}
 	confident := confidence >= s.cfg.MinConfidence
 	evidence := textOf(payload, "evidence")
-	quoted, coerced := trimSpace(Str(evidence)), false
+	quoted, coerced := value.TrimSpace(value.Text(evidence)), false
 	if !s.own {
 		if name != "error" && !verdicts[name] {
-			return errorVerdict("error", fmt.Sprintf("the judge's verdict is %q, which is none", firstRunes(name, 100)),
+			return errorVerdict("error", fmt.Sprintf("the judge's verdict is %q, which is none", value.Truncate(name, 100)),
 				"invalid_verdict", true, "raw_verdict", name), nil
 		}
 		if quoted == "" && name != "error" && name != "cannot_judge" {
 			name, coerced = "no", true
 		}
 	}
-	details := NewMap("confidence", confidence, "confident", confident, "reason", textOf(payload, "reason"), "evidence", evidence,
+	details := value.NewMap("confidence", confidence, "confident", confident, "reason", textOf(payload, "reason"), "evidence", evidence,
 		"evidence_coerced", coerced, "raw", payload)
 	if quoted != "" {
 		found := stands(quoted, s.output)
@@ -115,9 +118,9 @@ func (s *structured) verdict(payload *Map) (Verdict, error) {
 
 // stands says whether a quotation is in a text, whatever the white space, and whatever marks are around it.
 func stands(quoted, text string) bool {
-	text = strings.Join(strings.FieldsFunc(text, isSpace), " ")
-	plain := strings.Join(strings.FieldsFunc(quoted, isSpace), " ")
-	bare := trimSpace(strings.Trim(plain, "\"'`“”‘’«»"))
+	text = strings.Join(strings.FieldsFunc(text, value.IsSpace), " ")
+	plain := strings.Join(strings.FieldsFunc(quoted, value.IsSpace), " ")
+	bare := value.TrimSpace(strings.Trim(plain, "\"'`“”‘’«»"))
 	return strings.Contains(text, plain) || bare != "" && strings.Contains(text, bare)
 }
 
@@ -142,7 +145,7 @@ func (q *asker) vote(ctx context.Context, s structured) (Verdict, error) {
 			return Verdict{}, err
 		}
 		last = v
-		votes = append(votes, NewMap("verdict", v.Name, "confidence", v.Details.val("confidence"), "reason", firstOf(v.Details, "reason", "error")))
+		votes = append(votes, value.NewMap("verdict", v.Name, "confidence", v.Details.Value("confidence"), "reason", firstOf(v.Details, "reason", "error")))
 		if v.Name == "error" { // a judge that failed has not voted
 			continue
 		}
@@ -158,10 +161,10 @@ func (q *asker) vote(ctx context.Context, s structured) (Verdict, error) {
 		return withVotes(last.Name, last.Details, votes, quorum), nil
 	}
 	reason := fmt.Sprintf("no verdict has %d of %d votes", quorum, n)
-	return withVotes("cannot_judge", NewMap("reason", reason), votes, quorum), nil
+	return withVotes("cannot_judge", value.NewMap("reason", reason), votes, quorum), nil
 }
 
-func withVotes(name string, details *Map, votes []any, quorum int) Verdict {
+func withVotes(name string, details *value.Map, votes []any, quorum int) Verdict {
 	details = details.Clone()
 	details.Set("votes", slices.Clip(votes))
 	details.Set("quorum", int64(quorum))
@@ -169,7 +172,7 @@ func withVotes(name string, details *Map, votes []any, quorum int) Verdict {
 }
 
 // firstOf is the first value there is.
-func firstOf(m *Map, keys ...string) any {
+func firstOf(m *value.Map, keys ...string) any {
 	for _, k := range keys {
 		if v, ok := m.Get(k); ok {
 			return v

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+
+	"loops/fsm/value"
 )
 
 // compare is the verdict of a comparator. The judge does not know which of two outputs is the new one: a coin decides
@@ -30,12 +32,12 @@ func (q *asker) compare(ctx context.Context, question *Question, ev Evidence) (V
 		if failed != nil {
 			failures++
 			q.judged("error")
-			rounds = append(rounds, Comparison{Reason: Str(failed.Details.val("error"))})
+			rounds = append(rounds, Comparison{Reason: value.Text(failed.Details.Value("error"))})
 			continue
 		}
 		c := Comparison{
-			Output: payload.val("verdict_a") == "yes", Baseline: payload.val("verdict_b") == "yes",
-			Reason: Str(textOf(payload, "reason")), Raw: payload,
+			Output: payload.Value("verdict_a") == "yes", Baseline: payload.Value("verdict_b") == "yes",
+			Reason: value.Text(textOf(payload, "reason")), Raw: payload,
 		}
 		if swapped {
 			c.Output, c.Baseline = c.Baseline, c.Output
@@ -102,9 +104,9 @@ func (q *asker) pair(ctx context.Context, p Pair) (Verdict, error) {
 	case failed != nil:
 		return *failed, nil
 	}
-	name := Str(payload.val("verdict"))
+	name := value.Text(payload.Value("verdict"))
 	if name != "yes" && name != "no" {
-		return errorVerdict("error", fmt.Sprintf("the judge's verdict is %q; expected yes or no", firstRunes(name, 100))), nil
+		return errorVerdict("error", fmt.Sprintf("the judge's verdict is %q; expected yes or no", value.Truncate(name, 100))), nil
 	}
 	confidence, err := confidenceOf(payload)
 	if err != nil {

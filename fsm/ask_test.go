@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/fsm/value"
 )
 
 // What comes of asking becomes an answer, a verdict error with the details of its kind, or an exception.
 func TestJudgement(t *testing.T) {
-	answer := NewMap("verdict", "yes")
+	answer := value.NewMap("verdict", "yes")
 	for name, tc := range map[string]struct {
 		res  Result
 		want string
@@ -38,13 +40,13 @@ func TestJudgement(t *testing.T) {
 		"a list, bare":           {Result{ExitCode: 1, Reply: &Reply{Failure: FailSchema, Raw: "[1]"}}, "exception: the judge printed [1], and not an object"},
 	} {
 		payload, failed, err := judgement(&tc.res)
-		got := Repr(payload)
+		got := value.Repr(payload)
 		odd := &oddAnswer{}
 		switch {
 		case errors.As(err, &odd):
 			got = "exception: " + odd.text
 		case failed != nil:
-			got = Repr(failed.Details)
+			got = value.Repr(failed.Details)
 			if failed.Name != "error" {
 				t.Errorf("%s: verdict %s", name, failed.Name)
 			}
@@ -93,11 +95,11 @@ func TestStructuredVerdict(t *testing.T) {
 		if tc.set != nil {
 			tc.set(&s)
 		}
-		payload, err := ParseJSON([]byte(tc.answer))
+		payload, err := value.ParseJSON([]byte(tc.answer))
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := s.verdict(payload.(*Map))
+		v, err := s.verdict(payload.(*value.Map))
 		got := v.Name
 		if err != nil {
 			got = "exception: " + err.Error()
@@ -120,10 +122,10 @@ func TestStructuredVerdict(t *testing.T) {
 				}
 			}
 			if was, ok := d.Get("verdict_without_evidence"); ok {
-				got += " was:" + Str(was)
+				got += " was:" + value.Text(was)
 			}
 			if raw, ok := d.Get("raw"); ok && raw != payload {
-				t.Errorf("%s: raw is %s", tc.name, Repr(raw))
+				t.Errorf("%s: raw is %s", tc.name, value.Repr(raw))
 			}
 		}
 		if got != tc.want {
@@ -157,7 +159,7 @@ func (r *answers) Run(_ context.Context, a Action, _ func(string)) (Result, erro
 	r.asked, r.at = append(r.asked, a), append(r.at, r.saved())
 	cost := 0.5
 	return Result{Stdout: "{}", Duration: time.Second, Reply: &Reply{
-		Host: "qwen", Model: "m1", Session: "s", Complete: true, Answer: NewMap("verdict", "yes", "evidence", "out"), Raw: "raw",
+		Host: "qwen", Model: "m1", Session: "s", Complete: true, Answer: value.NewMap("verdict", "yes", "evidence", "out"), Raw: "raw",
 		Usage: Usage{1, 2, 3, 4}, Coverage: CoverageComplete, Cost: &cost,
 	}}, nil
 }
@@ -172,7 +174,7 @@ func TestAsking(t *testing.T) {
 	e := Start(Config{
 		Loop:   &Loop{Name: "l", States: map[string]*State{"s": st}, LLM: LLM{Enabled: true, Host: "claude", Model: "of loop", Effort: "low", Timeout: time.Second}},
 		Runner: run, Recorder: rec, Dir: "/d",
-	}, NewMap(), time.Now())
+	}, value.NewMap(), time.Now())
 	e.outer, e.dir = "/4/1", "/w"
 	e.mem.Current, e.mem.Phase, e.mem.Step, e.mem.Attempt = "s", PhaseActed, 3, 2
 	res := &Result{Stdout: "out"}
@@ -203,8 +205,8 @@ func TestAsking(t *testing.T) {
 	judges, _ := e.batch.Events[len(e.batch.Events)-1].Get("judges").([]any)
 	want := "{'evaluator': 'llm_structured', 'duration_ms': 1000, 'host': 'qwen', 'model': 'm1', 'session_id': 's', 'input_tokens': 1, 'output_tokens': 2, " +
 		"'cache_read_tokens': 3, 'cache_creation_tokens': 4, 'coverage': 'complete', 'cost_usd': 0.5, 'verdict': 'yes'}"
-	if len(judges) != 3 || Repr(judges[2]) != want {
-		t.Errorf("the event tells of %s", Repr(judges))
+	if len(judges) != 3 || value.Repr(judges[2]) != want {
+		t.Errorf("the event tells of %s", value.Repr(judges))
 	}
 
 	// The same again is not asked again; something else is.
@@ -216,7 +218,7 @@ func TestAsking(t *testing.T) {
 	}
 
 	// What names no model leaves it to the host, an evaluate block wins, and the default judge has the loop's timeout.
-	cfg.Model, cfg.Host, cfg.Effort, cfg.Votes, cfg.Schema = "of block", "codex", "high", 1, NewMap("type", "object")
+	cfg.Model, cfg.Host, cfg.Effort, cfg.Votes, cfg.Schema = "of block", "codex", "high", 1, value.NewMap("type", "object")
 	if _, _, err := e.evaluate(t.Context(), st, res); err != nil {
 		t.Fatal(err)
 	}
@@ -267,9 +269,9 @@ func TestQuestionTexts(t *testing.T) {
 		t.Error(text)
 	}
 	for _, schema := range []string{verdictSchema, compareSchema, contractSchema} {
-		if v, err := ParseJSON([]byte(schema)); err != nil {
+		if v, err := value.ParseJSON([]byte(schema)); err != nil {
 			t.Error(err)
-		} else if m := v.(*Map); fmt.Sprint(len(m.val("required").([]any))) != fmt.Sprint(m.val("properties").(*Map).Len()) {
+		} else if m := v.(*value.Map); fmt.Sprint(len(m.Value("required").([]any))) != fmt.Sprint(m.Value("properties").(*value.Map).Len()) {
 			t.Errorf("some hosts want every property required: %s", schema)
 		}
 	}

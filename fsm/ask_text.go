@@ -3,6 +3,8 @@ package fsm
 import (
 	"cmp"
 	"strings"
+
+	"loops/fsm/value"
 )
 
 // What judges are asked, word by word, and the form of their answers. A host that cannot be told a schema is shown it by
@@ -94,7 +96,7 @@ func contractText(p Pair) string {
 }
 
 func paragraph(b *strings.Builder, text string) {
-	b.WriteString(strings.TrimRightFunc(text, isSpace))
+	b.WriteString(strings.TrimRightFunc(text, value.IsSpace))
 	b.WriteString("\n\n")
 }
 

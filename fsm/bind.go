@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"loops/fsm/value"
 )
 
 // Check says whether a literal value fits the declared type. The error reads "expected an integer, found the
@@ -44,7 +46,7 @@ func (p Parameter) fits(v any) bool {
 		}
 		_, wantsBool := v.(bool)
 		for _, e := range p.Values {
-			if _, isBool := e.(bool); isBool == wantsBool && Equal(v, e) {
+			if _, isBool := e.(bool); isBool == wantsBool && value.Equal(v, e) {
 				return true
 			}
 		}
@@ -71,21 +73,21 @@ func isInteger(v any) bool {
 // (D21), with white space around it ignored:
 //
 //	integer   decimal digits with a sign or without, single underscores between them: 5, -3, 1_000
-//	number    an integer as above, else whatever [ParseFloat] reads: 2.5, 1e3, inf
+//	number    an integer as above, else whatever [value.ParseFloat] reads: 2.5, 1e3, inf
 //	boolean   true, yes, on, false, no, off in any case, so also Python's True and False
 //	enum      what prints like one of Values becomes that value
 //
 // The error tells of every value that does not fit and of every required parameter that is missing. Neither given
 // nor params are changed; containers are shared.
-func Bind(params []Parameter, given *Map) (*Map, error) {
+func Bind(params []Parameter, given *value.Map) (*value.Map, error) {
 	declared := make(map[string]*Parameter, len(params))
 	for i := range params {
 		declared[params[i].Name] = &params[i]
 	}
-	bound := &Map{}
+	bound := &value.Map{}
 	var problems []string
 	for _, name := range given.Keys() {
-		v := given.val(name)
+		v := given.Value(name)
 		if p := declared[name]; p != nil {
 			converted, err := p.convert(v)
 			if err != nil {
@@ -132,17 +134,17 @@ func (p Parameter) convert(v any) (any, error) {
 	if !ok {
 		return nil, p.misfit(v)
 	}
-	text = trimSpace(text)
+	text = value.TrimSpace(text)
 	switch p.Type {
 	case "integer":
-		if n, ok := parseInteger(text); ok {
+		if n, ok := value.ParseInteger(text); ok {
 			return n, nil
 		}
 	case "number":
-		if n, ok := parseInteger(text); ok {
+		if n, ok := value.ParseInteger(text); ok {
 			return n, nil
 		}
-		if f, ok := ParseFloat(text); ok {
+		if f, ok := value.ParseFloat(text); ok {
 			return f, nil
 		}
 	case "boolean":
@@ -154,36 +156,12 @@ func (p Parameter) convert(v any) (any, error) {
 		}
 	case "enum":
 		for _, e := range p.Values {
-			if Str(e) == text {
+			if value.Text(e) == text {
 				return e, nil
 			}
 		}
 	}
 	return nil, p.misfit(v)
-}
-
-// maxDigits bounds the integers that text may stand for; reading them takes time that grows faster than they do.
-const maxDigits = 4300
-
-// parseInteger reads an integer as Python's int does, except for the digits of other scripts.
-func parseInteger(s string) (any, bool) {
-	if len(s) > 2*maxDigits {
-		return nil, false
-	}
-	body := s
-	if body != "" && (body[0] == '+' || body[0] == '-') {
-		body = body[1:]
-	}
-	n, rest, ok := digits([]byte(body))
-	if !ok || n == 0 || n > maxDigits || len(rest) > 0 {
-		return nil, false
-	}
-	s = strings.ReplaceAll(s, "_", "")
-	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return i, true
-	}
-	b, ok := new(big.Int).SetString(strings.TrimPrefix(s, "+"), 10)
-	return b, ok
 }
 
 // misfit says what was expected and what was found.
@@ -232,7 +210,7 @@ func describe(v any) string {
 		return "the number " + spelled(v)
 	case []any, []string:
 		return "a list"
-	case *Map:
+	case *value.Map:
 		return "a map"
 	}
 	return fmt.Sprint(v)
@@ -247,13 +225,13 @@ func spelled(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case string:
-		if cut := firstRunes(v, most); cut != v {
+		if cut := value.Truncate(v, most); cut != v {
 			return strconv.Quote(cut) + "..."
 		}
 		return strconv.Quote(v)
 	}
-	text := Repr(v)
-	if cut := firstRunes(text, most); cut != text {
+	text := value.Repr(v)
+	if cut := value.Truncate(text, most); cut != text {
 		return cut + "..."
 	}
 	return text

@@ -1,11 +1,16 @@
 package fsm
 
-import "fmt"
+import (
+	"fmt"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
+)
 
 // A Verdict is what an evaluator says about a result. Routes choose the next state by its name.
 type Verdict struct {
 	Name    string
-	Details *Map // shown in the evaluate event and as ${result.details.*}
+	Details *value.Map // shown in the evaluate event and as ${result.details.*}
 }
 
 // Evidence is what an evaluator may look at.
@@ -14,7 +19,7 @@ type Evidence struct {
 	ExitCode int    // 0 without an action
 	Acted    bool   // the state has an action, and it ran
 	Cut      bool   // Output is not the full text
-	Scope    *Scope
+	Scope    *template.Scope
 	Files    Files
 	Memory   Repeat // what Judge returned for this state last time
 	// Diff runs git diff --stat on the scope of a diff_stall; nil where there is no way to.
@@ -61,7 +66,7 @@ func Judge(cfg *Evaluate, ev Evidence) (v Verdict, memory Repeat, err error) {
 		return Verdict{}, memory, fmt.Errorf("unknown evaluator type %q", cfg.Type)
 	}
 	if ev.Scope == nil {
-		ev.Scope = &Scope{}
+		ev.Scope = &template.Scope{}
 	}
 	if ev.ExitCode == exitTimeout && cfg.Type != "mcp_result" {
 		return errorVerdict("exit_code", int64(ev.ExitCode), "error", "action timed out"), memory, nil
@@ -76,7 +81,7 @@ func Judge(cfg *Evaluate, ev Evidence) (v Verdict, memory Repeat, err error) {
 	return v, memory, nil
 }
 
-func verdict(name string, details ...any) Verdict { return Verdict{name, NewMap(details...)} }
+func verdict(name string, details ...any) Verdict { return Verdict{name, value.NewMap(details...)} }
 
 // exitedBadly is the verdict where an action that failed is not looked at.
 func exitedBadly(code int) Verdict {
@@ -113,22 +118,22 @@ func judgeMCP(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	case exitTimeout:
 		return verdict("timeout", "exit_code", code, "error", "mcp tool timed out"), nil
 	}
-	envelope := &Map{}
+	envelope := &value.Map{}
 	// Of an envelope that was cut the exit code tells what there is to know.
-	if text := trimSpace(ev.Output); text != "" && !ev.Cut {
-		v, err := ParseJSON([]byte(text))
+	if text := value.TrimSpace(ev.Output); text != "" && !ev.Cut {
+		v, err := value.ParseJSON([]byte(text))
 		if err != nil {
-			return verdict("tool_error", "exit_code", code, "error", "Invalid JSON from mcp-call: "+firstRunes(text, 200)), nil
+			return verdict("tool_error", "exit_code", code, "error", "Invalid JSON from mcp-call: "+value.Truncate(text, 200)), nil
 		}
-		m, ok := v.(*Map)
+		m, ok := v.(*value.Map)
 		if !ok {
-			return Verdict{}, fmt.Errorf("mcp_result expects a JSON object from the tool, got: %s", firstRunes(text, 200))
+			return Verdict{}, fmt.Errorf("mcp_result expects a JSON object from the tool, got: %s", value.Truncate(text, 200))
 		}
 		envelope = m
 	}
 	failed := code != 0
 	if v, ok := envelope.Get("isError"); ok {
-		failed = truthy(v)
+		failed = value.Truthy(v)
 	}
 	name := "success"
 	if failed {
@@ -142,9 +147,9 @@ func judgeHarbor(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	if code != 0 {
 		return verdict("no", "exit_code", code), nil
 	}
-	score, ok := ParseFloat(trimSpace(ev.Output))
+	score, ok := value.ParseFloat(value.TrimSpace(ev.Output))
 	if !ok {
-		return errorVerdict("exit_code", code, "error", "Cannot parse score: "+firstRunes(ev.Output, 100)), nil
+		return errorVerdict("exit_code", code, "error", "Cannot parse score: "+value.Truncate(ev.Output, 100)), nil
 	}
 	return verdict("yes", "score", score, "exit_code", code), nil
 }

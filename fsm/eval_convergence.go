@@ -1,19 +1,24 @@
 package fsm
 
-import "math"
+import (
+	"math"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
+)
 
 // judgeConvergence asks whether a number has reached its target, or at least moves the right way.
 func judgeConvergence(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	target, err := numericTarget(cfg.Target, ev.Scope)
 	if err != nil {
-		if _, template := cfg.Target.(string); template {
+		if _, tmpl := cfg.Target.(string); tmpl {
 			return errorVerdict("error", "Cannot resolve target: "+err.Error()), nil
 		}
 		return Verdict{}, err
 	}
-	current, ok := ParseFloat(trimSpace(ev.Output))
+	current, ok := value.ParseFloat(value.TrimSpace(ev.Output))
 	if !ok {
-		return errorVerdict("error", "Cannot parse output as number: "+firstRunes(ev.Output, 100)), nil
+		return errorVerdict("error", "Cannot parse output as number: "+value.Truncate(ev.Output, 100)), nil
 	}
 	tolerance, err := numericTarget(cfg.Tolerance, ev.Scope)
 	if err != nil {
@@ -24,8 +29,8 @@ func judgeConvergence(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	}
 	previous, known := 0.0, false
 	if cfg.HasPrevious {
-		if text, err := Expand(cfg.Previous, ev.Scope); err == nil {
-			previous, known = ParseFloat(text)
+		if text, err := template.Expand(cfg.Previous, ev.Scope); err == nil {
+			previous, known = value.ParseFloat(text)
 		}
 	}
 	if !known {

@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"strings"
 	"unicode/utf8"
+
+	"loops/fsm/pattern"
+	"loops/fsm/value"
 )
 
 func judgeModel(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
@@ -74,7 +77,7 @@ func judgeContract(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 
 // readPair reads what a judge is shown of a pair. An error means that the pair is none, whatever the files hold.
 func readPair(v any, files Files) (p Pair, err error) {
-	m, ok := v.(*Map)
+	m, ok := v.(*value.Map)
 	if !ok {
 		return p, errors.New("it must be a map with producer and consumer")
 	}
@@ -88,7 +91,7 @@ func readPair(v any, files Files) (p Pair, err error) {
 		}
 	}
 	if v, ok := m.Get("contract"); ok && v != nil {
-		p.Contract = Str(v)
+		p.Contract = value.Text(v)
 	}
 	producer, _ := m.Get("producer_pattern")
 	if p.ProducerText, p.Problem, err = pairText(p.Producer, "producer_pattern", producer, files); err != nil || p.Problem != "" {
@@ -100,9 +103,9 @@ func readPair(v any, files Files) (p Pair, err error) {
 }
 
 // pairText is what a judge is shown of one file: what the pattern matches, a line each, or the end of it.
-func pairText(name, key string, pattern any, files Files) (text, problem string, err error) {
-	re, ok := pattern.(string)
-	if !ok && pattern != nil {
+func pairText(name, key string, expr any, files Files) (text, problem string, err error) {
+	re, ok := expr.(string)
+	if !ok && expr != nil {
 		return "", "", fmt.Errorf("%s must be text", key)
 	}
 	if files == nil {
@@ -115,7 +118,7 @@ func pairText(name, key string, pattern any, files Files) (text, problem string,
 	if re == "" {
 		return lastRunes(text, judgedText), "", nil
 	}
-	found, err := findAll(re, text)
+	found, err := pattern.FindAll(re, text)
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", key, err)
 	}

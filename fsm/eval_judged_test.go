@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"loops/fsm/value"
 )
 
 func filled(t *testing.T, files map[string]string) dirFiles {
@@ -24,7 +26,7 @@ func TestQuestions(t *testing.T) {
 		"p.txt": "X=1 X=2\r\nY\rZ\n", "c.txt": "cons", "long.txt": "head" + long, "bad.txt": "a\xffb", "multi.txt": "f(a\nb) f(c)",
 		"base/output.txt": "old" + long, "folder/output.txt/x": "",
 	})
-	pairs := func(pairs ...*Map) *Evaluate {
+	pairs := func(pairs ...*value.Map) *Evaluate {
 		cfg := DefaultEvaluate("contract")
 		for _, p := range pairs {
 			cfg.Pairs = append(cfg.Pairs, p)
@@ -50,10 +52,10 @@ func TestQuestions(t *testing.T) {
 		{
 			"whole files, their ends, and what a pattern finds",
 			pairs(
-				NewMap("producer", "p.txt", "consumer", "c.txt", "contract", "same"),
-				NewMap("producer", "long.txt", "consumer", "bad.txt", "consumer_pattern", "", "contract", nil),
-				NewMap("producer", "p.txt", "producer_pattern", `X=(\d+)`, "consumer", "multi.txt", "consumer_pattern", `f\(.+?\)`),
-				NewMap("producer", "gone.txt", "consumer", "c.txt"),
+				value.NewMap("producer", "p.txt", "consumer", "c.txt", "contract", "same"),
+				value.NewMap("producer", "long.txt", "consumer", "bad.txt", "consumer_pattern", "", "contract", nil),
+				value.NewMap("producer", "p.txt", "producer_pattern", `X=(\d+)`, "consumer", "multi.txt", "consumer_pattern", `f\(.+?\)`),
+				value.NewMap("producer", "gone.txt", "consumer", "c.txt"),
 			),
 			&Question{Evaluator: "contract", Pairs: []Pair{
 				{"p.txt", "c.txt", "X=1 X=2\nY\nZ\n", "cons", "same", ""},
@@ -63,11 +65,11 @@ func TestQuestions(t *testing.T) {
 			}}, "",
 		},
 		{"a pair that is no map", &Evaluate{Type: "contract", Pairs: []any{"p.txt"}}, nil, "contract pair 1: it must be a map with producer and consumer"},
-		{"a side is missing", pairs(NewMap("producer", "p.txt", "consumer", "c.txt"), NewMap("producer", "p.txt")), nil, "contract pair 2: consumer must be the path of a file"},
-		{"a path that is none", pairs(NewMap("producer", int64(5), "consumer", "c.txt")), nil, "contract pair 1: producer must be the path of a file"},
-		{"two groups", pairs(NewMap("producer", "p.txt", "consumer", "c.txt", "consumer_pattern", "(a)(b)")), nil, `contract pair 1: consumer_pattern: pattern "(a)(b)" has more than one group`},
-		{"no pattern", pairs(NewMap("producer", "p.txt", "consumer", "c.txt", "producer_pattern", "(")), nil, `contract pair 1: producer_pattern: "(" is not a pattern`},
-		{"a pattern that is no text", pairs(NewMap("producer", "p.txt", "consumer", "c.txt", "producer_pattern", int64(1))), nil, "contract pair 1: producer_pattern must be text"},
+		{"a side is missing", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt"), value.NewMap("producer", "p.txt")), nil, "contract pair 2: consumer must be the path of a file"},
+		{"a path that is none", pairs(value.NewMap("producer", int64(5), "consumer", "c.txt")), nil, "contract pair 1: producer must be the path of a file"},
+		{"two groups", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "consumer_pattern", "(a)(b)")), nil, `contract pair 1: consumer_pattern: pattern "(a)(b)" has more than one group`},
+		{"no pattern", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "producer_pattern", "(")), nil, `contract pair 1: producer_pattern: "(" is not a pattern`},
+		{"a pattern that is no text", pairs(value.NewMap("producer", "p.txt", "consumer", "c.txt", "producer_pattern", int64(1))), nil, "contract pair 1: producer_pattern must be text"},
 	} {
 		_, _, err := Judge(tc.cfg, Evidence{Files: dir, Output: "head" + long})
 		if tc.want == nil {
@@ -99,20 +101,20 @@ func TestQuestions(t *testing.T) {
 func TestContractProblems(t *testing.T) {
 	dir := filled(t, map[string]string{"p.txt": "p"})
 	cfg := Evaluate{Type: "contract", Pairs: []any{
-		NewMap("producer", "gone", "consumer", "p.txt"),
-		NewMap("producer", "p.txt", "consumer", "p.txt", "consumer_pattern", "z+"),
+		value.NewMap("producer", "gone", "consumer", "p.txt"),
+		value.NewMap("producer", "p.txt", "consumer", "p.txt", "consumer_pattern", "z+"),
 	}}
 	v, _, err := Judge(&cfg, Evidence{Files: dir, ExitCode: 1})
-	want := NewMap("pair_results", []any{
-		NewMap("producer", "gone", "consumer", "p.txt", "verdict", "error", "error", "<any>no such file or directory"),
-		NewMap("producer", "p.txt", "consumer", "p.txt", "verdict", "error", "error", `consumer_pattern "z+" matches nothing in p.txt`),
+	want := value.NewMap("pair_results", []any{
+		value.NewMap("producer", "gone", "consumer", "p.txt", "verdict", "error", "error", "<any>no such file or directory"),
+		value.NewMap("producer", "p.txt", "consumer", "p.txt", "verdict", "error", "error", `consumer_pattern "z+" matches nothing in p.txt`),
 	})
 	if err != nil || v.Name != "error" || !similar(v.Details, want) {
-		t.Errorf("%s %s, %v", v.Name, Repr(v.Details), err)
+		t.Errorf("%s %s, %v", v.Name, value.Repr(v.Details), err)
 	}
 	v, _, err = Judge(&cfg, Evidence{})
-	if err != nil || v.Name != "error" || !strings.Contains(Repr(v.Details), "no files can be read here") {
-		t.Errorf("without files: %s %s, %v", v.Name, Repr(v.Details), err)
+	if err != nil || v.Name != "error" || !strings.Contains(value.Repr(v.Details), "no files can be read here") {
+		t.Errorf("without files: %s %s, %v", v.Name, value.Repr(v.Details), err)
 	}
 }
 
@@ -134,15 +136,15 @@ func TestContractVerdict(t *testing.T) {
 		want := make([]any, len(answers))
 		for i, a := range answers {
 			pairs[i] = Pair{Producer: "p", Consumer: a}
-			want[i] = NewMap("producer", "p", "consumer", a, "verdict", a, "confidence", 0.5)
+			want[i] = value.NewMap("producer", "p", "consumer", a, "verdict", a, "confidence", 0.5)
 			if a == "problem" {
 				pairs[i].Problem = "gone"
-				want[i] = NewMap("producer", "p", "consumer", a, "verdict", "error", "error", "gone")
+				want[i] = value.NewMap("producer", "p", "consumer", a, "verdict", "error", "error", "gone")
 			}
 		}
 		v, err := ContractVerdict(pairs, func(p Pair) (Verdict, error) { return verdict(p.Consumer, "confidence", 0.5), nil })
-		if err != nil || v.Name != tc.want || Repr(v.Details) != Repr(NewMap("pair_results", want)) {
-			t.Errorf("%s: %s %s, %v", tc.answers, v.Name, Repr(v.Details), err)
+		if err != nil || v.Name != tc.want || value.Repr(v.Details) != value.Repr(value.NewMap("pair_results", want)) {
+			t.Errorf("%s: %s %s, %v", tc.answers, v.Name, value.Repr(v.Details), err)
 		}
 	}
 	asked, broken := 0, errors.New("no host")
@@ -159,8 +161,8 @@ func TestComparatorBaseline(t *testing.T) {
 	check := func(step, name, details, baseline string, v Verdict, err error) {
 		t.Helper()
 		data, _ := dir.ReadFile("base/output.txt")
-		if err != nil || v.Name != name || Repr(v.Details) != details || string(data) != baseline {
-			t.Errorf("%s: %s %s, %v; the baseline is %q", step, v.Name, Repr(v.Details), err, data)
+		if err != nil || v.Name != name || value.Repr(v.Details) != details || string(data) != baseline {
+			t.Errorf("%s: %s %s, %v; the baseline is %q", step, v.Name, value.Repr(v.Details), err, data)
 		}
 	}
 	v, _, err := Judge(&cfg, ev)
@@ -175,7 +177,7 @@ func TestComparatorBaseline(t *testing.T) {
 	check("bootstrap", "yes", "{'reason': 'this output is the first baseline', 'bootstrapped': True}", "first", v, err)
 
 	ev.Output = strings.Repeat("better ", judgedText)
-	win, loss, both := Comparison{Output: true, Reason: "r1"}, Comparison{Baseline: true, Reason: "r2"}, Comparison{true, true, "r3", NewMap("k", int64(1))}
+	win, loss, both := Comparison{Output: true, Reason: "r1"}, Comparison{Baseline: true, Reason: "r2"}, Comparison{true, true, "r3", value.NewMap("k", int64(1))}
 	v, err = ComparatorVerdict(&cfg, ev, []Comparison{win, loss, both})
 	check("tie", "tie", "{'harness_wins': 2, 'baseline_wins': 2, 'min_pairs': 1, 'reason': 'r3', 'raw': {'k': 1}}", "first", v, err)
 	v, err = ComparatorVerdict(&cfg, ev, []Comparison{loss, both})

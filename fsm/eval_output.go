@@ -5,52 +5,58 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"loops/fsm/pattern"
+	"loops/fsm/template"
+	"loops/fsm/value"
 )
 
 // judgeNumeric compares a number in the output with the target.
 func judgeNumeric(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	target, err := numericTarget(cfg.Target, ev.Scope)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("output_numeric target must be numeric, got: %s (%w)", Repr(cfg.Target), err)
+		return Verdict{}, fmt.Errorf("output_numeric target must be numeric, got: %s (%w)", value.Repr(cfg.Target), err)
 	}
-	var value float64
+	var found float64
 	var ok bool
 	if cfg.Key != "" {
-		if value, ok = lastNumberOf(cfg.Key, ev.Output); !ok {
+		if found, ok = lastNumberOf(cfg.Key, ev.Output); !ok {
 			return errorVerdict("error", "key '"+cfg.Key+"' not found in output"), nil
 		}
-	} else if value, ok = ParseFloat(trimSpace(ev.Output)); !ok {
-		return errorVerdict("error", "Cannot parse as number: "+firstRunes(ev.Output, 100)), nil
+	} else if found, ok = value.ParseFloat(value.TrimSpace(ev.Output)); !ok {
+		return errorVerdict("error", "Cannot parse as number: "+value.Truncate(ev.Output, 100)), nil
 	}
-	holds, known := number{float: value, isFloat: true}.matches(cfg.Operator, number{float: target, isFloat: true})
+	x, _ := value.NumberOf(found)
+	y, _ := value.NumberOf(target)
+	holds, known := compare(x, cfg.Operator, y)
 	if !known {
 		return errorVerdict("error", "Unknown operator: "+cfg.Operator), nil
 	}
-	return yesNo(holds, "value", value, "target", target, "operator", cfg.Operator), nil
+	return yesNo(holds, "value", found, "target", target, "operator", cfg.Operator), nil
 }
 
 // numericTarget reads a configured number, which may be a template.
-func numericTarget(v any, s *Scope) (float64, error) {
-	if n, ok := toNumber(v); ok {
-		return n.toFloat(), nil
+func numericTarget(v any, s *template.Scope) (float64, error) {
+	if n, ok := value.NumberOf(v); ok {
+		return n.Float(), nil
 	}
 	text, ok := v.(string)
 	if !ok {
-		return 0, fmt.Errorf("expected a number, got %s", Repr(v))
+		return 0, fmt.Errorf("expected a number, got %s", value.Repr(v))
 	}
-	text, err := Expand(text, s)
+	text, err := template.Expand(text, s)
 	if err != nil {
 		return 0, err
 	}
-	f, ok := ParseFloat(text)
+	f, ok := value.ParseFloat(text)
 	if !ok {
-		return 0, fmt.Errorf("expected a number, got %s", Repr(firstRunes(text, 100)))
+		return 0, fmt.Errorf("expected a number, got %s", value.Repr(value.Truncate(text, 100)))
 	}
 	return f, nil
 }
 
 // keyNumbers are the patterns of key=number, by key.
-var keyNumbers = compiled[*regexp.Regexp]{compile: func(key string) *regexp.Regexp {
+var keyNumbers = pattern.Cache[*regexp.Regexp]{Compile: func(key string) *regexp.Regexp {
 	const space = `[\s\v\x1c-\x1f\x{85}\p{Z}]*`
 	re, err := regexp.Compile(regexp.QuoteMeta(strings.ToValidUTF8(key, "\ufffd")) +
 		space + `=` + space + `([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)`)
@@ -62,7 +68,7 @@ var keyNumbers = compiled[*regexp.Regexp]{compile: func(key string) *regexp.Rege
 
 // lastNumberOf finds the last key=number in text. The key may be the end of a longer word.
 func lastNumberOf(key, text string) (float64, bool) {
-	re := keyNumbers.get(key)
+	re := keyNumbers.Get(key)
 	if re == nil {
 		return 0, false
 	}
@@ -75,51 +81,51 @@ func lastNumberOf(key, text string) (float64, bool) {
 		found = text[m[2]:m[3]]
 		text = text[m[1]:]
 	}
-	return ParseFloat(found)
+	return value.ParseFloat(found)
 }
 
 // judgeJSON compares one value of a JSON document with the target.
 func judgeJSON(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
-	doc, err := ParseJSON([]byte(ev.Output))
+	doc, err := value.ParseJSON([]byte(ev.Output))
 	if err != nil {
 		return errorVerdict("error", "Invalid JSON: "+err.Error()), nil
 	}
-	value, ok := jsonPath(doc, cfg.Path)
+	found, ok := jsonPath(doc, cfg.Path)
 	if !ok {
 		return errorVerdict("error", "Path not found: "+cfg.Path), nil
 	}
 	var holds bool
-	x, isNumber := toNumber(value)
-	y, both := toNumber(cfg.Target)
+	x, isNumber := value.NumberOf(found)
+	y, both := value.NumberOf(cfg.Target)
 	switch {
 	case isNumber && both:
 		var known bool
-		if holds, known = x.matches(cfg.Operator, y); !known {
+		if holds, known = compare(x, cfg.Operator, y); !known {
 			return errorVerdict("error", "Unknown operator: "+cfg.Operator), nil
 		}
 	case cfg.Operator == "eq":
-		holds = Equal(value, cfg.Target)
+		holds = value.Equal(found, cfg.Target)
 	case cfg.Operator == "ne":
-		holds = !Equal(value, cfg.Target)
+		holds = !value.Equal(found, cfg.Target)
 	default:
 		return errorVerdict("error", "Operator "+cfg.Operator+" not supported for non-numeric values"), nil
 	}
-	return yesNo(holds, "value", value, "path", cfg.Path, "target", cfg.Target, "operator", cfg.Operator), nil
+	return yesNo(holds, "value", found, "path", cfg.Path, "target", cfg.Target, "operator", cfg.Operator), nil
 }
 
 // jsonPath follows a dotted path through objects and, by index from 0, lists.
 func jsonPath(v any, path string) (any, bool) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
 		switch c := v.(type) {
-		case *Map:
+		case *value.Map:
 			next, ok := c.Get(part)
 			if !ok {
 				return nil, false
 			}
 			v = next
 		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || !allDigits(part) || i >= len(c) {
+			i, err := strconv.ParseUint(part, 10, 31) // takes no sign
+			if err != nil || int(i) >= len(c) {
 				return nil, false
 			}
 			v = c[i]
@@ -130,9 +136,29 @@ func jsonPath(v any, path string) (any, bool) {
 	return v, true
 }
 
+// compare applies an operator of the language. known is false for an operator that there is not.
+func compare(x value.Number, operator string, y value.Number) (holds, known bool) {
+	c, ordered := x.Compare(y)
+	switch operator {
+	case "eq":
+		return ordered && c == 0, true
+	case "ne":
+		return !ordered || c != 0, true
+	case "lt":
+		return ordered && c < 0, true
+	case "le":
+		return ordered && c <= 0, true
+	case "gt":
+		return ordered && c > 0, true
+	case "ge":
+		return ordered && c >= 0, true
+	}
+	return false, false
+}
+
 // judgeContains searches the output for a pattern.
 func judgeContains(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
-	matched, err := Search(cfg.Pattern, ev.Output)
+	matched, err := pattern.Search(cfg.Pattern, ev.Output)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("output_contains: %w", err)
 	}
@@ -148,10 +174,10 @@ func judgeContains(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 
 // judgeClassify makes one line of the output the verdict.
 func judgeClassify(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
-	lines := splitLines(ev.Output)
+	lines := value.Lines(ev.Output)
 	n := 0
 	for _, l := range lines {
-		if l = trimSpace(l); l != "" {
+		if l = value.TrimSpace(l); l != "" {
 			lines[n] = l
 			n++
 		}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
 )
 
 // again compares what is seen now with what was seen last and counts repetitions.
@@ -34,7 +37,7 @@ func judgeDiffStall(cfg *Evaluate, ev Evidence, memory *Repeat) (Verdict, error)
 	case r.ExitCode == 127:
 		return errorVerdict("error", "git not found in PATH"), nil
 	case r.ExitCode != 0:
-		return errorVerdict("error", "git diff failed: "+firstRunes(trimSpace(r.Stderr), 200)), nil
+		return errorVerdict("error", "git diff failed: "+value.Truncate(value.TrimSpace(r.Stderr), 200)), nil
 	}
 	changed := memory.again(r.Stdout)
 	return yesNo(memory.Count == 0 || memory.Count < cfg.MaxStall,
@@ -60,17 +63,17 @@ func judgeActionStall(cfg *Evaluate, ev Evidence, memory *Repeat) (Verdict, erro
 }
 
 // tracked is the value of a dotted reference or of a bare key of the first namespace that has it, else "".
-func tracked(key string, s *Scope) string {
+func tracked(key string, s *template.Scope) string {
 	if strings.Contains(key, ".") {
-		text, err := Expand("${"+key+"}", s)
+		text, err := template.Expand("${"+key+"}", s)
 		if err != nil {
 			return ""
 		}
 		return text
 	}
-	for _, m := range []*Map{s.Context, s.Captured, s.Prev, s.Result} {
+	for _, m := range []*value.Map{s.Context, s.Captured, s.Prev, s.Result} {
 		if v, ok := m.Get(key); ok {
-			return Str(v)
+			return value.Text(v)
 		}
 	}
 	return ""
@@ -118,7 +121,7 @@ func historyFile(cfg *Evaluate, ev Evidence, name string) string {
 	if text == "" {
 		text = "${context.run_dir}/" + name
 	}
-	if file, err := Expand(text, ev.Scope); err == nil {
+	if file, err := template.Expand(text, ev.Scope); err == nil {
 		return file
 	}
 	return text
@@ -137,8 +140,8 @@ func readScores(name string, files Files) ([]float64, error) {
 		return nil, err
 	}
 	var scores []float64
-	for _, line := range splitLines(string(data)) {
-		if f, ok := ParseFloat(line); ok {
+	for _, line := range value.Lines(string(data)) {
+		if f, ok := value.ParseFloat(line); ok {
 			scores = append(scores, f)
 		}
 	}

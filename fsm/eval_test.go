@@ -3,41 +3,13 @@ package fsm
 import (
 	"context"
 	"errors"
-	"math"
-	"math/big"
 	"os"
 	"strings"
 	"testing"
-)
 
-func TestEqual(t *testing.T) {
-	huge := new(big.Int).Lsh(big.NewInt(1), 80)
-	for _, c := range []struct {
-		a, b any
-		want bool
-	}{
-		{int64(1), 1.0, true},
-		{true, int64(1), true},
-		{false, 0.0, true},
-		{"1", int64(1), false},
-		{nil, false, false},
-		{math.NaN(), math.NaN(), false},
-		{math.Inf(1), math.Inf(1), true},
-		{int64(1<<53 + 1), float64(1 << 53), false},
-		{huge, math.Ldexp(1, 80), true},
-		{huge, int64(5), false},
-		{huge, math.Inf(1), false},
-		{[]any{"a"}, []string{"a"}, true},
-		{[]any{}, NewMap(), false},
-		{[]any{int64(1)}, []any{int64(1), int64(2)}, false},
-		{NewMap("a", int64(1), "b", nil), NewMap("b", nil, "a", true), true},
-		{NewMap("a", nil), NewMap("b", nil), false},
-	} {
-		if Equal(c.a, c.b) != c.want || Equal(c.b, c.a) != c.want {
-			t.Errorf("%s and %s: want equal = %v both ways", Repr(c.a), Repr(c.b), c.want)
-		}
-	}
-}
+	"loops/fsm/template"
+	"loops/fsm/value"
+)
 
 func TestDiffStall(t *testing.T) {
 	cfg := DefaultEvaluate("diff_stall")
@@ -60,8 +32,8 @@ func TestDiffStall(t *testing.T) {
 		ev.Diff = func() (Result, error) { return c.diff, nil }
 		v, memory, err := Judge(&cfg, ev)
 		ev.Memory = memory
-		if err != nil || v.Name != c.verdict || Repr(v.Details) != c.details {
-			t.Errorf("call %d: %s %s, %v; want %s %s", i, v.Name, Repr(v.Details), err, c.verdict, c.details)
+		if err != nil || v.Name != c.verdict || value.Repr(v.Details) != c.details {
+			t.Errorf("call %d: %s %s, %v; want %s %s", i, v.Name, value.Repr(v.Details), err, c.verdict, c.details)
 		}
 	}
 	before := ev.Memory
@@ -87,7 +59,7 @@ func TestActionStallHash(t *testing.T) {
 		}
 	}
 	if hash, _ := v.Details.Get("repeated_hash"); v.Name != "no" || hash != "e83f17c98ec15ee1ae4bd2f3861f5887" {
-		t.Errorf("third call: %s %s", v.Name, Repr(v.Details))
+		t.Errorf("third call: %s %s", v.Name, value.Repr(v.Details))
 	}
 }
 
@@ -113,9 +85,9 @@ func TestHistoryFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := DefaultEvaluate("score_stall")
-	v, _, err := Judge(&cfg, Evidence{Files: dir, Scope: &Scope{Context: NewMap("run_dir", "run")}})
+	v, _, err := Judge(&cfg, Evidence{Files: dir, Scope: &template.Scope{Context: value.NewMap("run_dir", "run")}})
 	if rounds, _ := v.Details.Get("rounds"); err != nil || rounds != int64(2) {
-		t.Errorf("%s, %v", Repr(v.Details), err)
+		t.Errorf("%s, %v", value.Repr(v.Details), err)
 	}
 	cfg.HistoryFile = "run" // a directory
 	if _, _, err := Judge(&cfg, Evidence{Files: dir}); err == nil || errors.Is(err, os.ErrNotExist) {

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"loops/fsm/value"
 )
 
 // AppendJSON appends the event as one line of a history file, without the line end: event, ts, seq (unless 0),
 // the fields in their order and, if it is not 0, depth. Fields with one of these four names are left out.
 func (e Event) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"event": `...)
-	dst = appendJSONString(dst, e.Kind)
+	dst = value.AppendJSONString(dst, e.Kind)
 	dst = append(dst, `, "ts": "`...)
 	dst = appendTime(dst, e.Time)
 	dst = append(dst, '"')
@@ -24,9 +26,9 @@ func (e Event) AppendJSON(dst []byte) []byte {
 			continue
 		}
 		dst = append(dst, ", "...)
-		dst = appendJSONString(dst, f.Key)
+		dst = value.AppendJSONString(dst, f.Key)
 		dst = append(dst, ": "...)
-		dst = AppendJSON(dst, f.Value)
+		dst = value.AppendJSON(dst, f.Value)
 	}
 	if e.Depth > 0 {
 		dst = append(dst, `, "depth": `...)
@@ -43,23 +45,22 @@ func reservedField(key string) bool {
 // odd time is the zero time, unknown fields are kept in order. A line that is no JSON object with an event name is
 // an error.
 func ParseEvent(line []byte) (Event, error) {
-	v, err := ParseJSON(line)
+	v, err := value.ParseJSON(line)
 	if err != nil {
 		return Event{}, fmt.Errorf("not an event: %w", err)
 	}
-	m, ok := v.(*Map)
+	m, ok := v.(*value.Map)
 	if !ok {
 		return Event{}, errors.New("not an event: expected a JSON object")
 	}
 	var e Event
-	if e.Kind, ok = m.val("event").(string); !ok {
+	if e.Kind, ok = m.Value("event").(string); !ok {
 		return Event{}, errors.New(`not an event: no "event" name in it`)
 	}
 	if n := m.Len(); n > 2 {
 		e.Fields = make([]Field, 0, n-2)
 	}
-	for i, k := range m.Keys() {
-		v := m.vals[i]
+	for k, v := range m.All() {
 		switch k {
 		case "event":
 		case "ts":
@@ -119,5 +120,5 @@ func ParseTime(s string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time such as 2026-11-21T08:37:17.206209+00:00", firstRunes(s, 60))
+	return time.Time{}, fmt.Errorf("%q is not a time such as 2026-11-21T08:37:17.206209+00:00", value.Truncate(s, 60))
 }

@@ -8,6 +8,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -63,7 +64,7 @@ states:
 				fmt.Println("event", e.Seq, "says", e.Get("verdict"))
 			}
 		},
-	}, fsm.NewMap(), time.Now())
+	}, value.NewMap(), time.Now())
 	outcome, err := machine.Run(ctx)
 	if err != nil {
 		log.Fatal(err) // it could not be recorded, and so it stopped

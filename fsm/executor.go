@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"loops/fsm/value"
 )
 
 // A Config is what a machine needs to run.
@@ -83,10 +85,10 @@ type Executor struct {
 }
 
 // Start prepares a new run with the given context values, which it takes over.
-func Start(cfg Config, values *Map, at time.Time) *Executor {
+func Start(cfg Config, values *value.Map, at time.Time) *Executor {
 	return &Executor{cfg: cfg, mem: &Snapshot{
 		Loop: cfg.Loop.Name, Phase: PhasePending, Current: cfg.Loop.Initial, StartedAt: at,
-		Context: values, Captured: NewMap(),
+		Context: values, Captured: value.NewMap(),
 	}}
 }
 
@@ -95,7 +97,7 @@ func Start(cfg Config, values *Map, at time.Time) *Executor {
 // acting again, a chosen state is entered (D13).
 func Resume(cfg Config, mem *Snapshot) *Executor {
 	if mem.Captured == nil {
-		mem.Captured = NewMap()
+		mem.Captured = value.NewMap()
 	}
 	return &Executor{cfg: cfg, mem: mem, resumed: true}
 }

@@ -3,6 +3,8 @@ package fsm
 import (
 	"strings"
 	"time"
+
+	"loops/fsm/value"
 )
 
 // BeforeStep makes a memory that was recorded before the action of a step was done what it was before that step entered its
@@ -33,7 +35,7 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 // on since. The fields are those of its first event, loop_start, which is durable with the memory before anything is done.
 func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 	if mem.Captured == nil {
-		mem.Captured = NewMap()
+		mem.Captured = value.NewMap()
 	}
 	mem.Loop, mem.StartedAt, mem.Elapsed, mem.Session = cfg.Loop.Name, at, 0, nil
 	mem.Spent = Spent{Steps: mem.Spent.Steps}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 )
 
@@ -84,7 +85,7 @@ func forked(t *testing.T, loop *fsm.Loop, rec *tape, rest []inspect.ForkPoint, w
 		t.Errorf("step %d: the fork ends %+v, the run %+v", p.Step, got, want)
 	}
 	w, g := rec.saved[len(rec.saved)-1], second.saved[len(second.saved)-1]
-	if a, b := fsm.AppendJSON(nil, withoutLogs(w.Captured)), fsm.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
+	if a, b := value.AppendJSON(nil, withoutLogs(w.Captured)), value.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
 		t.Errorf("step %d: want captures %s, got %s", p.Step, a, b)
 	}
 	if a, b := fmt.Sprint(w.Retries, w.Edges, w.Messages, w.Evaluators, w.Passes), fmt.Sprint(g.Retries, g.Edges, g.Messages, g.Evaluators, g.Passes); a != b {

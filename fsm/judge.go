@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
 )
 
 // judged evaluates a state and follows its verdict. res is nil for a state that did not act.
@@ -17,7 +21,7 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 	}
 	m.PrevResult = prevResult(st, res)
 	if rec, ok := m.Captured.Get(st.Capture); ok && st.Capture != "" {
-		if rec, ok := rec.(*Map); ok {
+		if rec, ok := rec.(*value.Map); ok {
 			with := rec.Clone()
 			with.Set("verdict", v.Name)
 			if !evaluated {
@@ -45,8 +49,8 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 	case forced != "":
 		return decision{target: forced}
 	}
-	scope := e.scope(NewMap("verdict", v.Name, "details", v.Details))
-	refused := v.Name == "error" && valueOf(v.Details, "failure") == string(FailRateLimited) // until its waits were used up
+	scope := e.scope(value.NewMap("verdict", v.Name, "details", v.Details))
+	refused := v.Name == "error" && v.Details.Value("failure") == string(FailRateLimited) // until its waits were used up
 	if refused && st.OnRateLimitExhausted != "" {
 		target, err := e.target(st.OnRateLimitExhausted, scope)
 		if err != nil {
@@ -54,7 +58,7 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 		}
 		return decision{target: target}
 	}
-	if v.Name == "error" && st.RetryableExitCodes != nil && !listed(st.RetryableExitCodes, code) {
+	if v.Name == "error" && st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, code) {
 		slot := st.OnRetryExhausted
 		if slot == "" {
 			slot = st.On["error"]
@@ -93,7 +97,7 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		ev.Output, ev.ExitCode, ev.Acted, ev.Cut = res.Stdout, res.ExitCode, true, res.Truncated
 	}
 	if cfg.HasSource {
-		if text, err := Expand(cfg.Source, scope); err == nil {
+		if text, err := template.Expand(cfg.Source, scope); err == nil {
 			ev.Output, ev.Cut = text, false
 		}
 	}
@@ -144,7 +148,7 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		fields = append(fields, Field{k, d})
 	}
 	e.emit("evaluate", q.tell(fields)...)
-	m.LastResult = NewMap("verdict", v.Name, "details", v.Details)
+	m.LastResult = value.NewMap("verdict", v.Name, "details", v.Details)
 	return v, true, nil
 }
 
@@ -174,7 +178,7 @@ func (e *Executor) gitDiff(ctx context.Context, st *State, cfg *Evaluate) (Resul
 	if len(cfg.Scope) > 0 {
 		quoted := make([]string, len(cfg.Scope))
 		for i, p := range cfg.Scope {
-			quoted[i] = ShellQuote(p)
+			quoted[i] = value.ShellQuote(p)
 		}
 		text += " -- " + strings.Join(quoted, " ")
 	}
@@ -182,7 +186,7 @@ func (e *Executor) gitDiff(ctx context.Context, st *State, cfg *Evaluate) (Resul
 }
 
 // route resolves a verdict to a state, or to "" where no route takes it (D3).
-func (e *Executor) route(st *State, verdict string, scope *Scope) (string, error) {
+func (e *Executor) route(st *State, verdict string, scope *template.Scope) (string, error) {
 	m := e.mem
 	declared := e.declares(st, verdict)
 	if verdict == "cannot_judge" || strings.HasPrefix(verdict, "cannot_judge_") {
@@ -232,7 +236,7 @@ func (e *Executor) declares(st *State, verdict string) bool {
 const maxHolds = 2
 
 // hold stays in a state whose judge abstained, at most maxHolds times in a row.
-func (e *Executor) hold(st *State, scope *Scope) (string, error) {
+func (e *Executor) hold(st *State, scope *template.Scope) (string, error) {
 	m := e.mem
 	if m.Holds == nil {
 		m.Holds = make(map[string]int)
@@ -249,14 +253,14 @@ func (e *Executor) hold(st *State, scope *Scope) (string, error) {
 }
 
 // target resolves what a transition slot says. "" stays "".
-func (e *Executor) target(slot string, scope *Scope) (string, error) {
+func (e *Executor) target(slot string, scope *template.Scope) (string, error) {
 	if slot == "" {
 		return "", nil
 	}
 	if slot == Current {
 		return e.mem.Current, nil
 	}
-	name, err := Expand(slot, scope)
+	name, err := template.Expand(slot, scope)
 	if err != nil {
 		return "", err
 	}
@@ -270,9 +274,9 @@ func (e *Executor) target(slot string, scope *Scope) (string, error) {
 }
 
 // scope is what templates see now. result is {verdict, details} while a verdict is being routed.
-func (e *Executor) scope(result *Map) *Scope {
+func (e *Executor) scope(result *value.Map) *template.Scope {
 	m := e.mem
-	return &Scope{
+	return &template.Scope{
 		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Result: result, State: m.Current, Step: m.Step,
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
 	}
@@ -315,13 +319,13 @@ func (e *Executor) fingerprint(cfg *Stall) string {
 	scope := e.scope(nil)
 	excluded := make(map[string]bool)
 	for _, p := range cfg.ExcludePaths {
-		if path, err := Expand(p, scope); err == nil {
+		if path, err := template.Expand(p, scope); err == nil {
 			excluded[filepath.Clean(path)] = true
 		}
 	}
 	var b strings.Builder
 	for _, p := range cfg.ProgressPaths {
-		path, err := Expand(p, scope)
+		path, err := template.Expand(p, scope)
 		if err != nil || excluded[filepath.Clean(path)] {
 			continue
 		}

@@ -3,6 +3,8 @@ package fsm
 import (
 	"fmt"
 	"time"
+
+	"loops/fsm/value"
 )
 
 // A Pos is a place in a loop file. The zero Pos means "nowhere in particular".
@@ -48,7 +50,7 @@ type Loop struct {
 	States      map[string]*State
 	Order       []string // names of the states as they stand in the file
 
-	Context    *Map        // initial values of ${context.*}
+	Context    *value.Map  // initial values of ${context.*}
 	Parameters []Parameter // typed inputs, in file order; see [Bind]
 
 	MaxSteps        int           // cap on state entries; 50 unless set
@@ -145,9 +147,9 @@ type State struct {
 	Name string
 	Pos  Pos // of its name
 
-	Action     string // text as written; "" counts as no action
-	ActionType string // as written
-	Params     *Map   // arguments of an mcp_tool
+	Action     string     // text as written; "" counts as no action
+	ActionType string     // as written
+	Params     *value.Map // arguments of an mcp_tool
 	Timeout    time.Duration
 	Idle       time.Duration
 	Capture    string
@@ -162,11 +164,11 @@ type State struct {
 	SessionMode string
 	Permissions string // skip or host; "" = as the loop says
 
-	Loop        string    // template; the loop to run as this state, "" = none
-	With        *Map      // values for its parameters; nil = none
-	Passthrough bool      // context_passthrough: it gets the whole context and all captures
-	Worktree    string    // template; the branch whose work tree it runs in
-	Fragment    *Fragment // what the state was built from; nil = none
+	Loop        string     // template; the loop to run as this state, "" = none
+	With        *value.Map // values for its parameters; nil = none
+	Passthrough bool       // context_passthrough: it gets the whole context and all captures
+	Worktree    string     // template; the branch whose work tree it runs in
+	Fragment    *Fragment  // what the state was built from; nil = none
 
 	Evaluate *Evaluate
 	Route    *Route
@@ -195,7 +197,7 @@ type State struct {
 // A Fragment says what a state that was built from a fragment sees as ${param.*}.
 type Fragment struct {
 	Name       string
-	Bindings   *Map // values given by the state, templates not expanded; nil = none
+	Bindings   *value.Map // values given by the state, templates not expanded; nil = none
 	Parameters []Parameter
 }
 
@@ -205,9 +207,9 @@ type Throttle struct{ Normal, Warn, Hard int }
 // A Route is a route table: verdict to target.
 type Route struct {
 	Pos     Pos
-	Table   *Map   // verdict -> target (string), in file order, without the two below
-	Default string // key _
-	Error   string // key _error
+	Table   *value.Map // verdict -> target (string), in file order, without the two below
+	Default string     // key _
+	Error   string     // key _error
 }
 
 // Evaluate is an evaluate block. Fields that a type does not use keep their zero value or default.
@@ -223,7 +225,7 @@ type Evaluate struct {
 	ErrorPatterns []string
 	Path          string
 	Prompt        string
-	Schema        *Map
+	Schema        *value.Map
 	MinConfidence float64 // 0.5 unless set
 	Uncertain     bool    // uncertain_suffix
 	Source        string  // template; HasSource tells "" from absent

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/fsm/template"
 )
 
 func BenchmarkEventAppendJSON(b *testing.B) {
@@ -26,30 +28,13 @@ func BenchmarkParseEvent(b *testing.B) {
 	}
 }
 
-func BenchmarkExpand(b *testing.B) {
-	s := &Scope{Context: NewMap("n", int64(5)), Prev: NewMap("output", "7\n")}
-	for b.Loop() {
-		if _, err := Expand("test ${prev.output} -lt ${context.n:default=3} && echo $${HOME}", s); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkJudgeNumericKey(b *testing.B) {
 	cfg := DefaultEvaluate("output_numeric")
 	cfg.Target, cfg.Key = int64(5), "score"
-	ev := Evidence{Output: "score = 5\n", Scope: &Scope{}}
+	ev := Evidence{Output: "score = 5\n", Scope: &template.Scope{}}
 	for b.Loop() {
 		if v, _, err := Judge(&cfg, ev); err != nil || v.Name != "yes" {
 			b.Fatal(v, err)
-		}
-	}
-}
-
-func BenchmarkSearch(b *testing.B) {
-	for b.Loop() {
-		if ok, err := Search(`^\w+ \d+$`, "tests 12\n"); !ok || err != nil {
-			b.Fatal(ok, err)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package fsm
 
-import "errors"
+import (
+	"errors"
+
+	"loops/fsm/value"
+)
 
 // ErrNeedsJudge says that the question cannot be answered without asking a model. The error that is one is a
 // [*Question].
@@ -54,9 +58,9 @@ func ContractVerdict(pairs []Pair, answer func(Pair) (Verdict, error)) (Verdict,
 		case v.Name == "no" && name == "yes":
 			name = "no"
 		}
-		result := NewMap("producer", p.Producer, "consumer", p.Consumer, "verdict", v.Name)
+		result := value.NewMap("producer", p.Producer, "consumer", p.Consumer, "verdict", v.Name)
 		for _, k := range v.Details.Keys() {
-			result.Set(k, v.Details.val(k))
+			result.Set(k, v.Details.Value(k))
 		}
 		results[i] = result
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // randomLoop makes a loop that always ends, with every kind of transition the machine knows. Its actions depend
@@ -34,7 +35,7 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 		return ""
 	}
 	l := &fsm.Loop{
-		Name: "random", Initial: "s0", States: make(map[string]*fsm.State), Context: fsm.NewMap("back", "s0", "n", int64(3)),
+		Name: "random", Initial: "s0", States: make(map[string]*fsm.State), Context: value.NewMap("back", "s0", "n", int64(3)),
 		MaxSteps: 5 + r.IntN(25), MaxEdgeRevisits: 2 + r.IntN(8), InputKey: "input", LLM: fsm.LLM{Enabled: true},
 		Maintain: r.IntN(5) == 0, OnMaxSteps: maybe(0.3, name),
 	}
@@ -72,7 +73,7 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 		case 0:
 			e := fsm.DefaultEvaluate("classify")
 			st.Evaluate = &e
-			st.Route = &fsm.Route{Table: fsm.NewMap("word", target()), Default: maybe(0.5, target), Error: maybe(0.7, target)}
+			st.Route = &fsm.Route{Table: value.NewMap("word", target()), Default: maybe(0.5, target), Error: maybe(0.7, target)}
 		case 1:
 			e := fsm.DefaultEvaluate("action_stall")
 			e.Track = []string{"context.n", "prev.output"}
@@ -96,7 +97,7 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 			st.Loop, st.Action, st.Evaluate, st.Capture = children[r.IntN(len(children))], "", nil, maybe(0.3, func() string { return "log" })
 			switch r.IntN(3) {
 			case 0:
-				st.With = fsm.NewMap("n", "${context.n}", "more", "${state.name}")
+				st.With = value.NewMap("n", "${context.n}", "more", "${state.name}")
 			case 1:
 				st.Passthrough = true
 			}
@@ -105,7 +106,7 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 			}
 		}
 		if r.IntN(6) == 0 {
-			st.Fragment = &fsm.Fragment{Name: "f", Bindings: fsm.NewMap("p", "${prev.exit_code?}"), Parameters: []fsm.Parameter{{Name: "q", Type: "integer", Default: int64(3)}}}
+			st.Fragment = &fsm.Fragment{Name: "f", Bindings: value.NewMap("p", "${prev.exit_code?}"), Parameters: []fsm.Parameter{{Name: "q", Type: "integer", Default: int64(3)}}}
 			if st.Action != "" {
 				st.Action += "; out ${param.p} ${param.q}"
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"loops/fsm/value"
 )
 
 // A RateLimit is what the machine remembers of the refusals of one state's prompt.
@@ -219,7 +221,7 @@ func reason(what string, res *Result) string {
 	if res.Reply == nil || res.Reply.Reason == "" {
 		return what
 	}
-	return what + ": " + firstRunes(res.Reply.Reason, 200)
+	return what + ": " + value.Truncate(res.Reply.Reason, 200)
 }
 
 // longestShort caps the short waits, which double each time.

@@ -3,6 +3,8 @@ package fsm
 import (
 	"strings"
 	"unicode/utf8"
+
+	"loops/fsm/value"
 )
 
 // maxPayload is how much of a signal's text is kept, in bytes.
@@ -36,7 +38,7 @@ func (s *SignalScanner) Signal() (kind, payload string, found bool) {
 			continue
 		}
 		text := strings.ToValidUTF8(string(m.part)+string(m.payload), "\ufffd")
-		return kind, trimSpace(text), true
+		return kind, value.TrimSpace(text), true
 	}
 	return "", "", false
 }
@@ -123,7 +125,7 @@ func (m *markScanner) skip(text string) string {
 			return ""
 		}
 		r, size := utf8.DecodeRuneInString(text)
-		if !isSpace(r) {
+		if !value.IsSpace(r) {
 			m.phase = markPayload
 			return text
 		}

@@ -1,6 +1,10 @@
 package fsm
 
-import "time"
+import (
+	"time"
+
+	"loops/fsm/value"
+)
 
 // A Phase says where inside its current state a machine stands.
 type Phase string
@@ -24,15 +28,15 @@ type Snapshot struct {
 	StartedAt time.Time
 	Elapsed   time.Duration // all segments, at the time of the snapshot
 
-	Context  *Map // ${context.*}
-	Param    *Map // ${param.*} of a current state that was built from a fragment, else nil
-	Captured *Map // capture name -> *Map record
+	Context  *value.Map // ${context.*}
+	Param    *value.Map // ${param.*} of a current state that was built from a fragment, else nil
+	Captured *value.Map // capture name -> *Map record
 	Messages []string
 
 	// PrevResult is {output, exit_code, state, timeout_kind} of the last action or decision state, or nil.
-	PrevResult *Map
+	PrevResult *value.Map
 	// LastResult is {verdict, details} of the last evaluation, or nil.
-	LastResult *Map
+	LastResult *value.Map
 	// Result is the result waiting to be judged; set in PhaseActed only.
 	Result *Result
 

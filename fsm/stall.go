@@ -1,5 +1,7 @@
 package fsm
 
+import "loops/fsm/value"
+
 // A stallFire says that the stall detector found the same record again and again.
 type stallFire struct {
 	Kind  string // consecutive or recurrent
@@ -55,7 +57,7 @@ func (m *Snapshot) recordStall(cfg *Stall, rec StallRecord, print string) (stall
 
 // stallKey names a record; no two records share a key.
 func stallKey(r StallRecord) string {
-	return string(AppendJSON(nil, []any{r.State, r.ExitCode, r.Verdict}))
+	return string(value.AppendJSON(nil, []any{r.State, r.ExitCode, r.Verdict}))
 }
 
 func allEqual(ring []StallRecord) bool {

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
 )
 
 // MaxDepth is how deep sub-loops may nest (D10).
@@ -83,14 +86,14 @@ func paused(o *Outcome) bool {
 // descend prepares a fresh sub-loop. An error is an exception.
 func (e *Executor) descend(st *State) (*Child, *Loop, error) {
 	scope := e.scope(nil)
-	name, err := Expand(st.Loop, scope)
+	name, err := template.Expand(st.Loop, scope)
 	if err != nil {
 		return nil, nil, err
 	}
 	if e.depth >= MaxDepth {
 		return nil, nil, fmt.Errorf("sub-loop %s: loops nest more than %d deep; does one of them run itself?", name, MaxDepth)
 	}
-	branch, err := Expand(st.Worktree, scope)
+	branch, err := template.Expand(st.Worktree, scope)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,7 +108,7 @@ func (e *Executor) descend(st *State) (*Child, *Loop, error) {
 	}
 	c.File, c.SHA256, c.Timeout = loop.File, loop.SHA256, e.clamp(st, loop)
 	c.Memory = &Snapshot{
-		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: values, Captured: NewMap(),
+		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: values, Captured: value.NewMap(),
 	}
 	return c, loop, nil
 }
@@ -206,21 +209,21 @@ func (l *childLog) add(ev Event) {
 
 // childContext is what a sub-loop starts with: "The context of a sub-loop" in docs/decisions.md. By D10, parameters always
 // have their defaults and their types, and run_dir is always there.
-func (e *Executor) childContext(st *State, loop *Loop, scope *Scope) (*Map, error) {
-	m, values := e.mem, NewMap()
-	given := NewMap()
+func (e *Executor) childContext(st *State, loop *Loop, scope *template.Scope) (*value.Map, error) {
+	m, values := e.mem, value.NewMap()
+	given := value.NewMap()
 	switch {
 	case st.With != nil:
-		v, err := ExpandValue(st.With, scope)
+		v, err := template.ExpandValue(st.With, scope)
 		if err != nil {
 			return nil, err
 		}
-		given, _ = v.(*Map)
+		given, _ = v.(*value.Map)
 	case st.Passthrough:
 		values = m.Context.Clone()
 		for _, k := range m.Captured.Keys() {
 			v, _ := m.Captured.Get(k)
-			if rec, ok := v.(*Map); ok {
+			if rec, ok := v.(*value.Map); ok {
 				if _, isAction := rec.Get("exit_code"); isAction {
 					v, _ = rec.Get("output")
 				}
@@ -253,7 +256,7 @@ func (e *Executor) childContext(st *State, loop *Loop, scope *Scope) (*Map, erro
 
 // open are the parameters that want a value: those that are given one, and those that the sub-loop's own context
 // does not set. Where the state binds parameters, defaults win over that context, as in the reference.
-func open(loop *Loop, given *Map, binds bool) []Parameter {
+func open(loop *Loop, given *value.Map, binds bool) []Parameter {
 	var list []Parameter
 	for _, p := range loop.Parameters {
 		_, isGiven := given.Get(p.Name)
@@ -266,7 +269,7 @@ func open(loop *Loop, given *Map, binds bool) []Parameter {
 }
 
 // inherit sets what every run has where the sub-loop's context lacks it.
-func (e *Executor) inherit(values *Map) {
+func (e *Executor) inherit(values *value.Map) {
 	for _, k := range []string{"run_dir", "readiness_threshold", "outcome_threshold", "design_tokens_context"} {
 		if _, ok := values.Get(k); ok {
 			continue
@@ -275,17 +278,12 @@ func (e *Executor) inherit(values *Map) {
 			values.Set(k, v)
 		}
 	}
-	if text, ok := valueOf(values, "input").(string); ok {
+	if text, ok := values.Value("input").(string); ok {
 		if _, ok := values.Get("input_hash"); !ok {
 			sum := sha256.Sum256([]byte(text))
 			values.Set("input_hash", hex.EncodeToString(sum[:])[:12])
 		}
 	}
-}
-
-func valueOf(m *Map, key string) any {
-	v, _ := m.Get(key)
-	return v
 }
 
 // captureChild stores what a sub-loop left, under the name of its state and under that of its capture.
@@ -299,12 +297,12 @@ func (e *Executor) captureChild(st *State, o *Outcome) {
 		case o.TerminatedBy == EndTerminal && !o.Failure:
 			verdict = "yes"
 		}
-		m.setCapture(st.Capture, NewMap("output", strings.Join(c.Log, "\n"), "exit_code", nil, "verdict", verdict))
+		m.setCapture(st.Capture, value.NewMap("output", strings.Join(c.Log, "\n"), "exit_code", nil, "verdict", verdict))
 	}
-	rec := NewMap()
+	rec := value.NewMap()
 	if captured := c.Memory.Captured; (st.Passthrough || st.With != nil) && captured.Len() > 0 {
 		rec = captured.Clone()
-	} else if own, ok := valueOf(m.Captured, st.Name).(*Map); ok && st.Capture == st.Name {
+	} else if own, ok := m.Captured.Value(st.Name).(*value.Map); ok && st.Capture == st.Name {
 		rec = own.Clone()
 	}
 	rec.Set("terminated_by", o.TerminatedBy)
@@ -355,14 +353,14 @@ func outcomeSlot(st *State, key string, good bool) string {
 		}
 		return st.On["no"]
 	}
-	if to, ok := valueOf(st.Route.Table, key).(string); ok {
+	if to, ok := st.Route.Table.Value(key).(string); ok {
 		return to
 	}
 	if good {
 		return st.Route.Default
 	}
 	// D3; a timeout or an error that nothing else takes is a no.
-	no, _ := valueOf(st.Route.Table, "no").(string)
+	no, _ := st.Route.Table.Value("no").(string)
 	slots := []string{st.Route.Default, no, st.Route.Error}
 	if key == "error" {
 		slots = []string{st.Route.Error, st.Route.Default, no}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // judgedFiles are those that contracts and comparators of the traces look at.
@@ -69,14 +70,14 @@ func (f *fake) judge(ctx context.Context, a fsm.Action) (fsm.Result, error) {
 		_, second, _ := strings.Cut(a.Text, "<output_b>")
 		one, _, _ := strings.Cut(a.Text, "<output_b>")
 		_, one, _ = strings.Cut(one, "<output_a>")
-		r.Answer = fsm.NewMap("verdict_a", yesNo(holds(one, rest)), "verdict_b", yesNo(holds(second, rest)), "confidence", 0.5, "reason", "r"+strconv.Itoa(n))
+		r.Answer = value.NewMap("verdict_a", yesNo(holds(one, rest)), "verdict_b", yesNo(holds(second, rest)), "confidence", 0.5, "reason", "r"+strconv.Itoa(n))
 	case slices.Contains([]fsm.Failure{fsm.FailTransient, fsm.FailRateLimited, fsm.FailAuth, fsm.FailMissing, fsm.FailTimeout, fsm.FailTruncated}, class):
 		r.Failure, r.Reason, res.ExitCode, r.Cost, r.Usage, r.Coverage = class, rest, 1, nil, fsm.Usage{}, fsm.CoverageNone
 		if class == fsm.FailTimeout {
 			res.ExitCode, res.TimeoutKind = 124, "wall"
 		}
 	case strings.HasPrefix(script, "{") || strings.HasPrefix(script, "["):
-		v, err := fsm.ParseJSON([]byte(script))
+		v, err := value.ParseJSON([]byte(script))
 		if err != nil {
 			return fsm.Result{}, err
 		}
@@ -87,8 +88,8 @@ func (f *fake) judge(ctx context.Context, a fsm.Action) (fsm.Result, error) {
 		if evidence == "" && !strings.HasPrefix(word, "cannot") {
 			evidence = "judge"
 		}
-		r.Answer = fsm.NewMap("verdict", word, "confidence", c, "reason", "r"+strconv.Itoa(n), "evidence", evidence)
-		r.Raw = string(fsm.AppendJSON(nil, r.Answer))
+		r.Answer = value.NewMap("verdict", word, "confidence", c, "reason", "r"+strconv.Itoa(n), "evidence", evidence)
+		r.Raw = string(value.AppendJSON(nil, r.Answer))
 	}
 	if ctx.Err() != nil {
 		r.Coverage = fsm.CoveragePartial

@@ -17,6 +17,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 	"loops/internal/golden"
 )
 
@@ -299,7 +300,7 @@ func show(events []fsm.Event) string {
 	for _, e := range events {
 		fmt.Fprintf(&b, "%3d %s%s", e.Seq, strings.Repeat("  ", e.Depth), e.Kind)
 		for _, f := range e.Fields {
-			text := string(fsm.AppendJSON(nil, f.Value))
+			text := string(value.AppendJSON(nil, f.Value))
 			if len(text) > 120 {
 				text = fmt.Sprintf("%s… (%d bytes)", text[:40], len(text))
 			}
@@ -312,7 +313,7 @@ func show(events []fsm.Event) string {
 
 func showEnd(s *fsm.Snapshot, o fsm.Outcome) string {
 	return fmt.Sprintf("end %s in %s after %d steps failure=%v signal=%q error=%q\nphase %s captured %s messages %q\n",
-		o.TerminatedBy, o.FinalState, o.Steps, o.Failure, o.Signal, o.Error, s.Phase, fsm.AppendJSON(nil, s.Captured), s.Messages)
+		o.TerminatedBy, o.FinalState, o.Steps, o.Failure, o.Signal, o.Error, s.Phase, value.AppendJSON(nil, s.Captured), s.Messages)
 }
 
 // TestTraces runs every loop in testdata/trace with the fake runner and compares all that was recorded. A run
@@ -437,7 +438,7 @@ func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want f
 		t.Errorf("batch %d lost (power %v): want end %+v, got %+v", die, power, want, got)
 	}
 	w, g := whole.saved[len(whole.saved)-1], rec.saved[len(rec.saved)-1]
-	if a, b := fsm.AppendJSON(nil, withoutLogs(w.Captured)), fsm.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
+	if a, b := value.AppendJSON(nil, withoutLogs(w.Captured)), value.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
 		t.Errorf("batch %d lost (power %v): want captures %s, got %s", die, power, a, b)
 	}
 	if !slices.Equal(w.Messages, g.Messages) || !maps.Equal(w.Edges, g.Edges) || !maps.Equal(w.Retries, g.Retries) {
@@ -457,11 +458,11 @@ func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want f
 }
 
 // withoutLogs leaves out the captured events of sub-loops, which tell of the resume.
-func withoutLogs(m *fsm.Map) *fsm.Map {
-	out := fsm.NewMap()
+func withoutLogs(m *value.Map) *value.Map {
+	out := value.NewMap()
 	for _, k := range m.Keys() {
 		v, _ := m.Get(k)
-		if inner, ok := v.(*fsm.Map); ok {
+		if inner, ok := v.(*value.Map); ok {
 			v = withoutLogs(inner)
 		}
 		if k != "log" {

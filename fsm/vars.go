@@ -1,6 +1,10 @@
 package fsm
 
-import "strings"
+import (
+	"strings"
+
+	"loops/fsm/value"
+)
 
 // The variables in which a shell action finds the run's texts. Unlike templates they need no quoting.
 const (
@@ -20,14 +24,14 @@ func (e *Executor) vars() []Var {
 	}
 	for _, k := range m.Captured.Keys() {
 		v, _ := m.Captured.Get(k)
-		if rec, ok := v.(*Map); ok {
+		if rec, ok := v.(*value.Map); ok {
 			if out, ok := rec.Get("output"); ok {
 				vars = append(vars, Var{varCaptured + VarName(k), inserted(out)})
 			}
 		}
 	}
 	if m.PrevResult != nil {
-		vars = append(vars, Var{varPrev, inserted(valueOf(m.PrevResult, "output"))})
+		vars = append(vars, Var{varPrev, inserted(m.PrevResult.Value("output"))})
 	}
 	return vars
 }
@@ -37,7 +41,7 @@ func inserted(v any) string {
 	if v == nil {
 		return ""
 	}
-	return Str(v)
+	return value.Text(v)
 }
 
 // VarName is the name of a context key or a capture as part of an environment variable: upper case, and "_" for

@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
 )
 
 // errHalted means that nothing may be decided: a stop was asked for while acting, or writing failed.
@@ -73,14 +77,14 @@ func (e *Executor) bindParam(st *State) error {
 	if st.Fragment == nil {
 		return nil
 	}
-	given := any(NewMap())
+	given := any(value.NewMap())
 	if st.Fragment.Bindings != nil {
 		var err error
-		if given, err = ExpandValue(st.Fragment.Bindings, e.scope(nil)); err != nil {
+		if given, err = template.ExpandValue(st.Fragment.Bindings, e.scope(nil)); err != nil {
 			return err
 		}
 	}
-	bound, err := Bind(st.Fragment.Parameters, given.(*Map))
+	bound, err := Bind(st.Fragment.Parameters, given.(*value.Map))
 	if err != nil {
 		return fmt.Errorf("fragment %s: %w", st.Fragment.Name, err)
 	}
@@ -93,7 +97,7 @@ func (e *Executor) bindParam(st *State) error {
 func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	m := e.mem
 	scope := e.scope(nil)
-	text, err := Expand(st.Action, scope)
+	text, err := template.Expand(st.Action, scope)
 	if err != nil {
 		return Result{}, err
 	}
@@ -112,12 +116,12 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	if st.Params.Len() > 0 || mode == KindMCP {
 		params := any(st.Params)
 		if st.Params == nil {
-			params = NewMap()
+			params = value.NewMap()
 		}
-		if params, err = ExpandValue(params, scope); err != nil {
+		if params, err = template.ExpandValue(params, scope); err != nil {
 			return Result{}, err
 		}
-		a.Params = string(AppendJSON(nil, params))
+		a.Params = string(value.AppendJSON(nil, params))
 	}
 	if mode == KindPrompt {
 		if !e.awaitCircuit(ctx, st, cmp.Or(st.Host, e.cfg.Loop.LLM.Host)) {
@@ -282,7 +286,7 @@ func (e *Executor) capture(st *State, res Result) error {
 		if res.TimeoutKind != "" {
 			kind = res.TimeoutKind
 		}
-		rec := NewMap("output", strings.TrimRight(res.Stdout, "\r\n"), "stderr", res.Stderr, "exit_code", int64(res.ExitCode),
+		rec := value.NewMap("output", strings.TrimRight(res.Stdout, "\r\n"), "stderr", res.Stderr, "exit_code", int64(res.ExitCode),
 			"duration_ms", res.Duration.Milliseconds(), "failure_type", failure, "timeout_kind", kind)
 		if res.File != "" {
 			rec.Set("file", res.File)
@@ -296,7 +300,7 @@ func (e *Executor) capture(st *State, res Result) error {
 	if st.Append == "" {
 		return nil
 	}
-	text, err := Expand(st.Append, e.scope(nil))
+	text, err := template.Expand(st.Append, e.scope(nil))
 	if err != nil {
 		return err
 	}
@@ -306,7 +310,7 @@ func (e *Executor) capture(st *State, res Result) error {
 }
 
 // setCapture replaces a record. Maps that were recorded are never changed (see Batch).
-func (m *Snapshot) setCapture(name string, rec *Map) {
+func (m *Snapshot) setCapture(name string, rec *value.Map) {
 	c := m.Captured.Clone()
 	c.Set(name, rec)
 	m.Captured = c
@@ -333,7 +337,7 @@ func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decis
 		slot = onError
 	case res.ExitCode != 0 && onError != "":
 		slot = onError
-		if st.RetryableExitCodes != nil && !listed(st.RetryableExitCodes, res.ExitCode) && st.OnRetryExhausted != "" {
+		if st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, res.ExitCode) && st.OnRetryExhausted != "" {
 			slot = st.OnRetryExhausted
 		}
 	}
@@ -344,24 +348,15 @@ func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decis
 	return decision{target: target}
 }
 
-func listed(codes []int, code int) bool {
-	for _, c := range codes {
-		if c == code {
-			return true
-		}
-	}
-	return false
-}
-
-func prevResult(st *State, res *Result) *Map {
+func prevResult(st *State, res *Result) *value.Map {
 	if res == nil {
-		return NewMap("output", "", "exit_code", int64(0), "state", st.Name, "timeout_kind", nil)
+		return value.NewMap("output", "", "exit_code", int64(0), "state", st.Name, "timeout_kind", nil)
 	}
 	kind := any(nil)
 	if res.TimeoutKind != "" {
 		kind = res.TimeoutKind
 	}
-	return NewMap("output", res.Stdout, "exit_code", int64(res.ExitCode), "state", st.Name, "timeout_kind", kind)
+	return value.NewMap("output", res.Stdout, "exit_code", int64(res.ExitCode), "state", st.Name, "timeout_kind", kind)
 }
 
 // exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
@@ -383,10 +378,10 @@ func (e *Executor) exception(st *State, err error) decision {
 	if slot == "" && st.Route != nil {
 		slot, name = st.Route.Error, "_error"
 	}
-	var tmpl *TemplateError
+	var unresolved *template.Error
 	text := err.Error()
 	if slot == "" {
-		if errors.As(err, &tmpl) {
+		if errors.As(err, &unresolved) {
 			text = "in state " + st.Name + ": " + text
 		}
 		return decision{fatal: text}

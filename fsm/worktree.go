@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"loops/fsm/value"
 )
 
 // worktrees is the folder, in the directory of the run, that holds the work trees of sub-loops.
@@ -39,10 +41,10 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused boo
 	// What was not committed made an earlier visit leave its work tree, which is used again, unless somebody works there.
 	inUse := ""
 	for x := e; x != nil && x.dir != ""; x = x.parent {
-		inUse += " | " + ShellQuote(x.dir)
+		inUse += " | " + value.ShellQuote(x.dir)
 	}
 	res, err := e.git(ctx, st, ownTree+`set -o pipefail
-new=`+ShellQuote(c.Worktree)+` branch=`+ShellQuote(c.Branch)+`
+new=`+value.ShellQuote(c.Worktree)+` branch=`+value.ShellQuote(c.Branch)+`
 kept=$(git worktree list --porcelain | awk -v b="branch refs/heads/$branch" '/^worktree /{p=substr($0,10)} $0==b{print p}') || exit
 if [ -n "$kept" ] && { finish "$kept" || [ ! -e "$kept/.git" ]; }; then git worktree prune; kept=; fi
 case $kept in
@@ -56,14 +58,14 @@ git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 	}
 	if res.ExitCode != 0 {
 		text := gitText(res)
-		e.mem.setCapture(st.Name, NewMap("error", text))
+		e.mem.setCapture(st.Name, value.NewMap("error", text))
 		e.emit("sub_loop_worktree_error", Field{"branch", c.Branch}, Field{"error", text})
 		return true, nil
 	}
 	if kept := strings.TrimSpace(res.Stdout); kept != "" {
 		c.Worktree = kept
 	}
-	if dir, ok := valueOf(c.Memory.Context, "run_dir").(string); ok && dir != "" && !filepath.IsAbs(dir) {
+	if dir, ok := c.Memory.Context.Value("run_dir").(string); ok && dir != "" && !filepath.IsAbs(dir) {
 		slash := strings.HasSuffix(dir, "/")
 		if dir = filepath.Join(e.cfg.Dir, dir); slash {
 			dir += "/"
@@ -112,11 +114,11 @@ func (e *Executor) freeTree(name string) string {
 
 // reattach makes the work tree of a resumed sub-loop again if it is gone.
 func (e *Executor) reattach(ctx context.Context, st *State, c *Child) error {
-	res, err := e.git(ctx, st, ownTree+`tree=`+ShellQuote(c.Worktree)+`
+	res, err := e.git(ctx, st, ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
 if [ -e "$tree/.git" ]; then
   unused "$tree" || { echo "process $pid works there" >&2; exit 1; }
 else
-  git worktree prune && git worktree add -q -- "$tree" `+ShellQuote(c.Branch)+` >&2 || exit
+  git worktree prune && git worktree add -q -- "$tree" `+value.ShellQuote(c.Branch)+` >&2 || exit
 fi
 own "$tree"`)
 	if err != nil {
@@ -133,7 +135,7 @@ func (e *Executor) detach(ctx context.Context, st *State, c *Child) {
 	if c.Worktree == "" {
 		return
 	}
-	res, err := e.git(ctx, st, ownTree+"tree="+ShellQuote(c.Worktree)+`
+	res, err := e.git(ctx, st, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
 finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 	if ctx.Err() != nil {
 		return

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // archive moves runs that this process has taken to the archive. Of those that would be built in one folder, as copies that
@@ -69,7 +70,7 @@ func (d *Dir) archiveTogether(parcels []*parcel) {
 // A parcel is a run on its way into the archive.
 type parcel struct {
 	*taken
-	flat *fsm.Map // its state, as it will be there
+	flat *value.Map // its state, as it will be there
 	tmp  string
 	err  error
 }
@@ -187,7 +188,7 @@ func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 
 // supersede replaces an archive folder with tmp if it holds an earlier part of the same run, as the reference tool
 // leaves behind. Otherwise the error is fs.ErrExist.
-func (d *Dir) supersede(tmp, target string, flat *fsm.Map) error {
+func (d *Dir) supersede(tmp, target string, flat *value.Map) error {
 	old, err := archivePlace(target).load(false)
 	if err != nil || old.Loop == "" {
 		return fs.ErrExist
@@ -327,8 +328,8 @@ func (d *Dir) unarchive(t *taken) error {
 }
 
 // encodeFlat writes a flat object as a state file: known keys in their order, then the others.
-func encodeFlat(flat *fsm.Map) []byte {
-	m := fsm.NewMap()
+func encodeFlat(flat *value.Map) []byte {
+	m := value.NewMap()
 	for _, f := range layout {
 		if v, ok := flat.Get(f.key); ok {
 			m.Set(f.key, v)
@@ -339,5 +340,5 @@ func encodeFlat(flat *fsm.Map) []byte {
 			m.Set(k, v)
 		}
 	}
-	return appendCheck(fsm.AppendJSONIndent(nil, m, "  "))
+	return appendCheck(value.AppendJSONIndent(nil, m, "  "))
 }

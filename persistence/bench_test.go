@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // small is a memory as most loops have it.
 func small() *fsm.Snapshot {
 	s := &fsm.Snapshot{
 		Loop: "fix", Phase: fsm.PhasePending, Current: "a", Previous: "b", StartedAt: at,
-		Context: fsm.NewMap("input", "x", "run_dir", "/some/where", "max_steps", int64(50)),
+		Context: value.NewMap("input", "x", "run_dir", "/some/where", "max_steps", int64(50)),
 		Edges:   map[string]int{"a->b": 1, "b->a": 1}, Retries: map[string]int{},
-		Captured: fsm.NewMap(), PrevResult: fsm.NewMap("output", "x\n", "exit_code", int64(0), "state", "a", "timeout_kind", nil),
-		LastResult: fsm.NewMap("verdict", "yes", "details", fsm.NewMap("exit_code", int64(0))),
+		Captured: value.NewMap(), PrevResult: value.NewMap("output", "x\n", "exit_code", int64(0), "state", "a", "timeout_kind", nil),
+		LastResult: value.NewMap("verdict", "yes", "details", value.NewMap("exit_code", int64(0))),
 	}
 	for i := range 4 {
-		s.Captured.Set(fmt.Sprint("c", i), fsm.NewMap("output", strings.Repeat("some output ", 10), "stderr", "", "exit_code", int64(0), "duration_ms", int64(3), "failure_type", "", "timeout_kind", nil))
+		s.Captured.Set(fmt.Sprint("c", i), value.NewMap("output", strings.Repeat("some output ", 10), "stderr", "", "exit_code", int64(0), "duration_ms", int64(3), "failure_type", "", "timeout_kind", nil))
 	}
 	return s
 }
@@ -76,7 +77,7 @@ func BenchmarkRecordInside(b *testing.B) {
 				inner := top
 				for range depth {
 					for i := range 20 {
-						inner.Captured.Set(fmt.Sprint("more", i), fsm.NewMap("output", strings.Repeat("some output ", 20), "exit_code", int64(0)))
+						inner.Captured.Set(fmt.Sprint("more", i), value.NewMap("output", strings.Repeat("some output ", 20), "exit_code", int64(0)))
 					}
 					inner.Child = &fsm.Child{Name: "sub", Memory: small()}
 					for range 1000 {
@@ -130,8 +131,8 @@ func BenchmarkLargeCaptureThen100(b *testing.B) {
 		s.Phase, s.Result = fsm.PhaseActed, &fsm.Result{Stdout: text}
 		record1(b, j, s, 0, true)
 		s.Result = nil
-		s.Captured.Set("big", fsm.NewMap("output", strings.TrimRight(text, "\n"), "exit_code", int64(0)))
-		s.PrevResult = fsm.NewMap("output", text)
+		s.Captured.Set("big", value.NewMap("output", strings.TrimRight(text, "\n"), "exit_code", int64(0)))
+		s.PrevResult = value.NewMap("output", text)
 		for i := range 100 {
 			record1(b, j, s, i+1, true)
 		}

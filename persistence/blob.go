@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"unsafe"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // blobFrom is the length in bytes over which a text in the memory gets a file of its own.
@@ -34,7 +34,7 @@ func (e *encoder) blob(s string) bool {
 	if err != nil && e.err == nil {
 		e.err = err
 	}
-	e.buf = fsm.AppendJSON(e.buf, fsm.NewMap("$blob", name, "bytes", len(s)))
+	e.buf = value.AppendJSON(e.buf, value.NewMap("$blob", name, "bytes", len(s)))
 	return true
 }
 
@@ -104,7 +104,7 @@ func (b *blobs) write(path, s string) error {
 // fill puts the texts back in place of their references.
 func (b *blobs) fill(v any) (any, error) {
 	switch x := v.(type) {
-	case *fsm.Map:
+	case *value.Map:
 		if name, n, ok := blobRef(x); ok {
 			text, path, err := b.get(name)
 			if err != nil {
@@ -121,7 +121,7 @@ func (b *blobs) fill(v any) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if _, was := y.(*fsm.Map); was {
+			if _, was := y.(*value.Map); was {
 				x.Set(k, z)
 			}
 		}
@@ -137,7 +137,7 @@ func (b *blobs) fill(v any) (any, error) {
 	return v, nil
 }
 
-func blobRef(m *fsm.Map) (name string, size int64, ok bool) {
+func blobRef(m *value.Map) (name string, size int64, ok bool) {
 	if m.Len() != 2 {
 		return "", 0, false
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // What the machine remembers of a sub-loop is the object sub_loop: what the sub-loop is, and its memory, a flat object
@@ -47,7 +48,7 @@ func appendMemory(e *encoder, s *fsm.Snapshot) {
 
 // takeChild reads a sub-loop. One without a memory is none: it starts over.
 func takeChild(r *record, v any) error {
-	m, ok := v.(*fsm.Map)
+	m, ok := v.(*value.Map)
 	if !ok {
 		return wrong("an object", v)
 	}
@@ -55,7 +56,7 @@ func takeChild(r *record, v any) error {
 	if memory == nil {
 		return nil
 	}
-	flat, ok := memory.(*fsm.Map)
+	flat, ok := memory.(*value.Map)
 	if !ok {
 		return fmt.Errorf("memory: %w", wrong("an object", memory))
 	}
@@ -123,11 +124,11 @@ func sameVisit(now, before *fsm.Child) bool {
 }
 
 func applyChild(old, patch any) (any, error) {
-	changes, ok := patch.(*fsm.Map)
+	changes, ok := patch.(*value.Map)
 	if !ok {
 		return nil, wrong("an object", patch)
 	}
-	child, ok := old.(*fsm.Map)
+	child, ok := old.(*value.Map)
 	if !ok {
 		return nil, errors.New("there is no sub-loop that it could change")
 	}
@@ -136,8 +137,8 @@ func applyChild(old, patch any) (any, error) {
 		switch k {
 		case "memory":
 			to, _ := child.Get(k)
-			memory, ok := to.(*fsm.Map)
-			change, ok2 := v.(*fsm.Map)
+			memory, ok := to.(*value.Map)
+			change, ok2 := v.(*value.Map)
 			if !ok || !ok2 {
 				return nil, fmt.Errorf("%s: %w", k, wrong("an object", v))
 			}

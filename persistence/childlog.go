@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // The log of a sub-loop grows with every event. In the journal each line of it stands once, but state.json is written
@@ -20,7 +21,7 @@ func (e *encoder) log(lines []string) bool {
 		size := 0
 		for _, s := range lines {
 			if size += len(s); size > logFrom {
-				return e.value(fsm.NewMap("lines", len(lines), "from", e.whole))
+				return e.value(value.NewMap("lines", len(lines), "from", e.whole))
 			}
 		}
 	}
@@ -29,7 +30,7 @@ func (e *encoder) log(lines []string) bool {
 
 // counted says whether a log is only counted.
 func counted(v any) (lines, from int64, ok bool) {
-	m, _ := v.(*fsm.Map)
+	m, _ := v.(*value.Map)
 	a, _ := m.Get("lines")
 	b, _ := m.Get("from")
 	lines, ok1 := a.(int64)
@@ -44,7 +45,7 @@ func takeLog(to *[]string, v any) error {
 	return takeTexts(to, v)
 }
 
-func addLog(child *fsm.Map, v any) error {
+func addLog(child *value.Map, v any) error {
 	old, _ := child.Get("log")
 	lines, from, ok := counted(old)
 	if !ok {
@@ -54,12 +55,12 @@ func addLog(child *fsm.Map, v any) error {
 	if !ok {
 		return wrong("a list", v)
 	}
-	child.Set("log", fsm.NewMap("lines", lines+int64(len(more)), "from", from))
+	child.Set("log", value.NewMap("lines", lines+int64(len(more)), "from", from))
 	return nil
 }
 
 // eachLog calls f with the logs of all sub-loops in two flat objects, outermost first. other may be shorter.
-func eachLog(flat, other *fsm.Map, f func(child, other *fsm.Map, log any)) {
+func eachLog(flat, other *value.Map, f func(child, other *value.Map, log any)) {
 	for depth := 0; depth < fsm.MaxDepth; depth++ {
 		child, was := inside(flat, "sub_loop"), inside(other, "sub_loop")
 		if child == nil {
@@ -71,9 +72,9 @@ func eachLog(flat, other *fsm.Map, f func(child, other *fsm.Map, log any)) {
 	}
 }
 
-func inside(m *fsm.Map, key string) *fsm.Map {
+func inside(m *value.Map, key string) *value.Map {
 	v, _ := m.Get(key)
-	x, _ := v.(*fsm.Map)
+	x, _ := v.(*value.Map)
 	return x
 }
 
@@ -82,9 +83,9 @@ const lost = `{"event": "log_truncated"}`
 
 // fillLogs puts the logs that are only counted back in their places. What cannot be read is no reason not to go on: the
 // log says so in its place, and so does the run.
-func (l *loaded) fillLogs(flat *fsm.Map) {
+func (l *loaded) fillLogs(flat *value.Map) {
 	start := int64(-1)
-	eachLog(flat, nil, func(_, _ *fsm.Map, log any) {
+	eachLog(flat, nil, func(_, _ *value.Map, log any) {
 		if _, from, ok := counted(log); ok && (start < 0 || from < start) {
 			start = from
 		}
@@ -98,7 +99,7 @@ func (l *loaded) fillLogs(flat *fsm.Map) {
 		j.l.note(path, "%s", errText(err))
 	}
 	whole := !j.lost && j.good == end && !l.short
-	eachLog(flat, j.flat, func(child, was *fsm.Map, log any) {
+	eachLog(flat, j.flat, func(child, was *value.Map, log any) {
 		want, _, ok := counted(log)
 		if !ok {
 			return

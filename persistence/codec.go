@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // This file is for those who write a store: the memory of a run as text, and what all stores decide alike.
@@ -66,7 +67,7 @@ func (e *MemoryEncoder) told(s *fsm.Snapshot) ([]byte, error) {
 }
 
 // A MemoryDecoder builds a memory again from what a [MemoryEncoder] wrote: a whole one and the patches behind it.
-type MemoryDecoder struct{ flat *fsm.Map }
+type MemoryDecoder struct{ flat *value.Map }
 
 // Whole begins with a whole memory.
 func (d *MemoryDecoder) Whole(text []byte) (err error) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 	"loops/persistence/storetest"
 )
@@ -32,7 +33,7 @@ func (t texts) Get(name string) ([]byte, error) {
 func TestMemoryCodec(t *testing.T) {
 	full, empty := storetest.Filled("fix"), &fsm.Snapshot{Loop: "fix", Current: "a", StartedAt: storetest.Filled("x").StartedAt}
 	big := strings.Repeat("0123456789abcdef", 8<<10)
-	full.Captured.Set("big", fsm.NewMap("output", big))
+	full.Captured.Set("big", value.NewMap("output", big))
 	full.Result.Stdout = big
 	store := texts{}
 	enc, dec := persistence.NewMemoryEncoder(store), &persistence.MemoryDecoder{}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A Recorded run is all that a store has recorded about one.
@@ -168,9 +169,9 @@ func Sum(ctx context.Context, s Source, run Run) (Digest, error) {
 func sumRun(h hash.Hash, r Run) {
 	options := r.Options
 	if options == nil {
-		options = fsm.NewMap()
+		options = value.NewMap()
 	}
-	m := fsm.NewMap(
+	m := value.NewMap(
 		"id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "archived", r.Archived, "foreign", r.Foreign,
 		"state", r.State, "step", r.Step, "passes", r.Passes, "max_steps", r.MaxSteps, "elapsed", r.Elapsed.Milliseconds(),
 		"started_at", fsm.FormatTime(r.StartedAt), "updated_at", fsm.FormatTime(r.UpdatedAt.Truncate(time.Millisecond)),
@@ -180,7 +181,7 @@ func sumRun(h hash.Hash, r Run) {
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}
-	h.Write(fsm.AppendJSON(nil, m))
+	h.Write(value.AppendJSON(nil, m))
 }
 
 // Import implements [Importer].

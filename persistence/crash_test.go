@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 func open(t *testing.T) *Dir {
@@ -27,7 +28,7 @@ func step(n int) *fsm.Batch {
 		Events:     []fsm.Event{{Kind: "state_enter", Time: at}, {Kind: "action_start", Time: at}},
 		Snapshot: &fsm.Snapshot{
 			Loop: "fix", Phase: fsm.PhaseActing, Current: fmt.Sprint("s", n), Step: n, StartedAt: at,
-			Captured: fsm.NewMap(fmt.Sprint("c", n), fsm.NewMap("output", "x")),
+			Captured: value.NewMap(fmt.Sprint("c", n), value.NewMap("output", "x")),
 		},
 	}
 }
@@ -404,7 +405,7 @@ func TestFailingWrite(t *testing.T) {
 			file := c.spoil(j)
 			b := step(2)
 			if c.name == "large text" {
-				b.Snapshot.PrevResult = fsm.NewMap("output", strings.Repeat("x", blobFrom+1))
+				b.Snapshot.PrevResult = value.NewMap("output", strings.Repeat("x", blobFrom+1))
 			}
 			err := j.Record(t.Context(), b)
 			if err == nil || !strings.Contains(err.Error(), file) {

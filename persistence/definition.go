@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // The definition of a run travels in its journal: every whole memory there has the text, so that it is durable with the
@@ -114,7 +114,7 @@ func (d *Dir) Definition(_ context.Context, id ID) (text []byte, err error) {
 }
 
 // definition returns the text that a run is made of, nil where it is not known, and whether a file holds it.
-func (p place) definition(flat *fsm.Map) (text []byte, inFile bool) {
+func (p place) definition(flat *value.Map) (text []byte, inFile bool) {
 	want := recordedSum(flat)
 	work := p.workOf(flat)
 	for _, dir := range []string{work, filepath.Dir(p.state)} { // the second is the archive, if it is there
@@ -135,7 +135,7 @@ func (p place) definition(flat *fsm.Map) (text []byte, inFile bool) {
 }
 
 // recordedSum is the checksum of the definition's text in a flat object, "" where none was recorded.
-func recordedSum(flat *fsm.Map) string {
+func recordedSum(flat *value.Map) string {
 	v, _ := flat.Get("definition")
 	r := &record{}
 	if v == nil || takeDefinition(r, v) != nil {
@@ -203,7 +203,7 @@ func findDefinition(f *os.File, b *blobs, sha string) []byte {
 }
 
 // parseWhole reads a whole memory of the journal, without the text of the definition: what reads memories does not need it.
-func parseWhole(b []byte) (*fsm.Map, error) {
+func parseWhole(b []byte) (*value.Map, error) {
 	flat, err := parseMemory(b)
 	if err == nil {
 		flat.Delete(definitionText)

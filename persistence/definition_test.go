@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // What a loss of power leaves of definition.yaml, and what people do to it: the journal has the text all the same, and a
@@ -126,7 +127,7 @@ func TestDefinitionOfEarlierVersions(t *testing.T) {
 	j := begin(t, d, step(1))
 	j.die()
 	must(t, os.WriteFile(definitionFile(j.Dir(), 1), []byte("name: fix\n# old\n"), 0o644))
-	flat := fsm.NewMap("definition", fsm.NewMap("file", "fix.yaml", "sha256", "abc"))
+	flat := value.NewMap("definition", value.NewMap("file", "fix.yaml", "sha256", "abc"))
 	if text, inFile := d.livePlace(j.id).definition(flat); !inFile || string(text) != "name: fix\n# old\n" {
 		t.Errorf("%q, %v", text, inFile)
 	}

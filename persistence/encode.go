@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // An encoder writes flat objects, patches and state files. It keeps its buffers and what large records became.
@@ -21,7 +22,7 @@ type encoder struct {
 
 	// cache, if not nil, has the records as they were last written, which never change; see fsm.Batch. It is for who
 	// writes all of them again and again, and calls sweep.
-	cache map[*fsm.Map]*piece
+	cache map[*value.Map]*piece
 	round int
 }
 
@@ -53,11 +54,11 @@ func (e *encoder) key(k string) {
 	e.buf = append(e.buf, ": "...)
 }
 
-// text writes a text. It is [fsm.AppendJSON] for what most texts are, which then need no memory of their own.
+// text writes a text. It is [value.AppendJSON] for what most texts are, which then need no memory of their own.
 func (e *encoder) text(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			e.buf = fsm.AppendJSON(e.buf, s)
+			e.buf = value.AppendJSON(e.buf, s)
 			return true
 		}
 	}
@@ -117,7 +118,7 @@ func (e *encoder) value(v any) bool {
 			return e.blob(x)
 		}
 		return e.text(x)
-	case *fsm.Map:
+	case *value.Map:
 		if !e.large(x) {
 			break
 		}
@@ -139,7 +140,7 @@ func (e *encoder) value(v any) bool {
 		}
 		return e.close(']')
 	}
-	e.buf = fsm.AppendJSON(e.buf, v)
+	e.buf = value.AppendJSON(e.buf, v)
 	return true
 }
 
@@ -151,7 +152,7 @@ func (e *encoder) large(v any) bool {
 	switch x := v.(type) {
 	case string:
 		return len(x) > blobFrom
-	case *fsm.Map:
+	case *value.Map:
 		for _, k := range x.Keys() {
 			if y, _ := x.Get(k); e.large(y) {
 				return true
@@ -173,7 +174,7 @@ func (e *encoder) texts(l []string) bool {
 }
 
 // records writes a map of records.
-func (e *encoder) records(m *fsm.Map) bool {
+func (e *encoder) records(m *value.Map) bool {
 	e.open('{')
 	for _, k := range m.Keys() {
 		e.key(k)
@@ -185,7 +186,7 @@ func (e *encoder) records(m *fsm.Map) bool {
 
 // record writes a record, which never changes, from memory if it was written before.
 func (e *encoder) record(v any) bool {
-	m, ok := v.(*fsm.Map)
+	m, ok := v.(*value.Map)
 	if !ok {
 		return e.value(v)
 	}

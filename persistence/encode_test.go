@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // What a run writes once is not kept for good: its memory does not grow with its length.
@@ -13,7 +14,7 @@ func TestEncodersForget(t *testing.T) {
 	j := begin(t, open(t))
 	s := step(1).Snapshot
 	for n := range 300 {
-		s.Captured.Set("c", fsm.NewMap("output", strings.Repeat(fmt.Sprint(n), cacheFrom)))
+		s.Captured.Set("c", value.NewMap("output", strings.Repeat(fmt.Sprint(n), cacheFrom)))
 		if err := j.Record(t.Context(), &fsm.Batch{Snapshot: s, Checkpoint: n%10 == 0, Events: []fsm.Event{{Kind: "route", Time: at}}}); err != nil {
 			t.Fatal(err)
 		}

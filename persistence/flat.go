@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // This file is the one place where a Snapshot becomes the flat object of state.json and back. The first keys,
@@ -23,7 +24,7 @@ type record struct {
 	journal    int64  // length of the event file up to there
 	part       int    // full parts of the journal before that file
 	owner      Owner
-	options    *fsm.Map
+	options    *value.Map
 	file       string
 	sha        string
 	def        definition
@@ -75,9 +76,9 @@ func fields() []field {
 		text("loop_name", "Loop", true, func(s *fsm.Snapshot) *string { return &s.Loop }),
 		text("current_state", "Current", true, func(s *fsm.Snapshot) *string { return &s.Current }),
 		number("iteration", "Step", true, func(s *fsm.Snapshot) *int { return &s.Step }),
-		dict("captured", "Captured", true, func(s *fsm.Snapshot) **fsm.Map { return &s.Captured }),
-		object("prev_result", "PrevResult", func(s *fsm.Snapshot) **fsm.Map { return &s.PrevResult }),
-		object("last_result", "LastResult", func(s *fsm.Snapshot) **fsm.Map { return &s.LastResult }),
+		dict("captured", "Captured", true, func(s *fsm.Snapshot) **value.Map { return &s.Captured }),
+		object("prev_result", "PrevResult", func(s *fsm.Snapshot) **value.Map { return &s.PrevResult }),
+		object("last_result", "LastResult", func(s *fsm.Snapshot) **value.Map { return &s.LastResult }),
 		{
 			key: "started_at", name: "StartedAt",
 			put:  func(e *encoder, s *fsm.Snapshot) bool { return e.time(s.StartedAt) },
@@ -124,7 +125,7 @@ func fields() []field {
 			same:  func(a, b *fsm.Snapshot) bool { return sameTexts(a.Messages, b.Messages) },
 			patch: func(e *encoder, a, b *fsm.Snapshot) { patchTexts(e, a.Messages, b.Messages) },
 		},
-		dict("context", "Context", false, func(s *fsm.Snapshot) **fsm.Map { return &s.Context }),
+		dict("context", "Context", false, func(s *fsm.Snapshot) **value.Map { return &s.Context }),
 
 		known("run_id", func(e *encoder, r *record) bool { return e.value(r.runID) },
 			func(r *record, v any) error { return takeText(&r.runID, v) }),
@@ -278,12 +279,12 @@ var required = []string{"loop_name", "current_state", "iteration", "started_at",
 
 // takeFlat reads a flat object. Unknown keys are ignored, null is as good as absent; a value of a wrong type is
 // an error that names its key. The error is about the first one, the rest is read all the same.
-func takeFlat(m *fsm.Map) (*record, error) {
+func takeFlat(m *value.Map) (*record, error) {
 	r := &record{}
 	return r, r.takeAll(m, required)
 }
 
-func (r *record) takeAll(m *fsm.Map, required []string) error {
+func (r *record) takeAll(m *value.Map, required []string) error {
 	var first error
 	for _, k := range required {
 		if v, _ := m.Get(k); v == nil {
@@ -361,7 +362,7 @@ func counts(key, name string, at func(*fsm.Snapshot) *map[string]int) field {
 }
 
 // dict is a map whose entries are replaced one by one.
-func dict(key, name string, always bool, at func(*fsm.Snapshot) **fsm.Map) field {
+func dict(key, name string, always bool, at func(*fsm.Snapshot) **value.Map) field {
 	return field{
 		key: key, name: name, entries: true,
 		put: func(e *encoder, s *fsm.Snapshot) bool {
@@ -375,7 +376,7 @@ func dict(key, name string, always bool, at func(*fsm.Snapshot) **fsm.Map) field
 }
 
 // object is a map that is replaced as a whole, or null.
-func object(key, name string, at func(*fsm.Snapshot) **fsm.Map) field {
+func object(key, name string, at func(*fsm.Snapshot) **value.Map) field {
 	return field{
 		key: key, name: name,
 		put: func(e *encoder, s *fsm.Snapshot) bool {

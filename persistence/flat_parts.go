@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // The values of state.json that are objects of their own, and how single values are read.
@@ -16,8 +17,8 @@ func putResult(e *encoder, s *fsm.Snapshot) bool {
 	return s.Result != nil && e.value(resultValue(s.Result))
 }
 
-func resultValue(v *fsm.Result) *fsm.Map {
-	m := fsm.NewMap("output", v.Stdout, "stderr", v.Stderr, "exit_code", v.ExitCode, "duration_ns", int64(v.Duration),
+func resultValue(v *fsm.Result) *value.Map {
+	m := value.NewMap("output", v.Stdout, "stderr", v.Stderr, "exit_code", v.ExitCode, "duration_ns", int64(v.Duration),
 		"timeout_kind", v.TimeoutKind, "bytes", v.Bytes, "truncated", v.Truncated, "file", v.File,
 		"background", v.Background, "peak_rss", v.PeakRSS)
 	if v.Reply != nil {
@@ -52,7 +53,7 @@ func putOutcome(e *encoder, s *fsm.Snapshot) bool {
 	if o == nil {
 		return false
 	}
-	return e.value(fsm.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "iterations", o.Steps,
+	return e.value(value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "iterations", o.Steps,
 		"failure_terminal", o.Failure, "error", o.Error, "signal", o.Signal, "continuation", o.Continuation,
 		"rate_limited", o.Limited, "duration_ns", int64(o.Duration)))
 }
@@ -111,7 +112,7 @@ func putEvaluators(e *encoder, s *fsm.Snapshot) bool {
 }
 
 func (e *encoder) repeat(x fsm.Repeat) {
-	e.value(fsm.NewMap("hash", x.Hash, "count", x.Count, "seen", x.Seen))
+	e.value(value.NewMap("hash", x.Hash, "count", x.Count, "seen", x.Seen))
 }
 
 func takeEvaluators(r *record, v any) error {
@@ -131,7 +132,7 @@ func putDefinition(e *encoder, r *record) bool {
 	if r.file == "" && r.sha == "" && r.def.sha == "" {
 		return false
 	}
-	m := fsm.NewMap("file", r.file, "sha256", r.sha)
+	m := value.NewMap("file", r.file, "sha256", r.sha)
 	if r.def.sha != "" {
 		m.Set("text_sha256", r.def.sha)
 	}
@@ -152,7 +153,7 @@ func putOwner(e *encoder, r *record) bool {
 	if o.Host == "" && o.Boot == "" && o.Start == 0 {
 		return false // pid says it all
 	}
-	m := fsm.NewMap("host", o.Host, "boot", o.Boot, "pid", o.PID, "start", o.Start)
+	m := value.NewMap("host", o.Host, "boot", o.Boot, "pid", o.PID, "start", o.Start)
 	if o.PIDNS != 0 {
 		m.Set("pid_ns", o.PIDNS)
 	}
@@ -170,7 +171,7 @@ func takeOwner(r *record, v any) error {
 }
 
 func wrong(want string, v any) error {
-	s := string(fsm.AppendJSON(nil, v))
+	s := string(value.AppendJSON(nil, v))
 	if len(s) > 40 {
 		s = s[:40] + "…"
 	}
@@ -180,7 +181,7 @@ func wrong(want string, v any) error {
 func takeText[T ~string](to *T, v any) error {
 	s, ok := v.(string)
 	if !ok {
-		if m, is := v.(*fsm.Map); is {
+		if m, is := v.(*value.Map); is {
 			if _, _, ref := blobRef(m); ref {
 				return nil // a large text that nobody asked for
 			}
@@ -257,8 +258,8 @@ func takeTime(to *time.Time, v any) error {
 	return nil
 }
 
-func takeMap(to **fsm.Map, v any) error {
-	m, ok := v.(*fsm.Map)
+func takeMap(to **value.Map, v any) error {
+	m, ok := v.(*value.Map)
 	if !ok {
 		return wrong("an object", v)
 	}
@@ -289,7 +290,7 @@ func takeTexts(to *[]string, v any) error {
 }
 
 func takeEntries(v any, each func(string, any) error) error {
-	m, ok := v.(*fsm.Map)
+	m, ok := v.(*value.Map)
 	if !ok {
 		return wrong("an object", v)
 	}

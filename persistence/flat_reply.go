@@ -1,6 +1,9 @@
 package persistence
 
-import "loops/fsm"
+import (
+	"loops/fsm"
+	"loops/fsm/value"
+)
 
 // replyValue is what an agent host said, as a part of a result that waits to be judged.
 func replyValue(p *fsm.Reply) any {
@@ -14,7 +17,7 @@ func replyValue(p *fsm.Reply) any {
 	if !p.ResetAt.IsZero() {
 		reset = fsm.FormatTime(p.ResetAt)
 	}
-	return fsm.NewMap("host", p.Host, "model", p.Model, "session", p.Session, "complete", p.Complete, "answer", p.Answer, "text", p.Text,
+	return value.NewMap("host", p.Host, "model", p.Model, "session", p.Session, "complete", p.Complete, "answer", p.Answer, "text", p.Text,
 		"raw", p.Raw, "usage", usageValue(p.Usage), "session_usage", usageValue(p.SessionUsage), "coverage", p.Coverage,
 		"cost_usd", cost, "priced", p.Priced, "failure", string(p.Failure), "reason", p.Reason, "reset_at", reset,
 		"ignored", textValues(p.Ignored), "denied", textValues(p.Denied), "skipped", p.Skipped)
@@ -66,7 +69,7 @@ func putAnswers(e *encoder, s *fsm.Snapshot) bool {
 	e.open('[')
 	for i := range s.Answers {
 		e.item()
-		e.value(fsm.NewMap("question", s.Answers[i].Question, "result", resultValue(&s.Answers[i].Result)))
+		e.value(value.NewMap("question", s.Answers[i].Question, "result", resultValue(&s.Answers[i].Result)))
 	}
 	return e.close(']')
 }

@@ -1,9 +1,12 @@
 package persistence
 
-import "loops/fsm"
+import (
+	"loops/fsm"
+	"loops/fsm/value"
+)
 
 func spentValue(s fsm.Spent) any {
-	return fsm.NewMap("cost_usd", s.CostUSD, "unpriced", s.Unpriced, "usage", usageValue(s.Usage), "prompts", s.Prompts, "steps", s.Steps,
+	return value.NewMap("cost_usd", s.CostUSD, "unpriced", s.Unpriced, "usage", usageValue(s.Usage), "prompts", s.Prompts, "steps", s.Steps,
 		"wall_ns", int64(s.Wall))
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/golden"
 )
 
@@ -61,18 +62,18 @@ var at = time.Date(2026, 11, 21, 8, 37, 17, 206209000, time.UTC)
 func example() *record {
 	r := &record{
 		runID: "2026-11-21T083717", status: Running, updated: at.Add(time.Minute), seq: 42, journal: 9001,
-		owner: Owner{Host: "h", Boot: "b", PID: 15629, Start: 1}, options: fsm.NewMap("max_steps", int64(9)),
+		owner: Owner{Host: "h", Boot: "b", PID: 15629, Start: 1}, options: value.NewMap("max_steps", int64(9)),
 		file: "fix.yaml", sha: "ab12", maxSteps: 9, why: "gone", reconciled: at.Add(time.Hour), instance: "fix-1",
 		origin: &Origin{ID: "fix-20261120T100000", RunID: "2026-11-20T100000", Step: 2, Seq: 17},
 	}
 	r.Snapshot = fsm.Snapshot{
 		Loop: "fix", Phase: fsm.PhaseActed, Current: "judge", Previous: "work", Step: 3, Passes: 1, Attempt: 2,
 		StartedAt: at, Elapsed: 629 * time.Millisecond,
-		Context:  fsm.NewMap("input", "é 😀\n", "none", nil, "n", int64(40), "f", 2.0, "list", []any{}),
-		Param:    fsm.NewMap("tries", int64(3)),
-		Captured: fsm.NewMap("tries", fsm.NewMap("output", "try 6", "exit_code", int64(0), "timeout_kind", nil)),
-		Messages: []string{"one", "two"}, PrevResult: fsm.NewMap("output", "x\n", "exit_code", int64(1)),
-		LastResult: fsm.NewMap("verdict", "no", "details", fsm.NewMap("exit_code", int64(1))),
+		Context:  value.NewMap("input", "é 😀\n", "none", nil, "n", int64(40), "f", 2.0, "list", []any{}),
+		Param:    value.NewMap("tries", int64(3)),
+		Captured: value.NewMap("tries", value.NewMap("output", "try 6", "exit_code", int64(0), "timeout_kind", nil)),
+		Messages: []string{"one", "two"}, PrevResult: value.NewMap("output", "x\n", "exit_code", int64(1)),
+		LastResult: value.NewMap("verdict", "no", "details", value.NewMap("exit_code", int64(1))),
 		Result:     &fsm.Result{Stdout: "out", Stderr: "err", ExitCode: -9, Duration: time.Second, TimeoutKind: "idle", Bytes: 3, Truncated: true, File: "f", Background: 1, PeakRSS: 7},
 		Answers:    []fsm.Answer{{Question: "q1", Result: fsm.Result{ExitCode: 1, Stderr: "busy", Reply: &fsm.Reply{Host: "h", Failure: fsm.FailTransient, Reason: "busy"}}}, {Question: "q2"}},
 		Asking:     true,
@@ -286,11 +287,11 @@ func TestIndent(t *testing.T) {
 		if got := string(appendIndented(nil, []byte(c.line))); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.line, got, c.want)
 		}
-		v, err := fsm.ParseJSON([]byte(c.line))
+		v, err := value.ParseJSON([]byte(c.line))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same := string(fsm.AppendJSONIndent(nil, v, "  ")); same != c.want {
+		if same := string(value.AppendJSONIndent(nil, v, "  ")); same != c.want {
 			t.Errorf("fsm writes it as %s", same)
 		}
 	}
@@ -301,7 +302,7 @@ func TestBlobsAreStoredOnce(t *testing.T) {
 	e := &encoder{blobs: &blobs{d: &Dir{}, dir: dir}}
 	big := strings.Repeat("x", blobFrom+1)
 	for range 3 {
-		e.value(fsm.NewMap("a", big, "b", []any{strings.Clone(big)}, "c", big[1:]))
+		e.value(value.NewMap("a", big, "b", []any{strings.Clone(big)}, "c", big[1:]))
 	}
 	names, err := readNames(dir)
 	if err != nil || len(names) != 1 || e.err != nil {

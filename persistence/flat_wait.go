@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // What the machine remembers of rate limits is a record of the reference tool: two counts, seconds, and seconds since
@@ -27,7 +28,7 @@ func (e *encoder) rateLimit(x fsm.RateLimit) {
 	if !x.FirstSeen.IsZero() {
 		seen = float64(x.FirstSeen.UnixMicro()) / 1e6
 	}
-	e.value(fsm.NewMap("short_retries", x.Short, "long_retries", x.Long,
+	e.value(value.NewMap("short_retries", x.Short, "long_retries", x.Long,
 		"total_wait_seconds", float64(x.Waited.Milliseconds())/1e3, "first_seen_at", seen))
 }
 
@@ -75,7 +76,7 @@ func takeEpoch(to *time.Time, v any) error {
 
 func putSession(e *encoder, s *fsm.Snapshot) bool {
 	x := s.Session
-	return x != nil && e.value(fsm.NewMap("id", x.ID, "host", x.Host, "counted", usageValue(x.Counted)))
+	return x != nil && e.value(value.NewMap("id", x.ID, "host", x.Host, "counted", usageValue(x.Counted)))
 }
 
 func takeSession(r *record, v any) error {
@@ -93,7 +94,7 @@ func putWait(e *encoder, s *fsm.Snapshot) bool {
 	if x == nil {
 		return false
 	}
-	m := fsm.NewMap("why", x.Why, "tier", x.Tier, "state", x.State, "since", fsm.FormatTime(x.Since), "until", fsm.FormatTime(x.Until))
+	m := value.NewMap("why", x.Why, "tier", x.Tier, "state", x.State, "since", fsm.FormatTime(x.Since), "until", fsm.FormatTime(x.Until))
 	if x.Host != "" {
 		m.Set("host", x.Host)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // burst is how far state.json may lag behind the journal while decisions follow each other quickly.
@@ -60,7 +61,7 @@ func (j *journal) init() {
 		j.use(j.events)
 	}
 	j.enc.blobs, j.state.blobs = b, b
-	j.state.brief, j.state.cache = true, make(map[*fsm.Map]*piece)
+	j.state.brief, j.state.cache = true, make(map[*value.Map]*piece)
 }
 
 // Dir implements [Journal].

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -24,7 +25,7 @@ func TestSweepClearsFilesBesideAFinishedArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := &fsm.Snapshot{Loop: "x", Phase: fsm.PhasePending, Current: "done", Captured: fsm.NewMap(), Outcome: &fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done"}}
+	end := &fsm.Snapshot{Loop: "x", Phase: fsm.PhasePending, Current: "done", Captured: value.NewMap(), Outcome: &fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done"}}
 	batch := &fsm.Batch{Events: []fsm.Event{{Kind: "loop_complete", Time: time.Now()}}, Snapshot: end, Checkpoint: true}
 	if err := j.Record(ctx, batch); err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func TestSweepKeepsCopiesOfARunApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory := &fsm.Snapshot{Loop: "x", Phase: fsm.PhasePending, Current: "a", Captured: fsm.NewMap()}
+	memory := &fsm.Snapshot{Loop: "x", Phase: fsm.PhasePending, Current: "a", Captured: value.NewMap()}
 	if err := j.Record(ctx, &fsm.Batch{Events: []fsm.Event{{Kind: "loop_start", Time: began}}, Snapshot: memory, Checkpoint: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // The journal is events.jsonl. A batch is appended with one write. The last line of a batch that carries the
@@ -156,12 +157,12 @@ func isOutput(event []byte) bool { return bytes.HasPrefix(event, []byte(`{"event
 func containsMemory(raw []byte) bool { return bytes.Contains(raw, keyMemory[:len(keyMemory)-1]) }
 
 // parseMemory reads the memory part of a line.
-func parseMemory(b []byte) (*fsm.Map, error) {
-	v, err := fsm.ParseJSON(b)
+func parseMemory(b []byte) (*value.Map, error) {
+	v, err := value.ParseJSON(b)
 	if err != nil {
 		return nil, err
 	}
-	m, ok := v.(*fsm.Map)
+	m, ok := v.(*value.Map)
 	if !ok {
 		return nil, wrong("an object", v)
 	}

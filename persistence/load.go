@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A place is where the files of one run are: among the running ones, or in the archive.
@@ -24,7 +24,7 @@ type place struct {
 // A loaded run is what its files say.
 type loaded struct {
 	*record
-	flat     *fsm.Map
+	flat     *value.Map
 	archived bool
 	foreign  bool     // written by the reference tool
 	damage   []string // what could not be read, each with its file
@@ -73,7 +73,7 @@ func (p place) load(texts bool) (*loaded, error) {
 		}
 	case err == nil:
 		defer log.close()
-		var got *fsm.Map
+		var got *value.Map
 		if got, err = l.readJournal(log, flat, ours); err == nil {
 			flat = got
 		}
@@ -145,7 +145,7 @@ func (r *record) complete(p place) bool {
 //
 // A file that was opened just before its run went two checkpoints on may be rewritten while it is read, so a
 // damaged one is looked at again.
-func (l *loaded) readState(path string) (flat *fsm.Map, ours bool) {
+func (l *loaded) readState(path string) (flat *value.Map, ours bool) {
 	for try := 0; ; try++ {
 		b, err := ReadRecord(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -195,7 +195,7 @@ func stateSeq(path string) (seq uint64) {
 
 // readJournal brings a flat object up to date, or builds it if there is none, and finds out how far the newest file of
 // the journal is good.
-func (l *loaded) readJournal(log *log, flat *fsm.Map, ours bool) (*fsm.Map, error) {
+func (l *loaded) readJournal(log *log, flat *value.Map, ours bool) (*value.Map, error) {
 	l.damage = append(l.damage, log.damage...)
 	if log.newest != nil {
 		st, err := log.newest.Stat()
@@ -243,7 +243,7 @@ func (l *loaded) readJournal(log *log, flat *fsm.Map, ours bool) (*fsm.Map, erro
 }
 
 // fillStatus adds the required keys that a memory from the journal lacks, or brings them up to date.
-func fillStatus(flat *fsm.Map) *fsm.Map {
+func fillStatus(flat *value.Map) *value.Map {
 	if v, _ := flat.Get("outcome"); v != nil {
 		r := &record{}
 		if takeOutcome(r, v) == nil {
@@ -258,7 +258,7 @@ func fillStatus(flat *fsm.Map) *fsm.Map {
 }
 
 // workOf is the working folder of a run, which keeps the name it had when the run was made.
-func (p place) workOf(flat *fsm.Map) string {
+func (p place) workOf(flat *value.Map) string {
 	v, _ := flat.Get("instance")
 	if s, ok := v.(string); ok && ID(s).valid() {
 		return filepath.Join(p.runs, filepath.FromSlash(s))

@@ -3,7 +3,7 @@ package persistence
 import (
 	"fmt"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // An Origin says which run another one was forked from, and where. It never changes.
@@ -15,8 +15,8 @@ type Origin struct {
 }
 
 // Map is the origin as it is recorded.
-func (o *Origin) Map() *fsm.Map {
-	return fsm.NewMap("instance_id", string(o.ID), "run_id", o.RunID, "step", int64(o.Step), "seq", int64(o.Seq))
+func (o *Origin) Map() *value.Map {
+	return value.NewMap("instance_id", string(o.ID), "run_id", o.RunID, "step", int64(o.Step), "seq", int64(o.Seq))
 }
 
 // ParseOrigin reads what Map made; nil is no origin.

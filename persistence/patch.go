@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A patch is how the flat object changed since the memory line before. It is an object with the changed keys of
@@ -82,7 +83,7 @@ func patchEntries[V comparable](e *encoder, now, before map[string]V, put func(V
 }
 
 // patchDict writes the changed entries, or nothing if entries are gone or in another order.
-func patchDict(e *encoder, now, before *fsm.Map) {
+func patchDict(e *encoder, now, before *value.Map) {
 	if now.Len() < before.Len() || !slices.Equal(now.Keys()[:before.Len()], before.Keys()) {
 		return
 	}
@@ -118,7 +119,7 @@ func extends(now, before []string) bool {
 }
 
 // applyPatch brings a flat object up to date.
-func applyPatch(flat, patch *fsm.Map) error {
+func applyPatch(flat, patch *value.Map) error {
 	for _, k := range patch.Keys() {
 		v, _ := patch.Get(k)
 		if base, ok := cutAny(k, "_all"); ok {
@@ -145,14 +146,14 @@ func applyPatch(flat, patch *fsm.Map) error {
 			flat.Set(k, v)
 			continue
 		}
-		entries, ok := v.(*fsm.Map)
+		entries, ok := v.(*value.Map)
 		if !ok {
 			return fmt.Errorf("%s: %w", k, wrong("an object", v))
 		}
 		old, _ := flat.Get(k)
-		to, ok := old.(*fsm.Map)
+		to, ok := old.(*value.Map)
 		if !ok {
-			to = fsm.NewMap()
+			to = value.NewMap()
 			flat.Set(k, to)
 		}
 		for _, name := range entries.Keys() {
@@ -168,7 +169,7 @@ func applyPatch(flat, patch *fsm.Map) error {
 }
 
 // addTexts makes the list under a key longer.
-func addTexts(to *fsm.Map, key string, v any) error {
+func addTexts(to *value.Map, key string, v any) error {
 	more, ok := v.([]any)
 	if !ok {
 		return wrong("a list", v)
@@ -230,7 +231,7 @@ func cloneSnapshot(s *fsm.Snapshot) *fsm.Snapshot {
 	return c
 }
 
-func keepDict(old, now *fsm.Map) *fsm.Map {
+func keepDict(old, now *value.Map) *value.Map {
 	if old != nil && sameEntries(old, now) {
 		return old
 	}
@@ -259,7 +260,7 @@ func keepCounts[V comparable](old, now map[string]V) map[string]V {
 func equalSlices[T comparable](a, b []T) bool { return slices.Equal(a, b) }
 
 // sameEntries says whether two maps have the same keys in the same order with the same values.
-func sameEntries(a, b *fsm.Map) bool {
+func sameEntries(a, b *value.Map) bool {
 	if a == b {
 		return true
 	}
@@ -278,8 +279,8 @@ func sameEntries(a, b *fsm.Map) bool {
 
 func sameValue(a, b any) bool {
 	switch x := a.(type) {
-	case *fsm.Map:
-		y, ok := b.(*fsm.Map)
+	case *value.Map:
+		y, ok := b.(*value.Map)
 		return ok && (x == y || x != nil && y != nil && sameEntries(x, y))
 	case []any:
 		y, ok := b.([]any)

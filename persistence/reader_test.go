@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -22,11 +23,11 @@ func TestReadersBesideAWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snap := &fsm.Snapshot{Loop: "x", Phase: fsm.PhaseActing, Current: "a", Step: 1, Captured: fsm.NewMap(), Context: fsm.NewMap()}
+	snap := &fsm.Snapshot{Loop: "x", Phase: fsm.PhaseActing, Current: "a", Step: 1, Captured: value.NewMap(), Context: value.NewMap()}
 	step := func(n int) {
 		snap.Step = n
-		rec := fsm.NewMap("output", fmt.Sprintf("%0*d", 10+n%3000, n))
-		snap.Captured = fsm.NewMap("c", rec)
+		rec := value.NewMap("output", fmt.Sprintf("%0*d", 10+n%3000, n))
+		snap.Captured = value.NewMap("c", rec)
 		b := &fsm.Batch{Events: []fsm.Event{{Kind: "state_enter", Time: time.Now()}}, Snapshot: snap, Checkpoint: true}
 		if err := j.Record(ctx, b); err != nil {
 			t.Error(err)

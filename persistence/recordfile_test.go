@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // Nobody but the user can read what a run left, whatever it was that left it: memory and events hold what actions printed
@@ -25,7 +26,7 @@ func TestModes(t *testing.T) {
 	text := strings.Repeat("x", blobFrom+1)
 	big := func(n int) *fsm.Batch {
 		b := step(n)
-		b.Snapshot.Captured = fsm.NewMap("big", fsm.NewMap("output", text))
+		b.Snapshot.Captured = value.NewMap("big", value.NewMap("output", text))
 		return b
 	}
 	live := begin(t, d, big(1), step(2), step(3), step(4), step(5), step(6), step(7))

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // removedSuffix ends the names of what is being removed: folders of the archive, and of live runs an empty file beside theirs.
@@ -219,9 +219,9 @@ func (d *Dir) ownWork(p place) string {
 }
 
 // orNone is a state that says nothing where there is none.
-func orNone(flat *fsm.Map) *fsm.Map {
+func orNone(flat *value.Map) *value.Map {
 	if flat == nil {
-		return fsm.NewMap()
+		return value.NewMap()
 	}
 	return flat
 }

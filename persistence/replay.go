@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A journalReader goes through the lines of a journal and keeps the memory up to date.
 type journalReader struct {
 	l    *loaded
-	flat *fsm.Map
+	flat *value.Map
 	file string // that is being read
 
 	// Up to good in goodFile lie the last line with memory that was believed, and the output lines right behind it.
@@ -70,7 +70,7 @@ func (j *journalReader) readLog(log *log) error {
 }
 
 // readPart reads a full part. The first one that is read may go on from the state file.
-func (j *journalReader) readPart(p part, last uint64, first bool, state *fsm.Map) error {
+func (j *journalReader) readPart(p part, last uint64, first bool, state *value.Map) error {
 	f, err := OpenRecord(p.path, os.O_RDONLY)
 	if err != nil {
 		j.l.note(p.path, "%s", errText(err))
@@ -244,7 +244,7 @@ func lastOf(parts []part) uint64 {
 	return parts[len(parts)-1].lastSeq()
 }
 
-func flatInt(flat *fsm.Map, key string) int64 {
+func flatInt(flat *value.Map, key string) int64 {
 	v, _ := flat.Get(key)
 	n, _ := v.(int64)
 	return n

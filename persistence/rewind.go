@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A Moment is what a run remembered when an event was recorded.
@@ -85,7 +86,7 @@ func (p place) around(seq uint64) (before, after Moment, err error) {
 }
 
 // moment makes a memory of a flat object, whose large texts are read.
-func (p place) moment(flat *fsm.Map, seq uint64) (Moment, error) {
+func (p place) moment(flat *value.Map, seq uint64) (Moment, error) {
 	if flat == nil {
 		return Moment{}, nil
 	}
@@ -103,11 +104,11 @@ func (p place) moment(flat *fsm.Map, seq uint64) (Moment, error) {
 // A rewinder goes through a journal up to the first memory with or behind an event.
 type rewinder struct {
 	seq    uint64
-	flat   *fsm.Map // the memory at the event at; nil = it is not known
+	flat   *value.Map // the memory at the event at; nil = it is not known
 	at     uint64
 	spoilt error // a line since at may have held a patch and cannot be read
 
-	before, after       *fsm.Map
+	before, after       *value.Map
 	beforeSeq, afterSeq uint64
 	done                bool
 }
@@ -186,7 +187,7 @@ func (r *rewinder) line(file string, e *entry) (err error) {
 		r.done = true
 		if r.flat != nil {
 			r.before, r.beforeSeq = r.flat, r.at
-			if r.flat, err = parseMemory(fsm.AppendJSON(nil, r.flat)); err != nil { // a copy
+			if r.flat, err = parseMemory(value.AppendJSON(nil, r.flat)); err != nil { // a copy
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -25,7 +26,7 @@ func TestRewindPastDamage(t *testing.T) {
 	record := func(j persistence.Journal, from, to int) {
 		t.Helper()
 		for n := from; n <= to; n++ {
-			s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: n, StartedAt: at, Captured: fsm.NewMap(), Context: fsm.NewMap()}
+			s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: n, StartedAt: at, Captured: value.NewMap(), Context: value.NewMap()}
 			b := &fsm.Batch{Snapshot: s, Events: []fsm.Event{{Kind: "state_enter", Time: at, Fields: []fsm.Field{{Key: "note", Value: fmt.Sprintf("step<%d>", n)}}}}}
 			if err := j.Record(t.Context(), b); err != nil {
 				t.Fatal(err)

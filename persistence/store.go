@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // An ID names one run for life. It is the name of its loop, a dash and a second in UTC (fix-20261121T103405),
@@ -107,15 +108,15 @@ type Run struct {
 	Why          string    // it was interrupted then
 	Continuation string
 
-	File    string   // the loop file, as recorded; "" where unknown
-	SHA256  string   // of the definition the run was started with; "" where unknown
-	Options *fsm.Map // overrides given when it was started, for resume
-	Origin  *Origin  // the run it was forked from; nil = none
-	Segment int      // how often it was resumed
-	Marker  string   // environment marker of the action in flight; "" = none
-	Events  string   // path of the event file, for a person; "" where there is none
-	Log     string   // path of the state file
-	Damage  []string // what could not be read, each with its file
+	File    string     // the loop file, as recorded; "" where unknown
+	SHA256  string     // of the definition the run was started with; "" where unknown
+	Options *value.Map // overrides given when it was started, for resume
+	Origin  *Origin    // the run it was forked from; nil = none
+	Segment int        // how often it was resumed
+	Marker  string     // environment marker of the action in flight; "" = none
+	Events  string     // path of the event file, for a person; "" where there is none
+	Log     string     // path of the state file
+	Damage  []string   // what could not be read, each with its file
 }
 
 // A Spec describes a run that is about to begin or to go on.
@@ -128,7 +129,7 @@ type Spec struct {
 	ScopeOf    func(ID) []string // more of the scope of a new run, which only one with this id can have: nobody is asked about it; nil = none
 	Singleton  bool
 	MaxSteps   int
-	Options    *fsm.Map
+	Options    *value.Map
 	Origin     *Origin // of a run that is created; nil = it is no fork
 	Owner      Owner
 	Ancestors  []ID // runs whose action started us: their scopes are ours too

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A script is a run that goes into sub-loops and out again, three deep, with its memory after each batch.
@@ -34,7 +35,7 @@ func play(t *testing.T, d *Dir, log int) *script {
 	top := step(1).Snapshot
 	visit := func(name string) *fsm.Child {
 		s := step(1).Snapshot
-		s.Loop, s.Phase, s.Context, s.StartedAt = name, fsm.PhasePending, fsm.NewMap("k", "v"), at.Add(time.Duration(len(p.ends))*time.Second)
+		s.Loop, s.Phase, s.Context, s.StartedAt = name, fsm.PhasePending, value.NewMap("k", "v"), at.Add(time.Duration(len(p.ends))*time.Second)
 		return &fsm.Child{Name: name, Memory: s, Timeout: time.Minute}
 	}
 	var rest []*fsm.Child // as deep as there are any
@@ -44,7 +45,7 @@ func play(t *testing.T, d *Dir, log int) *script {
 		func() { top.Child.Memory.Phase = fsm.PhaseActing },
 		func() { top.Child.Memory.Child = visit("b") },
 		func() { top.Child.Memory.Child.Memory.Child = visit("c") },
-		func() { rest[2].Memory.Captured.Set("x", fsm.NewMap("output", "é\n")) },
+		func() { rest[2].Memory.Captured.Set("x", value.NewMap("output", "é\n")) },
 		func() { rest[2].Memory.Messages = []string{"one"}; rest[2].Memory.Edges = map[string]int{"a->b": 1} },
 		func() { rest[2].Memory.Result = &fsm.Result{Stdout: "x"}; rest[2].Memory.Phase = fsm.PhaseActed },
 		func() { rest[1].Memory.Child = nil; rest[1].Memory.Captured.Delete("c1") },
@@ -238,7 +239,7 @@ func TestStepInsideIsSmall(t *testing.T) {
 		s := top
 		for range depth {
 			for i := range 40 {
-				s.Captured.Set(fmt.Sprint("big", i), fsm.NewMap("output", strings.Repeat("y", 5000)))
+				s.Captured.Set(fmt.Sprint("big", i), value.NewMap("output", strings.Repeat("y", 5000)))
 				s.Messages = append(s.Messages, strings.Repeat("m", 100))
 			}
 			s.Child = &fsm.Child{Name: "sub", Memory: small()}

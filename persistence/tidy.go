@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // tidyBatch is how many runs are tidied up while nobody else may look for or make locks.
@@ -86,7 +87,7 @@ func (d *Dir) fetch(todo Tidying) (*parcel, error) {
 }
 
 // ending returns the last state of a run, or nil if it is in the archive.
-func (d *Dir) ending(t *taken, todo Tidying) (*fsm.Map, error) {
+func (d *Dir) ending(t *taken, todo Tidying) (*value.Map, error) {
 	if t.folder != "" {
 		return nil, d.clear(t.id)
 	}
@@ -116,7 +117,7 @@ func (d *Dir) ending(t *taken, todo Tidying) (*fsm.Map, error) {
 }
 
 // lastFlat is the state file of a run that was read from its files and goes to the archive.
-func lastFlat(l *loaded) *fsm.Map {
+func lastFlat(l *loaded) *value.Map {
 	flat := l.flat
 	flat.Set("run_id", l.runID)
 	flat.Set("seq", int64(l.seq))

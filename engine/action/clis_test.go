@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/hosttest"
 )
 
@@ -125,7 +126,7 @@ func TestCLIJudge(t *testing.T) {
 		if res.Reply == nil || res.Reply.Failure != "" {
 			t.Fatalf("%+v %+v", res, res.Reply)
 		}
-		answer, ok := res.Reply.Answer.(*fsm.Map)
+		answer, ok := res.Reply.Answer.(*value.Map)
 		if !ok {
 			t.Fatalf("the answer is %T: %v", res.Reply.Answer, res.Reply.Answer)
 		}

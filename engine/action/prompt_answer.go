@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/answer"
 	"loops/internal/host"
 )
@@ -24,7 +25,7 @@ func (t *talk) answer(a *fsm.Action, o host.Outcome, res *fsm.Result) {
 			return
 		}
 	}
-	v, err := fsm.ParseJSON(found)
+	v, err := value.ParseJSON(found)
 	if err != nil {
 		refuse(res, "the answer is no JSON ("+err.Error()+"): "+preview(string(found)))
 		return

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/host"
 )
 
@@ -50,7 +51,7 @@ func TestJudge(t *testing.T) {
 			})
 			got := ""
 			if res.Reply.Answer != nil {
-				got = string(fsm.AppendJSON(nil, res.Reply.Answer))
+				got = string(value.AppendJSON(nil, res.Reply.Answer))
 			}
 			if got != c.answer || res.Reply.Failure != c.failure || !strings.HasPrefix(res.Reply.Reason, c.reason) || (c.reason == "") != (res.Reply.Reason == "") || res.ExitCode != c.exit {
 				t.Errorf("got %s, %+v, exit %d; want %s", got, *res.Reply, res.ExitCode, c.answer)

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 )
 
@@ -21,18 +22,18 @@ func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []
 		c.errorf("unknown-host", at, "there is no agent host %s%s; known are %s, and what .loops/config.yaml declares",
 			phrase.Quote(name), phrase.DidYouMean(name, hosts), phrase.And(hosts))
 	}
-	host(value("llm", "host"), l.LLM.Host)
+	host(valueAt("llm", "host"), l.LLM.Host)
 	for _, s := range c.states {
-		host(value("states", s.Name, "host"), s.Host)
+		host(valueAt("states", s.Name, "host"), s.Host)
 		if s.Evaluate == nil {
 			continue
 		}
-		host(value("states", s.Name, "evaluate", "host"), s.Evaluate.Host)
+		host(valueAt("states", s.Name, "evaluate", "host"), s.Evaluate.Host)
 		if s.Evaluate.Type != "llm_structured" || s.Evaluate.Schema == nil {
 			continue
 		}
-		if err := schema(fsm.AppendJSON(nil, s.Evaluate.Schema)); err != nil {
-			c.errorf("judge-schema", value("states", s.Name, "evaluate", "schema"), "the schema of the judge's answer cannot be used: %v", err)
+		if err := schema(value.AppendJSON(nil, s.Evaluate.Schema)); err != nil {
+			c.errorf("judge-schema", valueAt("states", s.Name, "evaluate", "schema"), "the schema of the judge's answer cannot be used: %v", err)
 		}
 	}
 	return c.sorted()

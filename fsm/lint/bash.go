@@ -3,7 +3,7 @@ package lint
 import (
 	"strings"
 
-	"loops/fsm"
+	"loops/fsm/template"
 )
 
 // A quoting says how bash takes the text at a place of a script.
@@ -22,7 +22,7 @@ const (
 // A mark is a place of a script that rules care about: a template, or two dollar signs.
 type mark struct {
 	offset  int
-	ref     *fsm.Ref // nil for $$
+	ref     *template.Ref // nil for $$
 	quoting quoting
 	inline  bool // inside a text that follows -c or -e: the program of an interpreter
 	command bool // the template is, or begins, the name of a command
@@ -54,7 +54,7 @@ type frame struct {
 // A scanner reads a bash script far enough to know what is quoted. It never fails: what it cannot make sense of is code.
 type scanner struct {
 	text    string
-	refs    []fsm.Ref // of text, in order
+	refs    []template.Ref // of text, in order
 	stack   []frame
 	pending []heredocTag
 	marks   []mark
@@ -65,7 +65,7 @@ type scanner struct {
 }
 
 // scan returns the marks of a script, in order. The refs are those of the text.
-func scan(text string, refs []fsm.Ref) []mark { return scanAll(text, refs).marks }
+func scan(text string, refs []template.Ref) []mark { return scanAll(text, refs).marks }
 
 // openQuote returns where the quotation begins that is open at the end of the script; -1 if none is.
 func (s *scanner) openQuote() int {
@@ -78,7 +78,7 @@ func (s *scanner) openQuote() int {
 }
 
 // scanAll reads a script to its end.
-func scanAll(text string, refs []fsm.Ref) *scanner {
+func scanAll(text string, refs []template.Ref) *scanner {
 	s := &scanner{text: text, refs: refs, stack: []frame{{}}, word: -1}
 	for s.i < len(text) {
 		if text[s.i] == '$' && s.template() {

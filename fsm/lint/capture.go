@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/template"
 	"loops/internal/phrase"
 )
 
@@ -57,7 +58,7 @@ func (c *checker) captureRules() {
 }
 
 // captured checks one reference that fails without a value.
-func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r fsm.Ref) {
+func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r template.Ref) {
 	at := spot{r.Offset, t.path}
 	name, field, _ := strings.Cut(r.Path, ".")
 	if j, ok := k.subloops[name]; ok {
@@ -94,7 +95,7 @@ func (c *checker) unbound(k *captures, j int, name, field string, at spot) bool 
 // strict reports whether the reference tool refuses a loop for such a text. In other texts there is only a warning.
 func strict(t text) bool { return t.action || t.source }
 
-func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r fsm.Ref) {
+func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r template.Ref) {
 	known := "no state has capture"
 	if len(k.names) > 0 {
 		known = "captures: " + phrase.List(k.names)
@@ -112,7 +113,7 @@ func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, nam
 }
 
 // captureField checks the part after the name of a record. It reports false if something is wrong with it.
-func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name, field string, r fsm.Ref) bool {
+func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name, field string, r template.Ref) bool {
 	loops, judged := 0, false
 	for _, m := range makers {
 		if c.states[m].Loop != "" {
@@ -155,7 +156,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 }
 
 // dominated warns if a run can come to the state i without the record: none of its makers stands on the way.
-func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r fsm.Ref) {
+func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r template.Ref) {
 	if c.off("capture-reachability") || t.name {
 		return
 	}
@@ -205,7 +206,7 @@ func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fs
 }
 
 // firstVisit warns of a state that needs its own capture, unless others make it before.
-func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, at spot, r fsm.Ref) {
+func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, at spot, r template.Ref) {
 	if len(makers) > 1 {
 		others := slices.DeleteFunc(slices.Clone(makers), func(m int) bool { return m == i })
 		by := c.around(k, name+"\x00"+s.Name, others)

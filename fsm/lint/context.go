@@ -89,7 +89,7 @@ func (c *checker) progressRules() {
 				return
 			}
 			if n := strings.Index(s.Action, name); n >= 0 {
-				at := value("circuit", "repeated_failure", "progress_paths", strconv.Itoa(i))
+				at := valueAt("circuit", "repeated_failure", "progress_paths", strconv.Itoa(i))
 				c.warnf("progress-path", at, "the action of %s%s names %s, so if it writes the file each turn looks like progress and the detector never fires; move it to exclude_paths",
 					phrase.Quote(s.Name), c.seen(spot{n, []string{"states", s.Name, "action"}}, at), phrase.Quote(name))
 			}

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/pattern"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 )
 
 // wholeReference finds a reference that lacks its ${ and }.
-var wholeReference = pattern(`^(context|captured|prev|param)(\.[\w-]+)+$`)
+var wholeReference = lazyRegexp(`^(context|captured|prev|param)(\.[\w-]+)+$`)
 
 // evaluatorRules look at the values of an evaluate block.
 func (c *checker) evaluatorRules(s *fsm.State) {
@@ -18,7 +20,7 @@ func (c *checker) evaluatorRules(s *fsm.State) {
 	if ev == nil || s.Next != "" || s.Loop != "" || s.Terminal {
 		return
 	}
-	at := func(k ...string) spot { return value(append([]string{"states", s.Name, "evaluate"}, k...)...) }
+	at := func(k ...string) spot { return valueAt(append([]string{"states", s.Name, "evaluate"}, k...)...) }
 	c.foreignKeys(s, ev)
 	say := func(where spot, format string, args ...any) { c.warnf("evaluate-value", where, format, args...) }
 	target, isText := ev.Target.(string)
@@ -55,7 +57,7 @@ func (c *checker) evaluatorRules(s *fsm.State) {
 }
 
 func isNumber(s string) bool {
-	_, ok := fsm.ParseFloat(s)
+	_, ok := value.ParseFloat(s)
 	return ok
 }
 
@@ -79,16 +81,16 @@ func (c *checker) notReplaced(at spot, in, what string) {
 
 // pattern checks what output_contains looks for.
 func (c *checker) pattern(s *fsm.State, ev *fsm.Evaluate) {
-	at := value("states", s.Name, "evaluate", "pattern")
+	at := valueAt("states", s.Name, "evaluate", "pattern")
 	c.notReplaced(at, ev.Pattern, "the pattern of output_contains")
-	if !isTemplate(ev.Pattern) && len(ev.Pattern) < 10_000 && !fsm.IsPattern(ev.Pattern) {
+	if !isTemplate(ev.Pattern) && len(ev.Pattern) < 10_000 && !pattern.Valid(ev.Pattern) {
 		c.warnf("evaluate-value", at, "%s is no regular expression, so it is looked for letter by letter; put a \\ before what is meant as it stands, or mend it", phrase.Quote(ev.Pattern))
 	}
 	for i, p := range ev.ErrorPatterns {
 		if i == maxHits {
 			break
 		}
-		c.notReplaced(value("states", s.Name, "evaluate", "error_patterns", strconv.Itoa(i)), p, "error_patterns")
+		c.notReplaced(valueAt("states", s.Name, "evaluate", "error_patterns", strconv.Itoa(i)), p, "error_patterns")
 	}
 }
 
@@ -125,10 +127,10 @@ func (c *checker) tracked(s *fsm.State, ev *fsm.Evaluate) {
 		return
 	}
 	if len(lost) == 1 && lost[0] == "action" {
-		c.warnf("evaluate-value", value("states", s.Name, "evaluate"), "action_stall compares what track names, and nothing is called action, so every visit looks the same and the verdict is no from visit %d on; write track: [captured.NAME.output]", ev.MaxRepeat+1)
+		c.warnf("evaluate-value", valueAt("states", s.Name, "evaluate"), "action_stall compares what track names, and nothing is called action, so every visit looks the same and the verdict is no from visit %d on; write track: [captured.NAME.output]", ev.MaxRepeat+1)
 		return
 	}
-	c.warnf("evaluate-value", value("states", s.Name, "evaluate", "track"), "nothing is called %s, so action_stall sees no change there%s", phrase.And(quoted(lost)), c.didYouMean(lost[0], names))
+	c.warnf("evaluate-value", valueAt("states", s.Name, "evaluate", "track"), "nothing is called %s, so action_stall sees no change there%s", phrase.And(quoted(lost)), c.didYouMean(lost[0], names))
 }
 
 func quoted(words []string) []string {
@@ -177,7 +179,7 @@ func (c *checker) literalRules() {
 	for _, k := range c.l.Context.Keys() {
 		v, _ := c.l.Context.Get(k)
 		inside(v, []string{"context", k}, func(in string, path []string) {
-			c.notReplaced(value(path...), in, "the values of context")
+			c.notReplaced(valueAt(path...), in, "the values of context")
 		})
 	}
 	for _, p := range c.l.Parameters {
@@ -185,7 +187,7 @@ func (c *checker) literalRules() {
 			continue
 		}
 		if err := p.Check(p.Default); err != nil {
-			c.warnf("parameter-default", value("parameters", p.Name, "default"), "the default of %s does not fit its type: %v", phrase.Quote(p.Name), err)
+			c.warnf("parameter-default", valueAt("parameters", p.Name, "default"), "the default of %s does not fit its type: %v", phrase.Quote(p.Name), err)
 		}
 	}
 	for _, s := range c.states {

@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 )
 
 // FuzzCheck makes sure that no text makes Check panic, report without end, or say something else the second time.
@@ -51,12 +52,12 @@ func FuzzScript(f *testing.F) {
 		ev := fsm.DefaultEvaluate("convergence")
 		ev.Source, ev.HasSource, ev.Previous, ev.Target, ev.Tolerance = s, true, s, s, s
 		verify(t, &fsm.Loop{
-			Name: s, Initial: "a", MaxSteps: 1, InputKey: s, Context: fsm.NewMap("policy_rules", s, "rubric_dimensions", s),
+			Name: s, Initial: "a", MaxSteps: 1, InputKey: s, Context: value.NewMap("policy_rules", s, "rubric_dimensions", s),
 			Stall: &fsm.Stall{ProgressPaths: []string{s}},
 			States: map[string]*fsm.State{
 				"a": {Name: "a", Action: s, Capture: "x", Evaluate: &ev, On: map[string]string{"yes": s, s: "b"}, Append: s},
-				"b": {Name: "b", Action: s, Next: s, Fragment: &fsm.Fragment{Bindings: fsm.NewMap("x", []any{s, fsm.NewMap("y", s)})}},
-				"c": {Name: "c", Loop: s, With: fsm.NewMap("x", s), Route: &fsm.Route{Table: fsm.NewMap("yes", s, "no", 3), Default: s}},
+				"b": {Name: "b", Action: s, Next: s, Fragment: &fsm.Fragment{Bindings: value.NewMap("x", []any{s, value.NewMap("y", s)})}},
+				"c": {Name: "c", Loop: s, With: value.NewMap("x", s), Route: &fsm.Route{Table: value.NewMap("yes", s, "no", 3), Default: s}},
 			},
 		})
 	})
@@ -103,7 +104,7 @@ func TestPlaces(t *testing.T) {
 	ev.Pos = fsm.Pos{File: "x.yaml", Line: 7, Col: 7}
 	l := &fsm.Loop{
 		File: "x.yaml", Initial: "a", States: map[string]*fsm.State{
-			"a": {Name: "a", Pos: fsm.Pos{Line: 5, Col: 3}, Action: "echo ${x}", Evaluate: &ev, Route: &fsm.Route{Pos: fsm.Pos{File: "x.yaml", Line: 9, Col: 9}, Table: fsm.NewMap("b", "b")}},
+			"a": {Name: "a", Pos: fsm.Pos{Line: 5, Col: 3}, Action: "echo ${x}", Evaluate: &ev, Route: &fsm.Route{Pos: fsm.Pos{File: "x.yaml", Line: 9, Col: 9}, Table: value.NewMap("b", "b")}},
 			"b": {Name: "b", Terminal: true},
 		},
 	}
@@ -180,7 +181,7 @@ func TestLarge(t *testing.T) {
 		},
 		"everything to everything by one table": func(_ *rand.Rand, i int, s *fsm.State) {
 			s.Action = "cat next"
-			s.Route = &fsm.Route{Table: fsm.NewMap(), Default: "s0", Error: fmt.Sprintf("s%d", i+1)}
+			s.Route = &fsm.Route{Table: value.NewMap(), Default: "s0", Error: fmt.Sprintf("s%d", i+1)}
 			for k := range 20 {
 				s.Route.Table.Set(fmt.Sprintf("v%d", k), fmt.Sprintf("s%d", (i*k)%n))
 			}
@@ -188,7 +189,7 @@ func TestLarge(t *testing.T) {
 	}
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
-			l := &fsm.Loop{Initial: "s0", MaxSteps: 50, States: map[string]*fsm.State{}, Context: fsm.NewMap()}
+			l := &fsm.Loop{Initial: "s0", MaxSteps: 50, States: map[string]*fsm.State{}, Context: value.NewMap()}
 			r := rand.New(rand.NewPCG(1, 2))
 			for i := range n {
 				s := &fsm.State{Name: fmt.Sprintf("s%d", i), Pos: fsm.Pos{Line: i + 1, Col: 1}}

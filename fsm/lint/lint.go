@@ -117,7 +117,7 @@ type spot struct {
 	path   []string
 }
 
-func value(path ...string) spot              { return spot{0, path} }
+func valueAt(path ...string) spot            { return spot{0, path} }
 func key(path ...string) spot                { return spot{fsm.KeyPlace, path} }
 func ofState(s *fsm.State, k ...string) spot { return key(append([]string{"states", s.Name}, k...)...) }
 

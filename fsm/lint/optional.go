@@ -27,7 +27,7 @@ func Optional(l *fsm.Loop) []fsm.Problem {
 		if ev := s.Evaluate; ev != nil && ev.Type == "llm_structured" && ev.Prompt != "" && s.Next == "" {
 			p := strings.ToLower(ev.Prompt)
 			if !strings.Contains(p, "verbatim") && !strings.Contains(p, "quote") && !strings.Contains(p, "evidence") {
-				c.warnf("judge-evidence", value("states", s.Name, "evaluate", "prompt"), "this judge is not asked for evidence; ask it to quote what its verdict rests on")
+				c.warnf("judge-evidence", valueAt("states", s.Name, "evaluate", "prompt"), "this judge is not asked for evidence; ask it to quote what its verdict rests on")
 			}
 		}
 	}

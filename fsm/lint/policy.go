@@ -9,7 +9,7 @@ import (
 	"loops/internal/phrase"
 )
 
-var scoreFile = pattern(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
+var scoreFile = lazyRegexp(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
 
 // policyRules look at the table of rules in context.policy_rules.
 func (c *checker) policyRules() {

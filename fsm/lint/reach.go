@@ -85,7 +85,7 @@ func (c *checker) wayOut(from []int) {
 	way := path(out, g.initial)
 	if steps := len(way) - 1; c.l.MaxSteps > 0 && steps > c.l.MaxSteps {
 		end := c.states[way[0]]
-		c.warnf("step-budget", value("max_steps"), "a run may take %d steps, but the shortest way to a terminal state, %s, takes %d, so no run can end well; raise max_steps", c.l.MaxSteps, phrase.Quote(end.Name), steps)
+		c.warnf("step-budget", valueAt("max_steps"), "a run may take %d steps, but the shortest way to a terminal state, %s, takes %d, so no run can end well; raise max_steps", c.l.MaxSteps, phrase.Quote(end.Name), steps)
 	}
 }
 

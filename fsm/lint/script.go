@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 )
 
 var (
-	writesFile = pattern(`(?m)\b(echo|printf)\b[^\n]*>`)
-	addsOne    = pattern(`\+\s*1\s*\)\)|\+\+|\+=\s*1\b`)
-	swallows   = pattern(`\bexcept\s*\(?\s*(json\.)?(JSONDecodeError|ValueError|Exception)\b`)
-	succeeds   = pattern(`\b(sys\.)?exit\(0\)`)
+	writesFile = lazyRegexp(`(?m)\b(echo|printf)\b[^\n]*>`)
+	addsOne    = lazyRegexp(`\+\s*1\s*\)\)|\+\+|\+=\s*1\b`)
+	swallows   = lazyRegexp(`\bexcept\s*\(?\s*(json\.)?(JSONDecodeError|ValueError|Exception)\b`)
+	succeeds   = lazyRegexp(`\b(sys\.)?exit\(0\)`)
 )
 
 // scriptRules look for habits in shell actions that hide what went wrong.
@@ -71,6 +72,6 @@ func (c *checker) counter(s *fsm.State) {
 	if !addsOne().MatchString(s.Action) || !writesFile().MatchString(s.Action) {
 		return
 	}
-	c.warnf("counter-target", value("states", s.Name, "evaluate", "target"), "the counter is 1 at the first visit, and 1 is not %s %s, so not even one retry happens; write target: %s",
-		limit, fsm.Str(ev.Target), fsm.Str(more))
+	c.warnf("counter-target", valueAt("states", s.Name, "evaluate", "target"), "the counter is 1 at the first visit, and 1 is not %s %s, so not even one retry happens; write target: %s",
+		limit, value.Text(ev.Target), value.Text(more))
 }

@@ -14,7 +14,7 @@ func (c *checker) stateRules(s *fsm.State) {
 	c.routeRules(s)
 	if tool := s.Action; s.ActionType == "mcp_tool" && tool != "" && s.Loop == "" && !isTemplate(tool) {
 		if server, name, ok := strings.Cut(tool, "/"); !ok || server == "" || name == "" {
-			c.warnf("tool-name", value("states", s.Name, "action"), "the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails", phrase.Quote(tool))
+			c.warnf("tool-name", valueAt("states", s.Name, "action"), "the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails", phrase.Quote(tool))
 		}
 	}
 	if s.Terminal && s.Action != "" && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations {
@@ -118,7 +118,7 @@ func (c *checker) modelless(s *fsm.State) {
 func (c *checker) loopRules() {
 	l := c.l
 	if l.InputKey != "" && l.InputKey != "input" && len(l.RequiredInputs) == 0 {
-		c.warnf("input-not-required", value("input_key"), "the input goes to context.%s, and nothing says that a run needs it; add required_inputs: [%s]", phrase.Clip(l.InputKey), phrase.Clip(l.InputKey))
+		c.warnf("input-not-required", valueAt("input_key"), "the input goes to context.%s, and nothing says that a run needs it; add required_inputs: [%s]", phrase.Clip(l.InputKey), phrase.Clip(l.InputKey))
 	}
 	if l.MaxIterations > 0 && !l.Maintain {
 		c.warnf("ignored", key("max_iterations"), "max_iterations counts the full passes of a loop with maintain: true, so it has no effect here; the cap on steps is max_steps")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/template"
 	"loops/internal/phrase"
 )
 
@@ -33,7 +34,7 @@ func (c *checker) textRules(p *pastes, s *fsm.State) {
 }
 
 // reference checks one template as far as that can be done without the rest of the loop.
-func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int) {
+func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[string]int) {
 	inner := r.Text[2 : len(r.Text)-1]
 	say := func(rule, format string, args ...any) {
 		if hits[rule]++; hits[rule] > maxHits {
@@ -87,15 +88,15 @@ func (c *checker) reference(s *fsm.State, t text, r fsm.Ref, hits map[string]int
 type sayer func(rule, format string, args ...any)
 
 var (
-	plainName = pattern(`^[A-Za-z_]\w*$`)                       // of a variable
-	pathStart = pattern(`^[\w-]+(\.[\w-]+)*`)                   // of a template that goes on with something else
-	filterEnd = pattern(`:(shell|trim|json|lines|first|last)$`) // of a default text
+	plainName = lazyRegexp(`^[A-Za-z_]\w*$`)                       // of a variable
+	pathStart = lazyRegexp(`^[\w-]+(\.[\w-]+)*`)                   // of a template that goes on with something else
+	filterEnd = lazyRegexp(`:(shell|trim|json|lines|first|last)$`) // of a default text
 )
 
 var filterNames = []string{"trim", "lines", "first", "last", "json", "shell", "default="}
 
 // filters checks what stands behind the path. It reports true if something is wrong with it.
-func (c *checker) filters(r fsm.Ref, inner string, say sayer) bool {
+func (c *checker) filters(r template.Ref, inner string, say sayer) bool {
 	before, fallback, hasDefault := strings.Cut(inner, ":default=")
 	colon := strings.LastIndexByte(r.Path, ':')
 	shell := slices.Index(r.Filters, "shell")
@@ -133,7 +134,7 @@ func (c *checker) filters(r fsm.Ref, inner string, say sayer) bool {
 }
 
 // property checks the namespaces whose names are fixed.
-func (c *checker) property(s *fsm.State, t text, r fsm.Ref, known []string, say sayer) {
+func (c *checker) property(s *fsm.State, t text, r template.Ref, known []string, say sayer) {
 	field, rest, deeper := strings.Cut(r.Path, ".")
 	found := false
 	for _, k := range known {
@@ -154,7 +155,7 @@ func (c *checker) property(s *fsm.State, t text, r fsm.Ref, known []string, say 
 }
 
 // param checks a reference to a parameter of the fragment a state comes from.
-func (c *checker) param(s *fsm.State, r fsm.Ref, say sayer) {
+func (c *checker) param(s *fsm.State, r template.Ref, say sayer) {
 	name, _, _ := strings.Cut(r.Path, ".")
 	if guarded(r) {
 		return

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/template"
+	"loops/fsm/value"
 )
 
 // A use says when a text is expanded, and what happens if it cannot be.
@@ -22,10 +24,10 @@ type text struct {
 	path   []string // in the definition
 	use    use
 	action bool
-	source bool      // evaluate.source
-	target bool      // names a state
-	name   bool      // names a loop or a branch: who writes a template there has looked at its value before
-	refs   []fsm.Ref // without those that are escaped
+	source bool           // evaluate.source
+	target bool           // names a state
+	name   bool           // names a loop or a branch: who writes a template there has looked at its value before
+	refs   []template.Ref // without those that are escaped
 }
 
 func allTexts(states []*fsm.State) [][]text {
@@ -51,7 +53,7 @@ func texts(s *fsm.State) []text {
 	add(text{use: before, action: true}, s.Action, "action")
 	add(text{use: before, name: true}, s.Loop, "loop")
 	add(text{use: before, name: true}, s.Worktree, "worktree")
-	deep := func(v *fsm.Map, key string) {
+	deep := func(v *value.Map, key string) {
 		if v.Len() > 0 {
 			inside(v, []string{key}, func(in string, path []string) { add(text{use: before}, in, path...) })
 		}
@@ -105,7 +107,7 @@ func inside(v any, path []string, found func(s string, path []string)) {
 		for i, e := range v {
 			inside(e, append(path[:len(path):len(path)], strconv.Itoa(i)), found)
 		}
-	case *fsm.Map:
+	case *value.Map:
 		for _, k := range v.Keys() {
 			e, _ := v.Get(k)
 			inside(e, append(path[:len(path):len(path)], k), found)
@@ -114,12 +116,12 @@ func inside(v any, path []string, found func(s string, path []string)) {
 }
 
 // references finds the templates of a text; escaped ones ($${...}) are text and left out.
-func references(text string) []fsm.Ref {
+func references(text string) []template.Ref {
 	if !isTemplate(text) {
 		return nil
 	}
 	// Blanked, not skipped: looking for the end of each escape would take quadratic time in a hostile text.
-	refs := fsm.References(strings.ReplaceAll(text, "$${", "   "))
+	refs := template.References(strings.ReplaceAll(text, "$${", "   "))
 	for i := range refs {
 		r := &refs[i]
 		r.Text = text[r.Offset : r.Offset+len(r.Text)] // a default may hold an escape
@@ -128,17 +130,17 @@ func references(text string) []fsm.Ref {
 }
 
 // guarded reports whether a reference has a value even where its path leads nowhere.
-func guarded(r fsm.Ref) bool { return r.Suffix == "default" || r.Suffix == "nullable" }
+func guarded(r template.Ref) bool { return r.Suffix == "default" || r.Suffix == "nullable" }
 
 // isTorn reports whether the } of a reference is that of something else: no name has blanks and quotation marks in it.
-func isTorn(r fsm.Ref) bool {
+func isTorn(r template.Ref) bool {
 	before, _, _ := strings.Cut(r.Text, ":default=")
 	return !strings.Contains(before, ":-") && properties[r.Namespace] == nil && slices.Contains(namespaces, r.Namespace) &&
 		pathStart().MatchString(r.Path) && strings.ContainsAny(before[2:], "\n\"'`$&|<>;{")
 }
 
 // badFilter reports whether something that is no filter stands behind the path, which is said elsewhere.
-func badFilter(r fsm.Ref) bool { return strings.Contains(r.Path, ":") }
+func badFilter(r template.Ref) bool { return strings.Contains(r.Path, ":") }
 
 // isShell reports whether the action of a state is a bash script.
 func isShell(s *fsm.State) bool {

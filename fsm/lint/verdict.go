@@ -90,7 +90,7 @@ func (c *checker) routeRules(s *fsm.State) {
 		}
 	}
 	if s.Evaluate != nil && s.Evaluate.Type == "classify" && s.Route != nil && s.Route.Default == "" {
-		c.warnf("classify-default", value("states", s.Name, "route"), "classify answers with whatever line it finds; add _ to the route for lines you did not expect")
+		c.warnf("classify-default", valueAt("states", s.Name, "route"), "classify answers with whatever line it finds; add _ to the route for lines you did not expect")
 	}
 }
 

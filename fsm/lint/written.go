@@ -9,11 +9,11 @@ import (
 
 var (
 	// mustache finds what other languages write for a template.
-	mustache = pattern(`(?:^|[^${])\{\{\s*((?:context|captured|prev|param|result|messages)\.[\w.-]+)\s*\}\}`)
+	mustache = lazyRegexp(`(?:^|[^${])\{\{\s*((?:context|captured|prev|param|result|messages)\.[\w.-]+)\s*\}\}`)
 	// braceless finds a template without its braces.
-	braceless = pattern(`(?:^|[^$\\])\$((?:context|captured|prev|param)(?:\.[A-Za-z_][\w-]*)+)`)
+	braceless = lazyRegexp(`(?:^|[^$\\])\$((?:context|captured|prev|param)(?:\.[A-Za-z_][\w-]*)+)`)
 	// unfinished finds the beginning of a template.
-	unfinished = pattern(`(?:^|[^$\\])\$\{((?:context|captured|prev|param|result|messages|env)\.[\w.-]*)[^}]*$`)
+	unfinished = lazyRegexp(`(?:^|[^$\\])\$\{((?:context|captured|prev|param|result|messages|env)\.[\w.-]*)[^}]*$`)
 )
 
 // writtenRules warn of what looks like a template in an action and stays as it is.

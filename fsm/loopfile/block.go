@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A block is one mapping read by the key table. Reading a key that is absent, null or of the wrong type gives
@@ -292,7 +293,7 @@ func (b *block) number(name string) float64         { v, _ := b.get(name).(float
 func (b *block) duration(name string) time.Duration { v, _ := b.get(name).(time.Duration); return v }
 func (b *block) texts(name string) []string         { v, _ := b.get(name).([]string); return v }
 func (b *block) ints(name string) []int             { v, _ := b.get(name).([]int); return v }
-func (b *block) mapping(name string) *fsm.Map       { v, _ := b.get(name).(*fsm.Map); return v }
+func (b *block) mapping(name string) *value.Map     { v, _ := b.get(name).(*value.Map); return v }
 
 // sub reads a mapping inside this one, which is empty if the key is not there.
 func (b *block) sub(name string) *block {

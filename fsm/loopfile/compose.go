@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A call is a state that runs another loop.
@@ -56,7 +57,7 @@ type contract struct {
 	what     string // "the fragment "gate""
 	params   []fsm.Parameter
 	given    *yaml.Node // a mapping
-	values   *fsm.Map   // the same, decoded; nil = nothing
+	values   *value.Map // the same, decoded; nil = nothing
 	path     string     // of given
 	pos      fsm.Pos    // of the name of what takes it
 	optional map[string]bool

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/golden"
 )
 
@@ -51,7 +52,7 @@ func content(l *fsm.Loop) *fsm.Loop {
 func forgetPlaces(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if !v.IsNil() && v.Type() != reflect.TypeFor[*fsm.Map]() {
+		if !v.IsNil() && v.Type() != reflect.TypeFor[*value.Map]() {
 			forgetPlaces(v.Elem())
 		}
 	case reflect.Struct:

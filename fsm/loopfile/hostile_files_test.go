@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // TestHostileFiles lays files that are made to be trouble beside a loop, and looks for what is said of them and where.
@@ -215,12 +216,12 @@ func FuzzLoad(f *testing.F) {
 		}
 		for name, s := range loop.States {
 			a := again.States[name]
-			if a.Action != s.Action || a.Next != s.Next || a.Loop != s.Loop || fsm.Repr(a.With) != fsm.Repr(s.With) || fmt.Sprint(a.On) != fmt.Sprint(s.On) || a.Capture != s.Capture {
+			if a.Action != s.Action || a.Next != s.Next || a.Loop != s.Loop || value.Repr(a.With) != value.Repr(s.With) || fmt.Sprint(a.On) != fmt.Sprint(s.On) || a.Capture != s.Capture {
 				t.Errorf("state %q: shown %+v, want %+v", name, a, s)
 			}
 		}
-		if fsm.Repr(again.Context) != fsm.Repr(loop.Context) {
-			t.Errorf("context: shown %s, want %s", fsm.Repr(again.Context), fsm.Repr(loop.Context))
+		if value.Repr(again.Context) != value.Repr(loop.Context) {
+			t.Errorf("context: shown %s, want %s", value.Repr(again.Context), value.Repr(loop.Context))
 		}
 	})
 }

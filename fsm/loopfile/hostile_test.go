@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // TestHostile feeds texts made to take forever. The bound is generous; without the limits of this package some
@@ -180,7 +181,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		Preflight(loop, fsm.NewMap())
+		Preflight(loop, value.NewMap())
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // load loads a file of a tree and fails the test if it has errors.
@@ -204,7 +205,7 @@ states:
 		{l.Name, "c"},
 		{l.Labels, "[z]"},
 		{l.Order, "[work done more last]"},
-		{fsm.Repr(l.Context), "{'x': 1, 'y': 5, 'deep': {'p': 1, 'q': [3]}}"},
+		{value.Repr(l.Context), "{'x': 1, 'y': 5, 'deep': {'p': 1, 'q': [3]}}"},
 		{w.Action, "two"},
 		{w.ActionType, "shell"},
 		{w.On, "map[yes:done]"},
@@ -213,11 +214,11 @@ states:
 		{w.Evaluate.Negate, true},
 		{w.With == nil, true},
 		{w.Fragment.Name, "gate"},
-		{fsm.Repr(w.Fragment.Bindings), "{'n': 4}"},
+		{value.Repr(w.Fragment.Bindings), "{'n': 4}"},
 		{len(w.Fragment.Parameters), 1},
 		{more.Action, "local"},
 		{more.Timeout, "5s"},
-		{fsm.Repr(more.Fragment.Bindings), "{'free': 1}"},
+		{value.Repr(more.Fragment.Bindings), "{'free': 1}"},
 		{more.Fragment.Parameters == nil, true},
 		{l.States["last"].Action, "second"},
 		{l.States["done"].Fragment == nil, true},

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // loop reads the top level.
@@ -36,7 +37,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 		Category:        b.text("category"), Labels: b.texts("labels"), Visibility: b.text("visibility"), SuppressFlags: d.flags,
 	}
 	if l.Context == nil {
-		l.Context = fsm.NewMap()
+		l.Context = value.NewMap()
 	}
 	if !contains(byWhere[InLoop]["visibility"].Values, l.Visibility) {
 		l.Visibility = "public"

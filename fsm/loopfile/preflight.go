@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // Preflight says what the context of a run lacks: every ${context.NAME} in an action or in the prompt of a
 // judge must have a value, unless it is escaped or says what to use instead (:default= or ?), and every required
 // input must be set and not empty, and every required parameter set. Each missing name is reported once, at the first state that needs it.
 // The context is the one the run would start with.
-func Preflight(l *fsm.Loop, context *fsm.Map) []fsm.Problem {
+func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 	var problems []fsm.Problem
 	said := map[string]bool{}
 	report := func(pos fsm.Pos, path, rule, message string) {
@@ -94,7 +95,7 @@ func truthy(v any) bool {
 		return v.Sign() != 0
 	case []any:
 		return len(v) > 0
-	case *fsm.Map:
+	case *value.Map:
 		return v.Len() > 0
 	}
 	return true

@@ -7,6 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A stateDecl is a state with the mappings it was read from.
@@ -156,7 +157,7 @@ func (d *decoder) verdicts(s *stateDecl) {
 
 func (d *decoder) route(b *block) *fsm.Route {
 	n, path := b.fields["route"].node, join(b.path, "route")
-	r := &fsm.Route{Pos: d.pos(n), Table: fsm.NewMap()}
+	r := &fsm.Route{Pos: d.pos(n), Table: value.NewMap()}
 	if isNull(n) {
 		return r
 	}

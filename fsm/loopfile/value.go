@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // value turns any node into a value of the language. Dates stay as they are written.
@@ -52,8 +52,8 @@ func (d *decoder) value(n *yaml.Node, path string) any {
 	return nil
 }
 
-func (d *decoder) valueMap(n *yaml.Node, path string) *fsm.Map {
-	m := fsm.NewMap()
+func (d *decoder) valueMap(n *yaml.Node, path string) *value.Map {
+	m := value.NewMap()
 	for _, e := range d.entries(n, path) {
 		m.Set(e.name, d.value(e.val, join(path, e.name)))
 	}

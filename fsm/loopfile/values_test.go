@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 func mustParse(t *testing.T, text string) *fsm.Loop {
@@ -74,14 +75,14 @@ func TestLoop(t *testing.T) {
 		{"null", "context: {v: ~}", "", ctx, nil},
 		{"text by tag", "context: {v: !!str 5}", "", ctx, "5"},
 		{"list", "context: {v: [1, a, [no]]}", "", ctx, []any{int64(1), "a", []any{false}}},
-		{"anchor", "context: {u: &a {x: 1}, v: *a}", "", func(l *fsm.Loop) any { x, _ := ctx(l).(*fsm.Map).Get("x"); return x }, int64(1)},
+		{"anchor", "context: {u: &a {x: 1}, v: *a}", "", func(l *fsm.Loop) any { x, _ := ctx(l).(*value.Map).Get("x"); return x }, int64(1)},
 		{"merge", "context: {u: &a {x: 1, y: 2}, v: {<<: *a, y: 3}}", "", func(l *fsm.Loop) any {
-			m := ctx(l).(*fsm.Map)
+			m := ctx(l).(*value.Map)
 			x, _ := m.Get("x")
 			y, _ := m.Get("y")
 			return []any{x, y}
 		}, []any{int64(1), int64(3)}},
-		{"key order", "context: {v: {b: 1, a: 2, 3: c}}", "", func(l *fsm.Loop) any { return ctx(l).(*fsm.Map).Keys() }, []string{"b", "a", "3"}},
+		{"key order", "context: {v: {b: 1, a: 2, 3: c}}", "", func(l *fsm.Loop) any { return ctx(l).(*value.Map).Keys() }, []string{"b", "a", "3"}},
 
 		{"alias", "", "on_success: fine", work(func(s *fsm.State) any { return s.On }), map[string]string{"yes": "fine"}},
 		{"alias loses", "", "on_success: failed\n    on_yes: fine\n    on_failure: failed", work(func(s *fsm.State) any { return s.On }), map[string]string{"yes": "fine", "no": "failed"}},
@@ -159,7 +160,7 @@ states:
 `
 	l := mustParse(t, text)
 	var got []string
-	for _, p := range Preflight(l, fsm.NewMap("ready", nil, "goal", "", "depth", int64(3))) {
+	for _, p := range Preflight(l, value.NewMap("ready", nil, "goal", "", "depth", int64(3))) {
 		if p.Severity != fsm.SeverityError {
 			t.Errorf("%+v", p)
 		}
@@ -175,7 +176,7 @@ states:
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if p := Preflight(l, fsm.NewMap("ready", 1, "goal", "g", "depth", 1.5, "missing", "", "quoted", "", "reday", false, "asked", "")); len(p) > 0 {
+	if p := Preflight(l, value.NewMap("ready", 1, "goal", "g", "depth", 1.5, "missing", "", "quoted", "", "reday", false, "asked", "")); len(p) > 0 {
 		t.Errorf("with everything given: %+v", p)
 	}
 }

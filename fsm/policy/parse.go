@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A SyntaxError is one mistake in a table.
@@ -146,16 +146,16 @@ func (p *parser) predicate(s span) (Predicate, bool) {
 		if !strings.HasPrefix(rest.text, op) {
 			continue
 		}
-		value := span{rest.text[len(op):], rest.offset + len(op)}.trim()
-		if value.text == "" {
-			p.fail(value, "%s:%s has no value to compare with", name.text, op)
+		val := span{rest.text[len(op):], rest.offset + len(op)}.trim()
+		if val.text == "" {
+			p.fail(val, "%s:%s has no value to compare with", name.text, op)
 			return Predicate{}, false
 		}
-		if _, ok := fsm.ParseFloat(value.text); !ok && op != "==" && op != "!=" {
-			p.fail(value, "%s needs a number, and %q is none; texts can be compared with == and !=", op, short(value.text))
+		if _, ok := value.ParseFloat(val.text); !ok && op != "==" && op != "!=" {
+			p.fail(val, "%s needs a number, and %q is none; texts can be compared with == and !=", op, short(val.text))
 			return Predicate{}, false
 		}
-		return Predicate{name.text, op, value.text, name.offset}, true
+		return Predicate{name.text, op, val.text, name.offset}, true
 	}
 	p.fail(rest, "the condition %q has no operator after the colon; there are %s", short(s.text), operatorList)
 	return Predicate{}, false

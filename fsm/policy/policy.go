@@ -12,7 +12,7 @@ package policy
 import (
 	"strings"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A Rule is one line of a table.
@@ -77,14 +77,14 @@ func (r Rule) Holds(scores map[string]any) bool {
 }
 
 // Holds compares a score; nil is one that is missing, for which only != holds. The ordering operators want
-// numbers, as [fsm.ParseFloat] reads them, on both sides. == and != compare numbers if both sides are, else the
+// numbers, as [value.ParseFloat] reads them, on both sides. == and != compare numbers if both sides are, else the
 // texts they print as. NaN equals nothing.
 func (p Predicate) Holds(score any) bool {
 	if score == nil {
 		return p.Operator == "!="
 	}
 	s, numeric := toFloat(score)
-	v, ok := fsm.ParseFloat(p.Value)
+	v, ok := value.ParseFloat(p.Value)
 	numeric = numeric && ok
 	switch p.Operator {
 	case ">=":
@@ -96,7 +96,7 @@ func (p Predicate) Holds(score any) bool {
 	case ">":
 		return numeric && s > v
 	}
-	equal := fsm.Str(score) == p.Value
+	equal := value.Text(score) == p.Value
 	if numeric {
 		equal = s == v
 	}
@@ -106,14 +106,14 @@ func (p Predicate) Holds(score any) bool {
 func toFloat(v any) (float64, bool) {
 	switch v := v.(type) {
 	case string:
-		return fsm.ParseFloat(v)
+		return value.ParseFloat(v)
 	case bool:
 		if v {
 			return 1, true
 		}
 		return 0, true
-	case []any, *fsm.Map:
+	case []any, *value.Map:
 		return 0, false
 	}
-	return fsm.ParseFloat(fsm.Str(v))
+	return value.ParseFloat(value.Text(v))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 func TestParse(t *testing.T) {
@@ -145,7 +145,7 @@ func TestHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := rules[0].Holds(map[string]any{"x": tc.score}); got != tc.want {
-			t.Errorf("%s with %s = %v", tc.predicate, fsm.Repr(tc.score), got)
+			t.Errorf("%s with %s = %v", tc.predicate, value.Repr(tc.score), got)
 		}
 	}
 }

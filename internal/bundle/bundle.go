@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -43,7 +44,7 @@ func bad(text string, args ...any) error { return &Error{fmt.Sprintf(text, args.
 
 // encodeRun writes what a listing says. Of what differs between stores nothing is kept, nor of the owner.
 func encodeRun(r persistence.Run, d persistence.Digest) []byte {
-	m := fsm.NewMap(
+	m := value.NewMap(
 		"format", int64(format), "id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "state", r.State,
 		"step", int64(r.Step), "passes", int64(r.Passes), "max_steps", int64(r.MaxSteps), "started_at", fsm.FormatTime(r.StartedAt),
 		"updated_at", fsm.FormatTime(r.UpdatedAt), "elapsed_ns", int64(r.Elapsed), "ended", r.Ended, "error", r.Error,
@@ -60,13 +61,13 @@ func encodeRun(r persistence.Run, d persistence.Digest) []byte {
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}
-	return append(fsm.AppendJSONIndent(nil, m, "  "), '\n')
+	return append(value.AppendJSONIndent(nil, m, "  "), '\n')
 }
 
 // decodeRun reads what encodeRun wrote.
 func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error) {
-	v, err := fsm.ParseJSON(text)
-	m, ok := v.(*fsm.Map)
+	v, err := value.ParseJSON(text)
+	m, ok := v.(*value.Map)
 	if err != nil || !ok {
 		return r, d, bad("%s is no JSON object", runFile)
 	}
@@ -83,7 +84,7 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 		SHA256: f.text("sha256"), Segment: int(f.number("segment")),
 	}
 	if v, _ := m.Get("options"); v != nil {
-		if r.Options, ok = v.(*fsm.Map); !ok {
+		if r.Options, ok = v.(*value.Map); !ok {
 			f.err = bad("%s: options is no object", runFile)
 		}
 	}
@@ -105,7 +106,7 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 
 // fields reads the values of an object, and remembers the first that is missing or of another kind.
 type fields struct {
-	m   *fsm.Map
+	m   *value.Map
 	err error
 }
 

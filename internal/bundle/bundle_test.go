@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -28,11 +29,11 @@ func recorded(t *testing.T) (*persistence.Dir, persistence.Run, string) {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 21, 10, 34, 5, 123456000, time.UTC)
-	j, err := d.Create(t.Context(), persistence.Spec{Loop: "fix", Definition: []byte("name: fix\n"), StartedAt: at, Options: fsm.NewMap("max_steps", int64(5))})
+	j, err := d.Create(t.Context(), persistence.Spec{Loop: "fix", Definition: []byte("name: fix\n"), StartedAt: at, Options: value.NewMap("max_steps", int64(5))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: 1, StartedAt: at, Captured: fsm.NewMap("long", strings.Repeat("é", 50000)), Context: fsm.NewMap()}
+	s := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhaseActing, Current: "a", Step: 1, StartedAt: at, Captured: value.NewMap("long", strings.Repeat("é", 50000)), Context: value.NewMap()}
 	work := j.Dir()
 	err = errors.Join(
 		j.Record(t.Context(), &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{{Kind: "state_enter", Time: at}, {Kind: "action_output", Time: at}}}),

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 )
 
@@ -171,7 +172,7 @@ func judges(e fsm.Event) []Sentence {
 	if votes, ok := e.Get("votes").([]any); ok {
 		var names []string
 		for _, v := range votes {
-			if m, ok := v.(*fsm.Map); ok {
+			if m, ok := v.(*value.Map); ok {
 				name, _ := m.Get("verdict")
 				names = append(names, show(name))
 			}
@@ -180,7 +181,7 @@ func judges(e fsm.Event) []Sentence {
 	}
 	asked, _ := e.Get("judges").([]any)
 	for _, j := range asked {
-		m, ok := j.(*fsm.Map)
+		m, ok := j.(*value.Map)
 		if !ok {
 			continue
 		}
@@ -230,7 +231,7 @@ func show(v any) string {
 	if f, ok := v.(float64); ok && f == float64(int64(f)) && f < 1e15 && f > -1e15 {
 		v = int64(f)
 	}
-	text := string(fsm.AppendJSON(nil, v))
+	text := string(value.AppendJSON(nil, v))
 	if len(text) > 120 {
 		return phrase.Clip(text)
 	}

@@ -1,6 +1,9 @@
 package inspect
 
-import "loops/fsm"
+import (
+	"loops/fsm"
+	"loops/fsm/value"
+)
 
 // A ForkPoint is a place where another run can begin: one step of a run, not of its sub-loops, in which a state was entered.
 type ForkPoint struct {
@@ -99,7 +102,7 @@ func (p ForkPoint) Memory(before, after Recorded) *fsm.Snapshot {
 	// The first state was entered with nothing but the context, which never changes.
 	for _, m := range []*fsm.Snapshot{after.Memory, before.Memory} {
 		if m != nil && m.Context != nil {
-			return &fsm.Snapshot{Loop: m.Loop, Phase: fsm.PhasePending, Current: p.State, StartedAt: m.StartedAt, Context: m.Context, Captured: fsm.NewMap()}
+			return &fsm.Snapshot{Loop: m.Loop, Phase: fsm.PhasePending, Current: p.State, StartedAt: m.StartedAt, Context: m.Context, Captured: value.NewMap()}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 )
 
@@ -99,7 +100,7 @@ func TestMemory(t *testing.T) {
 		{"nothing on record", point, inspect.Recorded{}, inspect.Recorded{}, "unknown"},
 		{"the handler of a cap", point, inspect.Recorded{}, inspect.Recorded{12, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "b", Step: 3, StepsCapped: true}}, "unknown"},
 		{"started a second time", point, inspect.Recorded{}, inspect.Recorded{12, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "b", Step: 3, Attempt: 2}}, "unknown"},
-		{"the first step needs the context only", inspect.ForkPoint{Step: 1, State: "b", Seq: 2, Done: 3}, inspect.Recorded{}, inspect.Recorded{9, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "c", Step: 4, Context: fsm.NewMap()}}, "step 0 b after , 0 retries"},
+		{"the first step needs the context only", inspect.ForkPoint{Step: 1, State: "b", Seq: 2, Done: 3}, inspect.Recorded{}, inspect.Recorded{9, &fsm.Snapshot{Phase: fsm.PhaseActing, Current: "c", Step: 4, Context: value.NewMap()}}, "step 0 b after , 0 retries"},
 	} {
 		got := "unknown"
 		if m := c.point.Memory(c.before, c.after); m != nil {

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // Which rule led from a visit to the next state, by the definition.
 func TestRule(t *testing.T) {
-	table := &fsm.Route{Table: fsm.NewMap("yes", "y", "no", "n"), Default: "d", Error: "e"}
+	table := &fsm.Route{Table: value.NewMap("yes", "y", "no", "n"), Default: "d", Error: "e"}
 	ended := func(by string, failure bool) *fsm.Event {
 		return &fsm.Event{Kind: "loop_complete", Fields: []fsm.Field{{Key: "final_state", Value: "z"}, {Key: "terminated_by", Value: by}, {Key: "failure_terminal", Value: failure}}}
 	}

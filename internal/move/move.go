@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A Folder has another path than it had.
@@ -29,9 +30,9 @@ type rebase struct {
 }
 
 func (r *rebase) memory(m *fsm.Snapshot) {
-	for _, part := range []**fsm.Map{&m.Context, &m.Param, &m.Captured, &m.PrevResult, &m.LastResult} {
+	for _, part := range []**value.Map{&m.Context, &m.Param, &m.Captured, &m.PrevResult, &m.LastResult} {
 		if *part != nil {
-			*part, _ = r.value(*part).(*fsm.Map)
+			*part, _ = r.value(*part).(*value.Map)
 		}
 	}
 	m.Messages = r.texts(m.Messages)
@@ -77,8 +78,8 @@ func (r *rebase) value(v any) any {
 	switch x := v.(type) {
 	case string:
 		return r.text(x)
-	case *fsm.Map:
-		to := fsm.NewMap()
+	case *value.Map:
+		to := value.NewMap()
 		for _, k := range x.Keys() {
 			y, _ := x.Get(k)
 			to.Set(k, r.value(y))

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/move"
 )
 
 func TestRebase(t *testing.T) {
 	m := &fsm.Snapshot{
-		Context:  fsm.NewMap("run_dir", "/p/runs/a/", "n", int64(1), "deep", []any{fsm.NewMap("x", "see runs/a/out.txt, runs/ab, /p/runs/a.")}),
-		Captured: fsm.NewMap("c", fsm.NewMap("output", "/p/runs/a-1 and /p/runs/a")),
+		Context:  value.NewMap("run_dir", "/p/runs/a/", "n", int64(1), "deep", []any{value.NewMap("x", "see runs/a/out.txt, runs/ab, /p/runs/a.")}),
+		Captured: value.NewMap("c", value.NewMap("output", "/p/runs/a-1 and /p/runs/a")),
 		Messages: []string{"none", "runs/a"},
 	}
 	before := m.Captured
@@ -20,10 +21,10 @@ func TestRebase(t *testing.T) {
 		t.Errorf("%d texts changed", n)
 	}
 	want := `{"run_dir": "/p/runs/b/", "n": 1, "deep": [{"x": "see runs/b/out.txt, runs/ab, /p/runs/b."}]} {"c": {"output": "/p/runs/a-1 and /p/runs/b"}} [none runs/b]`
-	if got := fmt.Sprint(string(fsm.AppendJSON(nil, m.Context)), " ", string(fsm.AppendJSON(nil, m.Captured)), " ", m.Messages); got != want {
+	if got := fmt.Sprint(string(value.AppendJSON(nil, m.Context)), " ", string(value.AppendJSON(nil, m.Captured)), " ", m.Messages); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if s := string(fsm.AppendJSON(nil, before)); !strings.Contains(s, "/p/runs/a\"") {
+	if s := string(value.AppendJSON(nil, before)); !strings.Contains(s, "/p/runs/a\"") {
 		t.Errorf("what it was made of changed: %s", s)
 	}
 }
@@ -33,8 +34,8 @@ func TestRebase(t *testing.T) {
 func TestRebaseAll(t *testing.T) {
 	memory := func() *fsm.Snapshot {
 		return &fsm.Snapshot{
-			Context: fsm.NewMap("run_dir", "/old/.loops/runs/a/"), Param: fsm.NewMap("f", "/old/f"), Captured: fsm.NewMap("c", fsm.NewMap("file", "/old/c")),
-			PrevResult: fsm.NewMap("output", "/old/p"), LastResult: fsm.NewMap("details", fsm.NewMap("x", "/old/l")), Messages: []string{"/old/m"},
+			Context: value.NewMap("run_dir", "/old/.loops/runs/a/"), Param: value.NewMap("f", "/old/f"), Captured: value.NewMap("c", value.NewMap("file", "/old/c")),
+			PrevResult: value.NewMap("output", "/old/p"), LastResult: value.NewMap("details", value.NewMap("x", "/old/l")), Messages: []string{"/old/m"},
 			Result: &fsm.Result{Stdout: "/old/1", Stderr: "/old/2", File: "/old/3"}, Answers: []fsm.Answer{{Question: "q", Result: fsm.Result{Stdout: "/old/4"}}},
 			Continuation: "see /old/h", PendingPayload: "/old/5",
 		}
@@ -45,8 +46,8 @@ func TestRebaseAll(t *testing.T) {
 	move.Rebase(m, []move.Folder{{From: "/old", To: "/new/old"}})
 	depth := 0
 	for at := m; at != nil; depth++ {
-		text := fmt.Sprintf("%s %s %s %s %s %v %+v %+v %s %s", fsm.AppendJSON(nil, at.Context), fsm.AppendJSON(nil, at.Param), fsm.AppendJSON(nil, at.Captured),
-			fsm.AppendJSON(nil, at.PrevResult), fsm.AppendJSON(nil, at.LastResult), at.Messages, *at.Result, at.Answers, at.Continuation, at.PendingPayload)
+		text := fmt.Sprintf("%s %s %s %s %s %v %+v %+v %s %s", value.AppendJSON(nil, at.Context), value.AppendJSON(nil, at.Param), value.AppendJSON(nil, at.Captured),
+			value.AppendJSON(nil, at.PrevResult), value.AppendJSON(nil, at.LastResult), at.Messages, *at.Result, at.Answers, at.Continuation, at.PendingPayload)
 		if old, now := strings.Count(text, "/old/"), strings.Count(text, "/new/old/"); old != 12 || now != 12 {
 			t.Errorf("depth %d: %d of %d paths are new: %s", depth, now, old, text)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 	"loops/internal/golden"
 	"loops/internal/rehearse"
 )
@@ -182,7 +183,7 @@ func TestScenario(t *testing.T) {
 			t.Fatal(name)
 		}
 		var got []string
-		_, err := rehearse.Simulate(t.Context(), rehearse.Simulation{Loop: l, Values: fsm.NewMap(), Replies: replies, Observe: func(e fsm.Event) {
+		_, err := rehearse.Simulate(t.Context(), rehearse.Simulation{Loop: l, Values: value.NewMap(), Replies: replies, Observe: func(e fsm.Event) {
 			if e.Kind == "action_complete" {
 				got = append(got, fmt.Sprint(e.Get("exit_code")))
 				if out := e.Get("output_preview"); out != "[simulated output for: do]" {
@@ -205,13 +206,13 @@ func TestEndless(t *testing.T) {
 	inner := &fsm.Loop{Name: "in", File: "in", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999, States: map[string]*fsm.State{"a": {Name: "a", Action: "do", On: again}}}
 	outer := &fsm.Loop{Name: "out", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999, States: map[string]*fsm.State{"a": {Name: "a", Loop: "in", On: again}}}
 	replies, _ := rehearse.Scenario("all-pass")
-	s := rehearse.Simulation{Loop: outer, Values: fsm.NewMap(), Library: one{inner}, Replies: replies}
+	s := rehearse.Simulation{Loop: outer, Values: value.NewMap(), Library: one{inner}, Replies: replies}
 	if _, err := rehearse.Simulate(t.Context(), s); !errors.Is(err, rehearse.ErrEndless) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.Values = fsm.NewMap()
+	s.Values = value.NewMap()
 	if _, err := rehearse.Simulate(ctx, s); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -236,7 +237,7 @@ func TestTally(t *testing.T) {
 // TestRender leaves what only a run knows as it stands.
 func TestRender(t *testing.T) {
 	l := &fsm.Loop{Name: "l"}
-	values := fsm.NewMap("a", "1", "empty", nil)
+	values := value.NewMap("a", "1", "empty", nil)
 	for text, want := range map[string]string{
 		"plain":                              "plain",
 		"${context.a} $${context.a} ${}":     "1 ${context.a} ${}",
@@ -261,7 +262,7 @@ func TestRender(t *testing.T) {
 		}
 	}
 	st := &fsm.State{Name: "s", Action: "${param.who} ${param.n}", Fragment: &fsm.Fragment{
-		Name: "f", Bindings: fsm.NewMap("who", "${context.a}", "n", "${captured.x.output}"), Parameters: []fsm.Parameter{{Name: "who", Type: "string"}, {Name: "n", Type: "string"}},
+		Name: "f", Bindings: value.NewMap("who", "${context.a}", "n", "${captured.x.output}"), Parameters: []fsm.Parameter{{Name: "who", Type: "string"}, {Name: "n", Type: "string"}},
 	}}
 	got, err := rehearse.Render(l, st, values, nil)
 	if err != nil || got.Action != "1 ${captured.x.output}" || len(got.Unknown) != 1 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/template"
+	"loops/fsm/value"
 )
 
 // An Unknown is a reference that has no value before a run.
@@ -17,18 +19,18 @@ type Unknown struct {
 // Rendered is the action of a state, expanded as far as that goes before a run.
 type Rendered struct {
 	Action  string
-	Params  *fsm.Map  // of an mcp_tool; else nil
-	Unknown []Unknown // references that were left as they stand, each once
+	Params  *value.Map // of an mcp_tool; else nil
+	Unknown []Unknown  // references that were left as they stand, each once
 }
 
 // Render expands the action of a state as if a run with the given context had just begun in it. References without a value
 // are left as they stand. The error is a binding of its fragment that does not fit.
-func Render(l *fsm.Loop, st *fsm.State, values *fsm.Map, getenv func(string) (string, bool)) (*Rendered, error) {
-	r := renderer{scope: &fsm.Scope{Context: values, State: st.Name, Step: 1, Loop: l.Name, Getenv: getenv}}
+func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (string, bool)) (*Rendered, error) {
+	r := renderer{scope: &template.Scope{Context: values, State: st.Name, Step: 1, Loop: l.Name, Getenv: getenv}}
 	if st.Fragment != nil {
-		given, _ := r.value(st.Fragment.Bindings).(*fsm.Map)
+		given, _ := r.value(st.Fragment.Bindings).(*value.Map)
 		if st.Fragment.Bindings == nil {
-			given = fsm.NewMap()
+			given = value.NewMap()
 		}
 		bound, err := fsm.Bind(st.Fragment.Parameters, given)
 		if err != nil {
@@ -38,10 +40,10 @@ func Render(l *fsm.Loop, st *fsm.State, values *fsm.Map, getenv func(string) (st
 	}
 	out := &Rendered{Action: r.text(st.Action)}
 	if st.Params.Len() > 0 {
-		out.Params, _ = r.value(st.Params).(*fsm.Map)
+		out.Params, _ = r.value(st.Params).(*value.Map)
 	}
 	for _, u := range r.unknown { // those of a parameter that nothing uses do not matter
-		if strings.Contains(out.Action+string(fsm.AppendJSON(nil, out.Params)), u.Ref) {
+		if strings.Contains(out.Action+string(value.AppendJSON(nil, out.Params)), u.Ref) {
 			out.Unknown = append(out.Unknown, u)
 		}
 	}
@@ -49,7 +51,7 @@ func Render(l *fsm.Loop, st *fsm.State, values *fsm.Map, getenv func(string) (st
 }
 
 type renderer struct {
-	scope   *fsm.Scope
+	scope   *template.Scope
 	unknown []Unknown
 }
 
@@ -57,10 +59,10 @@ func (r *renderer) text(text string) string {
 	var b strings.Builder
 	start := 0
 	plain := func(s string) {
-		s, _ = fsm.Expand(s, r.scope) // there are escapes in it and no references
+		s, _ = template.Expand(s, r.scope) // there are escapes in it and no references
 		b.WriteString(s)
 	}
-	for _, ref := range fsm.References(text) {
+	for _, ref := range template.References(text) {
 		if ref.Escaped {
 			continue
 		}
@@ -81,12 +83,12 @@ func (r *renderer) text(text string) string {
 }
 
 // reference returns the value of a reference, or why it has none yet.
-func (r *renderer) reference(ref fsm.Ref) (v, why string) {
+func (r *renderer) reference(ref template.Ref) (v, why string) {
 	if ref.Namespace == "loop" && ref.Path != "name" {
 		return "", "only a run knows it"
 	}
-	v, err := fsm.Expand(ref.Text, r.scope)
-	bad := &fsm.TemplateError{}
+	v, err := template.Expand(ref.Text, r.scope)
+	bad := &template.Error{}
 	switch {
 	case err == nil:
 		return v, ""
@@ -108,8 +110,8 @@ func (r *renderer) value(v any) any {
 			list[i] = r.value(item)
 		}
 		return list
-	case *fsm.Map:
-		m := fsm.NewMap()
+	case *value.Map:
+		m := value.NewMap()
 		for _, k := range v.Keys() {
 			item, _ := v.Get(k)
 			m.Set(k, r.value(item))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // MostSteps is how many states one simulation enters at most, those of sub-loops among them.
@@ -23,7 +24,7 @@ const madeUp = "[simulated output for: "
 // A Simulation is what one walk through a loop needs.
 type Simulation struct {
 	Loop    *fsm.Loop
-	Values  *fsm.Map // the context, which Simulate takes over
+	Values  *value.Map // the context, which Simulate takes over
 	Library fsm.Library
 	Files   fsm.Files // is read, and not written to
 	Dir     string    // see [fsm.Config.Dir]
@@ -186,7 +187,7 @@ func (w *walk) draw(answer *reply) bool {
 }
 
 func simulated(name string) fsm.Verdict {
-	return fsm.Verdict{Name: name, Details: fsm.NewMap("simulated", true)}
+	return fsm.Verdict{Name: name, Details: value.NewMap("simulated", true)}
 }
 
 // Loop implements [fsm.Library]. A sub-loop whose name is made up is one state that acts.

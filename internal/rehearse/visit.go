@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A Visited is what came of doing one state.
@@ -13,7 +14,7 @@ type Visited struct {
 	Result    *fsm.Result // what came of it; nil = it could not be attempted
 	Evaluator string      // "" = nothing was evaluated
 	Verdict   string
-	Details   *fsm.Map    // of the verdict
+	Details   *value.Map  // of the verdict
 	Next      string      // the state it would go to; "" = the run would end here
 	Notes     []fsm.Event // what else a run would have told
 	Outcome   fsm.Outcome // of the run that had only this state; it tells how the run would end where Next is ""
@@ -22,7 +23,7 @@ type Visited struct {
 // Visit does one state of a loop for real, by the Runner and the Files of cfg, and decides where to go from there, with
 // the given context, as if a run had just begun in it. Nothing is recorded, and evaluators write no files. The state is no
 // end and runs no sub-loop. The error is that of [fsm.Executor.Run].
-func Visit(ctx context.Context, cfg fsm.Config, state string, values *fsm.Map) (Visited, error) {
+func Visit(ctx context.Context, cfg fsm.Config, state string, values *value.Map) (Visited, error) {
 	v := &visit{runner: cfg.Runner}
 	cfg.Loop = alone(cfg.Loop, state)
 	cfg.Runner, cfg.Recorder, cfg.Files = v, v, forgetful{cfg.Files}
@@ -71,7 +72,7 @@ func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 		case "evaluate":
 			v.seen.Evaluator, _ = e.Get("type").(string)
 			v.seen.Verdict, _ = e.Get("verdict").(string)
-			v.seen.Details = fsm.NewMap()
+			v.seen.Details = value.NewMap()
 			for _, f := range e.Fields {
 				if f.Key != "type" && f.Key != "verdict" {
 					v.seen.Details.Set(f.Key, f.Value)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 )
 
@@ -100,7 +100,7 @@ func text(v any) string {
 	case string:
 		return v
 	}
-	return string(fsm.AppendJSON(nil, v))
+	return string(value.AppendJSON(nil, v))
 }
 
 // firstLine returns the first line of a text, cut to 400 bytes.

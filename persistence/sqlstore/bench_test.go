@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -40,7 +41,7 @@ func BenchmarkRecord(b *testing.B) {
 				j := create(b, s, elsewhere)
 				batch := step(1)
 				m := batch.Snapshot
-				m.Captured = fsm.NewMap("out", fsm.NewMap("output", strings.Repeat("x", 4000)))
+				m.Captured = value.NewMap("out", value.NewMap("output", strings.Repeat("x", 4000)))
 				for b.Loop() {
 					m.Step++
 					batch.Checkpoint = c.checkpoint

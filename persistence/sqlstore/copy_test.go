@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 	"loops/persistence/storetest"
@@ -22,13 +23,13 @@ func fill(t *testing.T, s persistence.Store) {
 	for i, by := range []string{fsm.EndTerminal, fsm.EndError, fsm.EndInterrupted, fsm.EndTimeout, "", "died", "resumed"} {
 		sp := spec(self(t))
 		sp.StartedAt = began.Add(time.Duration(i) * time.Minute)
-		sp.Loop, sp.MaxSteps, sp.Options = []string{"fix", "sub/ünï"}[i%2], 50, fsm.NewMap("delay", 0.5)
+		sp.Loop, sp.MaxSteps, sp.Options = []string{"fix", "sub/ünï"}[i%2], 50, value.NewMap("delay", 0.5)
 		sp.Definition = fmt.Appendf(nil, "name: fix\n# %d\n", i/2)
 		j, err := s.Create(t.Context(), sp)
 		must(t, err)
 		m := storetest.Filled(sp.Loop)
 		m.Outcome, m.StartedAt = nil, sp.StartedAt
-		m.Captured.Set("big", fsm.NewMap("output", strings.Repeat("0123456789abcdef", 8<<10)))
+		m.Captured.Set("big", value.NewMap("output", strings.Repeat("0123456789abcdef", 8<<10)))
 		for n := range 3 + 500*i {
 			m.Step = n
 			b := step(n)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/pgtest"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
@@ -175,7 +176,7 @@ func TestConnectionLost(t *testing.T) {
 			b.Checkpoint = i%2 == 0
 			b.Events[0].Fields = append(b.Events[0].Fields, fsm.Field{Key: "word", Value: word + strconv.Itoa(i)})
 			if i%3 == 0 {
-				b.Snapshot.Captured = fsm.NewMap("big", fsm.NewMap("output", fmt.Sprint(n, big)))
+				b.Snapshot.Captured = value.NewMap("big", value.NewMap("output", fmt.Sprint(n, big)))
 			}
 			must(t, j.Record(t.Context(), b))
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 )
@@ -21,7 +22,7 @@ func TestMemoryRows(t *testing.T) {
 		for n := 2; n <= 600; n++ {
 			b := step(n)
 			b.Checkpoint = false
-			b.Snapshot.Captured = fsm.NewMap("out", fsm.NewMap("output", fmt.Sprint(n, strings.Repeat("x", 1000))))
+			b.Snapshot.Captured = value.NewMap("out", value.NewMap("output", fmt.Sprint(n, strings.Repeat("x", 1000))))
 			must(t, j.Record(t.Context(), b))
 			if n%50 == 0 {
 				var rows int
@@ -72,9 +73,9 @@ func TestMemoryRows(t *testing.T) {
 	})
 }
 
-func first(m *fsm.Map) any {
+func first(m *value.Map) any {
 	v, _ := m.Get("out")
-	o, _ := v.(*fsm.Map).Get("output")
+	o, _ := v.(*value.Map).Get("output")
 	return o
 }
 
@@ -86,8 +87,8 @@ func TestTextsOnce(t *testing.T) {
 		big := strings.Repeat("0123456789abcdef", 8<<10) + "\xff\x00"
 		for n := 2; n < 10; n++ {
 			b := step(n)
-			b.Snapshot.Captured = fsm.NewMap("out", fsm.NewMap("output", big))
-			b.Snapshot.PrevResult = fsm.NewMap("output", big)
+			b.Snapshot.Captured = value.NewMap("out", value.NewMap("output", big))
+			b.Snapshot.PrevResult = value.NewMap("output", big)
 			must(t, j.Record(t.Context(), b))
 			if n == 5 {
 				must(t, j.Close(t.Context()))

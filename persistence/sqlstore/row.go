@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -98,7 +99,7 @@ func (s *Store) find(ctx context.Context, q queryer, id persistence.ID, behind s
 
 // about is the rest of what a listing says, as JSON.
 func appendAbout(dst []byte, r *persistence.Run) []byte {
-	m := fsm.NewMap("state", r.State, "step", int64(r.Step), "passes", int64(r.Passes), "elapsed_ns", int64(r.Elapsed))
+	m := value.NewMap("state", r.State, "step", int64(r.Step), "passes", int64(r.Passes), "elapsed_ns", int64(r.Elapsed))
 	for _, f := range []struct{ key, value string }{
 		{"ended", r.Ended},
 		{"error", r.Error},
@@ -133,7 +134,7 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}
-	return persistence.AppendSum(fsm.AppendJSON(dst, m), len(dst))
+	return persistence.AppendSum(value.AppendJSON(dst, m), len(dst))
 }
 
 func readAbout(r *persistence.Run, about string) error {
@@ -141,8 +142,8 @@ func readAbout(r *persistence.Run, about string) error {
 	if err != nil {
 		return err
 	}
-	v, err := fsm.ParseJSON(b)
-	m, ok := v.(*fsm.Map)
+	v, err := value.ParseJSON(b)
+	m, ok := v.(*value.Map)
 	if err == nil && !ok {
 		err = errors.New("expected an object")
 	}
@@ -172,7 +173,7 @@ func readAbout(r *persistence.Run, about string) error {
 	limited, _ := m.Get("rate_limited")
 	r.Limited = limited == true
 	options, _ := m.Get("options")
-	r.Options, _ = options.(*fsm.Map)
+	r.Options, _ = options.(*value.Map)
 	origin, _ := m.Get("forked_from")
 	r.Origin, err = persistence.ParseOrigin(origin)
 	return err

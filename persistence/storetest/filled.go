@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // Filled returns a memory in which no field is empty, whatever fields there will be, in a sub-loop of a sub-loop, too.
@@ -29,8 +30,8 @@ func (f *filler) fill(v reflect.Value) {
 	case time.Duration:
 		v.SetInt(int64(time.Duration(f.n) * time.Millisecond))
 		return
-	case *fsm.Map:
-		v.Set(reflect.ValueOf(fsm.NewMap(fmt.Sprintf("k%d", f.n), fsm.NewMap("output", "é\x00\u2028 "+fmt.Sprint(f.n), "none", nil, "list", []any{int64(f.n), 0.5, false}))))
+	case *value.Map:
+		v.Set(reflect.ValueOf(value.NewMap(fmt.Sprintf("k%d", f.n), value.NewMap("output", "é\x00\u2028 "+fmt.Sprint(f.n), "none", nil, "list", []any{int64(f.n), 0.5, false}))))
 		return
 	}
 	switch v.Kind() {
@@ -71,7 +72,7 @@ func (f *filler) fill(v reflect.Value) {
 			v.SetMapIndex(key, val)
 		}
 	case reflect.Interface:
-		v.Set(reflect.ValueOf(fsm.NewMap("verdict", fmt.Sprintf("text %d", f.n))))
+		v.Set(reflect.ValueOf(value.NewMap("verdict", fmt.Sprintf("text %d", f.n))))
 	default:
 		panic("storetest: a Snapshot has a new kind of field: " + v.Type().String())
 	}

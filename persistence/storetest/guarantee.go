@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -159,8 +160,8 @@ var guaranteeing = []test{
 					s.Captured.Delete(n)
 					delete(s.Edges, n)
 				} else {
-					s.Captured.Set(n, fsm.NewMap(n, n, "memory", fsm.NewMap("memory", int64(round))))
-					s.Context.Set(n, []any{n, nil, fsm.NewMap()})
+					s.Captured.Set(n, value.NewMap(n, n, "memory", value.NewMap("memory", int64(round))))
+					s.Context.Set(n, []any{n, nil, value.NewMap()})
 					s.Edges[n], s.StallPrints[n] = round+1, n
 				}
 				t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event("route", n, n)}})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -130,7 +131,7 @@ var living = []test{
 			t.Errorf("run = %+v", r)
 		}
 		t.close(j)
-		spec.Options, spec.MaxSteps = fsm.NewMap("delay", 2.0), 70
+		spec.Options, spec.MaxSteps = value.NewMap("delay", 2.0), 70
 		j, _, err = t.S.Resume(t.ctx, id, spec)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 var remembering = []test{
@@ -31,7 +32,7 @@ var remembering = []test{
 		j := t.create("fix")
 		b := t.enter(snap("fix", 1))
 		b.Events[0].Depth = 2
-		b.Events[1].Fields = append(b.Events[1].Fields, fsm.Field{Key: "m", Value: fsm.NewMap("memory", fsm.NewMap("a", nil), "é\n", []any{int64(1), 2.5, true})})
+		b.Events[1].Fields = append(b.Events[1].Fields, fsm.Field{Key: "m", Value: value.NewMap("memory", value.NewMap("a", nil), "é\n", []any{int64(1), 2.5, true})})
 		want := slices.Clone(b.Events)
 		t.record(j, b)
 		t.close(j)
@@ -139,15 +140,17 @@ var remembering = []test{
 	{"entries of maps change, come and go", func(t *T) {
 		j := t.create("fix")
 		s := snap("fix", 1)
-		rec := func(out any) *fsm.Map { return fsm.NewMap("output", out, "timeout_kind", nil, "exit_code", int64(0)) }
+		rec := func(out any) *value.Map {
+			return value.NewMap("output", out, "timeout_kind", nil, "exit_code", int64(0))
+		}
 		for _, change := range []func(){
 			func() { s.Captured.Set("a", rec("1")); s.Edges = map[string]int{"a->b": 1} },
 			func() { s.Captured.Set("b", rec("2")); s.Edges["b->a"] = 1; s.Edges["a->b"] = 2 },
-			func() { s.Captured.Set("a", fsm.NewMap("output", nil)); delete(s.Edges, "a->b") },
+			func() { s.Captured.Set("a", value.NewMap("output", nil)); delete(s.Edges, "a->b") },
 			func() { s.Captured.Delete("a"); s.Edges = nil },
 			func() { s.Captured.Set("a", rec("again")); s.Context.Set("none", nil) },
 			func() { s.Context.Delete("input") },
-			func() { s.Captured = fsm.NewMap("b", rec("2"), "a", rec("again"), "c", rec("3")) },
+			func() { s.Captured = value.NewMap("b", rec("2"), "a", rec("again"), "c", rec("3")) },
 			func() { s.PrevResult = rec("x"); s.Messages = append(s.Messages, "one") },
 			func() { s.PrevResult = nil; s.Messages = append(s.Messages, "two", "three") },
 			func() { s.Evaluators = map[string]fsm.Repeat{"e": {Hash: "h", Count: 1}} },
@@ -167,8 +170,8 @@ var remembering = []test{
 		j := t.create("fix")
 		s := snap("fix", 1)
 		big := strings.Repeat("0123456789abcde\n", 20_000)
-		s.Captured.Set("big", fsm.NewMap("output", big, "stderr", big[1:]))
-		s.PrevResult = fsm.NewMap("output", big)
+		s.Captured.Set("big", value.NewMap("output", big, "stderr", big[1:]))
+		s.PrevResult = value.NewMap("output", big)
 		s.Result = &fsm.Result{Stdout: big, Stderr: big[2:]}
 		s.Messages = []string{big}
 		t.record(j, t.enter(s))
@@ -183,7 +186,7 @@ var remembering = []test{
 		s := snap("fix", 1)
 		for i := range 2000 {
 			s.Step = i + 1
-			s.Captured.Set(fmt.Sprintf("c%d", i%7), fsm.NewMap("output", strings.Repeat("x", i%997)))
+			s.Captured.Set(fmt.Sprintf("c%d", i%7), value.NewMap("output", strings.Repeat("x", i%997)))
 			t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event("route")}})
 		}
 		t.memory(j.Run().ID, s)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -298,13 +299,13 @@ func (m *model) evolve(s *fsm.Snapshot) (how string) {
 			s.Step++
 			s.Current, s.Previous, s.Phase = fmt.Sprint("s", s.Step), s.Current, fsm.PhaseActing
 		case 1:
-			s.Captured.Set(key, fsm.NewMap("output", text, "none", nil, "list", []any{int64(n), 0.5}))
+			s.Captured.Set(key, value.NewMap("output", text, "none", nil, "list", []any{int64(n), 0.5}))
 		case 2:
 			s.Captured.Delete(key)
 		case 3:
 			s.Context.Set(key, text)
 		case 4:
-			s.Context = fsm.NewMap("input", text)
+			s.Context = value.NewMap("input", text)
 		case 5:
 			s.Messages = append(s.Messages, text)
 		case 6:
@@ -316,7 +317,7 @@ func (m *model) evolve(s *fsm.Snapshot) (how string) {
 		case 9:
 			s.Result, s.Phase = &fsm.Result{Stdout: strings.Repeat(text, 1+n*4000), ExitCode: n}, fsm.PhaseActed
 		case 10:
-			s.Result, s.Phase, s.PrevResult = nil, fsm.PhasePending, fsm.NewMap("output", text)
+			s.Result, s.Phase, s.PrevResult = nil, fsm.PhasePending, value.NewMap("output", text)
 		case 11:
 			s.StallRing = append(s.StallRing, fsm.StallRecord{State: key, ExitCode: n})
 		case 12:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -129,13 +130,13 @@ var rewinding = []test{
 // remembering40 is the memory at a step, with what grows, shrinks, is large and changes its place.
 func remembering40(n int) *fsm.Snapshot {
 	s := snap("fix", n)
-	s.Captured = fsm.NewMap("out", fsm.NewMap("output", fmt.Sprint(n), "exit_code", int64(0)))
+	s.Captured = value.NewMap("out", value.NewMap("output", fmt.Sprint(n), "exit_code", int64(0)))
 	if n%7 > 3 {
-		s.Captured = fsm.NewMap("first", fsm.NewMap("output", strings.Repeat("é", 40<<10+n%3)), "out", fsm.NewMap("output", fmt.Sprint(n)))
+		s.Captured = value.NewMap("first", value.NewMap("output", strings.Repeat("é", 40<<10+n%3)), "out", value.NewMap("output", fmt.Sprint(n)))
 	}
 	s.Messages = make([]string, n%5)
 	s.Retries = map[string]int{"a": n % 3}
-	s.PrevResult = fsm.NewMap("output", strings.Repeat("x", 8000), "state", fmt.Sprint(n))
+	s.PrevResult = value.NewMap("output", strings.Repeat("x", 8000), "state", fmt.Sprint(n))
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -83,7 +84,7 @@ func (t *T) spec(loop string) persistence.Spec {
 	return persistence.Spec{
 		Loop: loop, File: loop + ".yaml", SHA256: "abc", Definition: []byte("name: " + loop + "\n"), MaxSteps: 50,
 		Owner: persistence.Owner{Host: "here", Boot: "b", PID: os.Getpid(), Start: 1}, StartedAt: start,
-		Options: fsm.NewMap("max_steps", int64(50)),
+		Options: value.NewMap("max_steps", int64(50)),
 	}
 }
 
@@ -123,7 +124,7 @@ func (t *T) close(j persistence.Journal) {
 func snap(loop string, step int) *fsm.Snapshot {
 	return &fsm.Snapshot{
 		Loop: loop, Phase: fsm.PhaseActing, Current: fmt.Sprintf("s%d", step), Step: step, Attempt: 1, StartedAt: start,
-		Elapsed: time.Duration(step) * time.Second, Captured: fsm.NewMap(), Context: fsm.NewMap("input", "x"),
+		Elapsed: time.Duration(step) * time.Second, Captured: value.NewMap(), Context: value.NewMap("input", "x"),
 	}
 }
 
@@ -285,9 +286,9 @@ func (t *T) sameFields(in string, g, w reflect.Value) {
 				continue
 			}
 			t.sameFields(name+".", a.Elem(), b.Elem())
-		case *fsm.Map:
-			if y := b.Interface().(*fsm.Map); string(fsm.AppendJSON(nil, orEmpty(x))) != string(fsm.AppendJSON(nil, orEmpty(y))) {
-				t.Errorf("%s = %s, want %s", name, fsm.AppendJSON(nil, x), fsm.AppendJSON(nil, y))
+		case *value.Map:
+			if y := b.Interface().(*value.Map); string(value.AppendJSON(nil, orEmpty(x))) != string(value.AppendJSON(nil, orEmpty(y))) {
+				t.Errorf("%s = %s, want %s", name, value.AppendJSON(nil, x), value.AppendJSON(nil, y))
 			}
 		case time.Time:
 			if y := b.Interface().(time.Time); !x.Equal(y) {
@@ -304,9 +305,9 @@ func (t *T) sameFields(in string, g, w reflect.Value) {
 	}
 }
 
-func orEmpty(m *fsm.Map) *fsm.Map {
+func orEmpty(m *value.Map) *value.Map {
 	if m == nil {
-		return fsm.NewMap()
+		return value.NewMap()
 	}
 	return m
 }

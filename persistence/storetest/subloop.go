@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // inside is the memory of a run that is in a sub-loop of a sub-loop …, with the memories from outside to inside. Every
@@ -78,7 +79,7 @@ var nesting = []test{
 			func() { messages(top.Child, "one", "two"); top.Child.Log = append(top.Child.Log, "x") },
 			func() { top.Child.Memory.Child = visit("b", 2); top.Child.Log = append(top.Child.Log, "y", "z") },
 			func() { messages(top.Child.Memory.Child, "deep") },
-			func() { top.Child.Memory.Captured.Set("k", fsm.NewMap("output", "v")); top.Child.Memory.Child = nil },
+			func() { top.Child.Memory.Captured.Set("k", value.NewMap("output", "v")); top.Child.Memory.Child = nil },
 			func() { top.Child.Memory.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "end"} },
 			func() { top.Child = nil },
 			func() { top.Child = visit("a", 3) }, // the same loop once more
@@ -102,7 +103,7 @@ var nesting = []test{
 		j := t.create("fix")
 		top, all := inside("fix", 3)
 		t.record(j, t.enter(top))
-		all[3].Captured.Set("k", fsm.NewMap("output", "v"))
+		all[3].Captured.Set("k", value.NewMap("output", "v"))
 		t.record(j, t.enter(top))
 		t.close(j)
 		for range 3 { // dead, interrupted, ended
@@ -141,7 +142,7 @@ var nesting = []test{
 		j := t.create("fix")
 		big := strings.Repeat("0123456789abcde\n", 20_000)
 		top, all := inside("fix", 2)
-		all[2].Captured.Set("big", fsm.NewMap("output", big))
+		all[2].Captured.Set("big", value.NewMap("output", big))
 		all[1].Result, all[1].Phase = &fsm.Result{Stdout: big[1:]}, fsm.PhaseActed
 		all[1].Messages = []string{big[2:]}
 		all[1].Child.Log = []string{big[3:]}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -26,7 +27,7 @@ var telling = []test{
 		var want []string
 		for i, text := range odd {
 			s.Current, s.Previous, s.Continuation = text+"x", text, text
-			s.Captured.Set(fmt.Sprint(i, text), fsm.NewMap("output", text, text, text))
+			s.Captured.Set(fmt.Sprint(i, text), value.NewMap("output", text, text, text))
 			s.Messages = append(s.Messages, text)
 			b := &fsm.Batch{Snapshot: s, Checkpoint: i%2 == 0, Events: []fsm.Event{t.event("route", "to", text, "key "+text, text)}}
 			t.record(j, b)
@@ -48,7 +49,7 @@ var telling = []test{
 		spec := t.spec("fix")
 		for i, text := range odd {
 			spec.File, spec.SHA256, spec.StartedAt = text+".yaml", text, start.Add(time.Duration(i)*time.Minute)
-			spec.Options = fsm.NewMap("input", text, "n"+text, nil)
+			spec.Options = value.NewMap("input", text, "n"+text, nil)
 			spec.Definition = []byte(text)
 			j, err := t.S.Create(t.ctx, spec)
 			t.must(err)
@@ -59,7 +60,7 @@ var telling = []test{
 			t.record(j, b)
 			t.close(j)
 			r := t.one(j.Run().ID)
-			if r.File != spec.File || r.SHA256 != text || r.Error != text || string(fsm.AppendJSON(nil, r.Options)) != string(fsm.AppendJSON(nil, spec.Options)) {
+			if r.File != spec.File || r.SHA256 != text || r.Error != text || string(value.AppendJSON(nil, r.Options)) != string(value.AppendJSON(nil, spec.Options)) {
 				t.Errorf("%q: run = %+v", text, r)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/phrase"
 )
@@ -65,7 +66,7 @@ func (f *agentFlags) fields() []struct {
 }
 
 // record notes the flags that are set.
-func (f *agentFlags) record(options *fsm.Map) {
+func (f *agentFlags) record(options *value.Map) {
 	for _, one := range f.fields() {
 		if *one.value != "" {
 			options.Set(one.key, *one.value)
@@ -77,7 +78,7 @@ func (f *agentFlags) record(options *fsm.Map) {
 }
 
 // fill takes the recorded flags where they are not set.
-func (f *agentFlags) fill(recorded *fsm.Map) {
+func (f *agentFlags) fill(recorded *value.Map) {
 	for _, one := range f.fields() {
 		v, _ := recorded.Get(one.key)
 		if text, _ := v.(string); *one.value == "" {

@@ -12,7 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A backgroundStart is what that process says when its run is on record, in one line.
@@ -58,7 +58,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 		say(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
 		return exitError{code: c.wait()}
 	case view.json:
-		return writeJSON(a.out, fsm.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log)))
+		return writeJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log)))
 	case view.quiet:
 		sayLine(a.out, start.ID)
 		return nil

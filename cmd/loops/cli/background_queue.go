@@ -7,7 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A backgroundWait is what a process says that has to wait for others before its run begins.
@@ -23,7 +23,7 @@ func (a *app) queuedInBackground(p project, c *spawned, start backgroundStart, c
 		say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
 		return exitError{code: c.wait()}
 	case view.json:
-		return writeJSON(a.out, fsm.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log), "waits_for", start.Queue.Text))
+		return writeJSON(a.out, value.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log), "waits_for", start.Queue.Text))
 	case view.quiet:
 		sayLine(a.out, start.Queue.ID)
 		return nil

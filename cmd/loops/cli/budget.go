@@ -13,6 +13,7 @@ import (
 	"loops/engine/action"
 	"loops/fsm"
 	"loops/fsm/lint"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/phrase"
 	"loops/persistence"
@@ -127,11 +128,11 @@ func (f *budgetFlag) apply(b *fsm.Budget) *fsm.Budget {
 }
 
 // record notes the limits with the run, so that a resume keeps them.
-func (f *budgetFlag) record(options *fsm.Map) {
+func (f *budgetFlag) record(options *value.Map) {
 	if len(f.limits) == 0 {
 		return
 	}
-	m := fsm.NewMap()
+	m := value.NewMap()
 	for _, l := range budgetLimits {
 		if v, ok := f.limits[l.key]; ok {
 			m.Set(l.key, v)
@@ -141,9 +142,9 @@ func (f *budgetFlag) record(options *fsm.Map) {
 }
 
 // fill takes recorded limits where none are set.
-func (f *budgetFlag) fill(recorded *fsm.Map) {
+func (f *budgetFlag) fill(recorded *value.Map) {
 	v, _ := recorded.Get("budget")
-	m, _ := v.(*fsm.Map)
+	m, _ := v.(*value.Map)
 	given := f.limits
 	f.limits = map[string]float64{}
 	for _, l := range budgetLimits {

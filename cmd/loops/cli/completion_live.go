@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/host"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
@@ -243,8 +244,8 @@ func (a *app) contextKeys(cmd *cobra.Command, args []string, word string) (found
 	}
 	for _, key := range l.Context.Keys() {
 		if strings.HasPrefix(key, word) {
-			value, _ := l.Context.Get(key)
-			found = append(found, described(key+"=", "now "+strings.Trim(string(fsm.AppendJSON(nil, value)), `"`)))
+			val, _ := l.Context.Get(key)
+			found = append(found, described(key+"=", "now "+strings.Trim(string(value.AppendJSON(nil, val)), `"`)))
 		}
 	}
 	return found, noSpace

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/persistence/sqlstore"
 )
@@ -51,7 +51,7 @@ func runConfigShow(a *app, o configShowOptions) error {
 	c, wrong := a.declared(p)
 	settings := a.settings(p, c)
 	if o.json {
-		err = writeJSON(a.out, fsm.NewMap("files", list(p.configFiles(), configFile.object), "settings", list(settings, setting.object),
+		err = writeJSON(a.out, value.NewMap("files", list(p.configFiles(), configFile.object), "settings", list(settings, setting.object),
 			"mistakes", list(wrong, mistakeObject), "warnings", list(c.Warnings, mistakeObject)))
 	} else {
 		a.printSettings(p, settings, o.origin)
@@ -122,7 +122,7 @@ func (p project) fromFile(c *config.Config, key string) origin {
 }
 
 func (s setting) object() any {
-	m := fsm.NewMap("key", s.key, "value", s.value, "origin", s.from.kind)
+	m := value.NewMap("key", s.key, "value", s.value, "origin", s.from.kind)
 	if s.from.name != "" {
 		m.Set("name", s.from.name)
 	}
@@ -141,7 +141,7 @@ func unlessZero(n int) any {
 }
 
 func mistakeObject(p config.Problem) any {
-	return fsm.NewMap("file", p.File, "line", unlessZero(p.Line), "column", unlessZero(p.Col), "message", p.Text)
+	return value.NewMap("file", p.File, "line", unlessZero(p.Line), "column", unlessZero(p.Col), "message", p.Text)
 }
 
 // settings are all there are, with the values that hold.
@@ -225,7 +225,7 @@ func (a *app) outside(key string) (value any, from origin, ok bool) {
 func (p project) notifySettings(c *config.Config) (all []setting) {
 	for i, n := range c.Notify {
 		key := "notify." + strconv.Itoa(i)
-		m := fsm.NewMap()
+		m := value.NewMap()
 		var text string
 		switch {
 		case n.Desktop:
@@ -282,7 +282,7 @@ type configFile struct {
 }
 
 func (f configFile) object() any {
-	return fsm.NewMap("file", f.path, "layer", f.layer, "exists", f.exists)
+	return value.NewMap("file", f.path, "layer", f.layer, "exists", f.exists)
 }
 
 // configFiles are the files that settings are read from, the lowest first.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/price"
 	"loops/persistence"
 )
@@ -165,7 +166,7 @@ func (a *app) costOfRuns(ctx context.Context, f finder, runs []persistence.Run, 
 		}
 		n++
 		if objects = append(objects, sheet.total.object("instance_id", string(r.ID))); o.json {
-			m, _ := objects[n-1].(*fsm.Map)
+			m, _ := objects[n-1].(*value.Map)
 			m.Set("loop", r.Loop)
 			m.Set("status", orNull(string(r.Status)))
 		}
@@ -179,7 +180,7 @@ func (a *app) costOfRuns(ctx context.Context, f finder, runs []persistence.Run, 
 		}
 	}
 	if o.json {
-		m := fsm.NewMap("runs", append([]any{}, objects...), "total", all.total.object("what", "all"), "waste", waste.object("what", "failed"))
+		m := value.NewMap("runs", append([]any{}, objects...), "total", all.total.object("what", "all"), "waste", waste.object("what", "failed"))
 		return writeJSON(a.out, m)
 	}
 	if n == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 )
 
@@ -56,7 +57,7 @@ func (s *costSheet) addTo(v *inspect.Visit, e fsm.Event) {
 	default:
 		judges, _ := e.Get("judges").([]any)
 		for _, j := range judges {
-			if m, ok := j.(*fsm.Map); ok {
+			if m, ok := j.(*value.Map); ok {
 				get := func(key string) any { v, _ := m.Get(key); return v }
 				took := time.Duration(whole(get("duration_ms"))) * time.Millisecond
 				s.used(v, get, func(l *costLine) { l.Judges++; l.Time += took })
@@ -207,12 +208,12 @@ func tokens(n int64) string {
 func microDollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 // object is the line as JSON. A cost that is not known is null; so is a sum with one in it, and known_cost_usd is the rest.
-func (l *costLine) object(key, name string) *fsm.Map {
+func (l *costLine) object(key, name string) *value.Map {
 	var cost any
 	if l.Unknown == 0 {
 		cost = microDollars(l.CostUSD)
 	}
-	return fsm.NewMap(key, name, "visits", int64(l.Visits), "prompts", int64(l.Prompts), "judges", int64(l.Judges),
+	return value.NewMap(key, name, "visits", int64(l.Visits), "prompts", int64(l.Prompts), "judges", int64(l.Judges),
 		"input_tokens", l.Input, "output_tokens", l.Output, "cache_read_tokens", l.CacheRead, "cache_creation_tokens", l.CacheWrite,
 		"cost_usd", cost, "known_cost_usd", microDollars(l.CostUSD), "unknown_costs", int64(l.Unknown), "duration_ms", l.Time.Milliseconds())
 }

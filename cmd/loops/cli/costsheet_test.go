@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // TestCostSheet: everything that was asked counts, also what a stop ended before it answered.
 func TestCostSheet(t *testing.T) {
-	used := func(more ...any) *fsm.Map {
-		m := fsm.NewMap("duration_ms", int64(1000), "input_tokens", int64(10), "output_tokens", int64(1), "cost_usd", 0.25)
+	used := func(more ...any) *value.Map {
+		m := value.NewMap("duration_ms", int64(1000), "input_tokens", int64(10), "output_tokens", int64(1), "cost_usd", 0.25)
 		for i := 0; i < len(more); i += 2 {
 			m.Set(more[i].(string), more[i+1])
 		}
 		return m
 	}
-	with := func(kind string, m *fsm.Map) fsm.Event {
+	with := func(kind string, m *value.Map) fsm.Event {
 		e := fsm.Event{Kind: kind, Time: time.Unix(0, 0)}
 		for _, k := range m.Keys() {
 			v, _ := m.Get(k)
@@ -27,14 +28,14 @@ func TestCostSheet(t *testing.T) {
 	}
 	var s costSheet
 	for _, e := range []fsm.Event{
-		with("state_enter", fsm.NewMap("state", "a")),
+		with("state_enter", value.NewMap("state", "a")),
 		with("action_killed", used("is_prompt", true, "coverage", "partial")),
-		with("state_enter", fsm.NewMap("state", "a", "resumed", true)),
+		with("state_enter", value.NewMap("state", "a", "resumed", true)),
 		with("action_complete", used("is_prompt", true)),
-		with("note", fsm.NewMap("message", "the judge was ended before it answered", "judges", []any{used()})),
-		with("evaluate", fsm.NewMap("verdict", "yes", "judges", []any{used(), used("cost_usd", nil, "model", "m")})),
-		with("state_enter", fsm.NewMap("state", "b")),
-		with("action_complete", fsm.NewMap("is_prompt", false, "duration_ms", int64(500))),
+		with("note", value.NewMap("message", "the judge was ended before it answered", "judges", []any{used()})),
+		with("evaluate", value.NewMap("verdict", "yes", "judges", []any{used(), used("cost_usd", nil, "model", "m")})),
+		with("state_enter", value.NewMap("state", "b")),
+		with("action_complete", value.NewMap("is_prompt", false, "duration_ms", int64(500))),
 	} {
 		s.add(e)
 	}

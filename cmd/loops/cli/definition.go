@@ -11,6 +11,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 	"loops/internal/move"
 	"loops/persistence"
 )
@@ -27,7 +28,7 @@ type definition struct {
 // A recordedLoop is one loop of a definition.
 type recordedLoop struct {
 	file, sha256 string
-	names        *fsm.Map // the names by which its states run others, each with the file that it meant
+	names        *value.Map // the names by which its states run others, each with the file that it meant
 	text         []byte
 }
 
@@ -50,7 +51,7 @@ func (d *definition) add(files *loopfile.Loader, l *fsm.Loop) error {
 	if err != nil {
 		return err
 	}
-	r := &recordedLoop{file: l.File, sha256: l.SHA256, names: fsm.NewMap(), text: text}
+	r := &recordedLoop{file: l.File, sha256: l.SHA256, names: value.NewMap(), text: text}
 	if old := d.of(l.File); old != nil {
 		*old = *r
 		r = old
@@ -125,8 +126,8 @@ func (r *recordedLoop) meant(name string) string {
 }
 
 // mapped returns the names with something else made of their files.
-func (r *recordedLoop) mapped(f func(path string) string) *fsm.Map {
-	names := fsm.NewMap()
+func (r *recordedLoop) mapped(f func(path string) string) *value.Map {
+	names := value.NewMap()
 	for _, k := range r.names.Keys() {
 		names.Set(k, f(r.meant(k)))
 	}
@@ -166,9 +167,9 @@ func (d *definition) encode() []byte {
 	}
 	var b []byte
 	for _, r := range d.loops {
-		head := fsm.NewMap("file", d.project.relative(r.file), "sha256", r.sha256, "bytes", int64(len(r.text)), "loops", r.mapped(d.project.relative))
+		head := value.NewMap("file", d.project.relative(r.file), "sha256", r.sha256, "bytes", int64(len(r.text)), "loops", r.mapped(d.project.relative))
 		b = append(b, strings.TrimSuffix(documentMark, "{")...)
-		b = fsm.AppendJSON(b, head)
+		b = value.AppendJSON(b, head)
 		b = append(append(b, '\n'), r.text...)
 	}
 	return b
@@ -182,14 +183,14 @@ func parseDefinition(text []byte, p project) (*definition, error) {
 			return nil, errors.New("it does not say which loop it is")
 		}
 		line, more, _ := bytes.Cut(rest, []byte("\n"))
-		v, err := fsm.ParseJSON(line[len(documentMark)-1:])
-		head, ok := v.(*fsm.Map)
+		v, err := value.ParseJSON(line[len(documentMark)-1:])
+		head, ok := v.(*value.Map)
 		if err != nil || !ok {
 			return nil, errors.New("it does not say which loop it is")
 		}
-		r := &recordedLoop{names: fsm.NewMap()}
+		r := &recordedLoop{names: value.NewMap()}
 		r.file, r.sha256 = p.absolute(headText(head, "file")), headText(head, "sha256")
-		if names, ok := headValue(head, "loops").(*fsm.Map); ok {
+		if names, ok := headValue(head, "loops").(*value.Map); ok {
 			r.names = names
 			r.names = r.mapped(p.absolute)
 		}
@@ -206,12 +207,12 @@ func parseDefinition(text []byte, p project) (*definition, error) {
 	return d, nil
 }
 
-func headValue(m *fsm.Map, key string) any {
+func headValue(m *value.Map, key string) any {
 	v, _ := m.Get(key)
 	return v
 }
 
-func headText(m *fsm.Map, key string) string {
+func headText(m *value.Map, key string) string {
 	s, _ := headValue(m, key).(string)
 	return s
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 )
 
 // TestDefinitionLoadsAgain records every loop there is, with its sub-loops, and finds no difference.
@@ -59,8 +59,8 @@ func TestParseDefinition(t *testing.T) {
 		t.Fatal(problems)
 	}
 	d := &definition{loops: []*recordedLoop{
-		{file: "/p/a.yaml", sha256: "ab", names: fsm.NewMap("b", "/p/b.yaml"), text: []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n")},
-		{file: "/p/b \"\n.yaml", sha256: "cd", names: fsm.NewMap(), text: []byte("--- # {\nno loop")},
+		{file: "/p/a.yaml", sha256: "ab", names: value.NewMap("b", "/p/b.yaml"), text: []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n")},
+		{file: "/p/b \"\n.yaml", sha256: "cd", names: value.NewMap(), text: []byte("--- # {\nno loop")},
 	}}
 	text := string(d.encode())
 	again, err := parseDefinition([]byte(text), project{})

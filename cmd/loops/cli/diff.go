@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 )
 
@@ -109,7 +110,7 @@ func (d *comparison) compare() {
 }
 
 // valuesOf says how the values of two mappings differ.
-func (d *comparison) valuesOf(in string, x, y *fsm.Map) {
+func (d *comparison) valuesOf(in string, x, y *value.Map) {
 	lines := &changeLines{}
 	for _, k := range union(x, y) {
 		was, first := x.Get(k)
@@ -127,20 +128,20 @@ func (d *comparison) valuesOf(in string, x, y *fsm.Map) {
 	d.values = append(d.values, lines.lines...)
 }
 
-func orEmpty(m *fsm.Map) *fsm.Map {
+func orEmpty(m *value.Map) *value.Map {
 	if m == nil {
-		return fsm.NewMap()
+		return value.NewMap()
 	}
 	return m
 }
 
 // steady leaves out of captures what is another in every run: how long it took, and where its output is.
-func steady(captured *fsm.Map) *fsm.Map {
-	out := fsm.NewMap()
+func steady(captured *value.Map) *value.Map {
+	out := value.NewMap()
 	for _, name := range orEmpty(captured).Keys() {
 		v, _ := captured.Get(name)
-		if rec, ok := v.(*fsm.Map); ok {
-			kept := fsm.NewMap()
+		if rec, ok := v.(*value.Map); ok {
+			kept := value.NewMap()
 			for _, k := range rec.Keys() {
 				if k != "duration_ms" && k != "file" {
 					field, _ := rec.Get(k)

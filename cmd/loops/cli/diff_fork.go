@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/move"
 )
 
@@ -31,7 +32,7 @@ func (d *comparison) inFirst(v any) any {
 		dir, _ := orEmpty(m.Context).Get("run_dir")
 		return strings.TrimRight(text(dir), "/")
 	}
-	m := &fsm.Snapshot{Captured: fsm.NewMap("v", v)}
+	m := &fsm.Snapshot{Captured: value.NewMap("v", v)}
 	move.Rebase(m, []move.Folder{{From: dir(d.memory[1]), To: dir(d.memory[0])}})
 	v, _ = m.Captured.Get("v")
 	return v

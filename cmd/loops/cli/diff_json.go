@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 )
 
@@ -12,19 +12,19 @@ import (
 func (d *comparison) writeJSON(out io.Writer) error {
 	var first any
 	if d.first < len(d.pairs) {
-		first = fsm.NewMap("same_before", int64(d.first), "first", stepObject(d.next(0)), "second", stepObject(d.next(1)))
+		first = value.NewMap("same_before", int64(d.first), "first", stepObject(d.next(0)), "second", stepObject(d.next(1)))
 	}
 	more := elapsed(d.sides[1].run) - elapsed(d.sides[0].run)
-	m := fsm.NewMap("first", d.sides[0].object(), "second", d.sides[1].object(), "second_took_longer_ms", more.Round(time.Millisecond).Milliseconds(),
+	m := value.NewMap("first", d.sides[0].object(), "second", d.sides[1].object(), "second_took_longer_ms", more.Round(time.Millisecond).Milliseconds(),
 		"steps_before_fork", int64(d.shared), "divergence", first, "steps", nil, "values", texts(d.values), "notes", texts(d.notes))
 	return writeLongJSON(out, m, "steps", len(d.pairs), func(i int) any {
 		p := d.pairs[i]
-		return fsm.NewMap("same", p.Same, "first", stepObject(d.at(0, p.A)), "second", stepObject(d.at(1, p.B)))
+		return value.NewMap("same", p.Same, "first", stepObject(d.at(0, p.A)), "second", stepObject(d.at(1, p.B)))
 	})
 }
 
-func (p *runPath) object() *fsm.Map {
-	m := fsm.NewMap("instance_id", string(p.run.ID), "loop", p.run.Loop, "status", orNull(string(p.run.Status)), "terminated_by", orNull(p.run.Ended),
+func (p *runPath) object() *value.Map {
+	m := value.NewMap("instance_id", string(p.run.ID), "loop", p.run.Loop, "status", orNull(string(p.run.Status)), "terminated_by", orNull(p.run.Ended),
 		"current_state", p.run.State, "iterations", int64(p.run.Step), "duration_ms", elapsed(p.run).Milliseconds(),
 		"sha256", orNull(p.run.SHA256))
 	addCost(m, &p.sheet.total)
@@ -39,6 +39,6 @@ func stepObject(s *inspect.Step) any {
 	if s.Exited {
 		code = int64(s.Exit)
 	}
-	return fsm.NewMap("step", s.Number, "state", s.Path, "exit_code", code, "verdict", orNull(s.Verdict), "to", orNull(s.To),
+	return value.NewMap("step", s.Number, "state", s.Path, "exit_code", code, "verdict", orNull(s.Verdict), "to", orNull(s.To),
 		"duration_ms", s.Took.Milliseconds(), "first_event", int64(s.First), "last_event", int64(s.Last))
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // shownChanges is how many lines differences has at most.
@@ -30,9 +31,9 @@ func differences(was, now *fsm.Loop) []string {
 	return d.lines
 }
 
-func states(m *fsm.Map) *fsm.Map {
+func states(m *value.Map) *value.Map {
 	v, _ := m.Get("states")
-	s, _ := v.(*fsm.Map)
+	s, _ := v.(*value.Map)
 	return s
 }
 
@@ -44,7 +45,7 @@ func (d *changeLines) add(format string, args ...any) {
 }
 
 // keys compares two mappings key by key, without one of them.
-func (d *changeLines) keys(in string, was, now *fsm.Map, except string) {
+func (d *changeLines) keys(in string, was, now *value.Map, except string) {
 	for _, k := range union(was, now) {
 		if k == except {
 			continue
@@ -64,8 +65,8 @@ func (d *changeLines) keys(in string, was, now *fsm.Map, except string) {
 
 // value says how a value changed.
 func (d *changeLines) value(key string, was, now any) {
-	if a, ok := was.(*fsm.Map); ok {
-		if b, ok := now.(*fsm.Map); ok {
+	if a, ok := was.(*value.Map); ok {
+		if b, ok := now.(*value.Map); ok {
 			d.keys(key+".", a, b, "")
 			return
 		}
@@ -107,7 +108,7 @@ func commonStart(a, b string) int {
 }
 
 // states compares the states.
-func (d *changeLines) states(was, now *fsm.Map) {
+func (d *changeLines) states(was, now *value.Map) {
 	for _, name := range union(was, now) {
 		a, old := was.Get(name)
 		b, new := now.Get(name)
@@ -117,15 +118,15 @@ func (d *changeLines) states(was, now *fsm.Map) {
 		case !new:
 			d.add("state %s was removed", name)
 		default:
-			x, _ := a.(*fsm.Map)
-			y, _ := b.(*fsm.Map)
+			x, _ := a.(*value.Map)
+			y, _ := b.(*value.Map)
 			d.keys("state "+name+", ", x, y, "")
 		}
 	}
 }
 
 // union returns the keys of both, in the order of the first.
-func union(a, b *fsm.Map) []string {
+func union(a, b *value.Map) []string {
 	keys := slices.Clone(a.Keys())
 	for _, k := range b.Keys() {
 		if _, ok := a.Get(k); !ok {
@@ -136,7 +137,7 @@ func union(a, b *fsm.Map) []string {
 }
 
 func same(a, b any) bool {
-	return string(fsm.AppendJSON(nil, a)) == string(fsm.AppendJSON(nil, b))
+	return string(value.AppendJSON(nil, a)) == string(value.AppendJSON(nil, b))
 }
 
 // brief writes a value in one short line.
@@ -144,7 +145,7 @@ func brief(v any) string {
 	if s, ok := v.(string); ok {
 		return cut(strconv.Quote(s), shownText)
 	}
-	return cut(string(fsm.AppendJSON(nil, v)), shownText)
+	return cut(string(value.AppendJSON(nil, v)), shownText)
 }
 
 // firstDifference finds the first line that is another one.

@@ -12,6 +12,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/host"
 	"loops/internal/phrase"
@@ -76,8 +77,8 @@ type finding struct {
 	check string
 	level string
 	text  string
-	todo  string   // "" = nothing
-	more  *fsm.Map // of --json; nil = nothing
+	todo  string     // "" = nothing
+	more  *value.Map // of --json; nil = nothing
 }
 
 // An examination is one invocation of doctor.
@@ -157,7 +158,7 @@ func (x *examination) add(f finding) {
 }
 
 func findingObject(f finding) any {
-	m := fsm.NewMap("check", f.check, "level", f.level, "text", f.text, "todo", orNull(f.todo))
+	m := value.NewMap("check", f.check, "level", f.level, "text", f.text, "todo", orNull(f.todo))
 	if f.more != nil {
 		for _, key := range f.more.Keys() {
 			v, _ := f.more.Get(key)

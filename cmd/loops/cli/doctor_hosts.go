@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/host"
 )
 
@@ -136,7 +137,7 @@ func (x *examination) declared(h *host.Host) bool { return slices.Contains(x.run
 func (x *examination) host(h *host.Host, v hostVersion, chosen bool) bool {
 	declared := x.declared(h)
 	mapped, ignored := keysOf(h.Has)
-	f := finding{check: h.Name, level: levelOK, more: fsm.NewMap(
+	f := finding{check: h.Name, level: levelOK, more: value.NewMap(
 		"host", h.Name, "path", orNull(v.path), "version", orNull(v.text), "declared", declared, "from_documentation", h.Documented,
 		"mapped", texts(mapped), "ignored", texts(ignored), "says_usage", h.Has.Usage, "says_cost", h.Has.Cost, "chosen", chosen,
 	)}
@@ -213,7 +214,7 @@ const (
 // prompt sends a host the prompt and the question of the self-test.
 func (x *examination) prompt(ctx context.Context, h *host.Host) {
 	if why := x.refuses(h); why != "" {
-		x.add(finding{h.Name, levelWarning, "not tested: " + why, x.withSkip(h), fsm.NewMap("host", h.Name, "test", nil)})
+		x.add(finding{h.Name, levelWarning, "not tested: " + why, x.withSkip(h), value.NewMap("host", h.Name, "test", nil)})
 		return
 	}
 	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, Model: x.options.model, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
@@ -268,7 +269,7 @@ func (x *examination) answer(ctx context.Context, h *host.Host, what string, a f
 			f.level, f.text, f.todo = levelWarning, "it answers, but with no text"+usedText(res), "run it by hand: "+h.Program
 		}
 	}
-	f.more = fsm.NewMap("host", h.Name, "test", what, "duration_ms", res.Duration.Milliseconds())
+	f.more = value.NewMap("host", h.Name, "test", what, "duration_ms", res.Duration.Milliseconds())
 	if r := res.Reply; r != nil {
 		f.more.Set("failure", orNull(string(r.Failure)))
 		f.more.Set("model", orNull(r.Model))

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/phrase"
 	"loops/internal/price"
@@ -123,7 +123,7 @@ func (x *examination) room() {
 		return
 	}
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:unconvert // their types are not the same everywhere
-	f := finding{"disk", levelOK, fmt.Sprintf("%s free in %s", bytesText(free), p.short(dir)), "", fsm.NewMap("free_bytes", int64(min(free, 1<<62)))}
+	f := finding{"disk", levelOK, fmt.Sprintf("%s free in %s", bytesText(free), p.short(dir)), "", value.NewMap("free_bytes", int64(min(free, 1<<62)))}
 	switch {
 	case free < roomNone:
 		f.level, f.todo = levelProblem, "make room: runs cannot be recorded without"
@@ -221,9 +221,9 @@ func (x *examination) stale(changes []reconcile.Change) {
 	}
 	todo := x.app.command("sweep") + ", or the next run does it"
 	if len(died) > 0 {
-		x.add(finding{"runs", levelWarning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", count(len(died), "run"), phrase.List(died)), todo, fsm.NewMap("runs", texts(died))})
+		x.add(finding{"runs", levelWarning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", count(len(died), "run"), phrase.List(died)), todo, value.NewMap("runs", texts(died))})
 	}
 	if len(ended) > 0 {
-		x.add(finding{"runs", levelWarning, fmt.Sprintf("%s left its files among those that go on: %s", count(len(ended), "run"), phrase.List(ended)), todo, fsm.NewMap("runs", texts(ended))})
+		x.add(finding{"runs", levelWarning, fmt.Sprintf("%s left its files among those that go on: %s", count(len(ended), "run"), phrase.List(ended)), todo, value.NewMap("runs", texts(ended))})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // text returns a value of an event as people read it: text as it is, nothing for null.
@@ -16,7 +17,7 @@ func text(v any) string {
 	case string:
 		return v
 	}
-	return string(fsm.AppendJSON(nil, v))
+	return string(value.AppendJSON(nil, v))
 }
 
 // shown returns a value of an event as a part of a line: see clean.
@@ -155,7 +156,7 @@ func verdictLines(e fsm.Event) []string {
 		}
 		for _, v := range list {
 			said := text(v)
-			if vote, ok := v.(*fsm.Map); ok {
+			if vote, ok := v.(*value.Map); ok {
 				verdict, _ := vote.Get("verdict")
 				sure, _ := vote.Get("confidence")
 				why, _ := vote.Get("reason")

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 type eventsOptions struct {
@@ -57,7 +58,7 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 	return a.tail(ctx, f, run, o.since, o.follow, func(e fsm.Event) {
 		switch {
 		case o.json:
-			_, _ = a.out.Write(append(fsm.AppendJSON(nil, eventObject(e)), '\n')) // a sink never fails
+			_, _ = a.out.Write(append(value.AppendJSON(nil, eventObject(e)), '\n')) // a sink never fails
 		case o.verbose || e.Kind != "action_output":
 			say(a.out, "%6d  ", e.Seq)
 			printEvent(a, e, o.verbose)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -248,14 +248,14 @@ func brackets(events []uint64) string {
 	return " [" + strings.Join(words, ", ") + "]"
 }
 
-func (x *explanation) object() *fsm.Map {
+func (x *explanation) object() *value.Map {
 	r := x.path.run
 	sentences := func(said []inspect.Sentence) any {
 		return list(said, func(s inspect.Sentence) any {
-			return fsm.NewMap("text", s.Text, "events", list(s.Events, func(n uint64) any { return int64(n) }))
+			return value.NewMap("text", s.Text, "events", list(s.Events, func(n uint64) any { return int64(n) }))
 		})
 	}
-	m := fsm.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "terminated_by", orNull(r.Ended))
+	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "terminated_by", orNull(r.Ended))
 	addOrigin(m, r)
 	var run any = []any{}
 	steps := []any{}
@@ -265,7 +265,7 @@ func (x *explanation) object() *fsm.Map {
 			continue
 		}
 		from, to := p.visit.Span()
-		steps = append(steps, fsm.NewMap("step", p.visit.Number(), "state", p.visit.Path(), "verdict", orNull(p.visit.Verdict()), "to", orNull(p.visit.To()),
+		steps = append(steps, value.NewMap("step", p.visit.Number(), "state", p.visit.Path(), "verdict", orNull(p.visit.Verdict()), "to", orNull(p.visit.To()),
 			"duration_ms", p.visit.Took().Milliseconds(), "attempts", int64(p.visit.Attempts), "waited_ms", p.visit.Waited.Milliseconds(),
 			"paused_ms", p.visit.Paused.Milliseconds(), "interrupted_ms", p.visit.Gap.Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.said)))
 	}

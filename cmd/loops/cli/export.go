@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/bundle"
 	"loops/persistence"
 )
@@ -93,7 +93,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		say(a.Err, "loops: %s is no regular file and was left out\n", p.short(left))
 	}
 	if o.json {
-		return writeJSON(a.out, fsm.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
+		return writeJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
 			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", texts(written.Left), "sha256", written.Digest.Hash))
 	}
 	say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, count(written.Digest.Events, "event"), count(written.Files, "file"), roomText(size))

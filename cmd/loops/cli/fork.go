@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -103,10 +104,10 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 }
 
 // forkValues reads --set.
-func forkValues(pairs []string) (*fsm.Map, error) {
-	given := fsm.NewMap()
+func forkValues(pairs []string) (*value.Map, error) {
+	given := value.NewMap()
 	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
+		key, val, ok := strings.Cut(pair, "=")
 		key = strings.TrimPrefix(strings.TrimSpace(key), "context.")
 		switch {
 		case !ok || key == "":
@@ -114,7 +115,7 @@ func forkValues(pairs []string) (*fsm.Map, error) {
 		case strings.HasPrefix(key, "captured.") || strings.HasPrefix(key, "messages"):
 			return nil, usageError{fmt.Sprintf("--set %q: it sets values of the context; what was captured and said is as it was. To change that, fork the step that captured it", pair), "loops fork --help"}
 		}
-		given.Set(key, value)
+		given.Set(key, val)
 	}
 	return given, nil
 }
@@ -245,7 +246,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 
 // context returns the context to begin with: that of the other run, keys the loop file has and it lacks, and --set over
 // both. What follows from a key that is set is left out, to be filled in anew.
-func (f *forkPlace) context(l *fsm.Loop, o *forkOptions) (*fsm.Map, error) {
+func (f *forkPlace) context(l *fsm.Loop, o *forkOptions) (*value.Map, error) {
 	given, err := forkValues(o.set)
 	if err != nil {
 		return nil, err
@@ -253,7 +254,7 @@ func (f *forkPlace) context(l *fsm.Loop, o *forkOptions) (*fsm.Map, error) {
 	if err := checkGiven(l, given); err != nil {
 		return nil, err
 	}
-	values := fsm.NewMap()
+	values := value.NewMap()
 	overlay(values, f.memory.Context)
 	if _, ok := given.Get("input"); ok {
 		values.Delete("input_hash")

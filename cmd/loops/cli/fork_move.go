@@ -9,6 +9,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/move"
 	"loops/persistence"
 )
@@ -69,10 +70,10 @@ func (f *forkPlace) move(ctx context.Context, p project, to string, empty, durab
 // folder. A fork needs no others: they are of steps of the other run, and a long one has a lot of them.
 func outputsNamed(m *fsm.Snapshot) map[string]bool {
 	var b []byte
-	for _, part := range []*fsm.Map{m.Context, m.Captured, m.PrevResult, m.LastResult} {
-		b = fsm.AppendJSON(b, orEmpty(part))
+	for _, part := range []*value.Map{m.Context, m.Captured, m.PrevResult, m.LastResult} {
+		b = value.AppendJSON(b, orEmpty(part))
 	}
-	b = fsm.AppendJSON(b, texts(m.Messages))
+	b = value.AppendJSON(b, texts(m.Messages))
 	named := map[string]bool{}
 	for _, path := range regexp.MustCompile(`output/[0-9]{6,}[\w.~@+-]*\.(out|err)`).FindAll(b, -1) {
 		named[string(path)] = true
@@ -101,7 +102,7 @@ func (f *forkPlace) spent() []string {
 }
 
 // printFork prints from where a fork would go on.
-func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoop, values *fsm.Map, o *forkOptions) error {
+func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoop, values *value.Map, o *forkOptions) error {
 	o2 := from.origin()
 	dir, own := from.workFolder(p)
 	if o.view.json {
@@ -109,7 +110,7 @@ func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoo
 		if own && !o.empty {
 			copied = dir + "/"
 		}
-		return writeJSON(a.out, fsm.NewMap("forked_from", o2.Map(), "loop", l.Name, "file", p.short(l.File), "state", from.point.State, "step", int64(from.point.Step),
+		return writeJSON(a.out, value.NewMap("forked_from", o2.Map(), "loop", l.Name, "file", p.short(l.File), "state", from.point.State, "step", int64(from.point.Step),
 			"max_steps", int64(l.MaxSteps), "changed", texts(made.lines), "copies", copied, "context", values, "captured", list(from.memory.Captured.Keys(), func(k string) any { return k })))
 	}
 	w := a.out
@@ -134,7 +135,7 @@ func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoo
 	say(w, "\nContext:\n")
 	for _, k := range values.Keys() {
 		if v, _ := values.Get(k); k != "run_dir" || !own {
-			say(w, "  %s: %s\n", k, fsm.AppendJSON(nil, v))
+			say(w, "  %s: %s\n", k, value.AppendJSON(nil, v))
 		}
 	}
 	say(w, "\nNothing was run.\n")
@@ -150,7 +151,7 @@ func forkedText(o *persistence.Origin) string {
 }
 
 // addOrigin adds to an object where a run comes from, if it is a fork.
-func addOrigin(m *fsm.Map, r persistence.Run) {
+func addOrigin(m *value.Map, r persistence.Run) {
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
@@ -164,7 +165,7 @@ func (t runTable) print(runs []persistence.Run) error {
 }
 
 func (t runTable) runObject(r persistence.Run) any {
-	m := fsm.NewMap(
+	m := value.NewMap(
 		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "started_at", stamp(r.StartedAt),
 		"iterations", int64(r.Step), "duration_ms", elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(honestError(r)),
 		"current_state", r.State,
@@ -178,7 +179,7 @@ func (t runTable) runObject(r persistence.Run) any {
 }
 
 // addCost adds what was used to an object, in the words of loops cost.
-func addCost(m *fsm.Map, l *costLine) {
+func addCost(m *value.Map, l *costLine) {
 	cost := l.object("", "")
 	for _, key := range []string{"cost_usd", "known_cost_usd", "unknown_costs"} {
 		v, _ := cost.Get(key)
@@ -252,7 +253,7 @@ func (t runTable) printGroups(all []group) error {
 
 func (t runTable) groupObject(g group) any {
 	p50, p95, longest := g.times()
-	m := fsm.NewMap("outcome", g.outcome, "runs", int64(len(g.runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
+	m := value.NewMap("outcome", g.outcome, "runs", int64(len(g.runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
 		"longest_ms", longest.Milliseconds(), "newest", string(g.runs[0].ID))
 	if sum := t.cost(g); sum != nil {
 		addCost(m, sum)

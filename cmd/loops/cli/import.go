@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/bundle"
 	"loops/persistence"
 	"loops/reconcile"
@@ -102,7 +102,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	}
 	run := reconcile.View(b.Run, alive(b.Run)) // it may have been exported when its process was dead
 	if o.json {
-		return writeJSON(a.out, fsm.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
+		return writeJSON(a.out, value.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
 			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
 	}
 	if result == already {

@@ -8,40 +8,41 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // writeJSON prints a value with two-space indent and a line end.
 func writeJSON(w io.Writer, v any) error {
-	_, err := w.Write(append(fsm.AppendJSONIndent(nil, v, "  "), '\n'))
+	_, err := w.Write(append(value.AppendJSONIndent(nil, v, "  "), '\n'))
 	return err
 }
 
 // writeLongJSON is writeJSON of an object in which a list of n items, made one by one, stands under key.
-func writeLongJSON(w io.Writer, m *fsm.Map, key string, n int, item func(int) any) error {
+func writeLongJSON(w io.Writer, m *value.Map, key string, n int, item func(int) any) error {
 	out := bufio.NewWriter(w)
 	const indent = "  "
 	var buf []byte
-	value := func(v any, depth int) {
-		buf = fsm.AppendJSONIndent(buf[:0], v, indent)
+	val := func(v any, depth int) {
+		buf = value.AppendJSONIndent(buf[:0], v, indent)
 		out.Write(bytes.ReplaceAll(buf, []byte("\n"), []byte("\n"+strings.Repeat(indent, depth)))) //nolint:errcheck // Flush returns it
 	}
 	between := "{\n"
 	for _, k := range m.Keys() {
 		out.WriteString(between + indent) //nolint:errcheck // as above
 		between = ",\n"
-		value(k, 0)
+		val(k, 0)
 		out.WriteString(": ") //nolint:errcheck // as above
 		v, _ := m.Get(k)
 		if k != key || n == 0 {
 			if k == key {
 				v = []any{}
 			}
-			value(v, 1)
+			val(v, 1)
 			continue
 		}
 		for i := range n {
 			out.WriteString(map[bool]string{true: "[\n", false: ",\n"}[i == 0] + indent + indent) //nolint:errcheck // as above
-			value(item(i), 2)
+			val(item(i), 2)
 		}
 		out.WriteString("\n" + indent + "]") //nolint:errcheck // as above
 	}
@@ -78,8 +79,8 @@ func list[T any](items []T, value func(T) any) []any {
 func texts(items []string) []any { return list(items, func(s string) any { return s }) }
 
 // eventObject is an event as one JSON object, with the keys it has in the event file.
-func eventObject(e fsm.Event) *fsm.Map {
-	m := fsm.NewMap("event", e.Kind, "ts", stamp(e.Time), "seq", e.Seq)
+func eventObject(e fsm.Event) *value.Map {
+	m := value.NewMap("event", e.Kind, "ts", stamp(e.Time), "seq", e.Seq)
 	for _, f := range e.Fields {
 		m.Set(f.Key, f.Value)
 	}
@@ -90,14 +91,14 @@ func eventObject(e fsm.Event) *fsm.Map {
 }
 
 // parseObject reads text that is one JSON object.
-func parseObject(text string) (*fsm.Map, bool) {
+func parseObject(text string) (*value.Map, bool) {
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return nil, false
 	}
-	v, err := fsm.ParseJSON([]byte(text))
+	v, err := value.ParseJSON([]byte(text))
 	if err != nil {
 		return nil, false
 	}
-	m, ok := v.(*fsm.Map)
+	m, ok := v.(*value.Map)
 	return m, ok
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -87,7 +87,7 @@ func runList(a *app, o listOptions) error {
 	}
 	if o.json {
 		return writeJSON(a.out, append(list(entries, entryObject), list(more, func(e loopfile.Entry) any {
-			m := entryObject(e).(*fsm.Map)
+			m := entryObject(e).(*value.Map)
 			m.Set("catalog", true)
 			return m
 		})...))
@@ -144,7 +144,7 @@ func rows(entries []loopfile.Entry) [][]string {
 }
 
 func entryObject(e loopfile.Entry) any {
-	m := fsm.NewMap(
+	m := value.NewMap(
 		"name", e.Name, "path", e.Path, "description", e.Title, "category", orNull(e.Category), "labels", texts(e.Labels),
 		"visibility", orNull(e.Visibility),
 	)
@@ -186,13 +186,13 @@ func since(t time.Time) string {
 }
 
 // statusObject is a run as one flat JSON object, in the words of the state file.
-func statusObject(p project, store records, r persistence.Run) *fsm.Map {
+func statusObject(p project, store records, r persistence.Run) *value.Map {
 	held := alive(r)
 	var pid any
 	if r.Owner.PID != 0 {
 		pid = int64(r.Owner.PID)
 	}
-	m := fsm.NewMap(
+	m := value.NewMap(
 		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", orNull(string(r.Status)),
 		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", orNone(r.MaxSteps),
 		"started_at", stamp(r.StartedAt), "updated_at", stamp(r.UpdatedAt), "elapsed_ms", elapsed(r).Milliseconds(),
@@ -216,7 +216,7 @@ func ownerObject(o persistence.Owner) any {
 	if o.PID == 0 {
 		return nil
 	}
-	m := fsm.NewMap("pid", int64(o.PID), "host", orNull(o.Host), "boot", orNull(o.Boot), "start", nil)
+	m := value.NewMap("pid", int64(o.PID), "host", orNull(o.Host), "boot", orNull(o.Boot), "start", nil)
 	if o.Start != 0 {
 		m.Set("start", o.Start)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/mcpserver"
 	"loops/persistence"
 )
@@ -188,15 +188,15 @@ func (s *served) events(ctx context.Context, v mcpserver.Values) (json.RawMessag
 				break
 			}
 			events = append(events, eventObject(e))
-			size += len(fsm.AppendJSON(nil, events[len(events)-1]))
+			size += len(value.AppendJSON(nil, events[len(events)-1]))
 		}
 		next = int64(e.Seq)
 	}
-	answer := fsm.NewMap("instance_id", string(run.ID), "events", events, "next_after", next, "more", more)
+	answer := value.NewMap("instance_id", string(run.ID), "events", events, "next_after", next, "more", more)
 	if len(damage) > 0 {
 		answer.Set("damage", damage)
 	}
-	return fsm.AppendJSON(nil, answer), nil
+	return value.AppendJSON(nil, answer), nil
 }
 
 // find returns the run that arg means, the newest if there are several, and the store it is in.

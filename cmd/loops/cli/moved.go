@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/move"
 	"loops/persistence"
 )
@@ -54,7 +55,7 @@ func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
 	add(dir)
 	for _, k := range m.Captured.Keys() {
 		v, _ := m.Captured.Get(k)
-		if record, ok := v.(*fsm.Map); ok {
+		if record, ok := v.(*value.Map); ok {
 			file, _ := record.Get("file")
 			add(file)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/notify"
 )
@@ -151,7 +151,7 @@ func (a *app) printNotified(chosen []int, results []*notify.Result, asJSON bool)
 			}
 			say(a.out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, count(r.Attempts, "attempt"), duration(r.Took))
 		}
-		return fsm.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
+		return value.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
 			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", errorText(r.Err))
 	})
 	if asJSON {

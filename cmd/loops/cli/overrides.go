@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/persistence"
 )
@@ -61,8 +62,8 @@ func (o *overrides) check(cmd *cobra.Command) error {
 }
 
 // apply returns the loop with the overrides in it, and what to record of them (nil if there are none).
-func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
-	changed, recorded := o.configured(l), fsm.NewMap()
+func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *value.Map) {
+	changed, recorded := o.configured(l), value.NewMap()
 	if o.maxSteps > 0 {
 		changed.MaxSteps = o.maxSteps
 		recorded.Set("max_steps", int64(o.maxSteps))
@@ -96,7 +97,7 @@ func (o overrides) apply(l *fsm.Loop) (*fsm.Loop, *fsm.Map) {
 func (o overrides) pause() time.Duration { return time.Duration(o.delay * float64(time.Second)) }
 
 // over returns these overrides where they are set, and the recorded ones elsewhere.
-func (o overrides) over(recorded *fsm.Map) overrides {
+func (o overrides) over(recorded *value.Map) overrides {
 	if v := number(recorded, "max_steps"); o.maxSteps == 0 && v >= 1 {
 		o.maxSteps = int(v)
 	}
@@ -122,7 +123,7 @@ func (o overrides) over(recorded *fsm.Map) overrides {
 }
 
 // number returns a number of a map, whatever type it was read as; 0 if there is none.
-func number(m *fsm.Map, key string) float64 {
+func number(m *value.Map, key string) float64 {
 	switch v, _ := m.Get(key); v := v.(type) {
 	case int64:
 		return float64(v)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 func TestOverrides(t *testing.T) {
@@ -13,7 +14,7 @@ func TestOverrides(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		flags         overrides
-		recorded      *fsm.Map
+		recorded      *value.Map
 		steps, passes int
 		backoff       time.Duration
 		keep          string
@@ -22,16 +23,16 @@ func TestOverrides(t *testing.T) {
 		{"steps", overrides{maxSteps: 3}, nil, 3, 4, time.Second, `{"max_steps": 3}`},
 		{"all", overrides{maxSteps: 3, maxIterations: 2, delay: 0.25, delaySet: true}, nil, 3, 2, 250 * time.Millisecond, `{"max_steps": 3, "max_iterations": 2, "delay": 0.25}`},
 		{"no delay", overrides{delaySet: true}, nil, 50, 4, 0, `{"delay": 0.0}`},
-		{"recorded", overrides{}, fsm.NewMap("max_steps", int64(9), "delay", 2.0), 9, 4, 2 * time.Second, `{"max_steps": 9, "delay": 2.0}`},
-		{"recorded as whole number", overrides{}, fsm.NewMap("delay", int64(2)), 50, 4, 2 * time.Second, `{"delay": 2.0}`},
-		{"flags win", overrides{maxSteps: 11, delaySet: true}, fsm.NewMap("max_steps", int64(9), "delay", 2.0), 11, 4, 0, `{"max_steps": 11, "delay": 0.0}`},
+		{"recorded", overrides{}, value.NewMap("max_steps", int64(9), "delay", 2.0), 9, 4, 2 * time.Second, `{"max_steps": 9, "delay": 2.0}`},
+		{"recorded as whole number", overrides{}, value.NewMap("delay", int64(2)), 50, 4, 2 * time.Second, `{"delay": 2.0}`},
+		{"flags win", overrides{maxSteps: 11, delaySet: true}, value.NewMap("max_steps", int64(9), "delay", 2.0), 11, 4, 0, `{"max_steps": 11, "delay": 0.0}`},
 		{"durability", overrides{durability: "grouped"}, nil, 50, 4, time.Second, `{"durability": "grouped"}`},
-		{"recorded durability", overrides{}, fsm.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "none"}`},
-		{"another durability", overrides{durability: "strict"}, fsm.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "strict"}`},
-		{"agents", overrides{agents: agentFlags{host: "codex", permissions: "host"}}, fsm.NewMap("host", "claude", "model", "m"), 50, 4, time.Second, `{"host": "codex", "model": "m", "permissions": "host"}`},
+		{"recorded durability", overrides{}, value.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "none"}`},
+		{"another durability", overrides{durability: "strict"}, value.NewMap("durability", "none"), 50, 4, time.Second, `{"durability": "strict"}`},
+		{"agents", overrides{agents: agentFlags{host: "codex", permissions: "host"}}, value.NewMap("host", "claude", "model", "m"), 50, 4, time.Second, `{"host": "codex", "model": "m", "permissions": "host"}`},
 		{"no judge", overrides{agents: agentFlags{noLLM: true}}, nil, 50, 4, time.Second, `{"no_llm": true}`},
-		{"recorded no judge", overrides{}, fsm.NewMap("no_llm", true), 50, 4, time.Second, `{"no_llm": true}`},
-		{"damaged record", overrides{}, fsm.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil, "durability", 3.0), 50, 4, time.Second, "null"},
+		{"recorded no judge", overrides{}, value.NewMap("no_llm", true), 50, 4, time.Second, `{"no_llm": true}`},
+		{"damaged record", overrides{}, value.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil, "durability", 3.0), 50, 4, time.Second, "null"},
 	} {
 		l, keep := c.flags.over(c.recorded).apply(file)
 		if l.MaxSteps != c.steps || l.MaxIterations != c.passes || l.Backoff != c.backoff {
@@ -42,7 +43,7 @@ func TestOverrides(t *testing.T) {
 		}
 		got := "null"
 		if keep != nil {
-			got = string(fsm.AppendJSON(nil, keep))
+			got = string(value.AppendJSON(nil, keep))
 		}
 		if got != c.keep {
 			t.Errorf("%s: recorded %s, want %s", c.name, got, c.keep)

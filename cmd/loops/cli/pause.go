@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -151,7 +152,7 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 			continue
 		}
 		if o.json {
-			done = append(done, fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", w != nil, "current_state", r.State))
+			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", w != nil, "current_state", r.State))
 			continue
 		}
 		sayLine(a.out, pausedText(a, r, w))
@@ -240,7 +241,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		}
 		switch {
 		case o.json:
-			done = append(done, fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", alive(r), "current_state", r.State))
+			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", alive(r), "current_state", r.State))
 		default:
 			sayLine(a.out, unpausedText(a, r))
 		}

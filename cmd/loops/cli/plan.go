@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
-func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, tree *runTree, asJSON bool) error {
+func (a *app) printPlan(p project, l *fsm.Loop, values *value.Map, tree *runTree, asJSON bool) error {
 	if asJSON {
 		plan := planObject(p, l, values)
 		if tree != nil {
@@ -67,18 +68,18 @@ func (a *app) printPlan(p project, l *fsm.Loop, values *fsm.Map, tree *runTree, 
 	say(w, "\nContext:\n")
 	for _, k := range values.Keys() {
 		v, _ := values.Get(k)
-		say(w, "  %s: %s\n", k, fsm.AppendJSON(nil, v))
+		say(w, "  %s: %s\n", k, value.AppendJSON(nil, v))
 	}
 	say(w, "\nNothing was run.\n")
 	return nil
 }
 
 // bindings writes what a state gives a fragment or a loop.
-func bindings(given *fsm.Map) string {
+func bindings(given *value.Map) string {
 	if given.Len() == 0 {
 		return ""
 	}
-	return " with " + string(fsm.AppendJSON(nil, given))
+	return " with " + string(value.AppendJSON(nil, given))
 }
 
 // subloopLine says which loop a state would run.
@@ -141,14 +142,14 @@ func edges(s *fsm.State) [][2]string {
 	return out
 }
 
-func planObject(p project, l *fsm.Loop, values *fsm.Map) *fsm.Map {
+func planObject(p project, l *fsm.Loop, values *value.Map) *value.Map {
 	states := make([]any, 0, len(l.Order))
 	for _, name := range l.Order {
 		s := l.States[name]
 		if s == nil {
 			continue
 		}
-		m := fsm.NewMap("name", name, "action", orNull(s.Action), "terminal", s.Terminal, "failure", s.Terminal && s.Failure)
+		m := value.NewMap("name", name, "action", orNull(s.Action), "terminal", s.Terminal, "failure", s.Terminal && s.Failure)
 		if s.Loop != "" {
 			m.Set("loop", s.Loop)
 			m.Set("with", s.With)
@@ -159,12 +160,12 @@ func planObject(p project, l *fsm.Loop, values *fsm.Map) *fsm.Map {
 		if s.Evaluate != nil {
 			m.Set("evaluate", s.Evaluate.Type)
 		}
-		ways := fsm.NewMap()
+		ways := value.NewMap()
 		for _, e := range edges(s) {
 			ways.Set(e[0], e[1])
 		}
 		m.Set("to", ways)
 		states = append(states, m)
 	}
-	return fsm.NewMap("loop", l.Name, "file", p.short(l.File), "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", values, "states", states)
+	return value.NewMap("loop", l.Name, "file", p.short(l.File), "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", values, "states", states)
 }

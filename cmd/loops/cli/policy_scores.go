@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"loops/fsm"
 	"loops/fsm/policy"
+	"loops/fsm/value"
 )
 
 // readScores reads the score files of a run, whoever wrote them.
@@ -76,7 +76,7 @@ func missingScores(rules []policy.Rule, scores map[string]any) (notes, names []s
 	for _, r := range rules {
 		for _, p := range r.Predicates {
 			text, _ := scores[p.Dimension].(string)
-			if _, number := fsm.ParseFloat(text); number || scores[p.Dimension] == nil || p.Operator == "==" || p.Operator == "!=" {
+			if _, number := value.ParseFloat(text); number || scores[p.Dimension] == nil || p.Operator == "==" || p.Operator == "!=" {
 				continue
 			}
 			notes = append(notes, fmt.Sprintf("the score of %q is %q, which is no number, so %s (line %d) does not hold", p.Dimension, cut(text, 60), p, r.Line))
@@ -104,7 +104,7 @@ func scoreList(names []string, scores map[string]any) string {
 	var list []string
 	for _, n := range names {
 		if s, ok := scores[n]; ok {
-			list = append(list, n+"="+cut(clean(fsm.Str(s)), 40))
+			list = append(list, n+"="+cut(clean(value.Text(s)), 40))
 		}
 	}
 	if len(list) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // What people saw of waits, budgets and judges was the text of the records.
@@ -17,7 +18,7 @@ func TestEventsAreSentences(t *testing.T) {
 		return event(0, "evaluate", append([]any{"type", "llm_structured"}, pairs...)...)
 	}
 	route := event(0, "route", "from", "a", "to", "b")
-	vote := fsm.NewMap("verdict", "no", "confidence", 0.5, "reason", "two\nlines")
+	vote := value.NewMap("verdict", "no", "confidence", 0.5, "reason", "two\nlines")
 	for _, c := range []struct {
 		name    string
 		verbose bool
@@ -72,7 +73,7 @@ func TestEventsAreSentences(t *testing.T) {
 		},
 		{
 			"verbose: a verdict in one line", true,
-			[]fsm.Event{enter, verdict("verdict", "no", "confidence", 0.5, "reason", "why", "evidence", "some\nwords", "raw", fsm.NewMap("verdict", "no"), "votes", []any{vote, vote}), route},
+			[]fsm.Event{enter, verdict("verdict", "no", "confidence", 0.5, "reason", "why", "evidence", "some\nwords", "raw", value.NewMap("verdict", "no"), "votes", []any{vote, vote}), route},
 			"type=llm_structured confidence=0.5\n       reason: why\n       evidence: some\n         words\n       vote: no, confidence 0.5: two\n         lines\n" +
 				"       vote: no, confidence 0.5: two\n         lines\n       no -> b\n",
 		},

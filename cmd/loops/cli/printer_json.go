@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // A jsonPrinter writes one JSON object a line on standard output: run_info first, then every event as it stands
@@ -21,7 +22,7 @@ func (p *jsonPrinter) line(b []byte) {
 }
 
 func (p *jsonPrinter) header(h header) {
-	m := fsm.NewMap(
+	m := value.NewMap(
 		"event", "run_info", "ts", stamp(h.Begin), "loop", h.Loop.Name, "instance_id", string(h.Run.ID),
 		"run_id", h.Run.RunID, "resumed", h.Resumed, "max_steps", int64(h.Loop.MaxSteps), "file", h.Loop.File,
 		"run_dir", h.RunDir,
@@ -31,11 +32,11 @@ func (p *jsonPrinter) header(h header) {
 		m.Set("worktree", h.Worktree)
 		m.Set("branch", orNull(h.Branch))
 	}
-	p.line(fsm.AppendJSON(p.buf[:0], m))
+	p.line(value.AppendJSON(p.buf[:0], m))
 }
 
 func (p *jsonPrinter) queued(q queued) {
-	p.line(fsm.AppendJSON(p.buf[:0], fsm.NewMap(
+	p.line(value.AppendJSON(p.buf[:0], value.NewMap(
 		"event", "queue_wait", "ts", stamp(q.Now), "loop", q.Waiter.Loop, "queue_id", q.Waiter.ID, "resumes", orNull(string(q.Waiter.Resumes)),
 		"waits_for", waitsForJSON(q.For),
 	)))
@@ -53,4 +54,4 @@ func (p *jsonPrinter) note(text string) {
 
 func (p *jsonPrinter) finish(fsm.Outcome, string) {}
 
-func (p *jsonPrinter) tree(r treeReport) { p.line(fsm.AppendJSON(p.buf[:0], r.object())) }
+func (p *jsonPrinter) tree(r treeReport) { p.line(value.AppendJSON(p.buf[:0], r.object())) }

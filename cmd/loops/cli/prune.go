@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/retention"
 	"loops/persistence"
@@ -138,9 +138,9 @@ func (a *app) tellFinished(ids []persistence.ID) {
 func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal, finished []persistence.ID) error {
 	stay := c.Stay + len(c.Go) - len(gone)
 	if o.json {
-		return writeJSON(a.out, fsm.NewMap(
+		return writeJSON(a.out, value.NewMap(
 			"dry_run", o.dryRun, "removed", list(gone, removal.object), "bytes", total(gone), "finished", list(finished, idObject), "stay", int64(stay), "kept",
-			fsm.NewMap("live", int64(c.Kept.Live), "resumable", int64(c.Kept.Resumable), "newest", int64(c.Kept.Newest), "unreadable", int64(c.Kept.Unreadable)),
+			value.NewMap("live", int64(c.Kept.Live), "resumable", int64(c.Kept.Resumable), "newest", int64(c.Kept.Newest), "unreadable", int64(c.Kept.Unreadable)),
 		))
 	}
 	a.tellFinished(finished)

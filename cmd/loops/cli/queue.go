@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -92,7 +92,7 @@ func place(w persistence.Waiter, line []persistence.Waiter) int {
 }
 
 func waiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
-	return fsm.NewMap(
+	return value.NewMap(
 		"queue_id", w.ID, "loop", w.Loop, "resumes", orNull(string(w.Resumes)), "since", stamp(w.Since), "place", int64(place(w, line)),
 		"waits_for", waitsForJSON(w.For), "scope", texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", orNull(w.Owner.Host),
 		"log", orNull(w.Log), "reference_tool", w.Foreign,

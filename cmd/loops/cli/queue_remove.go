@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/reconcile"
@@ -29,7 +29,7 @@ func (a *app) takeOutAll(ctx context.Context, q *persistence.Queue, line []persi
 			errs = append(errs, err)
 			continue
 		}
-		removed = append(removed, fsm.NewMap("queue_id", w.ID, "loop", w.Loop, "pid", int64(w.Owner.PID), "ended", ended))
+		removed = append(removed, value.NewMap("queue_id", w.ID, "loop", w.Loop, "pid", int64(w.Owner.PID), "ended", ended))
 		end := ""
 		if !ended {
 			end = ", which ends when it notices"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -53,7 +53,7 @@ func age(t time.Time) string { return duration(max(0, time.Since(t))) }
 
 // waitsForJSON is whom somebody waits for.
 func waitsForJSON(o persistence.Obstacle) any {
-	return fsm.NewMap("loop", orNull(o.Loop), "instance_id", orNull(string(o.Run)), "queue_id", orNull(o.Waiter), "path", orNull(o.Path), "since", stamp(o.Since))
+	return value.NewMap("loop", orNull(o.Loop), "instance_id", orNull(string(o.Run)), "queue_id", orNull(o.Waiter), "path", orNull(o.Path), "since", stamp(o.Since))
 }
 
 // inTheWayLine says who has what a run wants, or wants it before.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 )
 
@@ -14,7 +15,7 @@ import (
 type rehearsal struct {
 	project project
 	loop    *fsm.Loop
-	values  *fsm.Map // the context it would begin with
+	values  *value.Map // the context it would begin with
 	library fsm.Library
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
 )
@@ -67,8 +67,8 @@ func runRender(a *app, o *renderOptions) error {
 		return failure(exitUsage, "the fragment %s of the state %s: %v", st.Fragment.Name, phrase.Quote(st.Name), err)
 	}
 	if o.json {
-		unknown := list(got.Unknown, func(u rehearse.Unknown) any { return fsm.NewMap("reference", u.Ref, "reason", u.Why) })
-		m := fsm.NewMap("loop", r.loop.Name, "state", st.Name, "action_type", orNull(st.ActionType), "action", got.Action)
+		unknown := list(got.Unknown, func(u rehearse.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
+		m := value.NewMap("loop", r.loop.Name, "state", st.Name, "action_type", orNull(st.ActionType), "action", got.Action)
 		if got.Params != nil {
 			m.Set("params", got.Params)
 		}
@@ -80,7 +80,7 @@ func runRender(a *app, o *renderOptions) error {
 		text += "\n"
 	}
 	if got.Params != nil {
-		text += string(fsm.AppendJSON(nil, got.Params)) + "\n"
+		text += string(value.AppendJSON(nil, got.Params)) + "\n"
 	}
 	_, err = fmt.Fprint(a.out, text)
 	for _, u := range got.Unknown {

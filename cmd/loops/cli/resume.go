@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/move"
 	"loops/persistence"
 )
@@ -102,7 +103,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := setPairs(fsm.NewMap(), o.context); err != nil {
+	if err := setPairs(value.NewMap(), o.context); err != nil {
 		return err
 	}
 	store, err := a.records(ctx, p, false)
@@ -335,7 +336,7 @@ func goTo(m *fsm.Snapshot, state string) {
 
 // resumeContext returns the context to go on with: the recorded one, keys the loop file has and it lacks, and
 // --context over both. The caps follow the flags.
-func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, o *resumeOptions) (*fsm.Map, error) {
+func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, o *resumeOptions) (*value.Map, error) {
 	values := memory.Context.Clone()
 	initial := declared(l)
 	for _, k := range initial.Keys() {
@@ -350,7 +351,7 @@ func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory 
 	if o.over.maxIterations > 0 {
 		values.Set("max_iterations", int64(o.over.maxIterations))
 	}
-	given := fsm.NewMap()
+	given := value.NewMap()
 	if err := setPairs(given, o.context); err != nil {
 		return nil, err
 	}

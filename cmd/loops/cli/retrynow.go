@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -138,7 +139,7 @@ func waitText(w *fsm.Wait) string {
 	return what + " (state " + w.State + ")"
 }
 
-func waitObject(w *fsm.Wait) *fsm.Map {
-	return fsm.NewMap("for", w.Why, "tier", orNull(w.Tier), "state", w.State, "since", stamp(w.Since), "until", stamp(w.Until),
+func waitObject(w *fsm.Wait) *value.Map {
+	return value.NewMap("for", w.Why, "tier", orNull(w.Tier), "state", w.State, "since", stamp(w.Since), "until", stamp(w.Until),
 		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())), "host", orNull(w.Host))
 }

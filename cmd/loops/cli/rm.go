@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -78,7 +78,7 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 	err = joined([]error{unfinished, err})
 	a.tellTrees(ctx, p, todo)
 	if o.json {
-		return errors.Join(err, writeJSON(a.out, fsm.NewMap("removed", list(todo, removal.object), "bytes", total(todo), "finished", list(finished, idObject))))
+		return errors.Join(err, writeJSON(a.out, value.NewMap("removed", list(todo, removal.object), "bytes", total(todo), "finished", list(finished, idObject))))
 	}
 	a.tellFinished(finished)
 	for _, t := range todo {
@@ -130,7 +130,7 @@ type removal struct {
 }
 
 func (r removal) object() any {
-	return fsm.NewMap("instance_id", string(r.run.ID), "loop", r.run.Loop, "status", orNull(string(r.run.Status)), "started_at", stamp(r.run.StartedAt), "bytes", r.bytes)
+	return value.NewMap("instance_id", string(r.run.ID), "loop", r.run.Loop, "status", orNull(string(r.run.Status)), "started_at", stamp(r.run.StartedAt), "bytes", r.bytes)
 }
 
 func total(rs []removal) (n int64) {

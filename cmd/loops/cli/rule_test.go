@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // Every rule has a page that says how to silence it, and that fits a terminal.
@@ -99,7 +100,7 @@ func TestSarifIsComplete(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(fsm.AppendJSON(nil, r.forServices("/p").SARIF()), &doc); err != nil {
+	if err := json.Unmarshal(value.AppendJSON(nil, r.forServices("/p").SARIF()), &doc); err != nil {
 		t.Fatal(err)
 	}
 	if doc.Version != "2.1.0" || doc.Schema == "" || len(doc.Runs) != 1 {

@@ -10,6 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -202,10 +203,10 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 }
 
 // spec describes a run of a loop with this context that this process is about to own.
-func (a *app) spec(p project, l *fsm.Loop, def *definition, values, options *fsm.Map) (persistence.Spec, error) {
+func (a *app) spec(p project, l *fsm.Loop, def *definition, values, options *value.Map) (persistence.Spec, error) {
 	owner, err := self()
 	if options == nil {
-		options = fsm.NewMap()
+		options = value.NewMap()
 	}
 	options.Set(projectOption, p.Dir)
 	return persistence.Spec{
@@ -215,7 +216,7 @@ func (a *app) spec(p project, l *fsm.Loop, def *definition, values, options *fsm
 }
 
 // preflight refuses a run that lacks context values, one line each.
-func (a *app) preflight(p project, l *fsm.Loop, values *fsm.Map) error {
+func (a *app) preflight(p project, l *fsm.Loop, values *value.Map) error {
 	problems := loopfile.Preflight(l, values)
 	if countErrors(problems) == 0 {
 		return nil

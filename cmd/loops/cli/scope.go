@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // scopes returns the absolute paths that a loop locks: its scope, with ${context.KEY} filled in and what is not
 // known left as it stands, or the project directory. Of a run in a work tree they are those in the tree; a relative path
 // that leads out of it means what it means in the main checkout.
-func scopes(p project, l *fsm.Loop, values *fsm.Map) []string {
+func scopes(p project, l *fsm.Loop, values *value.Map) []string {
 	if len(l.Scope) == 0 {
 		if p.Tree != "" {
 			return []string{p.Tree}
@@ -32,7 +33,7 @@ func scopes(p project, l *fsm.Loop, values *fsm.Map) []string {
 }
 
 // fillContext replaces ${context.KEY} by the value of a top-level key.
-func fillContext(s string, values *fsm.Map) string {
+func fillContext(s string, values *value.Map) string {
 	const open = "${context."
 	var b strings.Builder
 	for {
@@ -46,7 +47,7 @@ func fillContext(s string, values *fsm.Map) string {
 			return b.String() + open + rest
 		}
 		if v, ok := values.Get(key); ok {
-			b.WriteString(fsm.Str(v))
+			b.WriteString(value.Text(v))
 		} else {
 			b.WriteString(open + key + "}")
 		}

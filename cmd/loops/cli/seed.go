@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // Where a run of the reference tool finds these keys, its project settings would say otherwise; loops has none.
@@ -20,8 +21,8 @@ const (
 
 // seed returns the context of a new run: the defaults of its parameters, the file's context, the positional input,
 // --context. Each wins over those before it.
-func seed(l *fsm.Loop, input *string, pairs []string) (*fsm.Map, error) {
-	ctx, given := declared(l), fsm.NewMap()
+func seed(l *fsm.Loop, input *string, pairs []string) (*value.Map, error) {
+	ctx, given := declared(l), value.NewMap()
 	if input != nil {
 		given = inputValues(ctx, l, *input)
 	}
@@ -35,8 +36,8 @@ func seed(l *fsm.Loop, input *string, pairs []string) (*fsm.Map, error) {
 }
 
 // declared returns the values that the file alone gives the context.
-func declared(l *fsm.Loop) *fsm.Map {
-	ctx := fsm.NewMap()
+func declared(l *fsm.Loop) *value.Map {
+	ctx := value.NewMap()
 	for _, p := range l.Parameters {
 		if p.Default != nil {
 			ctx.Set(p.Name, p.Default)
@@ -46,7 +47,7 @@ func declared(l *fsm.Loop) *fsm.Map {
 }
 
 // overlay sets what other has in ctx, and returns ctx.
-func overlay(ctx, other *fsm.Map) *fsm.Map {
+func overlay(ctx, other *value.Map) *value.Map {
 	for _, k := range other.Keys() {
 		v, _ := other.Get(k)
 		ctx.Set(k, v)
@@ -56,7 +57,7 @@ func overlay(ctx, other *fsm.Map) *fsm.Map {
 
 // checkGiven refuses values that do not fit the type their parameter declares. They are not converted: text stays
 // what was written, as it does for names that are not declared.
-func checkGiven(l *fsm.Loop, given *fsm.Map) error {
+func checkGiven(l *fsm.Loop, given *value.Map) error {
 	var wrong []string
 	for _, p := range l.Parameters {
 		v, ok := given.Get(p.Name)
@@ -64,7 +65,7 @@ func checkGiven(l *fsm.Loop, given *fsm.Map) error {
 			continue
 		}
 		p.Required = false
-		if _, err := fsm.Bind([]fsm.Parameter{p}, fsm.NewMap(p.Name, v)); err != nil {
+		if _, err := fsm.Bind([]fsm.Parameter{p}, value.NewMap(p.Name, v)); err != nil {
 			wrong = append(wrong, err.Error())
 		}
 	}
@@ -76,8 +77,8 @@ func checkGiven(l *fsm.Loop, given *fsm.Map) error {
 
 // inputValues returns what the positional input sets: if it is a JSON object that has keys of the context, parameters or
 // required inputs, those and no others; else it is the text of the loop's input key.
-func inputValues(ctx *fsm.Map, l *fsm.Loop, text string) *fsm.Map {
-	values := fsm.NewMap()
+func inputValues(ctx *value.Map, l *fsm.Loop, text string) *value.Map {
+	values := value.NewMap()
 	if object, ok := parseObject(text); ok {
 		for _, k := range object.Keys() {
 			_, known := ctx.Get(k)
@@ -95,23 +96,23 @@ func inputValues(ctx *fsm.Map, l *fsm.Loop, text string) *fsm.Map {
 }
 
 // setPairs applies --context KEY=VALUE in order. Values are text, as it is given.
-func setPairs(ctx *fsm.Map, pairs []string) error {
+func setPairs(ctx *value.Map, pairs []string) error {
 	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
+		key, val, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		if !ok || key == "" {
 			return usageError{fmt.Sprintf("--context %q: expected KEY=VALUE", pair), "loops run --help"}
 		}
-		ctx.Set(key, value)
+		ctx.Set(key, val)
 	}
 	return nil
 }
 
 // fill sets the keys that every run has, where they are not set yet. runDir gets a slash at its end.
-func fill(ctx *fsm.Map, l *fsm.Loop, runDir string) {
-	absent := func(key string, value any) {
+func fill(ctx *value.Map, l *fsm.Loop, runDir string) {
+	absent := func(key string, val any) {
 		if _, ok := ctx.Get(key); !ok {
-			ctx.Set(key, value)
+			ctx.Set(key, val)
 		}
 	}
 	absent("run_dir", strings.TrimRight(runDir, "/")+"/")

@@ -4,29 +4,30 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 func TestSeed(t *testing.T) {
 	text := func(s string) *string { return &s }
 	for _, c := range []struct {
 		name    string
-		context *fsm.Map
+		context *value.Map
 		key     string
 		input   *string
 		pairs   []string
 		want    string
 	}{
-		{"file only", fsm.NewMap("a", int64(1)), "input", nil, nil, `{"a": 1}`},
+		{"file only", value.NewMap("a", int64(1)), "input", nil, nil, `{"a": 1}`},
 		{"no context in the file", nil, "input", text("x"), nil, `{"input": "x"}`},
-		{"text", fsm.NewMap("a", int64(1)), "topic", text("x y"), nil, `{"a": 1, "topic": "x y"}`},
-		{"object with a known key", fsm.NewMap("a", int64(1), "b", "t"), "input", text(` {"b": [1, 2.5, null], "c": 3}`), nil, `{"a": 1, "b": [1, 2.5, null]}`},
-		{"object without one", fsm.NewMap("a", int64(1)), "input", text(`{"c": 3}`), nil, `{"a": 1, "input": "{\"c\": 3}"}`},
-		{"array", fsm.NewMap("a", int64(1)), "input", text(`[1]`), nil, `{"a": 1, "input": "[1]"}`},
-		{"broken object", fsm.NewMap("a", int64(1)), "input", text(`{"a": `), nil, `{"a": 1, "input": "{\"a\": "}`},
-		{"two objects", fsm.NewMap("a", int64(1)), "input", text(`{"a": 2} {"a": 3}`), nil, `{"a": 1, "input": "{\"a\": 2} {\"a\": 3}"}`},
-		{"big whole number", fsm.NewMap("a", int64(1)), "input", text(`{"a": 123456789012345678901234567890}`), nil, `{"a": 123456789012345678901234567890}`},
-		{"pairs win and are text", fsm.NewMap("a", int64(1)), "input", text(`{"a": 2}`), []string{"a=3", " b = c = d "}, `{"a": "3", "b": " c = d "}`},
-		{"empty value", fsm.NewMap("a", int64(1)), "input", nil, []string{"a="}, `{"a": ""}`},
+		{"text", value.NewMap("a", int64(1)), "topic", text("x y"), nil, `{"a": 1, "topic": "x y"}`},
+		{"object with a known key", value.NewMap("a", int64(1), "b", "t"), "input", text(` {"b": [1, 2.5, null], "c": 3}`), nil, `{"a": 1, "b": [1, 2.5, null]}`},
+		{"object without one", value.NewMap("a", int64(1)), "input", text(`{"c": 3}`), nil, `{"a": 1, "input": "{\"c\": 3}"}`},
+		{"array", value.NewMap("a", int64(1)), "input", text(`[1]`), nil, `{"a": 1, "input": "[1]"}`},
+		{"broken object", value.NewMap("a", int64(1)), "input", text(`{"a": `), nil, `{"a": 1, "input": "{\"a\": "}`},
+		{"two objects", value.NewMap("a", int64(1)), "input", text(`{"a": 2} {"a": 3}`), nil, `{"a": 1, "input": "{\"a\": 2} {\"a\": 3}"}`},
+		{"big whole number", value.NewMap("a", int64(1)), "input", text(`{"a": 123456789012345678901234567890}`), nil, `{"a": 123456789012345678901234567890}`},
+		{"pairs win and are text", value.NewMap("a", int64(1)), "input", text(`{"a": 2}`), []string{"a=3", " b = c = d "}, `{"a": "3", "b": " c = d "}`},
+		{"empty value", value.NewMap("a", int64(1)), "input", nil, []string{"a="}, `{"a": ""}`},
 		{"empty input", nil, "input", text(""), nil, `{"input": ""}`},
 	} {
 		l := &fsm.Loop{Context: c.context, InputKey: c.key}
@@ -35,12 +36,12 @@ func TestSeed(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if s := string(fsm.AppendJSON(nil, got)); s != c.want {
+		if s := string(value.AppendJSON(nil, got)); s != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, s, c.want)
 		}
 	}
 	typed := &fsm.Loop{
-		Context: fsm.NewMap("b", "file"),
+		Context: value.NewMap("b", "file"),
 		Parameters: []fsm.Parameter{
 			{Name: "a", Type: "integer", Default: int64(1)}, {Name: "b", Type: "string", Default: "default"}, {Name: "c", Type: "boolean"}, {Name: "d", Type: "path", Required: true},
 		},
@@ -64,17 +65,17 @@ func TestSeed(t *testing.T) {
 		switch {
 		case c.want == "" && code != exitUsage:
 			t.Errorf("%s: accepted, or refused with %d: %v", c.name, code, err)
-		case c.want != "" && (err != nil || string(fsm.AppendJSON(nil, got)) != c.want):
-			t.Errorf("%s:\n got %s %v\nwant %s", c.name, fsm.AppendJSON(nil, got), err, c.want)
+		case c.want != "" && (err != nil || string(value.AppendJSON(nil, got)) != c.want):
+			t.Errorf("%s:\n got %s %v\nwant %s", c.name, value.AppendJSON(nil, got), err, c.want)
 		}
 	}
-	if before, _ := fsm.NewMap("a", 1).Get("a"); before != 1 {
+	if before, _ := value.NewMap("a", 1).Get("a"); before != 1 {
 		t.Error("the map of a file was changed")
 	}
 }
 
 func TestSeedLeavesTheLoopAlone(t *testing.T) {
-	l := &fsm.Loop{Context: fsm.NewMap("a", int64(1))}
+	l := &fsm.Loop{Context: value.NewMap("a", int64(1))}
 	if _, err := seed(l, nil, []string{"a=2"}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestSeedLeavesTheLoopAlone(t *testing.T) {
 
 func TestSetPairsErrors(t *testing.T) {
 	for _, pair := range []string{"x", "", "=x", " = x"} {
-		if err := setPairs(fsm.NewMap(), []string{pair}); err == nil {
+		if err := setPairs(value.NewMap(), []string{pair}); err == nil {
 			t.Errorf("%q was accepted", pair)
 		} else if code, _ := explain(err); code != exitUsage {
 			t.Errorf("%q: exit code %d", pair, code)
@@ -95,16 +96,16 @@ func TestSetPairsErrors(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	l := &fsm.Loop{MaxSteps: 7, MaxIterations: 3}
-	ctx := fsm.NewMap("input", "my input", "max_steps", "mine")
+	ctx := value.NewMap("input", "my input", "max_steps", "mine")
 	fill(ctx, l, "/p/.loops/runs/x")
 	want := `{"input": "my input", "max_steps": "mine", "run_dir": "/p/.loops/runs/x/", "input_hash": "dc9f382cd156", "max_iterations": 3, "readiness_threshold": 85, "outcome_threshold": 65, "design_tokens_context": ""}`
-	if got := string(fsm.AppendJSON(nil, ctx)); got != want {
+	if got := string(value.AppendJSON(nil, ctx)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	bare := fsm.NewMap("input", int64(4))
+	bare := value.NewMap("input", int64(4))
 	fill(bare, &fsm.Loop{MaxSteps: 7}, "/r/")
 	want = `{"input": 4, "run_dir": "/r/", "max_steps": 7, "readiness_threshold": 85, "outcome_threshold": 65, "design_tokens_context": ""}`
-	if got := string(fsm.AppendJSON(nil, bare)); got != want {
+	if got := string(value.AppendJSON(nil, bare)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -120,7 +121,7 @@ func TestScopes(t *testing.T) {
 		{[]string{"src/", "/abs/../x"}, []string{"/p/src", "/x"}},
 		{[]string{"${context.dir}/a", "${context.no}/b", "${context.dir"}, []string{"/p/sub/a", "/p/${context.no}/b", "/p/${context.dir"}},
 	} {
-		got := scopes(p, &fsm.Loop{Scope: c.scope}, fsm.NewMap("dir", "sub"))
+		got := scopes(p, &fsm.Loop{Scope: c.scope}, value.NewMap("dir", "sub"))
 		if len(got) != len(c.want) {
 			t.Errorf("%v: got %v, want %v", c.scope, got, c.want)
 			continue

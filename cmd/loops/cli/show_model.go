@@ -8,14 +8,15 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 )
 
 // model returns a definition as a value, with the keys of a loop file: what it inherits and its fragments are in
 // their place, aliases have their proper name, and what is as it would be anyway is left out. Written as JSON it is a
 // loop file itself, and means the same loop.
-func model(l *fsm.Loop) *fsm.Map {
+func model(l *fsm.Loop) *value.Map {
 	def := plainLoop()
-	w := object{fsm.NewMap()}
+	w := object{value.NewMap()}
 	w.text("name", l.Name, "")
 	w.text("description", l.Description, "")
 	w.text("category", l.Category, def.Category)
@@ -45,7 +46,7 @@ func model(l *fsm.Loop) *fsm.Map {
 	w.list("throttle", throttleModel(l.Throttle))
 	w.list("budget", budgetModel(l.Budget))
 	w.text("on_budget", l.OnBudget, "")
-	llm := object{fsm.NewMap()}
+	llm := object{value.NewMap()}
 	llm.flag("enabled", l.LLM.Enabled, def.LLM.Enabled)
 	llm.text("host", l.LLM.Host, "")
 	llm.text("model", l.LLM.Model, "")
@@ -54,14 +55,14 @@ func model(l *fsm.Loop) *fsm.Map {
 	w.list("llm", llm.m)
 	w.list("circuit", stallModel(l.Stall))
 	w.list("host_guard", guardModel(l.HostGuard, def.HostGuard))
-	size := object{fsm.NewMap()}
+	size := object{value.NewMap()}
 	size.flag("enabled", l.PromptSizeGuard.Enabled, def.PromptSizeGuard.Enabled)
 	size.count("warn_chars", l.PromptSizeGuard.WarnChars, def.PromptSizeGuard.WarnChars)
 	w.list("prompt_size_guard", size.m)
 	for _, flag := range sortedKeys(l.SuppressFlags) {
 		w.flag(flag, l.SuppressFlags[flag], false)
 	}
-	states := fsm.NewMap()
+	states := value.NewMap()
 	for _, name := range l.Order {
 		if s := l.States[name]; s != nil {
 			states.Set(name, stateModel(s, def.States["plain"]))
@@ -77,10 +78,10 @@ func plainLoop() *fsm.Loop {
 	return l
 }
 
-func parametersModel(parameters []fsm.Parameter) *fsm.Map {
-	m := fsm.NewMap()
+func parametersModel(parameters []fsm.Parameter) *value.Map {
+	m := value.NewMap()
 	for _, p := range parameters {
-		w := object{fsm.NewMap()}
+		w := object{value.NewMap()}
 		w.text("type", p.Type, "")
 		w.flag("required", p.Required, false)
 		w.value("default", p.Default, p.Default != nil)
@@ -91,18 +92,18 @@ func parametersModel(parameters []fsm.Parameter) *fsm.Map {
 	return m
 }
 
-func throttleModel(t *fsm.Throttle) *fsm.Map {
+func throttleModel(t *fsm.Throttle) *value.Map {
 	if t == nil {
 		return nil
 	}
-	return fsm.NewMap("normal_max", int64(t.Normal), "warn_max", int64(t.Warn), "hard_max", int64(t.Hard))
+	return value.NewMap("normal_max", int64(t.Normal), "warn_max", int64(t.Warn), "hard_max", int64(t.Hard))
 }
 
-func budgetModel(b *fsm.Budget) *fsm.Map {
+func budgetModel(b *fsm.Budget) *value.Map {
 	if b == nil {
 		return nil
 	}
-	w := object{fsm.NewMap()}
+	w := object{value.NewMap()}
 	w.value("cost_usd", number64(b.CostUSD), b.CostUSD != 0)
 	w.count("tokens", int(b.Tokens), 0)
 	w.seconds("wall", b.Wall, 0)
@@ -112,19 +113,19 @@ func budgetModel(b *fsm.Budget) *fsm.Map {
 	return w.m
 }
 
-func stallModel(s *fsm.Stall) *fsm.Map {
+func stallModel(s *fsm.Stall) *value.Map {
 	if s == nil {
 		return nil
 	}
-	w := object{fsm.NewMap("window", int64(s.Window), "on_repeated_failure", s.OnRepeated)}
+	w := object{value.NewMap("window", int64(s.Window), "on_repeated_failure", s.OnRepeated)}
 	w.count("recurrent_window", s.RecurrentWindow, 0)
 	w.texts("progress_paths", s.ProgressPaths)
 	w.texts("exclude_paths", s.ExcludePaths)
-	return fsm.NewMap("repeated_failure", w.m)
+	return value.NewMap("repeated_failure", w.m)
 }
 
-func guardModel(g, def fsm.HostGuard) *fsm.Map {
-	w := object{fsm.NewMap()}
+func guardModel(g, def fsm.HostGuard) *value.Map {
+	w := object{value.NewMap()}
 	w.flag("enabled", g.Enabled, def.Enabled)
 	w.value("cooldown_ms", number64(float64(g.Cooldown)/float64(time.Millisecond)), g.Cooldown != def.Cooldown)
 	w.value("warn_pct", number64(g.WarnPct), g.WarnPct != def.WarnPct)
@@ -139,7 +140,7 @@ func guardModel(g, def fsm.HostGuard) *fsm.Map {
 }
 
 // An object is a mapping that is built key by key, without what is as it would be anyway.
-type object struct{ m *fsm.Map }
+type object struct{ m *value.Map }
 
 func (w object) value(key string, v any, want bool) {
 	if want {
@@ -156,7 +157,7 @@ func (w object) seconds(key string, v, def time.Duration) {
 }
 
 // list sets a mapping that has something in it.
-func (w object) list(key string, m *fsm.Map) { w.value(key, m, m.Len() > 0) }
+func (w object) list(key string, m *value.Map) { w.value(key, m, m.Len() > 0) }
 
 // number64 returns a whole number where there is one.
 func number64(f float64) any {
@@ -176,14 +177,14 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // originsOf says for every value of a model where it stands.
-func originsOf(p project, l *fsm.Loop, m *fsm.Map) *fsm.Map {
-	out := fsm.NewMap()
-	var walk func(m *fsm.Map, path []string)
-	walk = func(m *fsm.Map, path []string) {
+func originsOf(p project, l *fsm.Loop, m *value.Map) *value.Map {
+	out := value.NewMap()
+	var walk func(m *value.Map, path []string)
+	walk = func(m *value.Map, path []string) {
 		for _, k := range m.Keys() {
 			v, _ := m.Get(k)
 			at := append(path[:len(path):len(path)], k)
-			if inner, ok := v.(*fsm.Map); ok && !reflect.DeepEqual(path, []string{"context"}) {
+			if inner, ok := v.(*value.Map); ok && !reflect.DeepEqual(path, []string{"context"}) {
 				walk(inner, at)
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/fsm/value"
 )
 
 // loopFiles returns every loop file there is.
@@ -41,7 +42,7 @@ func TestShownLoadsAgain(t *testing.T) {
 			continue
 		}
 		n++
-		sameLoop(t, file, loop, fsm.AppendJSONIndent(nil, model(loop), "  "))
+		sameLoop(t, file, loop, value.AppendJSONIndent(nil, model(loop), "  "))
 		text, _, err := files.Effective(file, true)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -106,9 +107,9 @@ func bareParameters(ps []fsm.Parameter) []fsm.Parameter {
 
 // differ says where two values differ; an empty list is like none.
 func differ(at string, a, b reflect.Value) string {
-	if a.Type() == reflect.TypeFor[*fsm.Map]() {
-		x, y := fsm.AppendJSON(nil, a.Interface()), fsm.AppendJSON(nil, b.Interface())
-		if a.Interface().(*fsm.Map).Len()+b.Interface().(*fsm.Map).Len() > 0 && string(x) != string(y) {
+	if a.Type() == reflect.TypeFor[*value.Map]() {
+		x, y := value.AppendJSON(nil, a.Interface()), value.AppendJSON(nil, b.Interface())
+		if a.Interface().(*value.Map).Len()+b.Interface().(*value.Map).Len() > 0 && string(x) != string(y) {
 			return fmt.Sprintf("%s is %s, then %s", at, x, y)
 		}
 		return ""
@@ -162,7 +163,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s := l.States["plain"]
 		s.Evaluate = &fsm.Evaluate{}
 		*s.Evaluate = fsm.DefaultEvaluate("exit_code")
-		s.Route = &fsm.Route{Table: fsm.NewMap()}
+		s.Route = &fsm.Route{Table: value.NewMap()}
 		s.Fragment = &fsm.Fragment{}
 		s.Throttle, l.Throttle, l.Stall = &fsm.Throttle{}, &fsm.Throttle{}, &fsm.Stall{}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
@@ -172,7 +173,7 @@ func TestModelHasEveryField(t *testing.T) {
 		return l
 	}
 	placed := map[string]bool{"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true, "States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true}
-	plain := string(fsm.AppendJSON(nil, model(base())))
+	plain := string(value.AppendJSON(nil, model(base())))
 	fields := 0
 	for _, part := range []func(*fsm.Loop) any{
 		func(l *fsm.Loop) any { return l },
@@ -204,7 +205,7 @@ func TestModelHasEveryField(t *testing.T) {
 			}
 			change(t, typ.Name()+"."+name, field)
 			fields++
-			if string(fsm.AppendJSON(nil, model(l))) == plain {
+			if string(value.AppendJSON(nil, model(l))) == plain {
 				t.Errorf("%s.%s is not in the model", typ.Name(), name)
 			}
 		}
@@ -240,8 +241,8 @@ func change(t *testing.T, name string, f reflect.Value) {
 		*v = []any{"x"}
 	case *any:
 		*v = "x"
-	case **fsm.Map:
-		*v = fsm.NewMap("x", "y")
+	case **value.Map:
+		*v = value.NewMap("x", "y")
 	case *map[string]string:
 		*v = map[string]string{"x": "y"}
 	case *map[string]bool:

@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
-func stateModel(s, def *fsm.State) *fsm.Map {
-	w := object{fsm.NewMap()}
+func stateModel(s, def *fsm.State) *value.Map {
+	w := object{value.NewMap()}
 	w.text("action_type", s.ActionType, "")
 	w.text("action", s.Action, "")
 	w.value("params", s.Params, s.Params != nil)
@@ -89,9 +90,9 @@ func verdicts(s *fsm.State) []string {
 	return out
 }
 
-func evaluateModel(e *fsm.Evaluate) *fsm.Map {
+func evaluateModel(e *fsm.Evaluate) *value.Map {
 	def := fsm.DefaultEvaluate(e.Type)
-	w := object{fsm.NewMap("type", e.Type)}
+	w := object{value.NewMap("type", e.Type)}
 	w.value("source", e.Source, e.HasSource)
 	w.value("operator", e.Operator, e.HasTarget || e.Operator != def.Operator) // a target asks for it
 	w.value("target", e.Target, e.HasTarget)

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // previewWidth is how much of an action the summary of a loop shows, in columns.
@@ -168,7 +169,7 @@ func parameterLine(p fsm.Parameter) string {
 	if len(p.Values) > 0 {
 		values := make([]string, len(p.Values))
 		for i, v := range p.Values {
-			values[i] = fsm.Str(v)
+			values[i] = value.Text(v)
 		}
 		line += " of " + strings.Join(values, ", ")
 	}
@@ -176,7 +177,7 @@ func parameterLine(p fsm.Parameter) string {
 	case p.Required:
 		line += ", required"
 	case p.Default != nil:
-		line += " = " + cut(clean(oneLineOf(fsm.Str(p.Default))), 40)
+		line += " = " + cut(clean(oneLineOf(value.Text(p.Default))), 40)
 	}
 	if p.Description != "" {
 		line += "; " + firstLine(clean(p.Description))
@@ -188,7 +189,7 @@ func contextLine(l *fsm.Loop) string {
 	var out []string
 	for _, k := range l.Context.Keys() {
 		v, _ := l.Context.Get(k)
-		out = append(out, k+"="+cut(clean(oneLineOf(fsm.Str(v))), 24))
+		out = append(out, k+"="+cut(clean(oneLineOf(value.Text(v))), 24))
 	}
 	return cut(strings.Join(out, "  "), 200)
 }

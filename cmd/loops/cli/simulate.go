@@ -13,6 +13,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
 )
@@ -27,7 +28,7 @@ type simulateOptions struct {
 	maxSteps, maxIterations int
 	quiet, verbose, json    bool
 
-	how *fsm.Map // of the flags, for JSON
+	how *value.Map // of the flags, for JSON
 }
 
 // mostRuns bounds what --runs can ask for.
@@ -118,11 +119,11 @@ func (o *simulateOptions) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case o.scenario != "":
-		o.how = fsm.NewMap("scenario", o.scenario)
+		o.how = value.NewMap("scenario", o.scenario)
 	case o.script != "":
-		o.how = fsm.NewMap("script", o.script)
+		o.how = value.NewMap("script", o.script)
 	default:
-		o.how = fsm.NewMap("seed", int64(o.seed)) //nolint:gosec // checked above
+		o.how = value.NewMap("seed", int64(o.seed)) //nolint:gosec // checked above
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/rehearse"
 )
 
@@ -15,9 +16,9 @@ type simulationPrinter struct {
 	o     *simulateOptions
 	paint paint
 
-	head  string     // line of the state entered last, not printed yet
-	more  []string   // lines below that one
-	steps []*fsm.Map // for JSON
+	head  string       // line of the state entered last, not printed yet
+	more  []string     // lines below that one
+	steps []*value.Map // for JSON
 
 	verdict string // not printed yet
 	state   string // outermost, entered last
@@ -157,7 +158,7 @@ func (p *simulationPrinter) line(s string) {
 // collect notes an event for JSON.
 func (p *simulationPrinter) collect(e fsm.Event) {
 	if e.Kind == "state_enter" {
-		p.steps = append(p.steps, fsm.NewMap("depth", int64(e.Depth), "step", e.Get("iteration"), "state", e.Get("state")))
+		p.steps = append(p.steps, value.NewMap("depth", int64(e.Depth), "step", e.Get("iteration"), "state", e.Get("state")))
 		return
 	}
 	i := len(p.steps) - 1
@@ -196,7 +197,7 @@ func (p *simulationPrinter) collect(e fsm.Event) {
 func (p *simulationPrinter) finish(o fsm.Outcome) error {
 	if p.o.json {
 		m := p.a.simulationObject(p.r, p.o)
-		m.Set("path", list(p.steps, func(step *fsm.Map) any { return step }))
+		m.Set("path", list(p.steps, func(step *value.Map) any { return step }))
 		m.Set("end", endObject(o))
 		return writeJSON(p.a.out, m)
 	}
@@ -221,12 +222,12 @@ func (p *simulationPrinter) finish(o fsm.Outcome) error {
 	return nil
 }
 
-func (a *app) simulationObject(r *rehearsal, o *simulateOptions) *fsm.Map {
-	return overlay(fsm.NewMap("loop", r.loop.Name, "file", r.project.short(r.loop.File), "max_steps", int64(r.loop.MaxSteps)), o.how)
+func (a *app) simulationObject(r *rehearsal, o *simulateOptions) *value.Map {
+	return overlay(value.NewMap("loop", r.loop.Name, "file", r.project.short(r.loop.File), "max_steps", int64(r.loop.MaxSteps)), o.how)
 }
 
-func endObject(o fsm.Outcome) *fsm.Map {
-	return fsm.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "failure", o.Failure, "error", orNull(o.Error),
+func endObject(o fsm.Outcome) *value.Map {
+	return value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "failure", o.Failure, "error", orNull(o.Error),
 		"steps", int64(o.Steps), "exit_code", int64(codeOf(o)))
 }
 
@@ -236,7 +237,7 @@ func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) er
 	if o.json {
 		m := a.simulationObject(r, o)
 		m.Set("runs", int64(t.Runs))
-		m.Set("steps", fsm.NewMap("least", int64(t.Least), "most", int64(t.Most), "mean", mean))
+		m.Set("steps", value.NewMap("least", int64(t.Least), "most", int64(t.Most), "mean", mean))
 		m.Set("ends", list(t.Endings(), func(e *rehearse.Ending) any {
 			end := endObject(e.Outcome)
 			end.Delete("steps")

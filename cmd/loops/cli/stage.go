@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence/checkpoint"
 )
 
@@ -126,8 +126,8 @@ func (o stageOptions) open(a *app) (*checkpoint.Stages, error) {
 }
 
 // answer prints one line of JSON.
-func (a *app) answer(m *fsm.Map) error {
-	_, err := a.out.Write(append(fsm.AppendJSON(nil, m), '\n'))
+func (a *app) answer(m *value.Map) error {
+	_, err := a.out.Write(append(value.AppendJSON(nil, m), '\n'))
 	return err
 }
 
@@ -147,7 +147,7 @@ func runStageBegin(ctx context.Context, a *app, o stageOptions) error {
 	case err != nil:
 		return stageFailure(err)
 	}
-	return a.answer(fsm.NewMap("resume", b.Resume, "run_date", b.RunDate, "completed", texts(b.Completed)))
+	return a.answer(value.NewMap("resume", b.Resume, "run_date", b.RunDate, "completed", texts(b.Completed)))
 }
 
 func runStageSave(ctx context.Context, a *app, o stageOptions, name string) error {
@@ -155,11 +155,11 @@ func runStageSave(ctx context.Context, a *app, o stageOptions, name string) erro
 	if err != nil {
 		return err
 	}
-	value, err := io.ReadAll(a.In)
+	val, err := io.ReadAll(a.In)
 	if err != nil {
 		return failure(exitFailed, "stdin cannot be read: %s", oneLine(err))
 	}
-	err = s.Save(ctx, name, value)
+	err = s.Save(ctx, name, val)
 	switch {
 	case errors.Is(err, checkpoint.ErrNotJSON):
 		return failure(exitFailed, "stage %s was not saved, its value is %s", name, oneLine(err))
@@ -168,7 +168,7 @@ func runStageSave(ctx context.Context, a *app, o stageOptions, name string) erro
 	case err != nil:
 		return failure(exitFailed, "stage %s was not saved: %s", name, oneLine(err))
 	}
-	return a.answer(fsm.NewMap("saved", name))
+	return a.answer(value.NewMap("saved", name))
 }
 
 func runStageLoad(ctx context.Context, a *app, o stageOptions, name string) error {
@@ -202,5 +202,5 @@ func runStageDone(ctx context.Context, a *app, o stageOptions) error {
 	case err != nil:
 		return stageFailure(err)
 	}
-	return a.answer(fsm.NewMap("cleared", true))
+	return a.answer(value.NewMap("cleared", true))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -186,26 +187,26 @@ func share(n, of int) string {
 	return fmt.Sprintf("%d%%", pct)
 }
 
-func (s *stats) object() *fsm.Map {
+func (s *stats) object() *value.Map {
 	var rate any
 	if s.done > 0 {
 		rate = float64(s.succeeded) / float64(s.done)
 	}
-	outcomes := fsm.NewMap()
+	outcomes := value.NewMap()
 	for _, name := range s.outcomes() {
 		outcomes.Set(name, int64(s.ended[name]))
 	}
 	p50, p95, longest := inspect.Percentiles(s.times)
 	states := list(s.tally.States(), func(st *inspect.StateTally) any {
-		verdicts := fsm.NewMap()
+		verdicts := value.NewMap()
 		for _, name := range st.Names() {
 			verdicts.Set(name, int64(st.Verdicts[name]))
 		}
 		_, always := st.AlwaysYes()
 		p50, p95, longest := st.Times()
-		return fsm.NewMap("state", st.Path, "visits", int64(st.Visits), "runs", int64(st.Runs), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
+		return value.NewMap("state", st.Path, "visits", int64(st.Visits), "runs", int64(st.Runs), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
 			"longest_ms", longest.Milliseconds(), "failed_actions", int64(st.Failed), "evaluator", orNull(st.Evaluator), "verdicts", verdicts, "never_said_no", always)
 	})
-	return fsm.NewMap("loop", s.name, "runs", int64(s.runs), "open", int64(s.open), "ended", int64(s.done), "succeeded", int64(s.succeeded), "success_rate", rate,
+	return value.NewMap("loop", s.name, "runs", int64(s.runs), "open", int64(s.open), "ended", int64(s.done), "succeeded", int64(s.succeeded), "success_rate", rate,
 		"outcomes", outcomes, "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(), "longest_ms", longest.Milliseconds(), "states", states)
 }

@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
 
 // vitalsObject is what status shows of a run as one JSON object. What is not known is null.
-func (a *app) vitalsObject(p project, store records, v *vitals, waiting []persistence.Waiter) *fsm.Map {
+func (a *app) vitalsObject(p project, store records, v *vitals, waiting []persistence.Waiter) *value.Map {
 	m := statusObject(p, store, v.run)
 	if v.run.Limited {
 		m.Set("error", orNull(honestError(v.run)))
 	}
 	m.Set("elapsed_ms", v.elapsed().Milliseconds())
 	m.Set("path", list(v.levels(), func(l level) any {
-		return fsm.NewMap("loop", l.loop, "state", l.state, "step", int64(l.step), "max_steps", orNone(l.most))
+		return value.NewMap("loop", l.loop, "state", l.state, "step", int64(l.step), "max_steps", orNone(l.most))
 	}))
 	m.Set("lease_until", nil)
 	if !v.run.Leased.IsZero() {
@@ -53,7 +54,7 @@ func (v *vitals) actionObject() any {
 		return nil
 	}
 	e := v.glance.Acting
-	return fsm.NewMap("text", text(e.Get("action")), "started_at", stamp(e.Time), "running_ms", d.Milliseconds())
+	return value.NewMap("text", text(e.Get("action")), "started_at", stamp(e.Time), "running_ms", d.Milliseconds())
 }
 
 // usedObject is what prompts and judges used; nil = none was asked.
@@ -65,7 +66,7 @@ func (v *vitals) usedObject() any {
 	if s == (fsm.Spent{Steps: s.Steps}) {
 		return nil
 	}
-	m := fsm.NewMap("cost_usd", microDollars(s.CostUSD), "unknown_costs", int64(s.Unpriced), "tokens", s.Usage.Total(), "prompts", int64(s.Prompts))
+	m := value.NewMap("cost_usd", microDollars(s.CostUSD), "unknown_costs", int64(s.Unpriced), "tokens", s.Usage.Total(), "prompts", int64(s.Prompts))
 	if s.Unpriced > 0 {
 		m.Set("cost_usd", nil)
 		m.Set("known_cost_usd", microDollars(s.CostUSD))
@@ -74,11 +75,11 @@ func (v *vitals) usedObject() any {
 }
 
 // sentenceObject is what is said of a visit, nil where nothing is.
-func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *fsm.Map {
+func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *value.Map {
 	if len(said) == 0 {
 		return nil
 	}
-	m := fsm.NewMap("state", nil, "step", nil, "text", said[0].Text, "events", list(said[0].Events, func(n uint64) any { return int64(n) }))
+	m := value.NewMap("state", nil, "step", nil, "text", said[0].Text, "events", list(said[0].Events, func(n uint64) any { return int64(n) }))
 	if visit != nil {
 		m.Set("state", visit.Path())
 		m.Set("step", visit.Number())
@@ -117,7 +118,7 @@ func (v *vitals) wayObject() any {
 
 // limitObject is one limit. What is counted in time is in seconds.
 func limitObject(l inspect.Limit) any {
-	m := fsm.NewMap("limit", l.Name, "loop", l.Loop, "state", orNull(l.State), "used", plainNumber(l.Used), "most", plainNumber(l.Most), "share", plainNumber(l.Share()), "ends_run", !l.Routes)
+	m := value.NewMap("limit", l.Name, "loop", l.Loop, "state", orNull(l.State), "used", plainNumber(l.Used), "most", plainNumber(l.Most), "share", plainNumber(l.Share()), "ends_run", !l.Routes)
 	if l.Unknown {
 		m.Set("used", nil)
 		m.Set("share", nil)
@@ -135,16 +136,16 @@ func plainNumber(v float64) any {
 }
 
 // waiterObject is somebody in the queue.
-func waiterObject(w persistence.Waiter) *fsm.Map {
+func waiterObject(w persistence.Waiter) *value.Map {
 	f := w.For
-	return fsm.NewMap("id", w.ID, "loop", w.Loop, "instance_id", orNull(string(w.Resumes)), "pid", int64(w.Owner.PID), "host", orNull(w.Owner.Host),
+	return value.NewMap("id", w.ID, "loop", w.Loop, "instance_id", orNull(string(w.Resumes)), "pid", int64(w.Owner.PID), "host", orNull(w.Owner.Host),
 		"since", stamp(w.Since), "waits_ms", time.Since(w.Since).Milliseconds(), "scope", texts(w.Scope), "log", orNull(w.Log),
-		"for", fsm.NewMap("path", orNull(f.Path), "loop", orNull(f.Loop), "instance_id", orNull(string(f.Run)), "waiter", orNull(f.Waiter), "since", stamp(f.Since)))
+		"for", value.NewMap("path", orNull(f.Path), "loop", orNull(f.Loop), "instance_id", orNull(string(f.Run)), "waiter", orNull(f.Waiter), "since", stamp(f.Since)))
 }
 
 // waiterStatus is somebody in the queue in the place of a run.
-func waiterStatus(p project, w persistence.Waiter) *fsm.Map {
-	m := fsm.NewMap("loop", w.Loop, "loop_name", w.Loop, "instance_id", orNull(string(w.Resumes)), "status", "queued", "alive", true,
+func waiterStatus(p project, w persistence.Waiter) *value.Map {
+	m := value.NewMap("loop", w.Loop, "loop_name", w.Loop, "instance_id", orNull(string(w.Resumes)), "status", "queued", "alive", true,
 		"pid", int64(w.Owner.PID), "owner", ownerObject(w.Owner), "resumable", false)
 	m.Set("queued", []any{waiterObject(w)})
 	m.Set("log", orNull(cmp.Or(w.Log)))

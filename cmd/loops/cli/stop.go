@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -99,7 +99,7 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	if o.json {
 		errs = append(errs, writeJSON(a.out, append(taken, list(ended, func(s stoppedRun) any {
 			r := s.Run
-			return fsm.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.pid), "stopped", r.Status.Resumable(), "killed", s.killed, "status", string(r.Status), "current_state", r.State)
+			return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.pid), "stopped", r.Status.Resumable(), "killed", s.killed, "status", string(r.Status), "current_state", r.State)
 		})...)))
 	}
 	return joined(errs)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -163,7 +163,7 @@ func (a *app) tellCopied(o storeCopyOptions, from, to records, results []copyRes
 	}
 	if o.json {
 		err := writeJSON(a.out, list(results, func(c copyResult) any {
-			m := fsm.NewMap("instance_id", string(c.run.ID), "loop", c.run.Loop, "result", c.result, "events", nil, "sha256", nil, "error", nil)
+			m := value.NewMap("instance_id", string(c.run.ID), "loop", c.run.Loop, "result", c.result, "events", nil, "sha256", nil, "error", nil)
 			if c.digest.Hash != "" {
 				m.Set("events", int64(c.digest.Events))
 				m.Set("sha256", c.digest.Hash)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/reconcile"
@@ -64,7 +64,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	}
 	if o.json {
 		return errors.Join(err, writeJSON(a.out, list(changes, func(c reconcile.Change) any {
-			return fsm.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
+			return value.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
 		})))
 	}
 	trees := 0

@@ -11,6 +11,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
 )
@@ -322,8 +323,8 @@ func shownVerdict(name string) string {
 	return name
 }
 
-func (p *testPrinter) object(v *rehearse.Visited) *fsm.Map {
-	m := fsm.NewMap("loop", p.r.loop.Name, "file", p.r.project.short(p.r.loop.File), "state", p.st.Name)
+func (p *testPrinter) object(v *rehearse.Visited) *value.Map {
+	m := value.NewMap("loop", p.r.loop.Name, "file", p.r.project.short(p.r.loop.File), "state", p.st.Name)
 	if v.Action != nil {
 		m.Set("kind", string(v.Action.Kind))
 		m.Set("action", v.Action.Text)
@@ -349,7 +350,7 @@ func (p *testPrinter) object(v *rehearse.Visited) *fsm.Map {
 		m.Set("end", endObject(v.Outcome))
 	}
 	m.Set("events", list(v.Notes, func(e fsm.Event) any {
-		o := fsm.NewMap("event", e.Kind)
+		o := value.NewMap("event", e.Kind)
 		for _, f := range e.Fields {
 			o.Set(f.Key, f.Value)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/template"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 )
 
@@ -14,7 +16,7 @@ func (a *app) tellUnused(p project, l *fsm.Loop, pairs []string, quiet bool) {
 	if quiet || err != nil || len(pairs) == 0 {
 		return
 	}
-	given := fsm.NewMap()
+	given := value.NewMap()
 	if setPairs(given, pairs) != nil {
 		return // is said elsewhere
 	}
@@ -51,7 +53,7 @@ func (u *uses) loop(l *fsm.Loop) {
 	for _, p := range l.Parameters {
 		u.names[p.Name] = true
 	}
-	filled := fsm.NewMap("input", "")
+	filled := value.NewMap("input", "")
 	fill(filled, &fsm.Loop{MaxIterations: 1}, "")
 	for _, k := range filled.Keys() {
 		u.names[k] = true
@@ -76,7 +78,7 @@ func (u *uses) loop(l *fsm.Loop) {
 // value looks for templates in a value of any depth.
 func (u *uses) value(v any) {
 	switch v := v.(type) {
-	case *fsm.Map:
+	case *value.Map:
 		for _, k := range v.Keys() {
 			inner, _ := v.Get(k)
 			u.value(inner)
@@ -86,7 +88,7 @@ func (u *uses) value(v any) {
 			u.value(inner)
 		}
 	case string:
-		for _, ref := range fsm.References(v) {
+		for _, ref := range template.References(v) {
 			if ref.Namespace == "context" {
 				name, _, _ := strings.Cut(ref.Path, ".")
 				u.names[name] = true

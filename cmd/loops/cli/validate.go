@@ -15,6 +15,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/lint"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/report"
 )
@@ -278,8 +279,8 @@ func (r findings) summary(p project) string {
 	return line
 }
 
-func checkedObject(p project, c checked, strict bool) *fsm.Map {
-	m := fsm.NewMap("loop", c.name)
+func checkedObject(p project, c checked, strict bool) *value.Map {
+	m := value.NewMap("loop", c.name)
 	if c.file != "" {
 		m.Set("file", c.file)
 	}
@@ -302,8 +303,8 @@ func failureProblem(c checked) fsm.Problem {
 	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}
 }
 
-func problemObject(p project, pr fsm.Problem) *fsm.Map {
-	m := fsm.NewMap("severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message)
+func problemObject(p project, pr fsm.Problem) *value.Map {
+	m := value.NewMap("severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message)
 	if pr.Pos.File != "" {
 		m.Set("file", p.short(pr.Pos.File))
 	}

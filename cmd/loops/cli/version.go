@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
+	"loops/fsm/value"
 )
 
 // version is set by the linker for releases.
@@ -30,7 +30,7 @@ func newVersionCommand(a *app) *cobra.Command {
 func printVersion(a *app, asJSON bool) error {
 	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
 	if asJSON {
-		return writeJSON(a.out, fsm.NewMap("version", v, "go", runtime.Version(), "platform", platform))
+		return writeJSON(a.out, value.NewMap("version", v, "go", runtime.Version(), "platform", platform))
 	}
 	_, err := fmt.Fprintf(a.out, "loops %s (%s, %s)\n", v, runtime.Version(), platform)
 	return err

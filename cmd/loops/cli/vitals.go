@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -183,7 +184,7 @@ func (v *vitals) verdict() (*inspect.Visit, []inspect.Sentence) {
 	}
 	// Too much was printed since: what the memory says must do.
 	e := fsm.Event{Kind: "evaluate", Fields: []fsm.Field{{Key: "verdict", Value: headValue(v.memory.LastResult, "verdict")}}}
-	if d, ok := headValue(v.memory.LastResult, "details").(*fsm.Map); ok {
+	if d, ok := headValue(v.memory.LastResult, "details").(*value.Map); ok {
 		for _, key := range d.Keys() {
 			e.Fields = append(e.Fields, fsm.Field{Key: key, Value: headValue(d, key)})
 		}

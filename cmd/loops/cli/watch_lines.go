@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -108,7 +109,7 @@ func (a *app) watchLine(w *watchedRun, p project, asJSON bool) {
 		sayLine(a.out, line)
 		return
 	}
-	m := fsm.NewMap("time", stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", statusWord(w.Run), "alive", row.Live,
+	m := value.NewMap("time", stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", statusWord(w.Run), "alive", row.Live,
 		"current_state", w.State, "iteration", int64(w.Step), "max_steps", orNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(),
 		"cost_usd", nil, "waiting", nil, "terminated_by", orNull(w.Ended), "error", orNull(w.Error))
 	if w.cost.Unknown == 0 {
@@ -117,5 +118,5 @@ func (a *app) watchLine(w *watchedRun, p project, asJSON bool) {
 	if w.wait != nil {
 		m.Set("waiting", waitObject(w.wait))
 	}
-	_, _ = a.out.Write(append(fsm.AppendJSON(nil, m), '\n')) // a sink never fails
+	_, _ = a.out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
 }

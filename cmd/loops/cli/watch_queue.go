@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/diagram"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -48,7 +48,7 @@ func (a *app) watchWaiter(w persistence.Waiter, p project, asJSON bool) {
 	if asJSON {
 		m := waiterStatus(p, w)
 		m.Set("time", stamp(now))
-		_, _ = a.out.Write(append(fsm.AppendJSON(nil, m), '\n')) // a sink never fails
+		_, _ = a.out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
 		return
 	}
 	say(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), clean(row.ID), row.Status, row.State, row.Step, row.Elapsed, clean(row.Note))

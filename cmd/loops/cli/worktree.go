@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/worktree"
 	"loops/persistence"
@@ -135,12 +136,12 @@ func (t *runTree) free(ctx context.Context, store records) error {
 }
 
 // describe puts into the spec of a new run what is recorded of its work tree, and that it locks paths in it.
-func (t *runTree) describe(spec *persistence.Spec, p project, l *fsm.Loop, values *fsm.Map) {
+func (t *runTree) describe(spec *persistence.Spec, p project, l *fsm.Loop, values *value.Map) {
 	if t == nil {
 		return
 	}
 	if spec.Options == nil {
-		spec.Options = fsm.NewMap()
+		spec.Options = value.NewMap()
 	}
 	spec.Options.Set(treeOption, t.object())
 	if t.of != "" || t.tree.Path != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/worktree"
 	"loops/persistence"
@@ -236,8 +237,8 @@ func some(s worktree.State) string {
 }
 
 // object is the same for a program.
-func (r treeReport) object() *fsm.Map {
-	m := fsm.NewMap("event", "worktree_end", "instance_id", string(r.run), "worktree", r.tree.Path, "branch", r.tree.Branch, "kept", r.Kept,
+func (r treeReport) object() *value.Map {
+	m := value.NewMap("event", "worktree_end", "instance_id", string(r.run), "worktree", r.tree.Path, "branch", r.tree.Branch, "kept", r.Kept,
 		"merged_into", orNull(r.Merged), "commits", int64(r.State.Commits), "changed_files", int64(r.State.Files), "why", orNull(r.Why))
 	if r.err != nil {
 		m.Set("error", oneLine(r.err))

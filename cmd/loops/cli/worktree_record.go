@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/worktree"
 	"loops/persistence"
 )
@@ -15,11 +15,11 @@ import (
 const treeOption = "worktree"
 
 // object is what is recorded. Path and branch are left out where they follow from the id of the run.
-func (t *runTree) object() *fsm.Map {
-	m := fsm.NewMap()
-	set := func(key, value string) {
-		if value != "" {
-			m.Set(key, value)
+func (t *runTree) object() *value.Map {
+	m := value.NewMap()
+	set := func(key, val string) {
+		if val != "" {
+			m.Set(key, val)
 		}
 	}
 	set("of", t.of)
@@ -50,7 +50,7 @@ func (a *app) treeOf(p project, r persistence.Run) *runTree {
 // recordedTree is what is recorded of the work tree of a run, nil if it is in none. Of the zero project its path is relative.
 func recordedTree(p project, r persistence.Run) *runTree {
 	v, _ := r.Options.Get(treeOption)
-	m, ok := v.(*fsm.Map)
+	m, ok := v.(*value.Map)
 	if !ok {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (t *runTree) keep(spec *persistence.Spec) {
 		return
 	}
 	if spec.Options == nil {
-		spec.Options = fsm.NewMap()
+		spec.Options = value.NewMap()
 	}
 	spec.Options.Set(treeOption, t.object())
 }
@@ -151,12 +151,12 @@ func (t *runTree) planned(p project) (lines []string) {
 }
 
 // plannedObject is the same for a program.
-func (t *runTree) plannedObject(p project) *fsm.Map {
+func (t *runTree) plannedObject(p project) *value.Map {
 	tree := t.own(p, "RUN")
 	if t.of != "" {
-		return fsm.NewMap("path", tree.Path, "of", t.of)
+		return value.NewMap("path", tree.Path, "of", t.of)
 	}
-	return fsm.NewMap("path", tree.Path, "branch", tree.Branch, "new_branch", tree.New && tree.Before == "", "commit", t.plan.Head, "end", t.end,
+	return value.NewMap("path", tree.Path, "branch", tree.Branch, "new_branch", tree.New && tree.Before == "", "commit", t.plan.Head, "end", t.end,
 		"left_by", orNull(tree.Before), "changed_files", int64(t.plan.Changed), "submodules", t.plan.Submodules)
 }
 
@@ -173,8 +173,8 @@ func treeText(p project, r persistence.Run) string {
 }
 
 // addTree adds to an object in which work tree a run is, if it is in one.
-func addTree(m *fsm.Map, r persistence.Run) {
+func addTree(m *value.Map, r persistence.Run) {
 	if t := recordedTree(project{}, r); t != nil {
-		m.Set("worktree", fsm.NewMap("path", t.tree.Path, "branch", orNull(t.tree.Branch), "end", t.end, "of", orNull(t.of)))
+		m.Set("worktree", value.NewMap("path", t.tree.Path, "branch", orNull(t.tree.Branch), "end", t.end, "of", orNull(t.of)))
 	}
 }

@@ -1,7 +1,8 @@
-package fsm
+package pattern
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,7 +70,7 @@ func TestSearchLimits(t *testing.T) {
 		t.Errorf("a thousand groups: %v", err)
 	}
 	const forever = `^(?=(a+)+\1b)`
-	re, err := patterns.get(forever).slow()
+	re, err := patterns.Get(forever).slow()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestSearchCacheIsBounded(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
-			for i := range maxPatterns {
+			for i := range cacheSize {
 				pattern := fmt.Sprintf("^%d-%d(?=x)", g, i)
 				if ok, err := Search(pattern, fmt.Sprintf("%d-%dx", g, i)); !ok || err != nil {
 					t.Errorf("%s: %v, %v", pattern, ok, err)
@@ -95,25 +96,28 @@ func TestSearchCacheIsBounded(t *testing.T) {
 	wg.Wait()
 	patterns.mu.Lock()
 	defer patterns.mu.Unlock()
-	if n := len(patterns.byText); n > maxPatterns {
+	if n := len(patterns.byText); n > cacheSize {
 		t.Errorf("%d patterns are kept", n)
 	}
 }
 
 func TestFindAll(t *testing.T) {
-	for _, c := range []struct{ pattern, text, want string }{
-		{`k=(\d)`, "k=1 k=2", "['1', '2']"},
-		{`a.b`, "a\nb a-b", `['a\nb', 'a-b']`},
-		{`x*`, "ax", "['', 'x', '']"},
-		{`z`, "a", "[]"},
+	for _, c := range []struct {
+		pattern, text string
+		want          []string
+	}{
+		{`k=(\d)`, "k=1 k=2", []string{"1", "2"}},
+		{`a.b`, "a\nb a-b", []string{"a\nb", "a-b"}},
+		{`x*`, "ax", []string{"", "x", ""}},
+		{`z`, "a", nil},
 	} {
-		got, err := findAll(c.pattern, c.text)
-		if err != nil || Repr(got) != c.want {
-			t.Errorf("%q in %q: got %s, %v; want %s", c.pattern, c.text, Repr(got), err, c.want)
+		got, err := FindAll(c.pattern, c.text)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%q in %q: got %q, %v; want %q", c.pattern, c.text, got, err, c.want)
 		}
 	}
 	for _, p := range []string{"(a)(b)", "["} {
-		if got, err := findAll(p, "ab"); err == nil {
+		if got, err := FindAll(p, "ab"); err == nil {
 			t.Errorf("%q found %q, want an error", p, got)
 		}
 	}

@@ -1,4 +1,8 @@
-package fsm
+// Package pattern searches texts for the regular expressions of loop files, which are those of Python's re.
+//
+// A pattern is parsed as Python parses it. Go's engine matches what it can express, in linear time; look-around,
+// back-references and the like are matched by a backtracking engine, with a limit of 2 seconds.
+package pattern
 
 import (
 	"errors"
@@ -15,16 +19,16 @@ import (
 // patternLimit is how long a pattern may take that only a backtracking engine can match.
 const patternLimit = 2 * time.Second
 
-// Search says whether pattern matches anywhere in text, as re.search of Python has it, without flags. Text that
-// is no pattern at all is looked for as it is. Patterns with look-around, back-references and the like may take
-// very long; after 2 seconds that is an error. Search is safe for concurrent use.
-// Bytes of a pattern that are no UTF-8 stand for U+FFFD, as in the text that actions print.
+// Search reports whether pattern matches anywhere in text, as re.search of Python does without flags. A text that is no
+// valid pattern is searched for as it stands. Patterns with look-around, back-references and the like may take very long;
+// after 2 seconds that is an error. Bytes of a pattern that are no UTF-8 stand for U+FFFD, as in the text that actions
+// print. Search is safe for concurrent use.
 func Search(pattern, text string) (matched bool, err error) {
 	pattern = strings.ToValidUTF8(pattern, "\ufffd")
 	if !strings.ContainsAny(pattern, `.\[{()*+?^$|`) {
 		return strings.Contains(text, pattern), nil
 	}
-	m := patterns.get(pattern)
+	m := patterns.Get(pattern)
 	switch {
 	case m.err != nil:
 		return false, m.err
@@ -44,9 +48,9 @@ func Search(pattern, text string) (matched bool, err error) {
 	return matched, nil
 }
 
-// IsPattern says whether [Search] takes a text for a pattern; what it is not is looked for as it stands.
-func IsPattern(text string) bool {
-	m := patterns.get(strings.ToValidUTF8(text, "\ufffd"))
+// Valid reports whether [Search] takes text for a pattern, and does not search for it as it stands.
+func Valid(text string) bool {
+	m := patterns.Get(strings.ToValidUTF8(text, "\ufffd"))
 	return m.tree != nil || m.err != nil
 }
 
@@ -82,7 +86,7 @@ func newMatcher(pattern string, dotAll bool) *matcher {
 	tree, groups, err := parsePattern(pattern, dotAll)
 	if err != nil {
 		if errors.Is(err, errPatternDepth) {
-			m.err = fmt.Errorf("pattern %q: %w", firstRunes(pattern, 60), err)
+			m.err = fmt.Errorf("pattern %.60q: %w", pattern, err)
 		}
 		return m
 	}
@@ -103,7 +107,7 @@ func (m *matcher) slow() (*regexp2.Regexp, error) {
 		w.write(m.tree, false)
 		m.back, m.backErr = regexp2.Compile(w.out.String(), regexp2.None)
 		if m.backErr != nil {
-			m.backErr = fmt.Errorf("pattern %q is too complex", firstRunes(m.pattern, 60))
+			m.backErr = fmt.Errorf("pattern %.60q is too complex", m.pattern)
 			return
 		}
 		m.back.MatchTimeout = patternLimit
@@ -111,9 +115,9 @@ func (m *matcher) slow() (*regexp2.Regexp, error) {
 	return m.back, m.backErr
 }
 
-// findAll returns what pattern matches in text, where a dot matches line ends too: its one group if it has one, else
-// all of it.
-func findAll(pattern, text string) ([]string, error) {
+// FindAll returns what pattern matches in text: of each match its one group, or all of it if pattern has no group. A dot
+// matches line ends too. A text that is no valid pattern is an error, and so is one with several groups.
+func FindAll(pattern, text string) ([]string, error) {
 	m := newMatcher(pattern, true)
 	switch {
 	case m.err != nil:
@@ -141,25 +145,26 @@ func findAll(pattern, text string) ([]string, error) {
 }
 
 // patterns keeps the compiled patterns that were used last.
-var patterns = compiled[*matcher]{compile: func(pattern string) *matcher { return newMatcher(pattern, false) }}
+var patterns = Cache[*matcher]{Compile: func(pattern string) *matcher { return newMatcher(pattern, false) }}
 
-const maxPatterns = 256
+const cacheSize = 256
 
-// compiled keeps what was made of a bounded number of texts. It is safe for concurrent use.
-type compiled[T any] struct {
-	compile func(text string) T
+// A Cache keeps what Compile made of the texts that were used last, up to a bounded number. It is safe for concurrent use.
+type Cache[T any] struct {
+	Compile func(text string) T // called by one goroutine at a time; set before the first Get
 
 	mu     sync.Mutex
 	byText map[string]T // guarded by mu
 }
 
-func (c *compiled[T]) get(text string) T {
+// Get returns what Compile makes of text.
+func (c *Cache[T]) Get(text string) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.byText[text]
 	if !ok {
-		v = c.compile(text)
-		if c.byText == nil || len(c.byText) >= maxPatterns {
+		v = c.Compile(text)
+		if c.byText == nil || len(c.byText) >= cacheSize {
 			c.byText = make(map[string]T)
 		}
 		c.byText[text] = v

@@ -1,16 +1,20 @@
-package fsm
+// Package template expands the references in the texts of a loop: ${context.name}, with filters and fallbacks.
+package template
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"loops/fsm/value"
 )
 
-// A Scope is what the references of a template can see. Expanding does not change it.
+// A Scope holds what the references of a template can see. Expanding a template does not change it. The zero Scope holds
+// nothing.
 type Scope struct {
-	Context, Captured, Param *Map
-	Prev                     *Map // nil = no action or decision state came before
-	Result                   *Map // {verdict, details}; nil = nothing was evaluated in this state
+	Context, Captured, Param *value.Map
+	Prev                     *value.Map // nil = no action or decision state came before
+	Result                   *value.Map // {verdict, details}; nil = nothing was evaluated in this state
 	State                    string
 	Step                     int
 	Loop                     string
@@ -20,13 +24,13 @@ type Scope struct {
 	Getenv                   func(name string) (string, bool) // nil = nothing is set
 }
 
-// A TemplateError is a reference that has no value and no fallback.
-type TemplateError struct {
+// An Error tells of a reference that has no value and no fallback.
+type Error struct {
 	Ref     string // as written: ${context.x}
 	Message string
 }
 
-func (e *TemplateError) Error() string { return e.Message }
+func (e *Error) Error() string { return e.Message }
 
 // Expand replaces every reference in text by its value; $${ stands for ${. A reference is ${namespace.path}, with
 // filters behind the path and then, at the end, what to insert where there is no value:
@@ -45,13 +49,13 @@ func (e *TemplateError) Error() string { return e.Message }
 //	:shell   as one word of a POSIX shell, and a list of lines as one word each; nothing may follow but ?
 //
 // What is no text, list of lines or list passes :trim, :first and :last as it is. A list of lines is inserted with
-// a newline between them, every other value as [Str] has it; a null that is there is inserted as nothing, quoted
+// a newline between them, every other value as [value.Text] has it; a null that is there is inserted as nothing, quoted
 // or not, except by :json. Filters win over keys that end in their names.
 //
 // Two forms are fixed by loops that exist. :default= does not go with :shell, because it would not say whether the
 // default is quoted; and in ${x.y:shell?}, without another filter, :shell belongs to the path.
 //
-// Values are inserted as they are and not looked at again. An error is a *TemplateError.
+// Values are inserted as they are: Expand does not look for references in them. An error is an [*Error].
 func Expand(text string, s *Scope) (string, error) {
 	if !strings.Contains(text, "${") {
 		return text, nil
@@ -75,7 +79,7 @@ func Expand(text string, s *Scope) (string, error) {
 	return out.String(), nil
 }
 
-// ExpandValue expands every string inside v; keys and other values stay as they are. Containers are copied.
+// ExpandValue returns a copy of v in which every string is expanded; keys and other values stay as they are.
 func ExpandValue(v any, s *Scope) (any, error) {
 	switch v := v.(type) {
 	case string:
@@ -90,10 +94,10 @@ func ExpandValue(v any, s *Scope) (any, error) {
 			l[i] = x
 		}
 		return l, nil
-	case *Map:
-		m := &Map{}
+	case *value.Map:
+		m := &value.Map{}
 		for _, k := range v.Keys() {
-			x, err := ExpandValue(v.val(k), s)
+			x, err := ExpandValue(v.Value(k), s)
 			if err != nil {
 				return nil, err
 			}
@@ -138,11 +142,11 @@ func (t *tokens) next() bool {
 func (s *Scope) expandReference(ref string) (string, error) {
 	r := parseReference(ref)
 	if r.problem != "" {
-		return "", &TemplateError{ref, r.problem}
+		return "", &Error{ref, r.problem}
 	}
 	namespace, path, dotted := strings.Cut(r.name, ".")
 	if !dotted && namespace != "messages" {
-		return "", &TemplateError{ref, "Invalid variable: ${" + r.name + "} (expected namespace.path)"}
+		return "", &Error{ref, "Invalid variable: ${" + r.name + "} (expected namespace.path)"}
 	}
 	v, problem := s.resolve(namespace, path)
 	if problem != "" {
@@ -152,7 +156,7 @@ func (s *Scope) expandReference(ref string) (string, error) {
 		case suffixNullable:
 			return "", nil
 		}
-		return "", &TemplateError{ref, problem + unknownFilter(path)}
+		return "", &Error{ref, problem + unknownFilter(path)}
 	}
 	return r.render(v), nil
 }
@@ -193,7 +197,7 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 		case "elapsed_ms":
 			return s.ElapsedMS, ""
 		case "elapsed":
-			return ElapsedText(s.ElapsedMS), ""
+			return Elapsed(s.ElapsedMS), ""
 		}
 		return nil, "Unknown loop property: " + path
 	case "env":
@@ -209,7 +213,7 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 	return nil, "Unknown namespace: " + namespace
 }
 
-func walk(namespace string, m *Map, path string) (any, string) {
+func walk(namespace string, m *value.Map, path string) (any, string) {
 	for rest := path; ; {
 		key, after, more := strings.Cut(rest, ".")
 		v, ok := m.Get(key)
@@ -217,7 +221,7 @@ func walk(namespace string, m *Map, path string) (any, string) {
 			return v, ""
 		}
 		if ok {
-			m, ok = v.(*Map)
+			m, ok = v.(*value.Map)
 			if !ok { // name what could not be entered, not what it lacks
 				_, after, _ = strings.Cut(after, ".")
 				if after != "" {
@@ -258,17 +262,11 @@ func (s *Scope) messages(path string) (any, string) {
 	return nil, "Unknown messages property: '" + path + "'"
 }
 
-func allDigits(s string) bool {
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return false
-		}
-	}
-	return s != ""
-}
+// allDigits reports whether s is one ASCII digit or several, and nothing else.
+func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// ElapsedText is a duration as ${loop.elapsed} shows it: 999ms, 59s, 1m, 122m 5s.
-func ElapsedText(ms int64) string {
+// Elapsed returns a duration as ${loop.elapsed} shows it: 999ms, 59s, 1m, 122m 5s.
+func Elapsed(ms int64) string {
 	seconds := ms / 1000
 	switch {
 	case ms < 1000:

@@ -1,4 +1,4 @@
-package fsm
+package template
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"loops/fsm/value"
 )
 
 // filterNames are what a random chain is made of.
@@ -48,7 +50,7 @@ func randomFiltered(r *rand.Rand, depth int) any {
 		}
 		return l
 	case n == 7 && depth > 0:
-		m := NewMap()
+		m := value.NewMap()
 		for range r.IntN(3) {
 			m.Set(randomText(r), randomFiltered(r, depth-1))
 		}
@@ -66,9 +68,9 @@ func TestJSONFilterParses(t *testing.T) {
 		for range r.IntN(3) {
 			chain += ":" + filterNames[r.IntN(len(filterNames)-1)]
 		}
-		got, err := Expand("${context.v"+chain+":json}", &Scope{Context: NewMap("v", v)})
+		got, err := Expand("${context.v"+chain+":json}", &Scope{Context: value.NewMap("v", v)})
 		if err != nil || !json.Valid([]byte(got)) {
-			t.Fatalf("%s%s:json gave %q, %v", Repr(v), chain, got, err)
+			t.Fatalf("%s%s:json gave %q, %v", value.Repr(v), chain, got, err)
 		}
 		if text, ok := v.(string); ok && chain == "" {
 			var back string
@@ -87,25 +89,25 @@ func TestShellFilterThroughBash(t *testing.T) {
 	var want, templates []string
 	for range 1000 {
 		v := randomFiltered(r, 2)
-		s := &Scope{Context: NewMap("v", v)}
+		s := &Scope{Context: value.NewMap("v", v)}
 		var words []string
-		template := []string{"${context.v:shell}", "${context.v:trim:shell}", "${context.v:first:shell}", "${context.v:json:shell}", "${context.v:lines:shell}"}[r.IntN(5)]
-		if template == "${context.v:lines:shell}" {
+		text := []string{"${context.v:shell}", "${context.v:trim:shell}", "${context.v:first:shell}", "${context.v:json:shell}", "${context.v:lines:shell}"}[r.IntN(5)]
+		if text == "${context.v:lines:shell}" {
 			words = linesOf(v, nil)
-		} else if plain, err := Expand(strings.Replace(template, ":shell", "", 1), s); err != nil {
+		} else if plain, err := Expand(strings.Replace(text, ":shell", "", 1), s); err != nil {
 			t.Fatal(err)
-		} else if plain != "" || !strings.Contains(template, ":shell") {
+		} else if plain != "" || !strings.Contains(text, ":shell") {
 			words = []string{plain}
-		} else if got, _ := Expand(template, s); got != "" { // "" is a null, which gives no word
+		} else if got, _ := Expand(text, s); got != "" { // "" is a null, which gives no word
 			words = []string{""}
 		}
-		got, err := Expand(template, s)
+		got, err := Expand(text, s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		script.WriteString("w " + got + "\n")
-		templates = append(templates, template+" of "+Repr(v))
-		want = append(want, strings.Join(append([]string{string(AppendJSON(nil, len(words)))}, words...), "\x00")+"\x00")
+		templates = append(templates, text+" of "+value.Repr(v))
+		want = append(want, strings.Join(append([]string{string(value.AppendJSON(nil, len(words)))}, words...), "\x00")+"\x00")
 	}
 	cmd := exec.Command("bash", "--noprofile", "--norc", "-s")
 	cmd.Stdin = strings.NewReader(script.String())
@@ -148,12 +150,12 @@ func FuzzFilters(f *testing.F) {
 		}
 		i := slices.Index(names, "shell")
 		for _, v := range []any{text, []any{text, nil}, randomFiltered(rand.New(rand.NewPCG(seed, 0)), 3)} {
-			got, err := Expand(ref, &Scope{Context: NewMap("v", v)})
+			got, err := Expand(ref, &Scope{Context: value.NewMap("v", v)})
 			if allowed := i < 0 || i == len(names)-1; (err == nil) != allowed {
 				t.Fatalf("%s: %q, %v", ref, got, err)
 			}
 			if err == nil && len(names) > 0 && names[len(names)-1] == "lines" && slices.Contains(strings.Split(got, "\n"), "") && got != "" {
-				t.Fatalf("%s of %s has a blank line: %q", ref, Repr(v), got)
+				t.Fatalf("%s of %s has a blank line: %q", ref, value.Repr(v), got)
 			}
 		}
 	})

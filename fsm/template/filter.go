@@ -1,6 +1,10 @@
-package fsm
+package template
 
-import "strings"
+import (
+	"strings"
+
+	"loops/fsm/value"
+)
 
 // The filters of a reference; [Expand] says what they do.
 const (
@@ -27,12 +31,14 @@ func unknownFilter(path string) string {
 		return ""
 	}
 	for _, c := range []byte(path[i+1:]) {
-		if !isAlnum(c) || isDigit(c) {
+		if !isLetter(c) {
 			return ""
 		}
 	}
 	return "; there is no filter " + path[i:] + ", only :trim, :lines, :first, :last, :json and :shell"
 }
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 // lineList is what :lines makes of a value.
 type lineList []string
@@ -48,7 +54,7 @@ func (r *reference) render(v any) string {
 	case lineList:
 		return strings.Join(v, "\n")
 	}
-	return Str(v)
+	return value.Text(v)
 }
 
 func filter(name string, v any) any {
@@ -65,7 +71,7 @@ func filter(name string, v any) any {
 		if l, ok := v.(lineList); ok {
 			v = []string(l)
 		}
-		return string(AppendJSON(nil, v))
+		return string(value.AppendJSON(nil, v))
 	case filterShell:
 		return shellWords(v)
 	}
@@ -75,11 +81,11 @@ func filter(name string, v any) any {
 func trimmed(v any) any {
 	switch v := v.(type) {
 	case string:
-		return trimSpace(v)
+		return value.TrimSpace(v)
 	case lineList:
 		l := make(lineList, len(v))
 		for i, s := range v {
-			l[i] = trimSpace(s)
+			l[i] = value.TrimSpace(s)
 		}
 		return l
 	case []any:
@@ -87,7 +93,7 @@ func trimmed(v any) any {
 		for i, e := range v {
 			l[i] = e
 			if s, ok := e.(string); ok {
-				l[i] = trimSpace(s)
+				l[i] = value.TrimSpace(s)
 			}
 		}
 		return l
@@ -108,8 +114,8 @@ func linesOf(v any, l lineList) lineList {
 		}
 		return l
 	}
-	for _, s := range splitLines(Str(v)) {
-		if trimSpace(s) != "" {
+	for _, s := range value.Lines(value.Text(v)) {
+		if value.TrimSpace(s) != "" {
 			l = append(l, s)
 		}
 	}
@@ -144,9 +150,9 @@ func shellWords(v any) any {
 	case lineList:
 		words := make([]string, len(v))
 		for i, s := range v {
-			words[i] = ShellQuote(s)
+			words[i] = value.ShellQuote(s)
 		}
 		return strings.Join(words, " ")
 	}
-	return ShellQuote(Str(v))
+	return value.ShellQuote(value.Text(v))
 }

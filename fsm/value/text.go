@@ -1,4 +1,4 @@
-package fsm
+package value
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Str returns v as the language prints it in text: strings as they are, everything else as [Repr] has it.
-func Str(v any) string {
+// Text returns v as the language prints it inside a text: a string as it is, everything else as [Repr] writes it.
+func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
@@ -145,105 +145,14 @@ func isAlnum(c byte) bool {
 	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// ParseFloat reads a number the way Python's float does: white space around it, single underscores between
-// digits, decimal digits of any script, inf, infinity and nan in any case. Too large a number is an infinity.
-func ParseFloat(s string) (float64, bool) {
-	s = strings.TrimFunc(s, unicode.IsSpace)
-	buf := make([]byte, 0, 32)
-	for _, r := range s {
-		if r >= utf8.RuneSelf {
-			d, ok := decimalDigit(r)
-			if !ok {
-				return 0, false
-			}
-			r = '0' + d
-		}
-		buf = append(buf, byte(r))
-	}
-	body := buf
-	negative := false
-	if len(body) > 0 && (body[0] == '+' || body[0] == '-') {
-		negative = body[0] == '-'
-		body = body[1:]
-	}
-	switch strings.ToLower(string(body)) {
-	case "inf", "infinity":
-		if negative {
-			return math.Inf(-1), true
-		}
-		return math.Inf(1), true
-	case "nan":
-		return math.NaN(), true
-	}
-	whole, rest, ok := digits(body)
-	if !ok {
-		return 0, false
-	}
-	fraction := 0
-	if len(rest) > 0 && rest[0] == '.' {
-		if fraction, rest, ok = digits(rest[1:]); !ok {
-			return 0, false
-		}
-	}
-	if whole+fraction == 0 {
-		return 0, false
-	}
-	if len(rest) > 0 && (rest[0] == 'e' || rest[0] == 'E') {
-		rest = rest[1:]
-		if len(rest) > 0 && (rest[0] == '+' || rest[0] == '-') {
-			rest = rest[1:]
-		}
-		var n int
-		if n, rest, ok = digits(rest); !ok || n == 0 {
-			return 0, false
-		}
-	}
-	if len(rest) > 0 {
-		return 0, false
-	}
-	f, _ := strconv.ParseFloat(strings.ReplaceAll(string(buf), "_", ""), 64) // out of range gives ±Inf
-	return f, true
-}
+// IsSpace reports whether r is white space in Python, where the four ASCII separators are, too.
+func IsSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
 
-// digits counts the digits at the start of b and returns what follows them. A misplaced underscore is not ok.
-func digits(b []byte) (n int, rest []byte, ok bool) {
-	i := 0
-	for ; i < len(b); i++ {
-		switch {
-		case isDigit(b[i]):
-			n++
-		case b[i] == '_' && i > 0 && b[i-1] != '_' && i+1 < len(b) && isDigit(b[i+1]):
-		case b[i] == '_':
-			return 0, nil, false
-		default:
-			return n, b[i:], true
-		}
-	}
-	return n, b[i:], true
-}
+// TrimSpace returns s without the white space at both ends, as [IsSpace] has it.
+func TrimSpace(s string) string { return strings.TrimFunc(s, IsSpace) }
 
-// decimalDigit returns the value of a decimal digit of any script. They stand in runs of ten from zero on.
-func decimalDigit(r rune) (rune, bool) {
-	for _, t := range unicode.Nd.R16 {
-		if rune(t.Lo) <= r && r <= rune(t.Hi) {
-			return (r - rune(t.Lo)) % 10, true
-		}
-	}
-	for _, t := range unicode.Nd.R32 {
-		if rune(t.Lo) <= r && r <= rune(t.Hi) {
-			return (r - rune(t.Lo)) % 10, true
-		}
-	}
-	return 0, false
-}
-
-// isSpace is white space in the sense of Python, which counts the four ASCII separators too.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
-
-func trimSpace(s string) string { return strings.TrimFunc(s, isSpace) }
-
-// splitLines cuts text at every line end Python knows; the line ends are not kept.
-func splitLines(text string) []string {
+// Lines returns the lines of text without their ends. A line ends wherever str.splitlines of Python ends one.
+func Lines(text string) []string {
 	var lines []string
 	start := 0
 	for i, r := range text {
@@ -268,8 +177,8 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// firstRunes returns the first n characters of s.
-func firstRunes(s string, n int) string {
+// Truncate returns the first n characters of s, all of it if it has no more.
+func Truncate(s string, n int) string {
 	for i := range s {
 		if n == 0 {
 			return s[:i]
@@ -277,25 +186,4 @@ func firstRunes(s string, n int) string {
 		n--
 	}
 	return s
-}
-
-// truthy says whether Python would take v for true.
-func truthy(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case string:
-		return v != ""
-	case []any:
-		return len(v) > 0
-	case []string:
-		return len(v) > 0
-	case *Map:
-		return v.Len() > 0
-	}
-	if n, ok := toNumber(v); ok {
-		c, ordered := n.compare(number{})
-		return !ordered || c != 0
-	}
-	return true
 }

@@ -1,16 +1,15 @@
-package fsm
+package value
 
 import (
+	"iter"
 	"maps"
 	"slices"
 )
 
-// A value of the loop language is one of nil, bool, int64, *big.Int, float64, string, []any and *Map.
-
-// A Map is a mapping with string keys that keeps the order in which they were first set, because the language
-// prints maps. A nil *Map is an empty one that cannot be written. It is not safe for concurrent writes.
+// A Map maps strings to values and keeps the order in which its keys were first set, because the language prints
+// maps. A nil *Map is an empty map that cannot be written. A Map is not safe for concurrent writes.
 //
-// Most maps have a handful of keys, so a key is looked for one by one; only where there are many is there an index.
+// Most maps have a handful of keys, so Get compares them one by one; only a large map has an index.
 type Map struct {
 	keys  []string
 	vals  []any          // of the key at the same place
@@ -56,7 +55,7 @@ func (m *Map) place(key string) int {
 	return -1
 }
 
-// Get returns the value of key and whether it is there.
+// Get returns the value of key and reports whether it is there.
 func (m *Map) Get(key string) (any, bool) {
 	if i := m.place(key); i >= 0 {
 		return m.vals[i], true
@@ -64,13 +63,13 @@ func (m *Map) Get(key string) (any, bool) {
 	return nil, false
 }
 
-// val is the value of a key, or nil.
-func (m *Map) val(key string) any {
+// Value returns the value of key, or nil if it is not there.
+func (m *Map) Value(key string) any {
 	v, _ := m.Get(key)
 	return v
 }
 
-// Set sets key to v; a new key goes to the end.
+// Set sets key to v. A new key comes last; one that is there keeps its place.
 func (m *Map) Set(key string, v any) {
 	if i := m.place(key); i >= 0 {
 		m.vals[i] = v
@@ -92,7 +91,7 @@ func (m *Map) makeIndex() {
 	}
 }
 
-// Delete removes key.
+// Delete removes key, if it is there.
 func (m *Map) Delete(key string) {
 	i := m.place(key)
 	if i < 0 {
@@ -104,7 +103,7 @@ func (m *Map) Delete(key string) {
 	}
 }
 
-// Keys returns the keys in order. The caller must not change the slice.
+// Keys returns the keys, in order. The caller must not change the slice.
 func (m *Map) Keys() []string {
 	if m == nil {
 		return nil
@@ -112,7 +111,18 @@ func (m *Map) Keys() []string {
 	return m.keys
 }
 
-// Clone returns a shallow copy.
+// All returns the keys and their values, in order. The map must not change meanwhile.
+func (m *Map) All() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for i, k := range m.Keys() {
+			if !yield(k, m.vals[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Clone returns a shallow copy, which is never nil.
 func (m *Map) Clone() *Map {
 	c := &Map{}
 	if m != nil {

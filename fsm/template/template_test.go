@@ -1,14 +1,16 @@
-package fsm
+package template
 
 import (
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
+
+	"loops/fsm/value"
 )
 
 func TestExpandErrors(t *testing.T) {
-	s := &Scope{Context: NewMap("a", NewMap("b", NewMap("c", int64(1)))), Captured: NewMap()}
+	s := &Scope{Context: value.NewMap("a", value.NewMap("b", value.NewMap("c", int64(1)))), Captured: value.NewMap()}
 	for text, want := range map[string]string{
 		"${context.zz}":                     "Path 'zz' not found in context",
 		"${context.a.zz.y}":                 "Path 'a.zz' not found in context",
@@ -37,7 +39,7 @@ func TestExpandErrors(t *testing.T) {
 		"ok ${context.a} ${loop.y}":         "Unknown loop property: y",
 	} {
 		_, err := Expand(text, s)
-		var te *TemplateError
+		var te *Error
 		if !errors.As(err, &te) || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 			continue
@@ -49,7 +51,7 @@ func TestExpandErrors(t *testing.T) {
 }
 
 func TestExpandOddText(t *testing.T) {
-	s := &Scope{Context: NewMap("x", "1", "ref", "${context.x}", "none", nil)}
+	s := &Scope{Context: value.NewMap("x", "1", "ref", "${context.x}", "none", nil)}
 	for text, want := range map[string]string{
 		"":                             "",
 		"${}":                          "${}",
@@ -72,16 +74,16 @@ func TestExpandOddText(t *testing.T) {
 }
 
 func TestExpandValue(t *testing.T) {
-	s := &Scope{Context: NewMap("x", int64(1))}
-	in := NewMap("${context.x}", []any{"${context.x}", int64(2), nil, NewMap("k", "a${context.x}")})
+	s := &Scope{Context: value.NewMap("x", int64(1))}
+	in := value.NewMap("${context.x}", []any{"${context.x}", int64(2), nil, value.NewMap("k", "a${context.x}")})
 	got, err := ExpandValue(in, s)
-	if want := `{'${context.x}': ['1', 2, None, {'k': 'a1'}]}`; err != nil || Repr(got) != want {
-		t.Errorf("got %s, %v; want %s", Repr(got), err, want)
+	if want := `{'${context.x}': ['1', 2, None, {'k': 'a1'}]}`; err != nil || value.Repr(got) != want {
+		t.Errorf("got %s, %v; want %s", value.Repr(got), err, want)
 	}
-	if want := `{'${context.x}': ['${context.x}', 2, None, {'k': 'a${context.x}'}]}`; Repr(in) != want {
-		t.Errorf("the original became %s", Repr(in))
+	if want := `{'${context.x}': ['${context.x}', 2, None, {'k': 'a${context.x}'}]}`; value.Repr(in) != want {
+		t.Errorf("the original became %s", value.Repr(in))
 	}
-	if _, err := ExpandValue([]any{NewMap("k", "${context.y}")}, s); err == nil {
+	if _, err := ExpandValue([]any{value.NewMap("k", "${context.y}")}, s); err == nil {
 		t.Error("an error deep inside was lost")
 	}
 }

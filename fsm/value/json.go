@@ -1,4 +1,4 @@
-package fsm
+package value
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func appendJSON(dst []byte, v any, indent, newline string) []byte {
 	case float64:
 		return appendJSONFloat(dst, v)
 	case string:
-		return appendJSONString(dst, v)
+		return AppendJSONString(dst, v)
 	case []any:
 		w := beginJSON(dst, '[', indent, newline)
 		for _, e := range v {
@@ -53,7 +53,7 @@ func appendJSON(dst []byte, v any, indent, newline string) []byte {
 		w := beginJSON(dst, '[', indent, newline)
 		for _, e := range v {
 			w.next()
-			w.dst = appendJSONString(w.dst, e)
+			w.dst = AppendJSONString(w.dst, e)
 		}
 		return w.end(']', newline)
 	case *Map:
@@ -74,11 +74,11 @@ func appendJSON(dst []byte, v any, indent, newline string) []byte {
 		w := beginJSON(dst, '{', indent, newline)
 		for _, k := range sortedKeys(v) {
 			w.key(k)
-			w.dst = appendJSONString(w.dst, v[k])
+			w.dst = AppendJSONString(w.dst, v[k])
 		}
 		return w.end('}', newline)
 	}
-	return appendJSONString(dst, fmt.Sprint(v))
+	return AppendJSONString(dst, fmt.Sprint(v))
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -118,7 +118,7 @@ func (w *jsonWriter) next() {
 
 func (w *jsonWriter) key(k string) {
 	w.next()
-	w.dst = appendJSONString(w.dst, k)
+	w.dst = AppendJSONString(w.dst, k)
 	w.dst = append(w.dst, ": "...)
 }
 
@@ -143,7 +143,8 @@ func appendJSONFloat(dst []byte, f float64) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-func appendJSONString(dst []byte, s string) []byte {
+// AppendJSONString appends s as [AppendJSON] does; the caller need not wrap it in an any.
+func AppendJSONString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {

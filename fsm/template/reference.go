@@ -1,11 +1,11 @@
-package fsm
+package template
 
 import (
 	"slices"
 	"strings"
 )
 
-// The ways a reference can end, besides with its path or another filter than :shell.
+// How a reference can end, besides with its path or with another filter than :shell.
 const (
 	suffixDefault  = "default"
 	suffixNullable = "nullable"
@@ -67,7 +67,7 @@ func cutFilters(inside string) (name string, filters []string) {
 // unescape turns $${ into ${, which a default text may hold.
 func unescape(s string) string { return strings.ReplaceAll(s, "$${", "${") }
 
-// A Ref is one reference of a text, for checks before a run.
+// A Ref is one reference in a text, for checks before a run.
 type Ref struct {
 	Namespace string   // before the first dot; all of it if there is none
 	Path      string   // after the first dot, without filters and suffix
