@@ -188,7 +188,7 @@ func askedOf(e fsm.Event, how string) string {
 	if in, out := whole(e, "input_tokens"), whole(e, "output_tokens"); in+out > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", in, out))
 	}
-	if cost, ok := number(e.Get("cost_usd")); ok {
+	if cost, ok := Number(e.Get("cost_usd")); ok {
 		parts = append(parts, fmt.Sprintf("$%.4f", cost))
 	}
 	if len(parts) == 0 {
@@ -225,14 +225,4 @@ func lower(s string) string {
 		return s
 	}
 	return strings.ToLower(s[:1]) + s[1:]
-}
-
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
 }

@@ -138,7 +138,7 @@ func stalled(kind string, e fsm.Event) string {
 // model says how sure a judge was, and what for.
 func (x *explainer) model(e fsm.Event) string {
 	var parts []string
-	if c, ok := number(e.Get("confidence")); ok {
+	if c, ok := Number(e.Get("confidence")); ok {
 		text := fmt.Sprintf("the judge's confidence is %s", show(c))
 		if x.st != nil && x.st.Evaluate != nil {
 			text += fmt.Sprintf(", min_confidence is %s", show(x.st.Evaluate.MinConfidence))

@@ -109,7 +109,7 @@ func cooldown(e fsm.Event) string {
 }
 
 func secondsOf(e fsm.Event, key string) string {
-	s, _ := number(e.Get(key))
+	s, _ := Number(e.Get(key))
 	return phrase.Duration(time.Duration(s * float64(time.Second)))
 }
 

@@ -104,22 +104,22 @@ func (s *htmlStep) add(e fsm.Event) {
 	switch e.Kind {
 	case "state_enter", "loop_start", "loop_resume", "messages_append", "host_subproc_rss", "loop_complete":
 	case "action_start":
-		s.action = firstLine(text(e.Get("action")))
+		s.action = firstLine(inspect.Text(e.Get("action")))
 	case "action_output":
-		say(text(e.Get("line")))
+		say(inspect.Text(e.Get("line")))
 	case "action_complete":
-		s.Exit = text(e.Get("exit_code"))
+		s.Exit = inspect.Text(e.Get("exit_code"))
 		s.failed = s.failed || s.Exit != "0"
 		if s.output.size == 0 {
-			say(text(e.Get("output_preview")))
+			say(inspect.Text(e.Get("output_preview")))
 		}
-		if errors := text(e.Get("stderr_preview")); errors != "" {
+		if errors := inspect.Text(e.Get("stderr_preview")); errors != "" {
 			say("[standard error]\n" + errors)
 		}
 	case "evaluate":
-		s.Verdict = text(e.Get("verdict"))
+		s.Verdict = inspect.Text(e.Get("verdict"))
 	case "route":
-		s.To = text(e.Get("to"))
+		s.To = inspect.Text(e.Get("to"))
 	default:
 		if len(s.notes) < mostNotes {
 			s.notes = append(s.notes, note(e))
@@ -137,7 +137,7 @@ func note(e fsm.Event) string {
 	b.WriteString(strings.ReplaceAll(e.Kind, "_", " "))
 	for _, f := range e.Fields {
 		if f.Key != "state" && f.Value != nil && b.Len() < 300 {
-			fmt.Fprintf(&b, " %s=%s", f.Key, firstLine(text(f.Value)))
+			fmt.Fprintf(&b, " %s=%s", f.Key, firstLine(inspect.Text(f.Value)))
 		}
 	}
 	return b.String()

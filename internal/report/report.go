@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/value"
 	"loops/internal/inspect"
 )
 
@@ -90,17 +89,6 @@ func (o *output) line(s string, mostHead, mostTail int) {
 func (o *output) parts(mostTail int) (head, tail string, missing int) {
 	kept := o.tail[max(0, len(o.tail)-mostTail):]
 	return string(o.head), string(kept), o.size - len(o.head) - len(kept)
-}
-
-// text is a value of an event as people read it.
-func text(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	}
-	return string(value.AppendJSON(nil, v))
 }
 
 // firstLine returns the first line of a text, cut to 400 bytes.

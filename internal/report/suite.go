@@ -135,21 +135,21 @@ func (s *suiteStep) add(e fsm.Event) {
 	say := func(line string) { out.line(strings.TrimSuffix(line, "\n"), outputHead, outputTail) }
 	switch e.Kind {
 	case "action_output":
-		say(text(e.Get("line")))
+		say(inspect.Text(e.Get("line")))
 	case "action_complete":
-		s.Exit = text(e.Get("exit_code"))
+		s.Exit = inspect.Text(e.Get("exit_code"))
 		if out.size == 0 {
-			say(text(e.Get("output_preview")))
+			say(inspect.Text(e.Get("output_preview")))
 		}
-		if errors := text(e.Get("stderr_preview")); errors != "" {
+		if errors := inspect.Text(e.Get("stderr_preview")); errors != "" {
 			say("[standard error]\n" + errors)
 		}
 	case "evaluate":
-		s.Verdict = text(e.Get("verdict"))
+		s.Verdict = inspect.Text(e.Get("verdict"))
 	case "route":
-		s.To = text(e.Get("to"))
+		s.To = inspect.Text(e.Get("to"))
 	case "action_error":
-		say("[error] " + text(e.Get("error")))
+		say("[error] " + inspect.Text(e.Get("error")))
 	}
 }
 

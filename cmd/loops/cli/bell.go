@@ -14,6 +14,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/notify"
 	"loops/persistence"
 	"loops/reconcile"
@@ -135,7 +136,7 @@ func (r *runBell) event(e fsm.Event) {
 	switch e.Kind {
 	case "state_enter":
 		if e.Depth == 0 {
-			r.state, r.step = text(e.Get("state")), int(whole(e.Get("iteration")))
+			r.state, r.step = text(e.Get("state")), int(inspect.Whole(e.Get("iteration")))
 		}
 	case "route":
 		r.waiting = false
@@ -152,7 +153,7 @@ func (r *runBell) note(e fsm.Event) {
 		n.Resume = r.a.command("unpause", n.Run)
 		r.tell(n)
 	default:
-		seconds, _ := amountOf(e.Get("seconds"))
+		seconds, _ := inspect.Number(e.Get("seconds"))
 		if r.waiting || seconds < longWait.Seconds() {
 			return
 		}

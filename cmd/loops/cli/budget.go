@@ -15,6 +15,7 @@ import (
 	"loops/fsm/lint"
 	"loops/fsm/value"
 	"loops/internal/config"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -237,8 +238,8 @@ func raisedLimit(e fsm.Event) string {
 	if unknown, _ := e.Get("cost_unknown").(bool); unknown {
 		return name + "=none"
 	}
-	most, _ := dollars(e.Get("budget"))
-	spent, _ := dollars(e.Get("spent")) // what one prompt uses may be more than all that was allowed
+	most, _ := inspect.Number(e.Get("budget"))
+	spent, _ := inspect.Number(e.Get("spent")) // what one prompt uses may be more than all that was allowed
 	return name + "=" + twice(max(most, spent))
 }
 
@@ -247,24 +248,24 @@ func reprice(ctx context.Context, store records, run persistence.Run, memory *fs
 	if memory.Spent.Unpriced == 0 {
 		return nil
 	}
-	sheet := costSheet{prices: known}
+	sheet := inspect.CostSheet{Prices: known}
 	for e, err := range store.Events(ctx, run.ID, 0) {
 		if err != nil && !isDamage(err) {
 			return store.failed(err)
 		}
 		if err == nil {
-			sheet.add(e)
+			sheet.Add(e)
 		}
 	}
-	if sheet.total.Unknown > 0 {
+	if sheet.Total.Unknown > 0 {
 		return nil
 	}
-	memory.Spent.CostUSD, memory.Spent.Unpriced = sheet.total.CostUSD, 0
+	memory.Spent.CostUSD, memory.Spent.Unpriced = sheet.Total.CostUSD, 0
 	for state, spent := range memory.StateSpent {
 		spent.CostUSD, spent.Unpriced = 0, 0
-		for _, name := range sheet.order {
+		for _, name := range sheet.Order {
 			if name == state || strings.HasPrefix(name, state+" > ") {
-				spent.CostUSD += sheet.lines[name].CostUSD
+				spent.CostUSD += sheet.Line(name).CostUSD
 			}
 		}
 		memory.StateSpent[state] = spent

@@ -9,6 +9,8 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/internal/price"
 	"loops/persistence"
 )
@@ -115,8 +117,8 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 }
 
 // costSheet reads what a run used.
-func (a *app) costSheet(ctx context.Context, f finder, r persistence.Run, known prices) (*costSheet, error) {
-	sheet := &costSheet{prices: known}
+func (a *app) costSheet(ctx context.Context, f finder, r persistence.Run, known prices) (*inspect.CostSheet, error) {
+	sheet := &inspect.CostSheet{Prices: known}
 	for e, err := range f.store.Events(ctx, r.ID, 0) {
 		if isDamage(err) {
 			say(a.Err, "loops: %v; what was used there is not counted\n", err)
@@ -125,7 +127,7 @@ func (a *app) costSheet(ctx context.Context, f finder, r persistence.Run, known 
 		if err != nil {
 			return nil, f.store.failed(err)
 		}
-		sheet.add(e)
+		sheet.Add(e)
 	}
 	return sheet, nil
 }
@@ -136,24 +138,19 @@ func (a *app) costOfRun(ctx context.Context, f finder, r persistence.Run, known 
 		return err
 	}
 	if asJSON {
-		m := sheet.total.object("instance_id", string(r.ID))
+		m := costObject(&sheet.Total, "instance_id", string(r.ID))
 		m.Set("loop", r.Loop)
 		m.Set("status", orNull(string(r.Status)))
-		m.Set("states", list(sheet.order, func(name string) any { return sheet.lines[name].object("state", name) }))
+		m.Set("states", list(sheet.Order, func(name string) any { return costObject(sheet.Line(name), "state", name) }))
 		return writeJSON(a.out, m)
 	}
 	say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, statusWord(r), duration(elapsed(r)))
-	return sheet.write(a.out, "STATE")
-}
-
-// wasted says whether a run ended so that what it cost led to nothing.
-func wasted(r persistence.Run) bool {
-	return r.Status == persistence.Failed || r.Status == persistence.TimedOut
+	return writeCosts(a.out, sheet, "STATE")
 }
 
 func (a *app) costOfRuns(ctx context.Context, f finder, runs []persistence.Run, known prices, o costOptions) error {
-	all := &costSheet{prices: known}
-	var waste costLine
+	all := &inspect.CostSheet{Prices: known}
+	var waste inspect.Cost
 	var objects []any
 	n, bad := 0, 0
 	for _, r := range runs {
@@ -161,26 +158,26 @@ func (a *app) costOfRuns(ctx context.Context, f finder, runs []persistence.Run, 
 		if err != nil {
 			return err
 		}
-		if !sheet.asked() {
+		if !sheet.Asked() {
 			continue
 		}
 		n++
-		if objects = append(objects, sheet.total.object("instance_id", string(r.ID))); o.json {
+		if objects = append(objects, costObject(&sheet.Total, "instance_id", string(r.ID))); o.json {
 			m, _ := objects[n-1].(*value.Map)
 			m.Set("loop", r.Loop)
 			m.Set("status", orNull(string(r.Status)))
 		}
 		name := string(r.ID) + " (" + statusWord(r) + ")"
-		line := sheet.total
-		all.line(name).plus(line)
-		all.total.plus(line)
-		if wasted(r) {
+		line := sheet.Total
+		all.Line(name).Plus(line)
+		all.Total.Plus(line)
+		if inspect.Wasted(r) {
 			bad++
-			waste.plus(line)
+			waste.Plus(line)
 		}
 	}
 	if o.json {
-		m := value.NewMap("runs", append([]any{}, objects...), "total", all.total.object("what", "all"), "waste", waste.object("what", "failed"))
+		m := value.NewMap("runs", append([]any{}, objects...), "total", costObject(&all.Total, "what", "all"), "waste", costObject(&waste, "what", "failed"))
 		return writeJSON(a.out, m)
 	}
 	if n == 0 {
@@ -191,28 +188,15 @@ func (a *app) costOfRuns(ctx context.Context, f finder, runs []persistence.Run, 
 		say(a.out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[o.since != ""])
 		return nil
 	}
-	if err := all.write(a.out, "RUN"); err != nil {
+	if err := writeCosts(a.out, all, "RUN"); err != nil {
 		return err
 	}
 	if bad > 0 {
-		say(a.out, "\nWasted on %s that failed: %s", count(bad, "run"), waste.cost())
-		if all.total.CostUSD > 0 {
-			say(a.out, " (%.0f%%)", 100*waste.CostUSD/all.total.CostUSD)
+		say(a.out, "\nWasted on %s that failed: %s", count(bad, "run"), waste.Text())
+		if all.Total.CostUSD > 0 {
+			say(a.out, " (%.0f%%)", 100*waste.CostUSD/all.Total.CostUSD)
 		}
-		say(a.out, ", %s of tokens, %s\n", tokens(waste.Input+waste.Output+waste.CacheRead+waste.CacheWrite), duration(waste.Time))
+		say(a.out, ", %s of tokens, %s\n", phrase.Tokens(waste.Tokens()), duration(waste.Time))
 	}
 	return nil
-}
-
-func (l *costLine) plus(m costLine) {
-	l.Visits += m.Visits
-	l.Prompts += m.Prompts
-	l.Judges += m.Judges
-	l.Input += m.Input
-	l.Output += m.Output
-	l.CacheRead += m.CacheRead
-	l.CacheWrite += m.CacheWrite
-	l.CostUSD += m.CostUSD
-	l.Unknown += m.Unknown
-	l.Time += m.Time
 }

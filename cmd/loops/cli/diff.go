@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 )
 
 // shownPairs is how many steps around each difference diff shows.
@@ -180,11 +181,11 @@ func (d *comparison) print(a *app) error {
 	row("Ended", func(p *runPath) string { return outcome(p.run) + ", in " + dash(p.run.State) })
 	row("Steps", func(p *runPath) string { return fmt.Sprint(p.run.Step) })
 	row("Time", func(p *runPath) string { return duration(elapsed(p.run)) })
-	if x.sheet.asked() || y.sheet.asked() {
-		row("Cost", func(p *runPath) string { return p.sheet.total.cost() })
+	if x.sheet.Asked() || y.sheet.Asked() {
+		row("Cost", func(p *runPath) string { return p.sheet.Total.Text() })
 		row("Tokens", func(p *runPath) string {
-			t := p.sheet.total
-			return tokens(t.Input + t.Output + t.CacheRead + t.CacheWrite)
+			t := p.sheet.Total
+			return phrase.Tokens(t.Tokens())
 		})
 	}
 	if err := w.Flush(); err != nil {

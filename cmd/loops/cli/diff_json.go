@@ -27,7 +27,7 @@ func (p *runPath) object() *value.Map {
 	m := value.NewMap("instance_id", string(p.run.ID), "loop", p.run.Loop, "status", orNull(string(p.run.Status)), "terminated_by", orNull(p.run.Ended),
 		"current_state", p.run.State, "iterations", int64(p.run.Step), "duration_ms", elapsed(p.run).Milliseconds(),
 		"sha256", orNull(p.run.SHA256))
-	addCost(m, &p.sheet.total)
+	addCost(m, &p.sheet.Total)
 	return m
 }
 

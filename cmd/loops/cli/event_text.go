@@ -7,6 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 )
 
 // text returns a value of an event as people read it: text as it is, nothing for null.
@@ -79,15 +80,15 @@ func sentence(e fsm.Event) string {
 	switch e.Kind {
 	case "rate_limit_waiting":
 		line := "still waiting for the rate limit"
-		if at, ok := amountOf(e.Get("next_attempt_at")); ok {
+		if at, ok := inspect.Number(e.Get("next_attempt_at")); ok {
 			line += " until " + clock(time.UnixMilli(int64(at*1000)))
 		}
-		so, _ := amountOf(e.Get("total_waited_seconds"))
-		most, _ := amountOf(e.Get("budget_seconds"))
+		so, _ := inspect.Number(e.Get("total_waited_seconds"))
+		most, _ := inspect.Number(e.Get("budget_seconds"))
 		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, words(text(e.Get("tier"))), inSeconds(so), inSeconds(most))
 	case "rate_limit_exhausted":
 		n, _ := e.Get("retries").(int64)
-		so, _ := amountOf(e.Get("total_wait_seconds"))
+		so, _ := inspect.Number(e.Get("total_wait_seconds"))
 		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", count(int(n), "wait"), inSeconds(so))
 	case "budget_exceeded":
 		line := whoseBudget(e) + " is used up: " + budgetLine(e)
@@ -114,16 +115,6 @@ func budgetLine(e fsm.Event) string {
 		line += ", and what a prompt cost is not known"
 	}
 	return line
-}
-
-func amountOf(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
 }
 
 func inSeconds(s float64) string { return duration(time.Duration(s * float64(time.Second))) }

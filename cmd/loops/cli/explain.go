@@ -12,6 +12,7 @@ import (
 
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -139,10 +140,10 @@ func (x *explanation) wholeRun() {
 	if r.Error != "" && x.path.end == nil {
 		add("Its error: %s.", strings.TrimRight(honestError(r), "."))
 	}
-	if x.path.sheet.asked() {
-		t := x.path.sheet.total
-		add("%s and %s cost %s and used %s tokens.", count(t.Prompts, "prompt"), count(t.Judges, "judge"), t.cost(),
-			tokens(t.Input+t.Output+t.CacheRead+t.CacheWrite))
+	if x.path.sheet.Asked() {
+		t := x.path.sheet.Total
+		add("%s and %s cost %s and used %s tokens.", count(t.Prompts, "prompt"), count(t.Judges, "judge"), t.Text(),
+			phrase.Tokens(t.Tokens()))
 	}
 	if x.rules.note != "" {
 		add("%s", x.rules.note)

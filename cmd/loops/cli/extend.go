@@ -186,7 +186,7 @@ func extendText(kind string, v float64) string {
 	case "time":
 		return duration(time.Duration(v * float64(time.Second)))
 	case "tokens":
-		return tokens(int64(v))
+		return phrase.Tokens(int64(v))
 	}
 	return strconv.FormatInt(int64(v), 10)
 }

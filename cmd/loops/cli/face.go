@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/report"
 	"loops/persistence"
 )
@@ -123,17 +124,17 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 	if err != nil {
 		return nil, face, err
 	}
-	r, t := &report.Suite{}, newTally(known)
+	r, t := &report.Suite{}, inspect.NewAccount(known)
 	face.Notes, err = readSteps(ctx, f.store, run, t, r)
 	if err != nil {
 		return nil, face, err
 	}
-	graph, note, damage := a.graphOfRun(ctx, f, run, t, byVisits)
+	graph, note, damage := a.graphOfRun(ctx, f, run, t, inspect.ByVisits)
 	face.Graph = graph
 	if note != "" {
 		face.Notes = append(face.Notes, note)
 	}
-	for _, fact := range reportFacts(f.project, f.store, run, t.sheet.total) {
+	for _, fact := range reportFacts(f.project, f.store, run, t.Costs.Total) {
 		if !slices.Contains([]string{"Loop", "Run", "Error"}, fact[0]) {
 			face.Facts = append(face.Facts, fact)
 		}

@@ -11,6 +11,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/move"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -94,11 +95,11 @@ func (f *forkPlace) spent() []string {
 	if s.Prompts == 0 && s.Usage.Total() == 0 {
 		return nil
 	}
-	cost := usd(s.CostUSD)
+	cost := phrase.USD(s.CostUSD)
 	if s.Unpriced > 0 {
 		cost = "more than " + cost
 	}
-	return []string{fmt.Sprintf("budgets count anew; run %s had used %s and %s of tokens until there", f.run.ID, cost, tokens(s.Usage.Total()))}
+	return []string{fmt.Sprintf("budgets count anew; run %s had used %s and %s of tokens until there", f.run.ID, cost, phrase.Tokens(s.Usage.Total()))}
 }
 
 // printFork prints from where a fork would go on.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"loops/internal/diagram"
+	"loops/internal/inspect"
 	"loops/internal/plain"
 	"loops/persistence"
 )
@@ -136,7 +137,7 @@ func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Gr
 	if err != nil {
 		return nil, err
 	}
-	t := newTally(known)
+	t := inspect.NewAccount(known)
 	for e, err := range store.Events(ctx, run.ID, 0) {
 		if isDamage(err) {
 			say(a.Err, "loops: %v; what happened there is not drawn\n", err)
@@ -145,11 +146,11 @@ func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Gr
 		if err != nil {
 			return nil, store.failed(err)
 		}
-		t.add(e)
+		t.Take(e)
 	}
 	by := o.by
 	if by == "" {
-		by = byVisits
+		by = inspect.ByVisits
 	}
 	g, note, err := a.graphOfRun(ctx, f, run, t, by)
 	if err != nil {

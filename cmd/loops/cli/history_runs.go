@@ -71,7 +71,7 @@ func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, when p
 	if err != nil {
 		return err
 	}
-	t := runTable{a: a, costs: map[persistence.ID]*costLine{}}
+	t := runTable{a: a, costs: map[persistence.ID]*inspect.Cost{}}
 	if o.cost {
 		if err := t.addCosts(ctx, f, runs); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (a *app) runSays(ctx context.Context, f finder, r persistence.Run, what str
 // A runTable prints runs.
 type runTable struct {
 	a     *app
-	costs map[persistence.ID]*costLine // of each run, where they were asked for
+	costs map[persistence.ID]*inspect.Cost // of each run, where they were asked for
 }
 
 func (t runTable) addCosts(ctx context.Context, f finder, runs []persistence.Run) error {
@@ -143,7 +143,7 @@ func (t runTable) addCosts(ctx context.Context, f finder, runs []persistence.Run
 		if err != nil {
 			return err
 		}
-		t.costs[r.ID] = &sheet.total
+		t.costs[r.ID] = &sheet.Total
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (t runTable) print(runs []persistence.Run) error {
 	say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
 	for _, r := range runs {
 		if head != "" {
-			cost = t.costs[r.ID].cost() + "\t"
+			cost = t.costs[r.ID].Text() + "\t"
 		}
 		say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), cost, dash(r.Ended), instance(r))
 	}
@@ -179,8 +179,8 @@ func (t runTable) runObject(r persistence.Run) any {
 }
 
 // addCost adds what was used to an object, in the words of loops cost.
-func addCost(m *value.Map, l *costLine) {
-	cost := l.object("", "")
+func addCost(m *value.Map, l *inspect.Cost) {
+	cost := costObject(l, "", "")
 	for _, key := range []string{"cost_usd", "known_cost_usd", "unknown_costs"} {
 		v, _ := cost.Get(key)
 		m.Set(key, v)
@@ -222,13 +222,13 @@ func (g group) times() (p50, p95, longest time.Duration) {
 	return inspect.Percentiles(times)
 }
 
-func (t runTable) cost(g group) *costLine {
+func (t runTable) cost(g group) *inspect.Cost {
 	if len(t.costs) == 0 {
 		return nil
 	}
-	sum := &costLine{}
+	sum := &inspect.Cost{}
 	for _, r := range g.runs {
-		sum.plus(*t.costs[r.ID])
+		sum.Plus(*t.costs[r.ID])
 	}
 	return sum
 }
@@ -244,7 +244,7 @@ func (t runTable) printGroups(all []group) error {
 		p50, p95, longest := g.times()
 		cost := ""
 		if sum := t.cost(g); sum != nil {
-			cost = sum.cost() + "\t"
+			cost = sum.Text() + "\t"
 		}
 		say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), duration(p50), duration(p95), duration(longest), cost, g.runs[0].ID)
 	}

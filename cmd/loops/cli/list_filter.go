@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -171,5 +172,5 @@ func endedBadly(r persistence.Run) bool {
 	case persistence.Interrupted:
 		return r.Ended != fsm.EndInterrupted
 	}
-	return wasted(r)
+	return inspect.Wasted(r)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -140,7 +141,7 @@ func lineOf(v *vitals) runLine {
 	if alive(r) && outOfSight(r) {
 		l.notes = append(l.notes, whereIs(r.Owner))
 	}
-	if wasted(r) {
+	if inspect.Wasted(r) {
 		l.notes = append(l.notes, honestError(r))
 	}
 	if n := len(r.Damage); n > 0 {

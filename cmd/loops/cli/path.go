@@ -13,7 +13,7 @@ import (
 type runPath struct {
 	run   persistence.Run
 	end   *fsm.Event // its last loop_complete, if nothing came after it
-	sheet *costSheet
+	sheet *inspect.CostSheet
 }
 
 // path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
@@ -23,9 +23,9 @@ func (a *app) path(ctx context.Context, f finder, r persistence.Run, reader *ins
 	if err != nil {
 		return nil, err
 	}
-	p := &runPath{run: r, sheet: &costSheet{prices: known}}
+	p := &runPath{run: r, sheet: &inspect.CostSheet{Prices: known}}
 	err = a.eachEvent(ctx, f, r, func(e fsm.Event) {
-		p.sheet.addTo(reader.Add(e), e)
+		p.sheet.AddTo(reader.Add(e), e)
 		if e.Depth == 0 {
 			if p.end = nil; e.Kind == "loop_complete" {
 				p.end = &e

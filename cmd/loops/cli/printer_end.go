@@ -24,9 +24,9 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	if code == exitFailed && !p.shown {
 		p.showFailure(out)
 	}
-	if !p.quiet && p.costs.asked() {
+	if !p.quiet && p.costs.Asked() {
 		fmt.Fprintln(out)
-		_ = p.costs.write(out, "STATE") // a screen that is gone is noticed by the sink
+		_ = writeCosts(out, &p.costs, "STATE") // a screen that is gone is noticed by the sink
 	}
 	if o.Limited && o.Error == noTransition {
 		o.Error = rateLimited

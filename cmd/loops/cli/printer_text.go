@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/plain"
 )
 
@@ -42,7 +43,7 @@ type textPrinter struct {
 	output  string   // of the last action, for the end of a run that failed
 	errors  string
 	shown   bool // output and errors were printed already
-	costs   costSheet
+	costs   inspect.CostSheet
 }
 
 func (p *textPrinter) header(h header) {
@@ -141,7 +142,7 @@ func (p *textPrinter) missed(e fsm.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(e)
-	p.costs.add(e)
+	p.costs.Add(e)
 }
 
 // since has the time of the run count from begin on, at which it had run for base.
@@ -155,7 +156,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(e)
-	p.costs.add(e)
+	p.costs.Add(e)
 	if p.quiet || e.Kind == "checkpoint" || e.Kind == "worktree" { // which only the records need, or the header told
 		return
 	}

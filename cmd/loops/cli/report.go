@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/internal/report"
 	"loops/persistence"
 )
@@ -59,7 +60,7 @@ the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE`; - is standard output")
 	flags.StringVar(&o.format, "format", "html", "`FORMAT` is html, junit or markdown")
-	flags.StringVar(&o.by, "by", byVisits, "what colours the graph: `WHAT` is visits, time or cost")
+	flags.StringVar(&o.by, "by", inspect.ByVisits, "what colours the graph: `WHAT` is visits, time or cost")
 	return cmd
 }
 
@@ -79,7 +80,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 		return err
 	}
 	page := report.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history", run.Loop, run.RunID) + " -v -n 0"}
-	steps, t := &report.HTML{}, newTally(known)
+	steps, t := &report.HTML{}, inspect.NewAccount(known)
 	page.Notes, err = readSteps(ctx, store, run, t, steps)
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	if note != "" {
 		page.Notes = append(page.Notes, note)
 	}
-	page.Facts = reportFacts(p, store, run, t.sheet.total)
+	page.Facts = reportFacts(p, store, run, t.Costs.Total)
 	if err := a.writeFile(p, o.file, func(w io.Writer) error { return page.Write(w, steps) }); err != nil {
 		return err
 	}
@@ -100,14 +101,14 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 }
 
 // readSteps hands the events of a run to a form of report, with what each step cost, and returns what is damaged.
-func readSteps(ctx context.Context, store records, run persistence.Run, t *tally, into interface {
+func readSteps(ctx context.Context, store records, run persistence.Run, t *inspect.Account, into interface {
 	Add(e fsm.Event, v *inspect.Visit) *report.Step
 },
 ) (notes []string, err error) {
 	const mostNotes = 20
 	var (
 		last    *report.Step
-		spent   costLine // of last
+		spent   inspect.Cost // of last
 		damaged int
 	)
 	for e, err := range store.Events(ctx, run.ID, 0) {
@@ -120,14 +121,14 @@ func readSteps(ctx context.Context, store records, run persistence.Run, t *tally
 		if err != nil {
 			return nil, store.failed(err)
 		}
-		cost, visit := t.add(e)
+		cost, visit := t.Take(e)
 		step := into.Add(e, visit)
 		if step != last {
-			last, spent = step, costLine{}
+			last, spent = step, inspect.Cost{}
 		}
 		if cost.Prompts+cost.Judges > 0 && step != nil {
-			spent.plus(cost)
-			step.Cost = spent.cost()
+			spent.Plus(cost)
+			step.Cost = spent.Text()
 		}
 	}
 	if damaged > mostNotes {
@@ -137,7 +138,7 @@ func readSteps(ctx context.Context, store records, run persistence.Run, t *tally
 }
 
 // reportFacts is what a report says about a run as a whole.
-func reportFacts(p project, store records, r persistence.Run, total costLine) [][2]string {
+func reportFacts(p project, store records, r persistence.Run, total inspect.Cost) [][2]string {
 	facts := [][2]string{{"Loop", r.Loop}, {"Run", string(r.ID)}, {"Status", statusWord(r)}}
 	add := func(key, value string) {
 		if value != "" {
@@ -157,7 +158,7 @@ func reportFacts(p project, store records, r persistence.Run, total costLine) []
 	}
 	add("Elapsed", duration(elapsed(r)))
 	if total.Prompts+total.Judges > 0 {
-		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.cost(), tokens(total.Input+total.Output+total.CacheRead+total.CacheWrite),
+		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.Text(), phrase.Tokens(total.Tokens()),
 			count(total.Prompts, "prompt"), count(total.Judges, "judge")))
 	}
 	add("Recorded in", store.name)

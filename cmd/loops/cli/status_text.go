@@ -8,6 +8,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -196,11 +197,11 @@ func (v *vitals) used() string {
 	}
 	var out []string
 	if s.Prompts > 0 || of["cost_usd"] != "" {
-		line := costLine{CostUSD: s.CostUSD, Unknown: s.Unpriced, Prompts: max(1, s.Prompts)}
-		out = append(out, line.cost()+of["cost_usd"])
+		line := inspect.Cost{CostUSD: s.CostUSD, Unknown: s.Unpriced, Prompts: max(1, s.Prompts)}
+		out = append(out, line.Text()+of["cost_usd"])
 	}
 	if n := s.Usage.Total(); n > 0 || of["tokens"] != "" {
-		out = append(out, tokens(n)+of["tokens"]+" tokens")
+		out = append(out, phrase.Tokens(n)+of["tokens"]+" tokens")
 	}
 	if s.Prompts > 0 || of["prompts"] != "" {
 		if of["prompts"] == "" {

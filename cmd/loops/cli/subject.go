@@ -69,83 +69,9 @@ func (a *app) ranLoop(f finder, r persistence.Run, def *definition) (l *fsm.Loop
 	return file.loop, path
 }
 
-// by says what a graph of a run shows.
-const (
-	byVisits = "visits"
-	byTime   = "time"
-	byCost   = "cost"
-)
-
-// A tally adds up what a run did in each state of its loop.
-type tally struct {
-	inspect.Course
-	sheet  *costSheet
-	visits inspect.Reader
-	costs  map[string]*costLine // by state
-}
-
-func newTally(known prices) *tally {
-	return &tally{sheet: &costSheet{prices: known}, costs: map[string]*costLine{}}
-}
-
-// add takes the next event of the run and returns what it cost, and the visit it belongs to.
-func (t *tally) add(e fsm.Event) (costLine, *inspect.Visit) {
-	v := t.visits.Add(e)
-	before := t.sheet.total
-	t.sheet.addTo(v, e)
-	t.Add(e, v)
-	cost := t.sheet.total.since(before)
-	if cost.Prompts+cost.Judges > 0 {
-		line := t.costs[t.Current()]
-		if line == nil {
-			line = &costLine{}
-			t.costs[t.Current()] = line
-		}
-		line.plus(cost)
-	}
-	return cost, v
-}
-
-// since returns what was used after before.
-func (l costLine) since(before costLine) costLine {
-	return costLine{
-		Prompts: l.Prompts - before.Prompts, Judges: l.Judges - before.Judges, CostUSD: l.CostUSD - before.CostUSD,
-		Unknown: l.Unknown - before.Unknown, Input: l.Input - before.Input, Output: l.Output - before.Output,
-		CacheRead: l.CacheRead - before.CacheRead, CacheWrite: l.CacheWrite - before.CacheWrite, Time: l.Time - before.Time,
-	}
-}
-
-// measure returns what the run did, to be drawn.
-func (t *tally) measure(r persistence.Run, by string) diagram.Measure {
-	m := diagram.Measure{By: by, Order: t.Order, States: map[string]diagram.Amount{}}
-	for _, way := range t.Taken {
-		m.Taken = append(m.Taken, diagram.Step(way))
-	}
-	for _, name := range t.Order {
-		var amount diagram.Amount
-		switch by {
-		case byTime:
-			spent := t.Time(name)
-			amount = diagram.Amount{Value: spent.Seconds(), Text: duration(spent)}
-		case byCost:
-			if line := t.costs[name]; line != nil {
-				amount = diagram.Amount{Value: line.CostUSD, Text: line.cost()}
-			}
-		default:
-			n := t.Visits(name)
-			amount = diagram.Amount{Value: float64(n), Text: count(n, "visit")}
-		}
-		m.States[name] = amount
-	}
-	if wasted(r) {
-		m.Failed = t.Current()
-	}
-	return m
-}
-
 // graphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that the recorded
 // loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
-func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *tally, by string) (g *diagram.Graph, note string, err error) {
+func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
 	def, err := f.store.readDefinition(ctx, r.ID)
 	if errors.Is(err, persistence.ErrNotFound) {
 		err = nil // the run was removed meanwhile
@@ -162,7 +88,7 @@ func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *ta
 	} else {
 		g = diagram.Of(l)
 	}
-	g.Measure(t.measure(r, by))
+	g.Measure(t.Measure(r, by))
 	if err != nil {
 		err = f.store.failed(err)
 	}
@@ -172,7 +98,7 @@ func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *ta
 // checkBy refuses a word that --by does not know.
 func checkBy(by, see string) error {
 	switch by {
-	case "", byVisits, byTime, byCost:
+	case "", inspect.ByVisits, inspect.ByTime, inspect.ByCost:
 		return nil
 	}
 	return usageError{fmt.Sprintf("--by %q: expected visits, time or cost", by), see}

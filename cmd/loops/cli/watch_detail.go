@@ -27,7 +27,7 @@ type runDetail struct {
 	looker *looker
 	run    persistence.Run
 	follower
-	tally   *tally
+	tally   *inspect.Account
 	steps   []*stepRow
 	log     []watch.Line
 	damaged bool
@@ -46,16 +46,16 @@ type runDetail struct {
 type stepRow struct {
 	watch.Step
 	visit *inspect.Visit
-	cost  costLine
+	cost  inspect.Cost
 }
 
 // over reports whether the visit is over, unless the run is resumed in it.
 func (d *runDetail) over(row *stepRow) bool {
-	return row.visit.Over() || !slices.Contains(d.tally.visits.Open(), row.visit)
+	return row.visit.Over() || !slices.Contains(d.tally.Reader.Open(), row.visit)
 }
 
 func newRunDetail(l *looker, r persistence.Run) *runDetail {
-	return &runDetail{looker: l, run: r, follower: follower{store: l.store, id: r.ID}, tally: newTally(l.known), segment: -1}
+	return &runDetail{looker: l, run: r, follower: follower{store: l.store, id: r.ID}, tally: inspect.NewAccount(l.known), segment: -1}
 }
 
 // update reads what came since, as far as ctx lets it, and makes of it what is shown.
@@ -93,7 +93,7 @@ func (d *runDetail) event(e fsm.Event, err error) {
 		}
 		return
 	}
-	cost, visit := d.tally.add(e)
+	cost, visit := d.tally.Take(e)
 	row := d.row(visit)
 	if e.Kind == "loop_complete" {
 		d.line(watch.Line{Text: strings.Repeat("  ", e.Depth) + "==> ended: " + eventDetail(e, false, false), Head: true})
@@ -127,10 +127,10 @@ func (d *runDetail) row(v *inspect.Visit) *stepRow {
 }
 
 // add enters what an event of the visit says about it.
-func (row *stepRow) add(e fsm.Event, cost costLine) {
+func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 	if cost.Prompts+cost.Judges > 0 {
-		row.cost.plus(cost)
-		row.Cost = row.cost.cost()
+		row.cost.Plus(cost)
+		row.Cost = row.cost.Text()
 	}
 	switch e.Kind {
 	case "action_complete":
@@ -203,7 +203,7 @@ func (d *runDetail) show(w *watchedRun) {
 		step := row.Step
 		step.Took = duration(row.visit.Took())
 		if live && !d.over(row) {
-			step.Took = seconds(d.tally.visits.Now(row.visit, time.Now()))
+			step.Took = seconds(d.tally.Reader.Now(row.visit, time.Now()))
 		}
 		s.Steps = append(s.Steps, step)
 	}
@@ -244,7 +244,7 @@ func (d *runDetail) graph(live bool) *diagram.Graph {
 	if d.loop != nil {
 		g = diagram.Of(d.loop)
 	}
-	m := d.tally.measure(d.run, byVisits)
+	m := d.tally.Measure(d.run, inspect.ByVisits)
 	if live {
 		m.Current = d.tally.Current()
 	}

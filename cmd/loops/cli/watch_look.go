@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -37,7 +38,7 @@ type looker struct {
 type watchedRun struct {
 	persistence.Run
 	wait  *fsm.Wait // it waits for this; nil = it does not
-	cost  costLine
+	cost  inspect.Cost
 	ended time.Time // when it was seen to have; zero = it goes on
 
 	read time.Time     // when its memory was
@@ -153,7 +154,7 @@ func (l *looker) remember(ctx context.Context, w *watchedRun, selected bool) {
 		return
 	}
 	w.wait = m.Waiting()
-	w.cost = costLine{Prompts: m.Spent.Prompts, CostUSD: m.Spent.CostUSD, Unknown: m.Spent.Unpriced}
+	w.cost = inspect.Cost{Prompts: m.Spent.Prompts, CostUSD: m.Spent.CostUSD, Unknown: m.Spent.Unpriced}
 }
 
 // forget drops runs that ended long ago, and details that nobody has looked at lately.
@@ -286,5 +287,5 @@ func (w *watchedRun) paid() string {
 	if w.cost.Prompts == 0 {
 		return ""
 	}
-	return w.cost.cost()
+	return w.cost.Text()
 }

@@ -7,6 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 )
 
 // TestCostSheet: everything that was asked counts, also what a stop ended before it answered.
@@ -26,7 +27,7 @@ func TestCostSheet(t *testing.T) {
 		}
 		return e
 	}
-	var s costSheet
+	var s inspect.CostSheet
 	for _, e := range []fsm.Event{
 		with("state_enter", value.NewMap("state", "a")),
 		with("action_killed", used("is_prompt", true, "coverage", "partial")),
@@ -37,10 +38,10 @@ func TestCostSheet(t *testing.T) {
 		with("state_enter", value.NewMap("state", "b")),
 		with("action_complete", value.NewMap("is_prompt", false, "duration_ms", int64(500))),
 	} {
-		s.add(e)
+		s.Add(e)
 	}
 	var b bytes.Buffer
-	if err := s.write(&b, "STATE"); err != nil {
+	if err := writeCosts(&b, &s, "STATE"); err != nil {
 		t.Fatal(err)
 	}
 	const want = `

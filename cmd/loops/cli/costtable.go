@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+)
+
+// writeCosts writes a sheet as a table. Cached tokens are what was read from a cache and what was written to one.
+func writeCosts(out io.Writer, s *inspect.CostSheet, head string) error {
+	wide := len(head)
+	for _, name := range s.Order {
+		wide = max(wide, widthOf(clean(name)))
+	}
+	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-widthOf(name))) }
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	if s.Resumed {
+		sayLine(out, "Since the resume (loops cost RUN has all of it):")
+	}
+	sayRow(w, pad(head), "VISITS", "PROMPTS", "JUDGES", "IN", "OUT", "CACHED", "COST", "TIME", "SHARE", "")
+	row := func(name string, l *inspect.Cost) {
+		share := "-"
+		if s.Total.CostUSD > 0 {
+			share = fmt.Sprintf("%.0f%%", 100*l.CostUSD/s.Total.CostUSD)
+		}
+		sayRow(w,
+			pad(clean(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), phrase.Tokens(l.Input), phrase.Tokens(l.Output),
+			phrase.Tokens(l.CacheRead+l.CacheWrite), l.Text(), duration(l.Time), share, "")
+	}
+	for _, name := range s.Order {
+		row(name, s.Line(name))
+	}
+	if len(s.Order) > 1 {
+		row("total", &s.Total)
+	}
+	return w.Flush()
+}
+
+// microDollars rounds a sum, which adds up to a little more or less than what it is of.
+func microDollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+
+// costObject is a line as JSON. A cost that is not known is null; so is a sum with one in it, and known_cost_usd is the rest.
+func costObject(l *inspect.Cost, key, name string) *value.Map {
+	var cost any
+	if l.Unknown == 0 {
+		cost = microDollars(l.CostUSD)
+	}
+	return value.NewMap(key, name, "visits", int64(l.Visits), "prompts", int64(l.Prompts), "judges", int64(l.Judges),
+		"input_tokens", l.Input, "output_tokens", l.Output, "cache_read_tokens", l.CacheRead, "cache_creation_tokens", l.CacheWrite,
+		"cost_usd", cost, "known_cost_usd", microDollars(l.CostUSD), "unknown_costs", int64(l.Unknown), "duration_ms", l.Time.Milliseconds())
+}

@@ -1,0 +1,89 @@
+package inspect
+
+import (
+	"loops/fsm"
+	"loops/internal/diagram"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// What the graph of a run can show of its states.
+const (
+	ByVisits = "visits"
+	ByTime   = "time"
+	ByCost   = "cost"
+)
+
+// An Account adds up what a run did in each state of its loop.
+type Account struct {
+	Course
+	Costs  *CostSheet
+	Reader Reader // of the visits that Take returns
+
+	byState map[string]*Cost
+}
+
+// NewAccount returns an Account that prices what was recorded without a cost as known does.
+func NewAccount(known func(model string, u fsm.Usage) (float64, bool)) *Account {
+	return &Account{Costs: &CostSheet{Prices: known}, byState: map[string]*Cost{}}
+}
+
+// Take takes the next event of the run and returns what it cost, and the visit it belongs to.
+func (t *Account) Take(e fsm.Event) (Cost, *Visit) {
+	v := t.Reader.Add(e)
+	before := t.Costs.Total
+	t.Costs.AddTo(v, e)
+	t.Add(e, v)
+	cost := t.Costs.Total.since(before)
+	if cost.Prompts+cost.Judges > 0 {
+		line := t.byState[t.Current()]
+		if line == nil {
+			line = &Cost{}
+			t.byState[t.Current()] = line
+		}
+		line.Plus(cost)
+	}
+	return cost, v
+}
+
+// since returns what was used after before.
+func (l Cost) since(before Cost) Cost {
+	return Cost{
+		Prompts: l.Prompts - before.Prompts, Judges: l.Judges - before.Judges, CostUSD: l.CostUSD - before.CostUSD,
+		Unknown: l.Unknown - before.Unknown, Input: l.Input - before.Input, Output: l.Output - before.Output,
+		CacheRead: l.CacheRead - before.CacheRead, CacheWrite: l.CacheWrite - before.CacheWrite, Time: l.Time - before.Time,
+	}
+}
+
+// Measure returns what the run did, to be drawn.
+func (t *Account) Measure(r persistence.Run, by string) diagram.Measure {
+	m := diagram.Measure{By: by, Order: t.Order, States: map[string]diagram.Amount{}}
+	for _, way := range t.Taken {
+		m.Taken = append(m.Taken, diagram.Step(way))
+	}
+	for _, name := range t.Order {
+		var amount diagram.Amount
+		switch by {
+		case ByTime:
+			spent := t.Time(name)
+			amount = diagram.Amount{Value: spent.Seconds(), Text: phrase.Duration(spent)}
+		case ByCost:
+			if line := t.byState[name]; line != nil {
+				amount = diagram.Amount{Value: line.CostUSD, Text: line.Text()}
+			}
+		default:
+			n := t.Visits(name)
+			amount = diagram.Amount{Value: float64(n), Text: phrase.Count(n, "visit")}
+		}
+		m.States[name] = amount
+	}
+	if Wasted(r) {
+		m.Failed = t.Current()
+	}
+	return m
+}
+
+// Wasted reports whether a run ended so that what it cost led to nothing.
+func Wasted(r persistence.Run) bool {
+	return r.Status == persistence.Failed || r.Status == persistence.TimedOut
+}
