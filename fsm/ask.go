@@ -146,7 +146,7 @@ func (q *asker) cutShort(res Result) {
 	}
 	q.e.spend(spentOn(res))
 	q.last = res
-	q.e.emit("note", Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"}, Field{"judges", []any{q.account(true)}})
+	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"}, Field{"judges", []any{q.account(true)}})
 }
 
 // account is what the events tell of one question: who answered, and what it took.
@@ -201,7 +201,7 @@ func (q *asker) tell(fields []Field) []Field {
 // tellRest leaves no question untold where there was no evaluate event to tell of it.
 func (e *Executor) tellRest(st *State) {
 	if len(e.untold) > 0 {
-		e.emit("note", Field{"state", st.Name}, Field{"note", "what the judge was asked led to no verdict"}, Field{"judges", e.untold})
+		e.emit(EventNote, Field{"state", st.Name}, Field{"note", "what the judge was asked led to no verdict"}, Field{"judges", e.untold})
 		e.untold = nil
 	}
 }

@@ -208,7 +208,7 @@ func (e *Executor) warnBudget(spender *Executor) {
 			e.mem.BudgetWarned = make(map[string]int)
 		}
 		e.mem.BudgetWarned[key] = 1
-		spender.emit("budget_warning", l.fields()...)
+		spender.emit(EventBudgetWarning, l.fields()...)
 		return true
 	})
 }
@@ -255,7 +255,7 @@ func (e *Executor) overspent(st *State, o *overrun) decision {
 		if target != "" {
 			next = target
 		}
-		e.emit("budget_exceeded", append(fields, Field{"next", next})...)
+		e.emit(EventBudgetExceeded, append(fields, Field{"next", next})...)
 	}
 	if target == "" {
 		return decision{overrun: o}

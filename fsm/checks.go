@@ -126,7 +126,7 @@ func (e *Executor) terminal(ctx context.Context) result {
 	}
 	m.Step++
 	m.Passes++
-	e.emit("route", Field{"from", m.Current}, Field{"to", next}, Field{"reason", "maintain"})
+	e.emit(EventRoute, Field{"from", m.Current}, Field{"to", next}, Field{"reason", "maintain"})
 	m.Previous, m.Current, m.JustRouted = m.Current, next, true
 	e.record(ctx, false)
 	return again
@@ -158,7 +158,7 @@ func (e *Executor) stepCap(ctx context.Context) result {
 		}
 		m.Phase = PhasePending
 	}
-	e.emit("max_steps_summary", Field{"summary_state", l.OnMaxSteps}, Field{"iterations", int64(m.Step)})
+	e.emit(EventMaxStepsSummary, Field{"summary_state", l.OnMaxSteps}, Field{"iterations", int64(m.Step)})
 	m.StepsCapped, m.CappedAt, m.Current = true, cappedAt, l.OnMaxSteps
 	return e.stateExists(ctx)
 }
@@ -200,7 +200,7 @@ func (e *Executor) passCap(ctx context.Context) result {
 		e.finish(ctx, EndMaxIterations, "")
 		return ended
 	}
-	e.emit("max_iterations_reached_summary", Field{"summary_state", l.OnMaxIterations}, Field{"iteration_count", int64(m.Passes)})
+	e.emit(EventMaxIterationsSummary, Field{"summary_state", l.OnMaxIterations}, Field{"iteration_count", int64(m.Passes)})
 	m.PassCapped, m.CappedAt, m.Current = true, m.Current, l.OnMaxIterations
 	return e.stateExists(ctx)
 }
@@ -236,7 +236,7 @@ func (e *Executor) retryLimit(ctx context.Context) result {
 		e.finish(ctx, EndError, err.Error())
 		return ended
 	}
-	e.emit("retry_exhausted", Field{"state", m.Current}, Field{"retries", int64(n)}, Field{"next", target})
+	e.emit(EventRetryExhausted, Field{"state", m.Current}, Field{"retries", int64(n)}, Field{"next", target})
 	delete(m.Retries, m.Current)
 	m.Previous, m.Current = m.Current, target
 	e.record(ctx, false)

@@ -122,12 +122,12 @@ func (e *Executor) begin(ctx context.Context) {
 	e.started, e.before = time.Now(), m.Elapsed
 	e.keep, e.startAt = capturesWithFile(e.cfg.Loop), FormatTime(m.StartedAt)
 	if e.forked != nil {
-		e.emit("loop_start", e.forked...)
+		e.emit(EventLoopStart, e.forked...)
 		e.record(ctx, true)
 		return
 	}
 	if !e.resumed {
-		e.emit("loop_start", Field{"loop", m.Loop})
+		e.emit(EventLoopStart, Field{"loop", m.Loop})
 		return
 	}
 	before := m.Outcome
@@ -137,7 +137,7 @@ func (e *Executor) begin(ctx context.Context) {
 	if before != nil && before.TerminatedBy == EndHandoff || before == nil && m.Continuation != "" {
 		fields = append(fields, Field{"from_handoff", true}, Field{"continuation_prompt", m.Continuation})
 	}
-	e.emit("loop_resume", fields...)
+	e.emit(EventLoopResume, fields...)
 	m.Outcome, m.Continuation = nil, ""
 	if m.Wait != nil && !m.Wait.retries() {
 		m.Wait = nil // what it waited for is looked at anew
@@ -220,7 +220,7 @@ func (e *Executor) interrupted(st *State) decision {
 	if err != nil {
 		return e.exception(st, err)
 	}
-	e.emit("action_interrupted", Field{"state", st.Name}, Field{"attempt", int64(e.mem.Attempt)}, Field{"next", target})
+	e.emit(EventActionInterrupted, Field{"state", st.Name}, Field{"attempt", int64(e.mem.Attempt)}, Field{"next", target})
 	return decision{target: target}
 }
 
@@ -259,7 +259,7 @@ func (e *Executor) announce(flushed, resumed bool) {
 	if resumed {
 		fields = append(fields, Field{"resumed", true})
 	}
-	e.emit("state_enter", fields...)
+	e.emit(EventStateEnter, fields...)
 }
 
 // A decision is what came of a visit to a state, before the run-wide rules have had their say.
@@ -351,7 +351,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		}
 		return
 	}
-	e.emit("route", Field{"from", m.Current}, Field{"to", next})
+	e.emit(EventRoute, Field{"from", m.Current}, Field{"to", next})
 	if e.cycle(ctx, next) {
 		return
 	}
@@ -381,7 +381,7 @@ func (e *Executor) cycle(ctx context.Context, next string) bool {
 	if n <= max {
 		return false
 	}
-	e.emit("cycle_detected", Field{"edge", edge}, Field{"from", m.Current}, Field{"to", next},
+	e.emit(EventCycleDetected, Field{"edge", edge}, Field{"from", m.Current}, Field{"to", next},
 		Field{"count", int64(n)}, Field{"max", int64(max)})
 	e.finish(ctx, EndCycle, fmt.Sprintf("edge %s was taken %d times, max_edge_revisits is %d", edge, n, max))
 	return true
@@ -391,9 +391,9 @@ func (e *Executor) handoff(ctx context.Context, payload string) {
 	m := e.mem
 	m.Continuation, m.Session = payload, nil
 	m.Attempt = 0 // the action was done: it is not an interrupted one that is started again
-	e.emit("handoff_detected", Field{"state", m.Current}, Field{"iteration", int64(m.Step)}, Field{"continuation", payload})
+	e.emit(EventHandoffDetected, Field{"state", m.Current}, Field{"iteration", int64(m.Step)}, Field{"continuation", payload})
 	if e.cfg.Loop.OnHandoff == "spawn" {
-		e.emit("warning", Field{"state", m.Current}, Field{"message", "on_handoff: spawn is not supported yet: the run is paused"})
+		e.emit(EventWarning, Field{"state", m.Current}, Field{"message", "on_handoff: spawn is not supported yet: the run is paused"})
 	}
 	e.finish(ctx, EndHandoff, "")
 }

@@ -147,7 +147,7 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		d, _ := v.Details.Get(k)
 		fields = append(fields, Field{k, d})
 	}
-	e.emit("evaluate", q.tell(fields)...)
+	e.emit(EventEvaluate, q.tell(fields)...)
 	m.LastResult = value.NewMap("verdict", v.Name, "details", v.Details)
 	return v, true, nil
 }
@@ -299,7 +299,7 @@ func (e *Executor) stalled(st *State, code int, verdict string) (target, end str
 		}
 		action = "route:" + target
 	}
-	e.emit("stall_detected", Field{"state", st.Name}, Field{"exit_code", int64(code)}, Field{"verdict", verdict},
+	e.emit(EventStallDetected, Field{"state", st.Name}, Field{"exit_code", int64(code)}, Field{"verdict", verdict},
 		Field{fire.Kind, int64(fire.Count)}, Field{"action", action})
 	if target != "" {
 		return target, "", nil

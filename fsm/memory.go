@@ -25,7 +25,7 @@ func (e *Executor) countMemory(st *State, res Result) {
 		}
 	}
 	if budget := e.cfg.Loop.HostGuard.BudgetMB; budget > 0 {
-		e.emit("host_subproc_rss", Field{"state", st.Name}, Field{"peak_rss_mb", round1(peak)}, Field{"cumulative_mb", round1(e.mem.CumulativeMB)},
+		e.emit(EventHostSubprocRSS, Field{"state", st.Name}, Field{"peak_rss_mb", round1(peak)}, Field{"cumulative_mb", round1(e.mem.CumulativeMB)},
 			Field{"budget_mb", int64(budget)})
 	}
 }
@@ -43,7 +43,7 @@ func (e *Executor) memoryBudget(ctx context.Context, next *string) bool {
 	if g.OnBudgetExceeded != "abort" && g.BudgetState != "" {
 		action = "route:" + g.BudgetState
 	}
-	e.emit("host_budget_exceeded", Field{"state", m.Current}, Field{"cumulative_mb", round1(m.CumulativeMB)},
+	e.emit(EventHostBudgetExceeded, Field{"state", m.Current}, Field{"cumulative_mb", round1(m.CumulativeMB)},
 		Field{"budget_mb", int64(g.BudgetMB)}, Field{"action", action})
 	if action == "abort" {
 		e.finish(ctx, EndHostBudget, "the actions of this run used more memory than host_guard.max_cumulative_subproc_mb allows")
@@ -67,28 +67,28 @@ func (e *Executor) pressure(ctx context.Context, st *State) bool {
 	used := Field{"used_pct", round1(pct)}
 	if m.UnderPressure && pct < g.WarnPct {
 		m.UnderPressure = false
-		e.emit("host_pressure_relieved", Field{"state", st.Name}, used)
+		e.emit(EventHostPressureRelieved, Field{"state", st.Name}, used)
 	}
 	critical := pct >= g.CriticalPct
 	m.UnderPressure = m.UnderPressure || critical
 	switch {
 	case critical && g.OnPressure == "route" && g.PressureState != "":
-		e.emit("host_pressure", Field{"state", st.Name}, used, Field{"action", "route:" + g.PressureState})
-		e.emit("route", Field{"from", m.Current}, Field{"to", g.PressureState}, Field{"reason", "host_pressure"})
+		e.emit(EventHostPressure, Field{"state", st.Name}, used, Field{"action", "route:" + g.PressureState})
+		e.emit(EventRoute, Field{"from", m.Current}, Field{"to", g.PressureState}, Field{"reason", "host_pressure"})
 		m.Previous, m.Current = m.Current, g.PressureState
 		m.Phase, m.JustRouted = PhasePending, true
 		e.record(ctx, false)
 		return true
 	case critical && g.OnPressure == "abort":
-		e.emit("host_pressure", Field{"state", st.Name}, used, Field{"action", "abort"})
-		e.emit("host_pressure_abort", Field{"state", st.Name}, used)
+		e.emit(EventHostPressure, Field{"state", st.Name}, used, Field{"action", "abort"})
+		e.emit(EventHostPressureAbort, Field{"state", st.Name}, used)
 		if g.OnAbortRoute != "" {
 			m.Current = g.OnAbortRoute
 		}
 		e.finish(ctx, EndHostPressure, fmt.Sprintf("%.1f %% of the machine's memory is in use, and host_guard.critical_pct is %v", pct, g.CriticalPct))
 		return true
 	case pct >= g.WarnPct:
-		e.emit("host_cooldown", Field{"state", st.Name}, used, Field{"cooldown_seconds", g.Cooldown.Seconds()})
+		e.emit(EventHostCooldown, Field{"state", st.Name}, used, Field{"cooldown_seconds", g.Cooldown.Seconds()})
 		e.pause(ctx, WaitMemory, g.Cooldown)
 		if e.broken != nil || ctx.Err() != nil {
 			e.leave(ctx, st, decision{halted: true})

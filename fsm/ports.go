@@ -115,7 +115,7 @@ type Library interface {
 
 // An Event is one line of a run's history.
 type Event struct {
-	Kind   string
+	Kind   string // EventStateEnter …
 	Time   time.Time
 	Seq    uint64 // 1, 2, 3 … in the run; set by the Recorder (D14)
 	Depth  int    // 0 in the run itself, 1 in its sub-loop …

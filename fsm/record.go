@@ -17,7 +17,7 @@ func (e *Executor) emitOutput(b *Batch, text string) {
 	if strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	b.Events = append(b.Events, Event{Kind: "action_output", Time: time.Now(), Fields: []Field{{"line", text}}})
+	b.Events = append(b.Events, Event{Kind: EventActionOutput, Time: time.Now(), Fields: []Field{{"line", text}}})
 }
 
 // record has the events so far remembered together with the memory, and then shows them. It reports whether
@@ -82,7 +82,7 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if text != "" {
 		fields = append(fields, Field{"error", text})
 	}
-	e.emit("loop_complete", fields...)
+	e.emit(EventLoopComplete, fields...)
 	m.Outcome = o
 	// The end of a sub-loop is durable with what its parent does next.
 	if !e.record(ctx, e.parent == nil) {

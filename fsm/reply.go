@@ -73,7 +73,7 @@ func (e *Executor) cutShort(st *State, res Result) {
 		return
 	}
 	fields := []Field{{"state", st.Name}, {"duration_ms", res.Duration.Milliseconds()}, {"is_prompt", true}}
-	e.emit("action_killed", append(fields, e.replyFields(res.Reply)...)...)
+	e.emit(EventActionKilled, append(fields, e.replyFields(res.Reply)...)...)
 	e.spend(spentOn(res))
 }
 

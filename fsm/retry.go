@@ -53,15 +53,15 @@ func failureOf(res Result) (class, kind string) {
 // A retrying is a kind of failure that is waited out a few times.
 type retrying struct {
 	why     string
-	name    string // of its events
 	text    string // for people
+	spent   string // the kind of event that tells of the last attempt
 	most    int
 	backoff time.Duration
 }
 
 var (
-	apiRetry   = retrying{WaitAPIError, "api_error", "the API of the host failed", 2, 30 * time.Second}
-	infraRetry = retrying{WaitInfra, "infra", "the host was ended from outside after it had answered", 2, 5 * time.Second}
+	apiRetry   = retrying{WaitAPIError, "the API of the host failed", EventAPIErrorExhausted, 2, 30 * time.Second}
+	infraRetry = retrying{WaitInfra, "the host was ended from outside after it had answered", EventInfraRetryExhausted, 2, 5 * time.Second}
 )
 
 // failed looks at the failure of a prompt and says where that leads, if it is not for the routes of the state to say:
@@ -108,13 +108,10 @@ func (e *Executor) tryAgain(ctx context.Context, st *State, res *Result, r retry
 	n := counts[st.Name]
 	if n >= r.most {
 		delete(counts, st.Name)
-		name := r.name + "_exhausted"
-		if r.why == WaitInfra {
-			name = "infra_retry_exhausted"
-		} else {
+		if r.why != WaitInfra {
 			m.Session = nil
 		}
-		e.emit(name, Field{"state", st.Name}, Field{"retries", int64(n)})
+		e.emit(r.spent, Field{"state", st.Name}, Field{"retries", int64(n)})
 		return decision{}, false
 	}
 	if counts == nil {
@@ -271,9 +268,9 @@ func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 	m.Spared = ""
 	switch w.Why {
 	case WaitAPIError:
-		e.emit("api_error_retry", Field{"state", st.Name}, Field{"attempt", int64(m.APIErrors[st.Name])}, Field{"backoff", int64(apiRetry.backoff.Seconds())})
+		e.emit(EventAPIErrorRetry, Field{"state", st.Name}, Field{"attempt", int64(m.APIErrors[st.Name])}, Field{"backoff", int64(apiRetry.backoff.Seconds())})
 	case WaitInfra:
-		e.emit("infra_retry", Field{"state", st.Name}, Field{"attempt", int64(m.InfraErrors[st.Name])}, Field{"backoff", int64(infraRetry.backoff.Seconds())})
+		e.emit(EventInfraRetry, Field{"state", st.Name}, Field{"attempt", int64(m.InfraErrors[st.Name])}, Field{"backoff", int64(infraRetry.backoff.Seconds())})
 	default:
 		if waited := e.waitedFor(w); w.Tier == tierLong && waited >= st.RateLimitMaxWait && !e.woken {
 			return e.rateLimitExhausted(st)
@@ -304,10 +301,10 @@ func (e *Executor) rateLimitExhausted(st *State) decision {
 	if target != "" {
 		next = target
 	}
-	e.emit("rate_limit_exhausted", Field{"state", st.Name}, Field{"retries", int64(rec.Short + rec.Long)}, Field{"short_retries", int64(rec.Short)},
+	e.emit(EventRateLimitExhausted, Field{"state", st.Name}, Field{"retries", int64(rec.Short + rec.Long)}, Field{"short_retries", int64(rec.Short)},
 		Field{"long_retries", int64(rec.Long)}, Field{"total_wait_seconds", seconds(rec.Waited)}, Field{"next", next})
 	if m.Storm >= stormAt {
-		e.emit("rate_limit_storm", Field{"state", st.Name}, Field{"count", int64(m.Storm)})
+		e.emit(EventRateLimitStorm, Field{"state", st.Name}, Field{"count", int64(m.Storm)})
 	}
 	return decision{target: target, limited: target == ""}
 }

@@ -202,7 +202,7 @@ func (l *childLog) add(ev Event) {
 	}
 	line := string(ev.AppendJSON(nil))
 	if l.size += len(line); l.size > maxChildLog {
-		line = `{"event": "log_truncated"}`
+		line = `{"event": "` + EventLogTruncated + `"}`
 	}
 	l.child.Log = append(l.child.Log, line)
 }

@@ -15,12 +15,12 @@ func (e *Executor) throttle(st *State) (decision, bool) {
 	m.Throttles[st.Name]++
 	n := m.Throttles[st.Name]
 	if n == th.Warn {
-		e.emit("throttle_warn", Field{"state", st.Name}, Field{"count", int64(n)}, Field{"normal_max", int64(th.Normal)},
+		e.emit(EventThrottleWarn, Field{"state", st.Name}, Field{"count", int64(n)}, Field{"normal_max", int64(th.Normal)},
 			Field{"warn_max", int64(th.Warn)}, Field{"hard_max", int64(th.Hard)})
 	}
 	switch {
 	case n > th.Hard:
-		e.emit("throttle_stop", Field{"state", st.Name}, Field{"count", int64(n)}, Field{"hard_max", int64(th.Hard)})
+		e.emit(EventThrottleStop, Field{"state", st.Name}, Field{"count", int64(n)}, Field{"hard_max", int64(th.Hard)})
 		return decision{fatal: "throttle: state " + st.Name + " acted more than hard_max times in a row"}, true
 	case n < th.Hard:
 		return decision{}, false
@@ -38,6 +38,6 @@ func (e *Executor) throttle(st *State) (decision, bool) {
 		}
 		next = target
 	}
-	e.emit("throttle_hard", Field{"state", st.Name}, Field{"count", int64(n)}, Field{"hard_max", int64(th.Hard)}, Field{"next", next})
+	e.emit(EventThrottleHard, Field{"state", st.Name}, Field{"count", int64(n)}, Field{"hard_max", int64(th.Hard)}, Field{"next", next})
 	return decision{target: target}, target != ""
 }

@@ -136,7 +136,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	e.warnSize(st, text)
 	m.Attempt++
 	a.Attempt, m.Answers, m.Asking = m.Attempt, nil, false
-	e.emit("action_start", Field{"action", text}, Field{"is_prompt", mode == KindPrompt})
+	e.emit(EventActionStart, Field{"action", text}, Field{"is_prompt", mode == KindPrompt})
 	if !e.record(ctx, true) {
 		return Result{}, errHalted
 	}
@@ -219,7 +219,7 @@ func (e *Executor) warnSize(st *State, text string) {
 		return
 	}
 	if n := len([]rune(text)); n >= g.WarnChars {
-		e.emit("prompt_size_warn", Field{"loop", e.mem.Loop}, Field{"state", st.Name}, Field{"size", int64(n)},
+		e.emit(EventPromptSizeWarn, Field{"loop", e.mem.Loop}, Field{"state", st.Name}, Field{"size", int64(n)},
 			Field{"threshold", int64(g.WarnChars)}, Field{"est_tokens", int64(n / 4)})
 	}
 }
@@ -268,7 +268,7 @@ func (e *Executor) completed(st *State, mode Kind, res Result, dropped bool) {
 	if mode == KindPrompt {
 		fields = append(fields, e.replyFields(res.Reply)...)
 	}
-	e.emit("action_complete", fields...)
+	e.emit(EventActionComplete, fields...)
 }
 
 // capture stores the result under the state's capture name and appends to the message log.
@@ -305,7 +305,7 @@ func (e *Executor) capture(st *State, res Result) error {
 		return err
 	}
 	m.Messages = append(m.Messages, text)
-	e.emit("messages_append", Field{"message", text}, Field{"state", st.Name})
+	e.emit(EventMessagesAppend, Field{"message", text}, Field{"state", st.Name})
 	return nil
 }
 
@@ -390,6 +390,6 @@ func (e *Executor) exception(st *State, err error) decision {
 	if terr != nil {
 		return decision{fatal: text + "; and " + name + " cannot be followed: " + terr.Error()}
 	}
-	e.emit("action_error", Field{"state", st.Name}, Field{"error", text}, Field{"route", name})
+	e.emit(EventActionError, Field{"state", st.Name}, Field{"error", text}, Field{"route", name})
 	return decision{target: target}
 }

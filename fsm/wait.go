@@ -85,7 +85,7 @@ func (e *Executor) held(ctx context.Context) result {
 	}
 	begun := time.Now()
 	m.Wait = &Wait{Why: WaitPaused, State: m.Current, Since: wall()}
-	e.emit("note", Field{"state", m.Current}, Field{"message", "paused"}, Field{"wait", WaitPaused})
+	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "paused"}, Field{"wait", WaitPaused})
 	if !e.record(ctx, true) {
 		return ended
 	}
@@ -104,7 +104,7 @@ func (e *Executor) held(ctx context.Context) result {
 	if ctx.Err() != nil {
 		return again // to be stopped
 	}
-	e.emit("note", Field{"state", m.Current}, Field{"message", "the run goes on"}, Field{"paused_seconds", seconds(paused)})
+	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "the run goes on"}, Field{"paused_seconds", seconds(paused)})
 	return pass
 }
 
@@ -149,7 +149,7 @@ func (e *Executor) sleepUntil(ctx context.Context, over func() bool) {
 		case <-e.cfg.Wake:
 			t.Stop()
 			e.woken = true
-			e.emit("note", Field{"state", w.State}, Field{"message", "the wait was ended by loops retry-now"})
+			e.emit(EventNote, Field{"state", w.State}, Field{"message", "the wait was ended by loops retry-now"})
 			return
 		}
 		t.Stop()
@@ -174,7 +174,7 @@ func (e *Executor) stillWaiting(ctx context.Context, w Wait) {
 	if tier == "" {
 		tier = w.Why
 	}
-	e.emit("rate_limit_waiting", Field{"state", w.State}, Field{"elapsed_seconds", seconds(so)},
+	e.emit(EventRateLimitWaiting, Field{"state", w.State}, Field{"elapsed_seconds", seconds(so)},
 		Field{"next_attempt_at", epoch(w.Until)}, Field{"total_waited_seconds", seconds(e.mem.RateLimits[w.State].Waited + so)},
 		Field{"budget_seconds", seconds(st.RateLimitMaxWait)}, Field{"tier", tier})
 	e.record(ctx, false)
@@ -190,7 +190,7 @@ func (e *Executor) announceWait(text string) {
 	if w.Host != "" {
 		fields = append(fields, Field{"host", w.Host})
 	}
-	e.emit("note", append(fields, Field{"seconds", seconds(w.Until.Sub(w.Since))}, Field{"until", FormatTime(w.Until)})...)
+	e.emit(EventNote, append(fields, Field{"seconds", seconds(w.Until.Sub(w.Since))}, Field{"until", FormatTime(w.Until)})...)
 }
 
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }

@@ -59,7 +59,7 @@ git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 	if res.ExitCode != 0 {
 		text := gitText(res)
 		e.mem.setCapture(st.Name, value.NewMap("error", text))
-		e.emit("sub_loop_worktree_error", Field{"branch", c.Branch}, Field{"error", text})
+		e.emit(EventWorktreeError, Field{"branch", c.Branch}, Field{"error", text})
 		return true, nil
 	}
 	if kept := strings.TrimSpace(res.Stdout); kept != "" {
@@ -74,7 +74,7 @@ git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 		values.Set("run_dir", dir)
 		c.Memory.Context = values
 	}
-	e.emit("sub_loop_worktree_attached", Field{"branch", c.Branch}, Field{"path", c.Worktree})
+	e.emit(EventWorktreeAttached, Field{"branch", c.Branch}, Field{"path", c.Worktree})
 	return false, nil
 }
 
@@ -147,9 +147,9 @@ finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 			text = err.Error()
 		}
 		fields = append(fields, Field{"kept", true})
-		e.emit("warning", Field{"state", st.Name}, Field{"message", "the work tree " + c.Worktree + " was kept: " + text})
+		e.emit(EventWarning, Field{"state", st.Name}, Field{"message", "the work tree " + c.Worktree + " was kept: " + text})
 	}
-	e.emit("sub_loop_worktree_detached", fields...)
+	e.emit(EventWorktreeDetached, fields...)
 }
 
 // git runs a script that works on the repository, in the directory of the loop.

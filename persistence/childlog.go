@@ -79,7 +79,7 @@ func inside(m *value.Map, key string) *value.Map {
 }
 
 // lost stands for a log that cannot be read any more.
-const lost = `{"event": "log_truncated"}`
+const lost = `{"event": "` + fsm.EventLogTruncated + `"}`
 
 // fillLogs puts the logs that are only counted back in their places. What cannot be read is no reason not to go on: the
 // log says so in its place, and so does the run.

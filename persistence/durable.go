@@ -59,7 +59,7 @@ func (d Durability) now(b *fsm.Batch) bool {
 	case b.Checkpoint && d == Strict, b.Snapshot != nil && b.Snapshot.Outcome != nil:
 		return true
 	}
-	return slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == "action_complete" })
+	return slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete })
 }
 
 // groupDelay is how long after it was recorded a decision begins to be made durable. The disk needs the rest of the 50 ms.

@@ -63,7 +63,7 @@ func (r *eventReader) read(f io.Reader, path string) error {
 		r.last, r.sums = s.last, s.sums
 		e.parsed.Seq = e.seq
 		r.waiting = append(r.waiting, e.parsed)
-		if !e.numbered || e.memory != nil || len(r.waiting) == 1 && e.parsed.Kind == "action_output" {
+		if !e.numbered || e.memory != nil || len(r.waiting) == 1 && e.parsed.Kind == fsm.EventActionOutput {
 			r.giveWaiting()
 		}
 	}

@@ -41,17 +41,17 @@ func readEnding(path, current string) ending {
 	eachIn(path, func(e fsm.Event) {
 		switch {
 		case e.Depth > 0:
-		case e.Kind == "loop_start", e.Kind == "loop_resume":
+		case e.Kind == fsm.EventLoopStart, e.Kind == fsm.EventLoopResume:
 			at = ending{routed: at.routed}
-		case e.Kind == "state_enter":
+		case e.Kind == fsm.EventStateEnter:
 			at.routed = false
-		case e.Kind == "route":
+		case e.Kind == fsm.EventRoute:
 			at.routed = e.Get("to") == current
-		case e.Kind == "max_steps_summary":
+		case e.Kind == fsm.EventMaxStepsSummary:
 			at.steps = true
-		case e.Kind == "max_iterations_reached_summary":
+		case e.Kind == fsm.EventMaxIterationsSummary:
 			at.passes = true
-		case e.Kind == "loop_complete":
+		case e.Kind == fsm.EventLoopComplete:
 			at.by, _ = e.Get("terminated_by").(string)
 		}
 	})
@@ -82,7 +82,7 @@ func lastOutcome(path string, status Status, s *fsm.Snapshot) *fsm.Outcome {
 		o.TerminatedBy = fsm.EndError
 	}
 	eachIn(path, func(e fsm.Event) {
-		if e.Depth > 0 || e.Kind != "loop_complete" {
+		if e.Depth > 0 || e.Kind != fsm.EventLoopComplete {
 			return
 		}
 		if by, ok := e.Get("terminated_by").(string); ok {

@@ -97,7 +97,7 @@ func (j *journal) record(b *fsm.Batch) error {
 		return err
 	}
 	if b.Snapshot != nil && len(b.Events) == 0 {
-		b.Events = []fsm.Event{{Kind: "checkpoint", Time: time.Now()}} // memory needs a line to stand on
+		b.Events = []fsm.Event{{Kind: fsm.EventCheckpoint, Time: time.Now()}} // memory needs a line to stand on
 	}
 	if len(b.Events) > 0 {
 		if err := j.append(b); err != nil {
@@ -196,7 +196,7 @@ func (j *journal) append(b *fsm.Batch) error {
 		b.Events[i].Seq = j.seq
 		start := len(e.buf)
 		e.buf = b.Events[i].AppendJSON(e.buf)
-		outputOnly = outputOnly && b.Events[i].Kind == "action_output"
+		outputOnly = outputOnly && b.Events[i].Kind == fsm.EventActionOutput
 		if i == len(b.Events)-1 && (b.Snapshot != nil || !outputOnly || j.offset == 0 && j.known) {
 			e.buf = e.buf[:len(e.buf)-len("}")]
 			mark := len(e.buf)

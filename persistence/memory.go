@@ -346,7 +346,7 @@ func (j *memoryJournal) Record(_ context.Context, b *fsm.Batch) error {
 	j.m.mu.Lock()
 	defer j.m.mu.Unlock()
 	if b.Snapshot != nil && len(b.Events) == 0 {
-		b.Events = []fsm.Event{{Kind: "checkpoint", Time: time.Now()}}
+		b.Events = []fsm.Event{{Kind: fsm.EventCheckpoint, Time: time.Now()}}
 	}
 	for i := range b.Events {
 		b.Events[i].Seq = uint64(len(j.r.events)) + 1

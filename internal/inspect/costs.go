@@ -49,13 +49,13 @@ func (s *CostSheet) Add(e fsm.Event) { s.AddTo(s.visits.Add(e), e) }
 // AddTo takes the next event of a run, and the visit it belongs to; nil = none.
 func (s *CostSheet) AddTo(v *Visit, e fsm.Event) {
 	switch e.Kind {
-	case "loop_resume":
+	case fsm.EventLoopResume:
 		s.Resumed = s.Resumed || v == nil
-	case "state_enter":
+	case fsm.EventStateEnter:
 		if again, _ := e.Get("resumed").(bool); !again && v.Resumed == 0 { // a resumed visit was counted
 			s.count(v, func(l *Cost) { l.Visits++ })
 		}
-	case "action_complete", "action_killed": // the latter of a prompt that a stop ended
+	case fsm.EventActionComplete, fsm.EventActionKilled: // the latter of a prompt that a stop ended
 		took := time.Duration(Whole(e.Get("duration_ms"))) * time.Millisecond
 		if prompt, _ := e.Get("is_prompt").(bool); !prompt {
 			s.count(v, func(l *Cost) { l.Time += took })

@@ -32,9 +32,9 @@ func (c *Course) Add(e fsm.Event, v *Visit) {
 		return
 	}
 	switch e.Kind {
-	case "loop_resume":
+	case fsm.EventLoopResume:
 		c.resumed = true
-	case "state_enter":
+	case fsm.EventStateEnter:
 		if v != c.open {
 			c.leave()
 			if !c.resumed || v.State != c.current { // else its end told of the state already
@@ -43,7 +43,7 @@ func (c *Course) Add(e fsm.Event, v *Visit) {
 			c.open = v
 		}
 		c.resumed = false
-	case "loop_complete":
+	case fsm.EventLoopComplete:
 		// No event says that a terminal state was entered.
 		if name := str(e, "final_state"); name != "" && name != c.current {
 			c.leave()

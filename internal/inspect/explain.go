@@ -54,22 +54,22 @@ func (x *explainer) add(s Sentence) { x.said = append(x.said, s) }
 
 func (x *explainer) event(i int, e fsm.Event) {
 	switch e.Kind {
-	case "action_start":
+	case fsm.EventActionStart:
 		x.started = &x.v.Events[i]
-	case "action_complete":
+	case fsm.EventActionComplete:
 		x.action(e)
 		x.started = nil
-	case "action_killed": // by a stop of the run; what it used is paid for
+	case fsm.EventActionKilled: // by a stop of the run; what it used is paid for
 		x.killed(e)
 		x.started = nil
-	case "evaluate":
+	case fsm.EventEvaluate:
 		x.said = append(x.said, x.judged(e)...)
-	case "route":
+	case fsm.EventRoute:
 		x.route(e)
-	case "loop_resume":
+	case fsm.EventLoopResume:
 		x.resumed(e)
-	case "state_enter", "messages_append", "host_subproc_rss", "loop_start":
-	case "loop_complete":
+	case fsm.EventStateEnter, fsm.EventMessagesAppend, fsm.EventHostSubprocRSS, fsm.EventLoopStart:
+	case fsm.EventLoopComplete:
 		if e.Depth > 0 {
 			x.add(Sentence{"The sub-loop ended here: " + lower(Ending(e, x.l).Text), []uint64{e.Seq}})
 		} else if by := str(e, "terminated_by"); by == fsm.EndInterrupted || by == fsm.EndUserStopped {

@@ -15,58 +15,58 @@ func (x *explainer) limit(e fsm.Event) string {
 	val := func(key string) string { return show(e.Get(key)) }
 	state := val("state")
 	switch e.Kind {
-	case "cycle_detected":
+	case fsm.EventCycleDetected:
 		return fmt.Sprintf("The way from %s to %s was taken %s times: max_edge_revisits is %s.", val("from"), val("to"), val("count"), val("max"))
-	case "stall_detected":
+	case fsm.EventStallDetected:
 		times, how := e.Get("consecutive"), "in a row"
 		if times == nil {
 			times, how = e.Get("recurrent"), "times in this run"
 		}
 		return fmt.Sprintf("The stall detector fired: %s ended with exit code %s and verdict %s %s times %s; %s.",
 			state, val("exit_code"), val("verdict"), show(times), strings.TrimPrefix(how, "times "), does(e))
-	case "throttle_warn":
+	case fsm.EventThrottleWarn:
 		return fmt.Sprintf("%s acted %s times in a row: its throttle warns at %s.", state, val("count"), val("warn_max"))
-	case "throttle_hard", "throttle_stop":
+	case fsm.EventThrottleHard, fsm.EventThrottleStop:
 		return fmt.Sprintf("%s acted %s times in a row: the hard limit of its throttle is %s.", state, val("count"), val("hard_max"))
-	case "retry_exhausted":
+	case fsm.EventRetryExhausted:
 		return fmt.Sprintf("%s was about to be entered again after %s times in a row%s: on_retry_exhausted led to %s.", state, val("retries"), x.maxRetries(e), val("next"))
-	case "max_steps_summary":
+	case fsm.EventMaxStepsSummary:
 		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, had its turn.", phrase.Count(whole(e, "iterations"), "step"), val("summary_state"))
-	case "max_iterations_reached_summary":
+	case fsm.EventMaxIterationsSummary:
 		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, had its turn.", val("iteration_count"), val("summary_state"))
-	case "budget_warning":
+	case fsm.EventBudgetWarning:
 		return fmt.Sprintf("Most of the budget of %s was used: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
-	case "budget_exceeded":
+	case fsm.EventBudgetExceeded:
 		if unknown, _ := e.Get("cost_unknown").(bool); unknown {
 			return fmt.Sprintf("The budget of %s limits %s, and what a prompt cost is not known.", whose(e), val("limit"))
 		}
 		return fmt.Sprintf("The budget of %s was used up: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
-	case "rate_limit_exhausted":
+	case fsm.EventRateLimitExhausted:
 		return fmt.Sprintf("The host refused for its rate until all waits were used up: %s short and %s long ones, %s in all.",
 			val("short_retries"), val("long_retries"), secondsOf(e, "total_wait_seconds"))
-	case "rate_limit_storm":
+	case fsm.EventRateLimitStorm:
 		return fmt.Sprintf("By then %s rate limits in a row had been waited out in vain.", val("count"))
-	case "rate_limit_waiting":
+	case fsm.EventRateLimitWaiting:
 		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
-	case "api_error_retry", "infra_retry":
+	case fsm.EventAPIErrorRetry, fsm.EventInfraRetry:
 		return fmt.Sprintf("It waited %s s and tried again (%s).", val("backoff"), val("attempt"))
-	case "api_error_exhausted", "infra_retry_exhausted":
+	case fsm.EventAPIErrorExhausted, fsm.EventInfraRetryExhausted:
 		return fmt.Sprintf("It had been tried again %s times: that is as often as it is.", val("retries"))
-	case "host_pressure", "host_pressure_abort", "host_cooldown":
+	case fsm.EventHostPressure, fsm.EventHostPressureAbort, fsm.EventHostCooldown:
 		return fmt.Sprintf("The machine was short of memory: %s %% in use%s.", val("used_pct"), cooldown(e))
-	case "host_pressure_relieved":
+	case fsm.EventHostPressureRelieved:
 		return fmt.Sprintf("The machine had memory again: %s %% in use.", val("used_pct"))
-	case "host_budget_exceeded":
+	case fsm.EventHostBudgetExceeded:
 		return fmt.Sprintf("Its actions had used %s MB of memory in all: host_guard.max_cumulative_subproc_mb is %s; %s.", val("cumulative_mb"), val("budget_mb"), does(e))
-	case "handoff_detected":
+	case fsm.EventHandoffDetected:
 		return fmt.Sprintf("Its action asked to hand off, to be continued with %s.", phrase.Quote(str(e, "continuation")))
-	case "action_error":
+	case fsm.EventActionError:
 		return fmt.Sprintf("Something went wrong around its action: %s.", strings.TrimRight(str(e, "error"), "."))
-	case "action_interrupted":
+	case fsm.EventActionInterrupted:
 		return "Its action had been cut short, and is not started again (on_interrupted)."
-	case "prompt_size_warn":
+	case fsm.EventPromptSizeWarn:
 		return fmt.Sprintf("Its text is long: %s characters, prompt_size_guard warns at %s.", val("size"), val("threshold"))
-	case "note", "warning":
+	case fsm.EventNote, fsm.EventWarning:
 		text := cmp.Or(str(e, "message"), str(e, "note"))
 		if wait := e.Get("seconds"); wait != nil {
 			return fmt.Sprintf("It waited %s: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))

@@ -23,7 +23,7 @@ func (x *explainer) rule(route fsm.Event) string {
 		return text
 	}
 	verdict, judged := "yes", false
-	if e := x.v.find("evaluate"); e != nil {
+	if e := x.v.find(fsm.EventEvaluate); e != nil {
 		verdict, judged = str(*e, "verdict"), true
 	}
 	if x.st == nil {
@@ -51,36 +51,36 @@ func (x *explainer) forced(to string) string {
 		e := x.v.Events[i]
 		next := str(e, "next")
 		switch e.Kind {
-		case "stall_detected":
+		case fsm.EventStallDetected:
 			if str(e, "action") == "route:"+to {
 				return "on_repeated of circuit.repeated_failure"
 			}
-		case "action_error":
+		case fsm.EventActionError:
 			return str(e, "route") + ", because something went wrong around the action"
-		case "action_interrupted":
+		case fsm.EventActionInterrupted:
 			return "on_interrupted, because its action had been cut short"
-		case "throttle_hard":
+		case fsm.EventThrottleHard:
 			if next == to {
 				return "on_throttle_hard, or else on_error"
 			}
-		case "rate_limit_exhausted":
+		case fsm.EventRateLimitExhausted:
 			if next == to {
 				return "on_rate_limit_exhausted, or else on_error"
 			}
-		case "budget_exceeded":
+		case fsm.EventBudgetExceeded:
 			if next == to {
 				return "on_budget"
 			}
-		case "host_budget_exceeded":
+		case fsm.EventHostBudgetExceeded:
 			if str(e, "action") == "route:"+to {
 				return "host_guard.budget_state"
 			}
-		case "api_error_retry", "infra_retry":
+		case fsm.EventAPIErrorRetry, fsm.EventInfraRetry:
 			if to == x.v.State {
 				return "to try its prompt again"
 			}
-		case "note":
-			if wait := str(e, "wait"); wait == fsm.WaitRateLimit && to == x.v.State && x.v.find("evaluate") == nil {
+		case fsm.EventNote:
+			if wait := str(e, "wait"); wait == fsm.WaitRateLimit && to == x.v.State && x.v.find(fsm.EventEvaluate) == nil {
 				return "to try its prompt again when the host may be asked"
 			}
 		}

@@ -27,8 +27,8 @@ type ForkTrack struct {
 
 // follows are the events of a visit behind which its state, what it said, or where it led is not what it was.
 var follows = map[string]bool{
-	"action_complete": true, "action_killed": true, "action_error": true, "action_interrupted": true, "evaluate": true, "route": true,
-	"messages_append": true, "retry_exhausted": true, "handoff_detected": true,
+	fsm.EventActionComplete: true, fsm.EventActionKilled: true, fsm.EventActionError: true, fsm.EventActionInterrupted: true, fsm.EventEvaluate: true, fsm.EventRoute: true,
+	fsm.EventMessagesAppend: true, fsm.EventRetryExhausted: true, fsm.EventHandoffDetected: true,
 }
 
 // Add takes the next event of the run.
@@ -42,9 +42,9 @@ func (t *ForkTrack) Add(e fsm.Event) {
 			return
 		}
 		switch e.Kind {
-		case "max_steps_summary", "max_iterations_reached_summary":
+		case fsm.EventMaxStepsSummary, fsm.EventMaxIterationsSummary:
 			t.handler = true
-		case "loop_resume":
+		case fsm.EventLoopResume:
 			t.handler = false
 		}
 	}
@@ -53,7 +53,7 @@ func (t *ForkTrack) Add(e fsm.Event) {
 	}
 	now := &t.Points[len(t.Points)-1]
 	switch {
-	case e.Depth == 0 && e.Kind == "action_start":
+	case e.Depth == 0 && e.Kind == fsm.EventActionStart:
 		now.Started = true
 	case now.Done == 0 && (e.Depth > 0 || follows[e.Kind]):
 		now.Done = e.Seq

@@ -44,30 +44,30 @@ func (g *Glance) Add(e fsm.Event) (more bool) {
 	if g.Newest == nil {
 		g.Newest = &e
 	}
-	if e.Kind == "action_output" {
+	if e.Kind == fsm.EventActionOutput {
 		g.output += len(str(e, "line"))
 		g.events++
 		return g.wanted()
 	}
 	switch e.Kind {
-	case "action_start":
+	case fsm.EventActionStart:
 		if !g.acted && g.Acting == nil {
 			g.Acting = &e
 		}
-	case "action_complete", "action_killed", "loop_complete", "loop_resume", "route", "state_enter":
+	case fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventLoopComplete, fsm.EventLoopResume, fsm.EventRoute, fsm.EventStateEnter:
 		g.acted = true
 	}
-	if e.Kind == "evaluate" && g.judged.event == nil {
+	if e.Kind == fsm.EventEvaluate && g.judged.event == nil {
 		g.judged.event = &e
 	}
-	if e.Kind == "route" && g.left.event == nil {
+	if e.Kind == fsm.EventRoute && g.left.event == nil {
 		g.left.event = &e
 	}
 	g.events++
 	for len(g.levels) <= e.Depth {
 		g.levels = append(g.levels, nil)
 	}
-	if e.Kind == "state_enter" {
+	if e.Kind == fsm.EventStateEnter {
 		g.visit(e)
 	} else {
 		g.levels[e.Depth] = append(g.levels[e.Depth], e)
@@ -109,10 +109,10 @@ func (g *Glance) wanted() bool {
 
 // Verdict says what the newest verdict of a visit was, and why. It is empty where the visit was not judged. l is the
 // loop the state belongs to, or nil.
-func Verdict(v *Visit, l *fsm.Loop) []Sentence { return onlyAbout(v, l, "evaluate") }
+func Verdict(v *Visit, l *fsm.Loop) []Sentence { return onlyAbout(v, l, fsm.EventEvaluate) }
 
 // Way says where a visit led, and by which rule.
-func Way(v *Visit, l *fsm.Loop) []Sentence { return onlyAbout(v, l, "route") }
+func Way(v *Visit, l *fsm.Loop) []Sentence { return onlyAbout(v, l, fsm.EventRoute) }
 
 // onlyAbout explains the newest event of a kind.
 func onlyAbout(v *Visit, l *fsm.Loop, kind string) []Sentence {

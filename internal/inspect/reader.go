@@ -43,18 +43,18 @@ const (
 func (r *Reader) Add(e fsm.Event) *Visit {
 	r.pass(e)
 	switch e.Kind {
-	case "loop_start":
+	case fsm.EventLoopStart:
 		r.nameLoop(e.Depth, str(e, "loop"))
-	case "loop_resume":
+	case fsm.EventLoopResume:
 		r.nameLoop(e.Depth, str(e, "loop"))
 		r.sleep(e.Depth)
 		r.again = e.Depth + 1
-	case "loop_complete":
+	case fsm.EventLoopComplete:
 		if e.Depth > 0 && e.Depth <= len(r.stack) {
 			r.stack[e.Depth-1].Ended = &e
 		}
 		r.sleep(e.Depth)
-	case "state_enter":
+	case fsm.EventStateEnter:
 		goesOn := r.goesOn(e)
 		if r.again = 0; !goesOn {
 			return r.enter(e)
@@ -80,8 +80,8 @@ func (r *Reader) pass(e fsm.Event) {
 		}
 		r.last = e.Time
 		switch {
-		case e.Kind == "loop_resume": // nothing carried the run
-		case e.Kind == "state_enter" && !r.goesOn(e): // what is between two visits is time of neither
+		case e.Kind == fsm.EventLoopResume: // nothing carried the run
+		case e.Kind == fsm.EventStateEnter && !r.goesOn(e): // what is between two visits is time of neither
 			r.spend(took, min(e.Depth, len(r.stack)))
 		default:
 			r.spend(took, len(r.stack))
@@ -111,11 +111,11 @@ func (r *Reader) spend(took time.Duration, outer int) {
 // after is what comes after an event. A pause and a wait are announced, and last until something else is told.
 func (a activity) after(e fsm.Event) activity {
 	switch e.Kind {
-	case "action_output": // of a background process
+	case fsm.EventActionOutput: // of a background process
 		return a
-	case "rate_limit_waiting", "host_cooldown":
+	case fsm.EventRateLimitWaiting, fsm.EventHostCooldown:
 		return waiting
-	case "note":
+	case fsm.EventNote:
 		switch str(e, "wait") {
 		case "":
 		case fsm.WaitPaused:

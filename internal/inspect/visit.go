@@ -130,25 +130,25 @@ const mostEvents, firstEvents = 1000, 100
 
 // add takes an event of the visit itself.
 func (v *Visit) add(e fsm.Event, keep bool) {
-	if e.Kind == "action_output" {
+	if e.Kind == fsm.EventActionOutput {
 		v.Output++
 		return
 	}
 	v.last = e.Seq
 	switch e.Kind {
-	case "action_start":
+	case fsm.EventActionStart:
 		v.acting = true
-	case "action_complete":
+	case fsm.EventActionComplete:
 		v.acting = false
 		if n, ok := e.Get("exit_code").(int64); ok {
 			v.exit, v.exited = int(n), true
 			v.broken = v.broken || n != 0
 		}
-	case "action_error":
+	case fsm.EventActionError:
 		v.broken = true
-	case "evaluate":
+	case fsm.EventEvaluate:
 		v.judged, v.verdict, v.evaluator = true, str(e, "verdict"), str(e, "type")
-	case "route":
+	case fsm.EventRoute:
 		v.to = str(e, "to")
 	}
 	if !keep {

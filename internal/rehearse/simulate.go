@@ -94,7 +94,7 @@ func (w *walk) Record(_ context.Context, b *fsm.Batch) error {
 	for i := range b.Events {
 		w.seq++
 		b.Events[i].Seq = w.seq
-		if b.Events[i].Kind == "state_enter" {
+		if b.Events[i].Kind == fsm.EventStateEnter {
 			w.steps++
 		}
 	}

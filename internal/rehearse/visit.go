@@ -69,7 +69,7 @@ func (v *visit) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 	for _, e := range b.Events {
 		switch e.Kind {
-		case "evaluate":
+		case fsm.EventEvaluate:
 			v.seen.Evaluator, _ = e.Get("type").(string)
 			v.seen.Verdict, _ = e.Get("verdict").(string)
 			v.seen.Details = value.NewMap()
@@ -78,11 +78,11 @@ func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 					v.seen.Details.Set(f.Key, f.Value)
 				}
 			}
-		case "route":
+		case fsm.EventRoute:
 			if v.seen.Next == "" {
 				v.seen.Next, _ = e.Get("to").(string)
 			}
-		case "loop_start", "state_enter", "action_start", "action_output", "action_complete", "loop_complete":
+		case fsm.EventLoopStart, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput, fsm.EventActionComplete, fsm.EventLoopComplete:
 		default:
 			v.seen.Notes = append(v.seen.Notes, e)
 		}

@@ -55,9 +55,9 @@ func (h *HTML) Add(e fsm.Event, v *inspect.Visit) *Step {
 		return &s.Step
 	}
 	switch e.Kind {
-	case "loop_resume":
+	case fsm.EventLoopResume:
 		h.lanes.add(h.open[0])
-	case "state_enter":
+	case fsm.EventStateEnter:
 		s.since = e.Time
 	}
 	s.add(e)
@@ -102,12 +102,12 @@ func (h *HTML) close(depth int) {
 func (s *htmlStep) add(e fsm.Event) {
 	say := func(line string) { s.output.line(line, pageText, pageText) }
 	switch e.Kind {
-	case "state_enter", "loop_start", "loop_resume", "messages_append", "host_subproc_rss", "loop_complete":
-	case "action_start":
+	case fsm.EventStateEnter, fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventMessagesAppend, fsm.EventHostSubprocRSS, fsm.EventLoopComplete:
+	case fsm.EventActionStart:
 		s.action = firstLine(inspect.Text(e.Get("action")))
-	case "action_output":
+	case fsm.EventActionOutput:
 		say(inspect.Text(e.Get("line")))
-	case "action_complete":
+	case fsm.EventActionComplete:
 		s.Exit = inspect.Text(e.Get("exit_code"))
 		s.failed = s.failed || s.Exit != "0"
 		if s.output.size == 0 {
@@ -116,16 +116,16 @@ func (s *htmlStep) add(e fsm.Event) {
 		if errors := inspect.Text(e.Get("stderr_preview")); errors != "" {
 			say("[standard error]\n" + errors)
 		}
-	case "evaluate":
+	case fsm.EventEvaluate:
 		s.Verdict = inspect.Text(e.Get("verdict"))
-	case "route":
+	case fsm.EventRoute:
 		s.To = inspect.Text(e.Get("to"))
 	default:
 		if len(s.notes) < mostNotes {
 			s.notes = append(s.notes, note(e))
 		}
 		switch e.Kind {
-		case "action_error", "cycle_detected", "stall_detected", "budget_exceeded", "retry_exhausted", "rate_limit_exhausted":
+		case fsm.EventActionError, fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventRetryExhausted, fsm.EventRateLimitExhausted:
 			s.failed = true
 		}
 	}

@@ -134,9 +134,9 @@ func (s *suiteStep) add(e fsm.Event) {
 	out := &s.of.output
 	say := func(line string) { out.line(strings.TrimSuffix(line, "\n"), outputHead, outputTail) }
 	switch e.Kind {
-	case "action_output":
+	case fsm.EventActionOutput:
 		say(inspect.Text(e.Get("line")))
-	case "action_complete":
+	case fsm.EventActionComplete:
 		s.Exit = inspect.Text(e.Get("exit_code"))
 		if out.size == 0 {
 			say(inspect.Text(e.Get("output_preview")))
@@ -144,11 +144,11 @@ func (s *suiteStep) add(e fsm.Event) {
 		if errors := inspect.Text(e.Get("stderr_preview")); errors != "" {
 			say("[standard error]\n" + errors)
 		}
-	case "evaluate":
+	case fsm.EventEvaluate:
 		s.Verdict = inspect.Text(e.Get("verdict"))
-	case "route":
+	case fsm.EventRoute:
 		s.To = inspect.Text(e.Get("to"))
-	case "action_error":
+	case fsm.EventActionError:
 		say("[error] " + inspect.Text(e.Get("error")))
 	}
 }

@@ -91,7 +91,7 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 		return j.failed
 	}
 	if b.Snapshot != nil && len(b.Events) == 0 {
-		b.Events = []fsm.Event{{Kind: "checkpoint", Time: time.Now()}} // memory needs an event to stand on
+		b.Events = []fsm.Event{{Kind: fsm.EventCheckpoint, Time: time.Now()}} // memory needs an event to stand on
 	}
 	for i := range b.Events {
 		j.seq++
@@ -123,7 +123,7 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 
 // carriesResult says whether a batch is the first to tell of an action's result, which is never at risk.
 func carriesResult(b *fsm.Batch) bool {
-	return b.Snapshot != nil && slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == "action_complete" })
+	return b.Snapshot != nil && slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete })
 }
 
 // remember adds a memory to what waits.

@@ -74,7 +74,7 @@ var guaranteeing = []test{
 		s := snap("fix", 1)
 		t.record(j, t.enter(s))
 		s.Phase, s.Result = fsm.PhaseActed, &fsm.Result{Stdout: "done\n", ExitCode: 3, Duration: time.Second}
-		t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event("action_complete")}}) // no checkpoint: a crash of the process must not lose it
+		t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventActionComplete)}}) // no checkpoint: a crash of the process must not lose it
 		t.close(j)
 		k, got := t.resume(j.Run().ID, "fix")
 		t.same(got, s)
@@ -133,7 +133,7 @@ var guaranteeing = []test{
 		s := snap("fix", 1)
 		t.record(j, t.enter(s))
 		s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation = "other", 7, 2, 9*time.Second, "go on so"
-		t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event("route")}})
+		t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 		for _, r := range []persistence.Run{t.one(id), j.Run()} {
 			if r.State != "other" || r.Step != 7 || r.Passes != 2 || r.Elapsed != 9*time.Second || r.Continuation != "go on so" || r.Ended != "" {
 				t.Errorf("run = %+v", r)
@@ -164,7 +164,7 @@ var guaranteeing = []test{
 					s.Context.Set(n, []any{n, nil, value.NewMap()})
 					s.Edges[n], s.StallPrints[n] = round+1, n
 				}
-				t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event("route", n, n)}})
+				t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventRoute, n, n)}})
 			}
 			t.memory(j.Run().ID, s)
 		}
@@ -249,7 +249,7 @@ var guaranteeing = []test{
 				for n := 1; n <= 5; n++ {
 					s := snap("fix", n)
 					s.Captured.Set("who", fmt.Sprint(i))
-					b := &fsm.Batch{Snapshot: s, Checkpoint: n == 3, Events: []fsm.Event{{Kind: "state_enter", Time: start, Fields: []fsm.Field{{Key: "who", Value: fmt.Sprint(i)}}}}}
+					b := &fsm.Batch{Snapshot: s, Checkpoint: n == 3, Events: []fsm.Event{{Kind: fsm.EventStateEnter, Time: start, Fields: []fsm.Field{{Key: "who", Value: fmt.Sprint(i)}}}}}
 					if n == 5 {
 						s.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal}
 					}

@@ -83,7 +83,7 @@ var remembering = []test{
 	{"a batch of other events without memory is kept", func(t *T) {
 		j := t.create("fix")
 		t.record(j, t.enter(snap("fix", 1)))
-		t.record(j, &fsm.Batch{Events: []fsm.Event{t.event("heartbeat"), t.event("warning")}})
+		t.record(j, &fsm.Batch{Events: []fsm.Event{t.event("heartbeat"), t.event(fsm.EventWarning)}})
 		t.close(j)
 		if n := len(t.events(j.Run().ID, 0)); n != 4 {
 			t.Fatalf("%d events, want 4", n)
@@ -128,7 +128,7 @@ var remembering = []test{
 			for _, from := range []*fsm.Snapshot{full, base} {
 				s := *base
 				reflect.ValueOf(&s).Elem().Field(i).Set(reflect.ValueOf(from).Elem().Field(i))
-				t.record(j, &fsm.Batch{Snapshot: &s, Events: []fsm.Event{t.event("route")}})
+				t.record(j, &fsm.Batch{Snapshot: &s, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 				t.memory(j.Run().ID, &s)
 				if t.Failed() {
 					t.Fatalf("after a change of %s", name)
@@ -160,7 +160,7 @@ var remembering = []test{
 			func() { s.StallRing = s.StallRing[:0] },
 		} {
 			change()
-			t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event("route")}})
+			t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 			t.memory(j.Run().ID, s)
 		}
 		t.close(j)
@@ -187,7 +187,7 @@ var remembering = []test{
 		for i := range 2000 {
 			s.Step = i + 1
 			s.Captured.Set(fmt.Sprintf("c%d", i%7), value.NewMap("output", strings.Repeat("x", i%997)))
-			t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event("route")}})
+			t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 		}
 		t.memory(j.Run().ID, s)
 		t.close(j)

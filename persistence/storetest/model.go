@@ -137,14 +137,14 @@ func (m *model) record(id persistence.ID, r *modelRun) {
 		b = m.t.output("one", "two")
 	case 1:
 		m.did("events")
-		b.Events = []fsm.Event{m.t.event("warning", "text", "é\n")}
+		b.Events = []fsm.Event{m.t.event(fsm.EventWarning, "text", "é\n")}
 	default:
 		s := copyOf(r.memory)
 		s.Outcome = nil
 		m.did("step%s", m.evolve(s))
 		b.Snapshot = s
 		for range 1 + m.rng.IntN(3) {
-			b.Events = append(b.Events, m.t.event("route", "to", s.Current))
+			b.Events = append(b.Events, m.t.event(fsm.EventRoute, "to", s.Current))
 		}
 	}
 	m.write(id, r, b)

@@ -140,14 +140,14 @@ func (t *T) event(kind string, fields ...any) fsm.Event {
 // enter is a checkpoint before the action of a step.
 func (t *T) enter(s *fsm.Snapshot) *fsm.Batch {
 	return &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{
-		t.event("state_enter", "state", s.Current, "iteration", int64(s.Step)), t.event("action_start", "action", "true"),
+		t.event(fsm.EventStateEnter, "state", s.Current, "iteration", int64(s.Step)), t.event(fsm.EventActionStart, "action", "true"),
 	}}
 }
 
 func (t *T) output(lines ...string) *fsm.Batch {
 	b := &fsm.Batch{}
 	for _, l := range lines {
-		b.Events = append(b.Events, t.event("action_output", "line", l))
+		b.Events = append(b.Events, t.event(fsm.EventActionOutput, "line", l))
 	}
 	return b
 }
@@ -155,7 +155,7 @@ func (t *T) output(lines ...string) *fsm.Batch {
 // ended is the last batch of a run.
 func (t *T) ended(s *fsm.Snapshot, by string) *fsm.Batch {
 	s.Outcome = &fsm.Outcome{TerminatedBy: by, FinalState: s.Current, Steps: s.Step}
-	return &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event("loop_complete", "terminated_by", by)}}
+	return &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventLoopComplete, "terminated_by", by)}}
 }
 
 // crashed makes a run that recorded n steps and whose owner let go of it without an end.

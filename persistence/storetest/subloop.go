@@ -36,7 +36,7 @@ var nesting = []test{
 			for i := range in.NumField() {
 				for _, from := range []reflect.Value{full, empty, full} {
 					in.Field(i).Set(from.Field(i))
-					t.record(j, &fsm.Batch{Snapshot: top, Events: []fsm.Event{t.event("route")}})
+					t.record(j, &fsm.Batch{Snapshot: top, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 					t.memory(j.Run().ID, top)
 					if t.Failed() {
 						t.Fatalf("after a change of %s at depth %d", in.Type().Field(i).Name, depth)
@@ -55,7 +55,7 @@ var nesting = []test{
 		for i := range c.NumField() {
 			for _, from := range []reflect.Value{full, empty, full} {
 				c.Field(i).Set(from.Field(i))
-				t.record(j, &fsm.Batch{Snapshot: top, Events: []fsm.Event{t.event("route")}})
+				t.record(j, &fsm.Batch{Snapshot: top, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 				t.memory(j.Run().ID, top)
 				if t.Failed() {
 					t.Fatalf("after a change of %s", c.Type().Field(i).Name)
@@ -91,7 +91,7 @@ var nesting = []test{
 			func() { *top = *snap("fix", 2) },
 		} {
 			change()
-			t.record(j, &fsm.Batch{Snapshot: top, Events: []fsm.Event{t.event("route")}})
+			t.record(j, &fsm.Batch{Snapshot: top, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 			t.memory(j.Run().ID, top)
 			if t.Failed() {
 				t.Fatalf("after change %d", i+1)
@@ -115,7 +115,7 @@ var nesting = []test{
 			t.memory(j.Run().ID, top)
 			if all[3].Step == 6 {
 				got.Outcome, all[0].Outcome = &fsm.Outcome{TerminatedBy: fsm.EndInterrupted}, &fsm.Outcome{TerminatedBy: fsm.EndInterrupted}
-				t.record(k, &fsm.Batch{Snapshot: got, Checkpoint: true, Events: []fsm.Event{t.event("loop_complete")}})
+				t.record(k, &fsm.Batch{Snapshot: got, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventLoopComplete)}})
 			}
 			t.close(k)
 			if all[3].Step == 5 {
@@ -165,7 +165,7 @@ var nesting = []test{
 			if n%3 == 0 {
 				all[1].Child.Log = append(all[1].Child.Log, fmt.Sprint(n, line))
 			}
-			t.record(j, &fsm.Batch{Snapshot: top, Checkpoint: n%2 == 0, Events: []fsm.Event{t.event("route")}})
+			t.record(j, &fsm.Batch{Snapshot: top, Checkpoint: n%2 == 0, Events: []fsm.Event{t.event(fsm.EventRoute)}})
 			if n%10 == 0 {
 				t.memory(j.Run().ID, top)
 			}

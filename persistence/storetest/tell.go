@@ -29,7 +29,7 @@ var telling = []test{
 			s.Current, s.Previous, s.Continuation = text+"x", text, text
 			s.Captured.Set(fmt.Sprint(i, text), value.NewMap("output", text, text, text))
 			s.Messages = append(s.Messages, text)
-			b := &fsm.Batch{Snapshot: s, Checkpoint: i%2 == 0, Events: []fsm.Event{t.event("route", "to", text, "key "+text, text)}}
+			b := &fsm.Batch{Snapshot: s, Checkpoint: i%2 == 0, Events: []fsm.Event{t.event(fsm.EventRoute, "to", text, "key "+text, text)}}
 			t.record(j, b)
 			want = append(want, string(b.Events[0].AppendJSON(nil)))
 			t.memory(j.Run().ID, s)
@@ -111,7 +111,7 @@ var telling = []test{
 			t.record(j, t.output(fmt.Sprint("more ", i)))
 		}
 		s.Phase = fsm.PhaseActed
-		b := &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event("action_complete")}}
+		b := &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventActionComplete)}}
 		t.record(j, b)
 		if b.Events[0].Seq != 6004 {
 			t.Errorf("the last event has number %d", b.Events[0].Seq)

@@ -131,7 +131,7 @@ func (v *viewer) show(ctx context.Context, r persistence.Run, all bool) (persist
 			return
 		}
 		v.clock.add(e)
-		if e.Depth == 0 && e.Kind == "state_enter" {
+		if e.Depth == 0 && e.Kind == fsm.EventStateEnter {
 			enter, entered = e, v.clock
 			if !all {
 				v.missed()
@@ -244,7 +244,7 @@ type runClock struct {
 
 // add takes the next event, and says whether a new part begins with it.
 func (c *runClock) add(e fsm.Event) (begins bool) {
-	if e.Depth == 0 && (e.Kind == "loop_start" || e.Kind == "loop_resume") {
+	if e.Depth == 0 && (e.Kind == fsm.EventLoopStart || e.Kind == fsm.EventLoopResume) {
 		c.before += max(0, c.last.Sub(c.begin))
 		c.begin, begins = e.Time, true
 	}

@@ -168,7 +168,7 @@ func (p *detachedPrinter) header(h header) {
 }
 
 func (p *detachedPrinter) event(e fsm.Event) {
-	first := e.Kind == "loop_start" || e.Kind == "loop_resume"
+	first := e.Kind == fsm.EventLoopStart || e.Kind == fsm.EventLoopResume
 	if !p.told && (p.h.Worktree == "" || !first) { // the work tree is made after the first event
 		p.told = true
 		p.a.detached.recorded(p.a, p.h)

@@ -134,13 +134,13 @@ func (r *runBell) event(e fsm.Event) {
 		r.tell(r.now("started", doing))
 	}
 	switch e.Kind {
-	case "state_enter":
+	case fsm.EventStateEnter:
 		if e.Depth == 0 {
 			r.state, r.step = text(e.Get("state")), int(inspect.Whole(e.Get("iteration")))
 		}
-	case "route":
+	case fsm.EventRoute:
 		r.waiting = false
-	case "note":
+	case fsm.EventNote:
 		r.note(e)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/rehearse"
 	"loops/persistence"
@@ -283,9 +284,10 @@ func ruleNames() (names []string) {
 
 // eventKinds are the kinds of event that people look for.
 var eventKinds = []string{
-	"loop_start", "loop_resume", "loop_complete", "state_enter", "action_start", "action_output", "action_complete", "action_error",
-	"action_interrupted", "evaluate", "route", "retry_exhausted", "cycle_detected", "budget_warning", "budget_exceeded", "rate_limit_waiting",
-	"rate_limit_exhausted", "paused", "unpaused",
+	fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventLoopComplete, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput,
+	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
+	fsm.EventCycleDetected, fsm.EventBudgetWarning, fsm.EventBudgetExceeded, fsm.EventRateLimitWaiting, fsm.EventRateLimitExhausted,
+	fsm.EventNote, fsm.EventWarning,
 }
 
 // without returns words that are none of these.

@@ -73,7 +73,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	told := a.ringFor(d, site)
 	limit := "LIMIT=MORE"
 	observe := func(e fsm.Event) {
-		if e.Kind == "budget_exceeded" {
+		if e.Kind == fsm.EventBudgetExceeded {
 			limit = raisedLimit(e)
 		}
 		d.printer.event(e)

@@ -78,7 +78,7 @@ func noteText(e fsm.Event) string {
 // sentence is an event that has words of its own; "" = it has none.
 func sentence(e fsm.Event) string {
 	switch e.Kind {
-	case "rate_limit_waiting":
+	case fsm.EventRateLimitWaiting:
 		line := "still waiting for the rate limit"
 		if at, ok := inspect.Number(e.Get("next_attempt_at")); ok {
 			line += " until " + clock(time.UnixMilli(int64(at*1000)))
@@ -86,17 +86,17 @@ func sentence(e fsm.Event) string {
 		so, _ := inspect.Number(e.Get("total_waited_seconds"))
 		most, _ := inspect.Number(e.Get("budget_seconds"))
 		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, words(text(e.Get("tier"))), inSeconds(so), inSeconds(most))
-	case "rate_limit_exhausted":
+	case fsm.EventRateLimitExhausted:
 		n, _ := e.Get("retries").(int64)
 		so, _ := inspect.Number(e.Get("total_wait_seconds"))
 		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", count(int(n), "wait"), inSeconds(so))
-	case "budget_exceeded":
+	case fsm.EventBudgetExceeded:
 		line := whoseBudget(e) + " is used up: " + budgetLine(e)
 		if text(e.Get("next")) == "" {
 			line += "; the run stops here"
 		}
 		return line
-	case "budget_warning":
+	case fsm.EventBudgetWarning:
 		return "little is left of " + whoseBudget(e) + ": " + budgetLine(e)
 	}
 	return ""

@@ -59,7 +59,7 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 		switch {
 		case o.json:
 			_, _ = a.out.Write(append(value.AppendJSON(nil, eventObject(e)), '\n')) // a sink never fails
-		case o.verbose || e.Kind != "action_output":
+		case o.verbose || e.Kind != fsm.EventActionOutput:
 			say(a.out, "%6d  ", e.Seq)
 			printEvent(a, e, o.verbose)
 		}

@@ -102,7 +102,7 @@ func limitsMet(v *inspect.Visit, l *fsm.Loop) []inspect.Sentence {
 	quiet.Events = nil
 	for _, e := range v.Events {
 		switch e.Kind {
-		case "action_start", "action_complete", "action_killed", "evaluate", "route", "loop_complete", "loop_resume", "note", "rate_limit_waiting":
+		case fsm.EventActionStart, fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventEvaluate, fsm.EventRoute, fsm.EventLoopComplete, fsm.EventLoopResume, fsm.EventNote, fsm.EventRateLimitWaiting:
 		default:
 			quiet.Events = append(quiet.Events, e)
 		}

@@ -175,7 +175,7 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 	keep := func(e fsm.Event) bool {
 		switch {
 		case o.event != "" && e.Kind != o.event,
-			!o.verbose && !o.json && o.event == "" && o.text == "" && e.Kind == "action_output",
+			!o.verbose && !o.json && o.event == "" && o.text == "" && e.Kind == fsm.EventActionOutput,
 			!when.contains(e.Time),
 			o.text != "" && !says(e, o.text),
 			o.state != "" && e.Get("state") != o.state && e.Get("from") != o.state && e.Get("to") != o.state && e.Get("final_state") != o.state:
@@ -222,7 +222,7 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 	}
 	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, eventDetail(e, paint(a.coloured(a.Out)), verbose))
 	line = strings.TrimRight(line, " ")
-	output := e.Kind == "action_output"
+	output := e.Kind == fsm.EventActionOutput
 	if !verbose && !output {
 		sayLine(a.out, line)
 		return
@@ -241,16 +241,16 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 func eventDetail(e fsm.Event, p paint, verbose bool) string {
 	get := func(k string) string { return text(e.Get(k)) }
 	switch e.Kind {
-	case "state_enter":
+	case fsm.EventStateEnter:
 		return get("state") + "  (step " + get("iteration") + ")"
-	case "action_start":
+	case fsm.EventActionStart:
 		if verbose {
 			return get("action")
 		}
 		return cut(firstLine(get("action")), 120)
-	case "action_output":
+	case fsm.EventActionOutput:
 		return get("line")
-	case "action_complete":
+	case fsm.EventActionComplete:
 		ms, _ := e.Get("duration_ms").(int64)
 		line := p.green("ok")
 		if code := shown(e.Get("exit_code")); code != "0" {
@@ -261,11 +261,11 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 			line += "\n" + strings.TrimRight(errors, "\n")
 		}
 		return line
-	case "evaluate":
+	case fsm.EventEvaluate:
 		return strings.TrimSpace(get("verdict") + "  " + pairs(e, "verdict"))
-	case "route":
+	case fsm.EventRoute:
 		return strings.TrimSpace(get("from") + " -> " + get("to") + "  " + pairs(e, "from", "to"))
-	case "loop_complete":
+	case fsm.EventLoopComplete:
 		line := fmt.Sprintf("%s  after %s  [%s]", get("final_state"), stepsText(get("iterations")), get("terminated_by"))
 		if get("failure_terminal") == "true" {
 			line += "  failure"

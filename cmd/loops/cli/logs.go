@@ -107,7 +107,7 @@ type logPrinter struct {
 }
 
 func (l *logPrinter) event(e fsm.Event) {
-	if e.Kind == "state_enter" {
+	if e.Kind == fsm.EventStateEnter {
 		l.end()
 		if resumed, _ := e.Get("resumed").(bool); !resumed {
 			l.attempts = 0
@@ -120,13 +120,13 @@ func (l *logPrinter) event(e fsm.Event) {
 		return
 	}
 	switch e.Kind {
-	case "action_start":
+	case fsm.EventActionStart:
 		l.end()
 		l.acted, l.begun = true, true
 		l.attempts++
 		path := strings.Join(l.states[:e.Depth+1], " > ")
 		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, cut(clean(firstLine(text(e.Get("action")))), 100))
-	case "action_output":
+	case fsm.EventActionOutput:
 		switch {
 		case l.stderr:
 		case l.follow:
@@ -134,7 +134,7 @@ func (l *logPrinter) event(e fsm.Event) {
 		default:
 			l.waits.WriteString(strings.TrimSuffix(text(e.Get("line")), "\n") + "\n")
 		}
-	case "action_complete":
+	case fsm.EventActionComplete:
 		l.complete(e)
 	}
 }

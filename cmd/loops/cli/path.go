@@ -27,7 +27,7 @@ func (a *app) path(ctx context.Context, f finder, r persistence.Run, reader *ins
 	err = a.eachEvent(ctx, f, r, func(e fsm.Event) {
 		p.sheet.AddTo(reader.Add(e), e)
 		if e.Depth == 0 {
-			if p.end = nil; e.Kind == "loop_complete" {
+			if p.end = nil; e.Kind == fsm.EventLoopComplete {
 				p.end = &e
 			}
 		}

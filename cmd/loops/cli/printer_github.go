@@ -84,11 +84,11 @@ func (p *githubPrinter) header(h header) {
 }
 
 func (p *githubPrinter) event(e fsm.Event) {
-	if e.Kind == "state_enter" && e.Depth == 0 && !p.quiet {
+	if e.Kind == fsm.EventStateEnter && e.Depth == 0 && !p.quiet {
 		p.group(fmt.Sprintf("[%s/%d] %s", text(e.Get("iteration")), p.h.Loop.MaxSteps, text(e.Get("state"))))
 	}
 	p.textPrinter.event(e)
-	if e.Kind == "action_complete" && e.Depth == 0 && text(e.Get("exit_code")) == "124" && p.notes < mostWarnings {
+	if e.Kind == fsm.EventActionComplete && e.Depth == 0 && text(e.Get("exit_code")) == "124" && p.notes < mostWarnings {
 		p.notes++
 		p.annotate(fsm.SeverityWarning, "Loop "+p.h.Loop.Name, "the action of state "+p.state+" timed out")
 	}

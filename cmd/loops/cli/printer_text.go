@@ -157,20 +157,20 @@ func (p *textPrinter) event(e fsm.Event) {
 	defer p.mu.Unlock()
 	p.remember(e)
 	p.costs.Add(e)
-	if p.quiet || e.Kind == "checkpoint" || e.Kind == "worktree" { // which only the records need, or the header told
+	if p.quiet || e.Kind == fsm.EventCheckpoint || e.Kind == fsm.EventWorktree { // which only the records need, or the header told
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)
-	if e.Kind != "route" && p.verdict != "" { // a verdict that no route followed
+	if e.Kind != fsm.EventRoute && p.verdict != "" { // a verdict that no route followed
 		p.print(pad + indent + p.takeVerdict())
 	}
 	switch e.Kind {
-	case "loop_start", "loop_resume":
+	case fsm.EventLoopStart, fsm.EventLoopResume:
 		if e.Depth > 0 {
 			p.flushHead()
 			p.print(pad + "sub-loop " + shown(e.Get("loop")))
 		}
-	case "state_enter":
+	case fsm.EventStateEnter:
 		p.flushHead()
 		p.acted = false
 		step, state := fmt.Sprintf("%s[%s/%d] ", pad, shown(e.Get("iteration")), p.max), shown(e.Get("state"))
@@ -179,13 +179,13 @@ func (p *textPrinter) event(e fsm.Event) {
 		}
 		p.place = step + state
 		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.bold(state), duration(p.base+e.Time.Sub(p.begin)))
-	case "action_start":
+	case fsm.EventActionStart:
 		p.startAction(e, pad)
-	case "action_output":
+	case fsm.EventActionOutput:
 		p.showOutput(pad, text(e.Get("line")))
-	case "action_complete":
+	case fsm.EventActionComplete:
 		p.endAction(e, pad)
-	case "evaluate":
+	case fsm.EventEvaluate:
 		p.flushHead()
 		p.verdict, p.why = text(e.Get("verdict")), ""
 		if !p.verbose {
@@ -197,22 +197,22 @@ func (p *textPrinter) event(e fsm.Event) {
 				p.print(pad + indent + p.paint.dim(clean(line)))
 			}
 		}
-	case "route":
+	case fsm.EventRoute:
 		p.flushHead()
 		p.route(e, pad)
-	case "loop_complete":
+	case fsm.EventLoopComplete:
 		p.flushHead()
 		if e.Depth > 0 {
 			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, shown(e.Get("final_state")), shown(e.Get("terminated_by"))))
 		}
-	case "note":
+	case fsm.EventNote:
 		p.flushHead()
 		line := noteText(e)
 		if text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
 			line += "; to go on at once: " + p.wake
 		}
 		p.print(pad + indent + p.paint.amber(clean(line)))
-	case "messages_append", "prompt_size_warn", "host_subproc_rss", "action_killed":
+	case fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventHostSubprocRSS, fsm.EventActionKilled:
 		if p.verbose {
 			p.print(pad + indent + p.paint.dim(clean(e.Kind+" "+pairs(e))))
 		}
@@ -229,17 +229,17 @@ func (p *textPrinter) event(e fsm.Event) {
 // remember keeps what the end of a failed run has to say about its last action.
 func (p *textPrinter) remember(e fsm.Event) {
 	switch e.Kind {
-	case "state_enter":
+	case fsm.EventStateEnter:
 		if e.Depth == 0 {
 			p.state, p.judged = text(e.Get("state")), ""
 		}
-	case "evaluate":
+	case fsm.EventEvaluate:
 		if e.Depth == 0 {
 			p.judged = text(e.Get("verdict"))
 		}
-	case "action_start":
+	case fsm.EventActionStart:
 		p.output, p.errors, p.shown = "", "", false
-	case "action_complete":
+	case fsm.EventActionComplete:
 		p.output, p.errors = text(e.Get("output_preview")), text(e.Get("stderr_preview"))
 	}
 }

@@ -21,8 +21,8 @@ func (a *app) goOn(ctx context.Context, store records, r persistence.Run) string
 	}
 	limit := "LIMIT=MORE"
 	store.newest(ctx, r.ID, func(e fsm.Event) bool {
-		if e.Kind != "budget_exceeded" {
-			return e.Kind != "state_enter" || e.Depth > 0 // it is told in the state that ended the run
+		if e.Kind != fsm.EventBudgetExceeded {
+			return e.Kind != fsm.EventStateEnter || e.Depth > 0 // it is told in the state that ended the run
 		}
 		limit = raisedLimit(e)
 		return false

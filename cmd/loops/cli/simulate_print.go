@@ -47,9 +47,9 @@ func (a *app) simulationHeader(r *rehearsal, o *simulateOptions) {
 
 func (p *simulationPrinter) event(e fsm.Event) {
 	switch {
-	case e.Kind == "state_enter" && e.Depth == 0:
+	case e.Kind == fsm.EventStateEnter && e.Depth == 0:
 		p.state, p.judged = text(e.Get("state")), ""
-	case e.Kind == "evaluate" && e.Depth == 0:
+	case e.Kind == fsm.EventEvaluate && e.Depth == 0:
 		p.judged = text(e.Get("verdict"))
 	}
 	switch {
@@ -63,36 +63,36 @@ func (p *simulationPrinter) event(e fsm.Event) {
 // show prints an event.
 func (p *simulationPrinter) show(e fsm.Event) {
 	pad := strings.Repeat("  ", e.Depth)
-	if e.Kind != "route" && p.verdict != "" {
+	if e.Kind != fsm.EventRoute && p.verdict != "" {
 		p.line(pad + indent + p.verdict)
 		p.verdict = ""
 	}
 	switch e.Kind {
-	case "loop_start":
+	case fsm.EventLoopStart:
 		if e.Depth > 0 {
 			p.line(pad + "sub-loop " + text(e.Get("loop")))
 		}
-	case "state_enter":
+	case fsm.EventStateEnter:
 		p.flush()
 		step := fmt.Sprintf("%s[%s/%d] ", pad, text(e.Get("iteration")), p.r.loop.MaxSteps)
 		if e.Depth > 0 { // the cap is that of the outermost loop
 			step = fmt.Sprintf("%s[%s] ", pad, text(e.Get("iteration")))
 		}
 		p.head = step + p.paint.bold(text(e.Get("state")))
-	case "action_start":
+	case fsm.EventActionStart:
 		lines := p.short(text(e.Get("action")))
 		p.head += " -> " + lines[0]
 		for _, line := range lines[1:] {
 			p.more = append(p.more, pad+indent+line)
 		}
-	case "action_complete":
+	case fsm.EventActionComplete:
 		for _, line := range p.short(text(e.Get("output_preview"))) {
 			p.line(pad + indent + p.paint.dim(clean(line)))
 		}
 		if code := text(e.Get("exit_code")); code != "0" {
 			p.line(pad + indent + p.paint.red("exit: "+code))
 		}
-	case "evaluate":
+	case fsm.EventEvaluate:
 		p.verdict = text(e.Get("verdict"))
 		if p.verdict == "" {
 			p.verdict = `""`
@@ -100,7 +100,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		if why := text(e.Get("error")); why != "" {
 			p.verdict += " (" + cut(firstLine(clean(why)), 160) + ")"
 		}
-	case "route":
+	case fsm.EventRoute:
 		line := "-> " + p.paint.cyan(text(e.Get("to")))
 		if p.verdict != "" {
 			line = p.verdict + " " + line
@@ -110,7 +110,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 		p.verdict = ""
 		p.line(pad + indent + line)
-	case "loop_complete":
+	case fsm.EventLoopComplete:
 		p.flush()
 		if e.Depth > 0 {
 			p.line(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, text(e.Get("final_state")), text(e.Get("terminated_by"))))
@@ -125,7 +125,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 // simulationNote is what else an event has to say; "" of those that are about what was not done.
 func simulationNote(e fsm.Event) string {
 	switch e.Kind {
-	case "note", "action_output", "messages_append", "prompt_size_warn", "sub_loop_worktree_attached", "sub_loop_worktree_detached":
+	case fsm.EventNote, fsm.EventActionOutput, fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventWorktreeAttached, fsm.EventWorktreeDetached:
 		return ""
 	}
 	return strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ") + ": " + pairs(e))
@@ -157,7 +157,7 @@ func (p *simulationPrinter) line(s string) {
 
 // collect notes an event for JSON.
 func (p *simulationPrinter) collect(e fsm.Event) {
-	if e.Kind == "state_enter" {
+	if e.Kind == fsm.EventStateEnter {
 		p.steps = append(p.steps, value.NewMap("depth", int64(e.Depth), "step", e.Get("iteration"), "state", e.Get("state")))
 		return
 	}
@@ -172,17 +172,17 @@ func (p *simulationPrinter) collect(e fsm.Event) {
 	}
 	step := p.steps[i]
 	switch e.Kind {
-	case "loop_start", "loop_complete":
-	case "action_start":
+	case fsm.EventLoopStart, fsm.EventLoopComplete:
+	case fsm.EventActionStart:
 		step.Set("action", e.Get("action"))
 		step.Set("is_prompt", e.Get("is_prompt"))
-	case "action_complete":
+	case fsm.EventActionComplete:
 		step.Set("exit_code", e.Get("exit_code"))
 		step.Set("output", e.Get("output_preview"))
-	case "evaluate":
+	case fsm.EventEvaluate:
 		step.Set("evaluator", e.Get("type"))
 		step.Set("verdict", e.Get("verdict"))
-	case "route":
+	case fsm.EventRoute:
 		step.Set("to", e.Get("to"))
 	default:
 		if note := simulationNote(e); note != "" {

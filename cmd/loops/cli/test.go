@@ -288,7 +288,7 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		}
 	}
 	for _, e := range v.Notes {
-		if e.Kind == "note" {
+		if e.Kind == fsm.EventNote {
 			sayLine(w, noteText(e))
 			continue
 		}

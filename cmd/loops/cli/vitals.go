@@ -183,7 +183,7 @@ func (v *vitals) verdict() (*inspect.Visit, []inspect.Sentence) {
 		return nil, nil
 	}
 	// Too much was printed since: what the memory says must do.
-	e := fsm.Event{Kind: "evaluate", Fields: []fsm.Field{{Key: "verdict", Value: headValue(v.memory.LastResult, "verdict")}}}
+	e := fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: headValue(v.memory.LastResult, "verdict")}}}
 	if d, ok := headValue(v.memory.LastResult, "details").(*value.Map); ok {
 		for _, key := range d.Keys() {
 			e.Fields = append(e.Fields, fsm.Field{Key: key, Value: headValue(d, key)})
@@ -201,7 +201,7 @@ func (v *vitals) lawOf(visit *inspect.Visit) *fsm.Loop {
 
 // ended is the event with which the run ended; nil = it did not, or not so.
 func (v *vitals) ended() *fsm.Event {
-	if e := v.glance.Newest; e != nil && e.Kind == "loop_complete" && e.Depth == 0 && !alive(v.run) {
+	if e := v.glance.Newest; e != nil && e.Kind == fsm.EventLoopComplete && e.Depth == 0 && !alive(v.run) {
 		return e
 	}
 	return nil
@@ -241,7 +241,7 @@ func honestError(r persistence.Run) string {
 
 // honest is an event of a run with such an error.
 func honest(e fsm.Event, r persistence.Run) fsm.Event {
-	if !r.Limited || e.Kind != "loop_complete" || e.Depth > 0 || text(e.Get("error")) != noTransition {
+	if !r.Limited || e.Kind != fsm.EventLoopComplete || e.Depth > 0 || text(e.Get("error")) != noTransition {
 		return e
 	}
 	e.Fields = slices.Clone(e.Fields)

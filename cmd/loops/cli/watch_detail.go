@@ -95,7 +95,7 @@ func (d *runDetail) event(e fsm.Event, err error) {
 	}
 	cost, visit := d.tally.Take(e)
 	row := d.row(visit)
-	if e.Kind == "loop_complete" {
+	if e.Kind == fsm.EventLoopComplete {
 		d.line(watch.Line{Text: strings.Repeat("  ", e.Depth) + "==> ended: " + eventDetail(e, false, false), Head: true})
 	} else if row != nil && e.Depth == visit.Depth() {
 		row.add(e, cost)
@@ -133,14 +133,14 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 		row.Cost = row.cost.Text()
 	}
 	switch e.Kind {
-	case "action_complete":
+	case fsm.EventActionComplete:
 		row.Bad = text(e.Get("exit_code")) != "0"
-	case "action_error":
+	case fsm.EventActionError:
 		row.Bad = true
-	case "evaluate":
+	case fsm.EventEvaluate:
 		row.Verdict = clean(text(e.Get("verdict")))
 		row.Bad = row.Bad || row.Verdict == "error"
-	case "route":
+	case fsm.EventRoute:
 		row.To = clean(text(e.Get("to")))
 	}
 }
@@ -148,16 +148,16 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 // write adds what an event says to the log.
 func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 	switch e.Kind {
-	case "action_start":
+	case fsm.EventActionStart:
 		if v == nil {
 			return
 		}
 		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), firstLine(text(e.Get("action")))), Head: true})
-	case "action_output":
+	case fsm.EventActionOutput:
 		for part := range strings.SplitSeq(strings.TrimSuffix(text(e.Get("line")), "\n"), "\n") {
 			d.line(watch.Line{Text: part})
 		}
-	case "action_complete":
+	case fsm.EventActionComplete:
 		code := text(e.Get("exit_code"))
 		if errs := strings.TrimSpace(text(e.Get("stderr_preview"))); errs != "" {
 			for part := range strings.SplitSeq(lastLines(errs, 8), "\n") {
@@ -167,9 +167,9 @@ func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 		if code != "0" {
 			d.line(watch.Line{Text: "exit code " + code, Bad: true})
 		}
-	case "action_error":
+	case fsm.EventActionError:
 		d.line(watch.Line{Text: text(e.Get("error")), Bad: true})
-	case "note", "warning":
+	case fsm.EventNote, fsm.EventWarning:
 		d.line(watch.Line{Text: "-- " + noteText(e)})
 	default:
 		if said := sentence(e); said != "" {

@@ -225,7 +225,7 @@ func (t *runTree) prepare(p project, id persistence.ID, begun, durable bool) fun
 		} else {
 			t.guest = guest
 		}
-		ev := fsm.Event{Kind: "worktree", Fields: []fsm.Field{{Key: "path", Value: tree.Path}}}
+		ev := fsm.Event{Kind: fsm.EventWorktree, Fields: []fsm.Field{{Key: "path", Value: tree.Path}}}
 		if t.of == "" {
 			ev.Fields = append(ev.Fields, fsm.Field{Key: "branch", Value: tree.Branch}, fsm.Field{Key: "base", Value: tree.Base})
 		}

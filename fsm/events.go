@@ -1,0 +1,60 @@
+package fsm
+
+// The kinds of event in the history of a run, and the fields that an event of each kind has. Fields in brackets are there
+// only where they say something. The values are those of history files: they never change.
+const (
+	EventLoopStart    = "loop_start"    // loop; of a fork also from_state, iteration, forked_from
+	EventLoopResume   = "loop_resume"   // loop, from_state, iteration [from_handoff, continuation_prompt]
+	EventLoopComplete = "loop_complete" // final_state, iterations, terminated_by, failure_terminal [error]
+	EventStateEnter   = "state_enter"   // state, iteration, iteration_count [flushed, resumed]
+	EventRoute        = "route"         // from, to [reason]: the next state is chosen
+	EventCheckpoint   = "checkpoint"    // nothing: a line for memory to stand on, written by a store
+	EventNote         = "note"          // state, message [wait and its times; judges]: what users may want to know
+	EventWarning      = "warning"       // state, message: something went wrong that does not stop the run
+
+	EventActionStart       = "action_start"       // action, is_prompt: durable before the action is started
+	EventActionOutput      = "action_output"      // line: of standard output
+	EventActionComplete    = "action_complete"    // exit_code, duration_ms, previews [what was cut; of a prompt: usage, host, session, cost]
+	EventActionError       = "action_error"       // state, error, route: something went wrong around an action
+	EventActionInterrupted = "action_interrupted" // state, attempt, next: it was cut short, and on_interrupted says where to go
+	EventActionKilled      = "action_killed"      // state, duration_ms, and of the prompt: usage, host, session, cost
+	EventPromptSizeWarn    = "prompt_size_warn"   // loop, state, size, threshold, est_tokens
+	EventMessagesAppend    = "messages_append"    // message, state: append_to_messages
+
+	EventEvaluate      = "evaluate"       // type, verdict, and the details of the evaluator
+	EventStallDetected = "stall_detected" // state, exit_code, verdict, consecutive or recurrent, action
+
+	EventRetryExhausted       = "retry_exhausted"                // state, retries, next: max_retries is used up
+	EventCycleDetected        = "cycle_detected"                 // edge, from, to, count, max: max_edge_revisits is used up
+	EventMaxStepsSummary      = "max_steps_summary"              // summary_state, iterations: max_steps is used up
+	EventMaxIterationsSummary = "max_iterations_reached_summary" // summary_state, iteration_count: max_iterations is used up
+	EventBudgetWarning        = "budget_warning"                 // loop, limit, spent, budget [budget_of, cost_unknown]
+	EventBudgetExceeded       = "budget_exceeded"                // state, loop, limit, spent, budget, next [budget_of, cost_unknown]
+	EventThrottleWarn         = "throttle_warn"                  // state, count, normal_max, warn_max, hard_max
+	EventThrottleHard         = "throttle_hard"                  // state, count, hard_max, next: the run leaves the state
+	EventThrottleStop         = "throttle_stop"                  // state, count, hard_max: the run ends
+
+	EventRateLimitWaiting    = "rate_limit_waiting"    // state, elapsed_seconds, next_attempt_at, total_waited_seconds, budget_seconds, tier
+	EventRateLimitExhausted  = "rate_limit_exhausted"  // state, retries, short_retries, long_retries, total_wait_seconds, next
+	EventRateLimitStorm      = "rate_limit_storm"      // state, count: several states in a row used up their waits
+	EventAPIErrorRetry       = "api_error_retry"       // state, attempt, backoff
+	EventAPIErrorExhausted   = "api_error_exhausted"   // state, retries
+	EventInfraRetry          = "infra_retry"           // state, attempt, backoff
+	EventInfraRetryExhausted = "infra_retry_exhausted" // state, retries
+
+	EventHandoffDetected = "handoff_detected" // state, iteration, continuation: an action hands the run over to a later session
+
+	EventHostSubprocRSS       = "host_subproc_rss"       // state, peak_rss_mb, cumulative_mb, budget_mb
+	EventHostBudgetExceeded   = "host_budget_exceeded"   // state, cumulative_mb, budget_mb, action
+	EventHostPressure         = "host_pressure"          // state, used_pct, action: the machine is short of memory
+	EventHostPressureAbort    = "host_pressure_abort"    // state, used_pct: and the run ends
+	EventHostPressureRelieved = "host_pressure_relieved" // state, used_pct
+	EventHostCooldown         = "host_cooldown"          // state, used_pct, cooldown_seconds: the run waits for memory
+
+	EventWorktree         = "worktree"                   // path [branch …]: the run has a work tree of git
+	EventWorktreeAttached = "sub_loop_worktree_attached" // branch, path: a sub-loop has one
+	EventWorktreeDetached = "sub_loop_worktree_detached" // branch, path [kept]
+	EventWorktreeError    = "sub_loop_worktree_error"    // branch, error: there is none to run in
+
+	EventLogTruncated = "log_truncated" // nothing: it stands for events of a sub-loop that are left out
+)

@@ -1,0 +1,189 @@
+package arch_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// kindsFile is the one file that spells the kinds of event: a name with a typing error is then found by the compiler.
+const kindsFile = "fsm/events.go"
+
+// homonyms are kinds whose word means something else, too: a key of a loop file, an end of a run, a command of git. They are
+// looked for only where an expression stands for the kind of something.
+var homonyms = []string{
+	"action_output", "budget_exceeded", "checkpoint", "cycle_detected", "evaluate", "host_budget_exceeded", "host_pressure",
+	"host_pressure_abort", "infra_retry", "note", "route", "stall_detected", "warning", "worktree",
+}
+
+// TestEventKinds wants the constants of kindsFile in every file that is not a test.
+func TestEventKinds(t *testing.T) {
+	kinds := eventKinds(t)
+	for _, h := range homonyms {
+		if kinds[h] == "" {
+			t.Errorf("homonyms names %q, which is no kind of event", h)
+		}
+	}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || filepath.ToSlash(name) == kindsFile {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, problem := range spelledKinds(fset, f, kinds) {
+			t.Error(problem)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eventKinds returns the name of the constant for each kind.
+func eventKinds(t *testing.T) map[string]string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), kindsFile, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]string{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
+			text, _ := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			kinds[text] = v.Names[0].Name
+		}
+		return true
+	})
+	if len(kinds) == 0 {
+		t.Fatalf("%s holds no kinds", kindsFile)
+	}
+	return kinds
+}
+
+// spelledKinds tells of the literals in a file that are kinds of event.
+func spelledKinds(fset *token.FileSet, f *ast.File, kinds map[string]string) (problems []string) {
+	places := kindPlaces(f)
+	ast.Inspect(f, func(n ast.Node) bool {
+		l, ok := n.(*ast.BasicLit)
+		if !ok || l.Kind != token.STRING {
+			return true
+		}
+		text, _ := strconv.Unquote(l.Value)
+		if name := kinds[text]; name != "" && (places[l] || !slices.Contains(homonyms, text)) {
+			problems = append(problems, fmt.Sprintf("%s: %s is a kind of event: write fsm.%s", fset.Position(l.Pos()), l.Value, name))
+		}
+		return true
+	})
+	return problems
+}
+
+// kindPlaces finds the literals that stand where the kind of something does: beside x.Kind or kind in a comparison or a
+// switch, as field Kind of a struct, as first argument of emit and event, and between constants of kinds.
+func kindPlaces(f *ast.File) map[*ast.BasicLit]bool {
+	places := map[*ast.BasicLit]bool{}
+	mark := func(list ...ast.Expr) {
+		for _, e := range list {
+			if l, ok := e.(*ast.BasicLit); ok {
+				places[l] = true
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SwitchStmt:
+			if n.Tag != nil && lastName(n.Tag) == "kind" {
+				for _, s := range n.Body.List {
+					mark(s.(*ast.CaseClause).List...)
+				}
+			}
+		case *ast.BinaryExpr:
+			if lastName(n.X) == "kind" {
+				mark(n.Y)
+			}
+		case *ast.KeyValueExpr:
+			if lastName(n.Key) == "kind" {
+				mark(n.Value)
+			}
+		case *ast.CallExpr:
+			if name := lastName(n.Fun); (name == "emit" || name == "event") && len(n.Args) > 0 {
+				mark(n.Args[0])
+			}
+		case *ast.CompositeLit:
+			list := slices.Clone(n.Elts)
+			for i, e := range list {
+				if kv, ok := e.(*ast.KeyValueExpr); ok {
+					list[i] = kv.Key
+				}
+			}
+			if slices.ContainsFunc(list, func(e ast.Expr) bool { return strings.HasPrefix(lastName(e), "event") && lastName(e) != "event" }) {
+				mark(list...)
+			}
+		}
+		return true
+	})
+	return places
+}
+
+// lastName is the name of an identifier or of what is selected, in small letters, "" of other expressions.
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return strings.ToLower(e.Name)
+	case *ast.SelectorExpr:
+		return strings.ToLower(e.Sel.Name)
+	}
+	return ""
+}
+
+// TestSpelledKinds makes sure that TestEventKinds can fail.
+func TestSpelledKinds(t *testing.T) {
+	const src = `package x
+func f(e fsm.Event, kind string) {
+	switch e.Kind {
+	case fsm.EventRoute, "note":
+	}
+	_ = kind == "route" || e.Kind != "loop_start"
+	_ = fsm.Event{Kind: "worktree"}
+	_ = map[string]bool{fsm.EventRoute: true, "evaluate": true}
+	emit("warning", "route")
+	has("state_enter", "evaluate")
+	key := "route"
+}`
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "x.go", src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`x.go:4:23: "note" is a kind of event: write fsm.EventNote`,
+		`x.go:6:14: "route" is a kind of event: write fsm.EventRoute`,
+		`x.go:6:35: "loop_start" is a kind of event: write fsm.EventLoopStart`,
+		`x.go:7:22: "worktree" is a kind of event: write fsm.EventWorktree`,
+		`x.go:8:44: "evaluate" is a kind of event: write fsm.EventEvaluate`,
+		`x.go:9:7: "warning" is a kind of event: write fsm.EventWarning`,
+		`x.go:10:6: "state_enter" is a kind of event: write fsm.EventStateEnter`,
+	}
+	if got := spelledKinds(fset, f, eventKinds(t)); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
