@@ -63,7 +63,7 @@ func (d *Dir) archiveTogether(parcels []*parcel) {
 		if err := d.before("clear"); err != nil {
 			return err
 		}
-		return d.clear(p.id)
+		return d.clearLeftovers(p.id)
 	})
 }
 
@@ -169,6 +169,9 @@ func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
 		return err
 	}
 	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.aside, "events.damaged"}, {files.meta, "meta-eval.jsonl"}}
+	if _, ok := isRegular(files.commands); ok { // else nobody sent one
+		links = append(links, [2]string{files.commands, commandsFile})
+	}
 	if err := d.linkParts(files.parts, filepath.Join(tmp, "events")); err != nil {
 		return err
 	}
@@ -241,7 +244,7 @@ func begins(old string, p place) bool {
 // something is left. The lock goes with its owner.
 func (d *Dir) clear(id ID) error {
 	p := d.live(id)
-	if err := removeAll(p.state, p.state+".tmp", p.torn, p.aside, p.meta, p.pid); err != nil {
+	if err := removeAll(p.state, p.state+".tmp", p.torn, p.aside, p.meta, p.pid, p.commands); err != nil {
 		return err
 	}
 	if err := d.before("clear events"); err != nil {
@@ -287,7 +290,7 @@ func (d *Dir) unarchive(t *taken) error {
 	if err := realFolder(dir); err != nil {
 		return err // what is in it gets a second name, and is written to
 	}
-	if err := d.clear(t.id); err != nil { // leftovers
+	if err := d.clearLeftovers(t.id); err != nil {
 		return err
 	}
 	if err := d.before("link parts"); err != nil {
@@ -296,12 +299,12 @@ func (d *Dir) unarchive(t *taken) error {
 	if err := d.linkParts(filepath.Join(dir, "events"), files.parts); err != nil {
 		return err
 	}
-	for _, l := range [][2]string{{"events.jsonl", files.events}, {"state.json", files.state}, {"events.torn", files.torn}, {"events.damaged", files.aside}, {"meta-eval.jsonl", files.meta}} {
+	for _, l := range [][2]string{{"events.jsonl", files.events}, {"state.json", files.state}, {"events.torn", files.torn}, {"events.damaged", files.aside}, {"meta-eval.jsonl", files.meta}, {commandsFile, files.commands}} {
 		if err := d.before("link " + l[0]); err != nil {
 			return err
 		}
 		err := d.linkOrCopy(filepath.Join(dir, l[0]), l[1])
-		if l[0] == "state.json" && errors.Is(err, errNotRegular) {
+		if (l[0] == "state.json" || l[0] == commandsFile) && errors.Is(err, errNotRegular) {
 			continue // what is known of the run came from its events
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

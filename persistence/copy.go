@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io/fs"
 	"iter"
+	"slices"
 	"time"
 
 	"loops/fsm"
@@ -21,6 +22,7 @@ type Recorded struct {
 	Memory     *fsm.Snapshot
 	Definition []byte                      // the text of the loop file; nil where it is not known
 	Events     iter.Seq2[fsm.Event, error] // its history, from the first event on
+	Commands   []Command                   // what was asked of it, in order
 }
 
 // An Importer is a store that takes in what another one has recorded.
@@ -54,6 +56,12 @@ type Source interface {
 	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
 }
 
+// A Commander is a [Source] that knows what was asked of runs.
+type Commander interface {
+	// Commands is that of [Controller].
+	Commands(ctx context.Context, id ID, after uint64) ([]Command, error)
+}
+
 // Copy copies a run that nobody owns from one store to another, compares what both then say about it, and returns that. A
 // run that is there already is only compared: the error is fs.ErrExist if it is the same, and otherwise, as after a copy
 // that went wrong, a *DifferentError. A live owner is a *HeldError, damage a *DamageError; then nothing is copied.
@@ -68,6 +76,11 @@ func Copy(ctx context.Context, from Source, to Importer, run Run) (Digest, error
 	r := Recorded{Run: run, Memory: memory, Events: still(ctx, from, run)}
 	if d, ok := from.(Definer); ok {
 		if r.Definition, err = d.Definition(ctx, run.ID); err != nil {
+			return Digest{}, err
+		}
+	}
+	if c, ok := from.(Commander); ok {
+		if r.Commands, err = c.Commands(ctx, run.ID, 0); err != nil {
 			return Digest{}, err
 		}
 	}
@@ -127,7 +140,7 @@ func find(ctx context.Context, s Source, run Run) (Run, error) {
 // A Digest tells whether two stores have recorded the same about a run.
 type Digest struct {
 	Events int    // how many there are
-	Hash   string // SHA-256 of them, of the memory, of the definition and of what a listing says
+	Hash   string // SHA-256 of them, of the memory, of the definition, of the commands and of what a listing says
 }
 
 func (d Digest) String() string { return fmt.Sprintf("%d events, sha256 %.12s", d.Events, d.Hash) }
@@ -152,6 +165,9 @@ func Sum(ctx context.Context, s Source, run Run) (Digest, error) {
 		}
 		fmt.Fprintf(h, "%d %s", len(text), text)
 	}
+	if err := sumCommands(ctx, h, s, run.ID); err != nil {
+		return Digest{}, err
+	}
 	var d Digest
 	var line []byte
 	for e, err := range s.Events(ctx, run.ID, 0) {
@@ -164,6 +180,22 @@ func Sum(ctx context.Context, s Source, run Run) (Digest, error) {
 	}
 	d.Hash = hex.EncodeToString(h.Sum(nil))
 	return d, nil
+}
+
+func sumCommands(ctx context.Context, h hash.Hash, s Source, id ID) error {
+	from, ok := s.(Commander)
+	if !ok {
+		return nil
+	}
+	commands, err := from.Commands(ctx, id, 0)
+	for _, c := range commands {
+		line, e := AppendCommand(nil, c)
+		if e != nil {
+			return e
+		}
+		h.Write(append(line, '\n'))
+	}
+	return err
 }
 
 func sumRun(h hash.Hash, r Run) {
@@ -197,6 +229,10 @@ func (m *Memory) Import(_ context.Context, r Recorded) error {
 		}
 		run.events = append(run.events, e)
 	}
+	if _, err := AppendCommands(nil, r.Commands); err != nil {
+		return fmt.Errorf("run %s: %w", r.Run.ID, err)
+	}
+	run.commands = slices.Clone(r.Commands)
 	run.past = []Moment{{uint64(len(run.events)), run.snap}}
 	m.mu.Lock()
 	defer m.mu.Unlock()

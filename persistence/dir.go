@@ -29,7 +29,8 @@ type Dir struct {
 	// 0 means 64 MiB. Set it before the first use.
 	PartSize int64
 
-	finishing sync.Once // what crashes left of removals was removed
+	finishing sync.Once    // what crashes left of removals was removed
+	seen      commandMarks // how far the commands of runs were read
 
 	patience time.Duration // instead of the constant, for tests
 
@@ -112,7 +113,7 @@ func (d *Dir) Create(ctx context.Context, spec Spec) (Journal, error) {
 			maxSteps: spec.MaxSteps, origin: spec.Origin, status: Running,
 		}
 		j.rec.Loop, j.rec.StartedAt = spec.Loop, spec.StartedAt
-		err = d.own(lock, id, spec, scope)
+		err = d.own(lock, id, 0, spec, scope)
 		if err == nil && spec.Definition != nil {
 			err = keepDefinition(d.work(id), spec.Definition)
 			j.define(spec.Definition)
@@ -139,7 +140,7 @@ func (d *Dir) reserve(spec Spec) (ID, time.Time, *os.File, error) {
 		id := makeID(spec.Loop, at)
 		p := d.live(id)
 		if exists(filepath.Join(d.history, folderName(makeRunID(at), spec.Loop))) ||
-			exists(p.state) || exists(p.events) || exists(p.pid) || exists(p.lock) || exists(p.removed) || exists(d.work(id)) {
+			exists(p.state) || exists(p.events) || exists(p.pid) || exists(p.lock) || exists(p.removed) || exists(p.commands) || exists(d.work(id)) {
 			continue
 		}
 		lock, err := d.claim(id) // first: it tells of the folder if this process dies
@@ -222,7 +223,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 		return nil, nil, err
 	}
 	spec.Loop = l.Loop
-	if err := d.own(t.lock, t.id, spec, scope); err != nil {
+	if err := d.own(t.lock, t.id, l.segment+1, spec, scope); err != nil {
 		return nil, nil, err
 	}
 	work := t.workOf(l.flat)

@@ -8,6 +8,9 @@
 // the memory after them, before it does the next thing. The memory that was recorded last is what [Store.Resume] gives
 // back, and what the machine goes on from.
 //
+// What is asked of a run that another process may own is a [Command], which a [Controller] records for it: every store here is
+// one. The owner looks for commands and acts on them; the segment of a command keeps one that came too late from the next owner.
+//
 // A lease is how a run is owned where the system cannot be asked whether the owner lives. The owner of a run of a Dir
 // holds a lock of the kernel, which goes when the process does. The owner of a run in a database renews a lease, and its
 // journal is [Leased]: when the lease ran out another process may take the run over, and the owner, if it lives after

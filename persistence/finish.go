@@ -69,6 +69,9 @@ func (d *Dir) cutShort() (hidden []string, marks, stale []ID) {
 		if stem, ok := strings.CutSuffix(filepath.ToSlash(rel), ".lock"); ok && d.abandoned(ID(stem)) {
 			stale = append(stale, ID(stem))
 		}
+		if stem, ok := strings.CutSuffix(filepath.ToSlash(rel), commandsSuffix); ok && d.unclaimed(ID(stem)) {
+			stale = append(stale, ID(stem))
+		}
 		return nil
 	})
 	return hidden, marks, stale
@@ -98,6 +101,9 @@ func (d *Dir) dropStale(id ID) error {
 	defer lock.Close()
 	if !d.abandonedBy(id) {
 		return nil
+	}
+	if err := d.carryCommands(id); err != nil {
+		return err
 	}
 	l, _ := readLock(lock.Name())
 	d.discard(id, l.Fork)

@@ -105,7 +105,7 @@ func (d *Dir) rebuild(ctx context.Context, r Recorded) error {
 	}
 	j.init()
 	j.define(r.Definition)
-	err = j.replay(r)
+	err = errors.Join(j.replay(r), d.keepCommands(j.files.commands, r.Commands))
 	j.sync.stop()
 	if j.events != nil {
 		err = errors.Join(err, j.events.Close())

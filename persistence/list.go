@@ -316,6 +316,9 @@ func (d *Dir) liveRun(id ID) (Run, bool) {
 	lock, err := readLock(files.lock)
 	if err == nil && (lock.PID == r.Owner.PID || r.Held && lock.Flock && lock.PID != 0) { // the memory may be the last owner's
 		r.Owner = lock.owner()
+		if r.Held { // its record may be the last owner's, too
+			r.Segment = max(r.Segment, lock.Segment)
+		}
 		if r.Held || l.foreign {
 			r.Scope = lock.Scope
 		}

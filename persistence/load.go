@@ -19,6 +19,8 @@ type place struct {
 	aside  string // holds damaged lines
 	runs   string // holds the working folders
 	folder string // in the archive; "" for running ones
+
+	commands string
 }
 
 // A loaded run is what its files say.

@@ -30,6 +30,8 @@ type scopeLock struct {
 	Boot  string `json:"boot,omitempty"`
 	PIDNS int64  `json:"pid_ns,omitempty"`
 	Start int64  `json:"start,omitempty"`
+
+	Segment int `json:"segment,omitempty"` // of the run; its record says so only when the owner recorded something
 }
 
 func (l scopeLock) owner() Owner {
@@ -151,11 +153,12 @@ func (d *Dir) claim(id ID) (*os.File, error) {
 }
 
 // own writes who owns the run and what it locks into the files that say so.
-func (d *Dir) own(lock *os.File, id ID, spec Spec, scope []string) error {
+func (d *Dir) own(lock *os.File, id ID, segment int, spec Spec, scope []string) error {
 	l := scopeLock{
 		Loop: spec.Loop, Scope: scope, PID: spec.Owner.PID, Singleton: spec.Singleton, Fork: spec.Origin != nil, Flock: true,
 		StartedAt: spec.StartedAt.UTC().Format("2006-01-02T15:04:05.000000+00:00"),
 		Host:      spec.Owner.Host, Boot: spec.Owner.Boot, PIDNS: spec.Owner.PIDNS, Start: spec.Owner.Start,
+		Segment: segment,
 	}
 	b, err := json.Marshal(l)
 	if err != nil {
@@ -241,7 +244,7 @@ func (d *Dir) locks(folder string) ([]string, error) {
 func (d *Dir) discard(id ID, fork bool) {
 	p := d.live(id)
 	if !exists(p.state) && !exists(p.parts) && !exists(p.events) || d.unrecorded(id) {
-		_ = removeAll(p.pid, p.events, p.state, p.state+".tmp")
+		_ = removeAll(p.pid, p.events, p.state, p.state+".tmp", p.commands)
 		if _, err := d.find(id); errors.Is(err, ErrNotFound) {
 			discardWork(d.work(id), fork)
 		}

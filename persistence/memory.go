@@ -29,6 +29,8 @@ type memoryRun struct {
 	events []fsm.Event
 	past   []Moment // all that was remembered, oldest first
 	held   bool
+
+	commands []Command
 }
 
 // NewMemory returns an empty store.
@@ -316,6 +318,10 @@ func (m *Memory) Size(_ context.Context, id ID) (int64, error) {
 	n := int64(len(r.spec.Definition))
 	for _, e := range r.events {
 		n += int64(len(e.AppendJSON(nil)))
+	}
+	asked, err := AppendCommands(nil, r.commands)
+	if n += int64(len(asked)); err != nil {
+		return n, err
 	}
 	if m.dir == "" {
 		return n, nil

@@ -105,13 +105,13 @@ func shaped(s, shape string, sep byte) bool {
 }
 
 // livePaths are the files of one run among the running ones.
-type livePaths struct{ state, events, parts, aside, pid, lock, torn, meta, removed string }
+type livePaths struct{ state, events, parts, aside, pid, lock, torn, meta, removed, commands string }
 
 func (d *Dir) live(id ID) livePaths {
 	p := filepath.Join(d.running, filepath.FromSlash(string(id)))
 	return livePaths{
 		p + ".state.json", p + ".events.jsonl", p + ".events", p + ".damaged", p + ".pid", p + ".lock", p + ".torn",
-		p + ".meta-eval.jsonl", p + removedSuffix,
+		p + ".meta-eval.jsonl", p + removedSuffix, p + commandsSuffix,
 	}
 }
 

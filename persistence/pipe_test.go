@@ -48,6 +48,7 @@ func TestNoRegularFile(t *testing.T) {
 		{"lock", false, func(_ *Dir, j *journal) string { return j.files.lock }, "running 2", true, true, false},
 		{"pid", false, func(_ *Dir, j *journal) string { return j.files.pid }, "running 2", false, true, false},
 		{"torn", false, func(_ *Dir, j *journal) string { return j.files.torn }, "running 2", false, true, true},
+		{"commands", false, func(_ *Dir, j *journal) string { return j.files.commands }, "running 2", false, true, true},
 		{"acquire", false, func(d *Dir, _ *journal) string { return filepath.Join(d.running, ".acquire.lock") }, "running 2", false, true, false},
 		{"archived state", true, func(d *Dir, _ *journal) string {
 			return filepath.Join(d.history, "2026-11-21T083717-fix", "state.json")
@@ -55,6 +56,9 @@ func TestNoRegularFile(t *testing.T) {
 		{"archived events", true, func(d *Dir, _ *journal) string {
 			return filepath.Join(d.history, "2026-11-21T083717-fix", "events.jsonl")
 		}, "interrupted 2", true, false, false},
+		{"archived commands", true, func(d *Dir, _ *journal) string {
+			return filepath.Join(d.history, "2026-11-21T083717-fix", "commands.jsonl")
+		}, "interrupted 2", false, true, true},
 	} {
 		for kind, make := range put {
 			t.Run(c.name+", "+kind, func(t *testing.T) {
@@ -104,6 +108,13 @@ func TestNoRegularFile(t *testing.T) {
 						if err != nil && !strings.Contains(err.Error(), path) {
 							t.Errorf("events: %v", err)
 						}
+					}
+					asked := strings.HasSuffix(c.name, "commands")
+					if _, err := d.Commands(t.Context(), j.id, 0); (err != nil) != asked || asked && !strings.Contains(err.Error(), path) {
+						t.Errorf("commands: %v", err)
+					}
+					if _, err := d.Send(t.Context(), j.id, Command{Kind: CommandPause, Segment: AnySegment}); (asked || c.name == "acquire") == (err == nil) || err != nil && !strings.Contains(err.Error(), path) {
+						t.Errorf("send: %v", err)
 					}
 					k, _, err := d.Resume(t.Context(), j.id, Spec{Loop: "fix"})
 					if (err == nil) != c.resume || err != nil && !strings.Contains(err.Error(), path) {

@@ -244,7 +244,7 @@ func (d *Dir) Size(_ context.Context, id ID) (int64, error) {
 			return 0, err
 		}
 		f := d.live(id)
-		paths := []string{f.state, f.events, f.parts, f.aside, f.torn, f.meta}
+		paths := []string{f.state, f.events, f.parts, f.aside, f.torn, f.meta, f.commands}
 		if p.folder != "" {
 			paths = append(paths, filepath.Dir(p.state))
 		}

@@ -2,6 +2,7 @@ package persistence_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,6 +77,20 @@ func (s spoiler) SpoilEvent(id persistence.ID, seq uint64) error {
 		}
 	}
 	return fmt.Errorf("no event %d", seq)
+}
+
+func (s spoiler) SpoilCommand(id persistence.ID, n uint64) error {
+	path := filepath.Join(s.root, ".running", string(id)+".commands.jsonl")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	i := bytes.Index(b, fmt.Appendf(nil, `{"n": %d,`, n))
+	if i < 0 {
+		return fmt.Errorf("no command %d", n)
+	}
+	b[i+20] ^= 1
+	return errors.Join(os.WriteFile(path+".new", b, 0o600), os.Rename(path+".new", path))
 }
 
 func (s spoiler) SpoilState(id persistence.ID) error {

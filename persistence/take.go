@@ -46,14 +46,14 @@ func (p place) partPath(name string) string { return filepath.Join(p.parts, name
 // livePlace is where the files of a run among the running ones are.
 func (d *Dir) livePlace(id ID) place {
 	f := d.live(id)
-	return place{id: id, state: f.state, events: f.events, parts: f.parts, aside: f.aside, runs: d.runs}
+	return place{id: id, state: f.state, events: f.events, parts: f.parts, aside: f.aside, commands: f.commands, runs: d.runs}
 }
 
 // archivePlace is where the files of a run in a folder of the archive are.
 func archivePlace(dir string) place {
 	return place{
 		state: filepath.Join(dir, "state.json"), events: filepath.Join(dir, "events.jsonl"), parts: filepath.Join(dir, "events"),
-		aside: filepath.Join(dir, "events.damaged"),
+		aside: filepath.Join(dir, "events.damaged"), commands: filepath.Join(dir, commandsFile),
 	}
 }
 

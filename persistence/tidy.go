@@ -89,7 +89,7 @@ func (d *Dir) fetch(todo Tidying) (*parcel, error) {
 // ending returns the last state of a run, or nil if it is in the archive.
 func (d *Dir) ending(t *taken, todo Tidying) (*value.Map, error) {
 	if t.folder != "" {
-		return nil, d.clear(t.id)
+		return nil, d.clearLeftovers(t.id)
 	}
 	l, err := t.load(false)
 	switch {

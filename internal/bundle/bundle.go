@@ -4,6 +4,7 @@
 //	definition.yaml   the loop file, if it is recorded
 //	memory.json       the memory of the machine
 //	events.jsonl      the history, an event a line
+//	commands.jsonl    what was asked of the run, a command a line, if anything was
 //	work/...          the files of the working folder
 //	SHA256SUMS        the checksum of each of them, as sha256sum -c reads it; last, so that a cut archive is known by it
 //
@@ -25,6 +26,7 @@ const (
 	definitionFile = "definition.yaml"
 	memoryFile     = "memory.json"
 	eventsFile     = "events.jsonl"
+	commandsFile   = "commands.jsonl"
 	workFolder     = "work"
 	sumsFile       = "SHA256SUMS"
 )

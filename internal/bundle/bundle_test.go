@@ -43,6 +43,11 @@ func recorded(t *testing.T) (*persistence.Dir, persistence.Run, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, c := range []persistence.Command{{Kind: persistence.CommandPause, Segment: persistence.AnySegment}, {Kind: "answer", Segment: persistence.AnySegment, Args: value.NewMap("text", "é")}} {
+		if _, err := d.Send(t.Context(), j.Run().ID, c); err != nil {
+			t.Fatal(err)
+		}
+	}
 	runs, err := d.Runs(t.Context(), persistence.Query{})
 	if err != nil || len(runs) != 1 {
 		t.Fatal(err, len(runs))
@@ -163,7 +168,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var good []part
-	for _, name := range []string{runFile, definitionFile, memoryFile, eventsFile} {
+	for _, name := range []string{runFile, definitionFile, memoryFile, eventsFile, commandsFile} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +201,7 @@ func TestRefused(t *testing.T) {
 		{"nothing", nil, "it is empty"},
 		{"text", []byte("name: fix\n"), "compressed neither with zstd nor with gzip"},
 		{"no run", pack(t, []part{file("work/a", "x")}), `"run.json" is missing in it`},
-		{"no checksums", pack(t, plus(file(sumsFile, ""))), `"definition.yaml" is not listed in SHA256SUMS`},
+		{"no checksums", pack(t, plus(file(sumsFile, ""))), `"commands.jsonl" is not listed in SHA256SUMS`},
 		{"checksums of nonsense", pack(t, plus(file(sumsFile, "hello\n"))), `SHA256SUMS is damaged: "hello"`},
 		{"a checksum of nothing", pack(t, plus(file(sumsFile, "00  work/gone\n"))), `"work/gone" is missing in it`},
 		{"a wrong checksum", pack(t, plus(file(sumsFile, "00  run.json\n"))), `"run.json" is damaged: its checksum`},
@@ -223,6 +228,8 @@ func TestRefused(t *testing.T) {
 		{"another event", pack(t, changed(3, "state_enter", "state_leave")), "its parts do not belong together"},
 		{"a gap", pack(t, changed(3, `"seq": 1`, `"seq": 3`)), "events.jsonl is damaged in line 1: its number is 3"},
 		{"no event", pack(t, changed(3, "{", "")), "events.jsonl is damaged in line 1"},
+		{"no command", pack(t, changed(4, "pause", "stop")), "commands.jsonl is damaged in line 1"},
+		{"commands left out", pack(t, good[:4]), "its parts do not belong together"},
 		{"no memory", pack(t, changed(2, "{", "")), "memory.json is damaged"},
 		{"a text elsewhere", pack(t, changed(2, `"captured": {`, `"captured": {"x": {"$blob": "`+strings.Repeat("0", 64)+`", "bytes": 5}, `)), "memory.json is damaged"},
 	} {

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type Bundle struct {
 	dir        string
 	memory     []byte
 	definition []byte
+	commands   []persistence.Command
 }
 
 // Open unpacks an archive into dir, an empty folder that the caller removes, and checks it. limit is how many bytes it may
@@ -48,6 +50,12 @@ func Open(ctx context.Context, r io.Reader, dir string, limit int64) (*Bundle, e
 	if names[definitionFile] {
 		b.Files--
 		if b.definition, err = os.ReadFile(b.path(definitionFile)); err != nil {
+			return nil, err
+		}
+	}
+	if names[commandsFile] {
+		b.Files--
+		if err := b.readCommands(); err != nil {
 			return nil, err
 		}
 	}
@@ -94,6 +102,31 @@ func (nothing) Get(string) ([]byte, error) { return nil, fs.ErrNotExist }
 // Definition returns the text of the loop file.
 func (b *Bundle) Definition(context.Context, persistence.ID) ([]byte, error) {
 	return b.definition, nil
+}
+
+// Commands returns what was asked of the run, as [persistence.Controller] would.
+func (b *Bundle) Commands(_ context.Context, _ persistence.ID, after uint64) (behind []persistence.Command, err error) {
+	for _, c := range b.commands {
+		if c.N > after {
+			behind = append(behind, c)
+		}
+	}
+	return behind, nil
+}
+
+func (b *Bundle) readCommands() error {
+	text, err := os.ReadFile(b.path(commandsFile))
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(text) {
+		c, err := persistence.ParseCommand(bytes.TrimSuffix(line, []byte("\n")))
+		if err != nil {
+			return bad("%s is damaged in line %d: %v", commandsFile, len(b.commands)+1, err)
+		}
+		b.commands = append(b.commands, c)
+	}
+	return nil
 }
 
 // Events yields the history, as [persistence.Store] would, up to the first line that is damaged.

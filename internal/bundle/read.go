@@ -144,7 +144,7 @@ func checkName(name string) error {
 		return bad("%q leads out of the archive", name)
 	case path.Clean(name) != name || strings.ContainsAny(name, "\x00\\\n") || !filepath.IsLocal(name) || len(name) > 4096:
 		return bad("%q is no name that a file of it can have", name)
-	case name == runFile, name == definitionFile, name == memoryFile, name == eventsFile, name == sumsFile:
+	case name == runFile, name == definitionFile, name == memoryFile, name == eventsFile, name == commandsFile, name == sumsFile:
 		return nil
 	case !work:
 		return bad("%q does not belong into the archive of a run", name)

@@ -85,6 +85,9 @@ func (o *writer) run(s persistence.Source, run persistence.Run, work string) (er
 	if err := o.events(s, run.ID); err != nil {
 		return err
 	}
+	if err := o.commands(s, run.ID); err != nil {
+		return err
+	}
 	if err := o.folder(work); err != nil {
 		return err
 	}
@@ -101,6 +104,23 @@ func (o *writer) run(s persistence.Source, run persistence.Run, work string) (er
 
 func (o *writer) text(name string, text []byte) error {
 	return o.add(name, 0o644, int64(len(text)), strings.NewReader(string(text)))
+}
+
+// commands writes what was asked of the run, if anything was.
+func (o *writer) commands(s persistence.Source, id persistence.ID) error {
+	from, ok := s.(persistence.Commander)
+	if !ok {
+		return nil
+	}
+	all, err := from.Commands(o.ctx, id, 0)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	text, err := persistence.AppendCommands(nil, all)
+	if err != nil {
+		return err
+	}
+	return o.text(commandsFile, text)
 }
 
 // events writes the history, by way of a file: the archive says first how long it is.

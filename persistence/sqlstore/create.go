@@ -80,7 +80,7 @@ func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string
 			err = s.insert(ctx, tx, r, "")
 		}
 		if err == nil {
-			err = s.own(ctx, tx, r, spec, held)
+			err = s.own(ctx, tx, r, 0, spec, held)
 		}
 		if err == nil {
 			err = s.stay(ctx, tx, r, place)
@@ -123,13 +123,13 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, r *row, status persisten
 }
 
 // own gives the lease of a run to its new owner.
-func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, spec persistence.Spec, scope []string) error {
+func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, segment int, spec persistence.Spec, scope []string) error {
 	r.given = time.Now()
-	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO leases (run, epoch, until, owner, scope, singleton, since)
-		VALUES (?, ?, {now} + ?, ?, ?, ?, ?)
+	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO leases (run, epoch, until, owner, scope, singleton, since, segment)
+		VALUES (?, ?, {now} + ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, until = excluded.until, owner = excluded.owner,
-			scope = excluded.scope, singleton = excluded.singleton, since = excluded.since`),
-		r.n, r.epoch, s.lease.Milliseconds(), formatOwner(spec.Owner), formatScope(scope), flag(spec.Singleton), spec.StartedAt.UnixMicro())
+			scope = excluded.scope, singleton = excluded.singleton, since = excluded.since, segment = excluded.segment`),
+		r.n, r.epoch, s.lease.Milliseconds(), formatOwner(spec.Owner), formatScope(scope), flag(spec.Singleton), spec.StartedAt.UnixMicro(), segment)
 	return err
 }
 

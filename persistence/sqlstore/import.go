@@ -85,6 +85,9 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(err, fmt.Errorf("run %s: %w", id, persistence.ErrRemoved))
 		}
+		if err := s.addCommands(ctx, tx, r.n, rec.Commands); err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, s.q(`DELETE FROM leases WHERE run = ?`), r.n)
 		return err
 	})
@@ -99,7 +102,7 @@ func (s *Store) importing(ctx context.Context, tx *sql.Tx, r *row) error {
 	if n, err := res.RowsAffected(); err != nil || n == 0 { // the lease had run out, or it was imported again
 		return errors.Join(err, fmt.Errorf("run %s: %w", r.ID, persistence.ErrRemoved))
 	}
-	return s.own(ctx, tx, r, persistence.Spec{StartedAt: r.StartedAt}, nil)
+	return s.own(ctx, tx, r, 0, persistence.Spec{StartedAt: r.StartedAt}, nil)
 }
 
 // beginImport makes the row of a run, without a status. What an import that died left of it is removed.
@@ -148,6 +151,7 @@ func (s *Store) drop(ctx context.Context, tx *sql.Tx, run int64) error {
 		`DELETE FROM memory WHERE run = ?`,
 		`DELETE FROM texts WHERE run = ?`,
 		`DELETE FROM places WHERE run = ?`,
+		`DELETE FROM commands WHERE run = ?`,
 	} {
 		if _, err := tx.ExecContext(ctx, s.q(text), run); err != nil {
 			return err

@@ -102,7 +102,7 @@ func (d *postgresDB) there() error    { return nil } // the server says so
 func (d *postgresDB) tables() string {
 	return `SELECT (count(*) FILTER (WHERE tablename IN ('schema_migrations', 'leases')) = 2)::int, count(*) FROM pg_tables
 		WHERE schemaname = current_schema()
-		AND tablename IN ('schema_migrations', 'runs', 'leases', 'events', 'memory', 'texts', 'definitions', 'places', 'removals')`
+		AND tablename IN ('schema_migrations', 'runs', 'leases', 'events', 'memory', 'texts', 'definitions', 'places', 'removals', 'commands')`
 }
 
 func (d *postgresDB) serialise(ctx context.Context, tx *sql.Tx) error {

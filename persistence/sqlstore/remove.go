@@ -70,6 +70,7 @@ func (s *Store) removeRows(ctx context.Context, tx *sql.Tx, id persistence.ID, h
 		`DELETE FROM memory WHERE run = ?`,
 		`DELETE FROM texts WHERE run = ?`,
 		`DELETE FROM places WHERE run = ?`,
+		`DELETE FROM commands WHERE run = ?`,
 	} {
 		if _, err := tx.ExecContext(ctx, s.q(text), r.n); err != nil {
 			return false, err
@@ -247,7 +248,8 @@ func (s *Store) Size(ctx context.Context, id persistence.ID) (int64, error) {
 	err = s.read.QueryRowContext(ctx, s.q(`SELECT
 		(SELECT coalesce(sum(octet_length(body)), 0) FROM events WHERE run = ?) +
 		(SELECT coalesce(sum(coalesce(octet_length(patch), 0) + coalesce(octet_length(whole), 0)), 0) FROM memory WHERE run = ?) +
-		(SELECT coalesce(sum(octet_length(body)), 0) FROM texts WHERE run = ?)`), r.n, r.n, r.n).Scan(&recorded)
+		(SELECT coalesce(sum(octet_length(body)), 0) FROM texts WHERE run = ?) +
+		(SELECT coalesce(sum(octet_length(body)), 0) FROM commands WHERE run = ?)`), r.n, r.n, r.n, r.n).Scan(&recorded)
 	if err != nil {
 		return 0, s.explained(err)
 	}

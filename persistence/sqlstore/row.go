@@ -32,7 +32,7 @@ type row struct {
 // columns are those that scan reads.
 const columns = `r.n, r.id, r.loop, r.run_id, r.started_at, r.updated_at, r.status, r.archived, r.seq, r.whole, r.epoch,
 	r.definition, r.about, {now}, coalesce(l.until, 0), coalesce(l.owner, ''), coalesce(l.scope, ''), coalesce(l.singleton, 0),
-	coalesce(l.since, 0)`
+	coalesce(l.since, 0), coalesce(l.segment, 0)`
 
 const fromRuns = ` FROM runs r LEFT JOIN leases l ON l.run = r.n `
 
@@ -40,9 +40,9 @@ const fromRuns = ` FROM runs r LEFT JOIN leases l ON l.run = r.n `
 func (s *Store) scan(scan func(...any) error) (*row, error) {
 	var r row
 	var id, owner, scope, about, status string
-	var started, updated, archived, seq, whole, singleton, since int64
+	var started, updated, archived, seq, whole, singleton, since, segment int64
 	err := scan(&r.n, &id, &r.Loop, &r.RunID, &started, &updated, &status, &archived, &seq, &whole, &r.epoch,
-		&r.definition, &about, &r.now, &r.until, &owner, &scope, &singleton, &since)
+		&r.definition, &about, &r.now, &r.until, &owner, &scope, &singleton, &since, &segment)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +62,9 @@ func (s *Store) scan(scan func(...any) error) (*row, error) {
 		}
 	}
 	s.stand(&r)
+	if r.Held { // what is saved may be the last owner's
+		r.Segment = max(r.Segment, int(segment))
+	}
 	r.Resumable = r.Status.CanGoOn(r.Limited) && !(r.Archived && r.Foreign)
 	return &r, nil
 }

@@ -80,6 +80,14 @@ var migrations = []string{
 	) {clustered};
 	CREATE INDEX removals_of_place ON removals (place);
 	CREATE INDEX removals_of_loop ON removals (loop, run_id)`,
+	// What was asked of runs. The segment that a lease belongs to is in the record of the run only when its owner saved.
+	`CREATE TABLE commands (
+		run {bigint} NOT NULL,
+		n {bigint} NOT NULL,
+		body {text} NOT NULL,
+		PRIMARY KEY (run, n)
+	) {clustered};
+	ALTER TABLE leases ADD COLUMN segment {bigint} NOT NULL DEFAULT 0`,
 }
 
 // A VersionError means that a database was made by a newer program.

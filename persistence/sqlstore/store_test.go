@@ -79,6 +79,14 @@ func contract(t *testing.T, location func(t testing.TB) string) {
 
 type spoiler struct{ *sqlstore.Store }
 
+func (s spoiler) SpoilCommand(id persistence.ID, n uint64) error {
+	changed, err := s.Exec(context.Background(), `UPDATE commands SET body = 'x' || body WHERE n = ? AND run = (SELECT n FROM runs WHERE id = ?)`, int64(n), string(id))
+	if err == nil && changed != 1 {
+		err = fmt.Errorf("no command %d", n)
+	}
+	return err
+}
+
 func (s spoiler) SpoilEvent(id persistence.ID, seq uint64) error {
 	n, err := s.Exec(context.Background(), `UPDATE events SET body = 'x' || body WHERE seq = ? AND run = (SELECT n FROM runs WHERE id = ?)`, int64(seq), string(id))
 	if err == nil && n != 1 {

@@ -57,7 +57,7 @@ func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 		if err := s.stay(ctx, tx, r, place); err != nil {
 			return err
 		}
-		return s.own(ctx, tx, r, spec, scope)
+		return s.own(ctx, tx, r, r.Segment+1, spec, scope)
 	})
 	if err != nil {
 		return nil, nil, err

@@ -40,7 +40,7 @@ type test struct {
 
 // Run runs every case against a new store of its own.
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
-	cases := slices.Concat(creating, remembering, nesting, living, sharing, telling, guaranteeing, stepping, removing, modelled())
+	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, guaranteeing, stepping, removing, modelled())
 	s := open(t) // a store without bytes has none to spoil
 	if _, ok := s.(persistence.Definer); ok {
 		cases = append(cases, defining...)
@@ -50,6 +50,9 @@ func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 	}
 	if _, ok := s.(EventSpoiler); ok {
 		cases = append(cases, spoiling...)
+	}
+	if _, ok := s.(CommandSpoiler); ok {
+		cases = append(cases, misheard...)
 	}
 	if _, ok := s.(Damager); ok {
 		cases = append(cases, damaging...)
