@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/phrase"
 )
 
 // agentLine says which agents a loop and the loops it runs will use, and what these may do unasked; "" where there are
 // none. A sub-loop whose name is known only when it runs is not looked at.
-func (a *app) agentLine(p project, l *fsm.Loop, r *action.Runner) string {
-	u := a.agentsOf(p, l, overrides{})
+func (a *app) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) string {
+	u := a.agentsOf(p, l, project.Overrides{})
 	if len(u.hosts) == 0 {
 		return ""
 	}
@@ -42,7 +43,7 @@ func (a *app) agentLine(p project, l *fsm.Loop, r *action.Runner) string {
 	case !u.acts:
 		line += ", which only judges"
 	case r.Permissions == fsm.PermissionsSkip, r.Permissions == "" && u.skips:
-		line += ", using tools without asking (--permissions " + permissionsHost + " leaves that to the agent's own settings)"
+		line += ", using tools without asking (--permissions " + project.PermissionsHost + " leaves that to the agent's own settings)"
 	default:
 		line += ", with the permissions of its own settings"
 	}
@@ -50,10 +51,10 @@ func (a *app) agentLine(p project, l *fsm.Loop, r *action.Runner) string {
 }
 
 // agentsOf looks through a loop and the loops it runs, with these overrides, for the agents they use.
-func (a *app) agentsOf(p project, l *fsm.Loop, over overrides) *agentUse {
+func (a *app) agentsOf(p *project.Project, l *fsm.Loop, over project.Overrides) *agentUse {
 	u := &agentUse{files: map[string]bool{}, hosts: map[string]bool{}}
-	if lib, err := a.library(p); err == nil {
-		u.loops = lib.subloops(over, nil)
+	if lib, err := p.Library(); err == nil {
+		u.loops = lib.Subloops(over, nil)
 		u.loop(l)
 	}
 	return u
@@ -61,7 +62,7 @@ func (a *app) agentsOf(p project, l *fsm.Loop, over overrides) *agentUse {
 
 // An agentUse collects what agents a loop uses.
 type agentUse struct {
-	loops subloops
+	loops project.Subloops
 	files map[string]bool // of loops that were looked at
 	hosts map[string]bool // as they are named; "" where none is
 	acts  bool            // some do more than judge

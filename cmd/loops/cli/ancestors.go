@@ -3,8 +3,8 @@ package cli
 import (
 	"strings"
 
+	"loops/engine/project"
 	"loops/persistence"
-	"loops/persistence/sqlstore"
 )
 
 // envAncestors names the runs whose actions a process is part of, oldest first, with commas: each by the mark of where it
@@ -23,12 +23,12 @@ func (a *app) inside() string {
 
 // ancestors returns the runs whose actions this process is part of, and whose scopes a run of the project shares for that.
 // A run that is recorded elsewhere is none of them: its id may be that of a run here which is a stranger.
-func (a *app) ancestors(p project) []persistence.ID {
+func (a *app) ancestors(p *project.Project) []persistence.ID {
 	list := a.inside()
 	if list == "" {
 		return nil
 	}
-	mark := a.recordsMark(p)
+	mark := p.RecordsMark()
 	var ids []persistence.ID
 	for entry := range strings.SplitSeq(list, ",") {
 		id, here := strings.CutPrefix(entry, mark)
@@ -39,30 +39,17 @@ func (a *app) ancestors(p project) []persistence.ID {
 	return ids
 }
 
-// recordsMark tells where the runs of a project are recorded from everywhere else: there an id is of one run. A database
-// may have the runs of several projects.
-func (a *app) recordsMark(p project) string {
-	location, _, err := a.location(p)
-	if err != nil || location == storeFiles {
-		return p.mark()
-	}
-	if path, ok := sqliteFile(location); ok {
-		return markOf("sqlite:", path)
-	}
-	return markOf("", sqlstore.Redacted(location))
-}
-
 // actionEnv returns the environment that actions start from, of a run if they are part of one, as envAncestors names it.
 func (a *app) actionEnv(run ...string) []string {
 	env := make([]string, 0, len(a.Env)+2)
 	for _, kv := range a.Env {
 		name, _, _ := strings.Cut(kv, "=")
-		if name != envAncestors && name != envRunID && (name != envStore || a.store == "") {
+		if name != envAncestors && name != envRunID && (name != project.EnvStore || a.store == "") {
 			env = append(env, kv)
 		}
 	}
 	if a.store != "" {
-		env = append(env, envStore+"="+a.store) // what an action runs is recorded where this run is
+		env = append(env, project.EnvStore+"="+a.store) // what an action runs is recorded where this run is
 	}
 	if around := a.inside(); around != "" {
 		run = append([]string{around}, run...)

@@ -6,33 +6,33 @@ import (
 	"path/filepath"
 	"testing"
 
+	"loops/engine/project"
 	"loops/persistence"
 )
 
 // A run is an ancestor only of runs that are recorded where it is: elsewhere its id may be another's.
 func TestAncestors(t *testing.T) {
 	root := t.TempDir()
-	folder := func(name string) project {
-		p := project{Dir: filepath.Join(root, name), Cwd: root, Loops: filepath.Join(root, name, ".loops")}
-		if err := os.MkdirAll(p.Loops, 0o755); err != nil {
+	folder := func(name string) *project.Project {
+		if err := os.MkdirAll(filepath.Join(root, name, ".loops"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		return p
+		return openIn(t, filepath.Join(root, name))
 	}
 	x, y := folder("x"), folder("y")
 	if err := os.Symlink("x", filepath.Join(root, "link")); err != nil {
 		t.Fatal(err)
 	}
 	link := folder("link")
-	within := func(p project, env []string, id string) []string {
+	within := func(p *project.Project, env []string, id string) []string {
 		a := &app{IO: IO{Env: env}}
-		return a.actionEnv(a.recordsMark(p) + id)
+		return a.actionEnv(withEnv(p, env).RecordsMark() + id)
 	}
 	sqlite, server := "LOOPS_STORE=sqlite:"+filepath.Join(root, "runs.db"), "LOOPS_STORE=postgres://me:secret@host/runs"
 	for _, c := range []struct {
 		what string
 		env  []string
-		in   project
+		in   *project.Project
 		want []persistence.ID
 	}{
 		{"outside", nil, x, nil},
@@ -48,8 +48,17 @@ func TestAncestors(t *testing.T) {
 		{"of the project, in files", append(within(x, []string{sqlite}, "a-1"), "LOOPS_STORE=dir"), x, nil},
 	} {
 		a := &app{IO: IO{Env: c.env}}
-		if got := a.ancestors(c.in); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		if got := a.ancestors(withEnv(c.in, c.env)); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v, of %q", c.what, got, c.want, c.env)
 		}
 	}
+}
+
+// withEnv opens a project again, in an environment.
+func withEnv(p *project.Project, env []string) *project.Project {
+	p, err := project.Open(p.Dir, project.Options{Cwd: p.Cwd, Env: append([]string{}, env...)})
+	if err != nil {
+		panic(err)
+	}
+	return p
 }

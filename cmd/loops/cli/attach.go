@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -59,7 +60,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 		return err
 	}
 	defer store.Close()
-	r, err := pickAttached(ctx, finder{p, store}, o.name)
+	r, err := pickAttached(ctx, store.Finder(), o.name)
 	if err != nil {
 		return err
 	}
@@ -90,28 +91,28 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 }
 
 // pickAttached returns the run to show: the one that goes on, or else the newest.
-func pickAttached(ctx context.Context, f finder, arg string) (persistence.Run, error) {
-	live, newest, err := f.live(ctx, arg)
+func pickAttached(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
+	live, newest, err := f.Live(ctx, arg)
 	if err != nil {
-		return persistence.Run{}, f.store.failed(err)
+		return persistence.Run{}, f.Store.Failed(err)
 	}
 	if newest == nil {
-		return persistence.Run{}, f.nothingTo(ctx, "attach to", arg, "; see: loops list --running, loops history NAME")
+		return persistence.Run{}, nothingTo(ctx, f, "attach to", arg, "; see: loops list --running, loops history NAME")
 	}
-	live = slices.DeleteFunc(live, func(r persistence.Run) bool { return !alive(r) })
+	live = slices.DeleteFunc(live, func(r persistence.Run) bool { return !project.Alive(r) })
 	switch len(live) {
 	case 0:
 		return *newest, nil
 	case 1:
 		return live[0], nil
 	}
-	return persistence.Run{}, &ambiguousError{arg, fmt.Sprintf("%s has %d runs that go on", arg, len(live)), live}
+	return persistence.Run{}, &project.AmbiguousError{Arg: arg, What: fmt.Sprintf("%s has %d runs that go on", arg, len(live)), Runs: live}
 }
 
 // A viewer shows a run that another process carries on. It is not safe for concurrent use.
 type viewer struct {
 	app     *app
-	project project
+	project *project.Project
 	print   printer
 	follower
 
@@ -175,10 +176,10 @@ func (v *viewer) missed() {
 }
 
 func (v *viewer) header(r persistence.Run, enter fsm.Event) {
-	dir := v.project.runDir(r.ID)
+	dir := v.project.RunDir(r.ID)
 	h := header{
-		Loop: &fsm.Loop{Name: r.Loop, MaxSteps: r.MaxSteps, File: r.File}, File: cmp.Or(v.project.short(r.File), "(not recorded)"), Run: r,
-		RunDir: dir + "/", ShortDir: v.project.short(dir) + "/", Attached: true, Begin: r.StartedAt, Resumed: r.Segment > 0,
+		Loop: &fsm.Loop{Name: r.Loop, MaxSteps: r.MaxSteps, File: r.File}, File: cmp.Or(v.project.Short(r.File), "(not recorded)"), Run: r,
+		RunDir: dir + "/", ShortDir: v.project.Short(dir) + "/", Attached: true, Begin: r.StartedAt, Resumed: r.Segment > 0,
 	}
 	if step, ok := enter.Get("iteration").(int64); ok {
 		h.Where, h.Run.Step, h.Elapsed = text(enter.Get("state")), int(step), v.clock.at(enter.Time)
@@ -212,7 +213,7 @@ func (v *viewer) damaged(err error) {
 func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 	m, err := v.store.Snapshot(ctx, r.ID)
 	if m == nil {
-		return v.store.failed(err)
+		return v.store.Failed(err)
 	}
 	if m.Outcome == nil {
 		resume := ""

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 )
 
@@ -65,7 +66,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	}
 	say(a.out, "Run %s goes on in the background (pid %d).\n", start.ID, start.PID)
 	if start.Log != "" {
-		say(a.out, "  log: %s\n", p.short(start.Log))
+		say(a.out, "  log: %s\n", p.Short(start.Log))
 	}
 	say(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
 	return nil
@@ -79,7 +80,7 @@ type spawned struct {
 }
 
 // spawn starts the process of the run that this command line is about.
-func (a *app) spawn(p project) (*spawned, error) {
+func (a *app) spawn(p *project.Project) (*spawned, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 )
 
@@ -17,7 +18,7 @@ type backgroundWait struct {
 }
 
 // queuedInBackground says that a run in the background waits, and goes on waiting when this process has ended.
-func (a *app) queuedInBackground(p project, c *spawned, start backgroundStart, caught string, view viewFlags) error {
+func (a *app) queuedInBackground(p *project.Project, c *spawned, start backgroundStart, caught string, view viewFlags) error {
 	switch {
 	case caught != "":
 		say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
@@ -30,7 +31,7 @@ func (a *app) queuedInBackground(p project, c *spawned, start backgroundStart, c
 	}
 	say(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
 	if start.Log != "" {
-		say(a.out, "  log: %s\n", p.short(start.Log))
+		say(a.out, "  log: %s\n", p.Short(start.Log))
 	}
 	say(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
 	return nil

@@ -103,7 +103,7 @@ func (t toPerson) Write(b []byte) (int, error) {
 func (d *detached) recorded(a *app, h header) {
 	start := backgroundStart{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
 	if p, err := a.project(); err == nil && d.inQueue != nil { // whoever started it is not there any more
-		d.begun(p.logPath(h.Run.ID))
+		d.begun(p.LogPath(h.Run.ID))
 		return
 	}
 	log, err := d.openLog(a, h)
@@ -128,7 +128,7 @@ func (d *detached) openLog(a *app, h header) (*runLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := openLog(p.logPath(h.Run.ID), logSize, logKeep)
+	log, err := openLog(p.LogPath(h.Run.ID), logSize, logKeep)
 	if err != nil {
 		return nil, err
 	}

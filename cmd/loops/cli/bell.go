@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/notify"
@@ -33,7 +34,7 @@ const (
 // command ends is waited for a little. A nil bell tells nobody. It may be used by several goroutines at once, but close.
 type bell struct {
 	a      *app
-	p      project
+	p      *project.Project
 	sender *notify.Sender
 	host   string
 	site   *site // of the run that this process carries on; nil = none
@@ -41,11 +42,11 @@ type bell struct {
 
 // ring returns the bell of this command line, nil where nobody is to be told: also not of a run that an action of another
 // one started, which is part of what that one does.
-func (a *app) ring(p project) *bell {
+func (a *app) ring(p *project.Project) *bell {
 	if a.bell != nil {
 		return a.bell
 	}
-	conf, wrong := a.declared(p)
+	conf, wrong := p.Declared()
 	if len(wrong) > 0 || len(conf.Notify) == 0 || a.inside() != "" {
 		return nil
 	}
@@ -53,7 +54,7 @@ func (a *app) ring(p project) *bell {
 	return a.bell
 }
 
-func (a *app) newBell(p project, s *notify.Sender) *bell {
+func (a *app) newBell(p *project.Project, s *notify.Sender) *bell {
 	b := &bell{a: a, p: p, sender: s}
 	b.host, _ = os.Hostname() // "" is no reason to be silent
 	s.Dir, s.Getenv = p.Dir, a.getenv
@@ -237,7 +238,7 @@ func (b *bell) close() {
 		}
 	}
 	if log != nil {
-		say(b.a.Err, "loops: what became of notifications is not kept: %v\n", errnoText(log))
+		say(b.a.Err, "loops: what became of notifications is not kept: %v\n", project.Cause(log))
 	}
 }
 

@@ -52,7 +52,7 @@ func TestEndKind(t *testing.T) {
 func TestRunBell(t *testing.T) {
 	dir := t.TempDir()
 	a := &app{IO: IO{Env: append(os.Environ(), "LOOPS_ACTION=x", "LOOPS_RUN_ID=x", "LOOPS_ANCESTORS=x"), Err: &bytes.Buffer{}}}
-	p := project{Dir: dir, Loops: filepath.Join(dir, folder)}
+	p := openIn(t, dir)
 	b := a.newBell(p, notify.New([]config.Notify{{
 		On:      config.NotifyNames(),
 		Command: `echo "$LOOPS_NOTIFY_EVENT|$LOOPS_NOTIFY_TEXT|$LOOPS_NOTIFY_STATE|$LOOPS_NOTIFY_STEPS|$LOOPS_NOTIFY_RESUME|$LOOPS_ACTION$LOOPS_RUN_ID$LOOPS_ANCESTORS" >>told`,

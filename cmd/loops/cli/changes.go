@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -11,9 +12,9 @@ const definitionRecorded = "recorded"
 // changes finds out whether what a run is made of changed since it began, and what to go on with.
 type changes struct {
 	a   *app
-	p   project
+	p   *project.Project
 	run persistence.Run
-	def *definition // that was recorded; nil = none, or it cannot be read
+	def *project.Definition // that was recorded; nil = none, or it cannot be read
 
 	recorded bool // go on with that
 	force    bool // go on with what changed
@@ -29,11 +30,11 @@ func (c *changes) loop() (*fsm.Loop, error) {
 			return nil, failure(exitInvalid, "the definition of run %s was not recorded with it, or cannot be read any more; to go on with the file as it is now: %s",
 				c.run.ID, c.a.command("resume --force", string(c.run.ID)))
 		}
-		l, err := c.def.main().load()
+		l, err := c.def.Main().Load()
 		if err != nil {
 			return nil, failure(exitInvalid, "%v", err)
 		}
-		return l, c.check(l, c.def.main(), c.run.State, l.SHA256)
+		return l, c.check(l, c.def.Main(), c.run.State, l.SHA256)
 	}
 	l, err := c.a.loadRecorded(c.p, c.run, c.orRecorded(), c.quiet)
 	if err != nil {
@@ -41,19 +42,19 @@ func (c *changes) loop() (*fsm.Loop, error) {
 	}
 	sha := c.run.SHA256
 	if c.def != nil {
-		sha = c.def.main().sha256 // the run may have gone on with another one since it began
+		sha = c.def.Main().Sha256 // the run may have gone on with another one since it began
 	}
-	return l, c.check(l, c.def.main(), c.run.State, sha)
+	return l, c.check(l, c.def.Main(), c.run.State, sha)
 }
 
 // library returns the loops that the states of the run may run, and has k keep what it is made of from now on.
-func (c *changes) library(files *library, l *fsm.Loop, o overrides, k *keeper) fsm.Library {
-	lib := files.subloops(o, k)
+func (c *changes) library(files *project.Library, l *fsm.Loop, o project.Overrides, k *project.Keeper) fsm.Library {
+	lib := files.Subloops(o, k)
 	if c.recorded {
-		k.def = c.def
+		k.Def = c.def
 		return recordedLoops{lib, c.def}
 	}
-	k.def, _ = newDefinition(files.files, l) // one that is too large to write out is not kept
+	k.Def, _ = project.NewDefinition(files.Files, l) // one that is too large to write out is not kept
 	return lib
 }
 
@@ -64,8 +65,8 @@ func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapsh
 		if err != nil {
 			return failure(exitInvalid, "run %s stands inside the sub-loop %s, which cannot be read any more: %v%s", c.run.ID, m.Name, err, c.orRecorded())
 		}
-		was := c.def.of(inner.File)
-		if was != nil && was.sha256 != m.SHA256 {
+		was := c.def.Of(inner.File)
+		if was != nil && was.Sha256 != m.SHA256 {
 			was = nil
 		}
 		if err := c.check(inner, was, m.Memory.Current, m.SHA256); err != nil {
@@ -89,10 +90,10 @@ func (c *changes) adopt(memory *fsm.Snapshot) {
 	}
 }
 
-// check refuses to go on with another definition than before, unless forced, and with one that lacks the state that the
+// checkLoops refuses to go on with another definition than before, unless forced, and with one that lacks the state that the
 // run is in. was is how it is recorded, if it is, and sha its checksum.
-func (c *changes) check(l *fsm.Loop, was *recordedLoop, state, sha string) error {
-	file, id := c.p.short(l.File), string(c.run.ID)
+func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha string) error {
+	file, id := c.p.Short(l.File), string(c.run.ID)
 	if _, there := l.States[state]; !there && state != "" {
 		return failure(exitInvalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: %s%s",
 			file, state, id, c.a.command("run", c.run.Loop), c.orRecorded())
@@ -103,7 +104,7 @@ func (c *changes) check(l *fsm.Loop, was *recordedLoop, state, sha string) error
 	force := c.a.command("resume --force", id)
 	var before *fsm.Loop
 	if was != nil {
-		before, _ = was.load() // what a former version took may be wrong now
+		before, _ = was.Load() // what a former version took may be wrong now
 	}
 	if before == nil {
 		return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
@@ -130,26 +131,26 @@ func (c *changes) orRecorded() string {
 
 // recordedLoops are the sub-loops as they were recorded with a run. What was not is read from its file.
 type recordedLoops struct {
-	subloops
-	def *definition
+	project.Subloops
+	def *project.Definition
 }
 
 // Loop implements [fsm.Library].
 func (r recordedLoops) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	path := ""
-	if caller := r.def.of(from.File); caller != nil {
-		path = caller.meant(name)
+	if caller := r.def.Of(from.File); caller != nil {
+		path = caller.Meant(name)
 	}
 	if path == "" {
-		path, _ = r.project.loader().Child(name, from) // what cannot be found is said below
+		path, _ = r.Project.Loader().Child(name, from) // what cannot be found is said below
 	}
-	known := r.def.of(path)
+	known := r.def.Of(path)
 	if known == nil {
-		return r.subloops.Loop(name, from)
+		return r.Subloops.Loop(name, from)
 	}
-	l, err := known.load()
+	l, err := known.Load()
 	if err != nil {
 		return nil, err
 	}
-	return r.overridden(l), nil
+	return r.Overridden(l), nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/engine/project"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/proc"
@@ -38,13 +39,14 @@ func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 // but the styles of this program: see package plain.
 type app struct {
 	IO
-	out        *sink        // Out, for all but the progress of a run
-	dir        string       // -C
-	color      string       // --color
-	colorGiven bool         // and it is on the command line
-	store      string       // --store
-	lib        *library     // what library returned first
-	conf       *declaration // what declared returned first
+	out        *sink  // Out, for all but the progress of a run
+	dir        string // -C
+	color      string // --color
+	colorGiven bool   // and it is on the command line
+	store      string // --store
+
+	opened *project.Project // what project returned last; nil = nothing yet
+	where  [2]string        // the directory and store that it was for
 
 	args     []string     // the command line
 	detached *detached    // of the process of a run in the background; else nil
@@ -89,8 +91,8 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		err = failure(exitFailed, "the answer could not be written out: %v", lost)
 	}
 	code, message := explain(err)
-	if several, ok := errors.AsType[*ambiguousError](err); ok {
-		message += several.again(args)
+	if several, ok := errors.AsType[*project.AmbiguousError](err); ok {
+		message += again(several, args)
 	}
 	if message = a.discreet(message); message != "" {
 		sayLines(a.Err, block("loops: "+message)) // explain made the texts of others clean
@@ -106,13 +108,20 @@ func (a *app) execute(ctx context.Context, args []string) int {
 func ignorePipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // getenv returns the value of a variable and whether it is set.
-func (a *app) getenv(name string) (string, bool) {
-	for i := len(a.Env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(a.Env[i], name+"="); ok {
-			return v, true
-		}
+func (a *app) getenv(name string) (string, bool) { return project.LookEnv(a.Env, name) }
+
+// project returns the project that the command line is about.
+func (a *app) project() (*project.Project, error) {
+	where := [2]string{a.dir, a.store}
+	if a.opened != nil && a.where == where {
+		return a.opened, nil
 	}
-	return "", false
+	p, err := project.Open(a.dir, project.Options{Cwd: a.Dir, Env: a.Env, Store: a.store})
+	if err != nil {
+		return nil, err
+	}
+	a.opened, a.where = p, where
+	return p, nil
 }
 
 func newRootCommand(a *app) *cobra.Command {

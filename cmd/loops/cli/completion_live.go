@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/host"
@@ -30,12 +31,12 @@ func (a *app) loops(_ *cobra.Command, _ []string, word string) (found []cobra.Co
 	if err != nil {
 		return nil, noFiles
 	}
-	lib, err := a.library(p)
+	lib, err := p.Library()
 	if err != nil {
 		return nil, noFiles
 	}
-	entries, _ := lib.files.List(p.Loops) // a folder that cannot be read offers nothing
-	more, _ := lib.catalogOnly(entries)
+	entries, _ := lib.Files.List(p.Loops) // a folder that cannot be read offers nothing
+	more, _ := catalogOnly(lib, entries)
 	for _, e := range append(entries, more...) {
 		if !strings.HasPrefix(e.Name, word) {
 			continue
@@ -61,19 +62,19 @@ func described(word, about string) cobra.Completion {
 type runFilter struct {
 	live bool
 	fits func(r persistence.Run, alive bool) bool
-	all  bool                                                        // it fits all
-	also func(ctx context.Context, f finder, r persistence.Run) bool // must hold, too; nil = nothing
+	all  bool                                                                // it fits all
+	also func(ctx context.Context, f project.Finder, r persistence.Run) bool // must hold, too; nil = nothing
 }
 
 var (
 	isAny    = runFilter{all: true, fits: func(persistence.Run, bool) bool { return true }}
 	isLive   = runFilter{live: true, fits: func(_ persistence.Run, alive bool) bool { return alive }}
-	isPaused = runFilter{live: true, fits: func(persistence.Run, bool) bool { return true }, also: func(_ context.Context, f finder, r persistence.Run) bool {
-		_, paused := f.project.pausedSince(r.ID)
+	isPaused = runFilter{live: true, fits: func(persistence.Run, bool) bool { return true }, also: func(_ context.Context, f project.Finder, r persistence.Run) bool {
+		_, paused := f.Project.PausedSince(r.ID)
 		return paused
 	}}
-	isWaiting = runFilter{live: true, fits: isLive.fits, also: func(ctx context.Context, f finder, r persistence.Run) bool {
-		w, err := waitOf(ctx, f.store, r.ID)
+	isWaiting = runFilter{live: true, fits: isLive.fits, also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
+		w, err := waitOf(ctx, f.Store, r.ID)
 		return err == nil && w != nil && w.Why != fsm.WaitPaused
 	}}
 	isEnded     = runFilter{fits: func(_ persistence.Run, alive bool) bool { return !alive }}
@@ -143,21 +144,21 @@ func (a *app) find(ctx context.Context, loop, word string, fits runFilter) []per
 	if fits.live {
 		q.Limit = 0 // these are few
 	}
-	runs := f.fitting(ctx, q, fits)
+	runs := fitting(ctx, *f, q, fits)
 	if len(runs) == 0 && loop == "" && q.Loop != "" {
 		q.Loop, q.Limit = "", completionRuns // it is a loop whose name ends so
-		runs = f.fitting(ctx, q, fits)
+		runs = fitting(ctx, *f, q, fits)
 	}
 	return runs
 }
 
-func (f finder) fitting(ctx context.Context, q persistence.Query, fits runFilter) (found []persistence.Run) {
-	runs, err := f.store.Runs(ctx, q)
+func fitting(ctx context.Context, f project.Finder, q persistence.Query, fits runFilter) (found []persistence.Run) {
+	runs, err := f.Store.Runs(ctx, q)
 	if err != nil {
 		return nil
 	}
-	for _, r := range current(runs) {
-		if fits.fits(r, !fits.all && alive(r)) && (fits.also == nil || fits.also(ctx, f, r)) {
+	for _, r := range project.Current(runs) {
+		if fits.fits(r, !fits.all && project.Alive(r)) && (fits.also == nil || fits.also(ctx, f, r)) {
 			found = append(found, r)
 		}
 	}
@@ -165,12 +166,13 @@ func (f finder) fitting(ctx context.Context, q persistence.Query, fits runFilter
 }
 
 // look opens the records; it returns nil where they cannot be.
-func (a *app) look(ctx context.Context) (f *finder, done func()) {
-	p, store, err := a.open(ctx)
+func (a *app) look(ctx context.Context) (f *project.Finder, done func()) {
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return nil, nil
 	}
-	return &finder{p, store}, func() { _ = store.Close() } // it was only read
+	found := store.Finder()
+	return &found, func() { _ = store.Close() } // it was only read
 }
 
 // loopOf returns the loop that arg means, by its name or by one of its runs; nil where there is none.
@@ -179,8 +181,8 @@ func (a *app) loopOf(ctx context.Context, arg string) *fsm.Loop {
 	if err != nil {
 		return nil
 	}
-	if path, err := p.resolve(arg); err == nil {
-		l, _, err := p.loader().Load(path)
+	if path, err := p.Resolve(arg); err == nil {
+		l, _, err := p.Loader().Load(path)
 		if err != nil {
 			return nil
 		}
@@ -195,7 +197,7 @@ func (a *app) loopOf(ctx context.Context, arg string) *fsm.Loop {
 	if err != nil {
 		return nil
 	}
-	l, _ := a.ranLoop(*f, run, f.store.definition(ctx, run.ID))
+	l, _ := a.ranLoop(*f, run, f.Store.Definition(ctx, run.ID))
 	return l
 }
 
@@ -282,7 +284,7 @@ func (a *app) steps(cmd *cobra.Command, args []string, word string) (found []cob
 func (a *app) hosts(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	all := host.Hosts()
 	if p, err := a.project(); err == nil {
-		if c, err := a.config(p); err == nil {
+		if c, err := p.Config(); err == nil {
 			all = append(c.Hosts[:len(c.Hosts):len(c.Hosts)], all...)
 		}
 	}
@@ -298,7 +300,7 @@ func (a *app) stores(_ *cobra.Command, _ []string, word string) ([]cobra.Complet
 	const sqlite = "sqlite:"
 	path, is := strings.CutPrefix(word, sqlite)
 	if !is {
-		return startingWith(word, []string{storeFiles + "\tfiles under .loops", sqlite + "\ta database in a file", "postgres://\ta server"}), noSpace
+		return startingWith(word, []string{project.StoreFiles + "\tfiles under .loops", sqlite + "\ta database in a file", "postgres://\ta server"}), noSpace
 	}
 	p, err := a.project()
 	if err != nil {

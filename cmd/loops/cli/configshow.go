@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/persistence/sqlstore"
@@ -48,25 +49,25 @@ func runConfigShow(a *app, o configShowOptions) error {
 	if err != nil {
 		return err
 	}
-	c, wrong := a.declared(p)
+	c, wrong := p.Declared()
 	settings := a.settings(p, c)
 	if o.json {
-		err = writeJSON(a.out, value.NewMap("files", list(p.configFiles(), configFile.object), "settings", list(settings, setting.object),
+		err = writeJSON(a.out, value.NewMap("files", list(configFiles(p), configFile.object), "settings", list(settings, setting.object),
 			"mistakes", list(wrong, mistakeObject), "warnings", list(c.Warnings, mistakeObject)))
 	} else {
 		a.printSettings(p, settings, o.origin)
 	}
 	for _, w := range c.Warnings {
-		w.File = p.short(w.File)
+		w.File = p.Short(w.File)
 		say(a.Err, "loops: warning: %s\n", w)
 	}
 	if err == nil && len(wrong) > 0 {
-		err = failure(exitInvalid, "%s", p.mistakes("; no run starts until that is mended", wrong))
+		err = failure(exitInvalid, "%s", settingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is mended"))
 	}
 	return err
 }
 
-func (a *app) printSettings(p project, settings []setting, origin bool) {
+func (a *app) printSettings(p *project.Project, settings []setting, origin bool) {
 	var table [][]string
 	for _, s := range settings {
 		row := []string{s.key, cut(clean(s.text), 60)}
@@ -81,12 +82,12 @@ func (a *app) printSettings(p project, settings []setting, origin bool) {
 	}
 	say(a.out, "\nFiles, of which a later one wins:\n")
 	table = nil
-	for _, f := range p.configFiles() {
+	for _, f := range configFiles(p) {
 		state := "not there"
 		if f.exists {
 			state = "read"
 		}
-		table = append(table, []string{"  " + state, f.whose, p.short(f.path)})
+		table = append(table, []string{"  " + state, f.whose, p.Short(f.path)})
 	}
 	writeTable(a.out, table)
 }
@@ -116,9 +117,9 @@ func fromEnvironment(name string) origin {
 
 func fromFlag(name string) origin { return origin{kind: "flag", name: name, text: "flag " + name} }
 
-func (p project) fromFile(c *config.Config, key string) origin {
+func fromFile(p *project.Project, c *config.Config, key string) origin {
 	at := c.At[key]
-	return origin{kind: "file", file: at.File, line: at.Line, text: p.settingPlace(c, key)}
+	return origin{kind: "file", file: at.File, line: at.Line, text: p.SettingPlace(c, key)}
 }
 
 func (s setting) object() any {
@@ -145,19 +146,19 @@ func mistakeObject(p config.Problem) any {
 }
 
 // settings are all there are, with the values that hold.
-func (a *app) settings(p project, c *config.Config) (all []setting) {
+func (a *app) settings(p *project.Project, c *config.Config) (all []setting) {
 	for _, k := range config.Keys() {
 		switch k.Form {
 		case config.FormNotify:
-			all = append(all, p.notifySettings(c)...)
+			all = append(all, notifySettings(p, c)...)
 			continue
 		case config.FormHosts:
-			all = append(all, p.hostSettings(c)...)
+			all = append(all, hostSettings(p, c)...)
 			continue
 		}
 		s := setting{key: k.Name, value: k.Value(c), from: fromDefault}
 		if _, ok := c.At[k.Name]; ok {
-			s.from = p.fromFile(c, k.Name)
+			s.from = fromFile(p, c, k.Name)
 		}
 		if value, from, ok := a.outside(k.Name); ok {
 			s.value, s.from = value, from
@@ -200,11 +201,11 @@ func (a *app) outside(key string) (value any, from origin, ok bool) {
 		if a.store != "" {
 			return a.store, fromFlag("--store"), true
 		}
-		variable(envStore)
+		variable(project.EnvStore)
 	case "catalog":
-		variable(envCatalog)
+		variable(project.EnvCatalog)
 	case "run.host":
-		if name, _ := a.hostVariable(); name != "" {
+		if name, _ := project.HostVariable(a.Env); name != "" {
 			variable(name)
 		}
 	case "color":
@@ -222,7 +223,7 @@ func (a *app) outside(key string) (value any, from origin, ok bool) {
 }
 
 // notifySettings are the elements of notify, of all files.
-func (p project) notifySettings(c *config.Config) (all []setting) {
+func notifySettings(p *project.Project, c *config.Config) (all []setting) {
 	for i, n := range c.Notify {
 		key := "notify." + strconv.Itoa(i)
 		m := value.NewMap()
@@ -251,7 +252,7 @@ func (p project) notifySettings(c *config.Config) (all []setting) {
 		if n.Secret != "" {
 			m.Set("secret_env", n.Secret)
 		}
-		all = append(all, setting{key, m, text, p.fromFile(c, key)})
+		all = append(all, setting{key, m, text, fromFile(p, c, key)})
 	}
 	return all
 }
@@ -266,10 +267,10 @@ func hostOf(address string) string {
 }
 
 // hostSettings are the agent hosts that files declare, in the order of their names.
-func (p project) hostSettings(c *config.Config) (all []setting) {
+func hostSettings(p *project.Project, c *config.Config) (all []setting) {
 	for _, h := range c.Hosts {
 		key := "hosts." + h.Name
-		all = append(all, setting{key, h.Program, h.Program, p.fromFile(c, key)})
+		all = append(all, setting{key, h.Program, h.Program, fromFile(p, c, key)})
 	}
 	slices.SortFunc(all, func(a, b setting) int { return strings.Compare(a.key, b.key) })
 	return all
@@ -286,11 +287,11 @@ func (f configFile) object() any {
 }
 
 // configFiles are the files that settings are read from, the lowest first.
-func (p project) configFiles() (files []configFile) {
+func configFiles(p *project.Project) (files []configFile) {
 	for _, f := range []configFile{
-		{path: p.layers.Reference, layer: "reference", whose: "the reference tool's"},
-		{path: p.layers.User, layer: "user", whose: "yours, for all projects"},
-		{path: p.layers.Project, layer: "project", whose: "the project's"},
+		{path: p.Layers.Reference, layer: "reference", whose: "the reference tool's"},
+		{path: p.Layers.User, layer: "user", whose: "yours, for all projects"},
+		{path: p.Layers.Project, layer: "project", whose: "the project's"},
 	} {
 		if f.path == "" {
 			continue

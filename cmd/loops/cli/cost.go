@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
@@ -70,7 +71,7 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 		return err
 	}
 	defer store.Close()
-	table, err := readPrices(p, "")
+	table, err := p.ReadPrices("")
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(p.Cwd, file)
 		}
-		over, err := readPrices(p, file)
+		over, err := p.ReadPrices(file)
 		if err != nil {
 			return err
 		}
@@ -88,23 +89,23 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 	known := func(model string, u fsm.Usage) (float64, bool) {
 		return table.Cost(model, price.Usage(u), time.Now())
 	}
-	f := finder{p, store}
+	f := store.Finder()
 	var runs []persistence.Run
 	if o.name == "" {
 		runs, err = store.Runs(ctx, persistence.Query{})
-		runs = current(runs)
+		runs = project.Current(runs)
 	} else {
-		runs, err = f.runs(ctx, o.name, 0)
+		runs, err = f.Runs(ctx, o.name, 0)
 	}
 	if err != nil {
-		return store.failed(err)
+		return store.Failed(err)
 	}
 	if len(runs) == 0 && o.name != "" {
-		if _, err := p.resolve(o.name); err != nil {
+		if _, err := p.Resolve(o.name); err != nil {
 			return noSuchRun(ctx, f, o.name)
 		}
 	}
-	if len(runs) == 1 && named(runs[0], o.name) {
+	if len(runs) == 1 && project.IsNamed(runs[0], o.name) {
 		return a.costOfRun(ctx, f, runs[0], known, o.json)
 	}
 	var chosen []persistence.Run
@@ -117,22 +118,22 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 }
 
 // costSheet reads what a run used.
-func (a *app) costSheet(ctx context.Context, f finder, r persistence.Run, known prices) (*inspect.CostSheet, error) {
+func (a *app) costSheet(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices) (*inspect.CostSheet, error) {
 	sheet := &inspect.CostSheet{Prices: known}
-	for e, err := range f.store.Events(ctx, r.ID, 0) {
-		if isDamage(err) {
+	for e, err := range f.Store.Events(ctx, r.ID, 0) {
+		if project.IsDamage(err) {
 			say(a.Err, "loops: %v; what was used there is not counted\n", err)
 			continue
 		}
 		if err != nil {
-			return nil, f.store.failed(err)
+			return nil, f.Store.Failed(err)
 		}
 		sheet.Add(e)
 	}
 	return sheet, nil
 }
 
-func (a *app) costOfRun(ctx context.Context, f finder, r persistence.Run, known prices, asJSON bool) error {
+func (a *app) costOfRun(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices, asJSON bool) error {
 	sheet, err := a.costSheet(ctx, f, r, known)
 	if err != nil {
 		return err
@@ -148,7 +149,7 @@ func (a *app) costOfRun(ctx context.Context, f finder, r persistence.Run, known 
 	return writeCosts(a.out, sheet, "STATE")
 }
 
-func (a *app) costOfRuns(ctx context.Context, f finder, runs []persistence.Run, known prices, o costOptions) error {
+func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persistence.Run, known project.Prices, o costOptions) error {
 	all := &inspect.CostSheet{Prices: known}
 	var waste inspect.Cost
 	var objects []any

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"loops/engine/project"
 	"loops/fsm/loopfile"
-	"loops/fsm/value"
 )
 
 // TestDefinitionLoadsAgain records every loop there is, with its sub-loops, and finds no difference.
@@ -19,22 +19,22 @@ func TestDefinitionLoadsAgain(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		d, err := newDefinition(files, l)
+		d, err := project.NewDefinition(files, l)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		again, err := parseDefinition(d.encode(), d.project)
-		if err != nil || len(again.loops) != len(d.loops) {
-			t.Errorf("%s: %v, %d loops of %d", file, err, len(again.loops), len(d.loops))
+		again, err := project.ParseDefinition(d.Encode(), d.Project)
+		if err != nil || len(again.Loops) != len(d.Loops) {
+			t.Errorf("%s: %v, %d loops of %d", file, err, len(again.Loops), len(d.Loops))
 			continue
 		}
-		for _, r := range again.loops {
-			before, _, err := files.Load(r.file)
+		for _, r := range again.Loops {
+			before, _, err := files.Load(r.File)
 			if err != nil {
 				t.Fatal(err)
 			}
-			loaded, err := r.load()
+			loaded, err := r.Load()
 			if err != nil {
 				t.Errorf("%s: %v", file, err)
 				continue
@@ -43,55 +43,13 @@ func TestDefinitionLoadsAgain(t *testing.T) {
 				t.Errorf("%s: %s is %s, sha256 %s", file, before.File, loaded.File, loaded.SHA256)
 			}
 			if lines := differences(before, loaded); len(lines) > 0 {
-				t.Errorf("%s: %s differs from itself:\n%s", file, r.file, strings.Join(lines, "\n"))
+				t.Errorf("%s: %s differs from itself:\n%s", file, r.File, strings.Join(lines, "\n"))
 			}
 			n++
 		}
 	}
 	if n < 12 {
 		t.Errorf("only %d loops", n)
-	}
-}
-
-func TestParseDefinition(t *testing.T) {
-	l, problems := loopfile.Parse("/p/a.yaml", []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n"))
-	if l == nil {
-		t.Fatal(problems)
-	}
-	d := &definition{loops: []*recordedLoop{
-		{file: "/p/a.yaml", sha256: "ab", names: value.NewMap("b", "/p/b.yaml"), text: []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n")},
-		{file: "/p/b \"\n.yaml", sha256: "cd", names: value.NewMap(), text: []byte("--- # {\nno loop")},
-	}}
-	text := string(d.encode())
-	again, err := parseDefinition([]byte(text), project{})
-	if err != nil || string(again.encode()) != text {
-		t.Errorf("%v\n%s\nis not\n%s", err, again.encode(), text)
-	}
-	d.project.Dir = "/p" // a run whose project is /q now
-	if moved, err := parseDefinition(d.encode(), project{Dir: "/q"}); err != nil || moved.of("/q/a.yaml").meant("b") != "/q/b.yaml" {
-		t.Errorf("%v: %s", err, d.encode())
-	}
-	if again.of("/p/a.yaml").meant("b") != "/p/b.yaml" || again.of("/p/b.yaml") != nil || again.main().sha256 != "ab" {
-		t.Errorf("%+v", again.loops)
-	}
-	if _, err := again.loops[1].load(); err == nil || !strings.Contains(err.Error(), "is not valid for this version") {
-		t.Errorf("a text that is no loop: %v", err)
-	}
-	for n := range len(text) {
-		if d, err := parseDefinition([]byte(text[:n]), project{}); err == nil && len(d.loops) == 2 {
-			t.Errorf("cut off at %d: it is taken for whole", n)
-		}
-	}
-	for _, c := range []struct{ text, want string }{
-		{"", "it is empty"},
-		{"name: a\n", "it does not say which loop it is"},
-		{"--- # {\"file\": \"a\"", "it does not say which loop it is"},
-		{"--- # {\"file\": \"a\", \"bytes\": -1}\n", "it is cut off"},
-		{"--- # {\"file\": \"a\", \"bytes\": 9}\nname", "it is cut off"},
-	} {
-		if _, err := parseDefinition([]byte(c.text), project{}); err == nil || err.Error() != c.want {
-			t.Errorf("%q: %v, want %s", c.text, err, c.want)
-		}
 	}
 }
 

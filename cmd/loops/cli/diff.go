@@ -53,12 +53,12 @@ second run was there. The runs need not differ: that, too, exits with 0.` +
 }
 
 func runDiff(ctx context.Context, a *app, o diffOptions) error {
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	var kinds inspect.Kinds
 	d := comparison{all: o.all}
 	for i, name := range []string{o.a, o.b} {

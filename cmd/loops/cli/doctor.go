@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/config"
@@ -50,8 +51,8 @@ it does so with --yes only.` + exitMeanings(
 			if cmd.Flags().Changed("host") && strings.TrimSpace(o.host) == "" {
 				return usageError{"--host is empty: leave it out to look at all of them", "loops doctor --help"}
 			}
-			if o.permissions != permissionsHost && o.permissions != fsm.PermissionsSkip {
-				return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", o.permissions, permissionsHost, fsm.PermissionsSkip), "loops doctor --help"}
+			if o.permissions != project.PermissionsHost && o.permissions != fsm.PermissionsSkip {
+				return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", o.permissions, project.PermissionsHost, fsm.PermissionsSkip), "loops doctor --help"}
 			}
 			return runDoctor(cmd.Context(), a, o)
 		},
@@ -59,7 +60,7 @@ it does so with --yes only.` + exitMeanings(
 	flags := cmd.Flags()
 	flags.StringVar(&o.host, "host", "", "look at this agent `HOST` only")
 	flags.StringVar(&o.model, "model", "", "`MODEL` of the test (default: the host's own)")
-	flags.StringVar(&o.permissions, "permissions", permissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
+	flags.StringVar(&o.permissions, "permissions", project.PermissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts without asking")
 	flags.BoolVar(&o.json, "json", false, "print a JSON array of findings; nothing is asked")
 	return cmd
@@ -84,7 +85,7 @@ type finding struct {
 // An examination is one invocation of doctor.
 type examination struct {
 	app      *app
-	project  project
+	project  *project.Project
 	config   *config.Config
 	options  doctorOptions
 	runner   *action.Runner
@@ -215,15 +216,15 @@ func (x *examination) newRunner() (*action.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := pricer(x.project)
+	known, err := x.project.Pricer()
 	if err != nil {
 		known = nil // it is a finding already
 	}
 	r := &action.Runner{
 		Dir: x.project.Dir, Env: x.app.actionEnv(), Grace: grace, Prices: known,
-		Mark: fmt.Sprintf("%sdoctor/%d/%d", x.project.mark(), owner.PID, owner.Start),
+		Mark: fmt.Sprintf("%sdoctor/%d/%d", x.project.Mark(), owner.PID, owner.Start),
 	}
-	x.app.agents(r, agentFlags{host: x.options.host, permissions: x.options.permissions}, x.config)
+	agents(x.project, r, project.Agents{Host: x.options.host, Permissions: x.options.permissions}, x.config)
 	return r, nil
 }
 

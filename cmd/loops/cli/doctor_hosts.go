@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/host"
@@ -63,18 +64,18 @@ func (x *examination) chooseOther() string {
 	if x.options.host != "" {
 		return "name another with --host"
 	}
-	if name, _ := x.app.hostVariable(); name == "" {
+	if name, _ := project.HostVariable(x.project.Env); name == "" {
 		return "name another as run.host in " + x.hostFrom() + ", or take it out"
 	}
-	return "set " + envHost + " to another, or unset it (and " + envReferenceHost + ")"
+	return "set " + project.EnvHost + " to another, or unset it (and " + project.EnvReferenceHost + ")"
 }
 
 // hostFrom is where the host of prompts that name none was chosen: a variable, or a line of a config file.
 func (x *examination) hostFrom() string {
-	if name, _ := x.app.hostVariable(); name != "" {
+	if name, _ := project.HostVariable(x.project.Env); name != "" {
 		return name
 	}
-	return x.project.settingPlace(x.config, "run.host")
+	return x.project.SettingPlace(x.config, "run.host")
 }
 
 func names(hosts []*host.Host) string {
@@ -234,7 +235,7 @@ func (x *examination) withSkip(h *host.Host) string {
 func (x *examination) refuses(h *host.Host) string {
 	scratch, err := os.MkdirTemp("", "loops-doctor-*")
 	if err != nil {
-		return errnoText(err).Error()
+		return project.Cause(err).Error()
 	}
 	defer os.RemoveAll(scratch) //nolint:errcheck // of no use to anybody
 	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch, Skip: x.options.permissions == fsm.PermissionsSkip}); err != nil {
@@ -257,7 +258,7 @@ func (x *examination) answer(ctx context.Context, h *host.Host, what string, a f
 		f.level, f.text, f.todo = levelProblem, what+": "+oneLine(err), "run it by hand: "+h.Program
 	case reply == nil || reply.Failure != "" || res.ExitCode != 0:
 		f = failedAnswer(h, what, res)
-		if reply != nil && reply.Failure == fsm.FailPermission && x.options.permissions == permissionsHost {
+		if reply != nil && reply.Failure == fsm.FailPermission && x.options.permissions == project.PermissionsHost {
 			// No run with permissions: skip is refused for that.
 			f.level, f.todo = levelWarning, "run "+h.Program+" here once by hand to trust this folder, or test it as runs use it: "+x.withSkip(h)
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/phrase"
@@ -112,7 +113,7 @@ func (x *examination) room() {
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
-		x.add(finding{"disk", levelProblem, p.short(dir) + " cannot be written to: " + errnoText(err).Error(), "give this user the right to write there, or make room", nil})
+		x.add(finding{"disk", levelProblem, p.Short(dir) + " cannot be written to: " + project.Cause(err).Error(), "give this user the right to write there, or make room", nil})
 		return
 	}
 	_ = probe.Close()
@@ -123,7 +124,7 @@ func (x *examination) room() {
 		return
 	}
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:unconvert // their types are not the same everywhere
-	f := finding{"disk", levelOK, fmt.Sprintf("%s free in %s", bytesText(free), p.short(dir)), "", value.NewMap("free_bytes", int64(min(free, 1<<62)))}
+	f := finding{"disk", levelOK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "", value.NewMap("free_bytes", int64(min(free, 1<<62)))}
 	switch {
 	case free < roomNone:
 		f.level, f.todo = levelProblem, "make room: runs cannot be recorded without"
@@ -143,31 +144,31 @@ func bytesText(n uint64) string {
 // configured looks at the files with which people configure a project.
 func (x *examination) configured() {
 	p := x.project
-	c, err := x.app.config(p)
+	c, err := p.Config()
 	switch {
 	case err != nil:
-		_, wrong := x.app.declared(p)
-		x.add(finding{"config", levelProblem, x.said(err), "mend " + phrase.And(p.mistaken(wrong)), nil})
+		_, wrong := p.Declared()
+		x.add(finding{"config", levelProblem, x.said(err), "mend " + phrase.And(p.Mistaken(wrong)), nil})
 		c = &config.Config{}
 	case len(c.Hosts) > 0:
-		x.add(finding{"config", levelOK, phrase.And(p.declaring(c)) + " declares " + names(c.Hosts), "", nil})
+		x.add(finding{"config", levelOK, phrase.And(p.Declaring(c)) + " declares " + names(c.Hosts), "", nil})
 	default:
-		x.add(finding{"config", levelOK, "no hosts are declared in " + p.short(filepath.Join(p.Loops, config.Name)), "", nil})
+		x.add(finding{"config", levelOK, "no hosts are declared in " + p.Short(filepath.Join(p.Loops, config.Name)), "", nil})
 	}
 	for _, w := range c.Warnings {
-		w.File = p.short(w.File)
+		w.File = p.Short(w.File)
 		x.add(finding{"config", levelWarning, w.String(), "mend " + w.File + ", for the reference tool", nil})
 	}
 	x.config = c
-	_, missing := os.Lstat(p.prices())
-	table, err := readPrices(p, "")
+	_, missing := os.Lstat(p.PricesFile())
+	table, err := p.ReadPrices("")
 	switch {
 	case err != nil:
-		x.add(finding{"prices", levelProblem, x.said(err), "mend " + p.short(p.prices()), nil})
+		x.add(finding{"prices", levelProblem, x.said(err), "mend " + p.Short(p.PricesFile()), nil})
 	case missing != nil:
 		x.add(finding{"prices", levelOK, "the built-in table, of " + table.Date, "", nil})
 	default:
-		x.add(finding{"prices", levelOK, p.short(p.prices()) + ", of " + table.Date + ", over the built-in table, of " + price.BuiltIn().Date, "", nil})
+		x.add(finding{"prices", levelOK, p.Short(p.PricesFile()) + ", of " + table.Date + ", over the built-in table, of " + price.BuiltIn().Date, "", nil})
 	}
 }
 
@@ -176,7 +177,7 @@ func (x *examination) store(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	a, p := x.app, x.project
-	store, err := a.records(ctx, p, false)
+	store, err := p.Records(ctx, false)
 	if err != nil {
 		code, _ := explain(err)
 		if code == exitNotFound {
@@ -193,15 +194,15 @@ func (x *examination) store(ctx context.Context) {
 		changes, err = plan(ctx, store.Store, "")
 	}
 	if err != nil {
-		x.add(finding{"store", levelProblem, x.said(store.failed(err)), "see: loops help store", nil})
+		x.add(finding{"store", levelProblem, x.said(store.Failed(err)), "see: loops help store", nil})
 		return
 	}
-	text := count(len(runs), "run") + " in " + store.name
+	text := count(len(runs), "run") + " in " + store.Name
 	if len(runs) == openRuns {
 		text = "more than " + text
 	}
 	x.add(finding{"store", levelOK, text, "", nil})
-	for _, r := range current(runs) {
+	for _, r := range project.Current(runs) {
 		if len(r.Damage) > 0 {
 			x.add(finding{"store", levelWarning, fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]), a.command("status", string(r.ID)), nil})
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/internal/plain"
@@ -33,17 +34,17 @@ const grace = 5 * time.Second
 
 // A driveSpec is a run that this process owns and is about to carry on.
 type driveSpec struct {
-	project project
+	project *project.Project
 	loop    *fsm.Loop
 	library fsm.Library
-	store   records
+	store   *project.Records
 	journal persistence.Journal
 	printer printer
 	stops   *stops
 	header  header
-	agents  agentFlags
+	agents  project.Agents
 	config  *config.Config
-	prices  prices
+	prices  project.Prices
 	quiet   bool // nothing is said of what goes as it should
 	start   func(fsm.Config) *fsm.Executor
 	tree    *runTree // nil = the run is in the main checkout
@@ -61,15 +62,15 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 	id := run.ID
 	site := openSite(d.project, d.journal.Dir())
 	defer site.close()
-	durable := d.store.durability() != persistence.None
+	durable := d.store.Level() != persistence.None
 	runner := &action.Runner{
 		There: site.there,
-		Dir:   d.project.work(), Env: a.treeEnv(d.tree, a.recordsMark(d.project)+string(id)), RunID: string(id), Mark: d.project.mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
+		Dir:   d.project.WorkDir(), Env: a.treeEnv(d.tree, d.project.RecordsMark()+string(id)), RunID: string(id), Mark: d.project.Mark() + persistence.RunMark(id, run.Segment), RunDir: d.journal.Dir(), Grace: grace,
 		Durable: durable, ToolCall: toolCall(d.project.Dir), Prices: d.prices, Adopt: a.adopt,
 	}
-	a.agents(runner, d.agents, d.config)
+	agents(d.project, runner, d.agents, d.config)
 	verify, _ := a.getenv(envVerify)
-	pause := newHold(d.project.pauseFile(id))
+	pause := newHold(d.project.PauseFile(id))
 	told := a.ringFor(d, site)
 	limit := "LIMIT=MORE"
 	observe := func(e fsm.Event) {
@@ -80,7 +81,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		told.event(e)
 	}
 	executor := d.start(fsm.Config{
-		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.work(), There: site.there}, Dir: d.project.work(), Prepare: d.tree.prepare(d.project, id, d.begun, durable), Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
+		Loop: d.loop, Runner: runner, Recorder: d.journal, Files: action.Files{Dir: d.project.WorkDir(), There: site.there}, Dir: d.project.WorkDir(), Prepare: d.tree.prepare(d.project, id, d.begun, durable), Library: d.library, MemoryUsed: proc.MemoryUsed, Getenv: a.getenv,
 		Circuit: persistence.ProjectCircuit(d.project.Loops), Wake: d.stops.wake, Held: pause.held, Observe: observe, Verify: verify == "1",
 	})
 	d.header.Agents = a.agentLine(d.project, d.loop, runner)
@@ -153,7 +154,7 @@ func (a *app) drive(ctx context.Context, d driveSpec) error {
 		d.printer.note(a.leftUndone(d, site, run, left))
 	}
 	if gone {
-		return failure(exitRecord, "run %s was stopped: %s could not be reached for as long as a lease is, so that another process could have begun its action again; all that happened is recorded", id, d.store.name)
+		return failure(exitRecord, "run %s was stopped: %s could not be reached for as long as a lease is, so that another process could have begun its action again; all that happened is recorded", id, d.store.Name)
 	}
 	if code := codeOf(outcome); code != exitOK {
 		return exitError{code: code}
@@ -170,7 +171,7 @@ func isRecorded(err error) bool {
 
 // leftUndone says what could not be done when a run had ended, which is on record.
 func (a *app) leftUndone(d driveSpec, s *site, run persistence.Run, err error) string {
-	place, sweep := d.store.place(d.project, run), a.command("sweep")
+	place, sweep := d.store.Place(d.project, run), a.command("sweep")
 	if m := s.moved(); m != nil {
 		place = m.rebased(filepath.Join(d.project.Dir, place))
 		if m.project != "" {
@@ -198,14 +199,14 @@ func (a *app) stopped(ctx context.Context, d driveSpec, s *site, run persistence
 }
 
 // notRecorded says that a run stopped because it could not be written down, and what is left of it.
-func (a *app) notRecorded(ctx context.Context, store records, run persistence.Run, err error) error {
+func (a *app) notRecorded(ctx context.Context, store *project.Records, run persistence.Run, err error) error {
 	if fenced, ok := errors.AsType[*persistence.FencedError](err); ok {
 		return a.takenOver(run, fenced)
 	}
 	a.bell.lost(run, err)
 	where, mend := ".loops", "Free or mend the disk"
-	if !store.files && !errors.Is(err, fsm.ErrNoRoom) {
-		where, mend = store.name, "See that the database has room and can be reached"
+	if !store.Files && !errors.Is(err, fsm.ErrNoRoom) {
+		where, mend = store.Name, "See that the database has room and can be reached"
 	}
 	var text string
 	memory, lost := store.Snapshot(ctx, run.ID)
@@ -286,33 +287,7 @@ func (a *app) resumeCommand(ended, id string, steps, passes int) string {
 }
 
 // quote quotes a word for a shell where it needs it.
-func quote(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,") == "" {
-		return s
-	}
-	if !plain.Harmless(s) {
-		return bashQuote(s)
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// bashQuote quotes a word that holds what acts on a terminal, in the form that bash reads: $'…'.
-func bashQuote(s string) string {
-	var b strings.Builder
-	for _, part := range strings.SplitAfter(s, "") { // characters
-		switch {
-		case part == `\` || part == "'":
-			b.WriteString(`\` + part)
-		case plain.Harmless(part):
-			b.WriteString(part)
-		default:
-			for i := range len(part) {
-				fmt.Fprintf(&b, `\x%02x`, part[i])
-			}
-		}
-	}
-	return "$'" + b.String() + "'"
-}
+func quote(s string) string { return plain.ShellWord(s) }
 
 // self returns this process as the owner of a run.
 func self() (persistence.Owner, error) {

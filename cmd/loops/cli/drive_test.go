@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -40,7 +41,7 @@ func TestNotRecorded(t *testing.T) {
 		{"the database has no room", there, noRoom, true, "Nothing recorded before is lost. See that the database has room and can be reached, then: loops resume " + string(there.ID)},
 		{"no room for what an action needs", there, needed, true, "Nothing recorded before is lost. Free or mend the disk, then: loops resume " + string(there.ID)},
 	} {
-		err := (&app{}).notRecorded(t.Context(), records{Store: store, files: !c.database}, c.run, c.err)
+		err := (&app{}).notRecorded(t.Context(), &project.Records{Store: store, Files: !c.database}, c.run, c.err)
 		exit, ok := errors.AsType[exitError](err)
 		if _, what, _ := strings.Cut(err.Error(), "\n"); !ok || exit.code != exitRecord || what != c.want {
 			t.Errorf("%s: exit code %d, %s\nwant %s", c.name, exit.code, what, c.want)

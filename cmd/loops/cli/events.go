@@ -45,12 +45,12 @@ out where to go on by "seq". Output of actions is left out of lines for people u
 }
 
 func runEvents(ctx context.Context, a *app, o eventsOptions) error {
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -140,13 +141,16 @@ func explain(err error) (int, string) {
 		usage     usageError
 		exit      exitError
 		held      *persistence.HeldError
-		ambiguous *ambiguousError
+		ambiguous *project.AmbiguousError
 		conflict  *persistence.ConflictError
 		ended     *persistence.NotResumableError
 		damage    *persistence.DamageError
 		operation *fs.PathError
-		database  databaseError
+		database  project.DatabaseError
 	)
+	if code, text := explainProject(err); text != "" {
+		return code, text
+	}
 	switch {
 	case err == nil:
 		return exitOK, ""
@@ -157,7 +161,7 @@ func explain(err error) (int, string) {
 	case errors.As(err, &held):
 		return exitConflict, clean(heldText(held))
 	case errors.As(err, &ambiguous):
-		return exitUsage, ambiguous.Error()
+		return exitUsage, ambiguousText(ambiguous)
 	case errors.As(err, &conflict):
 		return exitConflict, clean(conflictLine(conflict))
 	case errors.Is(err, persistence.ErrBusy):
@@ -200,12 +204,6 @@ func joined(errs []error) error {
 // conflictLine says who is in the way and what to do.
 func conflictLine(c *persistence.ConflictError) string {
 	return inTheWayLine(c) + "; wait for it, or: loops stop " + quote(string(c.Holder))
-}
-
-// isDamage reports whether an error names damaged bytes, behind which reading continues.
-func isDamage(err error) bool {
-	damage, ok := errors.AsType[*persistence.DamageError](err)
-	return ok && !damage.Ends
 }
 
 // exitCodes returns the part of a command's help that lists its exit codes. The command carries on no run.

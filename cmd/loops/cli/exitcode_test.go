@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
@@ -69,7 +70,7 @@ func TestExplain(t *testing.T) {
 		{&persistence.DamageError{File: "f", What: "w"}, 74, "left as it is"},
 		{&persistence.DamageError{File: "f", Offset: 7, What: "w"}, 74, "f: damaged at byte 7: w; the file was left as it is"},
 		{&persistence.DamageError{File: "f", Offset: -1, What: "w"}, 74, "f: damaged: w; the file was left as it is"},
-		{databaseError{&sqlstore.VersionError{Database: "x.db", Has: 2, Knows: 1}}, 74, "the database of runs cannot be used: x.db has version 2, and this program knows versions up to 1: it was made by a newer one, use that"},
+		{project.DatabaseError{Err: &sqlstore.VersionError{Database: "x.db", Has: 2, Knows: 1}}, 74, "the database of runs cannot be used: x.db has version 2, and this program knows versions up to 1: it was made by a newer one, use that"},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOSPC}, 74, "make room"},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOTDIR}, 74, "not a directory"},
 		{errors.New("odd"), 1, "odd"},

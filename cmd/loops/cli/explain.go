@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
@@ -53,12 +54,12 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 	if err := checkStep(o.step); err != nil {
 		return err
 	}
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (x *explanation) wholeRun() {
 			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": the state %s has no way on for %s.", v.State, verdictOrNone(v))
 		}
 		said = append(said, s)
-	case alive(r):
+	case project.Alive(r):
 		add("It goes on: it is in %s.", r.State)
 	case r.Status == persistence.Interrupted || r.Status == persistence.Running:
 		add("It was interrupted in %s: its process is gone, and recorded nothing about why.", r.State)
@@ -148,7 +149,7 @@ func (x *explanation) wholeRun() {
 	if x.rules.note != "" {
 		add("%s", x.rules.note)
 	}
-	if r.Resumable && !alive(r) {
+	if r.Resumable && !project.Alive(r) {
 		add("It can be gone on with: %s", x.resume)
 	}
 	if met := &x.seen.met; met.count > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/bundle"
 	"loops/persistence"
@@ -58,22 +59,22 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	var run persistence.Run
-	if runs, err := f.runs(ctx, arg, 1); err != nil {
-		return store.failed(err)
+	if runs, err := f.Runs(ctx, arg, 1); err != nil {
+		return store.Failed(err)
 	} else if len(runs) == 1 {
 		run = runs[0]
-	} else if run, err = f.exactly(ctx, arg); err != nil {
+	} else if run, err = exactly(ctx, f, arg); err != nil {
 		return noSuchRun(ctx, f, arg)
 	}
-	if alive(run) || run.Held {
+	if project.Alive(run) || run.Held {
 		return &persistence.HeldError{ID: run.ID, Owner: run.Owner}
 	}
 	// As it is recorded, not as it is seen: import compares.
-	recorded, err := store.importer().Runs(ctx, persistence.Query{ID: run.ID})
+	recorded, err := store.Importer().Runs(ctx, persistence.Query{ID: run.ID})
 	if err != nil {
-		return store.failed(err)
+		return store.Failed(err)
 	}
 	if len(recorded) == 1 {
 		run = recorded[0]
@@ -90,7 +91,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
 	}
 	for _, left := range written.Left {
-		say(a.Err, "loops: %s is no regular file and was left out\n", p.short(left))
+		say(a.Err, "loops: %s is no regular file and was left out\n", p.Short(left))
 	}
 	if o.json {
 		return writeJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
@@ -101,13 +102,13 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 }
 
 // exportTo writes an archive under another name first.
-func exportTo(ctx context.Context, path string, useZstd bool, store records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
+func exportTo(ctx context.Context, path string, useZstd bool, store *project.Records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
 	f, err := createBeside(path)
 	if err != nil {
 		return w, 0, err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it has its name, or is of no use
-	w, err = bundle.Write(ctx, f, useZstd, store.importer(), run, work)
+	w, err = bundle.Write(ctx, f, useZstd, store.Importer(), run, work)
 	err = errors.Join(err, f.Sync())
 	st, e := f.Stat()
 	if err = errors.Join(err, e, f.Chmod(0o600), f.Close()); err != nil {

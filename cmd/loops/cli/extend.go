@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/persistence"
@@ -62,7 +63,7 @@ func (f *extendFlag) Set(text string) error {
 			return fmt.Errorf("%s is no limit: expected %s%s", phrase.Quote(part), extendForms, phrase.DidYouMean(name, names))
 		}
 		k := extendKinds[i]
-		v, err := budgetAmount(cmp.Or(k.key, "steps"), strings.TrimPrefix(amount, "+"))
+		v, err := project.BudgetAmount(cmp.Or(k.key, "steps"), strings.TrimPrefix(amount, "+"))
 		if err != nil {
 			return fmt.Errorf("%s more of %s: expected a number above 0, such as in %s", phrase.Quote(amount), k.name, extendForms)
 		}
@@ -77,14 +78,14 @@ func (f *extendFlag) Set(text string) error {
 	return nil
 }
 
-// check refuses a limit that another flag sets.
-func (f *extendFlag) check(cmd *cobra.Command, budget budgetFlag) error {
+// checkLoops refuses a limit that another flag sets.
+func (f *extendFlag) check(cmd *cobra.Command, budget project.Budget) error {
 	for _, k := range extendKinds {
 		if f.by[k.name] == 0 {
 			continue
 		}
 		other := ""
-		if _, set := budget.limits[k.key]; set {
+		if _, set := budget.Limits[k.key]; set {
 			other = "--budget"
 		}
 		if k.flag != "" && cmd.Flags().Changed(k.flag) {
@@ -102,20 +103,20 @@ type inForce struct {
 	name       string // of the kind
 	of         string // "budget " if it is that of a budget, beside one of the loop
 	most, used float64
-	raise      func(o *overrides, to float64)
+	raise      func(o *project.Overrides, to float64)
 }
 
 // limitsInForce returns the limits that hold for a run of l, which has the overrides in it.
 func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
-	budget := func(key string) func(*overrides, float64) {
-		return func(o *overrides, to float64) {
+	budget := func(key string) func(*project.Overrides, float64) {
+		return func(o *project.Overrides, to float64) {
 			limits := map[string]float64{key: to}
-			for k, v := range o.budget.limits {
+			for k, v := range o.Budget.Limits {
 				if k != key {
 					limits[k] = v
 				}
 			}
-			o.budget.limits = limits
+			o.Budget.Limits = limits
 		}
 	}
 	var b fsm.Budget
@@ -123,13 +124,13 @@ func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
 		b = *l.Budget
 	}
 	all := []inForce{
-		{"steps", "", float64(l.MaxSteps), float64(m.Step), func(o *overrides, to float64) { o.maxSteps = int(to) }},
+		{"steps", "", float64(l.MaxSteps), float64(m.Step), func(o *project.Overrides, to float64) { o.MaxSteps = int(to) }},
 		{"steps", "budget ", float64(b.Steps), float64(m.Step + m.Spent.Steps), budget("steps")},
-		{"passes", "", float64(l.MaxIterations), float64(m.Passes), func(o *overrides, to float64) { o.maxIterations = int(to) }},
+		{"passes", "", float64(l.MaxIterations), float64(m.Passes), func(o *project.Overrides, to float64) { o.MaxIterations = int(to) }},
 		{"cost", "", b.CostUSD, m.Spent.CostUSD, budget("cost_usd")},
 		{"tokens", "", float64(b.Tokens), float64(m.Spent.Usage.Total()), budget("tokens")},
 		{"prompts", "", float64(b.Prompts), float64(m.Spent.Prompts), budget("prompts")},
-		{"time", "", l.Timeout.Seconds(), m.Elapsed.Seconds(), func(o *overrides, to float64) { o.timeout = time.Duration(to * float64(time.Second)) }},
+		{"time", "", l.Timeout.Seconds(), m.Elapsed.Seconds(), func(o *project.Overrides, to float64) { o.Timeout = time.Duration(to * float64(time.Second)) }},
 		{"time", "budget ", b.Wall.Seconds(), m.Elapsed.Seconds(), budget("wall")},
 	}
 	return slices.DeleteFunc(all, func(l inForce) bool { return l.most <= 0 })
@@ -137,7 +138,7 @@ func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
 
 // raise has o set the limits that hold in l, a loop with the overrides of the run in it, higher by what was asked for. It
 // returns what it did, a line each, and refuses what would not let the run go on.
-func (f *extendFlag) raise(o *overrides, l *fsm.Loop, m *fsm.Snapshot) (lines []string, err error) {
+func (f *extendFlag) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot) (lines []string, err error) {
 	const see = "loops resume --help"
 	limits := limitsInForce(l, m)
 	for _, k := range extendKinds {
@@ -192,7 +193,7 @@ func extendText(kind string, v float64) string {
 }
 
 // extendLimits has the flags of a resume set the limits of the run higher, as --extend says. over is what held until now.
-func (o *resumeOptions) extendLimits(ctx context.Context, store records, run persistence.Run, l *fsm.Loop, over overrides) ([]string, error) {
+func (o *resumeOptions) extendLimits(ctx context.Context, store *project.Records, run persistence.Run, l *fsm.Loop, over project.Overrides) ([]string, error) {
 	if len(o.extend.by) == 0 {
 		return nil, nil
 	}
@@ -200,6 +201,6 @@ func (o *resumeOptions) extendLimits(ctx context.Context, store records, run per
 	if err != nil {
 		return nil, err
 	}
-	held, _ := over.apply(l)
+	held, _ := over.Apply(l)
 	return o.extend.raise(&o.over, held, memory)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/report"
@@ -97,12 +98,12 @@ func (p *junitPrinter) finish(o fsm.Outcome, resume string) {
 
 // faceOf reads all that is recorded of a run and hands it to write. o is how it ended, nil where only the records tell.
 func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, write func(*report.Suite, report.Run) error) error {
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	run, err := runNamed(ctx, f, string(id))
 	if err == nil && run == nil {
 		err = noSuchRun(ctx, f, string(id))
@@ -118,14 +119,14 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 }
 
 // face reads the events of a run for services. With a Reader, an error says that the recorded loop cannot be read.
-func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
+func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
 	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: run.Error, Begun: run.StartedAt, Took: elapsed(run)}
-	known, err := pricer(f.project)
+	known, err := f.Project.Pricer()
 	if err != nil {
 		return nil, face, err
 	}
 	r, t := &report.Suite{}, inspect.NewAccount(known)
-	face.Notes, err = readSteps(ctx, f.store, run, t, r)
+	face.Notes, err = readSteps(ctx, f.Store, run, t, r)
 	if err != nil {
 		return nil, face, err
 	}
@@ -134,18 +135,18 @@ func (a *app) face(ctx context.Context, f finder, run persistence.Run, o *fsm.Ou
 	if note != "" {
 		face.Notes = append(face.Notes, note)
 	}
-	for _, fact := range reportFacts(f.project, f.store, run, t.Costs.Total) {
+	for _, fact := range reportFacts(f.Project, f.Store, run, t.Costs.Total) {
 		if !slices.Contains([]string{"Loop", "Run", "Error"}, fact[0]) {
 			face.Facts = append(face.Facts, fact)
 		}
 	}
 	if o == nil && run.Ended != "" && !run.Foreign { // the records of the reference tool do not tell a signal from LOOP_STOP
-		if m, _ := f.store.Snapshot(ctx, run.ID); m != nil { // what cannot be read is damage, and the list says the most of it
+		if m, _ := f.Store.Snapshot(ctx, run.ID); m != nil { // what cannot be read is damage, and the list says the most of it
 			o = m.Outcome
 		}
 	}
 	if run.Resumable {
-		face.Next = a.goOn(ctx, f.store, run)
+		face.Next = a.goOn(ctx, f.Store, run)
 	}
 	faceEnd(&face, run, o, r.At())
 	return r, face, damage
@@ -166,7 +167,7 @@ func faceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 			face.End = report.Good
 		case run.Status == persistence.Failed && run.Ended == fsm.EndTerminal:
 			face.End = report.Failed
-		case run.Status == persistence.Running && alive(run):
+		case run.Status == persistence.Running && project.Alive(run):
 			face.End = report.Going
 		}
 	} else {
@@ -214,7 +215,7 @@ func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err

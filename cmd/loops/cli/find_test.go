@@ -1,6 +1,10 @@
 package cli
 
-import "testing"
+import (
+	"testing"
+
+	"loops/engine/project"
+)
 
 func TestLoopOf(t *testing.T) {
 	for id, want := range map[string]string{
@@ -20,7 +24,7 @@ func TestLoopOf(t *testing.T) {
 		"fix-20261121T103405-more":    "",
 		"x-20261121T103405-20261121T": "",
 	} {
-		if got := loopOf(id); got != want {
+		if got := project.LoopOf(id); got != want {
 			t.Errorf("loopOf(%q) = %q, want %q", id, got, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -18,7 +19,7 @@ const (
 
 // A follower reads the history of a run while it grows.
 type follower struct {
-	store records
+	store *project.Records
 	id    persistence.ID
 	after uint64 // the last event that was read
 
@@ -31,7 +32,7 @@ func (f *follower) follow(ctx context.Context, r persistence.Run, each func(fsm.
 	seen := time.Now()
 	for {
 		// Whether it goes on is asked before its events are read, so that none comes after the last look.
-		goesOn := alive(r)
+		goesOn := project.Alive(r)
 		begun := time.Now()
 		if err := f.read(ctx, r, !goesOn, each); err != nil || !goesOn {
 			return r, err
@@ -47,9 +48,9 @@ func (f *follower) follow(ctx context.Context, r persistence.Run, each func(fsm.
 		seen = time.Now()
 		now, err := f.store.Runs(ctx, persistence.Query{ID: f.id})
 		if err != nil {
-			return r, f.store.failed(err)
+			return r, f.store.Failed(err)
 		}
-		if now = current(now); len(now) > 0 {
+		if now = project.Current(now); len(now) > 0 {
 			r = now[0]
 		}
 	}
@@ -69,11 +70,11 @@ func (f *follower) read(ctx context.Context, r persistence.Run, last bool, each 
 		}
 	}
 	for e, err := range f.store.Events(ctx, f.id, f.after) {
-		if err != nil && !isDamage(err) {
+		if err != nil && !project.IsDamage(err) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return f.store.failed(err)
+			return f.store.Failed(err)
 		}
 		if err == nil {
 			f.after = e.Seq

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
@@ -19,7 +20,7 @@ type forkOptions struct {
 	at         string // a step, or last
 	set        []string
 	definition string // name or path of a loop file, or definitionRecorded; "" = the file the run was started from
-	over       overrides
+	over       project.Overrides
 	rerun      bool
 	empty      bool // nothing of the working folder is copied
 	dryRun     bool
@@ -62,7 +63,7 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 			if o.at == "" {
 				return usageError{"missing --at STEP: the step to do again, as loops history shows it, or last", "loops fork --help"}
 			}
-			if err := o.over.check(cmd); err != nil {
+			if err := checkOverrides(&o.over, cmd); err != nil {
 				return err
 			}
 			if err := o.view.check(cmd.CommandPath()); err != nil {
@@ -91,7 +92,7 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 	flags.StringVar(&o.at, "at", "", "the `STEP` to do again: a number as history shows it, or last")
 	flags.StringArrayVar(&o.set, "set", nil, "set a context value, `KEY=VALUE` (repeatable)")
 	flags.StringVar(&o.definition, "definition", "", "go on with the loop `FILE`, or with recorded: the loop as it was recorded with the run")
-	o.over.addFlags(flags)
+	addOverrides(&o.over, flags)
 	flags.BoolVar(&o.rerun, "rerun", false, "do the step again although its state says idempotent: false")
 	flags.BoolVar(&o.empty, "empty", false, "begin with an empty working folder")
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
@@ -125,12 +126,12 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	if err != nil {
 		return err
 	}
-	store, err := a.records(ctx, p, false)
+	store, err := p.Records(ctx, false)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err
@@ -143,13 +144,13 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	if err != nil {
 		return err
 	}
-	over := o.over.over(run.Options)
-	conf, err := a.config(p)
+	over := o.over.Over(run.Options)
+	conf, err := p.Config()
 	if err != nil {
 		return err
 	}
-	over.config = conf
-	l, recorded := over.apply(made.loop)
+	over.Config = conf
+	l, recorded := over.Apply(made.loop)
 	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
 		return failure(exitUsage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, count(l.MaxSteps, "step"),
 			a.command(fmt.Sprintf("fork --at %d -n %d", n, n+l.MaxSteps), string(run.ID)))
@@ -167,10 +168,10 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	}
 	a.tellUnused(p, l, o.set, o.view.quiet)
 	a.warnConfig(p, o.view.quiet)
-	if err := a.checkHosts(p, l, o.over.agents.host, over, conf, o.view, "loops fork --help"); err != nil {
+	if err := a.checkHosts(p, l, o.over.Agents.Host, over, conf, o.view, "loops fork --help"); err != nil {
 		return err
 	}
-	known, err := a.checkCost(p, l, over.agents, conf)
+	known, err := a.checkCost(p, l, over.Agents, conf)
 	if err != nil {
 		return err
 	}
@@ -182,13 +183,13 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 		return a.printFork(p, l, from, made, planned, o)
 	}
 	made.tell(a, run, o.view.quiet)
-	loops, err := a.library(p)
+	loops, err := p.Library()
 	if err != nil {
 		return err
 	}
-	kept := &keeper{}
+	kept := &project.Keeper{}
 	lib := made.changes.library(loops, l, over, kept)
-	spec, err := a.spec(p, l, kept.def, planned, recorded)
+	spec, err := a.spec(p, l, kept.Def, planned, recorded)
 	if err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	}
 	stops := catchSignals()
 	defer stops.release()
-	store.setDurability(over.level())
+	store.SetDurability(over.Level())
 	print := a.newPrinter(o.view)
 	var began time.Time
 	var journal persistence.Journal
@@ -214,7 +215,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	}
 	var notes []string
 	err = stops.before(ctx, func(ctx context.Context) (err error) {
-		notes, err = from.move(ctx, p, journal.Dir(), o.empty, store.durability() != persistence.None)
+		notes, err = from.move(ctx, p, journal.Dir(), o.empty, store.Level() != persistence.None)
 		return err
 	})
 	if err == nil {
@@ -224,20 +225,20 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 		return errors.Join(err, journal.Close(context.WithoutCancel(ctx)))
 	}
 	fill(from.memory.Context, l, journal.Dir())
-	kept.journal = journal
+	kept.Journal = journal
 	notes = append(notes, from.spent()...)
 	if old := a.treeOf(p, run); old != nil && tree == nil {
-		notes = append(notes, fmt.Sprintf("run %s worked in the work tree %s, this one works in %s; a tree of its own: --worktree", run.ID, p.short(old.tree.Path), p.Dir))
+		notes = append(notes, fmt.Sprintf("run %s worked in the work tree %s, this one works in %s; a tree of its own: --worktree", run.ID, p.Short(old.tree.Path), p.Dir))
 	}
 	shown := journal.Run()
 	shown.State, shown.Step = from.point.State, from.point.Step-1
 	return a.drive(ctx, driveSpec{
 		tree: tree, project: tree.project(p, journal.Run().ID), loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
 		header: header{
-			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began,
+			Loop: l, File: p.Short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.Short(journal.Dir()) + "/", Begin: began,
 			Origin: spec.Origin, Notes: notes,
 		},
-		agents: over.agents, config: conf, prices: known, quiet: o.view.quiet,
+		agents: over.Agents, config: conf, prices: known, quiet: o.view.quiet,
 		start: func(cfg fsm.Config) *fsm.Executor {
 			return fsm.Fork(cfg, from.memory, began, fsm.Field{Key: "forked_from", Value: spec.Origin.Map()})
 		},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/move"
 	"loops/internal/phrase"
@@ -22,10 +23,10 @@ type forkedLoop struct {
 }
 
 // forkDefinition reads the loop that a fork goes on with, and refuses one that cannot go on there.
-func (a *app) forkDefinition(ctx context.Context, p project, store records, from *forkPlace, o *forkOptions) (*forkedLoop, error) {
-	run, def, folders := from.run, store.definition(ctx, from.run.ID), p.movedSince(from.run, from.memory)
+func (a *app) forkDefinition(ctx context.Context, p *project.Project, store *project.Records, from *forkPlace, o *forkOptions) (*forkedLoop, error) {
+	run, def, folders := from.run, store.Definition(ctx, from.run.ID), movedSince(p, from.run, from.memory)
 	run.File = move.Path(run.File, folders)
-	def.rebase(folders)
+	def.Rebase(folders)
 	c := &changes{a: a, p: p, run: run, def: def, recorded: o.definition == definitionRecorded, quiet: o.view.quiet}
 	l, err := c.forked(o)
 	if err != nil {
@@ -35,14 +36,14 @@ func (a *app) forkDefinition(ctx context.Context, p project, store records, from
 	st := l.States[name]
 	switch {
 	case st == nil:
-		return nil, failure(exitInvalid, "%s has no state %s, with which step %d begins; its states: %s", p.short(l.File), phrase.Quote(name), from.point.Step, strings.Join(l.Order, ", "))
+		return nil, failure(exitInvalid, "%s has no state %s, with which step %d begins; its states: %s", p.Short(l.File), phrase.Quote(name), from.point.Step, strings.Join(l.Order, ", "))
 	case st.Terminal && !l.Maintain:
-		return nil, failure(exitInvalid, "state %s is an end of %s: from step %d on there is nothing to do; fork an earlier step", phrase.Quote(name), p.short(l.File), from.point.Step)
+		return nil, failure(exitInvalid, "state %s is an end of %s: from step %d on there is nothing to do; fork an earlier step", phrase.Quote(name), p.Short(l.File), from.point.Step)
 	case st.Once && st.Action != "" && from.point.Started && !o.rerun:
 		doing := "has done it"
 		if from.point.Done == 0 {
 			doing = "has begun it"
-			if alive(run) {
+			if project.Alive(run) {
 				doing = "is just doing it"
 			}
 		}
@@ -50,13 +51,13 @@ func (a *app) forkDefinition(ctx context.Context, p project, store records, from
 			from.point.Step, a.command(fmt.Sprintf("fork --at %d --rerun", from.point.Step), string(run.ID)))
 	}
 	made := &forkedLoop{loop: l, changes: c}
-	switch main := c.def.main(); {
+	switch main := c.def.Main(); {
 	case main == nil:
 		if run.SHA256 != "" && run.SHA256 != l.SHA256 {
 			made.lines = []string{fmt.Sprintf("sha256 %.12s, was %.12s", l.SHA256, run.SHA256)}
 		}
-	case main.sha256 != l.SHA256:
-		if before, err := main.load(); err == nil { // what a former version took may be wrong now
+	case main.Sha256 != l.SHA256:
+		if before, err := main.Load(); err == nil { // what a former version took may be wrong now
 			made.lines = differences(before, l)
 		}
 	}
@@ -69,7 +70,7 @@ func (c *changes) forked(o *forkOptions) (*fsm.Loop, error) {
 		if c.def == nil {
 			return nil, failure(exitInvalid, "the definition of run %s was not recorded with it, or cannot be read any more; give a file: --definition FILE", c.run.ID)
 		}
-		l, err := c.def.main().load()
+		l, err := c.def.Main().Load()
 		if err != nil {
 			return nil, failure(exitInvalid, "%v", err)
 		}
@@ -81,16 +82,16 @@ func (c *changes) forked(o *forkOptions) (*fsm.Loop, error) {
 	if c.run.File == "" {
 		return c.a.loadNamed(c.p, c.run.Loop, c.quiet)
 	}
-	path := c.p.absolute(c.run.File)
+	path := c.p.Absolute(c.run.File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if other, err := c.p.resolve(c.run.Loop); err == nil {
+		if other, err := c.p.Resolve(c.run.Loop); err == nil {
 			return c.a.loadFile(c.p, other, c.quiet) // the project moved
 		}
 		or := ""
 		if c.def != nil {
 			or = ", or --definition recorded"
 		}
-		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, or give another: --definition FILE%s", c.run.ID, c.p.short(path), or)
+		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, or give another: --definition FILE%s", c.run.ID, c.p.Short(path), or)
 	}
 	return c.a.loadFile(c.p, path, c.quiet)
 }
@@ -98,6 +99,6 @@ func (c *changes) forked(o *forkOptions) (*fsm.Loop, error) {
 // tell says how the loop differs from that of the other run.
 func (d *forkedLoop) tell(a *app, run persistence.Run, quiet bool) {
 	if len(d.lines) > 0 && !quiet {
-		say(a.Err, "loops: %s is not what run %s was made of:\n  %s\n", d.changes.p.short(d.loop.File), run.ID, blockOf("  ", d.lines))
+		say(a.Err, "loops: %s is not what run %s was made of:\n  %s\n", d.changes.p.Short(d.loop.File), run.ID, blockOf("  ", d.lines))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/move"
@@ -17,25 +18,25 @@ import (
 
 // workFolder returns the working folder of the run as it remembers it, and whether it is its own: a person may have named
 // another one.
-func (f *forkPlace) workFolder(p project) (dir string, own bool) {
+func (f *forkPlace) workFolder(p *project.Project) (dir string, own bool) {
 	v, _ := f.memory.Context.Get("run_dir")
 	dir = strings.TrimRight(text(v), "/")
 	if dir == "" {
-		return p.runDir(f.run.ID), true
+		return p.RunDir(f.run.ID), true
 	}
-	return dir, dir == p.runDir(f.run.ID) || strings.HasSuffix(dir, "/runs/"+string(f.run.ID)) // the project may have moved
+	return dir, dir == p.RunDir(f.run.ID) || strings.HasSuffix(dir, "/runs/"+string(f.run.ID)) // the project may have moved
 }
 
 // move copies what the run left in its working folder to another one, and has all that is remembered name that. Where the
 // copy is to be durable, it is so before that memory is recorded.
-func (f *forkPlace) move(ctx context.Context, p project, to string, empty, durable bool) (notes []string, err error) {
+func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, empty, durable bool) (notes []string, err error) {
 	from, own := f.workFolder(p)
 	if !own {
-		move.Rebase(f.memory, p.movedSince(f.run, f.memory))
+		move.Rebase(f.memory, movedSince(p, f.run, f.memory))
 		return []string{fmt.Sprintf("run_dir is %s, as run %s was told; nothing was copied", from, f.run.ID)}, nil
 	}
-	real := p.runDir(f.run.ID)
-	folders := append(p.movedSince(f.run, f.memory), move.Folder{From: from, To: to})
+	real := p.RunDir(f.run.ID)
+	folders := append(movedSince(p, f.run, f.memory), move.Folder{From: from, To: to})
 	if real != from {
 		folders = append(folders, move.Folder{From: real, To: to})
 	}
@@ -51,7 +52,7 @@ func (f *forkPlace) move(ctx context.Context, p project, to string, empty, durab
 	named := outputsNamed(f.memory)
 	c, err := persistence.CopyWork(ctx, real, to, func(rel string) bool { return action.WrittenByRunner(rel) && !named[rel] })
 	if err != nil {
-		return nil, fmt.Errorf("what run %s left in %s cannot be copied: %w; begin without it: --empty", f.run.ID, p.short(real), err)
+		return nil, fmt.Errorf("what run %s left in %s cannot be copied: %w; begin without it: --empty", f.run.ID, p.Short(real), err)
 	}
 	if c.Files > 0 && durable {
 		if err := persistence.SyncTree(to); err != nil {
@@ -59,10 +60,10 @@ func (f *forkPlace) move(ctx context.Context, p project, to string, empty, durab
 		}
 	}
 	if c.Files > 0 {
-		notes = append(notes, fmt.Sprintf("copied %s (%s) from %s/, as they are now", count(c.Files, "file"), roomText(c.Bytes), p.short(real)))
+		notes = append(notes, fmt.Sprintf("copied %s (%s) from %s/, as they are now", count(c.Files, "file"), roomText(c.Bytes), p.Short(real)))
 	}
 	if n := len(c.Left); n > 0 {
-		notes = append(notes, fmt.Sprintf("left out %s/%s, which is neither a file nor a link within the folder%s", p.short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
+		notes = append(notes, fmt.Sprintf("left out %s/%s, which is neither a file nor a link within the folder%s", p.Short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
 	}
 	return notes, nil
 }
@@ -103,7 +104,7 @@ func (f *forkPlace) spent() []string {
 }
 
 // printFork prints from where a fork would go on.
-func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoop, values *value.Map, o *forkOptions) error {
+func (a *app) printFork(p *project.Project, l *fsm.Loop, from *forkPlace, made *forkedLoop, values *value.Map, o *forkOptions) error {
 	o2 := from.origin()
 	dir, own := from.workFolder(p)
 	if o.view.json {
@@ -111,12 +112,12 @@ func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoo
 		if own && !o.empty {
 			copied = dir + "/"
 		}
-		return writeJSON(a.out, value.NewMap("forked_from", o2.Map(), "loop", l.Name, "file", p.short(l.File), "state", from.point.State, "step", int64(from.point.Step),
+		return writeJSON(a.out, value.NewMap("forked_from", o2.Map(), "loop", l.Name, "file", p.Short(l.File), "state", from.point.State, "step", int64(from.point.Step),
 			"max_steps", int64(l.MaxSteps), "changed", texts(made.lines), "copies", copied, "context", values, "captured", list(from.memory.Captured.Keys(), func(k string) any { return k })))
 	}
 	w := a.out
 	say(w, "Fork of run %s at step %d (behind event %d)\n", from.run.ID, from.point.Step, o2.Seq)
-	say(w, "  loop: %s (%s)\n", l.Name, p.short(l.File))
+	say(w, "  loop: %s (%s)\n", l.Name, p.Short(l.File))
 	say(w, "  begins with: %s, step %d of at most %d\n", from.point.State, from.point.Step, l.MaxSteps)
 	for i, line := range made.lines {
 		say(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
@@ -125,7 +126,7 @@ func (a *app) printFork(p project, l *fsm.Loop, from *forkPlace, made *forkedLoo
 	case !own:
 		say(w, "  run_dir: %s, as that run was told\n", dir)
 	case !o.empty:
-		say(w, "  copies: %s/, as it is now\n", p.short(dir))
+		say(w, "  copies: %s/, as it is now\n", p.Short(dir))
 	}
 	if keys := from.memory.Captured.Keys(); len(keys) > 0 {
 		say(w, "  remembers: %s\n", strings.Join(keys, ", "))

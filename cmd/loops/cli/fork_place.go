@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
@@ -29,20 +30,20 @@ func (f *forkPlace) origin() *persistence.Origin {
 }
 
 // forkPlace finds the place of a run that at names, and what the run remembered there.
-func (a *app) forkPlace(ctx context.Context, f finder, run persistence.Run, at string) (*forkPlace, error) {
+func (a *app) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, at string) (*forkPlace, error) {
 	var track inspect.ForkTrack
 	var damage, behind error
-	for e, err := range f.store.Events(ctx, run.ID, 0) {
+	for e, err := range f.Store.Events(ctx, run.ID, 0) {
 		switch {
 		case err == nil:
 			n := len(track.Points)
 			if track.Add(e); len(track.Points) > n {
 				behind = nil
 			}
-		case isDamage(err):
+		case project.IsDamage(err):
 			damage, behind = cmp.Or(damage, err), err
 		default:
-			return nil, f.store.failed(err)
+			return nil, f.Store.Failed(err)
 		}
 	}
 	r := &forkSearch{app: a, finder: f, run: run, track: &track, damage: damage, behind: behind}
@@ -64,7 +65,7 @@ func (a *app) forkPlace(ctx context.Context, f finder, run persistence.Run, at s
 // A forkSearch looks for the place where a run can be forked.
 type forkSearch struct {
 	*app
-	finder finder
+	finder project.Finder
 	run    persistence.Run
 	track  *inspect.ForkTrack
 	damage error // of its events, the first; nil = none
@@ -116,7 +117,7 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 		return *p, nil
 	}
 	next := 0 // the step that comes next, if it can be forked
-	if m, err := r.finder.store.Snapshot(ctx, id); err == nil && m.Phase == fsm.PhasePending && !m.StepsCapped && !m.PassCapped {
+	if m, err := r.finder.Store.Snapshot(ctx, id); err == nil && m.Phase == fsm.PhasePending && !m.StepsCapped && !m.PassCapped {
 		if next = m.Step + 1; next == step {
 			return inspect.ForkPoint{Step: step, State: m.Current, Seq: r.track.Last + 1}, nil
 		}
@@ -130,12 +131,12 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 	first, last := points[0], points[len(points)-1]
 	switch o := r.run.Origin; {
 	case step < first.Step && o != nil:
-		if found, err := r.finder.run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
+		if found, err := r.finder.Run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
 			return inspect.ForkPoint{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected --at %d or later", step, id, o, first.Step)
 		}
 		return inspect.ForkPoint{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
 			step, id, o, r.command("fork --at "+strconv.Itoa(step), string(o.ID)))
-	case step > last.Step && alive(r.run):
+	case step > last.Step && project.Alive(r.run):
 		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
 	case step > last.Step:
 		until := ""
@@ -158,19 +159,19 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 	if r.run.Foreign {
 		return r.foreign(ctx, p)
 	}
-	rewinder, ok := r.finder.store.Store.(persistence.Rewinder)
+	rewinder, ok := r.finder.Store.Store.(persistence.Rewinder)
 	if !ok {
-		return nil, fmt.Errorf("%s does not know what runs remembered earlier", r.finder.store.name)
+		return nil, fmt.Errorf("%s does not know what runs remembered earlier", r.finder.Store.Name)
 	}
 	var before, after persistence.Moment
 	err := untilFree(ctx, func() (err error) { before, after, err = rewinder.Around(ctx, id, p.Seq); return err })
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
 		return nil, err
-	case isDamage(err):
+	case project.IsDamage(err):
 		return nil, failure(exitRecord, "what run %s remembered before step %d cannot be read: %v; try an earlier step", id, p.Step, err)
 	case err != nil:
-		return nil, r.finder.store.failed(err)
+		return nil, r.finder.Store.Failed(err)
 	}
 	if m := p.Memory(inspect.Recorded(before), inspect.Recorded(after)); m != nil {
 		return m, nil
@@ -189,9 +190,9 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 
 // foreign is memory of a run that the reference tool recorded.
 func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Snapshot, error) {
-	m, err := r.finder.store.Snapshot(ctx, r.run.ID)
+	m, err := r.finder.Store.Snapshot(ctx, r.run.ID)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, r.finder.store.failed(err)
+		return nil, r.finder.Store.Failed(err)
 	}
 	text := fmt.Sprintf("run %s was recorded by the reference tool, which keeps only what a run remembered last", r.run.ID)
 	if m == nil || !r.run.Status.Resumable() {

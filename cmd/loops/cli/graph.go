@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"loops/engine/project"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
 	"loops/internal/plain"
@@ -106,23 +107,23 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 }
 
 // graph returns what is to be drawn. A loop needs no records; whatever looks like a run does.
-func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Graph, error) {
-	if o.by == "" && loopOf(o.name) == "" {
+func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*diagram.Graph, error) {
+	if o.by == "" && project.LoopOf(o.name) == "" {
 		return a.graphOfLoop(p, o.name)
 	}
-	store, err := a.records(ctx, p, false)
+	store, err := p.Records(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	var run persistence.Run
 	if o.by != "" {
 		run, err = oneRun(ctx, f, o.name)
 	} else {
 		named, problem := runNamed(ctx, f, o.name)
 		if err = problem; err == nil && named == nil {
-			if _, none := p.resolve(o.name); none == nil {
+			if _, none := p.Resolve(o.name); none == nil {
 				return a.graphOfLoop(p, o.name) // a loop whose name looks like a run
 			}
 			err = noSuchRun(ctx, f, o.name)
@@ -133,18 +134,18 @@ func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Gr
 	if err != nil {
 		return nil, err
 	}
-	known, err := pricer(p)
+	known, err := p.Pricer()
 	if err != nil {
 		return nil, err
 	}
 	t := inspect.NewAccount(known)
 	for e, err := range store.Events(ctx, run.ID, 0) {
-		if isDamage(err) {
+		if project.IsDamage(err) {
 			say(a.Err, "loops: %v; what happened there is not drawn\n", err)
 			continue
 		}
 		if err != nil {
-			return nil, store.failed(err)
+			return nil, store.Failed(err)
 		}
 		t.Take(e)
 	}
@@ -163,24 +164,24 @@ func (a *app) graph(ctx context.Context, p project, o graphOptions) (*diagram.Gr
 }
 
 // graphOfLoop draws a loop that is valid; what is wrong with another one is printed.
-func (a *app) graphOfLoop(p project, name string) (*diagram.Graph, error) {
-	lib, err := a.library(p)
+func (a *app) graphOfLoop(p *project.Project, name string) (*diagram.Graph, error) {
+	lib, err := p.Library()
 	if err != nil {
 		return nil, err
 	}
-	path, err := lib.find(name)
+	path, err := lib.Find(name)
 	if err != nil {
 		return nil, err
 	}
-	f, err := lib.load(path)
+	f, err := lib.Load(path)
 	if err != nil {
-		return nil, unreadable(p, path, err)
+		return nil, project.Unreadable(p, path, err)
 	}
-	if f.loop == nil {
-		fmt.Fprint(a.Err, a.render(p, f.all()))
-		return nil, failure(exitInvalid, "%s has %s; nothing was drawn", p.short(path), count(countErrors(f.all()), "error"))
+	if f.Loop == nil {
+		fmt.Fprint(a.Err, a.render(p, f.All()))
+		return nil, failure(exitInvalid, "%s has %s; nothing was drawn", p.Short(path), count(project.CountErrors(f.All()), "error"))
 	}
-	return diagram.Of(f.loop), nil
+	return diagram.Of(f.Loop), nil
 }
 
 // graphWidth is how many columns a text may have.
@@ -202,7 +203,7 @@ func (a *app) graphWidth(given int) int {
 }
 
 // writeFile writes to a file, which is there whole or not at all, or to standard output if file is "" or "-".
-func (a *app) writeFile(p project, file string, write func(io.Writer) error) error {
+func (a *app) writeFile(p *project.Project, file string, write func(io.Writer) error) error {
 	if file == "" || file == "-" {
 		return write(a.out)
 	}
@@ -211,7 +212,7 @@ func (a *app) writeFile(p project, file string, write func(io.Writer) error) err
 		path = filepath.Join(p.Cwd, path)
 	}
 	cannot := func(err error) error {
-		return failure(exitFailed, "%s cannot be written: %v", file, errnoText(err))
+		return failure(exitFailed, "%s cannot be written: %v", file, project.Cause(err))
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		if info.IsDir() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/persistence/sqlstore"
 )
 
@@ -134,7 +135,7 @@ func isPostgres(arg string) bool {
 // discreet is a message without the password of the store that this command line names.
 func (a *app) discreet(message string) string {
 	given := []string{a.store}
-	if env, ok := a.getenv(envStore); ok {
+	if env, ok := a.getenv(project.EnvStore); ok {
 		given = append(given, env)
 	}
 	for _, arg := range a.args {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -94,16 +95,16 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	byID := o.run == "" && (loopOf(o.name) != "" || o.name == wordLast) // perhaps the name is that of a run
+	byID := o.run == "" && (project.LoopOf(o.name) != "" || o.name == project.Last) // perhaps the name is that of a run
 	if err := o.check(); err != nil && !byID {
 		return err
 	}
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	if o.run == "" {
 		// The id of a run in the place of the loop's name means that run.
 		run, err := runNamed(ctx, f, o.name)
@@ -144,20 +145,20 @@ func parseAge(s string) (time.Duration, error) {
 }
 
 // pickRun finds one run of a loop.
-func pickRun(ctx context.Context, f finder, loop, run string) (persistence.Run, error) {
-	for _, name := range []string{loop, f.nameIn(loop)} {
+func pickRun(ctx context.Context, f project.Finder, loop, run string) (persistence.Run, error) {
+	for _, name := range []string{loop, f.NameIn(loop)} {
 		if name == "" {
 			continue
 		}
 		var found []persistence.Run
 		var err error
 		if run == "last" {
-			found, err = f.loop(ctx, name, 1)
+			found, err = f.Loop(ctx, name, 1)
 		} else {
-			found, err = f.run(ctx, name, run)
+			found, err = f.Run(ctx, name, run)
 		}
 		if err != nil {
-			return persistence.Run{}, f.store.failed(err)
+			return persistence.Run{}, f.Store.Failed(err)
 		}
 		if len(found) > 0 {
 			return found[0], nil
@@ -166,7 +167,7 @@ func pickRun(ctx context.Context, f finder, loop, run string) (persistence.Run, 
 	return persistence.Run{}, failure(exitNotFound, "loop %s has no run %s; see: loops history %s", loop, run, quote(loop))
 }
 
-func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o historyOptions, when period) error {
+func historyEvents(ctx context.Context, a *app, f project.Finder, run persistence.Run, o historyOptions, when period) error {
 	limit := o.tail
 	if limit < 0 {
 		limit = tailEvents
@@ -184,7 +185,7 @@ func historyEvents(ctx context.Context, a *app, f finder, run persistence.Run, o
 		all++
 		return true
 	}
-	events, damage, err := lastEvents(f.store.Events(ctx, run.ID, 0), keep, limit)
+	events, damage, err := lastEvents(f.Store.Events(ctx, run.ID, 0), keep, limit)
 	for _, d := range damage {
 		say(a.Err, "loops: %v; reading goes on behind it\n", d)
 	}
@@ -281,7 +282,7 @@ func lastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n
 	next := 0
 	for e, problem := range events {
 		if problem != nil {
-			if !isDamage(problem) {
+			if !project.IsDamage(problem) {
 				return nil, damage, problem
 			}
 			if len(damage) < 10 {

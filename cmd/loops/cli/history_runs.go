@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
@@ -22,7 +23,7 @@ var statuses = []string{
 	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), "unreadable",
 }
 
-// check refuses flags that do not go together.
+// checkLoops refuses flags that do not go together.
 func (o historyOptions) check() error {
 	see := "loops history --help"
 	for _, s := range o.status {
@@ -42,7 +43,7 @@ func (o historyOptions) check() error {
 	return nil
 }
 
-func historyRuns(ctx context.Context, a *app, f finder, o historyOptions, when period) error {
+func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions, when period) error {
 	limit := o.tail
 	switch {
 	case limit < 0 && o.group != "":
@@ -113,13 +114,13 @@ func says(e fsm.Event, what string) bool {
 }
 
 // runSays says whether a text is in an event of a run.
-func (a *app) runSays(ctx context.Context, f finder, r persistence.Run, what string) (bool, error) {
-	for e, err := range f.store.Events(ctx, r.ID, 0) {
+func (a *app) runSays(ctx context.Context, f project.Finder, r persistence.Run, what string) (bool, error) {
+	for e, err := range f.Store.Events(ctx, r.ID, 0) {
 		switch {
-		case isDamage(err):
+		case project.IsDamage(err):
 			say(a.Err, "loops: %v; reading goes on behind it\n", err)
 		case err != nil:
-			return false, f.store.failed(err)
+			return false, f.Store.Failed(err)
 		case says(e, what):
 			return true, nil
 		}
@@ -133,8 +134,8 @@ type runTable struct {
 	costs map[persistence.ID]*inspect.Cost // of each run, where they were asked for
 }
 
-func (t runTable) addCosts(ctx context.Context, f finder, runs []persistence.Run) error {
-	known, err := pricer(f.project)
+func (t runTable) addCosts(ctx context.Context, f project.Finder, runs []persistence.Run) error {
+	known, err := f.Project.Pricer()
 	if err != nil {
 		return err
 	}

@@ -4,27 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
-	"time"
-
-	"loops/persistence"
 )
-
-// pauseFile is what pause makes in the working folder of a run, and unpause removes. While it is there the run enters no
-// state, also when another process has taken it over.
-const pauseFile = ".paused"
-
-func (p project) pauseFile(id persistence.ID) string { return filepath.Join(p.runDir(id), pauseFile) }
-
-// pausedSince returns when a run was asked to pause, and whether it was.
-func (p project) pausedSince(id persistence.ID) (time.Time, bool) {
-	info, err := os.Stat(p.pauseFile(id))
-	if err != nil {
-		return time.Time{}, false
-	}
-	return info.ModTime(), true
-}
 
 // A hold says whether a run is paused, for the process that carries it on. It may be used by several goroutines at once.
 type hold struct {

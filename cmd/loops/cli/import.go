@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/bundle"
 	"loops/persistence"
@@ -72,12 +73,12 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	if err != nil {
 		return err
 	}
-	store, err := a.records(ctx, p, true)
+	store, err := p.Records(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	runs := p.runs()
+	runs := p.RunsDir()
 	if err := persistence.MakeFolder(p.Loops, runs); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	if err != nil {
 		return fmt.Errorf("%s was not imported: %w", arg, err)
 	}
-	run := reconcile.View(b.Run, alive(b.Run)) // it may have been exported when its process was dead
+	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
 	if o.json {
 		return writeJSON(a.out, value.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
 			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
@@ -114,10 +115,10 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 }
 
 // takeIn imports a run whose working folder will be work. The files go there first: a run that is listed has them.
-func takeIn(ctx context.Context, store records, b *bundle.Bundle, work string) (d persistence.Digest, result string, err error) {
+func takeIn(ctx context.Context, store *project.Records, b *bundle.Bundle, work string) (d persistence.Digest, result string, err error) {
 	there, err := store.Runs(ctx, persistence.Query{ID: b.Run.ID})
 	if err != nil {
-		return d, "", store.failed(err)
+		return d, "", store.Failed(err)
 	}
 	undo := func() {}
 	if len(there) == 0 {
@@ -130,10 +131,10 @@ func takeIn(ctx context.Context, store records, b *bundle.Bundle, work string) (
 			undo()
 			return d, "", err
 		}
-	} else if alive(there[0]) {
+	} else if project.Alive(there[0]) {
 		return d, "", &persistence.HeldError{ID: b.Run.ID, Owner: there[0].Owner}
 	}
-	d, err = persistence.Copy(ctx, b, store.importer(), b.Run)
+	d, err = persistence.Copy(ctx, b, store.Importer(), b.Run)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return d, already, nil

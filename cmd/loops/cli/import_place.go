@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine/project"
 	"loops/persistence"
 )
 
@@ -67,8 +68,8 @@ type placing struct {
 const placingFile = ".placing"
 
 // willPlace records what an import is about to do, for whoever finds that it died.
-func willPlace(store records, from string, id persistence.ID) error {
-	b, err := json.Marshal(placing{Run: id, Store: store.key(), Work: filepath.Base(from)})
+func willPlace(store *project.Records, from string, id persistence.ID) error {
+	b, err := json.Marshal(placing{Run: id, Store: store.Key(), Work: filepath.Base(from)})
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func takeBack(from, work string) {
 
 // forgetImports takes back what imports that died placed of a run that then was not recorded, and removes what they unpacked.
 // What was placed for a run of another store only a command with that store can judge; it is left for a day.
-func forgetImports(ctx context.Context, store records, runs string) {
+func forgetImports(ctx context.Context, store *project.Records, runs string) {
 	folders, _ := filepath.Glob(filepath.Join(runs, importPrefix+"*"))
 	for _, dir := range folders {
 		if lock, err := lockFolder(dir); err == nil && lock != nil {
@@ -168,7 +169,7 @@ func forgetImports(ctx context.Context, store records, runs string) {
 }
 
 // forgetImport takes back what an import that died placed. It reports whether its folder can go.
-func forgetImport(ctx context.Context, store records, runs, dir string) bool {
+func forgetImport(ctx context.Context, store *project.Records, runs, dir string) bool {
 	b, err := os.ReadFile(filepath.Join(dir, placingFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return true // it placed nothing
@@ -180,7 +181,7 @@ func forgetImport(ctx context.Context, store records, runs, dir string) bool {
 	if json.Unmarshal(b, &p) != nil || !p.Run.Valid() || !filepath.IsLocal(p.Work) || strings.ContainsRune(p.Work, filepath.Separator) {
 		return len(b) == 0 || old(dir) // it was about to say what it would place
 	}
-	if p.Store != store.key() {
+	if p.Store != store.Key() {
 		return old(dir)
 	}
 	there, err := store.Runs(ctx, persistence.Query{ID: p.Run})

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"loops/engine/project"
 )
 
 // What an import that was killed had placed is taken back from whichever folder the next command works: loops -C PROJECT
@@ -11,11 +13,11 @@ import (
 func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
 	above := t.TempDir()
 	dir := filepath.Join(above, "project")
-	if err := os.MkdirAll(filepath.Join(dir, folder, "runs"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, project.Folder, "runs"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	opened := func(a *app) (project, records) {
+	opened := func(a *app) (*project.Project, *project.Records) {
 		t.Helper()
 		a.Env = []string{}
 		p, store, err := a.open(ctx)
@@ -27,8 +29,8 @@ func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
 	}
 
 	p, store := opened(&app{IO: IO{Dir: above}, dir: "project"})
-	unpacked := filepath.Join(p.runs(), importPrefix+"1") // nobody holds its lock
-	from, placed := filepath.Join(unpacked, "work"), filepath.Join(p.runs(), "fix-1", "ledger")
+	unpacked := filepath.Join(p.RunsDir(), importPrefix+"1") // nobody holds its lock
+	from, placed := filepath.Join(unpacked, "work"), filepath.Join(p.RunsDir(), "fix-1", "ledger")
 	if err := os.MkdirAll(from, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
 	}
 
 	p, store = opened(&app{IO: IO{Dir: dir}})
-	forgetImports(ctx, store, p.runs())
+	forgetImports(ctx, store, p.RunsDir())
 	for _, path := range []string{placed, filepath.Dir(placed), unpacked} {
 		if _, err := os.Lstat(path); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", path, err)

@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 )
 
 // shelf makes a project of these files and returns its library.
-func shelf(t *testing.T, catalog string, files map[string]string) *library {
+func shelf(t *testing.T, catalog string, files map[string]string) *project.Library {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -25,13 +26,13 @@ func shelf(t *testing.T, catalog string, files map[string]string) *library {
 	}
 	a := &app{IO: IO{Dir: dir, Env: []string{}}}
 	if catalog != "" {
-		a.Env = append(a.Env, envCatalog+"="+catalog)
+		a.Env = append(a.Env, project.EnvCatalog+"="+catalog)
 	}
 	p, err := a.project()
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib, err := a.library(p)
+	lib, err := p.Library()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,13 +52,13 @@ func TestSubloops(t *testing.T) {
 		"more/shared.yaml":     strings.Replace(child, "child", "shared", 1),
 	})
 	from := func(path string) *fsm.Loop {
-		f, err := lib.load(filepath.Join(lib.project.Dir, path))
-		if err != nil || f.loop == nil {
-			t.Fatalf("%s: %v %v", path, err, f.all())
+		f, err := lib.Load(filepath.Join(lib.Project.Dir, path))
+		if err != nil || f.Loop == nil {
+			t.Fatalf("%s: %v %v", path, err, f.All())
 		}
-		return f.loop
+		return f.Loop
 	}
-	plain := lib.subloops(overrides{maxSteps: 3}, nil)
+	plain := lib.Subloops(project.Overrides{MaxSteps: 3}, nil)
 	for _, c := range []struct{ name, from, want string }{
 		{"child", ".loops/main.yaml", ""},
 		{"child", ".loops/sub/main.yaml", ""}, // from a folder below
@@ -77,13 +78,13 @@ func TestSubloops(t *testing.T) {
 		}
 	}
 	for _, seconds := range []float64{0, 0.5} {
-		loop, err := lib.subloops(overrides{delay: seconds, delaySet: true, maxSteps: 3}, nil).Loop("child", from(".loops/main.yaml"))
+		loop, err := lib.Subloops(project.Overrides{Delay: seconds, DelaySet: true, MaxSteps: 3}, nil).Loop("child", from(".loops/main.yaml"))
 		if want := time.Duration(seconds * float64(time.Second)); err != nil || loop.Backoff != want || loop.MaxSteps != 7 {
 			t.Errorf("--delay %v: %+v %v", seconds, loop, err)
 		}
 	}
 	// An action may write the loop that a later state runs.
-	if err := os.WriteFile(filepath.Join(lib.project.Loops, "child.yaml"), []byte(strings.Replace(child, "backoff: 2", "backoff: 3", 1)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(lib.Project.Loops, "child.yaml"), []byte(strings.Replace(child, "backoff: 2", "backoff: 3", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if loop, err := plain.Loop("child", from(".loops/main.yaml")); err != nil || loop.Backoff != 3*time.Second {
@@ -97,14 +98,14 @@ func TestCatalogMustBeAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, catalog := range []string{"file", "nowhere", "/dev/null"} {
-		a := &app{IO: IO{Dir: dir, Env: []string{envCatalog + "=" + catalog}}}
+		a := &app{IO: IO{Dir: dir, Env: []string{project.EnvCatalog + "=" + catalog}}}
 		p, err := a.project()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.library(p); err == nil {
+		if _, err := p.Library(); err == nil {
 			t.Errorf("%s was accepted", catalog)
-		} else if code, text := explain(err); code != exitUsage || !strings.Contains(text, envCatalog) {
+		} else if code, text := explain(err); code != exitUsage || !strings.Contains(text, project.EnvCatalog) {
 			t.Errorf("%s: %d %s", catalog, code, text)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/persistence"
@@ -73,15 +74,15 @@ func runList(a *app, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	lib, err := a.library(p)
+	lib, err := p.Library()
 	if err != nil {
 		return err
 	}
-	entries, err := lib.files.List(p.Loops)
+	entries, err := lib.Files.List(p.Loops)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return cannotOpen(p, err)
+		return p.CannotOpen(err)
 	}
-	more, err := lib.catalogOnly(entries)
+	more, err := catalogOnly(lib, entries)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func runList(a *app, o listOptions) error {
 			say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
 			return nil
 		}
-		say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.short(p.Loops), a.command("new --list"))
+		say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
 		return nil
 	}
 	writeTable(a.out, rows(entries))
@@ -105,20 +106,20 @@ func runList(a *app, o listOptions) error {
 		if len(entries) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		say(a.out, "In the catalog %s:\n", p.short(p.catalog))
+		say(a.out, "In the catalog %s:\n", p.Short(p.Catalog))
 		writeTable(a.out, rows(more))
 	}
 	return nil
 }
 
 // catalogOnly returns the loops of the catalog whose names mean no loop of the project.
-func (l *library) catalogOnly(entries []loopfile.Entry) ([]loopfile.Entry, error) {
-	if l.project.catalog == "" {
+func catalogOnly(l *project.Library, entries []loopfile.Entry) ([]loopfile.Entry, error) {
+	if l.Project.Catalog == "" {
 		return nil, nil
 	}
-	more, err := l.files.List(l.project.catalog)
+	more, err := l.Files.List(l.Project.Catalog)
 	if err != nil {
-		return nil, failure(exitUsage, "%s=%s: %v", envCatalog, l.project.short(l.project.catalog), errnoText(err))
+		return nil, failure(exitUsage, "%s=%s: %v", project.EnvCatalog, l.Project.Short(l.Project.Catalog), project.Cause(err))
 	}
 	own := make(map[string]bool, len(entries))
 	for _, e := range entries {
@@ -186,8 +187,8 @@ func since(t time.Time) string {
 }
 
 // statusObject is a run as one flat JSON object, in the words of the state file.
-func statusObject(p project, store records, r persistence.Run) *value.Map {
-	held := alive(r)
+func statusObject(p *project.Project, store *project.Records, r persistence.Run) *value.Map {
+	held := project.Alive(r)
 	var pid any
 	if r.Owner.PID != 0 {
 		pid = int64(r.Owner.PID)
@@ -203,8 +204,8 @@ func statusObject(p project, store records, r persistence.Run) *value.Map {
 	)
 	addOrigin(m, r)
 	addTree(m, r)
-	if !store.files {
-		m.Set("store", store.name)
+	if !store.Files {
+		m.Set("store", store.Name)
 	}
 	if len(r.Damage) > 0 {
 		m.Set("damage", texts(r.Damage))

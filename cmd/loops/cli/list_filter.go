@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
@@ -63,7 +64,7 @@ var openStatuses = []struct {
 
 const seeList = "loops list --help"
 
-// check reads the flags, and refuses what no run can be. args is what stands behind --stuck.
+// checkLoops reads the flags, and refuses what no run can be. args is what stands behind --stuck.
 func (f *openFilter) check(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	if len(args) > 0 {
@@ -151,7 +152,7 @@ func (f *openFilter) keeps(v *vitals) bool {
 	case !f.has(statusWord(r)):
 		return false
 	case f.silent > 0:
-		return alive(r) && !v.waits() && v.idle() >= f.silent
+		return project.Alive(r) && !v.waits() && v.idle() >= f.silent
 	case f.waiting:
 		return v.waits() || r.Status == persistence.Awaiting && r.Resumable
 	}
@@ -168,7 +169,7 @@ func (f *openFilter) queued() bool {
 func endedBadly(r persistence.Run) bool {
 	switch r.Status {
 	case persistence.Running:
-		return !alive(r)
+		return !project.Alive(r)
 	case persistence.Interrupted:
 		return r.Ended != fsm.EndInterrupted
 	}

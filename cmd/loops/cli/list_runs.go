@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -19,7 +20,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	var runs []persistence.Run
 	if !o.runs.failed.IsZero() {
 		runs, err = failedSince(ctx, store, o.runs.failed)
@@ -79,22 +80,22 @@ func (f *openFilter) none() string {
 }
 
 // failedSince returns the runs that ended badly since then. One that went on for long may have begun before any other.
-func failedSince(ctx context.Context, store records, since time.Time) ([]persistence.Run, error) {
+func failedSince(ctx context.Context, store *project.Records, since time.Time) ([]persistence.Run, error) {
 	runs, err := store.Runs(ctx, persistence.Query{})
 	if err != nil {
-		return nil, store.failed(err)
+		return nil, store.Failed(err)
 	}
-	return slices.DeleteFunc(current(runs), func(r persistence.Run) bool { return !endedBadly(r) || r.UpdatedAt.Before(since) }), nil
+	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !endedBadly(r) || r.UpdatedAt.Before(since) }), nil
 }
 
 // listedObject is a run of the list as JSON.
-func listedObject(p project, store records, v *vitals) any {
+func listedObject(p *project.Project, store *project.Records, v *vitals) any {
 	m := statusObject(p, store, v.run)
 	if v.run.Limited {
 		m.Set("error", orNull(honestError(v.run)))
 	}
 	m.Set("idle_ms", nil)
-	if alive(v.run) {
+	if project.Alive(v.run) {
 		m.Set("idle_ms", v.idle().Milliseconds())
 	}
 	m.Set("owner_elsewhere", outOfSight(v.run))
@@ -129,7 +130,7 @@ func lineOf(v *vitals) runLine {
 	if !v.heard().IsZero() {
 		l.idle = shortTime(v.idle())
 	}
-	if alive(r) {
+	if project.Alive(r) {
 		l.pid = fmt.Sprint(r.Owner.PID)
 	}
 	if !v.pausedAt.IsZero() {
@@ -138,7 +139,7 @@ func lineOf(v *vitals) runLine {
 	if v.wait != nil && !v.stands() {
 		l.notes = append(l.notes, "waits for "+waitLine(v.wait))
 	}
-	if alive(r) && outOfSight(r) {
+	if project.Alive(r) && outOfSight(r) {
 		l.notes = append(l.notes, whereIs(r.Owner))
 	}
 	if inspect.Wasted(r) {
@@ -150,7 +151,7 @@ func lineOf(v *vitals) runLine {
 	return l
 }
 
-func lineOfWaiter(p project, w persistence.Waiter) runLine {
+func lineOfWaiter(p *project.Project, w persistence.Waiter) runLine {
 	return runLine{
 		run: cmp.Or(string(w.Resumes), w.Loop), status: statusQueued, state: "-", step: "-", elapsed: "-", idle: shortTime(time.Since(w.Since)),
 		pid: fmt.Sprint(w.Owner.PID), notes: []string{"waits for " + obstacleText(p, w)},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/plain"
 	"loops/persistence"
@@ -64,7 +65,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err
@@ -93,7 +94,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 type logPrinter struct {
 	logsOptions
 	out   io.Writer
-	p     project
+	p     *project.Project
 	paint paint
 
 	dir      string   // of the run
@@ -153,12 +154,12 @@ func (l *logPrinter) complete(e fsm.Event) {
 			l.print(errs)
 		}
 	case l.follow && cutOff && file != "":
-		l.print("[all of this output is in " + l.p.short(file) + "]")
+		l.print("[all of this output is in " + l.p.Short(file) + "]")
 	case !l.follow && file != "" && l.copy(file):
 		l.waits.Reset()
 	case cutOff && file != "":
 		l.flush()
-		l.print("[all of this output was in " + l.p.short(file) + ", which is gone]")
+		l.print("[all of this output was in " + l.p.Short(file) + ", which is gone]")
 	}
 	l.end()
 }
@@ -186,14 +187,14 @@ func (l *logPrinter) copy(path string) bool {
 	f, err := persistence.OpenRecord(path, os.O_RDONLY)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			l.print("[" + l.p.short(path) + " cannot be read: " + errnoText(err).Error() + "]")
+			l.print("[" + l.p.Short(path) + " cannot be read: " + project.Cause(err).Error() + "]")
 		}
 		return false
 	}
 	defer f.Close()
 	l.title()
 	if err := eachPiece(f, l.piece); err != nil {
-		l.print("[" + l.p.short(path) + " cannot be read to its end: " + errnoText(err).Error() + "]")
+		l.print("[" + l.p.Short(path) + " cannot be read to its end: " + project.Cause(err).Error() + "]")
 	}
 	return true
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/internal/mcpserver"
 )
 
@@ -88,7 +89,7 @@ func (s *served) command(args ...string) []string {
 func (s *served) env() []string {
 	env := s.app.Env
 	if s.app.store != "" {
-		env = append(env[:len(env):len(env)], envStore+"="+s.app.store)
+		env = append(env[:len(env):len(env)], project.EnvStore+"="+s.app.store)
 	}
 	return env
 }

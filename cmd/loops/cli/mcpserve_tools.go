@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/mcpserver"
 	"loops/persistence"
@@ -175,7 +176,7 @@ func (s *served) events(ctx context.Context, v mcpserver.Values) (json.RawMessag
 	events, damage := []any{}, []any{}
 	for e, problem := range store.Events(ctx, run.ID, uint64(next)) {
 		if problem != nil {
-			if !isDamage(problem) {
+			if !project.IsDamage(problem) {
 				return nil, spoken(problem)
 			}
 			if len(damage) < 10 {
@@ -200,19 +201,19 @@ func (s *served) events(ctx context.Context, v mcpserver.Values) (json.RawMessag
 }
 
 // find returns the run that arg means, the newest if there are several, and the store it is in.
-func (s *served) find(ctx context.Context, arg string) (persistence.Run, records, error) {
+func (s *served) find(ctx context.Context, arg string) (persistence.Run, *project.Records, error) {
 	a := &app{IO: s.app.IO, dir: s.app.dir, store: s.app.store}
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
-		return persistence.Run{}, records{}, spoken(err)
+		return persistence.Run{}, nil, spoken(err)
 	}
-	runs, err := finder{p, store}.runs(ctx, arg, 1)
+	runs, err := store.Finder().Runs(ctx, arg, 1)
 	if err == nil && len(runs) == 0 {
 		err = fmt.Errorf("%s has no recorded run; the tool list shows loops and open runs", arg)
 	}
 	if err != nil {
 		store.Close()
-		return persistence.Run{}, records{}, spoken(err)
+		return persistence.Run{}, nil, spoken(err)
 	}
 	return runs[0], store, nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/move"
@@ -18,9 +19,9 @@ const projectOption = "project"
 
 // movedSince returns the folders of a run that have another path now than the run remembers: its project was renamed, or the
 // run was imported into another one. A run_dir elsewhere is none of them.
-func (p project) movedSince(run persistence.Run, memory *fsm.Snapshot) (folders []move.Folder) {
+func movedSince(p *project.Project, run persistence.Run, memory *fsm.Snapshot) (folders []move.Folder) {
 	recorded, _ := run.Options.Get(projectOption)
-	was := rootsIn(memory, filepath.Join("/", folder, "runs", string(run.ID)), nil) // also of runs that say nothing of it
+	was := rootsIn(memory, filepath.Join("/", project.Folder, "runs", string(run.ID)), nil) // also of runs that say nothing of it
 	for _, from := range append(was, text(recorded)) {
 		if from != "" && !sameFolder(from, p.Dir) {
 			folders = append(folders, move.Folder{From: from, To: p.Dir})
@@ -70,25 +71,9 @@ func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
 }
 
 // movedText tells that what a run remembers names other folders now; "" if it does not.
-func movedText(p project, folders []move.Folder, changed int) string {
+func movedText(p *project.Project, folders []move.Folder, changed int) string {
 	if changed == 0 {
 		return ""
 	}
 	return fmt.Sprintf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, count(changed, "text"), map[bool]string{true: "names", false: "name"}[changed == 1], p.Dir)
-}
-
-// relative returns a path in the project as it is recorded, and any other as it is.
-func (p project) relative(path string) string {
-	if rel, err := filepath.Rel(p.Dir, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
-}
-
-// absolute returns a path that relative made.
-func (p project) absolute(path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(p.Dir, path)
 }

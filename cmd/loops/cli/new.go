@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/internal/phrase"
 )
@@ -81,7 +82,7 @@ func runNew(a *app, o newOptions, named bool) error {
 		return err
 	}
 	say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
-		p.short(path), a.prefixed(firstCommand(text)), a.command("validate", o.name))
+		p.Short(path), a.prefixed(firstCommand(text)), a.command("validate", o.name))
 	return nil
 }
 
@@ -112,12 +113,12 @@ func badName(name string) string {
 }
 
 // writeNew writes the file of a new loop, and the schema its first line names.
-func writeNew(p project, name, text string) (string, error) {
+func writeNew(p *project.Project, name, text string) (string, error) {
 	refuse := func(err error) error {
 		return failure(exitFailed, "the loop cannot be written: %v", err)
 	}
-	if there, err := p.resolve(name); err == nil {
-		return "", failure(exitFailed, "there is a loop %s: %s; nothing was written", name, p.short(there))
+	if there, err := p.Resolve(name); err == nil {
+		return "", failure(exitFailed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
 	}
 	path := filepath.Join(p.Loops, filepath.FromSlash(name)+".yaml")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -126,7 +127,7 @@ func writeNew(p project, name, text string) (string, error) {
 	if err := refreshSchema(p); err != nil {
 		return "", refuse(err)
 	}
-	if err := p.ignoreRecords(); err != nil {
+	if err := p.IgnoreRecords(); err != nil {
 		return "", refuse(err)
 	}
 	f, err := createBeside(path) // half a loop is worse than none
@@ -139,7 +140,7 @@ func writeNew(p project, name, text string) (string, error) {
 		err = linkNew(f.Name(), path)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return "", failure(exitFailed, "%s is there already; nothing was written", p.short(path))
+		return "", failure(exitFailed, "%s is there already; nothing was written", p.Short(path))
 	}
 	if err != nil {
 		return "", refuse(err)
@@ -151,7 +152,7 @@ func writeNew(p project, name, text string) (string, error) {
 const schemaFile = ".schema/loop.schema.json"
 
 // refreshSchema writes the schema that this program knows, unless that is what is there.
-func refreshSchema(p project) error {
+func refreshSchema(p *project.Project) error {
 	path, want := filepath.Join(p.Loops, filepath.FromSlash(schemaFile)), loopfile.Schema()
 	if have, err := (action.Files{}).ReadFile(path); err == nil && string(have) == string(want) {
 		return nil

@@ -97,12 +97,12 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 	if err != nil {
 		return err
 	}
-	conf, err := a.config(p)
+	conf, err := p.Config()
 	if err != nil {
 		return err
 	}
 	if len(conf.Notify) == 0 {
-		return failure(exitNotFound, "nobody is to be told what becomes of runs: %s has no notify; see: loops notify --help", p.short(p.layers.Project))
+		return failure(exitNotFound, "nobody is to be told what becomes of runs: %s has no notify; see: loops notify --help", p.Short(p.Layers.Project))
 	}
 	chosen := make([]int, len(conf.Notify))
 	for i := range chosen {

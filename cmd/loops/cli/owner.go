@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine/project"
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/reconcile"
@@ -62,7 +63,7 @@ func (e *strangerError) Error() string {
 
 // tellRun sends signals to the process that owns a run, and to no other: one that holds its lock, or that started when it
 // is recorded to have, or that is little-loops and no younger than its record. verb is what they are for.
-func tellRun(store records, r persistence.Run, verb string, signals ...syscall.Signal) error {
+func tellRun(store *project.Records, r persistence.Run, verb string, signals ...syscall.Signal) error {
 	if outOfSight(r) {
 		return failure(exitFailed, "%s", awayText(r, verb))
 	}
@@ -79,7 +80,7 @@ func tellRun(store records, r persistence.Run, verb string, signals ...syscall.S
 }
 
 // owner returns the process that owns a run, once it is known to be the one that was recorded.
-func owner(store records, r persistence.Run) (proc.Identity, error) {
+func owner(store *project.Records, r persistence.Run) (proc.Identity, error) {
 	id := reconcile.Identity(r.Owner)
 	if r.Foreign {
 		return id, littleLoops(r.Owner.PID, r.UpdatedAt)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -18,8 +19,8 @@ type runPath struct {
 
 // path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
 // room for. Damage is named on standard error, and what is behind it is read.
-func (a *app) path(ctx context.Context, f finder, r persistence.Run, reader *inspect.Reader) (*runPath, error) {
-	known, err := pricer(f.project)
+func (a *app) path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader) (*runPath, error) {
+	known, err := f.Project.Pricer()
 	if err != nil {
 		return nil, err
 	}
@@ -40,17 +41,17 @@ func (a *app) path(ctx context.Context, f finder, r persistence.Run, reader *ins
 }
 
 // eachEvent goes through the events of a run, past what is damaged.
-func (a *app) eachEvent(ctx context.Context, f finder, r persistence.Run, each func(fsm.Event)) error {
+func (a *app) eachEvent(ctx context.Context, f project.Finder, r persistence.Run, each func(fsm.Event)) error {
 	damage := 0
-	for e, err := range f.store.Events(ctx, r.ID, 0) {
-		if isDamage(err) {
+	for e, err := range f.Store.Events(ctx, r.ID, 0) {
+		if project.IsDamage(err) {
 			if damage++; damage <= 10 {
 				say(a.Err, "loops: %v; reading goes on behind it\n", err)
 			}
 			continue
 		}
 		if err != nil {
-			return f.store.failed(err)
+			return f.Store.Failed(err)
 		}
 		each(e)
 	}
@@ -59,22 +60,22 @@ func (a *app) eachEvent(ctx context.Context, f finder, r persistence.Run, each f
 
 // A rulebook finds the loops whose rules a run followed.
 type rulebook struct {
-	def  *definition // as recorded with the run; nil = not, or not to be read
-	main *fsm.Loop   // nil = not known
+	def  *project.Definition // as recorded with the run; nil = not, or not to be read
+	main *fsm.Loop           // nil = not known
 	subs map[string]*fsm.Loop
 	note string // what there is to say about where main is from
 }
 
 // rulebook returns the definition of a run: the one that is recorded with it, else the file it was made of as it is now.
-func (a *app) rulebook(ctx context.Context, f finder, r persistence.Run) *rulebook {
-	b := &rulebook{def: f.store.definition(ctx, r.ID), subs: map[string]*fsm.Loop{}}
+func (a *app) rulebook(ctx context.Context, f project.Finder, r persistence.Run) *rulebook {
+	b := &rulebook{def: f.Store.Definition(ctx, r.ID), subs: map[string]*fsm.Loop{}}
 	l, path := a.ranLoop(f, r, b.def)
 	switch {
 	case l == nil:
 		b.note = "The definition it ran is not recorded, and no such loop is there now: rules are not named."
 		return b
 	case path != "" && r.SHA256 != l.SHA256:
-		b.note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.project.short(path))
+		b.note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.Project.Short(path))
 	}
 	b.main = given(l, r)
 	return b
@@ -97,15 +98,15 @@ func (b *rulebook) of(v *inspect.Visit) *fsm.Loop {
 		if l == nil || l.States[above.State] == nil {
 			return nil
 		}
-		from := b.def.of(l.File)
+		from := b.def.Of(l.File)
 		if from == nil {
 			return nil
 		}
-		file := from.meant(l.States[above.State].Loop)
+		file := from.Meant(l.States[above.State].Loop)
 		if _, loaded := b.subs[file]; !loaded {
 			b.subs[file] = nil
-			if known := b.def.of(file); known != nil {
-				b.subs[file], _ = known.load() // one that a former version took may be wrong now
+			if known := b.def.Of(file); known != nil {
+				b.subs[file], _ = known.Load() // one that a former version took may be wrong now
 			}
 		}
 		l = b.subs[file]

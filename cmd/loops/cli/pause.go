@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
@@ -94,22 +95,22 @@ func firstOf(args []string) string {
 
 // goingOn returns the runs that go on of those that arg means, all if it is "". None is an error that says so; verb is
 // what was to be done.
-func (f finder) goingOn(ctx context.Context, arg, verb string) ([]persistence.Run, error) {
+func goingOn(ctx context.Context, f project.Finder, arg, verb string) ([]persistence.Run, error) {
 	var runs []persistence.Run
 	var newest *persistence.Run
 	var err error
 	if arg == "" {
-		runs, err = f.store.Runs(ctx, persistence.Query{Live: true})
-		runs = current(runs)
+		runs, err = f.Store.Runs(ctx, persistence.Query{Live: true})
+		runs = project.Current(runs)
 	} else {
-		runs, newest, err = f.live(ctx, arg)
+		runs, newest, err = f.Live(ctx, arg)
 	}
 	if err != nil {
-		return nil, f.store.failed(err)
+		return nil, f.Store.Failed(err)
 	}
 	var live []persistence.Run
 	for _, r := range runs {
-		if alive(r) {
+		if project.Alive(r) {
 			live = append(live, r)
 		}
 	}
@@ -119,7 +120,7 @@ func (f finder) goingOn(ctx context.Context, arg, verb string) ([]persistence.Ru
 	case arg == "":
 		return nil, failure(exitNotFound, "nothing to %s: no run goes on", verb)
 	case newest == nil:
-		return nil, f.nothingTo(ctx, verb, arg, "")
+		return nil, nothingTo(ctx, f, verb, arg, "")
 	}
 	return nil, failure(exitNotFound, "nothing to %s: run %s is %s", verb, newest.ID, statusWord(*newest))
 }
@@ -130,7 +131,7 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 		return err
 	}
 	defer store.Close()
-	runs, err := finder{p, store}.goingOn(ctx, o.name, "pause")
+	runs, err := goingOn(ctx, store.Finder(), o.name, "pause")
 	if err != nil {
 		return err
 	}
@@ -172,18 +173,18 @@ func pausedText(a *app, r persistence.Run, w *fsm.Wait) string {
 }
 
 // tellOwner has the process that carries a run on look whether it is paused.
-func tellOwner(store records, r persistence.Run, verb string) error {
+func tellOwner(store *project.Records, r persistence.Run, verb string) error {
 	if !outOfSight(r) && (r.Foreign || !r.Held) {
 		return failure(exitFailed, "run %s is carried on by another program (pid %d), which cannot pause; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
 	}
 	return tellRun(store, r, verb, syscall.SIGUSR2)
 }
 
-func askToPause(p project, store records, r persistence.Run) error {
+func askToPause(p *project.Project, store *project.Records, r persistence.Run) error {
 	if outOfSight(r) || r.Foreign || !r.Held {
 		return tellOwner(store, r, "pause") // says why not
 	}
-	f, err := persistence.OpenRecord(p.pauseFile(r.ID), os.O_WRONLY|os.O_CREATE)
+	f, err := persistence.OpenRecord(p.PauseFile(r.ID), os.O_WRONLY|os.O_CREATE)
 	if err == nil {
 		err = f.Close()
 	}
@@ -194,7 +195,7 @@ func askToPause(p project, store records, r persistence.Run) error {
 }
 
 // awaitPause returns the pause a run is in, nil if it has not come to that by limit.
-func awaitPause(ctx context.Context, store records, r persistence.Run, limit time.Time) (*fsm.Wait, error) {
+func awaitPause(ctx context.Context, store *project.Records, r persistence.Run, limit time.Time) (*fsm.Wait, error) {
 	for {
 		w, err := waitOf(ctx, store, r.ID)
 		if err != nil {
@@ -216,22 +217,22 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	var runs []persistence.Run
 	if o.name == "" {
 		runs, err = store.Runs(ctx, persistence.Query{Limit: openRuns})
-		runs = current(runs)
+		runs = project.Current(runs)
 	} else {
-		runs, err = f.runs(ctx, o.name, recentRuns)
+		runs, err = f.Runs(ctx, o.name, recentRuns)
 	}
 	if err != nil {
-		return store.failed(err)
+		return store.Failed(err)
 	}
 	var errs []error
 	done := []any{}
 	found := false
 	for _, r := range runs {
-		if _, paused := p.pausedSince(r.ID); !paused {
+		if _, paused := p.PausedSince(r.ID); !paused {
 			continue
 		}
 		found = true
@@ -241,7 +242,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		}
 		switch {
 		case o.json:
-			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", alive(r), "current_state", r.State))
+			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State))
 		default:
 			sayLine(a.out, unpausedText(a, r))
 		}
@@ -253,7 +254,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 	case o.name == "":
 		return failure(exitNotFound, "nothing to unpause: no run is paused")
 	case len(runs) == 0:
-		return f.nothingTo(ctx, "unpause", o.name, "")
+		return nothingTo(ctx, f, "unpause", o.name, "")
 	default:
 		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, statusWord(runs[0]))
 	}
@@ -262,21 +263,21 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 
 // unpausedText says that a run is paused no more.
 func unpausedText(a *app, r persistence.Run) string {
-	if alive(r) {
+	if project.Alive(r) {
 		return fmt.Sprintf("Run %s (pid %d) goes on.", r.ID, r.Owner.PID)
 	}
 	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, statusWord(r), a.command("resume", string(r.ID)))
 }
 
 // unpause takes a pause away, and returns when the run goes on.
-func unpause(ctx context.Context, p project, store records, r persistence.Run) error {
-	if outOfSight(r) && alive(r) {
+func unpause(ctx context.Context, p *project.Project, store *project.Records, r persistence.Run) error {
+	if outOfSight(r) && project.Alive(r) {
 		return tellOwner(store, r, "unpause") // says why not
 	}
-	if err := os.Remove(p.pauseFile(r.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(p.PauseFile(r.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failure(exitRecord, "run %s stays paused: %v", r.ID, err)
 	}
-	if !alive(r) {
+	if !project.Alive(r) {
 		return nil
 	}
 	if err := tellOwner(store, r, "unpause"); err != nil {

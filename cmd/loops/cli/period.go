@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"loops/engine/project"
 	"loops/persistence"
 )
 
@@ -65,22 +66,22 @@ func (p period) contains(t time.Time) bool {
 
 // runsOf returns the newest runs of a loop that keep accepts, limit at most (0 = all). It looks at no more of the others
 // than it has to. A name that has no runs, and is no loop's, is an error.
-func (a *app) runsOf(ctx context.Context, f finder, name string, limit int, keep func(persistence.Run) bool) ([]persistence.Run, error) {
+func (a *app) runsOf(ctx context.Context, f project.Finder, name string, limit int, keep func(persistence.Run) bool) ([]persistence.Run, error) {
 	loop, before := name, -1
 	for look := limit; ; look *= 10 {
-		runs, err := f.loop(ctx, loop, look)
+		runs, err := f.Loop(ctx, loop, look)
 		if err == nil && len(runs) == 0 && loop == name {
-			if in := f.nameIn(name); in != "" && in != name {
+			if in := f.NameIn(name); in != "" && in != name {
 				loop = in
-				runs, err = f.loop(ctx, loop, look)
+				runs, err = f.Loop(ctx, loop, look)
 			}
 		}
 		if err != nil {
-			return nil, f.store.failed(err)
+			return nil, f.Store.Failed(err)
 		}
 		if len(runs) == 0 {
-			if _, err := f.project.resolve(name); err != nil {
-				return nil, f.noLoop(ctx, name)
+			if _, err := f.Project.Resolve(name); err != nil {
+				return nil, noLoop(ctx, f, name)
 			}
 		}
 		var kept []persistence.Run

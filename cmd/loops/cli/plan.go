@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 )
 
 // printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
-func (a *app) printPlan(p project, l *fsm.Loop, values *value.Map, tree *runTree, asJSON bool) error {
+func (a *app) printPlan(p *project.Project, l *fsm.Loop, values *value.Map, tree *runTree, asJSON bool) error {
 	if asJSON {
 		plan := planObject(p, l, values)
 		if tree != nil {
@@ -18,7 +19,7 @@ func (a *app) printPlan(p project, l *fsm.Loop, values *value.Map, tree *runTree
 		return writeJSON(a.out, plan)
 	}
 	w := a.out
-	say(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.short(l.File))
+	say(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.Short(l.File))
 	say(w, "Initial state: %s\nMax steps: %d\n", l.Initial, l.MaxSteps)
 	if l.MaxIterations > 0 {
 		say(w, "Max passes: %d\n", l.MaxIterations)
@@ -49,7 +50,7 @@ func (a *app) printPlan(p project, l *fsm.Loop, values *value.Map, tree *runTree
 		if s.Action != "" {
 			say(w, "      action: %s\n", blockOf("              ", strings.Split(strings.TrimSpace(s.Action), "\n")))
 			if from := l.Place(0, "states", name, "action").File; from != l.File {
-				say(w, "              (from %s)\n", p.short(from))
+				say(w, "              (from %s)\n", p.Short(from))
 			}
 		}
 		if s.Evaluate != nil {
@@ -83,19 +84,19 @@ func bindings(given *value.Map) string {
 }
 
 // subloopLine says which loop a state would run.
-func (a *app) subloopLine(p project, l *fsm.Loop, s *fsm.State) string {
+func (a *app) subloopLine(p *project.Project, l *fsm.Loop, s *fsm.State) string {
 	if strings.Contains(s.Loop, "${") {
 		return "(which one is known when it runs)"
 	}
-	lib, err := a.library(p)
+	lib, err := p.Library()
 	if err != nil {
 		return "(" + err.Error() + ")"
 	}
-	child, err := lib.subloops(overrides{}, nil).Loop(s.Loop, l)
+	child, err := lib.Subloops(project.Overrides{}, nil).Loop(s.Loop, l)
 	if err != nil {
 		return "(" + oneLine(err) + ")"
 	}
-	return fmt.Sprintf("(%s: %s, at most %s)", p.short(child.File), count(len(child.States), "state"), count(child.MaxSteps, "step"))
+	return fmt.Sprintf("(%s: %s, at most %s)", p.Short(child.File), count(len(child.States), "state"), count(child.MaxSteps, "step"))
 }
 
 func kindOf(s *fsm.State) string {
@@ -142,7 +143,7 @@ func edges(s *fsm.State) [][2]string {
 	return out
 }
 
-func planObject(p project, l *fsm.Loop, values *value.Map) *value.Map {
+func planObject(p *project.Project, l *fsm.Loop, values *value.Map) *value.Map {
 	states := make([]any, 0, len(l.Order))
 	for _, name := range l.Order {
 		s := l.States[name]
@@ -167,5 +168,5 @@ func planObject(p project, l *fsm.Loop, values *value.Map) *value.Map {
 		m.Set("to", ways)
 		states = append(states, m)
 	}
-	return value.NewMap("loop", l.Name, "file", p.short(l.File), "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", values, "states", states)
+	return value.NewMap("loop", l.Name, "file", p.Short(l.File), "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", values, "states", states)
 }

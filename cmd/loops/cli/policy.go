@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/policy"
 )
 
@@ -142,7 +143,7 @@ func (a *app) policyRules(file string) ([]policy.Rule, error) {
 	case file != "":
 		data, err := os.ReadFile(a.at(file))
 		if err != nil {
-			return nil, usageError{fmt.Sprintf("--rules %s: %v", file, errnoText(err)), policyHelp}
+			return nil, usageError{fmt.Sprintf("--rules %s: %v", file, project.Cause(err)), policyHelp}
 		}
 		text, from = string(data), file
 	default:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm/policy"
 	"loops/fsm/value"
 )
@@ -16,7 +17,7 @@ import (
 func readScores(dir string) (map[string]any, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, errnoText(err)
+		return nil, project.Cause(err)
 	}
 	scores := map[string]any{}
 	for _, e := range entries {

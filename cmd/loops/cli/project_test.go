@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"loops/engine/project"
 )
 
 func TestProject(t *testing.T) {
@@ -48,11 +50,11 @@ func TestProject(t *testing.T) {
 }
 
 func TestShort(t *testing.T) {
-	p := project{Dir: "/p", Cwd: "/p/deep"}
+	p := &project.Project{Dir: "/p", Cwd: "/p/deep"}
 	for path, want := range map[string]string{
 		"/p/deep/x": "x", "/p/.loops/a.yaml": ".loops/a.yaml", "/q/x": "/q/x", "/p": ".", "/p/deep": ".", "/pp": "/pp",
 	} {
-		if got := p.short(path); got != want {
+		if got := p.Short(path); got != want {
 			t.Errorf("short(%s) = %s, want %s", path, got, want)
 		}
 	}
@@ -69,7 +71,7 @@ func TestMark(t *testing.T) {
 	if err := os.Symlink("a", filepath.Join(root, "link")); err != nil {
 		t.Fatal(err)
 	}
-	mark := func(dir string) string { return project{Loops: filepath.Join(root, dir, ".loops")}.mark() }
+	mark := func(dir string) string { return (&project.Project{Loops: filepath.Join(root, dir, ".loops")}).Mark() }
 	if mark("a") == mark("b") {
 		t.Error("two projects have one mark")
 	}

@@ -111,7 +111,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 	gone := removals(choice)
 	if policy.MaxSize < 0 {
 		if err := measure(ctx, store, gone); err != nil {
-			return store.failed(err)
+			return store.Failed(err)
 		}
 	}
 	if !o.dryRun {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/persistence"
 )
@@ -56,12 +57,12 @@ scopes overlap, for which run or for whom else, what the run will lock, and the 
 }
 
 // waiters returns the queue of the project, and who waits in it.
-func (a *app) waiters() (project, *persistence.Queue, []persistence.Waiter, error) {
+func (a *app) waiters() (*project.Project, *persistence.Queue, []persistence.Waiter, error) {
 	p, err := a.project()
 	if err != nil {
 		return p, nil, nil, err
 	}
-	q := p.queue()
+	q := p.Queue()
 	line, err := q.Waiters()
 	return p, q, line, err
 }
@@ -81,7 +82,7 @@ func runQueueList(a *app, o queueListOptions) error {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	say(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID\n")
 	for _, w := range line {
-		say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", shortWaiter(w.ID), waiterLoop(w), age(w.Since), place(w, line), waitsForText(w.For), p.shortScope(w), strings.TrimPrefix(process(w.Owner), "pid "))
+		say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", shortWaiter(w.ID), waiterLoop(w), age(w.Since), place(w, line), waitsForText(w.For), shortScope(p, w), strings.TrimPrefix(process(w.Owner), "pid "))
 	}
 	return t.Flush()
 }
@@ -120,10 +121,10 @@ func waitsForText(o persistence.Obstacle) string {
 }
 
 // shortScope is what a waiter will lock, as a person in the project would write it.
-func (p project) shortScope(w persistence.Waiter) string {
+func shortScope(p *project.Project, w persistence.Waiter) string {
 	paths := make([]string, len(w.Scope))
 	for i, path := range w.Scope {
-		paths[i] = clean(p.short(path))
+		paths[i] = clean(p.Short(path))
 	}
 	return strings.Join(paths, ", ")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/persistence"
@@ -16,7 +17,7 @@ import (
 func TestResumedMeanwhile(t *testing.T) {
 	m := persistence.NewMemory()
 	defer m.Close()
-	store := records{Store: m}
+	store := &project.Records{Store: m}
 	j, err := m.Create(t.Context(), persistence.Spec{Loop: "fix"})
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +158,7 @@ func TestInTheWay(t *testing.T) {
 
 // Who has just come has not said yet for what he waits: what he will lock is named, as queue list does.
 func TestObstacleText(t *testing.T) {
-	p := project{Cwd: "/p", Dir: "/p"}
+	p := &project.Project{Cwd: "/p", Dir: "/p"}
 	for _, c := range []struct {
 		w    persistence.Waiter
 		want string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/persistence"
 )
@@ -124,7 +125,7 @@ func changedMeanwhile(id persistence.ID) error {
 }
 
 // asItWas refuses to go on with a run that somebody else resumed since it was looked at: what it remembers is another thing.
-func asItWas(ctx context.Context, store records, run persistence.Run) error {
+func asItWas(ctx context.Context, store *project.Records, run persistence.Run) error {
 	now, err := store.Runs(ctx, persistence.Query{ID: run.ID})
 	if err == nil && len(now) == 1 && now[0].Segment != run.Segment {
 		return changedMeanwhile(run.ID)

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"loops/engine/project"
 	"loops/internal/config"
 	"loops/persistence"
-	"loops/reconcile"
 )
 
 // How often somebody who waits looks whether he still must: after a tenth of the time that he has waited, within these.
@@ -20,17 +20,10 @@ const (
 	queuePollBehind = 250 * time.Millisecond // at most, of who is behind others
 )
 
-// queue returns who waits in the project.
-func (p project) queue() *persistence.Queue {
-	q := persistence.ProjectQueue(p.Loops)
-	q.Liveness = reconcile.OwnerAlive
-	return q
-}
-
 // A turn is a run that is about to begin, or to go on, and what it locks.
 type turn struct {
-	project project
-	store   records
+	project *project.Project
+	store   *project.Records
 	flags   lockFlags
 	config  *config.Config
 	printer printer
@@ -70,7 +63,7 @@ func (a *app) taken(ctx context.Context, t turn, take func() (persistence.Journa
 	if len(t.spec.Scope) == 0 && !t.spec.Singleton {
 		return journal, try()
 	}
-	queue := t.project.queue()
+	queue := t.project.Queue()
 	line, err := queue.Waiters()
 	if err != nil {
 		return nil, err
@@ -200,11 +193,11 @@ func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, er
 		w.why = &behindError{*ahead, n, ahead.Of(w.me.Scope)}
 		return nil, w.tell(ctx)
 	}
-	if locked, ok := errors.AsType[*persistence.ConflictError](w.why); ok && w.told.Run == locked.Holder && w.turn.store.owned(ctx, locked.Holder) {
+	if locked, ok := errors.AsType[*persistence.ConflictError](w.why); ok && w.told.Run == locked.Holder && w.turn.store.Owned(ctx, locked.Holder) {
 		return nil, nil
 	}
 	journal, err := take()
-	if ctx.Err() == nil && w.turn.store.passing(err) {
+	if ctx.Err() == nil && w.turn.store.Passing(err) {
 		w.wait(err)
 		return nil, nil
 	}
@@ -265,21 +258,4 @@ func (w *waiting) tell(ctx context.Context) error {
 
 func (w *waiting) state(o persistence.Obstacle, first bool) queued {
 	return queued{Waiter: w.me, For: o, Text: w.app.waitsFor(w.why), First: first, Now: time.Now(), Log: w.queue.LogPath(w.me.ID)}
-}
-
-// passing says whether an error of the store may be gone the next time.
-func (r records) passing(err error) bool {
-	if db, ok := r.Store.(database); ok {
-		return db.Passing(err)
-	}
-	return errors.Is(err, persistence.ErrBusy)
-}
-
-// owned says whether a run that was in the way still is.
-func (r records) owned(ctx context.Context, id persistence.ID) bool {
-	if files, ok := r.Store.(interface{ Owned(persistence.ID) bool }); ok {
-		return files.Owned(id)
-	}
-	runs, err := r.Runs(ctx, persistence.Query{ID: id})
-	return err == nil && len(runs) == 1 && runs[0].Held
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/engine/project"
 	"loops/persistence"
 )
 
@@ -41,7 +42,7 @@ func TestQueueOutlivesTroubleOfTheStore(t *testing.T) {
 		said.Reset()
 		n := 0
 		turn := turn{
-			project: project{Dir: dir, Loops: filepath.Join(dir, ".loops"), Cwd: dir}, store: records{Store: m}, spec: spec,
+			project: openIn(t, dir), store: &project.Records{Store: m}, spec: spec,
 			flags: lockFlags{queue: true, limit: c.limit}, printer: a.newPrinter(viewFlags{}),
 		}
 		j, err := a.whenFree(t.Context(), turn, func() (persistence.Journal, error) {
@@ -70,7 +71,7 @@ func TestQueueTimeoutWhileItsLockIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	p := project{Dir: dir, Loops: filepath.Join(dir, ".loops"), Cwd: dir}
+	p := openIn(t, dir)
 	if err := os.MkdirAll(filepath.Join(p.Loops, ".queue"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -93,4 +94,14 @@ func TestQueueTimeoutWhileItsLockIsHeld(t *testing.T) {
 	if code, text := explain(err); code != exitConflict || !strings.HasPrefix(text, "waited 50ms in the queue, in vain") {
 		t.Errorf("%d %s", code, text)
 	}
+}
+
+// openIn opens the project of a folder, of which nothing is said but by its files.
+func openIn(t *testing.T, dir string) *project.Project {
+	t.Helper()
+	p, err := project.Open(dir, project.Options{Cwd: dir, Env: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

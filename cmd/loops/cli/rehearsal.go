@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -13,14 +14,14 @@ import (
 
 // A rehearsal is a loop that is about to be tried out.
 type rehearsal struct {
-	project project
+	project *project.Project
 	loop    *fsm.Loop
 	values  *value.Map // the context it would begin with
 	library fsm.Library
 }
 
 // rehearsal finds a loop and the context that run would give it.
-func (a *app) rehearsal(name string, input *string, pairs []string, over overrides, quiet bool) (*rehearsal, error) {
+func (a *app) rehearsal(name string, input *string, pairs []string, over project.Overrides, quiet bool) (*rehearsal, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
@@ -29,18 +30,18 @@ func (a *app) rehearsal(name string, input *string, pairs []string, over overrid
 	if err != nil {
 		return nil, err
 	}
-	lib, err := a.library(p)
+	lib, err := p.Library()
 	if err != nil {
 		return nil, err
 	}
-	l, _ = over.apply(l)
+	l, _ = over.Apply(l)
 	values, err := seed(l, input, pairs)
 	if err != nil {
 		return nil, err
 	}
 	a.tellUnused(p, l, pairs, quiet)
 	fill(values, l, plannedRunDir(p, l))
-	return &rehearsal{p, l, values, &readOnce{lib: lib.subloops(over, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}}, nil
+	return &rehearsal{p, l, values, &readOnce{lib: lib.Subloops(over, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}}, nil
 }
 
 // state returns a state by its name, or says that there is none.
@@ -48,7 +49,7 @@ func (r *rehearsal) state(name, see string) (*fsm.State, error) {
 	if st := r.loop.States[name]; st != nil {
 		return st, nil
 	}
-	return nil, usageError{fmt.Sprintf("there is no state %s in %s%s", phrase.Quote(name), r.project.short(r.loop.File), phrase.DidYouMean(name, r.loop.Order)), see}
+	return nil, usageError{fmt.Sprintf("there is no state %s in %s%s", phrase.Quote(name), r.project.Short(r.loop.File), phrase.DidYouMean(name, r.loop.Order)), see}
 }
 
 // A readOnce is a library whose files do not change while it is used: nothing is run that could change them.
@@ -75,14 +76,14 @@ func (a *app) readGiven(flag, name string, limit int64) (string, error) {
 		}
 		f, err := os.Open(a.at(name))
 		if err != nil {
-			return "", failure(exitUsage, "--%s %s: %v", flag, name, errnoText(err))
+			return "", failure(exitUsage, "--%s %s: %v", flag, name, project.Cause(err))
 		}
 		defer func() { _ = f.Close() }()
 		from = f
 	}
 	data, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err != nil {
-		return "", failure(exitUsage, "--%s %s: %v", flag, name, errnoText(err))
+		return "", failure(exitUsage, "--%s %s: %v", flag, name, project.Cause(err))
 	}
 	if int64(len(data)) > limit {
 		return "", failure(exitUsage, "--%s %s: it is longer than %d KiB, which is the most that can be looked at", flag, name, limit>>10)

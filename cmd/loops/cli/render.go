@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
@@ -44,7 +45,7 @@ context value that is missing. Nothing is run.` +
 }
 
 func runRender(a *app, o *renderOptions) error {
-	r, err := a.rehearsal(o.name, nil, o.context, overrides{}, true)
+	r, err := a.rehearsal(o.name, nil, o.context, project.Overrides{}, true)
 	if err != nil {
 		return err
 	}

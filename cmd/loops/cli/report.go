@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
@@ -70,12 +71,12 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
-	known, err := pricer(p)
+	known, err := p.Pricer()
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 }
 
 // readSteps hands the events of a run to a form of report, with what each step cost, and returns what is damaged.
-func readSteps(ctx context.Context, store records, run persistence.Run, t *inspect.Account, into interface {
+func readSteps(ctx context.Context, store *project.Records, run persistence.Run, t *inspect.Account, into interface {
 	Add(e fsm.Event, v *inspect.Visit) *report.Step
 },
 ) (notes []string, err error) {
@@ -112,14 +113,14 @@ func readSteps(ctx context.Context, store records, run persistence.Run, t *inspe
 		damaged int
 	)
 	for e, err := range store.Events(ctx, run.ID, 0) {
-		if isDamage(err) {
+		if project.IsDamage(err) {
 			if damaged++; damaged <= mostNotes {
 				notes = append(notes, err.Error()+"; what happened there is not shown")
 			}
 			continue
 		}
 		if err != nil {
-			return nil, store.failed(err)
+			return nil, store.Failed(err)
 		}
 		cost, visit := t.Take(e)
 		step := into.Add(e, visit)
@@ -138,7 +139,7 @@ func readSteps(ctx context.Context, store records, run persistence.Run, t *inspe
 }
 
 // reportFacts is what a report says about a run as a whole.
-func reportFacts(p project, store records, r persistence.Run, total inspect.Cost) [][2]string {
+func reportFacts(p *project.Project, store *project.Records, r persistence.Run, total inspect.Cost) [][2]string {
 	facts := [][2]string{{"Loop", r.Loop}, {"Run", string(r.ID)}, {"Status", statusWord(r)}}
 	add := func(key, value string) {
 		if value != "" {
@@ -161,7 +162,7 @@ func reportFacts(p project, store records, r persistence.Run, total inspect.Cost
 		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.Text(), phrase.Tokens(total.Tokens()),
 			count(total.Prompts, "prompt"), count(total.Judges, "judge")))
 	}
-	add("Recorded in", store.name)
+	add("Recorded in", store.Name)
 	if r.Foreign {
 		add("Written by", "the reference tool")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/move"
@@ -21,7 +22,7 @@ import (
 type resumeOptions struct {
 	name    string
 	context []string
-	over    overrides
+	over    project.Overrides
 	force   bool
 	rerun   bool
 	extend  extendFlag
@@ -61,10 +62,10 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
-			if err := o.over.check(cmd); err != nil {
+			if err := checkOverrides(&o.over, cmd); err != nil {
 				return err
 			}
-			if err := o.extend.check(cmd, o.over.budget); err != nil {
+			if err := o.extend.check(cmd, o.over.Budget); err != nil {
 				return err
 			}
 			if err := o.view.check(cmd.CommandPath()); err != nil {
@@ -85,7 +86,7 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
-	o.over.addFlags(flags)
+	addOverrides(&o.over, flags)
 	flags.Var(&o.extend, "extend", "raise limits that hold for the run by that much: "+extendForms)
 	flags.BoolVarP(&o.background, "background", "b", false, "go on in a process and session of its own, and return when that is on record")
 	o.lock.addFlags(flags)
@@ -106,61 +107,61 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err := setPairs(value.NewMap(), o.context); err != nil {
 		return err
 	}
-	store, err := a.records(ctx, p, false)
+	store, err := p.Records(ctx, false)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	var run persistence.Run
-	err = untilFree(ctx, func() (err error) { run, err = pickResumable(ctx, finder{p, store}, o.name); return err })
+	err = untilFree(ctx, func() (err error) { run, err = pickResumable(ctx, store.Finder(), o.name); return err })
 	if err != nil {
 		return err
 	}
 	tree := a.treeOf(p, run)
-	p = tree.project(p.main(), run.ID)
+	p = tree.project(p.Main(), run.ID)
 	memory, err := store.Snapshot(ctx, run.ID)
 	if err != nil {
 		return err
 	}
-	folders := p.movedSince(run, memory)
+	folders := movedSince(p, run, memory)
 	move.Rebase(memory, folders)
 	run.File = move.Path(run.File, folders)
-	def := store.definition(ctx, run.ID)
-	def.rebase(folders)
+	def := store.Definition(ctx, run.ID)
+	def.Rebase(folders)
 	changed := &changes{a: a, p: p, run: run, def: def, recorded: o.definition == definitionRecorded, force: o.force, quiet: o.view.quiet}
 	l, err := changed.loop()
 	if err != nil {
 		return err
 	}
-	over := o.over.over(run.Options)
-	conf, err := a.config(p)
+	over := o.over.Over(run.Options)
+	conf, err := p.Config()
 	if err != nil {
 		return err
 	}
-	over.config = conf
+	over.Config = conf
 	raised, err := o.extendLimits(ctx, store, run, l, over)
 	if err != nil {
 		return err
 	}
 	if raised != nil {
-		over = o.over.over(run.Options)
-		over.config = conf
+		over = o.over.Over(run.Options)
+		over.Config = conf
 	}
-	store.setDurability(over.level())
-	l, recorded := over.apply(l)
+	store.SetDurability(over.Level())
+	l, recorded := over.Apply(l)
 	a.warnConfig(p, o.view.quiet)
-	if err := a.checkHosts(p, l, o.over.agents.host, over, conf, o.view, "loops resume --help"); err != nil {
+	if err := a.checkHosts(p, l, o.over.Agents.Host, over, conf, o.view, "loops resume --help"); err != nil {
 		return err
 	}
-	known, err := a.checkCost(p, l, over.agents, conf)
+	known, err := a.checkCost(p, l, over.Agents, conf)
 	if err != nil {
 		return err
 	}
-	loops, err := a.library(p)
+	loops, err := p.Library()
 	if err != nil {
 		return err
 	}
-	kept := &keeper{}
+	kept := &project.Keeper{}
 	lib := changed.library(loops, l, over, kept)
 	stops := catchSignals()
 	defer stops.release()
@@ -168,7 +169,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if o.from == "" {
 		err = a.checkInterrupted(lib, l, run, memory, o.rerun)
 	} else if l.States[o.from] == nil {
-		err = usageError{fmt.Sprintf("--from %s: %s has no such state", o.from, p.short(l.File)), "loops show " + run.Loop}
+		err = usageError{fmt.Sprintf("--from %s: %s has no such state", o.from, p.Short(l.File)), "loops show " + run.Loop}
 	}
 	if err == nil && o.from == "" {
 		err = changed.checkSubloops(lib, l, memory)
@@ -186,7 +187,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	spec, err := a.spec(p, l, kept.def, values, recorded)
+	spec, err := a.spec(p, l, kept.Def, values, recorded)
 	if err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	a.tellUnpaused(p.unpauseResumed(run.ID, began), print, o.view.quiet)
+	a.tellUnpaused(unpauseResumed(p, run.ID, began), print, o.view.quiet)
 	for _, damage := range journal.Run().Damage {
 		print.note("loops: " + damage)
 	}
@@ -226,7 +227,7 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 		print.note(note)
 	}
 	fill(values, l, journal.Dir())
-	memory.Context, kept.journal = values, journal
+	memory.Context, kept.Journal = values, journal
 	changed.adopt(memory)
 	err = stops.before(ctx, func(ctx context.Context) error { return endSurvivors(ctx, p, journal.Run(), memory, folders, print) })
 	if err != nil {
@@ -241,9 +242,9 @@ func runResume(ctx context.Context, a *app, o *resumeOptions) error {
 	return a.drive(ctx, driveSpec{
 		tree: tree, begun: begun, project: p, loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
 		header: header{
-			Loop: l, File: p.short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised,
+			Loop: l, File: p.Short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.Short(journal.Dir()) + "/", Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised,
 		},
-		agents: over.agents, config: conf, prices: known, quiet: o.view.quiet,
+		agents: over.Agents, config: conf, prices: known, quiet: o.view.quiet,
 		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) },
 	})
 }
@@ -260,17 +261,17 @@ func where(m *fsm.Snapshot) string {
 const recentRuns = 100
 
 // pickResumable returns the run to go on with, or says why there is none.
-func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, error) {
-	runs, err := f.runs(ctx, arg, recentRuns)
+func pickResumable(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
+	runs, err := f.Runs(ctx, arg, recentRuns)
 	if err == nil && len(runs) == recentRuns && !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.Resumable }) {
-		runs, err = f.runs(ctx, arg, 0)
+		runs, err = f.Runs(ctx, arg, 0)
 	}
 	if err != nil {
 		return persistence.Run{}, err
 	}
 	var held *persistence.Run
 	for i, r := range runs {
-		if alive(r) && !r.Lapsed {
+		if project.Alive(r) && !r.Lapsed {
 			if held == nil {
 				held = &runs[i]
 			}
@@ -282,12 +283,12 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 	}
 	switch {
 	case held != nil:
-		if _, paused := f.project.pausedSince(held.ID); paused && !outOfSight(*held) {
+		if _, paused := f.Project.PausedSince(held.ID); paused && !outOfSight(*held) {
 			return persistence.Run{}, failure(exitConflict, "run %s (pid %d) is paused; let it go on with: loops unpause %s", held.ID, held.Owner.PID, quote(string(held.ID)))
 		}
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
 	case len(runs) == 0:
-		return persistence.Run{}, f.nothingTo(ctx, "resume", arg, "; start one with: loops run "+quote(arg))
+		return persistence.Run{}, nothingTo(ctx, f, "resume", arg, "; start one with: loops run "+quote(arg))
 	case runs[0].Status == "":
 		return persistence.Run{}, failure(exitNotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
 	case runs[0].Status == persistence.TimedOut:
@@ -300,16 +301,16 @@ func pickResumable(ctx context.Context, f finder, arg string) (persistence.Run, 
 
 // loadRecorded reads the loop file that a run was started with, or the one its name means where none is known. or is what
 // a person can do where it is gone.
-func (a *app) loadRecorded(p project, run persistence.Run, or string, quiet bool) (*fsm.Loop, error) {
+func (a *app) loadRecorded(p *project.Project, run persistence.Run, or string, quiet bool) (*fsm.Loop, error) {
 	if run.File == "" {
 		return a.loadNamed(p, run.Loop, quiet)
 	}
-	path := p.absolute(run.File)
+	path := p.Absolute(run.File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if other, err := p.resolve(run.Loop); err == nil {
+		if other, err := p.Resolve(run.Loop); err == nil {
 			return a.loadFile(p, other, quiet) // the project moved
 		}
-		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, then resume%s", run.ID, p.short(path), or)
+		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, then resume%s", run.ID, p.Short(path), or)
 	}
 	return a.loadFile(p, path, quiet)
 }
@@ -336,7 +337,7 @@ func goTo(m *fsm.Snapshot, state string) {
 
 // resumeContext returns the context to go on with: the recorded one, keys the loop file has and it lacks, and
 // --context over both. The caps follow the flags.
-func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, o *resumeOptions) (*value.Map, error) {
+func (a *app) resumeContext(p *project.Project, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, o *resumeOptions) (*value.Map, error) {
 	values := memory.Context.Clone()
 	initial := declared(l)
 	for _, k := range initial.Keys() {
@@ -345,11 +346,11 @@ func (a *app) resumeContext(p project, l *fsm.Loop, run persistence.Run, memory 
 			values.Set(k, v)
 		}
 	}
-	if o.over.maxSteps > 0 {
-		values.Set("max_steps", int64(o.over.maxSteps))
+	if o.over.MaxSteps > 0 {
+		values.Set("max_steps", int64(o.over.MaxSteps))
 	}
-	if o.over.maxIterations > 0 {
-		values.Set("max_iterations", int64(o.over.maxIterations))
+	if o.over.MaxIterations > 0 {
+		values.Set("max_iterations", int64(o.over.MaxIterations))
 	}
 	given := value.NewMap()
 	if err := setPairs(given, o.context); err != nil {

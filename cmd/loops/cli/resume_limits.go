@@ -10,17 +10,18 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
 
 // goOn is the command that goes on with a run as it is recorded: with a higher limit if it ended at one.
-func (a *app) goOn(ctx context.Context, store records, r persistence.Run) string {
+func (a *app) goOn(ctx context.Context, store *project.Records, r persistence.Run) string {
 	if r.Ended != fsm.EndBudget {
 		return a.resumeCommand(r.Ended, string(r.ID), r.MaxSteps, 0)
 	}
 	limit := "LIMIT=MORE"
-	store.newest(ctx, r.ID, func(e fsm.Event) bool {
+	store.Newest(ctx, r.ID, func(e fsm.Event) bool {
 		if e.Kind != fsm.EventBudgetExceeded {
 			return e.Kind != fsm.EventStateEnter || e.Depth > 0 // it is told in the state that ended the run
 		}
@@ -72,11 +73,11 @@ func (o *resumeOptions) checkLimits(a *app, run persistence.Run, l *fsm.Loop, m 
 		switch {
 		case limit.of == "" && limit.name == "steps":
 			// An interrupted last step may still be brought to its end.
-			given, flag = o.over.maxSteps > 0 && (limit.used > limit.most || run.Ended == fsm.EndMaxSteps), "--max-steps "
+			given, flag = o.over.MaxSteps > 0 && (limit.used > limit.most || run.Ended == fsm.EndMaxSteps), "--max-steps "
 		case limit.name == "passes":
-			given, flag = o.over.maxIterations > 0, "--max-iterations "
+			given, flag = o.over.MaxIterations > 0, "--max-iterations "
 		default:
-			_, given = o.over.budget.limits[budgetKey(limit.name)]
+			_, given = o.over.Budget.Limits[budgetKey(limit.name)]
 			flag = "--budget " + strings.ReplaceAll(limit.name, "time", "wall") + "="
 		}
 		if given {
@@ -135,12 +136,12 @@ func budgetKey(name string) string {
 
 // unpauseResumed takes away the pause of a run that nobody carried on: who resumes it wants it to go on. One asked for
 // since then stays.
-func (p project) unpauseResumed(id persistence.ID, began time.Time) (note string) {
-	at, paused := p.pausedSince(id)
+func unpauseResumed(p *project.Project, id persistence.ID, began time.Time) (note string) {
+	at, paused := p.PausedSince(id)
 	if !paused || at.After(began) {
 		return ""
 	}
-	if err := os.Remove(p.pauseFile(id)); err != nil {
+	if err := os.Remove(p.PauseFile(id)); err != nil {
 		return fmt.Sprintf("loops: run %s stays paused: %v", id, err)
 	}
 	return "The pause of " + clock(at) + " is lifted."

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"loops/engine/project"
 	"loops/internal/config"
 	"loops/internal/retention"
 	"loops/persistence"
@@ -24,7 +25,7 @@ func (a *app) retain(ctx context.Context, d driveSpec) (end func(patient bool)) 
 	if !wanted {
 		return func(bool) {}
 	}
-	claim, err := claimRetention(d.project.retentionStamp(), time.Now())
+	claim, err := claimRetention(d.project.RetentionStamp(), time.Now())
 	if err != nil {
 		d.printer.note("loops: retention: nothing was removed: " + oneLine(err))
 	}
@@ -76,23 +77,23 @@ func retentionPolicy(c *config.Config) (p retention.Policy, wanted bool) {
 }
 
 // configuredRetention is what the config says of runs that may go, for a command that carries on no run.
-func (a *app) configuredRetention() (p retention.Policy, wanted bool, err error) {
-	project, err := a.project()
+func (a *app) configuredRetention() (policy retention.Policy, wanted bool, err error) {
+	p, err := a.project()
 	if err != nil {
-		return p, false, err
+		return policy, false, err
 	}
-	c, wrong := a.declared(project)
+	c, wrong := p.Declared()
 	if about := wrong.About("retention"); len(about) > 0 {
-		return p, false, failure(exitInvalid, "%s", project.mistakes("; nothing was removed", about))
+		return policy, false, &project.SettingsError{Project: p, About: "retention", Problems: about}
 	}
-	p, wanted = retentionPolicy(c)
-	return p, wanted, nil
+	policy, wanted = retentionPolicy(c)
+	return policy, wanted, nil
 }
 
 // applyRetention removes what a policy lets go and returns it. The run of this process, which may not be on record yet, does
 // not count.
-func (a *app) applyRetention(ctx context.Context, p project, policy retention.Policy, except persistence.ID) ([]removal, error) {
-	store, err := a.records(ctx, p, false)
+func (a *app) applyRetention(ctx context.Context, p *project.Project, policy retention.Policy, except persistence.ID) ([]removal, error) {
+	store, err := p.Records(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -108,13 +109,13 @@ func (a *app) applyRetention(ctx context.Context, p project, policy retention.Po
 
 // removeInTurn removes runs one after the other, and measures each just before where its size is not known: what is cut
 // short has got somewhere then.
-func removeInTurn(ctx context.Context, store records, todo []removal, unknown bool) (gone []removal, _ error) {
+func removeInTurn(ctx context.Context, store *project.Records, todo []removal, unknown bool) (gone []removal, _ error) {
 	var errs []error
 	for i := range todo {
 		one := todo[i : i+1]
 		if unknown {
 			if err := measure(ctx, store, one); err != nil {
-				return gone, joined(append(errs, store.failed(err)))
+				return gone, joined(append(errs, store.Failed(err)))
 			}
 		}
 		went, err := removeRuns(ctx, one, store)
@@ -131,20 +132,20 @@ func removeInTurn(ctx context.Context, store records, todo []removal, unknown bo
 
 // chooseRuns applies a policy to the runs that are recorded, but for one. Their sizes are found out only where it asks for
 // them.
-func chooseRuns(ctx context.Context, store records, policy retention.Policy, except persistence.ID) (retention.Choice, error) {
+func chooseRuns(ctx context.Context, store *project.Records, policy retention.Policy, except persistence.ID) (retention.Choice, error) {
 	recorded, err := store.Runs(ctx, persistence.Query{})
 	if err != nil {
-		return retention.Choice{}, store.failed(err)
+		return retention.Choice{}, store.Failed(err)
 	}
 	var runs []retention.Run
-	for _, r := range current(recorded) {
+	for _, r := range project.Current(recorded) {
 		if r.ID == except {
 			continue
 		}
-		run := retention.Run{Run: r, Live: alive(r) || r.Held}
+		run := retention.Run{Run: r, Live: project.Alive(r) || r.Held}
 		if policy.MaxSize >= 0 {
 			if run.Bytes, err = store.Size(ctx, r.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
-				return retention.Choice{}, store.failed(err)
+				return retention.Choice{}, store.Failed(err)
 			}
 		}
 		runs = append(runs, run)

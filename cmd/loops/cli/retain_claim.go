@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -25,9 +24,6 @@ const (
 	stampDone  = "done"
 	stampBegun = "begun"
 )
-
-// retentionStamp is the file that says when retention was last applied.
-func (p project) retentionStamp() string { return filepath.Join(p.Loops, ".retention") }
 
 // A claim is the right to apply retention in a project. Of all processes that ask, one has it: it holds a lock on the stamp.
 type claim struct{ stamp *os.File }

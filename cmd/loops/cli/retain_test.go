@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"loops/engine/project"
 	"loops/persistence"
 )
 
@@ -37,11 +38,11 @@ func TestRetentionThatIsCutShortGetsSomewhere(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d"} {
 		todo = append(todo, removal{run: persistence.Run{ID: persistence.ID(id)}})
 	}
-	gone, _ := removeInTurn(ctx, records{Store: s}, todo, true)
+	gone, _ := removeInTurn(ctx, &project.Records{Store: s}, todo, true)
 	if got := strings.Join(s.removed, " "); got != "a b" || len(gone) != 2 || total(gone) != 20 {
 		t.Errorf("%q went, %d are told", got, len(gone))
 	}
-	if gone, err := removeInTurn(t.Context(), records{Store: s}, todo, false); err != nil || len(gone) != 4 || s.sized != 3 {
+	if gone, err := removeInTurn(t.Context(), &project.Records{Store: s}, todo, false); err != nil || len(gone) != 4 || s.sized != 3 {
 		t.Errorf("where sizes are known: %d went, %d were measured, %v", len(gone), s.sized, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
@@ -32,20 +33,20 @@ to the process that owns the run.` + exitCodes(exitOK, exitFailed, exitUsage, ex
 }
 
 func runRetryNow(ctx context.Context, a *app, arg string) error {
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
-	runs, newest, err := f.live(ctx, arg)
+	f := store.Finder()
+	runs, newest, err := f.Live(ctx, arg)
 	if err != nil {
-		return store.failed(err)
+		return store.Failed(err)
 	}
 	if newest == nil {
-		return f.nothingTo(ctx, "wake", arg, "")
+		return nothingTo(ctx, f, "wake", arg, "")
 	}
-	live := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !alive(r) })
+	live := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !project.Alive(r) })
 	if len(live) == 0 {
 		more := ""
 		if newest.Resumable {
@@ -74,7 +75,7 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 }
 
 // wakeRun ends the wait of a run, and returns what it waited for; nil = it does not wait.
-func (a *app) wakeRun(ctx context.Context, store records, r persistence.Run) (*fsm.Wait, error) {
+func (a *app) wakeRun(ctx context.Context, store *project.Records, r persistence.Run) (*fsm.Wait, error) {
 	w, err := waitOf(ctx, store, r.ID)
 	switch {
 	case err != nil || w == nil:
@@ -90,16 +91,16 @@ func wokenText(r persistence.Run, w *fsm.Wait) string {
 }
 
 // waitOf returns what a run waits for; nil = nothing.
-func waitOf(ctx context.Context, store records, id persistence.ID) (*fsm.Wait, error) {
+func waitOf(ctx context.Context, store *project.Records, id persistence.ID) (*fsm.Wait, error) {
 	m, err := store.Snapshot(ctx, id)
 	if err != nil && m == nil {
-		return nil, store.failed(err)
+		return nil, store.Failed(err)
 	}
 	return m.Waiting(), nil
 }
 
 // wake ends a wait, and returns when it is over.
-func wake(ctx context.Context, store records, r persistence.Run, w fsm.Wait) error {
+func wake(ctx context.Context, store *project.Records, r persistence.Run, w fsm.Wait) error {
 	if !outOfSight(r) && (r.Foreign || !r.Held) {
 		return failure(exitFailed, "run %s is carried on by another program (pid %d), which cannot be woken; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
 	}

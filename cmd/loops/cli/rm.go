@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/persistence"
@@ -48,21 +49,21 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 	}
 	defer store.Close()
 	finished, unfinished := a.finish(ctx, p, store)
-	f := finder{p, store}
+	f := store.Finder()
 	var todo []removal
 	var errs []error
 	for _, arg := range args {
-		r, err := f.exactly(ctx, arg)
+		r, err := exactly(ctx, f, arg)
 		if err != nil && slices.Contains(finished, persistence.ID(arg)) {
 			continue
 		}
-		if err == nil && !o.force && r.Resumable && !alive(r) {
+		if err == nil && !o.force && r.Resumable && !project.Alive(r) {
 			err = failure(exitConflict, "run %s is %s and can be resumed; to remove it all the same: --force", r.ID, r.Status)
 		}
 		switch {
 		case err != nil:
 			errs = append(errs, err)
-		case alive(r):
+		case project.Alive(r):
 			errs = append(errs, &persistence.HeldError{ID: r.ID, Owner: r.Owner})
 		case !slices.ContainsFunc(todo, func(t removal) bool { return t.run.ID == r.ID }):
 			todo = append(todo, removal{run: r})
@@ -72,7 +73,7 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 		return joined(append(errs, unfinished, errors.New("nothing was removed")))
 	}
 	if err := measure(ctx, store, todo); err != nil {
-		return store.failed(err)
+		return store.Failed(err)
 	}
 	todo, err = removeRuns(ctx, todo, store)
 	err = joined([]error{unfinished, err})
@@ -88,23 +89,23 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 }
 
 // exactly returns the run with this id. A loop's name is not enough.
-func (f finder) exactly(ctx context.Context, arg string) (persistence.Run, error) {
-	found, err := f.run(ctx, "", arg)
+func exactly(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
+	found, err := f.Run(ctx, "", arg)
 	if err == nil && len(found) == 0 { // one nobody can read may have an id of no form
-		found, err = f.store.Runs(ctx, persistence.Query{ID: persistence.ID(arg)})
-		found = current(found)
+		found, err = f.Store.Runs(ctx, persistence.Query{ID: persistence.ID(arg)})
+		found = project.Current(found)
 	}
 	switch {
 	case err != nil:
-		return persistence.Run{}, f.store.failed(err)
+		return persistence.Run{}, f.Store.Failed(err)
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return persistence.Run{}, only(arg, found)
+		return persistence.Run{}, project.Only(arg, found)
 	}
-	runs, err := f.store.Runs(ctx, persistence.Query{})
+	runs, err := f.Store.Runs(ctx, persistence.Query{})
 	if err != nil {
-		return persistence.Run{}, f.store.failed(err)
+		return persistence.Run{}, f.Store.Failed(err)
 	}
 	var ids []string
 	n := 0
@@ -141,7 +142,7 @@ func total(rs []removal) (n int64) {
 }
 
 // measure finds out how much room runs take. One that went since it was listed takes none.
-func measure(ctx context.Context, store records, rs []removal) (err error) {
+func measure(ctx context.Context, store *project.Records, rs []removal) (err error) {
 	for i := range rs {
 		if rs[i].bytes, err = store.Size(ctx, rs[i].run.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
 			return err
@@ -151,7 +152,7 @@ func measure(ctx context.Context, store records, rs []removal) (err error) {
 }
 
 // removeRuns removes runs and returns those that are gone by it. One that cannot be removed does not keep the others.
-func removeRuns(ctx context.Context, todo []removal, store records) (gone []removal, _ error) {
+func removeRuns(ctx context.Context, todo []removal, store *project.Records) (gone []removal, _ error) {
 	var errs []error
 	for _, t := range todo {
 		if ctx.Err() != nil {

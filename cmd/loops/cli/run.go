@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
@@ -18,7 +18,7 @@ type runOptions struct {
 	name    string
 	input   *string // positional; nil = none
 	context []string
-	over    overrides
+	over    project.Overrides
 	dryRun  bool
 	view    viewFlags
 	lock    lockFlags
@@ -77,7 +77,7 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 			if len(args) > 1 {
 				o.input = &args[1]
 			}
-			if err := o.over.check(cmd); err != nil {
+			if err := checkOverrides(&o.over, cmd); err != nil {
 				return err
 			}
 			if err := o.view.check(cmd.CommandPath()); err != nil {
@@ -104,7 +104,7 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
-	o.over.addFlags(flags)
+	addOverrides(&o.over, flags)
 	o.tree.addFlags(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	o.lock.addFlags(flags)
@@ -123,16 +123,16 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	lib, err := a.library(p)
+	lib, err := p.Library()
 	if err != nil {
 		return err
 	}
-	conf, err := a.config(p)
+	conf, err := p.Config()
 	if err != nil {
 		return err
 	}
-	o.over.config = conf
-	l, recorded := o.over.apply(l)
+	o.over.Config = conf
+	l, recorded := o.over.Apply(l)
 	values, err := seed(l, o.input, o.context)
 	if err != nil {
 		return err
@@ -144,10 +144,10 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		return err
 	}
 	a.warnConfig(p, o.view.quiet)
-	if err := a.checkHosts(p, l, o.over.agents.host, o.over, conf, o.view, "loops run --help"); err != nil {
+	if err := a.checkHosts(p, l, o.over.Agents.Host, o.over, conf, o.view, "loops run --help"); err != nil {
 		return err
 	}
-	known, err := a.checkCost(p, l, o.over.agents, conf)
+	known, err := a.checkCost(p, l, o.over.Agents, conf)
 	if err != nil {
 		return err
 	}
@@ -160,16 +160,16 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	}
 	stops := catchSignals()
 	defer stops.release()
-	kept := &keeper{}
-	kept.def, _ = newDefinition(lib.files, l) // one that is too large to write out is not kept
-	spec, err := a.spec(p, l, kept.def, planned, recorded)
+	kept := &project.Keeper{}
+	kept.Def, _ = project.NewDefinition(lib.Files, l) // one that is too large to write out is not kept
+	spec, err := a.spec(p, l, kept.Def, planned, recorded)
 	if err != nil {
 		return err
 	}
 	o.lock.apply(&spec)
 	tree.describe(&spec, p, l, planned)
-	var store records
-	err = stops.before(ctx, func(ctx context.Context) (err error) { store, err = a.records(ctx, p, true); return err })
+	var store *project.Records
+	err = stops.before(ctx, func(ctx context.Context) (err error) { store, err = p.Records(ctx, true); return err })
 	if err != nil {
 		return err
 	}
@@ -177,10 +177,10 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	if err := tree.free(ctx, store); err != nil {
 		return err
 	}
-	if !p.hasRecords() {
-		_ = p.ignoreRecords() // whatever is wrong with the folder, recording the run will tell
+	if !p.HasRecords() {
+		_ = p.IgnoreRecords() // whatever is wrong with the folder, recording the run will tell
 	}
-	store.setDurability(o.over.level())
+	store.SetDurability(o.over.Level())
 	print := a.newPrinter(o.view)
 	var began time.Time
 	var journal persistence.Journal
@@ -193,45 +193,40 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		return err
 	}
 	fill(values, l, journal.Dir())
-	kept.journal = journal
+	kept.Journal = journal
 	return a.drive(ctx, driveSpec{
-		tree: tree, project: tree.project(p, journal.Run().ID), loop: l, library: lib.subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
-		header: header{Loop: l, File: p.short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.short(journal.Dir()) + "/", Begin: began},
-		agents: o.over.agents, config: conf, prices: known, quiet: o.view.quiet,
+		tree: tree, project: tree.project(p, journal.Run().ID), loop: l, library: lib.Subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
+		header: header{Loop: l, File: p.Short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.Short(journal.Dir()) + "/", Begin: began},
+		agents: o.over.Agents, config: conf, prices: known, quiet: o.view.quiet,
 		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
 	})
 }
 
 // spec describes a run of a loop with this context that this process is about to own.
-func (a *app) spec(p project, l *fsm.Loop, def *definition, values, options *value.Map) (persistence.Spec, error) {
+func (a *app) spec(p *project.Project, l *fsm.Loop, def *project.Definition, values, options *value.Map) (persistence.Spec, error) {
 	owner, err := self()
 	if options == nil {
 		options = value.NewMap()
 	}
 	options.Set(projectOption, p.Dir)
 	return persistence.Spec{
-		Loop: l.Name, File: p.relative(l.File), SHA256: l.SHA256, Definition: def.encode(), Scope: scopes(p, l, values), Singleton: l.Singleton,
+		Loop: l.Name, File: p.Relative(l.File), SHA256: l.SHA256, Definition: def.Encode(), Scope: project.Scopes(p, l, values), Singleton: l.Singleton,
 		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: a.ancestors(p),
 	}, err
 }
 
 // preflight refuses a run that lacks context values, one line each.
-func (a *app) preflight(p project, l *fsm.Loop, values *value.Map) error {
+func (a *app) preflight(p *project.Project, l *fsm.Loop, values *value.Map) error {
 	problems := loopfile.Preflight(l, values)
-	if countErrors(problems) == 0 {
+	if project.CountErrors(problems) == 0 {
 		return nil
 	}
 	var lines []string
 	for _, pr := range problems {
 		if pr.Severity == fsm.SeverityError {
-			pr.Pos.File = p.short(pr.Pos.File)
+			pr.Pos.File = p.Short(pr.Pos.File)
 			lines = append(lines, strings.TrimPrefix(pr.Pos.String()+": "+pr.Message, ": "))
 		}
 	}
 	return failure(exitUsage, "%s", blockOf("loops: ", lines))
-}
-
-// cannotOpen says that the records of a project cannot be used.
-func cannotOpen(p project, err error) error {
-	return fmt.Errorf("%s: %w", p.short(p.Loops), err)
 }

@@ -17,14 +17,6 @@ const (
 	logKeep = persistence.KeptLogs
 )
 
-// logs returns the folder of the logs of runs in the background.
-func (p project) logs() string { return filepath.Join(p.Loops, "logs") }
-
-// logPath returns where the output of a run in the background is kept: there, and before that in NAME.1 up to NAME.3.
-func (p project) logPath(id persistence.ID) string {
-	return filepath.Join(p.logs(), string(id)+".log")
-}
-
 // A runLog is a file that is moved aside when it is full. It is not safe for concurrent use.
 type runLog struct {
 	path string

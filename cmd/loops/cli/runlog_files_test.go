@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"loops/engine/project"
 	"loops/persistence"
 )
 
@@ -26,7 +27,7 @@ func TestLogsOfARun(t *testing.T) {
 		}
 	}
 	for id, want := range map[persistence.ID]int64{"x-20260101T000000": 112, "z-20260101T000000": 100, "../logs/x-20260101T000000": 100} {
-		r := records{Store: sized{}, logs: dir}
+		r := &project.Records{Store: sized{}, Logs: dir}
 		if n, err := r.Size(t.Context(), id); n != want || err != nil {
 			t.Errorf("%s: %d bytes, %v; want %d", id, n, err, want)
 		}

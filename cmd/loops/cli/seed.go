@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 )
@@ -133,6 +134,6 @@ func fill(ctx *value.Map, l *fsm.Loop, runDir string) {
 
 // plannedRunDir stands for the working folder of a run that has none yet: in a plan and while context values
 // are checked.
-func plannedRunDir(p project, l *fsm.Loop) string {
+func plannedRunDir(p *project.Project, l *fsm.Loop) string {
 	return filepath.Join(p.Loops, "runs", l.Name+"-<time>")
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 )
@@ -111,7 +112,7 @@ func TestFill(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	p := project{Dir: "/p"}
+	p := &project.Project{Dir: "/p"}
 	for _, c := range []struct {
 		scope []string
 		want  []string
@@ -121,7 +122,7 @@ func TestScopes(t *testing.T) {
 		{[]string{"src/", "/abs/../x"}, []string{"/p/src", "/x"}},
 		{[]string{"${context.dir}/a", "${context.no}/b", "${context.dir"}, []string{"/p/sub/a", "/p/${context.no}/b", "/p/${context.dir"}},
 	} {
-		got := scopes(p, &fsm.Loop{Scope: c.scope}, value.NewMap("dir", "sub"))
+		got := project.Scopes(p, &fsm.Loop{Scope: c.scope}, value.NewMap("dir", "sub"))
 		if len(got) != len(c.want) {
 			t.Errorf("%v: got %v, want %v", c.scope, got, c.want)
 			continue

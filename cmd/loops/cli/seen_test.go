@@ -5,7 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +13,10 @@ import (
 
 // asRecorded are the functions that ask the store for runs and do not show them as they are now, and why.
 var asRecorded = map[string]string{
-	"records.owned":   "asks whether a process holds it",
-	"database.Runs":   "is the store",
-	"records.Runs":    "is the store",
-	"finder.near":     "takes only names",
+	"Records.Owned":   "asks whether a process holds it",
+	"Database.Runs":   "is the store",
+	"Records.Runs":    "is the store",
+	"Finder.Near":     "takes only names",
 	"plan":            "finds out what is recorded and not true",
 	"turn.shared":     "takes only the scope",
 	"asItWas":         "compares with what was recorded",
@@ -28,19 +28,23 @@ var asRecorded = map[string]string{
 	"forgetImport":    "asks whether it is there",
 }
 
-// A status that is recorded is that of a dead run, too: what is shown is the one that [current] gives. So a function that
+// A status that is recorded is that of a dead run, too: what is shown is the one that [project.Current] gives. So a function that
 // asks the store for runs passes them through it, or says above why not.
 func TestRunsAreShownAsTheyAre(t *testing.T) {
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, dir := range []string{".", "../../../engine", "../../../engine/project"} {
+		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	calls, unused := 0, maps.Clone(asRecorded)
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,8 +62,9 @@ func TestRunsAreShownAsTheyAre(t *testing.T) {
 				switch fun := call.Fun.(type) {
 				case *ast.SelectorExpr:
 					asks = asks || fun.Sel.Name == "Runs" && len(call.Args) == 2
+					seen = seen || fun.Sel.Name == "Current"
 				case *ast.Ident:
-					seen = seen || fun.Name == "current"
+					seen = seen || fun.Name == "Current"
 				}
 				return true
 			})
@@ -70,7 +75,7 @@ func TestRunsAreShownAsTheyAre(t *testing.T) {
 			_, known := asRecorded[nameOf(f)]
 			delete(unused, nameOf(f))
 			if !seen && !known {
-				t.Errorf("%s: %s asks for runs, and does not pass them through current", e.Name(), nameOf(f))
+				t.Errorf("%s: %s asks for runs, and does not pass them through Current", name, nameOf(f))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/persistence"
@@ -15,30 +16,30 @@ import (
 // What a loop says of itself wins over the files, limit by limit, and a flag over both.
 func TestConfigured(t *testing.T) {
 	files := &config.Config{Delay: 2 * time.Second, Budget: config.Budget{Cost: 5, Tokens: 9, Wall: time.Hour, Steps: 7, Prompts: 3}}
-	var flag budgetFlag
+	var flag project.Budget
 	if err := flag.Set("steps=none,cost=8"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name    string
 		loop    fsm.Loop
-		over    overrides
+		over    project.Overrides
 		backoff time.Duration
 		budget  fsm.Budget
 	}{
-		{"a loop that says nothing", fsm.Loop{}, overrides{config: files}, 2 * time.Second, fsm.Budget{CostUSD: 5, Tokens: 9, Wall: time.Hour, Steps: 7, Prompts: 3}},
+		{"a loop that says nothing", fsm.Loop{}, project.Overrides{Config: files}, 2 * time.Second, fsm.Budget{CostUSD: 5, Tokens: 9, Wall: time.Hour, Steps: 7, Prompts: 3}},
 		{
 			"a loop that says something",
 			fsm.Loop{Backoff: time.Minute, Budget: &fsm.Budget{Steps: 100, AllowUnknown: true}},
-			overrides{config: files},
+			project.Overrides{Config: files},
 			time.Minute,
 			fsm.Budget{CostUSD: 5, Tokens: 9, Wall: time.Hour, Steps: 100, Prompts: 3, AllowUnknown: true},
 		},
-		{"flags", fsm.Loop{}, overrides{config: files, delaySet: true, budget: flag}, 0, fsm.Budget{CostUSD: 8, Tokens: 9, Wall: time.Hour, Prompts: 3}},
-		{"no files", fsm.Loop{Budget: &fsm.Budget{Steps: 1}}, overrides{}, 0, fsm.Budget{Steps: 1}},
-		{"files that say nothing", fsm.Loop{}, overrides{config: &config.Config{}}, 0, fsm.Budget{}},
+		{"flags", fsm.Loop{}, project.Overrides{Config: files, DelaySet: true, Budget: flag}, 0, fsm.Budget{CostUSD: 8, Tokens: 9, Wall: time.Hour, Prompts: 3}},
+		{"no files", fsm.Loop{Budget: &fsm.Budget{Steps: 1}}, project.Overrides{}, 0, fsm.Budget{Steps: 1}},
+		{"files that say nothing", fsm.Loop{}, project.Overrides{Config: &config.Config{}}, 0, fsm.Budget{}},
 	} {
-		l, recorded := c.over.apply(&c.loop)
+		l, recorded := c.over.Apply(&c.loop)
 		var budget fsm.Budget
 		if l.Budget != nil {
 			budget = *l.Budget
@@ -55,15 +56,15 @@ func TestConfigured(t *testing.T) {
 // The pause of the files holds in sub-loops that have none.
 func TestConfiguredPauseOfSubloops(t *testing.T) {
 	for _, c := range []struct {
-		over       overrides
+		over       project.Overrides
 		own, wants time.Duration
 	}{
-		{overrides{config: &config.Config{Delay: time.Minute}}, 0, time.Minute},
-		{overrides{config: &config.Config{Delay: time.Minute}}, time.Second, time.Second},
-		{overrides{config: &config.Config{Delay: time.Minute}, delaySet: true, delay: 3}, time.Second, 3 * time.Second},
-		{overrides{}, 0, 0},
+		{project.Overrides{Config: &config.Config{Delay: time.Minute}}, 0, time.Minute},
+		{project.Overrides{Config: &config.Config{Delay: time.Minute}}, time.Second, time.Second},
+		{project.Overrides{Config: &config.Config{Delay: time.Minute}, DelaySet: true, Delay: 3}, time.Second, 3 * time.Second},
+		{project.Overrides{}, 0, 0},
 	} {
-		if got := newLibrary(project{}).subloops(c.over, nil).overridden(&fsm.Loop{Backoff: c.own}).Backoff; got != c.wants {
+		if got := project.NewLibrary(&project.Project{}).Subloops(c.over, nil).Overridden(&fsm.Loop{Backoff: c.own}).Backoff; got != c.wants {
 			t.Errorf("with %v of its own: %v, want %v", c.own, got, c.wants)
 		}
 	}
@@ -71,9 +72,9 @@ func TestConfiguredPauseOfSubloops(t *testing.T) {
 
 // How durably runs are recorded: the flag, then the files, then what the store does, in files and in a database.
 func TestConfiguredDurability(t *testing.T) {
-	for _, location := range []string{storeFiles, "sqlite:runs.db"} {
+	for _, location := range []string{project.StoreFiles, "sqlite:runs.db"} {
 		dir := t.TempDir()
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, project.Folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
@@ -86,7 +87,7 @@ func TestConfiguredDurability(t *testing.T) {
 			{"run: {durability: none}", "strict", persistence.Strict},
 			{"", "grouped", persistence.Grouped},
 		} {
-			if err := os.WriteFile(filepath.Join(dir, folder, config.Name), []byte(c.file), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, project.Folder, config.Name), []byte(c.file), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			a := &app{IO: IO{Dir: dir, Env: []string{}}, store: location}
@@ -94,20 +95,20 @@ func TestConfiguredDurability(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			conf, err := a.config(p)
+			conf, err := p.Config()
 			if err != nil {
 				t.Fatal(err)
 			}
-			store, err := a.records(t.Context(), p, true)
+			store, err := p.Records(t.Context(), true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			store.setDurability(overrides{durability: c.flag, config: conf}.level())
+			store.SetDurability(project.Overrides{Durability: c.flag, Config: conf}.Level())
 			got := persistence.Durability(-1)
 			switch s := store.Store.(type) {
 			case *persistence.Dir:
 				got = s.Durability
-			case database:
+			case project.Database:
 				got = s.Durability
 			}
 			if err := store.Close(); err != nil {
@@ -123,7 +124,7 @@ func TestConfiguredDurability(t *testing.T) {
 // Colours: the command line, then the environment, then the files, then whether it is a terminal.
 func TestConfiguredColor(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, project.Folder), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -140,7 +141,7 @@ func TestConfiguredColor(t *testing.T) {
 		{"never", "always", true, "NO_COLOR=1", true},
 		{"never", "auto", false, "", false},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, folder, config.Name), []byte("color: "+c.file), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, project.Folder, config.Name), []byte("color: "+c.file), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		a := &app{IO: IO{Dir: dir, Env: []string{c.env}}, color: c.flag, colorGiven: c.given}

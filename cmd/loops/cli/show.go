@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"loops/engine/project"
+
 	"github.com/spf13/cobra"
 )
 
@@ -49,26 +51,26 @@ func runShow(a *app, name string, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	lib, err := a.library(p)
+	lib, err := p.Library()
 	if err != nil {
 		return err
 	}
-	path, err := lib.find(name)
+	path, err := lib.Find(name)
 	if err != nil {
 		return err
 	}
-	f, err := lib.load(path)
+	f, err := lib.Load(path)
 	if err != nil {
-		return unreadable(p, path, err)
+		return project.Unreadable(p, path, err)
 	}
 	var invalid error
-	if f.loop == nil {
-		fmt.Fprint(a.Err, a.render(p, f.all()))
-		invalid = failure(exitInvalid, "%s has %s", p.short(path), count(countErrors(f.all()), "error"))
+	if f.Loop == nil {
+		fmt.Fprint(a.Err, a.render(p, f.All()))
+		invalid = failure(exitInvalid, "%s has %s", p.Short(path), count(project.CountErrors(f.All()), "error"))
 	}
 	switch {
 	case o.effective:
-		text, _, err := lib.files.Effective(path, true)
+		text, _, err := lib.Files.Effective(path, true)
 		if err != nil {
 			return errors.Join(invalid, failure(exitInvalid, "%v", err))
 		}
@@ -77,12 +79,12 @@ func runShow(a *app, name string, o showOptions) error {
 	case invalid != nil:
 		return invalid
 	case o.json:
-		m := model(f.loop)
+		m := model(f.Loop)
 		if o.origins {
-			m.Set("origins", originsOf(p, f.loop, m))
+			m.Set("origins", originsOf(p, f.Loop, m))
 		}
 		return writeJSON(a.out, m)
 	}
-	a.printLoop(p, f.loop)
+	a.printLoop(p, f.Loop)
 	return nil
 }

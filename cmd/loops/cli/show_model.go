@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
@@ -177,7 +178,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // originsOf says for every value of a model where it stands.
-func originsOf(p project, l *fsm.Loop, m *value.Map) *value.Map {
+func originsOf(p *project.Project, l *fsm.Loop, m *value.Map) *value.Map {
 	out := value.NewMap()
 	var walk func(m *value.Map, path []string)
 	walk = func(m *value.Map, path []string) {
@@ -189,7 +190,7 @@ func originsOf(p project, l *fsm.Loop, m *value.Map) *value.Map {
 				continue
 			}
 			pos := l.Place(0, at...)
-			pos.File = p.short(pos.File)
+			pos.File = p.Short(pos.File)
 			out.Set(strings.Join(at, "."), pos.String())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 )
@@ -15,9 +16,9 @@ import (
 const previewWidth = 44
 
 // printLoop prints the summary of a loop: what to know before it is run, on a screen where it fits on one.
-func (a *app) printLoop(p project, l *fsm.Loop) {
+func (a *app) printLoop(p *project.Project, l *fsm.Loop) {
 	paint := paint(a.coloured(a.Out))
-	say(a.out, "%s  %s\n", paint.bold(l.Name), paint.dim(p.short(l.File)))
+	say(a.out, "%s  %s\n", paint.bold(l.Name), paint.dim(p.Short(l.File)))
 	about, _, _ := strings.Cut(strings.TrimSpace(l.Description), "\n\n")
 	for line := range strings.SplitSeq(about, "\n") {
 		sayLine(a.out, line)
@@ -197,10 +198,10 @@ func contextLine(l *fsm.Loop) string {
 func oneLineOf(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // madeOf names the other files that a loop's states come from.
-func madeOf(p project, l *fsm.Loop) []string {
+func madeOf(p *project.Project, l *fsm.Loop) []string {
 	var files []string
 	add := func(pos fsm.Pos) {
-		if name := p.short(pos.File); pos.File != "" && pos.File != l.File && !slices.Contains(files, name) {
+		if name := p.Short(pos.File); pos.File != "" && pos.File != l.File && !slices.Contains(files, name) {
 			files = append(files, name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -129,7 +130,7 @@ func (o *simulateOptions) check(cmd *cobra.Command) error {
 }
 
 func runSimulate(ctx context.Context, a *app, o *simulateOptions) error {
-	over := overrides{maxSteps: o.maxSteps, maxIterations: o.maxIterations}
+	over := project.Overrides{MaxSteps: o.maxSteps, MaxIterations: o.maxIterations}
 	r, err := a.rehearsal(o.name, o.input, o.context, over, o.quiet)
 	if err != nil {
 		return err
@@ -140,7 +141,7 @@ func runSimulate(ctx context.Context, a *app, o *simulateOptions) error {
 	verify, _ := a.getenv(envVerify)
 	walk := func(replies rehearse.Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
 		return rehearse.Simulate(ctx, rehearse.Simulation{
-			Loop: r.loop, Values: r.values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.work()}, Dir: r.project.work(),
+			Loop: r.loop, Values: r.values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(),
 			Getenv: a.getenv, Replies: replies, Observe: observe, Verify: verify == "1",
 		})
 	}

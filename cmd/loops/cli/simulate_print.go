@@ -37,7 +37,7 @@ func (a *app) simulationHeader(r *rehearsal, o *simulateOptions) {
 	if o.quiet {
 		return
 	}
-	say(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.short(r.loop.File))
+	say(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.Short(r.loop.File))
 	for _, k := range o.how.Keys() {
 		v, _ := o.how.Get(k)
 		say(a.out, "  %s: %s\n", k, text(v))
@@ -223,7 +223,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) error {
 }
 
 func (a *app) simulationObject(r *rehearsal, o *simulateOptions) *value.Map {
-	return overlay(value.NewMap("loop", r.loop.Name, "file", r.project.short(r.loop.File), "max_steps", int64(r.loop.MaxSteps)), o.how)
+	return overlay(value.NewMap("loop", r.loop.Name, "file", r.project.Short(r.loop.File), "max_steps", int64(r.loop.MaxSteps)), o.how)
 }
 
 func endObject(o fsm.Outcome) *value.Map {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -25,7 +26,7 @@ type spot struct {
 	real string // where it was, without symlinks; "" = this system does not tell
 }
 
-func openSite(p project, work string) *site {
+func openSite(p *project.Project, work string) *site {
 	return &site{project: openSpot(p.Dir), work: openSpot(work)}
 }
 
@@ -168,7 +169,7 @@ func (a *app) leftBehind(ctx context.Context, d driveSpec, run persistence.Run, 
 		_, lost := d.store.Snapshot(ctx, run.ID)
 		return failure(exitRecord, "%s", block(text+a.leftSomewhere(id, m, lost == nil)))
 	}
-	there, memory, err := a.foundAgain(ctx, d.project.main(), run.ID, m)
+	there, memory, err := a.foundAgain(ctx, d.project.Main(), run.ID, m)
 	recorded := !errors.Is(err, persistence.ErrNotFound)
 	switch {
 	case memory != nil && memory.Outcome != nil:
@@ -214,7 +215,7 @@ func (a *app) endedThere(d driveSpec, there *app, o fsm.Outcome, m *movedError) 
 }
 
 // foundAgain returns an app that works where a project is now, and what is on record of the run there.
-func (a *app) foundAgain(ctx context.Context, p project, id persistence.ID, m *movedError) (there *app, memory *fsm.Snapshot, err error) {
+func (a *app) foundAgain(ctx context.Context, p *project.Project, id persistence.ID, m *movedError) (there *app, memory *fsm.Snapshot, err error) {
 	other := *a
 	there = &other
 	if m.project != "" {
@@ -222,17 +223,17 @@ func (a *app) foundAgain(ctx context.Context, p project, id persistence.ID, m *m
 		p.Dir = m.project
 	}
 	p.Loops = m.rebased(p.Loops)
-	location, from, err := a.location(p)
+	location, from, err := p.Location()
 	if err != nil {
 		return there, nil, err
 	}
-	if path, ok := sqliteFile(location); ok {
+	if path, ok := project.SQLiteFile(location); ok {
 		if now := m.rebased(path); now != path {
 			location = strings.Replace(location, path, now, 1)
 			there.store = location
 		}
 	}
-	store, err := p.records(ctx, location, from, false)
+	store, err := p.RecordsAt(ctx, location, from, false)
 	if err != nil {
 		return there, nil, err
 	}

@@ -60,12 +60,12 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 	if err != nil {
 		return err
 	}
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	runs, err := a.runsOf(ctx, f, o.name, o.limit, period.holds)
 	if err != nil {
 		return err

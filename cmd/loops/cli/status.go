@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -44,10 +45,10 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
-	live, newest, err := f.live(ctx, arg)
+	f := store.Finder()
+	live, newest, err := f.Live(ctx, arg)
 	if err != nil {
-		return store.failed(err)
+		return store.Failed(err)
 	}
 	waiting, err := inQueue(p)
 	if err != nil {
@@ -60,10 +61,10 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		return noSuchRun(ctx, f, arg)
 	}
 	run := *newest
-	if i := slices.IndexFunc(live, alive); i >= 0 {
+	if i := slices.IndexFunc(live, project.Alive); i >= 0 {
 		run = live[i]
 	}
-	if !named(run, arg) && !alive(run) {
+	if !project.IsNamed(run, arg) && !project.Alive(run) {
 		waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool { return w.Loop != run.Loop })
 	} else {
 		waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool { return w.Resumes != run.ID })
@@ -83,7 +84,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	open, err := openNow(ctx, store)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	objects := []any{}
 	for i, r := range open {
 		v := glimpse(ctx, f, r)
-		if alive(r) || i < briefRuns {
+		if project.Alive(r) || i < briefRuns {
 			v = a.vitals(ctx, f, r)
 		}
 		if asJSON {
@@ -126,7 +127,7 @@ const briefRuns = 20
 const noneOpen = "No run goes on, and none can be resumed."
 
 // openNow returns the runs that go on, and those among the newest that can be resumed.
-func openNow(ctx context.Context, store records) ([]persistence.Run, error) {
+func openNow(ctx context.Context, store *project.Records) ([]persistence.Run, error) {
 	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns})
 	if err == nil && len(runs) == openRuns {
 		// One that goes on for days may be older than all of these.
@@ -135,13 +136,13 @@ func openNow(ctx context.Context, store records) ([]persistence.Run, error) {
 		runs = append(runs, live...)
 	}
 	if err != nil {
-		return nil, store.failed(err)
+		return nil, store.Failed(err)
 	}
-	return slices.DeleteFunc(current(runs), func(r persistence.Run) bool { return !alive(r) && !r.Resumable }), nil
+	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !project.Alive(r) && !r.Resumable }), nil
 }
 
 // inQueue returns those who wait for a scope of the project.
-func inQueue(p project) ([]persistence.Waiter, error) {
+func inQueue(p *project.Project) ([]persistence.Waiter, error) {
 	q := persistence.ProjectQueue(p.Loops)
 	q.Liveness = reconcile.OwnerAlive
 	line, err := q.Waiters()
@@ -152,6 +153,6 @@ func inQueue(p project) ([]persistence.Waiter, error) {
 }
 
 // isWaiter says whether arg means somebody in the queue: by the loop, the run that is to go on, or the id of the entry.
-func isWaiter(f finder, w persistence.Waiter, arg string) bool {
-	return w.Loop == arg || w.ID == arg || w.Resumes != "" && string(w.Resumes) == arg || w.Loop == f.nameIn(arg)
+func isWaiter(f project.Finder, w persistence.Waiter, arg string) bool {
+	return w.Loop == arg || w.ID == arg || w.Resumes != "" && string(w.Resumes) == arg || w.Loop == f.NameIn(arg)
 }

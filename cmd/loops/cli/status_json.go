@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
@@ -11,7 +12,7 @@ import (
 )
 
 // vitalsObject is what status shows of a run as one JSON object. What is not known is null.
-func (a *app) vitalsObject(p project, store records, v *vitals, waiting []persistence.Waiter) *value.Map {
+func (a *app) vitalsObject(p *project.Project, store *project.Records, v *vitals, waiting []persistence.Waiter) *value.Map {
 	m := statusObject(p, store, v.run)
 	if v.run.Limited {
 		m.Set("error", orNull(honestError(v.run)))
@@ -25,7 +26,7 @@ func (a *app) vitalsObject(p project, store records, v *vitals, waiting []persis
 		m.Set("lease_until", stamp(v.run.Leased))
 	}
 	m.Set("idle_ms", nil)
-	if alive(v.run) {
+	if project.Alive(v.run) {
 		m.Set("idle_ms", v.idle().Milliseconds())
 	}
 	m.Set("action", v.actionObject())
@@ -97,7 +98,7 @@ func (v *vitals) verdictObject() any {
 	if visit != nil {
 		word = visit.Verdict()
 	} else if v.memory != nil {
-		word = headText(v.memory.LastResult, "verdict")
+		word = text(valueOf(v.memory.LastResult, "verdict"))
 	}
 	m.Set("verdict", word)
 	return m
@@ -144,7 +145,7 @@ func waiterObject(w persistence.Waiter) *value.Map {
 }
 
 // waiterStatus is somebody in the queue in the place of a run.
-func waiterStatus(p project, w persistence.Waiter) *value.Map {
+func waiterStatus(p *project.Project, w persistence.Waiter) *value.Map {
 	m := value.NewMap("loop", w.Loop, "loop_name", w.Loop, "instance_id", orNull(string(w.Resumes)), "status", "queued", "alive", true,
 		"pid", int64(w.Owner.PID), "owner", ownerObject(w.Owner), "resumable", false)
 	m.Set("queued", []any{waiterObject(w)})

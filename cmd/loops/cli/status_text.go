@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
@@ -44,9 +45,9 @@ func (a *app) width() int {
 }
 
 // printVitals prints one screen about a run.
-func (a *app) printVitals(p project, store records, v *vitals, waiting []persistence.Waiter) {
+func (a *app) printVitals(p *project.Project, store *project.Records, v *vitals, waiting []persistence.Waiter) {
 	r := v.run
-	lives, id := alive(r), string(r.ID)
+	lives, id := project.Alive(r), string(r.ID)
 	a.row("Loop", r.Loop)
 	a.row("Run", id)
 	a.row("Fork of", forkedText(r.Origin))
@@ -92,10 +93,10 @@ func (a *app) printVitals(p project, store records, v *vitals, waiting []persist
 	}
 	a.row("Continue", firstLine(r.Continuation))
 	if r.Events != "" {
-		a.row("Events", p.short(r.Events))
+		a.row("Events", p.Short(r.Events))
 	}
-	if !store.files {
-		a.row("Store", store.name)
+	if !store.Files {
+		a.row("Store", store.Name)
 	}
 	a.row("Damaged", strings.Join(r.Damage, "; "))
 	switch word, command := a.next(v); word {
@@ -114,7 +115,7 @@ func (a *app) printWait(v *vitals) {
 	stands := v.wait != nil && v.wait.Why == fsm.WaitPaused
 	if !v.pausedAt.IsZero() {
 		a.row("Paused", strings.TrimPrefix(v.pausedText(), "paused "))
-		if alive(r) {
+		if project.Alive(r) {
 			a.row("Unpause", a.command("unpause", id))
 		}
 	}
@@ -122,7 +123,7 @@ func (a *app) printWait(v *vitals) {
 		return
 	}
 	a.row("Waits for", waitLine(v.wait))
-	if alive(r) {
+	if project.Alive(r) {
 		a.row("Wake", a.command("retry-now", id))
 	}
 }
@@ -130,7 +131,7 @@ func (a *app) printWait(v *vitals) {
 // pausedText says how a run that was asked to pause stands: in the words of every command.
 func (v *vitals) pausedText() string {
 	switch {
-	case !alive(v.run):
+	case !project.Alive(v.run):
 		return "paused since " + clock(v.pausedAt) + ", until it is resumed"
 	case v.stands():
 		return "paused since " + clock(v.wait.Since) + ", before state " + v.wait.State
@@ -262,9 +263,9 @@ func ownerText(r persistence.Run) string {
 		return process(r.Owner) + ", which keeps its lease; from here it cannot be asked more"
 	case elsewhere && r.Lapsed:
 		return process(r.Owner) + ", whose lease ran out; loops resume takes the run over"
-	case elsewhere && alive(r):
+	case elsewhere && project.Alive(r):
 		return process(r.Owner) + "; whether it lives cannot be asked from here"
-	case alive(r):
+	case project.Alive(r):
 		return fmt.Sprintf("pid %d, alive", r.Owner.PID)
 	}
 	return fmt.Sprintf("pid %d, gone", r.Owner.PID)
@@ -286,11 +287,11 @@ func leaseText(r persistence.Run) string {
 func (a *app) next(v *vitals) (word, command string) {
 	r, id := v.run, string(v.run.ID)
 	switch {
-	case alive(r) && v.stands():
+	case project.Alive(r) && v.stands():
 		return "unpause", a.command("unpause", id)
-	case alive(r) && v.wait != nil:
+	case project.Alive(r) && v.wait != nil:
 		return "retry-now", a.command("retry-now", id)
-	case alive(r):
+	case project.Alive(r):
 		return "attach", a.command("attach", id)
 	case r.Resumable:
 		return "resume", cmp.Or(v.resume, a.resumeCommand(r.Ended, id, r.MaxSteps, 0))
@@ -304,20 +305,20 @@ func (a *app) next(v *vitals) (word, command string) {
 func (a *app) printBrief(v *vitals) {
 	r := v.run
 	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, statusWord(r), v.where(), v.steps(), duration(v.elapsed()))
-	if alive(r) {
+	if project.Alive(r) {
 		head += ", idle " + duration(v.idle())
 	}
 	a.indented("", head)
 	switch visit, said := v.verdict(); {
-	case alive(r) && !v.pausedAt.IsZero():
+	case project.Alive(r) && !v.pausedAt.IsZero():
 		a.indented("  ", v.pausedText()+"; let it go on: "+a.command("unpause", string(r.ID)))
 	case !v.pausedAt.IsZero():
 		a.indented("  ", v.pausedText())
 	case v.wait != nil:
 		a.indented("  ", "waits for "+waitLine(v.wait))
-	case len(said) > 0 && alive(r):
+	case len(said) > 0 && project.Alive(r):
 		a.indented("  ", before(visit)+said[0].Text)
-	case !alive(r):
+	case !project.Alive(r):
 		a.indented("  ", cmp.Or(v.why(), honestError(r)))
 	}
 	if outOfSight(r) {
@@ -348,7 +349,7 @@ func (a *app) indented(front, line string) {
 }
 
 // showWaiter tells of a run that is none yet.
-func (a *app) showWaiter(p project, w persistence.Waiter, asJSON bool) error {
+func (a *app) showWaiter(p *project.Project, w persistence.Waiter, asJSON bool) error {
 	if asJSON {
 		return writeJSON(a.out, waiterStatus(p, w))
 	}
@@ -359,26 +360,26 @@ func (a *app) showWaiter(p project, w persistence.Waiter, asJSON bool) error {
 	a.row("Waits", duration(time.Since(w.Since))+", since "+clock(w.Since))
 	a.row("Owner", w.Owner.String())
 	if w.Log != "" {
-		a.row("Log", p.short(w.Log))
+		a.row("Log", p.Short(w.Log))
 	}
 	a.row("Take it out", a.command("queue remove", shortWaiter(w.ID)))
 	return nil
 }
 
-func (a *app) printWaiter(p project, w persistence.Waiter) {
+func (a *app) printWaiter(p *project.Project, w persistence.Waiter) {
 	a.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), duration(time.Since(w.Since))))
 	a.indented("  ", "waits for "+obstacleText(p, w))
 }
 
 // waiterText says in one line that somebody waits in the queue.
-func waiterText(p project, w persistence.Waiter) string {
+func waiterText(p *project.Project, w persistence.Waiter) string {
 	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, obstacleText(p, w), duration(time.Since(w.Since)))
 }
 
 // obstacleText is what somebody in the queue waits for.
-func obstacleText(p project, w persistence.Waiter) string {
+func obstacleText(p *project.Project, w persistence.Waiter) string {
 	o := w.For
-	path := clean(cmp.Or(p.short(o.Path), p.shortScope(w), "its scope"))
+	path := clean(cmp.Or(p.Short(o.Path), shortScope(p, w), "its scope"))
 	switch {
 	case o.Run != "":
 		return fmt.Sprintf("%s, which run %s has", path, o.Run)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/persistence"
 	"loops/reconcile"
@@ -67,11 +68,11 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 		return err
 	}
 	defer store.Close()
-	f := finder{p, store}
+	f := store.Finder()
 	// Who waits would begin when the runs end.
-	taken, err := a.takeOutAll(ctx, p.queue(), f.queuedAs(o.name), o.json)
+	taken, err := a.takeOutAll(ctx, p.Queue(), queuedAs(f, o.name), o.json)
 	errs := []error{err}
-	live, err := f.goingOn(ctx, o.name, "stop")
+	live, err := goingOn(ctx, f, o.name, "stop")
 	if code, _ := explain(err); err != nil && (code != exitNotFound || len(taken) == 0) {
 		errs = append(errs, err)
 	}
@@ -124,7 +125,7 @@ func (s stoppedRun) text(a *app, grace time.Duration) string {
 }
 
 // finishStop waits until a run has ended that was asked to, and kills its process if it has not by limit.
-func finishStop(ctx context.Context, f finder, r persistence.Run, limit time.Time, grace time.Duration) (stoppedRun, error) {
+func finishStop(ctx context.Context, f project.Finder, r persistence.Run, limit time.Time, grace time.Duration) (stoppedRun, error) {
 	now, ended, err := awaitStop(ctx, f, r, limit)
 	if err == nil && !ended {
 		now, err = killRun(ctx, f, r, grace)
@@ -133,21 +134,21 @@ func finishStop(ctx context.Context, f finder, r persistence.Run, limit time.Tim
 }
 
 // askToStop sends SIGTERM to the owner of a run, and to it alone.
-func askToStop(store records, r persistence.Run) error {
+func askToStop(store *project.Records, r persistence.Run) error {
 	return tellRun(store, r, "stop", syscall.SIGTERM, syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only then
 }
 
 // awaitStop waits until nobody holds a run, and returns it as it is then and whether that came about.
-func awaitStop(ctx context.Context, f finder, r persistence.Run, limit time.Time) (now persistence.Run, ended bool, err error) {
+func awaitStop(ctx context.Context, f project.Finder, r persistence.Run, limit time.Time) (now persistence.Run, ended bool, err error) {
 	for ; time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
-		runs, err := f.run(ctx, r.Loop, string(r.ID))
+		runs, err := f.Run(ctx, r.Loop, string(r.ID))
 		if err != nil {
-			return r, false, f.store.failed(err)
+			return r, false, f.Store.Failed(err)
 		}
 		if len(runs) == 0 {
 			return r, true, nil // never recorded anything
 		}
-		if r = runs[0]; !alive(r) {
+		if r = runs[0]; !project.Alive(r) {
 			return r, true, nil
 		}
 	}
@@ -156,12 +157,12 @@ func awaitStop(ctx context.Context, f finder, r persistence.Run, limit time.Time
 
 // killRun kills the process of a run that does not end, ends what its action left running, and records the run as
 // interrupted. A process that is no runner of this program, such as one of the reference tool, is left alone.
-func killRun(ctx context.Context, f finder, r persistence.Run, grace time.Duration) (persistence.Run, error) {
+func killRun(ctx context.Context, f project.Finder, r persistence.Run, grace time.Duration) (persistence.Run, error) {
 	did := fmt.Sprintf("run %s did not stop within %s", r.ID, duration(grace))
 	if outOfSight(r) || r.Foreign || !r.Held {
 		return r, failure(exitFailed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
 	}
-	if err := tellRun(f.store, r, "kill", syscall.SIGKILL); err != nil {
+	if err := tellRun(f.Store, r, "kill", syscall.SIGKILL); err != nil {
 		return r, failure(exitFailed, "%s; %s", did, oneLine(err))
 	}
 	now, ended, err := awaitStop(ctx, f, r, time.Now().Add(killWait))
@@ -171,15 +172,15 @@ func killRun(ctx context.Context, f finder, r persistence.Run, grace time.Durati
 	if err != nil {
 		return r, err
 	}
-	changes, err := plan(ctx, f.store, "")
+	changes, err := plan(ctx, f.Store, "")
 	if err == nil {
 		changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.ID != r.ID })
-		_, err = reconcile.Apply(ctx, f.store.Store, changes, ender(ctx, f.project))
+		_, err = reconcile.Apply(ctx, f.Store.Store, changes, ender(ctx, f.Project))
 	}
 	if err != nil {
 		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: loops sweep", did, r.Owner.PID, oneLine(err))
 	}
-	if runs, err := f.run(ctx, r.Loop, string(r.ID)); err == nil && len(runs) > 0 {
+	if runs, err := f.Run(ctx, r.Loop, string(r.ID)); err == nil && len(runs) > 0 {
 		now = runs[0]
 	}
 	return now, nil

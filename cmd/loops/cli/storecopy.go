@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/persistence"
 )
@@ -65,33 +66,33 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 	if err != nil {
 		return err
 	}
-	fromAt, err := p.location(fromArg, "FROM")
+	fromAt, err := p.Locate(fromArg, "FROM")
 	if err != nil {
 		return err
 	}
-	toAt, err := p.location(toArg, "TO")
+	toAt, err := p.Locate(toArg, "TO")
 	if err != nil {
 		return err
 	}
 	if fromAt == toAt {
 		return usageError{"FROM and TO are the same store", "loops store copy --help"}
 	}
-	if path, missing := missingFile(fromAt); missing {
-		return failure(exitNotFound, "there is no database %s to copy from", p.short(path))
+	if path, missing := project.MissingFile(fromAt); missing {
+		return failure(exitNotFound, "there is no database %s to copy from", p.Short(path))
 	}
-	from, err := p.records(ctx, fromAt, "FROM", false)
+	from, err := p.RecordsAt(ctx, fromAt, "FROM", false)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := p.records(ctx, toAt, "TO", true)
+	to, err := p.RecordsAt(ctx, toAt, "TO", true)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
-	runs, err := from.importer().Runs(ctx, persistence.Query{})
+	runs, err := from.Importer().Runs(ctx, persistence.Query{})
 	if err != nil {
-		return from.failed(err)
+		return from.Failed(err)
 	}
 	slices.Reverse(runs) // the oldest first: whoever stops it has a beginning
 	results := make([]copyResult, 0, len(runs))
@@ -102,9 +103,9 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 }
 
 // copyRun copies one run, or finds that it is there.
-func copyRun(ctx context.Context, from, to records, r persistence.Run) copyResult {
+func copyRun(ctx context.Context, from, to *project.Records, r persistence.Run) copyResult {
 	c := copyResult{run: r}
-	if alive(r) {
+	if project.Alive(r) {
 		c.result = leftOut
 		return c
 	}
@@ -113,7 +114,7 @@ func copyRun(ctx context.Context, from, to records, r persistence.Run) copyResul
 		return c
 	}
 	var err error
-	c.digest, err = persistence.Copy(ctx, from.importer(), to.importer(), r)
+	c.digest, err = persistence.Copy(ctx, from.Importer(), to.Importer(), r)
 	var held *persistence.HeldError
 	var different *persistence.DifferentError
 	switch {
@@ -131,16 +132,8 @@ func copyRun(ctx context.Context, from, to records, r persistence.Run) copyResul
 	return c
 }
 
-// importer returns the store as one that runs can be copied to, and from.
-func (r records) importer() persistence.Importer {
-	if d, ok := r.Store.(database); ok {
-		return d
-	}
-	return r.Store.(persistence.Importer) // as all stores are
-}
-
 // tellCopied says what became of the runs.
-func (a *app) tellCopied(o storeCopyOptions, from, to records, results []copyResult) error {
+func (a *app) tellCopied(o storeCopyOptions, from, to *project.Records, results []copyResult) error {
 	var errs []error
 	n, events, there, left := 0, 0, 0, 0
 	for _, c := range results {
@@ -176,14 +169,14 @@ func (a *app) tellCopied(o storeCopyOptions, from, to records, results []copyRes
 		return errors.Join(joined(errs), err)
 	}
 	if len(results) == 0 {
-		say(a.out, "There are no runs in %s.\n", from.name)
+		say(a.out, "There are no runs in %s.\n", from.Name)
 		return nil
 	}
 	switch {
 	case n > 0:
-		say(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", count(n, "run"), count(events, "event"), from.name, to.name)
+		say(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", count(n, "run"), count(events, "event"), from.Name, to.Name)
 	default:
-		say(a.out, "Nothing was copied from %s to %s.\n", from.name, to.name)
+		say(a.out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
 	}
 	if there > 0 {
 		say(a.out, "%s there already, and the same.\n", wereRuns(there))

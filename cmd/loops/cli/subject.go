@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
@@ -12,24 +13,24 @@ import (
 )
 
 // runNamed returns the run with that id, nil where arg is no run's. An id that more than one run has is an error.
-func runNamed(ctx context.Context, f finder, arg string) (*persistence.Run, error) {
-	found, err := f.run(ctx, "", arg)
+func runNamed(ctx context.Context, f project.Finder, arg string) (*persistence.Run, error) {
+	found, err := f.Run(ctx, "", arg)
 	if err != nil {
-		return nil, f.store.failed(err)
+		return nil, f.Store.Failed(err)
 	}
 	if len(found) == 0 {
-		if found, err = f.last(ctx, arg); err != nil {
-			return nil, f.store.failed(err)
+		if found, err = f.Last(ctx, arg); err != nil {
+			return nil, f.Store.Failed(err)
 		}
 	}
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return &found[0], only(arg, found)
+	return &found[0], project.Only(arg, found)
 }
 
 // oneRun returns the run that arg means: the one with that id, else the newest of the loop with that name.
-func oneRun(ctx context.Context, f finder, arg string) (persistence.Run, error) {
+func oneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
 	run, err := runNamed(ctx, f, arg)
 	if err != nil {
 		return persistence.Run{}, err
@@ -37,9 +38,9 @@ func oneRun(ctx context.Context, f finder, arg string) (persistence.Run, error) 
 	if run != nil {
 		return *run, nil
 	}
-	runs, err := f.runs(ctx, arg, 1)
+	runs, err := f.Runs(ctx, arg, 1)
 	if err != nil {
-		return persistence.Run{}, f.store.failed(err)
+		return persistence.Run{}, f.Store.Failed(err)
 	}
 	if len(runs) > 0 {
 		return runs[0], nil
@@ -49,39 +50,39 @@ func oneRun(ctx context.Context, f finder, arg string) (persistence.Run, error) 
 
 // ranLoop returns the loop that a run is of: as it was recorded in def, or else as the file is now that has its name, and
 // which file that is. It is nil where neither can be read.
-func (a *app) ranLoop(f finder, r persistence.Run, def *definition) (l *fsm.Loop, path string) {
-	if main := def.main(); main != nil {
-		if l, err := main.load(); err == nil {
+func (a *app) ranLoop(f project.Finder, r persistence.Run, def *project.Definition) (l *fsm.Loop, path string) {
+	if main := def.Main(); main != nil {
+		if l, err := main.Load(); err == nil {
 			return l, ""
 		}
 	}
-	lib, err := a.library(f.project)
+	lib, err := f.Project.Library()
 	if err != nil {
 		return nil, ""
 	}
-	if path, err = f.project.resolve(r.Loop); err != nil {
+	if path, err = f.Project.Resolve(r.Loop); err != nil {
 		return nil, ""
 	}
-	file, err := lib.load(path)
-	if err != nil || file.loop == nil || file.loop.Name != r.Loop {
+	file, err := lib.Load(path)
+	if err != nil || file.Loop == nil || file.Loop.Name != r.Loop {
 		return nil, ""
 	}
-	return file.loop, path
+	return file.Loop, path
 }
 
 // graphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that the recorded
 // loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
-func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
-	def, err := f.store.readDefinition(ctx, r.ID)
+func (a *app) graphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
+	def, err := f.Store.ReadDefinition(ctx, r.ID)
 	if errors.Is(err, persistence.ErrNotFound) {
 		err = nil // the run was removed meanwhile
 	}
 	l, path := a.ranLoop(f, r, def)
 	switch {
 	case path != "" && err != nil:
-		note = "the loop is drawn from " + f.project.short(path) + " as it is now; the one that the run began with cannot be read"
+		note = "the loop is drawn from " + f.Project.Short(path) + " as it is now; the one that the run began with cannot be read"
 	case path != "":
-		note = "the loop is drawn from " + f.project.short(path) + " as it is now; with which one the run began is not recorded"
+		note = "the loop is drawn from " + f.Project.Short(path) + " as it is now; with which one the run began is not recorded"
 	}
 	if l == nil {
 		g, note = &diagram.Graph{Name: r.Loop}, "the loop of this run is not known any more: what is drawn is what the run did"
@@ -90,7 +91,7 @@ func (a *app) graphOfRun(ctx context.Context, f finder, r persistence.Run, t *in
 	}
 	g.Measure(t.Measure(r, by))
 	if err != nil {
-		err = f.store.failed(err)
+		err = f.Store.Failed(err)
 	}
 	return g, note, err
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/move"
 	"loops/internal/proc"
@@ -15,11 +16,11 @@ import (
 
 // endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
 // run. Called when the run is ours: what it remembers now is what the last owner left.
-func endSurvivors(ctx context.Context, p project, run persistence.Run, memory *fsm.Snapshot, moved []move.Folder, print printer) error {
+func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, memory *fsm.Snapshot, moved []move.Folder, print printer) error {
 	marker := persistence.Marker(run.ID, run.Segment-1, memory)
-	n, err := p.endMarked(ctx, marker)
+	n, err := endMarked(ctx, p, marker)
 	for _, f := range moved { // they carry the mark of where the project was
-		before, e := project{Loops: filepath.Join(f.From, folder)}.endMarked(ctx, marker)
+		before, e := endMarked(ctx, (&project.Project{Loops: filepath.Join(f.From, project.Folder)}), marker)
 		n, err = n+before, errors.Join(err, e)
 	}
 	if n > 0 {
@@ -29,11 +30,11 @@ func endSurvivors(ctx context.Context, p project, run persistence.Run, memory *f
 }
 
 // endMarked ends the processes that carry an action's environment marker and returns how many there were.
-func (p project) endMarked(ctx context.Context, marker string) (int, error) {
+func endMarked(ctx context.Context, p *project.Project, marker string) (int, error) {
 	if marker == "" {
 		return 0, nil
 	}
-	found, err := proc.Marked(action.Variable, p.mark()+marker)
+	found, err := proc.Marked(action.Variable, p.Mark()+marker)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/proc"
 	"loops/persistence"
@@ -56,7 +57,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	}
 	// What was done is said also where something else failed.
 	if err != nil {
-		err = store.failed(err)
+		err = store.Failed(err)
 	}
 	if !o.dryRun {
 		finished, unfinished := a.finish(ctx, p, store)
@@ -87,7 +88,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 
 // tidy reconciles before a run begins, all but one run, and says each change in one line. A record that cannot be
 // tidied up is no reason not to run: it is said, and stays as it is.
-func (a *app) tidy(ctx context.Context, p project, store persistence.Store, print printer, quiet bool, except persistence.ID) {
+func (a *app) tidy(ctx context.Context, p *project.Project, store persistence.Store, print printer, quiet bool, except persistence.ID) {
 	changes, err := plan(ctx, store, except)
 	changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.Unsure }) // no run waits for what sweep does
 	if err == nil && len(changes) > 0 {
@@ -118,7 +119,7 @@ func plan(ctx context.Context, store persistence.Store, except persistence.ID) (
 		return nil, err
 	}
 	var changes []reconcile.Change
-	for _, c := range reconcile.Plan(runs, alive, time.Now()) {
+	for _, c := range reconcile.Plan(runs, project.Alive, time.Now()) {
 		if c.ID != except {
 			changes = append(changes, c)
 		}
@@ -127,13 +128,13 @@ func plan(ctx context.Context, store persistence.Store, except persistence.ID) (
 }
 
 // ender ends what actions left running. It looks once whether there is anything: of many runs that died, most left nothing.
-func ender(ctx context.Context, p project) func(marker string) (int, error) {
+func ender(ctx context.Context, p *project.Project) func(marker string) (int, error) {
 	marks := sync.OnceValues(func() (map[string]bool, error) { return proc.Marks(action.Variable) })
 	return func(marker string) (int, error) {
-		if there, err := marks(); err != nil || !there[p.mark()+marker] {
+		if there, err := marks(); err != nil || !there[p.Mark()+marker] {
 			return 0, err
 		}
-		return p.endMarked(ctx, marker)
+		return endMarked(ctx, p, marker)
 	}
 }
 

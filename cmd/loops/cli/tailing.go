@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -13,10 +14,10 @@ var errUnread = errors.New("nobody reads on")
 
 // tail calls each for the events of a run after a number, and with follow for those that are still to come, until the
 // run goes on no more or nobody reads on.
-func (a *app) tail(ctx context.Context, f finder, r persistence.Run, after uint64, follow bool, each func(fsm.Event)) error {
+func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, after uint64, follow bool, each func(fsm.Event)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in := follower{store: f.store, id: r.ID, after: after}
+	in := follower{store: f.Store, id: r.ID, after: after}
 	show := func(e fsm.Event, err error) {
 		if err != nil {
 			say(a.Err, "loops: %v; reading goes on behind it\n", err)

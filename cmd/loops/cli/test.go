@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -22,7 +23,7 @@ type testOptions struct {
 	stdin       string // file that is taken as the output; "" = the action is run
 	exitCode    int    // with stdin
 	yes, json   bool
-	agents      agentFlags
+	agents      project.Agents
 }
 
 func newTestCommand(a *app) *cobra.Command {
@@ -57,7 +58,7 @@ that is done with --yes only.` + exitMeanings(
 			case o.exitCode < -64 || o.exitCode > 255:
 				return usageError{fmt.Sprintf("--exit-code %d: expected a number from 0 to 255, or the negative number of a signal", o.exitCode), see}
 			}
-			if err := o.agents.check(cmd); err != nil {
+			if err := checkAgents(&o.agents, cmd); err != nil {
 				return err
 			}
 			return runTest(cmd.Context(), a, &o)
@@ -69,13 +70,13 @@ that is done with --yes only.` + exitMeanings(
 	flags.StringVar(&o.stdin, "stdin", "", "take `FILE` as the output, and run nothing; - is standard input")
 	flags.IntVar(&o.exitCode, "exit-code", 0, "with --stdin: exit `CODE` of the action")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "ask agents too")
-	o.agents.addFlags(flags)
+	addAgentFlags(&o.agents, flags)
 	flags.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
 func runTest(ctx context.Context, a *app, o *testOptions) error {
-	r, err := a.rehearsal(o.name, nil, o.context, overrides{agents: o.agents}, o.json)
+	r, err := a.rehearsal(o.name, nil, o.context, project.Overrides{Agents: o.agents}, o.json)
 	if err != nil {
 		return err
 	}
@@ -96,11 +97,11 @@ func runTest(ctx context.Context, a *app, o *testOptions) error {
 			return err
 		}
 	}
-	conf, err := a.config(r.project)
+	conf, err := r.project.Config()
 	if err != nil {
 		return err
 	}
-	known, err := pricer(r.project)
+	known, err := r.project.Pricer()
 	if err != nil {
 		return err
 	}
@@ -114,10 +115,10 @@ func runTest(ctx context.Context, a *app, o *testOptions) error {
 		return err
 	}
 	runner := &action.Runner{
-		Dir: r.project.work(), Env: a.actionEnv(), Mark: fmt.Sprintf("%stest-%d-%d", r.project.mark(), os.Getpid(), time.Now().UnixNano()),
+		Dir: r.project.WorkDir(), Env: a.actionEnv(), Mark: fmt.Sprintf("%stest-%d-%d", r.project.Mark(), os.Getpid(), time.Now().UnixNano()),
 		RunDir: dir, Grace: grace, ToolCall: toolCall(r.project.Dir), Prices: known,
 	}
-	a.agents(runner, o.agents, conf)
+	agents(r.project, runner, o.agents, conf)
 	tp := &testPrinter{a: a, r: r, st: st, o: o}
 	var seen rehearse.Visited
 	stops := catchSignals()
@@ -125,7 +126,7 @@ func runTest(ctx context.Context, a *app, o *testOptions) error {
 	err = stops.before(ctx, func(ctx context.Context) error {
 		var failed error
 		seen, failed = rehearse.Visit(ctx, fsm.Config{
-			Loop: r.loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.work()}, Dir: r.project.work(), Getenv: a.getenv,
+			Loop: r.loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Getenv: a.getenv,
 		}, st.Name, r.values)
 		return failed
 	})
@@ -324,7 +325,7 @@ func shownVerdict(name string) string {
 }
 
 func (p *testPrinter) object(v *rehearse.Visited) *value.Map {
-	m := value.NewMap("loop", p.r.loop.Name, "file", p.r.project.short(p.r.loop.File), "state", p.st.Name)
+	m := value.NewMap("loop", p.r.loop.Name, "file", p.r.project.Short(p.r.loop.File), "state", p.st.Name)
 	if v.Action != nil {
 		m.Set("kind", string(v.Action.Kind))
 		m.Set("action", v.Action.Text)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/template"
 	"loops/fsm/value"
@@ -11,8 +12,8 @@ import (
 )
 
 // tellUnused warns of --context values that nothing in the loop looks at: most are mistyped.
-func (a *app) tellUnused(p project, l *fsm.Loop, pairs []string, quiet bool) {
-	lib, err := a.library(p)
+func (a *app) tellUnused(p *project.Project, l *fsm.Loop, pairs []string, quiet bool) {
+	lib, err := p.Library()
 	if quiet || err != nil || len(pairs) == 0 {
 		return
 	}
@@ -20,7 +21,7 @@ func (a *app) tellUnused(p project, l *fsm.Loop, pairs []string, quiet bool) {
 	if setPairs(given, pairs) != nil {
 		return // is said elsewhere
 	}
-	u := uses{loops: lib.subloops(overrides{}, nil), names: map[string]bool{}, seen: map[string]bool{}}
+	u := uses{loops: lib.Subloops(project.Overrides{}, nil), names: map[string]bool{}, seen: map[string]bool{}}
 	u.loop(l)
 	if u.any {
 		return
@@ -29,13 +30,13 @@ func (a *app) tellUnused(p project, l *fsm.Loop, pairs []string, quiet bool) {
 		if u.names[key] || u.variable(key) {
 			continue
 		}
-		say(a.Err, "loops: nothing in %s uses the context value %s%s\n", p.short(l.File), phrase.Quote(key), phrase.DidYouMean(key, sortedKeys(u.names)))
+		say(a.Err, "loops: nothing in %s uses the context value %s%s\n", p.Short(l.File), phrase.Quote(key), phrase.DidYouMean(key, sortedKeys(u.names)))
 	}
 }
 
 // uses collects which context values a loop looks at.
 type uses struct {
-	loops subloops
+	loops project.Subloops
 	names map[string]bool
 	texts []string        // that mention variables of the environment
 	any   bool            // it may be any, for it is only known later which loop gets the whole context

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/fsm/value"
@@ -89,7 +89,7 @@ type checked struct {
 }
 
 func (c checked) valid(strict bool) bool {
-	return c.failure == nil && countErrors(c.problems) == 0 && (!strict || len(c.problems) == 0)
+	return c.failure == nil && project.CountErrors(c.problems) == 0 && (!strict || len(c.problems) == 0)
 }
 
 // Findings are what validate found out about all of them.
@@ -101,10 +101,10 @@ type findings struct {
 	strict   bool
 }
 
-func newFindings(files, project []checked, others []string, strict bool) findings {
-	r := findings{files: files, project: project, others: others, strict: strict}
+func newFindings(files, around []checked, others []string, strict bool) findings {
+	r := findings{files: files, project: around, others: others, strict: strict}
 	seen := map[fsm.Problem]bool{}
-	for _, c := range slices.Concat(project, files) {
+	for _, c := range slices.Concat(around, files) {
 		for _, pr := range c.problems {
 			if !seen[pr] {
 				seen[pr] = true
@@ -112,12 +112,8 @@ func newFindings(files, project []checked, others []string, strict bool) finding
 			}
 		}
 	}
-	slices.SortStableFunc(r.problems, byPlace)
+	slices.SortStableFunc(r.problems, project.ByPlace)
 	return r
-}
-
-func byPlace(a, b fsm.Problem) int {
-	return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 }
 
 // code is the exit code of the worst that was found.
@@ -154,11 +150,11 @@ func runValidate(a *app, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	lib, err := a.library(p)
+	lib, err := p.Library()
 	if err != nil {
 		return err
 	}
-	files, others, err := lib.checkAll(o.names)
+	files, others, err := checkAllLoops(lib, o.names)
 	if err != nil {
 		return err
 	}
@@ -166,7 +162,7 @@ func runValidate(a *app, o validateOptions) error {
 		for i := range files {
 			if f := &files[i]; f.loop != nil {
 				f.problems = append(slices.Clip(f.problems), lint.Optional(f.loop)...)
-				slices.SortStableFunc(f.problems, byPlace)
+				slices.SortStableFunc(f.problems, project.ByPlace)
 			}
 		}
 	}
@@ -181,7 +177,7 @@ func runValidate(a *app, o validateOptions) error {
 	return nil
 }
 
-func (a *app) writeReport(p project, r findings, format string) error {
+func (a *app) writeReport(p *project.Project, r findings, format string) error {
 	switch format {
 	case "json":
 		return writeJSON(a.out, list(slices.Concat(r.files, r.project), func(c checked) any { return checkedObject(p, c, r.strict) }))
@@ -209,7 +205,7 @@ func (r findings) forServices(root string) report.Problems {
 
 // sourceRoot is the directory that files in reports for services are relative to: that of the checkout where a service
 // says which it is, else the project's.
-func (a *app) sourceRoot(p project) string {
+func (a *app) sourceRoot(p *project.Project) string {
 	if dir, _ := a.getenv("GITHUB_WORKSPACE"); filepath.IsAbs(dir) {
 		return filepath.Clean(dir)
 	}
@@ -217,7 +213,7 @@ func (a *app) sourceRoot(p project) string {
 }
 
 // writeText prints what was found for people. What is wrong goes to standard error.
-func (a *app) writeText(p project, r findings) {
+func (a *app) writeText(p *project.Project, r findings) {
 	for _, c := range r.files {
 		if c.failure != nil {
 			_, text := explain(c.failure)
@@ -245,8 +241,8 @@ func (a *app) writeText(p project, r findings) {
 }
 
 // summary is the last line for people; "" where all was said.
-func (r findings) summary(p project) string {
-	errors := countErrors(r.problems)
+func (r findings) summary(p *project.Project) string {
+	errors := project.CountErrors(r.problems)
 	found := count(errors, "error") + ", " + count(len(r.problems)-errors, "warning")
 	if r.strict && len(r.problems) > errors {
 		found += " (with --strict, warnings count)"
@@ -270,16 +266,16 @@ func (r findings) summary(p project) string {
 	case len(r.project) > 0:
 		return count(len(r.files), "loop") + ": " + found
 	case !c.valid(r.strict):
-		return p.short(c.file) + ": " + found
+		return p.Short(c.file) + ": " + found
 	}
-	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.short(c.file), count(len(c.loop.States), "state"), c.loop.Initial, count(c.loop.MaxSteps, "step"))
+	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file), count(len(c.loop.States), "state"), c.loop.Initial, count(c.loop.MaxSteps, "step"))
 	if len(r.problems) > 0 {
 		line += "; " + count(len(r.problems), "warning")
 	}
 	return line
 }
 
-func checkedObject(p project, c checked, strict bool) *value.Map {
+func checkedObject(p *project.Project, c checked, strict bool) *value.Map {
 	m := value.NewMap("loop", c.name)
 	if c.file != "" {
 		m.Set("file", c.file)
@@ -303,10 +299,10 @@ func failureProblem(c checked) fsm.Problem {
 	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}
 }
 
-func problemObject(p project, pr fsm.Problem) *value.Map {
+func problemObject(p *project.Project, pr fsm.Problem) *value.Map {
 	m := value.NewMap("severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message)
 	if pr.Pos.File != "" {
-		m.Set("file", p.short(pr.Pos.File))
+		m.Set("file", p.Short(pr.Pos.File))
 	}
 	if pr.Pos.Line > 0 {
 		m.Set("line", int64(pr.Pos.Line))

@@ -11,26 +11,27 @@ import (
 	"strings"
 	"sync"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/phrase"
 )
 
-// checkAll checks the loops that words on the command line mean, or all of the project if there are none. A word is a
+// checkAllLoops checks the loops that words on the command line mean, or all of the project if there are none. A word is a
 // loop, or else a folder. Others are the files below folders that were passed over.
-func (l *library) checkAll(words []string) (files []checked, others []string, err error) {
+func checkAllLoops(l *project.Library, words []string) (files []checked, others []string, err error) {
 	if len(words) == 0 {
-		files, err = l.projectLoops()
+		files, err = projectLoops(l)
 	}
 	var folders []string
 	for _, word := range words {
-		root := l.wordFolder(word)
+		root := wordFolder(l, word)
 		if root == "" {
 			files = append(files, checked{name: word})
 			continue
 		}
-		folders = append(folders, l.project.short(root))
-		found, passed, err := folderFiles(l.project, root)
+		folders = append(folders, l.Project.Short(root))
+		found, passed, err := folderFiles(l.Project, root)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -39,7 +40,7 @@ func (l *library) checkAll(words []string) (files []checked, others []string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	l.check(files)
+	checkLoops(l, files)
 	files = slices.DeleteFunc(files, func(c checked) bool {
 		if c.partOnly() {
 			others = append(others, c.name)
@@ -63,14 +64,14 @@ func noLoops(folders, others []string) error {
 }
 
 // projectLoops returns the loops that list shows.
-func (l *library) projectLoops() ([]checked, error) {
-	p := l.project
-	entries, err := l.files.List(p.Loops)
+func projectLoops(l *project.Library) ([]checked, error) {
+	p := l.Project
+	entries, err := l.Files.List(p.Loops)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, cannotOpen(p, err)
+		return nil, p.CannotOpen(err)
 	}
 	if len(entries) == 0 {
-		return nil, failure(exitNotFound, "there is no loop in %s; loops new writes one", p.short(p.Loops))
+		return nil, failure(exitNotFound, "there is no loop in %s; loops new writes one", p.Short(p.Loops))
 	}
 	files := make([]checked, len(entries))
 	for i, e := range entries {
@@ -80,13 +81,13 @@ func (l *library) projectLoops() ([]checked, error) {
 }
 
 // wordFolder returns the folder that a word on the command line means, or "" if it means a loop.
-func (l *library) wordFolder(word string) string {
+func wordFolder(l *project.Library, word string) string {
 	if word == "" {
 		return "" // no loop either, which is said later
 	}
 	path := word
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(l.project.Cwd, path)
+		path = filepath.Join(l.Project.Cwd, path)
 	}
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -95,25 +96,25 @@ func (l *library) wordFolder(word string) string {
 	if last := word[len(word)-1]; last == '/' || word == "." || word == ".." {
 		return path
 	}
-	if _, err := l.find(word); err == nil {
+	if _, err := l.Find(word); err == nil {
 		return "" // a folder never hides a loop
 	}
 	return path
 }
 
 // folderFiles returns the YAML files below a folder that may be loops, and those that are none.
-func folderFiles(p project, root string) (files []checked, others []string, err error) {
+func folderFiles(p *project.Project, root string) (files []checked, others []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			files = append(files, checked{name: p.short(path), file: path, failure: unreadable(p, path, err)})
+			files = append(files, checked{name: p.Short(path), file: path, failure: project.Unreadable(p, path, err)})
 		case d.IsDir() && path != root && holdsNoLoops(p, path):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":
 		case !loopfile.IsLoop(path):
-			others = append(others, p.short(path))
+			others = append(others, p.Short(path))
 		default:
-			files = append(files, checked{name: p.short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
+			files = append(files, checked{name: p.Short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
 		}
 		return nil
 	})
@@ -123,7 +124,7 @@ func folderFiles(p project, root string) (files []checked, others []string, err 
 // partOnly says whether a file that was found in a folder of libraries is there for others to inherit from: it is
 // complete but for what makes a loop of its own.
 func (c checked) partOnly() bool {
-	if !c.inLib || countErrors(c.problems) == 0 {
+	if !c.inLib || project.CountErrors(c.problems) == 0 {
 		return false
 	}
 	for _, pr := range c.problems {
@@ -135,22 +136,22 @@ func (c checked) partOnly() bool {
 }
 
 // holdsNoLoops says whether a folder inside another is left out: the records of runs and what other programs hide.
-func holdsNoLoops(p project, path string) bool {
+func holdsNoLoops(p *project.Project, path string) bool {
 	name := filepath.Base(path)
 	if filepath.Dir(path) == p.Loops && (name == "runs" || name == "tmp" || name == "baselines") {
 		return true
 	}
-	return strings.HasPrefix(name, ".") && !strings.HasPrefix(name, folder)
+	return strings.HasPrefix(name, ".") && !strings.HasPrefix(name, project.Folder)
 }
 
-// check fills in what there is to say about each file. It works on several at once.
-func (l *library) check(files []checked) {
+// checkLoops fills in what there is to say about each file. It works on several at once.
+func checkLoops(l *project.Library, files []checked) {
 	var wait sync.WaitGroup
 	next := make(chan *checked)
 	for range min(len(files), runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
 			for c := range next {
-				l.checkOne(c)
+				checkLoop(l, c)
 			}
 		})
 	}
@@ -161,19 +162,19 @@ func (l *library) check(files []checked) {
 	wait.Wait()
 }
 
-// checkOne fills in what there is to say about a file.
-func (l *library) checkOne(c *checked) {
+// checkLoop fills in what there is to say about a file.
+func checkLoop(l *project.Library, c *checked) {
 	if c.failure != nil {
 		return
 	}
 	if c.file == "" {
-		if c.file, c.failure = l.find(c.name); c.failure != nil {
+		if c.file, c.failure = l.Find(c.name); c.failure != nil {
 			return
 		}
 	}
-	f, err := l.load(c.file)
+	f, err := l.Load(c.file)
 	if err != nil {
-		c.failure = unreadable(l.project, c.file, err)
+		c.failure = project.Unreadable(l.Project, c.file, err)
 	}
-	c.loop, c.problems = f.loop, f.all()
+	c.loop, c.problems = f.Loop, f.All()
 }

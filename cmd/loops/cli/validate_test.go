@@ -22,7 +22,7 @@ states:
 `, i, (i+7)%n)
 	}
 	lib := shelf(t, "", files)
-	checkedFiles, others, err := lib.checkAll(nil)
+	checkedFiles, others, err := checkAllLoops(lib, nil)
 	if err != nil || len(checkedFiles) != n || len(others) != 0 {
 		t.Fatalf("%d files, %v, %v", len(checkedFiles), others, err)
 	}

@@ -120,12 +120,12 @@ func TestViewsAgree(t *testing.T) {
 func watched(t *testing.T, dir, location, step string) {
 	t.Helper()
 	a := &app{IO: IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Dir: dir, Env: []string{"LOOPS_STORE=" + location}}, color: "auto"}
-	p, store, err := a.open(context.Background())
+	_, store, err := a.open(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	l, err := newLooker(a, finder{p, store})
+	l, err := newLooker(a, store.Finder())
 	if err != nil {
 		t.Fatal(err)
 	}

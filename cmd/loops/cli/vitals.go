@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
@@ -27,11 +28,11 @@ type vitals struct {
 }
 
 // waits says whether a run is silent because it is to wait.
-func (v *vitals) waits() bool { return alive(v.run) && (v.wait != nil || v.stands()) }
+func (v *vitals) waits() bool { return project.Alive(v.run) && (v.wait != nil || v.stands()) }
 
 // stands says whether the run is paused: nobody knows until when.
 func (v *vitals) stands() bool {
-	return v.wait != nil && v.wait.Why == fsm.WaitPaused || !v.pausedAt.IsZero() && !alive(v.run)
+	return v.wait != nil && v.wait.Why == fsm.WaitPaused || !v.pausedAt.IsZero() && !project.Alive(v.run)
 }
 
 // heard is when the run said something last, or did something.
@@ -54,7 +55,7 @@ func (v *vitals) idle() time.Duration {
 // acting is how long the action in flight has run; 0 = there is none, or nobody carries it on.
 func (v *vitals) acting() time.Duration {
 	e := v.glance.Acting
-	if e == nil || e.Time.IsZero() || v.wait != nil || !alive(v.run) {
+	if e == nil || e.Time.IsZero() || v.wait != nil || !project.Alive(v.run) {
 		return 0
 	}
 	return max(time.Millisecond, v.now.Sub(e.Time))
@@ -62,25 +63,25 @@ func (v *vitals) acting() time.Duration {
 
 // elapsed is how long the run has run. While it is paused its time stands still.
 func (v *vitals) elapsed() time.Duration {
-	if v.stands() && alive(v.run) {
+	if v.stands() && project.Alive(v.run) {
 		return v.run.Elapsed
 	}
 	return elapsed(v.run)
 }
 
 // glimpse finds out what a list of runs shows: what a run that goes on waits for, and when it was heard of last.
-func glimpse(ctx context.Context, f finder, r persistence.Run) *vitals {
+func glimpse(ctx context.Context, f project.Finder, r persistence.Run) *vitals {
 	v := &vitals{run: r, now: time.Now()}
-	if at, paused := f.project.pausedSince(r.ID); paused && r.Resumable {
+	if at, paused := f.Project.PausedSince(r.ID); paused && r.Resumable {
 		v.pausedAt = at
 	}
-	if !alive(r) {
+	if !project.Alive(r) {
 		return v
 	}
-	if m, _ := f.store.Snapshot(ctx, r.ID); m != nil { // what cannot be read is told as damage
+	if m, _ := f.Store.Snapshot(ctx, r.ID); m != nil { // what cannot be read is told as damage
 		v.memory, v.wait = m, m.Waiting()
 	}
-	f.store.newest(ctx, r.ID, func(e fsm.Event) bool {
+	f.Store.Newest(ctx, r.ID, func(e fsm.Event) bool {
 		v.glance.Add(e)
 		return false
 	})
@@ -88,35 +89,22 @@ func glimpse(ctx context.Context, f finder, r persistence.Run) *vitals {
 }
 
 // vitals finds out all that status shows.
-func (a *app) vitals(ctx context.Context, f finder, r persistence.Run) *vitals {
+func (a *app) vitals(ctx context.Context, f project.Finder, r persistence.Run) *vitals {
 	v := &vitals{run: r, now: time.Now()}
-	if at, paused := f.project.pausedSince(r.ID); paused && r.Resumable {
+	if at, paused := f.Project.PausedSince(r.ID); paused && r.Resumable {
 		v.pausedAt = at
 	}
-	if m, _ := f.store.Snapshot(ctx, r.ID); m != nil { // what cannot be read is told as damage
+	if m, _ := f.Store.Snapshot(ctx, r.ID); m != nil { // what cannot be read is told as damage
 		v.memory = m
 		if r.Status == persistence.Running || !r.Archived || r.Resumable {
 			v.wait = m.Waiting()
 		}
 	}
-	f.store.newest(ctx, r.ID, v.glance.Add)
+	f.Store.Newest(ctx, r.ID, v.glance.Add)
 	v.rules = a.rulebook(ctx, f, r)
-	v.resume = a.goOn(ctx, f.store, r)
+	v.resume = a.goOn(ctx, f.Store, r)
 	v.measure()
 	return v
-}
-
-// newest gives the events of a run from the newest backwards, until each wants no more.
-func (r records) newest(ctx context.Context, id persistence.ID, each func(fsm.Event) bool) {
-	s, ok := r.Store.(persistence.Tailer)
-	if !ok {
-		return
-	}
-	for e, err := range s.Tail(ctx, id) {
-		if err != nil || !each(e) { // what cannot be read is told as damage
-			return
-		}
-	}
 }
 
 // measure finds out which limits the run is near to.
@@ -125,20 +113,20 @@ func (v *vitals) measure() {
 		return
 	}
 	if l := v.rules.main; l != nil {
-		l, _ = overrides{}.over(v.run.Options).apply(l)
+		l, _ = project.Overrides{}.Over(v.run.Options).Apply(l)
 		v.loops = append(v.loops, given(l, v.run))
 	} else {
 		v.loops = append(v.loops, &fsm.Loop{MaxSteps: v.run.MaxSteps})
 	}
 	for c := v.memory.Child; c != nil && c.Memory.Step > 0; c = c.Memory.Child {
 		var l *fsm.Loop
-		if known := v.rules.def.of(c.File); known != nil {
-			l, _ = known.load() // one that a former version took may be wrong now
+		if known := v.rules.def.Of(c.File); known != nil {
+			l, _ = known.Load() // one that a former version took may be wrong now
 		}
 		v.loops = append(v.loops, l)
 	}
 	s := inspect.Standing{Memory: v.memory, Loops: v.loops}
-	if alive(v.run) && !v.stands() {
+	if project.Alive(v.run) && !v.stands() {
 		s.Acting, s.Silent = v.acting(), v.idle()
 		if !v.run.UpdatedAt.IsZero() {
 			s.Since = max(0, v.now.Sub(v.run.UpdatedAt))
@@ -183,10 +171,10 @@ func (v *vitals) verdict() (*inspect.Visit, []inspect.Sentence) {
 		return nil, nil
 	}
 	// Too much was printed since: what the memory says must do.
-	e := fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: headValue(v.memory.LastResult, "verdict")}}}
-	if d, ok := headValue(v.memory.LastResult, "details").(*value.Map); ok {
+	e := fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: valueOf(v.memory.LastResult, "verdict")}}}
+	if d, ok := valueOf(v.memory.LastResult, "details").(*value.Map); ok {
 		for _, key := range d.Keys() {
-			e.Fields = append(e.Fields, fsm.Field{Key: key, Value: headValue(d, key)})
+			e.Fields = append(e.Fields, fsm.Field{Key: key, Value: valueOf(d, key)})
 		}
 	}
 	return nil, inspect.Verdict(inspect.Alone(e), nil)
@@ -201,7 +189,7 @@ func (v *vitals) lawOf(visit *inspect.Visit) *fsm.Loop {
 
 // ended is the event with which the run ended; nil = it did not, or not so.
 func (v *vitals) ended() *fsm.Event {
-	if e := v.glance.Newest; e != nil && e.Kind == fsm.EventLoopComplete && e.Depth == 0 && !alive(v.run) {
+	if e := v.glance.Newest; e != nil && e.Kind == fsm.EventLoopComplete && e.Depth == 0 && !project.Alive(v.run) {
 		return e
 	}
 	return nil
@@ -217,7 +205,7 @@ func (v *vitals) why() string {
 		return inspect.Ending(honest(*e, v.run), l).Text
 	}
 	switch {
-	case alive(v.run), v.run.Status != persistence.Interrupted:
+	case project.Alive(v.run), v.run.Status != persistence.Interrupted:
 		return ""
 	case v.run.Why != "":
 		return "It was interrupted: " + v.run.Why + "."
@@ -251,4 +239,10 @@ func honest(e fsm.Event, r persistence.Run) fsm.Event {
 		}
 	}
 	return e
+}
+
+// valueOf returns the value of a key, nil where there is none.
+func valueOf(m *value.Map, key string) any {
+	v, _ := m.Get(key)
+	return v
 }

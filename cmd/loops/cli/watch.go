@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -80,12 +81,12 @@ func watchKeys() string {
 }
 
 func runWatch(ctx context.Context, a *app, o watchOptions) error {
-	p, store, err := a.open(ctx)
+	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	l, err := newLooker(a, finder{p, store})
+	l, err := newLooker(a, store.Finder())
 	if err != nil {
 		return err
 	}
@@ -121,13 +122,13 @@ func (a *app) watchesScreen(o watchOptions) bool {
 
 // begin has the looker begin on what arg means.
 func (l *looker) begin(ctx context.Context, arg string) error {
-	r, err := pickWatched(ctx, l.finder, arg)
+	r, err := pickWatched(ctx, l.Finder, arg)
 	if err == nil {
 		l.named, l.loop, l.first = r.ID, r.Loop, string(r.ID)
 		return nil
 	}
-	waiters, _ := inQueue(l.project) // what cannot be read there is told when it is looked at
-	if i := slices.IndexFunc(waiters, func(w persistence.Waiter) bool { return isWaiter(l.finder, w, arg) }); i >= 0 {
+	waiters, _ := inQueue(l.Project) // what cannot be read there is told when it is looked at
+	if i := slices.IndexFunc(waiters, func(w persistence.Waiter) bool { return isWaiter(l.Finder, w, arg) }); i >= 0 {
 		l.loop, l.first = waiters[i].Loop, queuedID(waiters[i])
 		return nil
 	}
@@ -135,28 +136,28 @@ func (l *looker) begin(ctx context.Context, arg string) error {
 }
 
 // pickWatched returns the run to begin on: the newest that goes on, or else the newest.
-func pickWatched(ctx context.Context, f finder, arg string) (persistence.Run, error) {
-	live, newest, err := f.live(ctx, arg)
+func pickWatched(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
+	live, newest, err := f.Live(ctx, arg)
 	if err != nil {
-		return persistence.Run{}, f.store.failed(err)
+		return persistence.Run{}, f.Store.Failed(err)
 	}
 	if newest == nil {
 		return persistence.Run{}, noSuchRun(ctx, f, arg)
 	}
 	if newest.Archived {
 		// The reference tool leaves live files behind, and it is under their name that the list has the run.
-		left, err := f.store.Runs(ctx, persistence.Query{Loop: newest.Loop, Live: true})
+		left, err := f.Store.Runs(ctx, persistence.Query{Loop: newest.Loop, Live: true})
 		if err != nil {
-			return persistence.Run{}, f.store.failed(err)
+			return persistence.Run{}, f.Store.Failed(err)
 		}
-		for _, r := range current(left) {
+		for _, r := range project.Current(left) {
 			if r.RunID == newest.RunID {
 				newest = &r
 			}
 		}
 	}
 	for _, r := range live {
-		if alive(r) {
+		if project.Alive(r) {
 			return r, nil
 		}
 	}

@@ -4,52 +4,53 @@ import (
 	"context"
 	"time"
 
+	"loops/engine/project"
 	"loops/internal/watch"
 	"loops/persistence"
 )
 
 // act does to a run what stop, pause, unpause and retry-now do, and returns what they would have printed.
 func (l *looker) act(ctx context.Context, c watch.Command) (string, error) {
-	found, err := l.store.Runs(ctx, persistence.Query{ID: persistence.ID(c.Run)})
+	found, err := l.Store.Runs(ctx, persistence.Query{ID: persistence.ID(c.Run)})
 	if err != nil {
-		return "", l.store.failed(err)
+		return "", l.Store.Failed(err)
 	}
-	if found = current(found); len(found) == 0 {
+	if found = project.Current(found); len(found) == 0 {
 		return "", failure(exitNotFound, "run %s is not recorded any more", c.Run)
 	}
 	r := found[0]
-	if c.Verb != watch.Unpause && !alive(r) {
+	if c.Verb != watch.Unpause && !project.Alive(r) {
 		return "", failure(exitNotFound, "run %s is %s", r.ID, statusWord(r))
 	}
 	switch c.Verb {
 	case watch.Stop:
-		if err := askToStop(l.store, r); err != nil {
+		if err := askToStop(l.Store, r); err != nil {
 			return "", err
 		}
-		s, err := finishStop(ctx, l.finder, r, time.Now().Add(stopWait), stopWait)
+		s, err := finishStop(ctx, l.Finder, r, time.Now().Add(stopWait), stopWait)
 		if err != nil {
 			return "", err
 		}
 		return s.text(l.app, stopWait), nil
 	case watch.Pause:
-		if err := askToPause(l.project, l.store, r); err != nil {
+		if err := askToPause(l.Project, l.Store, r); err != nil {
 			return "", err
 		}
-		w, err := awaitPause(ctx, l.store, r, time.Now().Add(pauseWait))
+		w, err := awaitPause(ctx, l.Store, r, time.Now().Add(pauseWait))
 		if err != nil {
 			return "", err
 		}
 		return pausedText(l.app, r, w), nil
 	case watch.Unpause:
-		if _, paused := l.project.pausedSince(r.ID); !paused {
+		if _, paused := l.Project.PausedSince(r.ID); !paused {
 			return "", failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", r.ID, statusWord(r))
 		}
-		if err := unpause(ctx, l.project, l.store, r); err != nil {
+		if err := unpause(ctx, l.Project, l.Store, r); err != nil {
 			return "", err
 		}
 		return unpausedText(l.app, r), nil
 	case watch.Retry:
-		w, err := l.app.wakeRun(ctx, l.store, r)
+		w, err := l.app.wakeRun(ctx, l.Store, r)
 		if err != nil {
 			return "", err
 		}

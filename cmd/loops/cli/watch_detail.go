@@ -55,7 +55,7 @@ func (d *runDetail) over(row *stepRow) bool {
 }
 
 func newRunDetail(l *looker, r persistence.Run) *runDetail {
-	return &runDetail{looker: l, run: r, follower: follower{store: l.store, id: r.ID}, tally: inspect.NewAccount(l.known), segment: -1}
+	return &runDetail{looker: l, run: r, follower: follower{store: l.Store, id: r.ID}, tally: inspect.NewAccount(l.known), segment: -1}
 }
 
 // update reads what came since, as far as ctx lets it, and makes of it what is shown.
@@ -71,9 +71,9 @@ func (d *runDetail) update(ctx context.Context, w *watchedRun) error {
 	if d.segment != w.Segment {
 		d.segment = w.Segment
 		var file string
-		d.loop, file = d.looker.app.ranLoop(d.looker.finder, w.Run, d.store.definition(ctx, w.ID))
+		d.loop, file = d.looker.app.ranLoop(d.looker.Finder, w.Run, d.store.Definition(ctx, w.ID))
 		if d.note = ""; file != "" {
-			d.note = "the loop is drawn from " + d.looker.project.short(file) + " as it is now"
+			d.note = "the loop is drawn from " + d.looker.Project.Short(file) + " as it is now"
 		}
 	}
 	err := d.read(ctx, w.Run, last, d.event)

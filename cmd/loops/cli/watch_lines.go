@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
@@ -15,7 +16,7 @@ import (
 // all stand.
 func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 	wanted := func(w *watchedRun) bool {
-		return o.name == "" || w.ID == l.named || !named(w.Run, o.name) && loopOf(o.name) == "" && w.Loop == l.loop
+		return o.name == "" || w.ID == l.named || !project.IsNamed(w.Run, o.name) && project.LoopOf(o.name) == "" && w.Loop == l.loop
 	}
 	said := map[persistence.ID]string{}
 	trouble := ""
@@ -45,7 +46,7 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 				goOn++
 			}
 			shown++
-			row := w.row(l.project)
+			row := w.row(l.Project)
 			if row.Live && w.Status != persistence.Running && !o.once {
 				continue // its process is about to end
 			}
@@ -56,17 +57,17 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 				continue
 			}
 			said[w.ID] = key
-			a.watchLine(w, l.project, o.json)
+			a.watchLine(w, l.Project, o.json)
 		}
 		for _, w := range l.waiters {
-			if o.name != "" && (w.Loop != l.loop || named(persistence.Run{ID: l.named}, o.name) && w.Resumes != l.named) {
+			if o.name != "" && (w.Loop != l.loop || project.IsNamed(persistence.Run{ID: l.named}, o.name) && w.Resumes != l.named) {
 				continue
 			}
 			goOn++
 			shown++
 			if id := persistence.ID(queuedID(w)); said[id] == "" {
 				said[id] = statusQueued
-				a.watchWaiter(w, l.project, o.json)
+				a.watchWaiter(w, l.Project, o.json)
 			}
 		}
 		switch {
@@ -96,7 +97,7 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 	return context.Cause(ctx)
 }
 
-func (a *app) watchLine(w *watchedRun, p project, asJSON bool) {
+func (a *app) watchLine(w *watchedRun, p *project.Project, asJSON bool) {
 	row, now := w.row(p), time.Now()
 	if !asJSON {
 		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), clean(row.ID), row.Status, clean(row.State), row.Step, row.Elapsed)

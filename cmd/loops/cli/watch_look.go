@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/watch"
@@ -22,8 +23,8 @@ const (
 // not safe for concurrent use.
 type looker struct {
 	app *app
-	finder
-	known   prices
+	project.Finder
+	known   project.Prices
 	runs    map[persistence.ID]*watchedRun
 	detail  []*runDetail         // the one looked at last first
 	waiters []persistence.Waiter // those in the queue
@@ -46,40 +47,40 @@ type watchedRun struct {
 	of   time.Time     // UpdatedAt of what was read
 }
 
-func newLooker(a *app, f finder) (*looker, error) {
-	known, err := pricer(f.project)
-	return &looker{app: a, finder: f, known: known, runs: map[persistence.ID]*watchedRun{}}, err
+func newLooker(a *app, f project.Finder) (*looker, error) {
+	known, err := f.Project.Pricer()
+	return &looker{app: a, Finder: f, known: known, runs: map[persistence.ID]*watchedRun{}}, err
 }
 
 // look brings the runs up to date, and says whether anything has changed. After an error they are as they were.
 func (l *looker) look(ctx context.Context, selected persistence.ID) (changed bool, err error) {
-	live, err := l.store.Runs(ctx, persistence.Query{Live: true})
+	live, err := l.Store.Runs(ctx, persistence.Query{Live: true})
 	if err != nil {
-		return false, l.store.failed(err)
+		return false, l.Store.Failed(err)
 	}
 	if !l.begun {
-		recent, err := l.store.Runs(ctx, persistence.Query{Limit: mostEnded})
+		recent, err := l.Store.Runs(ctx, persistence.Query{Limit: mostEnded})
 		if err != nil {
-			return false, l.store.failed(err)
+			return false, l.Store.Failed(err)
 		}
 		live = append(live, recent...)
 		if l.named != "" {
-			named, err := l.store.Runs(ctx, persistence.Query{ID: l.named})
+			named, err := l.Store.Runs(ctx, persistence.Query{ID: l.named})
 			if err != nil {
-				return false, l.store.failed(err)
+				return false, l.Store.Failed(err)
 			}
 			live = append(live, named...)
 		}
 		l.begun = true
 	}
-	waiters, err := inQueue(l.project)
+	waiters, err := inQueue(l.Project)
 	if err != nil {
 		return false, err
 	}
 	changed = len(waiters) != len(l.waiters)
 	l.waiters = waiters
 	seen := map[persistence.ID]bool{}
-	for _, r := range current(live) {
+	for _, r := range project.Current(live) {
 		seen[r.ID] = true
 		changed = l.take(r) || changed
 	}
@@ -88,12 +89,12 @@ func (l *looker) look(ctx context.Context, selected persistence.ID) (changed boo
 			continue
 		}
 		// It has left the runs that go on: how it ended is in the archive.
-		now, err := l.store.Runs(ctx, persistence.Query{ID: id})
+		now, err := l.Store.Runs(ctx, persistence.Query{ID: id})
 		if err != nil {
-			return changed, l.store.failed(err)
+			return changed, l.Store.Failed(err)
 		}
 		changed = true
-		if now = current(now); len(now) == 0 {
+		if now = project.Current(now); len(now) == 0 {
 			delete(l.runs, id)
 			continue
 		}
@@ -111,7 +112,7 @@ func (l *looker) take(r persistence.Run) bool {
 	w := l.runs[r.ID]
 	if w == nil {
 		w = &watchedRun{}
-		if !alive(r) {
+		if !project.Alive(r) {
 			w.ended = cmp.Or(r.UpdatedAt, r.StartedAt, time.Unix(1, 0))
 			if time.Since(w.ended) > keepEnded && r.ID != l.named {
 				return false
@@ -119,7 +120,7 @@ func (l *looker) take(r persistence.Run) bool {
 		}
 		l.runs[r.ID] = w
 	} else {
-		switch lives := alive(r); {
+		switch lives := project.Alive(r); {
 		case lives:
 			w.ended = time.Time{} // gone on with, perhaps
 		case w.ended.IsZero():
@@ -148,7 +149,7 @@ func (l *looker) remember(ctx context.Context, w *watchedRun, selected bool) {
 		return
 	}
 	begun := time.Now()
-	m, _ := l.store.Snapshot(ctx, w.ID) // what cannot be read is told as damage
+	m, _ := l.Store.Snapshot(ctx, w.ID) // what cannot be read is told as damage
 	w.read, w.took, w.of = begun, time.Since(begun), w.UpdatedAt
 	if m == nil {
 		return
@@ -218,7 +219,7 @@ func (l *looker) detailOf(ctx context.Context, w *watchedRun) (*watch.Detail, er
 }
 
 // row is a run in the list.
-func (w *watchedRun) row(p project) watch.Run {
+func (w *watchedRun) row(p *project.Project) watch.Run {
 	r := watch.Run{
 		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: statusWord(w.Run), State: w.State, Step: steps(w.Run),
 		Elapsed: seconds(w.elapsed()), Cost: w.paid(),
@@ -233,7 +234,7 @@ func (w *watchedRun) row(p project) watch.Run {
 		r.Health, r.Note = w.end()
 		return r
 	}
-	_, asked := p.pausedSince(w.ID)
+	_, asked := p.PausedSince(w.ID)
 	switch {
 	case w.wait != nil && w.wait.Why == fsm.WaitPaused:
 		r.Health, r.Status, r.Note = watch.Paused, "paused", "since "+clock(w.wait.Since)+", before state "+w.wait.State

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/diagram"
 	"loops/internal/watch"
@@ -18,7 +19,7 @@ func queuedID(w persistence.Waiter) string {
 }
 
 // queuedRow is somebody in the queue in the list of runs.
-func queuedRow(p project, w persistence.Waiter) watch.Run {
+func queuedRow(p *project.Project, w persistence.Waiter) watch.Run {
 	return watch.Run{
 		ID: queuedID(w), Loop: w.Loop, Health: watch.Waiting, Status: statusQueued, Queued: true, State: "-", Step: "-",
 		Elapsed: seconds(time.Since(w.Since)), Note: "waits for " + obstacleText(p, w),
@@ -33,8 +34,8 @@ func (l *looker) queuedDetail(id string) *watch.Detail {
 	}
 	if l.queued == nil || l.queued.ID != id {
 		l.queued = &watch.Detail{ID: id}
-		if path, err := l.project.resolve(l.waiters[i].Loop); err == nil {
-			if def, _, err := l.project.loader().Load(path); err == nil && def != nil {
+		if path, err := l.Project.Resolve(l.waiters[i].Loop); err == nil {
+			if def, _, err := l.Project.Loader().Load(path); err == nil && def != nil {
 				l.queued.Graph = diagram.Of(def)
 			}
 		}
@@ -43,7 +44,7 @@ func (l *looker) queuedDetail(id string) *watch.Detail {
 }
 
 // watchWaiter prints that somebody waits in the queue.
-func (a *app) watchWaiter(w persistence.Waiter, p project, asJSON bool) {
+func (a *app) watchWaiter(w persistence.Waiter, p *project.Project, asJSON bool) {
 	row, now := queuedRow(p, w), time.Now()
 	if asJSON {
 		m := waiterStatus(p, w)

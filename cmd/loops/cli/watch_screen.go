@@ -181,11 +181,11 @@ func (ui *watchUI) look(ctx context.Context, l *looker, interval time.Duration) 
 
 // view looks at the runs, and returns what is to be shown.
 func (l *looker) view(ctx context.Context, selected persistence.ID) (v watch.View, changed bool) {
-	v.Project = filepath.Base(l.project.Dir)
+	v.Project = filepath.Base(l.Project.Dir)
 	changed, err := l.look(ctx, selected)
 	ended := 0 // the first that has; those in the queue come before it
 	for _, w := range l.list() {
-		row := w.row(l.project)
+		row := w.row(l.Project)
 		v.Runs = append(v.Runs, row)
 		changed = changed || row.Health == watch.Waiting
 		if w.ended.IsZero() {
@@ -193,7 +193,7 @@ func (l *looker) view(ctx context.Context, selected persistence.ID) (v watch.Vie
 		}
 	}
 	for i, w := range l.waiters {
-		v.Runs = slices.Insert(v.Runs, ended+i, queuedRow(l.project, w))
+		v.Runs = slices.Insert(v.Runs, ended+i, queuedRow(l.Project, w))
 	}
 	if len(v.Runs) > 0 {
 		id := string(selected)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gdamore/tcell/v3/vt"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -57,7 +58,7 @@ func newWatchedCase(t *testing.T) *watchedCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.looker, err = newLooker(a, finder{p, records{Store: c.store, name: "memory"}}); err != nil {
+	if c.looker, err = newLooker(a, project.Finder{Project: p, Store: &project.Records{Store: c.store, Name: "memory"}}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -178,8 +179,8 @@ func TestWatchPaused(t *testing.T) {
 	c := newWatchedCase(t)
 	id := c.begin("fix")
 	c.record("work", nil, entered("work", 1))
-	file := c.project.pauseFile(id)
-	if err := os.MkdirAll(c.project.runDir(id), 0o755); err != nil {
+	file := c.Project.PauseFile(id)
+	if err := os.MkdirAll(c.Project.RunDir(id), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, nil, 0o644); err != nil {

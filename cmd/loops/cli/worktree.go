@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/pflag"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/config"
@@ -83,15 +83,15 @@ type runTree struct {
 }
 
 // planTree finds out which work tree a run is to have. It changes nothing.
-func (a *app) planTree(ctx context.Context, p project, l *fsm.Loop, f treeFlags, conf *config.Config) (*runTree, error) {
+func (a *app) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, f treeFlags, conf *config.Config) (*runTree, error) {
 	if !f.asked {
 		if p.Tree == "" {
 			return nil, nil
 		}
-		return &runTree{app: a, tree: worktree.Tree{Path: p.Tree, Sub: p.sub()}, of: p.run}, nil
+		return &runTree{app: a, tree: worktree.Tree{Path: p.Tree, Sub: p.Sub()}, of: p.Run}, nil
 	}
 	if p.Tree != "" {
-		return nil, usageError{fmt.Sprintf("this is the work tree of run %s already; without --worktree the run is in it, too, and with -C %s it gets one of its own", p.run, quote(p.Dir)), "loops run --help"}
+		return nil, usageError{fmt.Sprintf("this is the work tree of run %s already; without --worktree the run is in it, too, and with -C %s it gets one of its own", p.Run, quote(p.Dir)), "loops run --help"}
 	}
 	git, done := a.git(p, "")
 	defer done()
@@ -116,17 +116,17 @@ func treeError(err error) error {
 }
 
 // free refuses a branch whose work tree belongs to a run that goes on, or can.
-func (t *runTree) free(ctx context.Context, store records) error {
+func (t *runTree) free(ctx context.Context, store *project.Records) error {
 	if t == nil || t.tree.Before == "" {
 		return nil
 	}
 	runs, err := store.Runs(ctx, persistence.Query{ID: persistence.ID(t.tree.Before)})
 	if err != nil {
-		return store.failed(err)
+		return store.Failed(err)
 	}
-	for _, r := range current(runs) {
+	for _, r := range project.Current(runs) {
 		switch {
-		case alive(r):
+		case project.Alive(r):
 			return failure(exitConflict, "branch %s is that of run %s, which goes on (pid %d); wait for it, or: %s", t.tree.Branch, r.ID, r.Owner.PID, t.app.command("stop", string(r.ID)))
 		case r.Resumable:
 			return failure(exitConflict, "branch %s is that of run %s, which is %s; go on with it: %s", t.tree.Branch, r.ID, r.Status, t.app.command("resume", string(r.ID)))
@@ -136,7 +136,7 @@ func (t *runTree) free(ctx context.Context, store records) error {
 }
 
 // describe puts into the spec of a new run what is recorded of its work tree, and that it locks paths in it.
-func (t *runTree) describe(spec *persistence.Spec, p project, l *fsm.Loop, values *value.Map) {
+func (t *runTree) describe(spec *persistence.Spec, p *project.Project, l *fsm.Loop, values *value.Map) {
 	if t == nil {
 		return
 	}
@@ -145,13 +145,13 @@ func (t *runTree) describe(spec *persistence.Spec, p project, l *fsm.Loop, value
 	}
 	spec.Options.Set(treeOption, t.object())
 	if t.of != "" || t.tree.Path != "" {
-		spec.Scope = scopes(t.project(p, ""), l, values)
+		spec.Scope = project.Scopes(t.project(p, ""), l, values)
 		return
 	}
 	in := func(id persistence.ID) (inside, outside []string) {
 		q := t.project(p, id)
-		for _, path := range scopes(q, l, values) {
-			if isIn(path, q.Tree) {
+		for _, path := range project.Scopes(q, l, values) {
+			if project.IsIn(path, q.Tree) {
 				inside = append(inside, path)
 			} else {
 				outside = append(outside, path)
@@ -167,33 +167,24 @@ func (t *runTree) describe(spec *persistence.Spec, p project, l *fsm.Loop, value
 }
 
 // project returns the project for a run that is in the work tree.
-func (t *runTree) project(p project, id persistence.ID) project {
+func (t *runTree) project(p *project.Project, id persistence.ID) *project.Project {
 	if t != nil {
-		t := t.own(p, id)
-		p.Tree, p.Work = t.Path, t.Dir()
+		own := t.own(p, id)
+		return p.In(own.Path, own.Dir())
 	}
 	return p
 }
 
-func (t *runTree) own(p project, id persistence.ID) worktree.Tree {
+func (t *runTree) own(p *project.Project, id persistence.ID) worktree.Tree {
 	if t.of != "" {
 		return t.tree
 	}
 	return t.tree.Own(p.Dir, string(id))
 }
 
-// sub is where the project is in the work tree.
-func (p project) sub() string {
-	rel, err := filepath.Rel(p.Tree, p.Work)
-	if err != nil || rel == "." {
-		return ""
-	}
-	return rel
-}
-
 // prepare fits fsm.Config.Prepare. begun says that actions of the run have been in the tree; durable, that a new tree is so
 // before it is recorded.
-func (t *runTree) prepare(p project, id persistence.ID, begun, durable bool) func(context.Context) (fsm.Event, error) {
+func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable bool) func(context.Context) (fsm.Event, error) {
 	if t == nil {
 		return nil
 	}
@@ -202,7 +193,7 @@ func (t *runTree) prepare(p project, id persistence.ID, begun, durable bool) fun
 		if t.of == "" {
 			git, done := t.app.git(p, string(id))
 			defer done()
-			if _, err := p.endMarked(ctx, gitMark(string(id))+fsm.AttemptMark(1, 1)); err != nil {
+			if _, err := endMarked(ctx, p, gitMark(string(id))+fsm.AttemptMark(1, 1)); err != nil {
 				return fsm.Event{}, treeFailure{err}
 			}
 			if t.plan != nil {

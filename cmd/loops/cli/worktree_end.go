@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -16,7 +17,7 @@ import (
 // A treeReport is what a person is told about the work tree of a run that ended or stopped.
 type treeReport struct {
 	worktree.Report
-	project project
+	project *project.Project
 	tree    worktree.Tree
 	run     persistence.ID
 	how     string
@@ -25,7 +26,7 @@ type treeReport struct {
 }
 
 // leave lets go of the work tree of a run that can be resumed, before somebody else may have the run.
-func (t *runTree) leave(ctx context.Context, p project, id persistence.ID, o fsm.Outcome) {
+func (t *runTree) leave(ctx context.Context, p *project.Project, id persistence.ID, o fsm.Outcome) {
 	if t == nil || t.hold == nil || !persistence.StatusOf(o).CanGoOn(o.Limited) {
 		return
 	}
@@ -40,7 +41,7 @@ func (t *runTree) leave(ctx context.Context, p project, id persistence.ID, o fsm
 }
 
 // finish ends the work tree of a run that has ended for good, and says what became of it, or stays in it.
-func (t *runTree) finish(ctx context.Context, p project, id persistence.ID, o fsm.Outcome, print printer) {
+func (t *runTree) finish(ctx context.Context, p *project.Project, id persistence.ID, o fsm.Outcome, print printer) {
 	switch {
 	case t == nil:
 	case t.guest != nil:
@@ -58,24 +59,24 @@ func (t *runTree) finish(ctx context.Context, p project, id persistence.ID, o fs
 	}
 }
 
-func (t *runTree) report(p project, id persistence.ID) treeReport {
+func (t *runTree) report(p *project.Project, id persistence.ID) treeReport {
 	return treeReport{project: p, tree: t.hold.Tree, run: id, how: t.end}
 }
 
 // finishTrees finishes what processes that were killed left undone about work trees.
-func (a *app) finishTrees(ctx context.Context, p project, store persistence.Store, print func(treeReport)) error {
+func (a *app) finishTrees(ctx context.Context, p *project.Project, store persistence.Store, print func(treeReport)) error {
 	git, done := a.git(p, "")
 	defer done()
 	left, runs, err := worktree.Unfinished(ctx, git, p.Dir)
 	for i, h := range left {
 		id := persistence.ID(runs[i])
 		found, e := store.Runs(ctx, persistence.Query{ID: id})
-		if e == nil && len(found) == 1 && !alive(found[0]) && !found[0].Resumable && found[0].Status != "" {
+		if e == nil && len(found) == 1 && !project.Alive(found[0]) && !found[0].Resumable && found[0].Status != "" {
 			r := treeReport{project: p, tree: h.Tree, run: id, how: worktree.Keep}
 			if t := a.treeOf(p, found[0]); t != nil {
 				r.how = t.end
 			}
-			if _, e := p.endMarked(ctx, gitMark(string(id))+fsm.AttemptMark(1, 1)); e != nil {
+			if _, e := endMarked(ctx, p, gitMark(string(id))+fsm.AttemptMark(1, 1)); e != nil {
 				r.err = e
 			} else {
 				r.Report, r.err = h.End(ctx, git, r.how, found[0].Status == persistence.Completed)
@@ -89,7 +90,7 @@ func (a *app) finishTrees(ctx context.Context, p project, store persistence.Stor
 
 // lines says it in sentences. The first is enough for who wants to be told little; it is "" where nothing came of the tree.
 func (r treeReport) lines() (lines []string) {
-	place := r.project.short(r.tree.Path)
+	place := r.project.Short(r.tree.Path)
 	work := fmt.Sprintf("Work tree %s (branch %s)", place, r.tree.Branch)
 	switch {
 	case r.err != nil:
@@ -196,7 +197,7 @@ func short(commit string) string { return fmt.Sprintf("%.12s", commit) }
 
 // git is how the git of the main checkout is called from where the person is.
 func (r treeReport) git() string {
-	if isIn(r.project.Cwd, r.project.Dir) {
+	if project.IsIn(r.project.Cwd, r.project.Dir) {
 		return "git"
 	}
 	return "git -C " + quote(r.project.Dir)
@@ -247,13 +248,13 @@ func (r treeReport) object() *value.Map {
 }
 
 // tellTrees says of runs whose records were removed which work trees they leave.
-func (a *app) tellTrees(ctx context.Context, p project, gone []removal) {
+func (a *app) tellTrees(ctx context.Context, p *project.Project, gone []removal) {
 	a.treesLeft(ctx, p, gone, func(lines []string) { sayLines(a.Err, "loops: "+blockOf("", lines)) })
 }
 
 // treesLeft says of runs whose records were removed which work trees they leave, and what is in them: those are never removed
 // with the records.
-func (a *app) treesLeft(ctx context.Context, p project, gone []removal, tell func(lines []string)) {
+func (a *app) treesLeft(ctx context.Context, p *project.Project, gone []removal, tell func(lines []string)) {
 	for _, g := range gone {
 		t := a.treeOf(p, g.run)
 		if t == nil || t.of != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/worktree"
 )
@@ -37,11 +38,11 @@ const gitWait = 15 * time.Minute
 func gitMark(run string) string { return "worktree/" + run }
 
 // git returns a way to run git for the work tree of a run ("" = none yet), and what ends it.
-func (a *app) git(p project, run string) (git worktree.Git, done func()) {
+func (a *app) git(p *project.Project, run string) (git worktree.Git, done func()) {
 	if run == "" {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
-	r := &action.Runner{Dir: p.Dir, Env: withoutGit(a.actionEnv()), Mark: p.mark() + gitMark(run), Grace: grace, Cap: 64 << 20}
+	r := &action.Runner{Dir: p.Dir, Env: withoutGit(a.actionEnv()), Mark: p.Mark() + gitMark(run), Grace: grace, Cap: 64 << 20}
 	return worktree.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
 		words := make([]string, len(args))
 		for i, arg := range args {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/worktree"
 	"loops/persistence"
@@ -39,7 +40,7 @@ func (t *runTree) object() *value.Map {
 }
 
 // treeOf returns the work tree that a recorded run is in, nil if it is in none.
-func (a *app) treeOf(p project, r persistence.Run) *runTree {
+func (a *app) treeOf(p *project.Project, r persistence.Run) *runTree {
 	t := recordedTree(p, r)
 	if t != nil {
 		t.app = a
@@ -48,7 +49,7 @@ func (a *app) treeOf(p project, r persistence.Run) *runTree {
 }
 
 // recordedTree is what is recorded of the work tree of a run, nil if it is in none. Of the zero project its path is relative.
-func recordedTree(p project, r persistence.Run) *runTree {
+func recordedTree(p *project.Project, r persistence.Run) *runTree {
 	v, _ := r.Options.Get(treeOption)
 	m, ok := v.(*value.Map)
 	if !ok {
@@ -82,7 +83,7 @@ func (t *runTree) keep(spec *persistence.Spec) {
 }
 
 // there refuses to go on with a run whose work tree is gone. begun says that its actions have been in it.
-func (t *runTree) there(ctx context.Context, p project, id persistence.ID, begun bool) error {
+func (t *runTree) there(ctx context.Context, p *project.Project, id persistence.ID, begun bool) error {
 	if t == nil || !begun || t.of != "" {
 		return nil
 	}
@@ -98,16 +99,16 @@ func (t *runTree) there(ctx context.Context, p project, id persistence.ID, begun
 }
 
 // header puts the work tree into what is printed when a run begins or goes on.
-func (t *runTree) header(h *header, p project) {
+func (t *runTree) header(h *header, p *project.Project) {
 	if t == nil {
 		return
 	}
 	tree := t.own(p, h.Run.ID)
 	h.Worktree, h.Branch = tree.Path, tree.Branch
 	if tree.Branch == "" {
-		h.Notes = append(h.Notes, "worktree: "+p.short(tree.Path)+" (of run "+t.of+")")
+		h.Notes = append(h.Notes, "worktree: "+p.Short(tree.Path)+" (of run "+t.of+")")
 	} else {
-		h.Notes = append(h.Notes, "worktree: "+p.short(tree.Path)+" (branch "+tree.Branch+")")
+		h.Notes = append(h.Notes, "worktree: "+p.Short(tree.Path)+" (branch "+tree.Branch+")")
 	}
 	if t.plan != nil {
 		for _, note := range t.notes() {
@@ -131,19 +132,19 @@ func (t *runTree) notes() (notes []string) {
 }
 
 // planned tells of the work tree in a plan. RUN stands for the id that the run will have.
-func (t *runTree) planned(p project) (lines []string) {
+func (t *runTree) planned(p *project.Project) (lines []string) {
 	if t == nil {
 		return nil
 	}
 	tree := t.own(p, "RUN")
 	if t.of != "" {
-		return []string{"Work tree: " + p.short(tree.Path) + ", of run " + t.of}
+		return []string{"Work tree: " + p.Short(tree.Path) + ", of run " + t.of}
 	}
 	branch := "branch " + tree.Branch + " at "
 	if tree.New && tree.Before == "" {
 		branch = "new branch " + tree.Branch + " from "
 	}
-	lines = []string{fmt.Sprintf("Work tree: %s (%s%s)", p.short(tree.Path), branch, t.plan.Head), "  at the end: " + t.end}
+	lines = []string{fmt.Sprintf("Work tree: %s (%s%s)", p.Short(tree.Path), branch, t.plan.Head), "  at the end: " + t.end}
 	for _, note := range t.notes() {
 		lines = append(lines, "  "+note)
 	}
@@ -151,7 +152,7 @@ func (t *runTree) planned(p project) (lines []string) {
 }
 
 // plannedObject is the same for a program.
-func (t *runTree) plannedObject(p project) *value.Map {
+func (t *runTree) plannedObject(p *project.Project) *value.Map {
 	tree := t.own(p, "RUN")
 	if t.of != "" {
 		return value.NewMap("path", tree.Path, "of", t.of)
@@ -161,20 +162,20 @@ func (t *runTree) plannedObject(p project) *value.Map {
 }
 
 // treeText says for a person in which work tree a run is, "" if it is in none.
-func treeText(p project, r persistence.Run) string {
+func treeText(p *project.Project, r persistence.Run) string {
 	t := recordedTree(p, r)
 	switch {
 	case t == nil:
 		return ""
 	case t.of != "":
-		return p.short(t.tree.Path) + " (of run " + t.of + ")"
+		return p.Short(t.tree.Path) + " (of run " + t.of + ")"
 	}
-	return p.short(t.tree.Path) + " (branch " + t.tree.Branch + ")"
+	return p.Short(t.tree.Path) + " (branch " + t.tree.Branch + ")"
 }
 
 // addTree adds to an object in which work tree a run is, if it is in one.
 func addTree(m *value.Map, r persistence.Run) {
-	if t := recordedTree(project{}, r); t != nil {
+	if t := recordedTree(&project.Project{}, r); t != nil {
 		m.Set("worktree", value.NewMap("path", t.tree.Path, "branch", orNull(t.tree.Branch), "end", t.end, "of", orNull(t.of)))
 	}
 }

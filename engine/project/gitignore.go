@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"errors"
@@ -19,9 +19,9 @@ const ignoredRecords = `# What loops records and can make anew; the loops beside
 /tmp/
 `
 
-// ignoreRecords writes .loops/.gitignore in a project that is in a work tree of git, unless there is one: a person may
+// IgnoreRecords writes .loops/.gitignore in a project that is in a work tree of git, unless there is one: a person may
 // have chosen otherwise. .loops has to exist, or it is made.
-func (p project) ignoreRecords() error {
+func (p *Project) IgnoreRecords() error {
 	if !inWorkTree(p.Dir) {
 		return nil
 	}
@@ -39,8 +39,8 @@ func (p project) ignoreRecords() error {
 	return errors.Join(err, f.Close())
 }
 
-// hasRecords says whether a run was ever made in the project.
-func (p project) hasRecords() bool {
+// HasRecords says whether a run was ever made in the project.
+func (p *Project) HasRecords() bool {
 	_, err := os.Lstat(filepath.Join(p.Loops, "runs"))
 	return err == nil
 }

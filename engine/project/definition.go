@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"bytes"
@@ -16,18 +16,18 @@ import (
 	"loops/persistence"
 )
 
-// A definition is what a run is made of, as it is recorded with it: the loop first, then the loops that its states run,
+// A Definition is what a run is made of, as it is recorded with it: the loop first, then the loops that its states run,
 // as far as they are known. As text it is a YAML document for each, which loads to the same loop by itself; a comment
 // behind the mark that begins it says in JSON what it is.
 // Files in the project are recorded relative to it, as it may be moved.
-type definition struct {
-	project project
-	loops   []*recordedLoop
+type Definition struct {
+	Project *Project
+	Loops   []*RecordedLoop
 }
 
-// A recordedLoop is one loop of a definition.
-type recordedLoop struct {
-	file, sha256 string
+// A RecordedLoop is one loop of a definition.
+type RecordedLoop struct {
+	File, Sha256 string
 	names        *value.Map // the names by which its states run others, each with the file that it meant
 	text         []byte
 }
@@ -35,9 +35,9 @@ type recordedLoop struct {
 // documentMark begins a document of a definition. What is in a document is indented, or begins with a letter.
 const documentMark = "--- # {"
 
-// newDefinition describes a loop and the loops that its states name, as the loader has read them.
-func newDefinition(files *loopfile.Loader, l *fsm.Loop) (*definition, error) {
-	d := &definition{project: project{Dir: filepath.Dir(files.Loops)}}
+// NewDefinition describes a loop and the loops that its states name, as the loader has read them.
+func NewDefinition(files *loopfile.Loader, l *fsm.Loop) (*Definition, error) {
+	d := &Definition{Project: &Project{Dir: filepath.Dir(files.Loops)}}
 	if err := d.add(files, l); err != nil {
 		return nil, err
 	}
@@ -46,17 +46,17 @@ func newDefinition(files *loopfile.Loader, l *fsm.Loop) (*definition, error) {
 
 // add adds a loop, in the place of what was known of its file, and those that its states name. What cannot be read is
 // left out: it may be there when it is needed.
-func (d *definition) add(files *loopfile.Loader, l *fsm.Loop) error {
+func (d *Definition) add(files *loopfile.Loader, l *fsm.Loop) error {
 	text, _, err := files.Effective(l.File, false)
 	if err != nil {
 		return err
 	}
-	r := &recordedLoop{file: l.File, sha256: l.SHA256, names: value.NewMap(), text: text}
-	if old := d.of(l.File); old != nil {
+	r := &RecordedLoop{File: l.File, Sha256: l.SHA256, names: value.NewMap(), text: text}
+	if old := d.Of(l.File); old != nil {
 		*old = *r
 		r = old
 	} else {
-		d.loops = append(d.loops, r)
+		d.Loops = append(d.Loops, r)
 	}
 	for _, name := range l.Order {
 		s := l.States[name]
@@ -68,7 +68,7 @@ func (d *definition) add(files *loopfile.Loader, l *fsm.Loop) error {
 			continue
 		}
 		r.names.Set(s.Loop, path)
-		if d.of(path) != nil {
+		if d.Of(path) != nil {
 			continue
 		}
 		if child, _, err := files.Load(path); err == nil && child != nil {
@@ -81,12 +81,12 @@ func (d *definition) add(files *loopfile.Loader, l *fsm.Loop) error {
 }
 
 // learn adds the loop that a state of another one is about to run, and says whether that is new.
-func (d *definition) learn(files *loopfile.Loader, name string, from, l *fsm.Loop) (bool, error) {
-	caller, old := d.of(from.File), d.of(l.File)
-	if old != nil && old.sha256 == l.SHA256 && (caller == nil || caller.meant(name) == l.File) {
+func (d *Definition) learn(files *loopfile.Loader, name string, from, l *fsm.Loop) (bool, error) {
+	caller, old := d.Of(from.File), d.Of(l.File)
+	if old != nil && old.Sha256 == l.SHA256 && (caller == nil || caller.Meant(name) == l.File) {
 		return false, nil
 	}
-	if old == nil || old.sha256 != l.SHA256 {
+	if old == nil || old.Sha256 != l.SHA256 {
 		if err := d.add(files, l); err != nil {
 			return false, err
 		}
@@ -97,77 +97,77 @@ func (d *definition) learn(files *loopfile.Loader, name string, from, l *fsm.Loo
 	return true, nil
 }
 
-// of returns what is known of a file, nil if nothing is. A nil definition knows nothing.
-func (d *definition) of(file string) *recordedLoop {
+// Of returns what is known of a file, nil if nothing is. A nil definition knows nothing.
+func (d *Definition) Of(file string) *RecordedLoop {
 	if d == nil {
 		return nil
 	}
-	for _, r := range d.loops {
-		if r.file == file {
+	for _, r := range d.Loops {
+		if r.File == file {
 			return r
 		}
 	}
 	return nil
 }
 
-// main is the loop itself.
-func (d *definition) main() *recordedLoop {
+// Main is the loop itself.
+func (d *Definition) Main() *RecordedLoop {
 	if d == nil {
 		return nil
 	}
-	return d.loops[0]
+	return d.Loops[0]
 }
 
-// meant returns the file that a name meant, "" if that is not known.
-func (r *recordedLoop) meant(name string) string {
+// Meant returns the file that a name meant, "" if that is not known.
+func (r *RecordedLoop) Meant(name string) string {
 	v, _ := r.names.Get(name)
 	path, _ := v.(string)
 	return path
 }
 
 // mapped returns the names with something else made of their files.
-func (r *recordedLoop) mapped(f func(path string) string) *value.Map {
+func (r *RecordedLoop) mapped(f func(path string) string) *value.Map {
 	names := value.NewMap()
 	for _, k := range r.names.Keys() {
-		names.Set(k, f(r.meant(k)))
+		names.Set(k, f(r.Meant(k)))
 	}
 	return names
 }
 
-// rebase puts the new paths of folders in the place of the old ones.
-func (d *definition) rebase(folders []move.Folder) {
+// Rebase puts the new paths of folders in the place of the old ones.
+func (d *Definition) Rebase(folders []move.Folder) {
 	if d == nil || len(folders) == 0 {
 		return
 	}
 	now := func(path string) string { return move.Path(path, folders) }
-	for _, r := range d.loops {
-		r.file, r.names = now(r.file), r.mapped(now)
+	for _, r := range d.Loops {
+		r.File, r.names = now(r.File), r.mapped(now)
 	}
 }
 
-// load reads the loop. Its file is the one it came from, and so is its checksum.
-func (r *recordedLoop) load() (*fsm.Loop, error) {
-	l, problems := loopfile.Parse(r.file, r.text)
+// Load reads the loop. Its file is the one it came from, and so is its checksum.
+func (r *RecordedLoop) Load() (*fsm.Loop, error) {
+	l, problems := loopfile.Parse(r.File, r.text)
 	if l != nil {
 		problems = lint.Check(l)
 	}
 	for _, p := range problems {
 		if p.Severity == fsm.SeverityError {
-			return nil, fmt.Errorf("the definition of %s that was recorded is not valid for this version: %s [%s]", r.file, p.Message, p.Rule)
+			return nil, fmt.Errorf("the definition of %s that was recorded is not valid for this version: %s [%s]", r.File, p.Message, p.Rule)
 		}
 	}
-	l.File, l.SHA256 = r.file, r.sha256
+	l.File, l.SHA256 = r.File, r.Sha256
 	return l, nil
 }
 
-// encode returns the definition as text, nil for no definition.
-func (d *definition) encode() []byte {
+// Encode returns the definition as text, nil for no definition.
+func (d *Definition) Encode() []byte {
 	if d == nil {
 		return nil
 	}
 	var b []byte
-	for _, r := range d.loops {
-		head := value.NewMap("file", d.project.relative(r.file), "sha256", r.sha256, "bytes", int64(len(r.text)), "loops", r.mapped(d.project.relative))
+	for _, r := range d.Loops {
+		head := value.NewMap("file", d.Project.Relative(r.File), "sha256", r.Sha256, "bytes", int64(len(r.text)), "loops", r.mapped(d.Project.Relative))
 		b = append(b, strings.TrimSuffix(documentMark, "{")...)
 		b = value.AppendJSON(b, head)
 		b = append(append(b, '\n'), r.text...)
@@ -175,9 +175,9 @@ func (d *definition) encode() []byte {
 	return b
 }
 
-// parseDefinition reads what encode wrote, for a project.
-func parseDefinition(text []byte, p project) (*definition, error) {
-	d := &definition{project: p}
+// ParseDefinition reads what encode wrote, for a project.
+func ParseDefinition(text []byte, p *Project) (*Definition, error) {
+	d := &Definition{Project: p}
 	for rest := text; len(rest) > 0; {
 		if !bytes.HasPrefix(rest, []byte(documentMark)) {
 			return nil, errors.New("it does not say which loop it is")
@@ -188,20 +188,20 @@ func parseDefinition(text []byte, p project) (*definition, error) {
 		if err != nil || !ok {
 			return nil, errors.New("it does not say which loop it is")
 		}
-		r := &recordedLoop{names: value.NewMap()}
-		r.file, r.sha256 = p.absolute(headText(head, "file")), headText(head, "sha256")
+		r := &RecordedLoop{names: value.NewMap()}
+		r.File, r.Sha256 = p.Absolute(headText(head, "file")), headText(head, "sha256")
 		if names, ok := headValue(head, "loops").(*value.Map); ok {
 			r.names = names
-			r.names = r.mapped(p.absolute)
+			r.names = r.mapped(p.Absolute)
 		}
 		n, _ := headValue(head, "bytes").(int64)
 		if n < 0 || n > int64(len(more)) {
 			return nil, errors.New("it is cut off")
 		}
 		r.text, rest = more[:n], more[n:]
-		d.loops = append(d.loops, r)
+		d.Loops = append(d.Loops, r)
 	}
-	if len(d.loops) == 0 {
+	if len(d.Loops) == 0 {
 		return nil, errors.New("it is empty")
 	}
 	return d, nil
@@ -217,50 +217,50 @@ func headText(m *value.Map, key string) string {
 	return s
 }
 
-// definition returns what a run was begun, or last gone on, with; nil where that is not recorded, or cannot be read any
+// Definition returns what a run was begun, or last gone on, with; nil where that is not recorded, or cannot be read any
 // more: then the checksum of its file must do.
-func (r records) definition(ctx context.Context, id persistence.ID) *definition {
-	d, _ := r.readDefinition(ctx, id)
+func (r *Records) Definition(ctx context.Context, id persistence.ID) *Definition {
+	d, _ := r.ReadDefinition(ctx, id)
 	return d
 }
 
-// readDefinition is definition with the error of a store that cannot read what it has.
-func (r records) readDefinition(ctx context.Context, id persistence.ID) (*definition, error) {
+// ReadDefinition is definition with the error of a store that cannot read what it has.
+func (r *Records) ReadDefinition(ctx context.Context, id persistence.ID) (*Definition, error) {
 	definer, ok := r.Store.(persistence.Definer)
 	if !ok {
 		return nil, nil
 	}
 	text, err := definer.Definition(ctx, id)
-	if isDamage(err) {
+	if IsDamage(err) {
 		return nil, nil // one record is damaged, which the views of the run report; the store can be read
 	}
 	if err != nil || text == nil {
 		return nil, err
 	}
-	d, err := parseDefinition(text, r.project)
+	d, err := ParseDefinition(text, r.Project)
 	if err != nil {
 		return nil, nil // of another version, perhaps: the file of the loop must do
 	}
 	return d, nil
 }
 
-// A keeper keeps the definition of a run that goes on up to date.
-type keeper struct {
-	def     *definition         // nil = nothing is kept
-	journal persistence.Journal // nil = the run has not begun
+// A Keeper keeps the definition of a run that goes on up to date.
+type Keeper struct {
+	Def     *Definition         // nil = nothing is kept
+	Journal persistence.Journal // nil = the run has not begun
 }
 
 // learn takes note of a loop that a state is about to run.
-func (k *keeper) learn(files *loopfile.Loader, name string, from, l *fsm.Loop) error {
-	if k == nil || k.def == nil {
+func (k *Keeper) learn(files *loopfile.Loader, name string, from, l *fsm.Loop) error {
+	if k == nil || k.Def == nil {
 		return nil
 	}
-	changed, err := k.def.learn(files, name, from, l)
-	if err != nil || !changed || k.journal == nil {
+	changed, err := k.Def.learn(files, name, from, l)
+	if err != nil || !changed || k.Journal == nil {
 		return err
 	}
-	if j, ok := k.journal.(persistence.Redefiner); ok {
-		return j.Redefine(context.Background(), k.def.encode())
+	if j, ok := k.Journal.(persistence.Redefiner); ok {
+		return j.Redefine(context.Background(), k.Def.Encode())
 	}
 	return nil
 }

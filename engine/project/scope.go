@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"path/filepath"
@@ -8,10 +8,10 @@ import (
 	"loops/fsm/value"
 )
 
-// scopes returns the absolute paths that a loop locks: its scope, with ${context.KEY} filled in and what is not
+// Scopes returns the absolute paths that a loop locks: its scope, with ${context.KEY} filled in and what is not
 // known left as it stands, or the project directory. Of a run in a work tree they are those in the tree; a relative path
 // that leads out of it means what it means in the main checkout.
-func scopes(p project, l *fsm.Loop, values *value.Map) []string {
+func Scopes(p *Project, l *fsm.Loop, values *value.Map) []string {
 	if len(l.Scope) == 0 {
 		if p.Tree != "" {
 			return []string{p.Tree}
@@ -22,8 +22,8 @@ func scopes(p project, l *fsm.Loop, values *value.Map) []string {
 	for i, path := range l.Scope {
 		path = fillContext(path, values)
 		if !filepath.IsAbs(path) {
-			inside := filepath.Join(p.work(), path)
-			if path = filepath.Join(p.Dir, path); p.Tree != "" && isIn(inside, p.Tree) {
+			inside := filepath.Join(p.WorkDir(), path)
+			if path = filepath.Join(p.Dir, path); p.Tree != "" && IsIn(inside, p.Tree) {
 				path = inside
 			}
 		}
@@ -55,8 +55,8 @@ func fillContext(s string, values *value.Map) string {
 	}
 }
 
-// isIn says whether an absolute path is dir or lies in it.
-func isIn(path, dir string) bool {
+// IsIn says whether an absolute path is dir or lies in it.
+func IsIn(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"loops/engine/project"
+	"loops/internal/phrase"
+)
+
+// explainProject is explain for the errors of a project; "" for others.
+func explainProject(err error) (code int, text string) {
+	var (
+		dir      *project.DirError
+		settings *project.SettingsError
+		catalog  *project.CatalogError
+		missing  *project.LoopNotFoundError
+		file     *project.NoFileError
+		invalid  *project.InvalidError
+		url      *project.StoreURLError
+		database *project.NoDatabaseError
+		prices   *project.PricesError
+	)
+	switch {
+	case errors.As(err, &dir) && dir.Dir != "":
+		return explain(usageError{"-C " + dir.Error(), "loops --help"})
+	case errors.As(err, &dir):
+		return exitNotFound, clean(dir.Error())
+	case errors.As(err, &settings):
+		then := "; nothing was started"
+		switch settings.About {
+		case "retention":
+			then = "; nothing was removed"
+		case "store":
+			then = ", so where runs are recorded is not known; mend that, or say it with --store"
+		}
+		return exitInvalid, string(settingsText(settings, then))
+	case errors.As(err, &catalog):
+		return exitUsage, clean(catalog.Error())
+	case errors.As(err, &missing) && len(missing.Near) > 0:
+		return exitNotFound, clean(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
+	case errors.As(err, &missing):
+		return exitNotFound, clean(missing.Error() + "; see: loops list")
+	case errors.As(err, &file) && file.Missing:
+		return exitNotFound, clean(file.Error())
+	case errors.As(err, &file):
+		return exitInvalid, clean(file.Error())
+	case errors.As(err, &invalid):
+		return exitInvalid, clean(fmt.Sprintf("%v; nothing was started", invalid))
+	case errors.As(err, &url):
+		return explain(usageError{url.Error(), "loops store --help"})
+	case errors.As(err, &database):
+		return exitNotFound, clean(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
+	case errors.As(err, &prices) && prices.Text:
+		return exitInvalid, string(linesOf(prices.Err))
+	case errors.As(err, &prices):
+		return exitInvalid, clean(prices.Error())
+	}
+	return 0, ""
+}
+
+// settingsText says which files have mistakes, what follows from that, and what the mistakes are.
+func settingsText(e *project.SettingsError, then string) block {
+	lines := append(e.Problems[:0:0], e.Problems...)
+	for i := range lines {
+		lines[i].File = e.Project.Short(lines[i].File)
+	}
+	files := e.Files()
+	verb := " has"
+	if len(files) > 1 {
+		verb = " have"
+	}
+	return block(clean(phrase.And(files))+verb+" mistakes"+then+":\n") + linesOf(lines)
+}

@@ -1,0 +1,223 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"loops/internal/phrase"
+	"loops/persistence"
+	"loops/reconcile"
+)
+
+// A Finder looks up recorded runs by what a person wrote: the name of a loop, or a run.
+type Finder struct {
+	Project *Project
+	Store   *Records
+}
+
+// Finder finds the runs that are recorded here.
+func (r *Records) Finder() Finder { return Finder{r.Project, r} }
+
+// Loop returns the newest runs of exactly that loop, limit at most (0 = all), as they are now: a run whose owner
+// is dead shows as interrupted. A run that has a record in two places is returned once.
+func (f Finder) Loop(ctx context.Context, name string, limit int) ([]persistence.Run, error) {
+	runs, err := f.Store.Runs(ctx, persistence.Query{Loop: name, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	return Current(runs), nil
+}
+
+// Runs returns the runs that arg means, newest first: those of the loop with that name, else those of the loop
+// in the file with that name, else the run with that id, or for "last" the newest of all. None is no error, but an id that
+// several runs have is an *AmbiguousError.
+func (f Finder) Runs(ctx context.Context, arg string, limit int) ([]persistence.Run, error) {
+	runs, err := f.Loop(ctx, arg, limit)
+	if err != nil || len(runs) > 0 {
+		return runs, err
+	}
+	one, err := f.Run(ctx, "", arg)
+	if err != nil {
+		return nil, err
+	}
+	if len(one) > 0 {
+		return one, Only(arg, one)
+	}
+	if name := f.NameIn(arg); name != "" && name != arg {
+		return f.Loop(ctx, name, limit)
+	}
+	return f.Last(ctx, arg)
+}
+
+// Live returns the runs that arg means and that have not been archived, newest first, and the newest of all.
+func (f Finder) Live(ctx context.Context, arg string) (live []persistence.Run, newest *persistence.Run, err error) {
+	runs, err := f.Runs(ctx, arg, 1)
+	if err != nil || len(runs) == 0 {
+		return nil, nil, err
+	}
+	first := runs[0]
+	if IsNamed(first, arg) || arg == Last && first.Loop != Last && f.NameIn(arg) == "" {
+		return runs, &first, nil // one run was named
+	}
+	live, err = f.Store.Runs(ctx, persistence.Query{Loop: first.Loop, Live: true})
+	return Current(live), &first, err
+}
+
+// Run returns the runs with an id, a run id, or the name of an archive folder; of one loop if loop is not "".
+// More than one can share a run id.
+func (f Finder) Run(ctx context.Context, loop, arg string) ([]persistence.Run, error) {
+	q := persistence.Query{Loop: loop}
+	if loop == "" {
+		q.Loop = LoopOf(arg)
+	}
+	if q.Loop == "" {
+		return nil, nil
+	}
+	if q.Loop == "*" {
+		q.Loop = ""
+	}
+	runs, err := f.Store.Runs(ctx, persistence.Query{ID: persistence.ID(arg), Loop: loop})
+	if err == nil && len(runs) == 0 {
+		runs, err = f.Store.Runs(ctx, q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []persistence.Run
+	for _, r := range Current(runs) {
+		if IsNamed(r, arg) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+// named says whether arg is the id of a run, its run id or the name of its archive folder.
+func IsNamed(r persistence.Run, arg string) bool {
+	return string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg || usualID(r) == arg
+}
+
+// usualID is the id of a run as most have it. One that the reference tool archived goes by the name of its folder.
+func usualID(r persistence.Run) string {
+	return r.Loop + "-" + strings.ReplaceAll(r.RunID, "-", "")
+}
+
+// LoopOf returns the loop that the id of a run names, "*" where the id could be any loop's and "" where it is
+// no id at all. It saves reading the runs of all loops.
+func LoopOf(id string) string {
+	const stampLen, runLen = len("20060102T150405"), len("2006-01-02T150405")
+	switch {
+	case len(id) == runLen && isStamp(strings.ReplaceAll(id, "-", "")):
+		return "*"
+	case len(id) > runLen+1 && id[runLen] == '-' && isStamp(strings.ReplaceAll(id[:runLen], "-", "")):
+		return id[runLen+1:]
+	case len(id) > stampLen+1 && id[len(id)-stampLen-1] == '-' && isStamp(id[len(id)-stampLen:]):
+		if loop := id[:len(id)-stampLen-1]; !strings.Contains(loop, "%") {
+			return loop
+		}
+		return "*" // an escaped name: let the store compare
+	}
+	return ""
+}
+
+// isStamp says whether s looks like 20060102T150405.
+func isStamp(s string) bool {
+	if len(s) != len("20060102T150405") || s[8] != 'T' {
+		return false
+	}
+	return strings.Trim(s[:8]+s[9:], "0123456789") == ""
+}
+
+// NameIn returns the name that the loop file of this name gives its loop, "" if there is none.
+func (f Finder) NameIn(arg string) string {
+	path, err := f.Project.Resolve(arg)
+	if err != nil {
+		return ""
+	}
+	l, _, err := f.Project.Loader().Load(path)
+	if err != nil || l == nil {
+		return ""
+	}
+	return l.Name
+}
+
+// Current returns runs as they are now, each once: a live record hides an archived copy of itself.
+func Current(runs []persistence.Run) []persistence.Run {
+	type key struct{ loop, run string }
+	place := make(map[key]int, len(runs))
+	kept := runs[:0:0]
+	for _, r := range runs {
+		k := key{r.Loop, r.RunID}
+		if i, twice := place[k]; twice && r.RunID != "" {
+			if kept[i].Archived && !r.Archived {
+				kept[i] = reconcile.View(r, Alive(r))
+			}
+			continue
+		}
+		place[k] = len(kept)
+		kept = append(kept, reconcile.View(r, Alive(r)))
+	}
+	return kept
+}
+
+// Alive says whether a live process owns a run.
+func Alive(r persistence.Run) bool { return reconcile.Alive(r) }
+
+// wordLast means the newest run of the project, where no loop has that name.
+const Last = "last"
+
+// Last returns the newest run of the project if arg asks for it.
+func (f Finder) Last(ctx context.Context, arg string) ([]persistence.Run, error) {
+	if arg != Last {
+		return nil, nil
+	}
+	if _, err := f.Project.Resolve(arg); err == nil {
+		return nil, nil
+	}
+	if runs, err := f.Store.Runs(ctx, persistence.Query{Loop: arg, Limit: 1}); err != nil || len(runs) > 0 {
+		return nil, err
+	}
+	runs, err := f.Store.Runs(ctx, persistence.Query{Limit: 2}) // one may be there twice
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	return Current(runs)[:1], nil
+}
+
+// An AmbiguousError means that what a person wrote is the name of more than one run.
+type AmbiguousError struct {
+	Arg  string
+	What string // what is wrong with it
+	Runs []persistence.Run
+}
+
+func (e *AmbiguousError) Error() string { return e.What }
+
+// Only returns an error where arg is the id of more than one run.
+func Only(arg string, runs []persistence.Run) error {
+	if len(runs) < 2 {
+		return nil
+	}
+	return &AmbiguousError{arg, fmt.Sprintf("%s is the id of %d runs", arg, len(runs)), runs}
+}
+
+// nearRuns is among how many of the newest runs a name is looked for that may have been meant.
+const nearRuns = 1000
+
+// Near is the recorded loop or run that is most like arg, "" if none is.
+func (f Finder) Near(ctx context.Context, arg string) string {
+	runs, err := f.Store.Runs(ctx, persistence.Query{Limit: nearRuns})
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, r := range runs {
+		if LoopOf(arg) != "" {
+			names = append(names, string(r.ID), r.RunID, usualID(r))
+		} else {
+			names = append(names, r.Loop, string(r.ID))
+		}
+	}
+	return phrase.Nearest(arg, names)
+}

@@ -1,0 +1,56 @@
+package project
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"loops/engine/action"
+	"loops/fsm"
+	"loops/internal/price"
+)
+
+// Prices tells what a use of a model cost, in USD; false where nobody knows.
+type Prices func(model string, u fsm.Usage) (float64, bool)
+
+// prices is the file with a project's own table of prices.
+func (p *Project) PricesFile() string { return filepath.Join(p.Loops, "prices.yaml") }
+
+// ReadPrices reads the table that holds for a project: its own, if it has one, over the built-in one.
+func (p *Project) ReadPrices(file string) (*price.Table, error) {
+	own, read := file != "", os.ReadFile // one that a user names may be a pipe
+	if !own {
+		file, read = p.PricesFile(), action.Files{}.ReadFile
+	}
+	text, err := read(file)
+	if !own && errors.Is(err, fs.ErrNotExist) {
+		return price.BuiltIn(), nil
+	}
+	if err != nil {
+		return nil, &PricesError{Path: p.Short(file), Err: Cause(err)}
+	}
+	table, err := price.Parse(p.Short(file), text)
+	if err != nil {
+		return nil, &PricesError{p.Short(file), err, true}
+	}
+	return table.Over(price.BuiltIn()), nil
+}
+
+// Pricer returns what a runner asks for the cost of a prompt. The built-in table is read when it is first needed, a table
+// of the project's own at once: its mistakes are to be known before a run begins.
+func (p *Project) Pricer() (Prices, error) {
+	table := sync.OnceValue(price.BuiltIn)
+	if _, err := os.Lstat(p.PricesFile()); err == nil {
+		own, err := p.ReadPrices("")
+		if err != nil {
+			return nil, err
+		}
+		table = func() *price.Table { return own }
+	}
+	return func(model string, u fsm.Usage) (float64, bool) {
+		return table().Cost(model, price.Usage(u), time.Now())
+	}, nil
+}

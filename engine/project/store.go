@@ -1,0 +1,323 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+	"loops/persistence/sqlstore"
+	"loops/reconcile"
+)
+
+// EnvStore says where runs are recorded, unless --store does.
+const EnvStore = "LOOPS_STORE"
+
+// StoreFiles is the store in files, and the default.
+const StoreFiles = "dir"
+
+// A Records is the store of a project's runs.
+type Records struct {
+	persistence.Store
+	Project *Project
+	Files   bool   // it is in files under .loops
+	Name    string // for a person, without a password
+	Logs    string // folder of the logs of runs in the background
+}
+
+// Locate returns where the runs of a project are recorded: dir, or the URL of a database, in which a path is
+// absolute. given is what the command line or the environment says, and from which of them it is.
+func (p *Project) Locate(given, from string) (string, error) {
+	scheme, path, _ := strings.Cut(given, ":")
+	switch {
+	case given == "" || given == StoreFiles:
+		return StoreFiles, nil
+	case scheme == "sqlite" && path != "" && !strings.HasPrefix(path, "?"):
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(p.Dir, path)
+		}
+		return "sqlite:" + path, nil
+	case scheme == "postgres", scheme == "postgresql":
+		return given, nil
+	}
+	return "", &StoreURLError{from, sqlstore.Redacted(given) + ": expected dir, sqlite:PATH or postgres://USER@HOST/NAME"}
+}
+
+// Location returns where the runs of the project are recorded, and what says so: the caller, the environment or a file.
+func (p *Project) Location() (location, from string, err error) {
+	given, from := p.store, "--store"
+	if given == "" {
+		given, _ = p.getenv(EnvStore)
+		from = EnvStore
+	}
+	if given == "" {
+		if given, from, err = p.configuredStore(); err != nil {
+			return "", "", err
+		}
+	}
+	location, err = p.Locate(given, from)
+	return location, from, err
+}
+
+// Records opens the recorded runs of the project. create says whether one may be added: only then a database of SQLite is
+// made, so that a mistyped path does not look like a store without runs.
+func (p *Project) Records(ctx context.Context, create bool) (*Records, error) {
+	location, from, err := p.Location()
+	if err != nil {
+		return nil, err
+	}
+	return p.RecordsAt(ctx, location, from, create)
+}
+
+// RecordsAt opens the store at a location. It is the only place that knows which stores there are.
+func (p *Project) RecordsAt(ctx context.Context, location, from string, create bool) (*Records, error) {
+	if location == StoreFiles {
+		store, err := persistence.OpenDir(p.Loops)
+		if err != nil {
+			return nil, p.CannotOpen(err)
+		}
+		store.Liveness = reconcile.OwnerAlive
+		return &Records{Store: store, Project: p, Files: true, Name: p.Short(p.Loops), Logs: p.LogsDir()}, nil
+	}
+	if path, missing := MissingFile(location); missing && !create {
+		return nil, &NoDatabaseError{p.Short(path), from}
+	}
+	store, err := sqlstore.Open(ctx, location)
+	if bad, ok := errors.AsType[*sqlstore.URLError](err); ok {
+		return nil, &StoreURLError{from, strings.TrimPrefix(bad.Error(), "store ")}
+	}
+	if err != nil {
+		return nil, DatabaseError{Err: err}
+	}
+	store.Liveness, store.Sight, store.Folder = reconcile.OwnerAlive, reconcile.Sight, p.RunsDir()
+	return &Records{Store: Database{store}, Project: p, Name: store.Name(), Logs: p.LogsDir()}, nil
+}
+
+// Key is the store, by the same word from every folder that a command may work in.
+func (r *Records) Key() string {
+	if r.Files {
+		return StoreFiles
+	}
+	return r.Name
+}
+
+// Runs has the loop files of the runs where they are now.
+func (r *Records) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	runs, err := r.Store.Runs(ctx, q)
+	for i := range runs {
+		runs[i].File = r.Project.Absolute(runs[i].File)
+	}
+	return runs, err
+}
+
+// SQLiteFile returns the path of a database of SQLite.
+func SQLiteFile(location string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(location, "sqlite:")
+	path, _, _ = strings.Cut(path, "?")
+	return path, ok
+}
+
+// MissingFile says whether a location is a file of SQLite that is not there.
+func MissingFile(location string) (path string, missing bool) {
+	path, ok := SQLiteFile(location)
+	if !ok {
+		return "", false
+	}
+	_, err := os.Stat(path)
+	return path, errors.Is(err, fs.ErrNotExist)
+}
+
+// SetDurability has runs recorded as the command line says; "" leaves it as it is. An unknown name, of a later version
+// perhaps, is strict.
+func (r *Records) SetDurability(name string) {
+	if name == "" {
+		return
+	}
+	d, _ := persistence.ParseDurability(name)
+	switch s := r.Store.(type) {
+	case *persistence.Dir:
+		s.Durability = d
+	case Database:
+		s.Durability = d
+	}
+}
+
+// durability is when what runs record here can no longer be lost with the power.
+func (r *Records) Level() persistence.Durability {
+	switch s := r.Store.(type) {
+	case *persistence.Dir:
+		return s.Durability
+	case Database:
+		return s.Durability
+	}
+	return persistence.None
+}
+
+// Place names, for a person, what holds the record of a run that has not been archived.
+func (r *Records) Place(p *Project, run persistence.Run) string {
+	if r.Files {
+		return p.Short(filepath.Dir(run.Log))
+	}
+	return r.Name
+}
+
+// Failed says that the records cannot be used.
+func (r *Records) Failed(err error) error {
+	if !r.Files {
+		return err // it names the database
+	}
+	return fmt.Errorf("%s: %w", r.Name, err)
+}
+
+// A DatabaseError is a failure of a database that holds runs.
+type DatabaseError struct{ Err error }
+
+func (e DatabaseError) Error() string { return e.Err.Error() }
+func (e DatabaseError) Unwrap() error { return e.Err }
+
+// A Database is a store whose errors are known to be about it, whatever the driver calls them.
+type Database struct{ *sqlstore.Store }
+
+func (d Database) Create(ctx context.Context, spec persistence.Spec) (persistence.Journal, error) {
+	j, err := d.Store.Create(ctx, spec)
+	return j, aboutDatabase(err)
+}
+
+func (d Database) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
+	j, m, err := d.Store.Resume(ctx, id, spec)
+	return j, m, aboutDatabase(err)
+}
+
+func (d Database) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	runs, err := d.Store.Runs(ctx, q)
+	return runs, aboutDatabase(err)
+}
+
+func (d Database) Snapshot(ctx context.Context, id persistence.ID) (*fsm.Snapshot, error) {
+	m, err := d.Store.Snapshot(ctx, id)
+	return m, aboutDatabase(err)
+}
+
+func (d Database) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		d.Store.Events(ctx, id, after)(func(e fsm.Event, err error) bool { return yield(e, aboutDatabase(err)) })
+	}
+}
+
+func (d Database) Interrupt(ctx context.Context, id persistence.ID, at time.Time, why string) error {
+	return aboutDatabase(d.Store.Interrupt(ctx, id, at, why))
+}
+
+func (d Database) Archive(ctx context.Context, id persistence.ID) error {
+	return aboutDatabase(d.Store.Archive(ctx, id))
+}
+
+func (d Database) Remove(ctx context.Context, id persistence.ID) error {
+	err := d.Store.Remove(ctx, id)
+	if _, gone := errors.AsType[*persistence.RemainsError](err); gone {
+		return err // the database did its part
+	}
+	return aboutDatabase(err)
+}
+
+func (d Database) FinishRemovals(ctx context.Context) ([]persistence.ID, error) {
+	ids, err := d.Store.FinishRemovals(ctx)
+	return ids, aboutDatabase(err)
+}
+
+func (d Database) Size(ctx context.Context, id persistence.ID) (int64, error) {
+	n, err := d.Store.Size(ctx, id)
+	return n, aboutDatabase(err)
+}
+
+func (d Database) Import(ctx context.Context, r persistence.Recorded) error {
+	return aboutDatabase(d.Store.Import(ctx, r))
+}
+
+func aboutDatabase(err error) error {
+	if err == nil {
+		return nil
+	}
+	return DatabaseError{Err: err}
+}
+
+// CannotOpen says that the records of a project cannot be used.
+func (p *Project) CannotOpen(err error) error { return fmt.Errorf("%s: %w", p.Short(p.Loops), err) }
+
+// IsDamage reports whether an error names damaged bytes, behind which reading continues.
+func IsDamage(err error) bool {
+	damage, ok := errors.AsType[*persistence.DamageError](err)
+	return ok && !damage.Ends
+}
+
+// Importer returns the store as one that runs can be copied to, and from.
+func (r *Records) Importer() persistence.Importer {
+	if d, ok := r.Store.(Database); ok {
+		return d
+	}
+	return r.Store.(persistence.Importer) // as all stores are
+}
+
+// Passing says whether an error of the store may be gone the next time.
+func (r *Records) Passing(err error) bool {
+	if db, ok := r.Store.(Database); ok {
+		return db.Passing(err)
+	}
+	return errors.Is(err, persistence.ErrBusy)
+}
+
+// Owned says whether a run that was in the way still is.
+func (r *Records) Owned(ctx context.Context, id persistence.ID) bool {
+	if files, ok := r.Store.(interface{ Owned(persistence.ID) bool }); ok {
+		return files.Owned(id)
+	}
+	runs, err := r.Runs(ctx, persistence.Query{ID: id})
+	return err == nil && len(runs) == 1 && runs[0].Held
+}
+
+// Newest gives the events of a run from the newest backwards, until each wants no more.
+func (r *Records) Newest(ctx context.Context, id persistence.ID, each func(fsm.Event) bool) {
+	s, ok := r.Store.(persistence.Tailer)
+	if !ok {
+		return
+	}
+	for e, err := range s.Tail(ctx, id) {
+		if err != nil || !each(e) { // what cannot be read is told as damage
+			return
+		}
+	}
+}
+
+// Size is that of the store and of the logs that the run wrote in the background.
+func (r *Records) Size(ctx context.Context, id persistence.ID) (int64, error) {
+	n, err := r.Store.Size(ctx, id)
+	if err != nil {
+		return n, err
+	}
+	for _, path := range persistence.LogFiles(r.Logs, id) {
+		if info, err := os.Lstat(path); err == nil {
+			n += info.Size()
+		}
+	}
+	return n, nil
+}
+
+// RecordsMark tells where the runs of a project are recorded from everywhere else: there an id is of one run. A database
+// may have the runs of several projects.
+func (p *Project) RecordsMark() string {
+	location, _, err := p.Location()
+	if err != nil || location == StoreFiles {
+		return p.Mark()
+	}
+	if path, ok := SQLiteFile(location); ok {
+		return markOf("sqlite:", path)
+	}
+	return markOf("", sqlstore.Redacted(location))
+}
