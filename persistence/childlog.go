@@ -1,7 +1,9 @@
 package persistence
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 
 	"loops/fsm"
@@ -81,9 +83,9 @@ func inside(m *value.Map, key string) *value.Map {
 // lost stands for a log that cannot be read any more.
 const lost = `{"event": "` + fsm.EventLogTruncated + `"}`
 
-// fillLogs puts the logs that are only counted back in their places. What cannot be read is no reason not to go on: the
-// log says so in its place, and so does the run.
-func (l *loaded) fillLogs(flat *value.Map) {
+// fillLogs puts the logs that are only counted back in their places. What is damaged does not keep the run from continuing: the
+// log tells so in its place, and so does the run. A file that cannot be read is an error.
+func (l *loaded) fillLogs(flat *value.Map) error {
 	start := int64(-1)
 	eachLog(flat, nil, func(_, _ *value.Map, log any) {
 		if _, from, ok := counted(log); ok && (start < 0 || from < start) {
@@ -91,12 +93,15 @@ func (l *loaded) fillLogs(flat *value.Map) {
 		}
 	})
 	if start < 0 {
-		return
+		return nil
 	}
 	path, end := l.logFile, l.logEnd
 	j := &journalReader{l: &loaded{}, open: true}
-	if err := j.readBetween(path, start, end); err != nil {
+	switch err := j.readBetween(path, start, end); {
+	case errors.Is(err, fs.ErrNotExist):
 		j.l.note(path, "%s", errText(err))
+	case err != nil:
+		return err
 	}
 	whole := !j.lost && j.good == end && !l.short
 	eachLog(flat, j.flat, func(child, was *value.Map, log any) {
@@ -114,6 +119,7 @@ func (l *loaded) fillLogs(flat *value.Map) {
 		l.note(path, "the log of a sub-loop, which begins at byte %d, cannot be read", start)
 		l.damage = append(l.damage, j.l.damage...)
 	}
+	return nil
 }
 
 func (j *journalReader) readBetween(path string, start, end int64) error {
@@ -122,8 +128,8 @@ func (j *journalReader) readBetween(path string, start, end int64) error {
 		return err
 	}
 	defer f.Close()
-	if start > end || !lineEnd(f, start) {
-		return nil
+	if ok, err := lineEnd(f, start); !ok || start > end {
+		return err
 	}
 	j.file = path
 	return j.readLines(newScanner(io.NewSectionReader(f, start, end-start), start, 0, false))

@@ -367,7 +367,7 @@ func (p place) run(l *loaded) Run {
 		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
 		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
 		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
-		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Limited: l.limited(), Resumable: l.status.CanGoOn(l.limited()),
+		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed, Limited: l.limited(), Resumable: l.status.CanGoOn(l.limited()),
 	}
 	if p.aside != "" && exists(p.aside) {
 		r.Damage = append(slices.Clip(r.Damage), p.aside+": damaged lines of the journal are kept here")

@@ -45,6 +45,7 @@ type loaded struct {
 	last       uint64 // number of the last event up to good
 	logFile    string // in which the logs that are only counted are told; see childlog.go
 	logEnd     int64
+	closed     error // why the events cannot be read: what the state file says is shown, but not relied upon
 	view       error // why what the state file holds cannot be believed
 }
 
@@ -83,10 +84,12 @@ func (p place) load(texts bool) (*loaded, error) {
 			l.noteView(p)
 		}
 	}
-	var closed error // why the events cannot be read: what the state file says is shown, but not relied upon
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		closed = err
-		l.note(p.events, "%s", errText(err))
+		l.closed = err
+		l.note(fileOf(err, p.events), "%s", errText(err))
+	}
+	if flat == nil && l.closed != nil {
+		return l, l.closed
 	}
 	if flat == nil {
 		if len(l.damage) == 0 {
@@ -96,7 +99,10 @@ func (p place) load(texts bool) (*loaded, error) {
 	}
 	l.flat = flat
 	if texts {
-		l.fillLogs(flat)
+		if err := l.fillLogs(flat); err != nil {
+			l.note(fileOf(err, p.events), "%s", errText(err))
+			return l, err
+		}
 		b := blobs{dir: filepath.Join(p.workOf(flat), "blobs")}
 		if _, err := b.fill(flat); err != nil {
 			l.damage = append(l.damage, err.Error())
@@ -110,11 +116,19 @@ func (p place) load(texts bool) (*loaded, error) {
 	if l.foreign {
 		l.adopt(p)
 	}
-	if closed != nil {
-		return l, closed
+	if l.closed != nil {
+		return l, l.closed
 	}
 	l.seq = max(l.seq, l.last)
 	return l, nil
+}
+
+// fileOf returns the file that an error of reading names, or else this one.
+func fileOf(err error, path string) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Path
+	}
+	return path
 }
 
 // glance is load for a listing: what an archive says of itself is believed without looking at its events if its

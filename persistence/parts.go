@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,6 +73,11 @@ func readParts(dir string) (parts []part, damage []string, err error) {
 					damage = append(damage, fmt.Sprintf("%s: it has %d bytes, %d were recorded", p.path, st.Size(), x.Bytes))
 				default:
 					p.First, p.Last, p.Bytes, p.Whole, p.indexed = x.First, x.Last, x.Bytes, x.Whole, true
+				}
+			}
+			if !p.indexed {
+				if p.Last, err = lastSeq(p.path); err != nil {
+					return nil, nil, err
 				}
 			}
 			parts = append(parts, p)
@@ -197,16 +203,18 @@ func olderThan(f *os.File, parts []part) []part {
 }
 
 // lineBefore reads the line that ends at an offset: its event's number, 0 if that cannot be told, and whether it has a
-// checksum.
-func lineBefore(f *os.File, end int64) (seq uint64, sums bool) {
+// checksum. The error is that of reading.
+func lineBefore(f *os.File, end int64) (seq uint64, sums bool, err error) {
 	for n := int64(4 << 10); ; n *= 4 {
 		if n > mostLine {
-			return 0, false
+			return 0, false, nil
 		}
 		start := max(0, end-n)
 		b := make([]byte, end-start)
-		if _, err := f.ReadAt(b, start); err != nil || len(b) == 0 || b[len(b)-1] != '\n' {
-			return 0, false
+		if _, err := f.ReadAt(b, start); err != nil && !errors.Is(err, io.EOF) {
+			return 0, false, err
+		} else if err != nil || len(b) == 0 || b[len(b)-1] != '\n' {
+			return 0, false, nil
 		}
 		b = b[:len(b)-1]
 		i := bytes.LastIndexByte(b, '\n')
@@ -215,28 +223,29 @@ func lineBefore(f *os.File, end int64) (seq uint64, sums bool) {
 		}
 		object, sum := cutSum(b[i+1:])
 		if sum == spoilt {
-			return 0, true
+			return 0, true, nil
 		}
-		return seqOf(splitLine(object).event), sum != unsummed
+		return seqOf(splitLine(object).event), sum != unsummed, nil
 	}
 }
 
-// lastSeq is the number of the last event of a part.
-func (p part) lastSeq() uint64 {
-	if p.indexed {
-		return p.Last
+// lastSeq reads the number of the last event of a part; 0 = it cannot be told, or the part is gone. The error is that of
+// reading.
+func lastSeq(path string) (uint64, error) {
+	f, err := OpenRecord(path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
 	}
-	f, err := OpenRecord(p.path, os.O_RDONLY)
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return 0
+		return 0, err
 	}
-	seq, _ := lineBefore(f, st.Size())
-	return seq
+	seq, _, err := lineBefore(f, st.Size())
+	return seq, err
 }
 
 // mend prepares the files of a run that was taken over for going on: damaged lines are kept aside, an unfinished batch
@@ -269,7 +278,7 @@ func mendIndex(dir string) error {
 			if err != nil {
 				return err
 			}
-			p.First, p.Last, p.Bytes = last+1, p.lastSeq(), st.Size()
+			p.First, p.Bytes = last+1, st.Size()
 			index[p.Name] = p
 		}
 		last = index[p.Name].Last

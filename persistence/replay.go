@@ -3,6 +3,7 @@ package persistence
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 
 	"loops/fsm/value"
@@ -72,10 +73,13 @@ func (j *journalReader) readLog(log *log) error {
 // readPart reads a full part. The first one that is read may go on from the state file.
 func (j *journalReader) readPart(p part, last uint64, first bool, state *value.Map) error {
 	f, err := OpenRecord(p.path, os.O_RDONLY)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		j.l.note(p.path, "%s", errText(err))
 		j.lost = true
 		return nil
+	case err != nil:
+		return err // what an older part remembers is not what the run remembers
 	}
 	defer f.Close()
 	if !first {
@@ -83,7 +87,11 @@ func (j *journalReader) readPart(p part, last uint64, first bool, state *value.M
 	}
 	if state != nil && flatInt(state, "part") == int64(p.n-1) {
 		from, seq := flatInt(state, "journal"), uint64(flatInt(state, "seq"))
-		if fits(f, from, seq) {
+		ok, err := fits(f, from, seq)
+		if err != nil {
+			return err
+		}
+		if ok {
 			j.flat = state
 			return j.read(f, from, seq, true)
 		}
@@ -108,7 +116,10 @@ func (j *journalReader) read(f *os.File, at int64, last uint64, fresh bool) erro
 	if err != nil {
 		return err
 	}
-	_, sums := lineBefore(f, at)
+	_, sums, err := lineBefore(f, at)
+	if err != nil {
+		return err
+	}
 	return j.readLines(newScanner(io.NewSectionReader(f, at, st.Size()-at), at, last, sums))
 }
 
@@ -181,8 +192,8 @@ func (l *loaded) placeOf(log *log, at int64, seq uint64) (int64, bool, error) {
 		l.note(l.newest, "the file is missing")
 		return 0, true, nil
 	}
-	if fits(f, at, seq) {
-		return at, true, nil
+	if ok, err := fits(f, at, seq); ok || err != nil {
+		return at, ok, err
 	}
 	s := newScanner(io.NewSectionReader(f, 0, l.size), 0, lastOf(log.parts), false)
 	s.anyNext = s.last == 0 && len(log.parts) > 0
@@ -217,23 +228,27 @@ func (l *loaded) placeOf(log *log, at int64, seq uint64) (int64, bool, error) {
 	}
 }
 
-// fits says whether a line ends at an offset, and is that of this event. If it cannot be read, its place counts.
-func fits(f *os.File, at int64, seq uint64) bool {
-	if !lineEnd(f, at) {
-		return false
+// fits reports whether a line ends at an offset, and is that of this event. If it is damaged, its place counts. The error is
+// that of reading.
+func fits(f *os.File, at int64, seq uint64) (bool, error) {
+	if ok, err := lineEnd(f, at); !ok {
+		return false, err
 	}
-	got, _ := lineBefore(f, at)
-	return got == 0 || got == seq
+	got, _, err := lineBefore(f, at)
+	return got == 0 || got == seq, err
 }
 
-// lineEnd says whether a line of f ends at an offset.
-func lineEnd(f *os.File, at int64) bool {
+// lineEnd reports whether a line of f ends at an offset. The error is that of reading.
+func lineEnd(f *os.File, at int64) (bool, error) {
 	if at <= 0 {
-		return at == 0
+		return at == 0, nil
 	}
 	var b [1]byte
 	_, err := f.ReadAt(b[:], at-1)
-	return err == nil && b[0] == '\n'
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return err == nil && b[0] == '\n', err
 }
 
 // lastOf is the number of the last event in these parts; 0 = there is none, or it cannot be told.
@@ -241,7 +256,7 @@ func lastOf(parts []part) uint64 {
 	if len(parts) == 0 {
 		return 0
 	}
-	return parts[len(parts)-1].lastSeq()
+	return parts[len(parts)-1].Last
 }
 
 func flatInt(flat *value.Map, key string) int64 {

@@ -116,11 +116,7 @@ type rewinder struct {
 func (r *rewinder) part(part part, last uint64) error {
 	f, err := OpenRecord(part.path, os.O_RDONLY)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return err // it was moved
-		}
-		r.lose(part.path, 0, errText(err))
-		return nil
+		return err // where it was moved, Around looks again
 	}
 	defer f.Close()
 	return r.read(f, last)

@@ -290,22 +290,52 @@ func TestOnePart(t *testing.T) {
 	}
 }
 
-// A full part that cannot be read was a note, and the events without it looked like all there are.
+// A full part that cannot be read was a note: the events without it looked like all there are, a fork began without the memory
+// before it, and a run continued with the memory of an older part, so that it did again what it had done.
 func TestUnreadablePart(t *testing.T) {
 	d := open(t)
 	d.PartSize, d.Durability = 1500, None
 	j := long(t, d, 60)
-	defer j.Close(t.Context())
-	first := filepath.Join(j.files.parts, partsOf(t, j.files.parts)[0])
-	if err := errors.Join(os.Remove(first), os.Mkdir(first, 0o700)); err != nil {
+	id := j.Run().ID
+	j.die()
+	parts := partsOf(t, j.files.parts)
+	last := filepath.Join(j.files.parts, parts[len(parts)-1])
+	// What a crash between two parts leaves, with a state file that is lost: all is in the parts.
+	if err := errors.Join(os.Remove(j.files.events), os.Remove(j.files.state), os.Rename(last, last+".away"), os.Mkdir(last, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	var last error
-	for _, err := range d.Events(t.Context(), j.Run().ID, 0) {
-		last = err
+	names := func(what string, err error) {
+		t.Helper()
+		if unreadable, ok := errors.AsType[*os.PathError](err); !ok || unreadable.Path != last {
+			t.Errorf("%s ends with the error %v, want one about %s", what, err, last)
+		}
 	}
-	var unreadable *os.PathError
-	if !errors.As(last, &unreadable) || unreadable.Path != first {
-		t.Errorf("the events end with the error %v, want one about %s", last, first)
+	var err error
+	for _, err = range d.Events(t.Context(), id, 0) {
+	}
+	names("Events", err)
+	for _, err = range d.Tail(t.Context(), id) {
+	}
+	names("Tail", err)
+	_, _, err = d.Around(t.Context(), id, 1<<40)
+	names("Around", err)
+	_, err = d.Snapshot(t.Context(), id)
+	names("Snapshot", err)
+	_, _, err = d.Resume(t.Context(), id, Spec{Loop: "fix"})
+	names("Resume", err)
+	runs, err := d.Runs(t.Context(), Query{})
+	if err != nil || len(runs) != 1 {
+		t.Fatal(runs, err)
+	}
+	names("the run in a list", runs[0].Unread)
+	if err := errors.Join(os.Remove(last), os.Rename(last+".away", last)); err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := d.Resume(t.Context(), id, Spec{Loop: "fix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

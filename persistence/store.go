@@ -117,6 +117,7 @@ type Run struct {
 	Events  string     // path of the event file, for a person; "" where there is none
 	Log     string     // path of the state file
 	Damage  []string   // what could not be read, each with its file
+	Unread  error      // what kept its journal from being read; Damage names it, too. nil = it was read
 }
 
 // A Spec describes a run that is about to begin or to go on.

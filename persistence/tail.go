@@ -17,7 +17,8 @@ import (
 type Tailer interface {
 	Store
 	// Tail yields the events of a run, newest first. What is damaged is left out: Events tells of it. Events that carry
-	// no number of their own have none here either. The error, the last thing yielded, is ErrNotFound for an unknown run.
+	// no number of their own have none here either. The error, the last thing yielded, is ErrNotFound for an unknown run,
+	// and that of reading where what is older cannot be read.
 	Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error]
 }
 
@@ -52,7 +53,14 @@ func (d *Dir) Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error] {
 			}
 			return yield(e, nil)
 		}
-		if log.newest != nil && !r.file(log.newest, give) {
+		file := func(f *os.File) bool {
+			more, err := r.file(f, give)
+			if err != nil {
+				yield(fsm.Event{}, err)
+			}
+			return more && err == nil
+		}
+		if log.newest != nil && !file(log.newest) {
 			return
 		}
 		for i := len(log.parts) - 1; i >= 0; i-- {
@@ -62,10 +70,14 @@ func (d *Dir) Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error] {
 					f, err = OpenRecord(p.partPath(log.parts[i].Name), os.O_RDONLY)
 				}
 			}
-			if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
 				continue // it is damage
 			}
-			more := r.file(f, give)
+			if err != nil {
+				yield(fsm.Event{}, err)
+				return
+			}
+			more := file(f)
 			f.Close()
 			if !more {
 				return
@@ -81,12 +93,12 @@ type tailReader struct {
 	sums    bool // the line before needs a checksum
 }
 
-// file goes through one file, and says whether more is wanted.
-func (r *tailReader) file(f *os.File, give func(fsm.Event) bool) bool {
+// file goes through one file, and reports whether more is wanted. The error is that of reading.
+func (r *tailReader) file(f *os.File, give func(fsm.Event) bool) (more bool, err error) {
 	r.sums = false
-	more := true
+	more = true
 	var held *fsm.Event // without a checksum, which is damage if the line before has one
-	err := linesBackwards(f, func(b []byte) bool {
+	err = linesBackwards(f, func(b []byte) bool {
 		if b = bytes.TrimRight(b, "\r\n"); len(bytes.TrimSpace(b)) == 0 {
 			return true
 		}
@@ -107,7 +119,7 @@ func (r *tailReader) file(f *os.File, give func(fsm.Event) bool) bool {
 	if held != nil && more && err == nil {
 		more = give(*held)
 	}
-	return more && err == nil
+	return more, err
 }
 
 // line judges a line without its end and its checksum.
@@ -139,7 +151,7 @@ func linesBackwards(f *os.File, each func([]byte) bool) error {
 	begun := false  // a line end was seen: what stands behind the last one is no line
 	for end := st.Size(); end > 0; {
 		if len(rest) > mostLine {
-			return fmt.Errorf("%s has a line of more than %d bytes", f.Name(), mostLine)
+			return &DamageError{File: f.Name(), Offset: -1, What: fmt.Sprintf("it has a line of more than %d bytes", mostLine)}
 		}
 		start := max(0, end-max(tailBlock, int64(len(rest)))) // a long line is not copied again for every block
 		b := make([]byte, end-start, int(end-start)+len(rest))

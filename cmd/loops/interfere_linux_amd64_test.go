@@ -21,6 +21,7 @@ import (
 type interference struct {
 	calls map[uint64]bool
 	below string        // a folder of the project; other files are left alone. "" = none are
+	opens bool          // opening a file that is there counts, not making one
 	errno syscall.Errno // what the call fails with; 0 = the program is killed before it
 	rest  bool          // so do all after it
 }
@@ -160,7 +161,7 @@ func (tr *tracer) call(tid int) error {
 		return nil
 	}
 	where, ok := tr.file(info)
-	if !ok || !strings.Contains(where, tr.in.below) {
+	if !ok || !strings.Contains(strings.TrimPrefix(where, tr.root), tr.in.below) {
 		return nil
 	}
 	if tr.seen++; tr.seen != tr.n && (!tr.in.rest || tr.n == 0 || tr.seen < tr.n) {
@@ -181,11 +182,11 @@ func (tr *tracer) call(tid int) error {
 	return syscall.PtraceSetRegs(tid, &regs)
 }
 
-// file says which file of the project a call changes, if it does.
+// file says which file of the project a call reads or changes, if it does.
 func (tr *tracer) file(info callInfo) (string, bool) {
 	folder, name := -1, 0 // which of its words say what
 	switch info.nr {
-	case unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_WRITEV, unix.SYS_PWRITEV, unix.SYS_FALLOCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FTRUNCATE:
+	case unix.SYS_READ, unix.SYS_PREAD64, unix.SYS_READV, unix.SYS_PREADV, unix.SYS_GETDENTS64, unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_WRITEV, unix.SYS_PWRITEV, unix.SYS_FALLOCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FTRUNCATE:
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tr.pid, int32(info.args[0])))
 		// The first three are what it says to people.
 		return path, err == nil && info.args[0] > 2 && strings.HasPrefix(path, tr.root)
@@ -214,6 +215,9 @@ func (tr *tracer) file(info callInfo) (string, bool) {
 	if info.nr == unix.SYS_OPEN || info.nr == unix.SYS_OPENAT { // no room is needed for what is there
 		_, err := os.Lstat(path)
 		changes = info.args[name+1]&unix.O_CREAT != 0 && err != nil
+		if tr.in.opens {
+			changes = err == nil
+		}
 	}
 	return path, changes && strings.HasPrefix(path, tr.root)
 }

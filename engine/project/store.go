@@ -282,17 +282,19 @@ func (r *Records) Owned(ctx context.Context, id persistence.ID) bool {
 	return err == nil && len(runs) == 1 && runs[0].Held
 }
 
-// Newest gives the events of a run from the newest backwards, until each wants no more.
-func (r *Records) Newest(ctx context.Context, id persistence.ID, each func(fsm.Event) bool) {
+// Newest gives the events of a run from the newest backwards, until each wants no more. The error is that of reading; what is
+// damaged is left out.
+func (r *Records) Newest(ctx context.Context, id persistence.ID, each func(fsm.Event) bool) error {
 	s, ok := r.Store.(persistence.Tailer)
 	if !ok {
-		return
+		return nil
 	}
 	for e, err := range s.Tail(ctx, id) {
-		if err != nil || !each(e) { // what cannot be read is told as damage
-			return
+		if err != nil || !each(e) {
+			return err
 		}
 	}
+	return nil
 }
 
 // Size is that of the store and of the logs that the run wrote in the background.

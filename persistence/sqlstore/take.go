@@ -74,7 +74,7 @@ func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 func (s *Store) goOn(ctx context.Context, r *row, spec persistence.Spec) (*journal, *fsm.Snapshot, error) {
 	memory, err := s.remembered(ctx, r)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, s.d.explain(err)
 	}
 	r.Owner, r.Held, r.Archived, r.Reconciled, r.Why = spec.Owner, true, false, time.Time{}, ""
 	r.Segment++

@@ -30,9 +30,11 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	var chosen []*vitals
+	var looked, chosen []*vitals
 	for _, r := range runs {
-		if v := glimpse(ctx, f, r); o.runs.keeps(v) {
+		v := glimpse(ctx, f, r)
+		looked = append(looked, v)
+		if o.runs.keeps(v) {
 			chosen = append(chosen, v)
 		}
 	}
@@ -47,11 +49,11 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		for _, w := range waiting {
 			objects = append(objects, waiterStatus(p, w))
 		}
-		return writeJSON(a.out, objects)
+		return joined([]error{writeJSON(a.out, objects), unreadRuns(looked)})
 	}
 	if len(chosen)+len(waiting) == 0 {
 		sayLine(a.out, o.runs.none())
-		return nil
+		return unreadRuns(looked)
 	}
 	var lines []runLine
 	for _, v := range chosen {
@@ -61,7 +63,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		lines = append(lines, lineOfWaiter(p, w))
 	}
 	writeRuns(a.out, lines, a.width())
-	return nil
+	return unreadRuns(looked)
 }
 
 // none says that there is no such run.

@@ -21,13 +21,13 @@ func (a *app) goOn(ctx context.Context, store *project.Records, r persistence.Ru
 		return a.resumeCommand(r.Ended, string(r.ID), r.MaxSteps, 0)
 	}
 	limit := "LIMIT=MORE"
-	store.Newest(ctx, r.ID, func(e fsm.Event) bool {
+	_ = store.Newest(ctx, r.ID, func(e fsm.Event) bool {
 		if e.Kind != fsm.EventBudgetExceeded {
 			return e.Kind != fsm.EventStateEnter || e.Depth > 0 // it is told in the state that ended the run
 		}
 		limit = raisedLimit(e)
 		return false
-	})
+	}) // what cannot be read leaves the words as they are
 	return a.command("resume --budget "+limit, string(r.ID))
 }
 

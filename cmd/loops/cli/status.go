@@ -71,10 +71,11 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	}
 	v := a.vitals(ctx, f, run)
 	if asJSON {
-		return writeJSON(a.out, a.vitalsObject(p, store, v, waiting))
+		err = writeJSON(a.out, a.vitalsObject(p, store, v, waiting))
+	} else {
+		a.printVitals(p, store, v, waiting)
 	}
-	a.printVitals(p, store, v, waiting)
-	return nil
+	return joined([]error{err, unreadRuns([]*vitals{v})})
 }
 
 // runStatusAll tells of every run that is open.
@@ -94,11 +95,13 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	objects := []any{}
+	var shown []*vitals
 	for i, r := range open {
 		v := glimpse(ctx, f, r)
 		if project.Alive(r) || i < briefRuns {
 			v = a.vitals(ctx, f, r)
 		}
+		shown = append(shown, v)
 		if asJSON {
 			objects = append(objects, a.vitalsObject(p, store, v, nil))
 			continue
@@ -114,11 +117,11 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		return writeJSON(a.out, objects)
+		err = writeJSON(a.out, objects)
 	case len(open)+len(waiting) == 0:
 		sayLine(a.out, noneOpen)
 	}
-	return nil
+	return joined([]error{err, unreadRuns(shown)})
 }
 
 // briefRuns is of how many runs that can be resumed status tells all it knows: that takes its time.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type vitals struct {
 	loops    []*fsm.Loop
 	limits   []inspect.Limit
 	resume   string // the command that goes on with the run; "" = it was not asked for
+	unread   error  // why its journal cannot be read; nil = it can
 	now      time.Time
 }
 
@@ -72,16 +74,17 @@ func (v *vitals) elapsed() time.Duration {
 // glimpse finds out what a list of runs shows: what a run that goes on waits for, and when it was heard of last.
 func glimpse(ctx context.Context, f project.Finder, r persistence.Run) *vitals {
 	v := &vitals{run: r, now: time.Now()}
+	v.missed(f, r.Unread)
 	if at, paused := f.Project.PausedSince(r.ID); paused && r.Resumable {
 		v.pausedAt = at
 	}
 	if !project.Alive(r) {
 		return v
 	}
-	if m, _ := f.Store.Snapshot(ctx, r.ID); m != nil { // what cannot be read is told as damage
+	if m := v.snapshot(ctx, f); m != nil {
 		v.memory, v.wait = m, m.Waiting()
 	}
-	f.Store.Newest(ctx, r.ID, func(e fsm.Event) bool {
+	v.look(ctx, f, func(e fsm.Event) bool {
 		v.glance.Add(e)
 		return false
 	})
@@ -91,20 +94,51 @@ func glimpse(ctx context.Context, f project.Finder, r persistence.Run) *vitals {
 // vitals finds out all that status shows.
 func (a *app) vitals(ctx context.Context, f project.Finder, r persistence.Run) *vitals {
 	v := &vitals{run: r, now: time.Now()}
+	v.missed(f, r.Unread)
 	if at, paused := f.Project.PausedSince(r.ID); paused && r.Resumable {
 		v.pausedAt = at
 	}
-	if m, _ := f.Store.Snapshot(ctx, r.ID); m != nil { // what cannot be read is told as damage
+	if m := v.snapshot(ctx, f); m != nil {
 		v.memory = m
 		if r.Status == persistence.Running || !r.Archived || r.Resumable {
 			v.wait = m.Waiting()
 		}
 	}
-	f.Store.Newest(ctx, r.ID, v.glance.Add)
+	v.look(ctx, f, v.glance.Add)
 	v.rules = a.rulebook(ctx, f, r)
 	v.resume = a.goOn(ctx, f.Store, r)
 	v.measure()
 	return v
+}
+
+// snapshot returns the memory of the run, nil where there is none to show. Damage is told with the run.
+func (v *vitals) snapshot(ctx context.Context, f project.Finder) *fsm.Snapshot {
+	m, err := f.Store.Snapshot(ctx, v.run.ID)
+	v.missed(f, err)
+	return m
+}
+
+// look gives the newest events of the run, until each wants no more.
+func (v *vitals) look(ctx context.Context, f project.Finder, each func(fsm.Event) bool) {
+	v.missed(f, f.Store.Newest(ctx, v.run.ID, each))
+}
+
+// missed keeps the first error of reading. Damage, and a run that was removed meanwhile, are none.
+func (v *vitals) missed(f project.Finder, err error) {
+	if err != nil && v.unread == nil && !project.IsDamage(err) && !errors.Is(err, persistence.ErrNotFound) {
+		v.unread = f.Store.Failed(err)
+	}
+}
+
+// unreadRuns is the error of a view that could not read all of these runs.
+func unreadRuns(runs []*vitals) error {
+	var errs []error
+	for _, v := range runs {
+		if v.unread != nil {
+			errs = append(errs, failure(exitRecord, "what is recorded of run %s cannot all be read: %v", v.run.ID, v.unread))
+		}
+	}
+	return joined(errs)
 }
 
 // measure finds out which limits the run is near to.
