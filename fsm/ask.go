@@ -54,7 +54,7 @@ func (q *asker) verdict(ctx context.Context, question *Question, ev Evidence) (V
 }
 
 // ask puts one question to the judge and reads its answer. failed is the verdict where there is none. The error is
-// errHalted, an [*oddAnswer], or says that the judge could not be asked.
+// errHalted, an [*oddAnswer], or tells why the judge could not be asked.
 func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payload *value.Map, failed *Verdict, err error) {
 	e, m := q.e, q.e.mem
 	a := Action{

@@ -116,7 +116,7 @@ func (s *structured) verdict(payload *value.Map) (Verdict, error) {
 	return Verdict{name, details}, nil
 }
 
-// stands says whether a quotation is in a text, whatever the white space, and whatever marks are around it.
+// stands reports whether a quotation is in a text, whatever the white space, and whatever marks are around it.
 func stands(quoted, text string) bool {
 	text = strings.Join(strings.FieldsFunc(text, value.IsSpace), " ")
 	plain := strings.Join(strings.FieldsFunc(quoted, value.IsSpace), " ")

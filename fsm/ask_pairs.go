@@ -63,13 +63,13 @@ func better(c Comparison) string {
 	return "no"
 }
 
-// coin says whether the two texts of a round change places.
+// coin reports whether the two texts of a round change places.
 func (q *asker) coin(round int) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s%s/%d/%d", q.e.startAt, q.e.outer, q.e.mem.Step, round))
 	return sum[0]&1 == 1
 }
 
-// A noJudge ends a contract: there is nobody to ask.
+// A noJudge ends a contract: there is no judge to ask.
 type noJudge struct{ Verdict }
 
 func (*noJudge) Error() string { return "there is no judge" }

@@ -10,9 +10,9 @@ import (
 	"loops/fsm/value"
 )
 
-// Check says whether a literal value fits the declared type. The error reads "expected an integer, found the
-// text "abc""; it names neither the parameter nor a place. Texts that hold a template are the caller's to leave
-// out: nobody knows before the run what they become.
+// Check returns an error unless a literal value fits the declared type. The error reads "expected an integer, found the
+// text "abc""; it names neither the parameter nor a place. The caller leaves out texts that hold a template: what they
+// become is not known before the run.
 //
 //	string    text
 //	integer   an integer; neither a boolean nor 2.0
@@ -77,7 +77,7 @@ func isInteger(v any) bool {
 //	boolean   true, yes, on, false, no, off in any case, so also Python's True and False
 //	enum      what prints like one of Values becomes that value
 //
-// The error tells of every value that does not fit and of every required parameter that is missing. Neither given
+// The error names every value that does not fit and every required parameter that is missing. Neither given
 // nor params are changed; containers are shared.
 func Bind(params []Parameter, given *value.Map) (*value.Map, error) {
 	declared := make(map[string]*Parameter, len(params))
@@ -164,7 +164,7 @@ func (p Parameter) convert(v any) (any, error) {
 	return nil, p.misfit(v)
 }
 
-// misfit says what was expected and what was found.
+// misfit returns an error with what was expected and what was found.
 func (p Parameter) misfit(v any) error {
 	return fmt.Errorf("expected %s, found %s", p.expected(), describe(v))
 }
@@ -192,7 +192,7 @@ func (p Parameter) expected() string {
 	return p.Type
 }
 
-// describe names a value and its kind, as a person would write it in a loop file.
+// describe names a value and its kind, as users write it in a loop file.
 func describe(v any) string {
 	switch v := v.(type) {
 	case nil:

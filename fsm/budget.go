@@ -16,13 +16,13 @@ type Budget struct {
 	Wall         time.Duration // of the run, all segments; of a state, what its prompts, judges and sub-loops took
 	Steps        int           // state entries; of a state, those of the sub-loops it ran
 	Prompts      int           // prompts and judges
-	AllowUnknown bool          // go on although the cost of a prompt is not known
+	AllowUnknown bool          // the run continues although the cost of a prompt is not known
 }
 
 // Spent is what prompts and judges have used.
 type Spent struct {
 	CostUSD  float64 // of those whose cost is known
-	Unpriced int     // how many used tokens nobody knows the price of
+	Unpriced int     // how many used tokens whose price is not known
 	Usage    Usage
 	Prompts  int // prompts and judges
 	Steps    int // state entries of sub-loops
@@ -96,7 +96,7 @@ func (e *Executor) spendStep() {
 type BudgetLine struct {
 	Name        string // cost_usd, tokens, wall (in seconds), steps or prompts
 	Spent, Most float64
-	Unknown     bool // the cost cannot be told
+	Unknown     bool // the cost is not known
 }
 
 // Lines returns the limits that b sets. Steps are those of the loop and of its sub-loops.
@@ -235,7 +235,7 @@ func plainNumber(v float64) any {
 }
 
 // overspent leaves a state because of a budget: by its on_budget, or else by that of the loop, which is taken once. A
-// budget of a loop around this one is that one's business: this loop ends, and goes on where it stood when the run is
+// budget of a loop around this one is that one's business: this loop ends, and continues where it stood when the run is
 // resumed with a higher one.
 func (e *Executor) overspent(st *State, o *overrun) decision {
 	m := e.mem
@@ -303,5 +303,5 @@ func (e *Executor) budgetRaised() {
 	}
 }
 
-// Prompts says whether a visit to the state gives a prompt to an agent.
+// Prompts reports whether a visit to the state gives a prompt to an agent.
 func Prompts(st *State) bool { return st.Loop == "" && acts(st) && modeOf(st) == KindPrompt }

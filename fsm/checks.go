@@ -21,7 +21,7 @@ var checks = []func(*Executor, context.Context) result{
 	(*Executor).retryLimit,
 }
 
-// A result of a check says how the turn goes on.
+// A result of a check decides how the turn continues.
 type result int
 
 const (
@@ -50,7 +50,7 @@ func (e *Executor) handlerDone(ctx context.Context) result {
 	return ended
 }
 
-// uncap takes back a cap that was raised since it was reached: the run goes on with the state that was about to be
+// uncap takes back a cap that was raised since it was reached: the run continues with the state that was about to be
 // entered then, not with what its handler led to.
 func (e *Executor) uncap() {
 	m, l := e.mem, e.cfg.Loop
@@ -62,7 +62,7 @@ func (e *Executor) uncap() {
 	m.StepsCapped, m.PassCapped = steps, passes
 }
 
-// endedInHandler says whether the run ended so in the handler of a cap, which had no route on.
+// endedInHandler reports whether the run ended so in the handler of a cap, which had no route on.
 func (m *Snapshot) endedInHandler(o *Outcome) bool {
 	return o != nil && m.Phase == PhaseActing &&
 		(m.StepsCapped && o.TerminatedBy == EndMaxSteps || m.PassCapped && o.TerminatedBy == EndMaxIterations)
@@ -163,7 +163,7 @@ func (e *Executor) stepCap(ctx context.Context) result {
 	return e.stateExists(ctx)
 }
 
-// flushes says whether a state that a limit keeps from being entered can act once more.
+// flushes reports whether a state that a limit keeps from being entered can act once more.
 func flushes(st *State) bool {
 	return st != nil && !st.Terminal && st.Loop == "" && st.Action != ""
 }

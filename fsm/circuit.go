@@ -7,12 +7,12 @@ import (
 
 // A Circuit tells the runs of a project of each other's rate limits. Its methods may be called by several runs at once.
 type Circuit interface {
-	// Limited notes that a host refused, and that nobody should ask it before until. An error means that others do not
-	// learn of it; the run goes on.
+	// Limited notes that a host refused, and that no run should ask it before until. An error means that others do not
+	// learn of it; the run continues.
 	Limited(host string, until time.Time) error
 	// Answered notes that a host answered what it was asked at that time: what was noted of it before is over.
 	Answered(host string, asked time.Time) error
-	// Refused returns which host refused ("" = it is not known) and until when nobody should ask it. The time is zero, or
+	// Refused returns which host refused ("" = it is not known) and until when no run should ask it. The time is zero, or
 	// past, if host may be asked. An unknown host on either side may be the same.
 	Refused(host string) (by string, until time.Time)
 }
@@ -20,14 +20,14 @@ type Circuit interface {
 // A HostFinder is a Runner that knows beforehand to which host a prompt goes.
 type HostFinder interface {
 	// HostFor returns the name of the host of a prompt that names this one ("" = none), as in [Reply.Host]. It reports
-	// false where there is none, so that the prompt is refused without anybody being asked.
+	// false where there is none, so that the prompt is refused at once.
 	HostFor(name string) (host string, found bool)
 }
 
 // circuitLook is how often a run that waits for others looks whether the host answers again.
 const circuitLook = 5 * time.Second
 
-// refused returns who refuses prompts that name this host, and until when, as other runs say.
+// refused returns who refuses prompts that name this host, and until when, as other runs have noted.
 func (e *Executor) refused(name string) (by string, until time.Time) {
 	if f, ok := e.cfg.Runner.(HostFinder); ok {
 		found := false
@@ -66,7 +66,7 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) boo
 			return !until.After(wall())
 		})
 		if e.broken != nil || ctx.Err() != nil {
-			return false // the wait stays on record, here and below: who goes on with the run waits too
+			return false // the wait stays on record, here and below: when the run is resumed, it waits too
 		}
 		if !e.woken && !e.mem.Flushing && e.loopTimeout(ctx) != pass {
 			return false

@@ -7,7 +7,7 @@ import (
 	"loops/fsm/value"
 )
 
-// A Verdict is what an evaluator says about a result. Routes choose the next state by its name.
+// A Verdict is the answer of an evaluator about a result. Routes choose the next state by its name.
 type Verdict struct {
 	Name    string
 	Details *value.Map // shown in the evaluate event and as ${result.details.*}
@@ -22,7 +22,7 @@ type Evidence struct {
 	Scope    *template.Scope
 	Files    Files
 	Memory   Repeat // what Judge returned for this state last time
-	// Diff runs git diff --stat on the scope of a diff_stall; nil where there is no way to.
+	// Diff runs git diff --stat on the scope of a diff_stall; nil where that is not possible.
 	Diff func() (Result, error)
 }
 
@@ -54,8 +54,8 @@ var evaluators = map[string]evaluator{
 	"llm_structured":      {judge: judgeModel, anyExit: true},
 }
 
-// Judge answers an evaluate block from the evidence. It returns what the evaluator wants to remember until the
-// next visit of the state, which is ev.Memory for the evaluators that remember nothing.
+// Judge answers an evaluate block from the evidence. It also returns what the evaluator remembers until the next visit of
+// the state, which is ev.Memory for evaluators that remember nothing.
 //
 // An error is an exception in the sense of the language: there is no verdict, the state goes to on_error. It is
 // a [*Question] where a model has to be asked.

@@ -72,7 +72,7 @@ func judgeContract(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	if ask {
 		return Verdict{}, &Question{Evaluator: "contract", Pairs: pairs}
 	}
-	return ContractVerdict(pairs, nil) // nobody is asked
+	return ContractVerdict(pairs, nil) // no judge is asked
 }
 
 // readPair reads what a judge is shown of a pair. An error means that the pair is none, whatever the files hold.

@@ -42,7 +42,7 @@ func reservedField(key string) bool {
 }
 
 // ParseEvent reads what [Event.AppendJSON] writes, and the lines of older files: a missing seq is 0, a missing or
-// odd time is the zero time, unknown fields are kept in order. A line that is no JSON object with an event name is
+// malformed time is the zero time, unknown fields are kept in order. A line that is no JSON object with an event name is
 // an error.
 func ParseEvent(line []byte) (Event, error) {
 	v, err := value.ParseJSON(line)

@@ -1,7 +1,7 @@
 package fsm
 
 // The kinds of event in the history of a run, and the fields that an event of each kind has. Fields in brackets are there
-// only where they say something. The values are those of history files: they never change.
+// only where they apply. The values are those of history files: they never change.
 const (
 	EventLoopStart    = "loop_start"    // loop; of a fork also from_state, iteration, forked_from
 	EventLoopResume   = "loop_resume"   // loop, from_state, iteration [from_handoff, continuation_prompt]
@@ -9,7 +9,7 @@ const (
 	EventStateEnter   = "state_enter"   // state, iteration, iteration_count [flushed, resumed]
 	EventRoute        = "route"         // from, to [reason]: the next state is chosen
 	EventCheckpoint   = "checkpoint"    // nothing: a line for memory to stand on, written by a store
-	EventNote         = "note"          // state, message [wait and its times; judges]: what users may want to know
+	EventNote         = "note"          // state, message or note [wait and its times; judges]: what users may want to know
 	EventWarning      = "warning"       // state, message: something went wrong that does not stop the run
 
 	EventActionStart       = "action_start"       // action, is_prompt: durable before the action is started

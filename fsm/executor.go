@@ -24,10 +24,10 @@ type Config struct {
 	Circuit Circuit
 	// Wake ends the wait the run is in, if it is in one. Nil: nothing does.
 	Wake <-chan struct{}
-	// Held returns nil while the run may go on, and otherwise a channel that is closed when it may again. It is asked
+	// Held returns nil while the run may continue, and otherwise a channel that is closed when it may again. It is asked
 	// before each state is entered. Nil: the run is never held.
 	Held func() <-chan struct{}
-	// Prepare, if not nil, is called once, after it is durable that the run began or goes on, and before anything else is
+	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before anything else is
 	// done: it makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx
 	// has ended: then the run stops like any other. It has to be repeatable, because it is called again when the run is resumed.
 	Prepare func(ctx context.Context) (Event, error)
@@ -38,7 +38,7 @@ type Config struct {
 	// Verdict, if not nil, is asked before an evaluator of l or of a sub-loop looks at its evidence. Where it reports true, its
 	// verdict stands, and neither the evaluator nor a judge is asked. It is for rehearsals.
 	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
-	// Observe, if not nil, is told every event after it was recorded, in order, never concurrently.
+	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.
 	Verify bool
@@ -59,7 +59,7 @@ func (s *Stop) Error() string {
 }
 
 // An Executor runs one loop once: it decides, acts through its Runner, and has everything recorded before it
-// goes on. It is not safe for concurrent use.
+// continues. It is not safe for concurrent use.
 //
 // Invariant: nothing is done before the snapshot that leads to it is durable, and nothing is observed before
 // it is recorded.
@@ -76,7 +76,7 @@ type Executor struct {
 	startAt string // of the run, as templates see it
 	untold  []any  // questions to judges that no event tells of
 	broken  error  // the first failed Record; nothing is done after it
-	woken   bool   // a person ended a wait: the next prompt does not wait for others either
+	woken   bool   // a user ended a wait: the next prompt does not wait for others either
 
 	parent *Executor // that runs this one as a sub-loop; nil in the run itself
 	depth  int       // of parents
@@ -92,7 +92,7 @@ func Start(cfg Config, values *value.Map, at time.Time) *Executor {
 	}}
 }
 
-// Resume prepares to go on with a run from its memory, which it takes over. The run goes on exactly where it
+// Resume prepares to continue a run from its memory, which it takes over. The run continues exactly where it
 // was: an action in flight is started again under the same step number, a recorded result is judged without
 // acting again, a chosen state is entered (D13).
 func Resume(cfg Config, mem *Snapshot) *Executor {
@@ -267,7 +267,7 @@ type decision struct {
 	target  string // "" = nowhere
 	stall   string // text of a stall that ends the run
 	fatal   string // text of an error that ends the run
-	died    bool   // the action was killed by a signal nobody asked for
+	died    bool   // the action was killed by a signal that this program did not send
 	limited bool   // a rate limit was waited out in vain, and no route takes that
 	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
 
@@ -357,7 +357,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	}
 	m.Previous, m.Current = m.Current, next
 	m.Phase, m.JustRouted = PhasePending, true
-	m.Child = nil // also where this state could not go on with its sub-loop
+	m.Child = nil // also where this state could not continue its sub-loop
 	if e.cfg.Loop.Backoff > 0 && m.PendingRequest == "" {
 		e.pause(ctx, WaitBackoff, e.cfg.Loop.Backoff)
 		return

@@ -7,9 +7,9 @@ import (
 	"loops/fsm/value"
 )
 
-// BeforeStep makes a memory that was recorded before the action of a step was done what it was before that step entered its
-// state. It reports false, and changes nothing, where the memory is none of that. A step that was entered because a cap
-// was reached is none, for there is no way back in front of it.
+// BeforeStep takes a memory that was recorded before the action of a step was done back to where that step had not entered
+// its state. It reports false, and changes nothing, if the memory was not recorded there, and also if the step was entered
+// because a cap was reached: such a step cannot be undone.
 func (m *Snapshot) BeforeStep(step int, state string) bool {
 	switch {
 	case m.Current != state || m.StepsCapped || m.PassCapped:
@@ -30,9 +30,9 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 }
 
 // Fork prepares a new run from what another one remembered before a step (see [Snapshot.BeforeStep]), which it takes over.
-// What the other run counted on its way holds on: steps, passes, retries, edges, evaluators. What it spent was spent by
-// that run: money, tokens, prompts, time and memory begin at zero. Sessions of agents are left behind, for they have gone
-// on since. The fields are those of its first event, loop_start, which is durable with the memory before anything is done.
+// It keeps what the other run counted: steps, passes, retries, edges, evaluators. It does not keep what that run spent:
+// money, tokens, prompts, time and memory begin at zero. Sessions of agents are left behind, because they have continued
+// since. The fields are those of its first event, loop_start, which is durable with the memory before anything is done.
 func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 	if mem.Captured == nil {
 		mem.Captured = value.NewMap()

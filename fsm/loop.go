@@ -21,7 +21,7 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// A Severity says whether a [Problem] stops a loop from running.
+// A Severity is whether a [Problem] stops a loop from running.
 type Severity string
 
 // The two severities. A loop with an error never starts; a warning is printed and the loop runs.
@@ -30,7 +30,7 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// A Problem is one mistake in a loop file, said so that its author can mend it without the manual.
+// A Problem is one mistake in a loop file, told so that its author can fix it without the manual.
 type Problem struct {
 	Pos      Pos      `json:"pos"`
 	Severity Severity `json:"severity"`
@@ -84,7 +84,7 @@ type Loop struct {
 	SuppressFlags   map[string]bool // the *_ok flags that are true
 	SHA256          string          // of the definition's text and of every file it is made of, hex
 
-	// Place finds the text that a value of this loop came from; nil where nobody knows. The path is that of the
+	// Place finds the text that a value of this loop came from; nil where that is not known. The path is that of the
 	// merged document: "states", "fix", "action". An offset of 0 or more is a byte of the decoded scalar; KeyPlace
 	// asks for the key instead of its value. The place of what is not there is that of the nearest thing around it.
 	Place func(offset int, path ...string) Pos
@@ -191,10 +191,10 @@ type State struct {
 	Throttle             *Throttle // nil = none (D4)
 	OnThrottleHard       string
 	OnInterrupted        string // where to go instead of acting again after an interruption; "" = act again
-	Once                 bool   // idempotent: false: nobody acts again without being told to
+	Once                 bool   // idempotent: false: the action is not started again unless a user asks for it
 }
 
-// A Fragment says what a state that was built from a fragment sees as ${param.*}.
+// A Fragment holds what a state that was built from a fragment sees as ${param.*}.
 type Fragment struct {
 	Name       string
 	Bindings   *value.Map // values given by the state, templates not expanded; nil = none

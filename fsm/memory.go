@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// budgeted says whether this loop or one around it counts the memory of actions.
+// budgeted reports whether this loop or one around it counts the memory of actions.
 func (e *Executor) budgeted() bool {
 	for x := e; x != nil; x = x.parent {
 		if x.cfg.Loop.HostGuard.BudgetMB > 0 {

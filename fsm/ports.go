@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Kind says how an action is carried out.
+// A Kind is how an action is carried out.
 type Kind string
 
 // The kinds of action.
@@ -46,12 +46,12 @@ type Action struct {
 	SessionHost string   // that Session is of; any other host begins a new one
 	Counted     Usage    // what Session had used when it was left, as its host counts
 	Permissions string   // "" = PermissionsSkip
-	MaxCost     float64  // USD; a host that can stop by itself is told to, above it; 0 = no limit
+	MaxCost     float64  // USD; a host that can is told to stop above it; 0 = no limit
 	Schema      string   // JSON Schema that the answer of a judge is to match
 	Strict      bool     // an answer that does not match Schema is a failure
 }
 
-// PermissionsSkip lets an agent use its tools without asking anybody; any other value leaves it to its own settings.
+// PermissionsSkip lets an agent use its tools without asking; any other value leaves that to its own settings.
 const PermissionsSkip = "skip"
 
 // AttemptMark is how markers name one start of one step of a run: its step and its attempt.
@@ -66,7 +66,7 @@ type Var struct{ Name, Value string }
 // A Result is what came of an Action that was attempted, well or badly.
 type Result struct {
 	// Stdout and Stderr are valid UTF-8 with \r\n and \r turned into \n (D9, D23). Each is capped: what is
-	// over the cap keeps its head and its tail around a line that says how much is missing.
+	// over the cap keeps its head and its tail around a line that tells how much is missing.
 	Stdout, Stderr string
 	ExitCode       int           // negative: ended by that signal; 124: timed out
 	Duration       time.Duration // wall clock
@@ -94,8 +94,8 @@ type Runner interface {
 // or broken.
 var ErrNoRoom = errors.New("the disk is full or broken")
 
-// ErrMoved is the error of a Runner, of Files and of a Recorder where the folder of the run is not any more where it was
-// when this process began to carry the run on.
+// ErrMoved is the error of a Runner, of Files and of a Recorder when the folder of the run was moved while this process
+// runs it.
 var ErrMoved = errors.New("it was moved")
 
 // Files is how evaluators look at the project. Relative names are relative to the directory actions run in.
@@ -108,8 +108,8 @@ type Files interface {
 
 // A Library finds the loops that states run as sub-loops.
 type Library interface {
-	// Loop returns the loop that a state of the loop from calls name, complete and checked. An error says to a
-	// person why there is none to run: nothing has that name, or it has mistakes.
+	// Loop returns the loop that a state of the loop from calls name, complete and checked. An error tells
+	// users why there is none to run: nothing has that name, or it has mistakes.
 	Loop(name string, from *Loop) (*Loop, error)
 }
 
@@ -138,7 +138,7 @@ func (e Event) Get(key string) any {
 	return nil
 }
 
-// A Batch is what the machine wants remembered before it goes on.
+// A Batch is what the machine wants recorded before it continues.
 type Batch struct {
 	// Events happened since the last batch. Record numbers them in place.
 	Events []Event

@@ -6,7 +6,7 @@ import (
 	"loops/fsm/value"
 )
 
-// ErrNeedsJudge says that the question cannot be answered without asking a model. The error that is one is a
+// ErrNeedsJudge means that the question cannot be answered without asking a model. The error that is one is a
 // [*Question].
 var ErrNeedsJudge = errors.New("this evaluator asks a judge")
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Reply is what an agent host said about one prompt or judge, besides its text, which is the Stdout of the [Result].
+// A Reply is what an agent host reported about one prompt or judge, besides its text, which is the Stdout of the [Result].
 // Invariant: a Result whose Reply has a Failure has an ExitCode other than 0. A Reply is not changed once it was returned.
 type Reply struct {
 	Host     string // its name
@@ -20,15 +20,15 @@ type Reply struct {
 	SessionUsage Usage    // of the whole session so far, as its host counts: the next Action.Counted
 	Coverage     string   // of Usage: see CoverageComplete
 	Cost         *float64 // USD; nil = unknown
-	Priced       string   // who says so: the host, or the price table with its date; "" = nobody
+	Priced       string   // where it is from: the host, or the price table with its date; "" = it is not known
 
 	Failure Failure   // "" = none
-	Reason  string    // of the failure, for people
+	Reason  string    // of the failure, for users
 	ResetAt time.Time // from when a host that refused may be asked again; zero = not said
 
 	Ignored []string // keys the host has nothing for, as the loop file calls them
 	Denied  []string // tools the agent was not allowed to use
-	Skipped string   // lines the host printed that were too long to be read, for people; "" = none
+	Skipped string   // lines the host printed that were too long to be read, for users; "" = none
 }
 
 // A Usage counts tokens. The four are disjoint: Input was neither read from the cache nor written to it.
@@ -43,7 +43,7 @@ func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.Cache
 const (
 	CoverageComplete = "complete"
 	CoveragePartial  = "partial" // it was cut off: more was used
-	CoverageNone     = "none"    // the host says nothing
+	CoverageNone     = "none"    // the host does not tell
 )
 
 // A Failure is why a prompt or judge failed, as far as its host tells. The zero Failure means that it did not fail.
@@ -54,17 +54,17 @@ const (
 	FailTransient   Failure = "transient"    // worth trying again soon: overload, network, server error
 	FailRateLimited Failure = "rate_limited" // worth trying again after ResetAt
 	FailAuth        Failure = "auth"         // the key or login is refused
-	FailAdminLimit  Failure = "admin_limit"  // a limit that a person has to raise: credit, quota, the host's own ceiling
-	FailPermission  Failure = "permission"   // it needs a permission that nobody can give here
+	FailAdminLimit  Failure = "admin_limit"  // a limit that a user has to raise: credit, quota, the host's own ceiling
+	FailPermission  Failure = "permission"   // it needs a permission that cannot be given here
 	FailContext     Failure = "context"      // the prompt or session is too long for the model
 	FailSchema      Failure = "schema"       // the answer of a judge does not match, or there is none
 	FailMissing     Failure = "host_missing" // no such host is installed
 	FailTimeout     Failure = "timeout"      // ended by our clock
-	FailTruncated   Failure = "truncated"    // the host ended without saying how it went
+	FailTruncated   Failure = "truncated"    // the host ended without a result
 	FailOther       Failure = "failed"       // anything else
 )
 
-// wasAsked says whether a host was started, which costs something even where nothing comes of it.
+// wasAsked reports whether a host was started, which costs something even where nothing comes of it.
 func wasAsked(res Result) bool { return res.Reply != nil && res.Reply.Failure != FailMissing }
 
 // cutShort counts what a prompt used that a stop has ended: it is paid for, although nothing else of it counts.

@@ -53,7 +53,7 @@ func failureOf(res Result) (class, kind string) {
 // A retrying is a kind of failure that is waited out a few times.
 type retrying struct {
 	why     string
-	text    string // for people
+	text    string // for users
 	spent   string // the kind of event that tells of the last attempt
 	most    int
 	backoff time.Duration
@@ -245,7 +245,7 @@ func ladder(steps []time.Duration, n int) time.Duration {
 	return steps[min(n, len(steps))-1]
 }
 
-// waitToRetry waits for what the memory says and goes on: to the same state, or to where used up waits lead. A resumed
+// waitToRetry waits for what the memory holds and continues: to the same state, or to where used up waits lead. A resumed
 // run waits the rest.
 func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 	m := e.mem
@@ -262,7 +262,7 @@ func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 		return decision{halted: true}
 	}
 	if !e.woken && !m.Flushing && wall().Before(w.Until) && e.loopTimeout(ctx) != pass {
-		return decision{halted: true} // with the wait on record: who goes on with the run waits the rest
+		return decision{halted: true} // with the wait on record: when the run is resumed, it waits the rest
 	}
 	m.Wait = nil
 	m.Spared = ""

@@ -6,7 +6,7 @@ import (
 	"loops/fsm/value"
 )
 
-// A Phase says where inside its current state a machine stands.
+// A Phase is where inside its current state a machine stands.
 type Phase string
 
 // The phases, in the order a state goes through them.
@@ -81,8 +81,8 @@ type Snapshot struct {
 	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
 	Child *Child
 
-	// Outcome is how the run ended, nil while it goes on. Phase and Current still say where it stood, so that
-	// a resumable run goes on from there.
+	// Outcome is how the run ended, nil before. Phase and Current still hold where it stood, so that a run that can be
+	// resumed continues from there.
 	Outcome *Outcome
 }
 
@@ -115,7 +115,7 @@ func (m *Snapshot) Mark() string {
 	return mark
 }
 
-// InFlight says whether that action, or a judge of it, was started and its result is not on record.
+// InFlight reports whether that action, or a judge of it, was started and its result is not on record.
 func (m *Snapshot) InFlight() bool {
 	if m.Outcome != nil || m.Phase != PhaseActing && !m.Asking {
 		return false
@@ -144,7 +144,7 @@ type Answer struct {
 	Result   Result // with the beginnings of its texts only
 }
 
-// The ways a run can end (terminated_by).
+// How a run can end (terminated_by).
 const (
 	EndTerminal      = "terminal"
 	EndMaxSteps      = "max_steps"

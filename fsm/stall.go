@@ -2,7 +2,7 @@ package fsm
 
 import "loops/fsm/value"
 
-// A stallFire says that the stall detector found the same record again and again.
+// A stallFire tells that the stall detector found the same record again and again.
 type stallFire struct {
 	Kind  string // consecutive or recurrent
 	Count int

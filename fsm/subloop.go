@@ -18,10 +18,10 @@ const MaxDepth = 32
 // maxChildLog is how much of a sub-loop's events its state can capture, in bytes.
 const maxChildLog = 1 << 20
 
-// subloop runs another loop as this state, or goes on with the one that the memory holds, and routes its outcome.
+// subloop runs another loop as this state, or continues the one that the memory holds, and routes its outcome.
 //
 // The sub-loop is an executor of its own whose memory is part of ours: whatever it records is recorded with us, so
-// that a resumed run goes on inside it.
+// that a resumed run continues inside it.
 func (e *Executor) subloop(ctx context.Context, st *State) decision {
 	m := e.mem
 	var loop *Loop
@@ -74,7 +74,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 	return e.routeOutcome(st, key, good)
 }
 
-// paused says whether a sub-loop ended so that it goes on when the run is resumed.
+// paused reports whether a sub-loop ended so that it continues when the run is resumed.
 func paused(o *Outcome) bool {
 	switch o.TerminatedBy {
 	case EndInterrupted, EndUserStopped, EndHandoff:

@@ -24,7 +24,7 @@ const (
 	judgeTimeout = 30 * time.Minute
 )
 
-// modeOf says how the action of a state is carried out.
+// modeOf returns how the action of a state is carried out.
 func modeOf(st *State) Kind {
 	switch st.ActionType {
 	case "contract":
@@ -42,7 +42,7 @@ func modeOf(st *State) Kind {
 	return KindShell
 }
 
-// acts says whether a visit to the state carries out an action.
+// acts reports whether a visit to the state carries out an action.
 func acts(st *State) bool {
 	return st.Action != "" && (st.Next != "" || modeOf(st) != KindContract)
 }
@@ -365,8 +365,8 @@ func (e *Executor) exception(st *State, err error) decision {
 	if errors.Is(err, errHalted) || e.broken != nil {
 		return decision{halted: true}
 	}
-	// What the run remembered as it came here is on record then, as if the action had been started: whoever mends this can
-	// fork the run here.
+	// What the run remembered as it came here is on record then, as if the action had been started: when the cause is fixed,
+	// the run can be forked here.
 	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !e.record(context.Background(), false) {
 		return decision{halted: true}
 	}

@@ -14,7 +14,7 @@ const (
 	WaitJudge     = "judge"      // the host of a judge refused: it is asked again afterwards
 	WaitMemory    = "host_guard" // the machine is short of memory
 	WaitBackoff   = "backoff"    // the loop pauses between states
-	WaitPaused    = "paused"     // a person paused the run: nobody knows until when
+	WaitPaused    = "paused"     // a user paused the run: until when is not known
 )
 
 // The tiers of a rate limit.
@@ -34,13 +34,13 @@ type Wait struct {
 	Until time.Time // zero for WaitPaused
 }
 
-// retries says whether the action whose result is on record is done again after the wait.
+// retries reports whether the action whose result is on record is done again after the wait.
 func (w *Wait) retries() bool {
 	return w.Why == WaitRateLimit || w.Why == WaitAPIError || w.Why == WaitInfra
 }
 
 // Waiting returns what the run waits for, in whatever sub-loop, or, where it was stopped in a wait, what it will wait for
-// when it goes on; nil = nothing.
+// when it is resumed; nil = nothing.
 func (m *Snapshot) Waiting() *Wait {
 	if o := m.Outcome; o != nil && o.TerminatedBy != EndInterrupted && o.TerminatedBy != EndUserStopped && o.TerminatedBy != EndTimeout {
 		return nil
@@ -108,14 +108,14 @@ func (e *Executor) held(ctx context.Context) result {
 	return pass
 }
 
-// waitEvent is how often a long wait says that it goes on.
+// waitEvent is how often a long wait is told of.
 const waitEvent = time.Minute
 
-// sleep waits for what the memory says, which is durable before. It returns early when ctx ends, when somebody wakes the
+// sleep waits for what the memory says, which is durable before. It returns early when ctx ends, when a user wakes the
 // run, and when the time of the loop is up.
 func (e *Executor) sleep(ctx context.Context) { e.sleepUntil(ctx, nil) }
 
-// sleepUntil is sleep that also returns when over, which is asked every few seconds, says that there is nothing to wait
+// sleepUntil is sleep that also returns when over, which is asked every few seconds, reports that there is nothing to wait
 // for any more.
 func (e *Executor) sleepUntil(ctx context.Context, over func() bool) {
 	w := *e.mem.Wait
@@ -127,7 +127,7 @@ func (e *Executor) sleepUntil(ctx context.Context, over func() bool) {
 	if !e.record(ctx, true) {
 		return
 	}
-	// The clock on the wall decides, because it runs while the machine sleeps; but nobody who sets it back makes the
+	// The clock on the wall decides, because it runs while the machine sleeps; but setting it back does not make the
 	// wait longer than it was meant to be.
 	look := waitEvent
 	if over != nil {

@@ -38,7 +38,7 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused boo
 			return false, errHalted
 		}
 	}
-	// What was not committed made an earlier visit leave its work tree, which is used again, unless somebody works there.
+	// What was not committed made an earlier visit leave its work tree, which is used again, unless another process works there.
 	inUse := ""
 	for x := e; x != nil && x.dir != ""; x = x.parent {
 		inUse += " | " + value.ShellQuote(x.dir)
@@ -78,9 +78,9 @@ git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 	return false, nil
 }
 
-// ownTree is how a shell says that a work tree is used by this process, its parent, and asks whether another one that
+// ownTree is how a shell notes that a work tree is used by this process, its parent, and asks whether another one that
 // lives does. The mark is a file that git removes with the work tree. A removal that was cut short is finished, and not
-// taken for the deletion of files in the work tree: beside it stands a file that says that all of it was committed.
+// taken for the deletion of files in the work tree: beside it stands a file which tells that all of it was committed.
 const ownTree = `mark() { echo "$(git -C "$1" rev-parse --absolute-git-dir)/loops-owner"; }
 own() { echo "$PPID" > "$(mark "$1")"; }
 unused() { pid=$(cat "$(mark "$1")" 2>/dev/null); [ -z "$pid" ] || [ "$pid" = "$PPID" ] || ! kill -0 "$pid" 2>/dev/null; }

@@ -6,7 +6,7 @@ import (
 	"loops/internal/phrase"
 )
 
-// CheckAgents says what is wrong with what a loop asks of agents: hosts that are none of those there are, and schemas of
+// CheckAgents reports what is wrong with what a loop asks of agents: hosts that are none of those there are, and schemas of
 // judges that schema returns an error for. Problems are as those of [Check].
 func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []fsm.Problem {
 	c := newChecker(l)
@@ -39,8 +39,7 @@ func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []
 	return c.sorted()
 }
 
-// UnknownCost is what there is to say of a state whose cost is limited and cannot be told where the loop is checked. why
-// is for a person.
+// UnknownCost is the problem of a state whose cost is limited and not known where the loop is checked. why is for users.
 func UnknownCost(s *fsm.State, why string) fsm.Problem {
 	return fsm.Problem{Pos: s.Pos, Severity: fsm.SeverityWarning, Rule: "unknown-cost", Path: "states." + s.Name, Message: why}
 }

@@ -6,7 +6,7 @@ import (
 	"loops/fsm/template"
 )
 
-// A quoting says how bash takes the text at a place of a script.
+// A quoting is how bash takes the text at a place of a script.
 type quoting int
 
 const (

@@ -18,12 +18,12 @@ var (
 // walkBudget is how many states and edges may be looked at to find ways around groups of states.
 const walkBudget = 4_000_000
 
-// A captures knows who makes which record of ${captured.*}.
+// A captures knows which state makes which record of ${captured.*}.
 type captures struct {
 	by       map[string][]int // states by the name they capture under
 	names    []string         // in file order
 	subloops map[string]int   // states that run a loop, by their own name: their records are there without capture
-	dom      *domTree         // nil where ways cannot be told: a target is a template
+	dom      *domTree         // nil where transitions are not known: a target is a template
 	around   map[string][]int // by record with several makers: the ways that avoid them all, see reach
 	budget   int
 }
@@ -92,7 +92,7 @@ func (c *checker) unbound(k *captures, j int, name, field string, at spot) bool 
 	return true
 }
 
-// strict reports whether the reference tool refuses a loop for such a text. In other texts there is only a warning.
+// strict reports whether little-loops refuses a loop for such a text. In other texts there is only a warning.
 func strict(t text) bool { return t.action || t.source }
 
 func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r template.Ref) {

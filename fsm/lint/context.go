@@ -7,7 +7,7 @@ import (
 	"loops/internal/phrase"
 )
 
-// seeded are the context keys that a run has without anybody giving them.
+// seeded are the context keys that every run has.
 var seeded = []string{
 	"run_dir", "input_hash", "max_steps", "max_iterations", "include", "readiness_threshold", "outcome_threshold", "design_tokens_context",
 	"_baseline", "_tamper_guard", "_prepatch_check",

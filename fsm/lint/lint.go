@@ -1,5 +1,5 @@
-// Package lint gives advice about a loop that could run: states no run comes to, texts that will not expand, verdicts
-// nobody waits for, text of other people pasted into a shell. It also has the registry of every rule that this package
+// Package lint gives advice about a loop that could run: states that no run reaches, texts that will not expand, verdicts
+// that no route takes, foreign text pasted into a shell. It also has the registry of every rule that this package
 // and package loopfile report.
 package lint
 
@@ -18,7 +18,7 @@ const (
 	maxHits     = 20  // of one kind in one text
 )
 
-// Check says what is wrong, or looks wrong, with a loop. Problems come sorted by position, of each severity up to 500
+// Check reports what is wrong, or looks wrong, with a loop. Problems come sorted by position, of each severity up to 500
 // and then how many more there are. Rules whose flag is set in [fsm.Loop.SuppressFlags] are left out.
 //
 // It does no I/O, does not change the loop and takes time in proportion to its size. Positions are those of
@@ -26,8 +26,8 @@ const (
 // says nothing then about what it cannot work out.
 func Check(l *fsm.Loop) []fsm.Problem { return newChecker(l).check() }
 
-// CheckMisrouted is [Check] for a loop some of whose targets are no states: it says nothing that depends on the ways
-// through the loop.
+// CheckMisrouted is [Check] for a loop some of whose targets are no states: it reports nothing that depends on which state
+// follows which.
 func CheckMisrouted(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	c.g.open = true
@@ -60,8 +60,8 @@ func (c *checker) check() []fsm.Problem {
 	return c.sorted()
 }
 
-// CheckTexts is the part of [Check] that looks at one text at a time: templates and scripts. It holds for a loop that
-// has other mistakes too, so that their author hears of all at once.
+// CheckTexts is the part of [Check] that looks at one text at a time: templates and scripts. It also works for a loop that
+// has other mistakes, so that its author learns of all of them at once.
 func CheckTexts(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	c.texts = allTexts(c.states)

@@ -7,8 +7,8 @@ import (
 	"loops/internal/phrase"
 )
 
-// Optional gives the advice that many loops do well without: the rules whose [Rule.Optional] is set. It is for those who
-// ask for it; what is said of [Check] holds for it too.
+// Optional gives advice that many loops do well without: that of the rules whose [Rule.Optional] is set. Its problems are
+// sorted and limited as those of [Check] are.
 func Optional(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	if len(l.Scope) == 0 {

@@ -8,7 +8,7 @@ import (
 	"loops/internal/phrase"
 )
 
-// inputWords are context keys that hold what somebody typed, in loops that do not declare their inputs.
+// inputWords are context keys that hold what users typed, in loops that do not declare their inputs.
 var inputWords = []string{"input", "goal", "description", "task", "prompt", "query", "topic"}
 
 // pastes says whose text a template inserts.

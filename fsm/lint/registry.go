@@ -28,7 +28,7 @@ type Rule struct {
 //go:embed rules/*.md
 var files embed.FS
 
-// The pages are read when somebody first asks: most runs of the program never do.
+// The pages are read when first asked for: most runs of the program never do.
 var readPages = sync.OnceValues(readRules)
 
 // Rules returns every rule there is, by name.

@@ -89,7 +89,7 @@ type sayer func(rule, format string, args ...any)
 
 var (
 	plainName = lazyRegexp(`^[A-Za-z_]\w*$`)                       // of a variable
-	pathStart = lazyRegexp(`^[\w-]+(\.[\w-]+)*`)                   // of a template that goes on with something else
+	pathStart = lazyRegexp(`^[\w-]+(\.[\w-]+)*`)                   // of a template that continues with something else
 	filterEnd = lazyRegexp(`:(shell|trim|json|lines|first|last)$`) // of a default text
 )
 

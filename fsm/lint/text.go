@@ -26,7 +26,7 @@ type text struct {
 	action bool
 	source bool           // evaluate.source
 	target bool           // names a state
-	name   bool           // names a loop or a branch: who writes a template there has looked at its value before
+	name   bool           // names a loop or a branch: a template there was written with its value in mind
 	refs   []template.Ref // without those that are escaped
 }
 

@@ -71,7 +71,7 @@ func (c *checker) varRules() {
 			}
 			if what == "" {
 				if hint == "" {
-					continue // somebody else's
+					continue // of another program
 				}
 				what = "no run sets it"
 			}

@@ -12,7 +12,7 @@ import (
 type answer struct {
 	by       string   // what gives the verdicts
 	verdicts []string // besides error
-	must     []string // those of them that somebody has to take: nothing but a mistake leaves them out
+	must     []string // those of them that a route has to take: only by mistake are they left out
 	open     bool     // there may be others
 }
 
@@ -34,7 +34,7 @@ var answers = map[string]answer{
 	"classify":            {open: true},
 }
 
-// answerOf says what a state without next can come to. It is open where that is not known.
+// answerOf returns what a state without next can come to. It is open where that is not known.
 func answerOf(s *fsm.State) answer {
 	typ := ""
 	switch {

@@ -72,7 +72,7 @@ func (c *checker) quoteRule(s *fsm.State) {
 	}
 	for _, m := range scanned.marks {
 		if m.ref != nil && m.command && m.ref.Suffix != "shell" {
-			return // code of somebody else, which may close it
+			return // foreign code, which may close it
 		}
 	}
 	c.warnf("open-quote", spot{at, []string{"states", s.Name, "action"}}, "this quotation mark is never closed, so bash refuses the script; close it, or look for one too many before it (an apostrophe outside of quotes is written \\')")

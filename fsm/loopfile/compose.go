@@ -52,7 +52,7 @@ func (d *decoder) bindFragment(b *block, f *fsm.Fragment) {
 	})
 }
 
-// A contract is what somebody gives, and what takes it.
+// A contract is what gives values, and what takes them.
 type contract struct {
 	what     string // "the fragment "gate""
 	params   []fsm.Parameter

@@ -16,7 +16,7 @@ const maxShown = 4 * MaxSize
 // comment after each value says in which file and line it stands.
 //
 // The problems are those of [Loader.Load]; a loop with errors has a text too, unless there is no telling what it is
-// made of. Then the text is nil. The error is as for Load, or says that the text would be larger than 64 MiB, which
+// made of. Then the text is nil. The error is as for Load, or tells that the text would be larger than 64 MiB, which
 // aliases can make it.
 func (l *Loader) Effective(path string, origins bool) (text []byte, problems []fsm.Problem, err error) {
 	u := l.unit(path)

@@ -12,7 +12,7 @@ import (
 	"loops/fsm"
 )
 
-// A NotFoundError says that no loop file has a name. It is an [fs.ErrNotExist].
+// A NotFoundError means that no loop file has a name. It is an [fs.ErrNotExist].
 type NotFoundError struct {
 	Name  string
 	Tried []string // the files that were looked for
@@ -30,7 +30,7 @@ func (e *NotFoundError) Error() string {
 	return "no loop called " + quote(e.Name) + e.where()
 }
 
-// where says what was looked for and what may have been meant.
+// where tells what was looked for and what may have been meant.
 func (e *NotFoundError) where() string {
 	msg := ""
 	switch {
@@ -71,7 +71,7 @@ func (e *NotFoundError) look(paths ...string) (string, error) {
 	return "", nil
 }
 
-// Resolve finds the file of a loop that a person names. A name with a path separator or the suffix .yaml or .yml is
+// Resolve finds the file of a loop that a user names. A name with a path separator or the suffix .yaml or .yml is
 // first tried as a path, relative to cwd. Then it is NAME.fsm.yaml or NAME.yaml in the project's folder, and at last
 // in the catalog; there a name may have parts (team/deploy) but cannot leave the folder. Only regular files, and
 // links to them, are found. The error is a *[NotFoundError], or that of a file that cannot be looked at.
@@ -236,7 +236,7 @@ func climb(dir, loops, catalog string) []string {
 			break
 		}
 		dir = filepath.Dir(dir)
-		// What anybody may put into a shared folder is not meant, nor is what lies at the top of the file system.
+		// What other users may put into a shared folder is not meant, nor is what lies at the top of the file system.
 		info, err := os.Stat(dir)
 		if err != nil || info.Mode().Perm()&0o002 != 0 || dir == filepath.Dir(dir) {
 			break
@@ -264,7 +264,7 @@ func climbTo(root, dir string) ([]string, bool) {
 	return out, true
 }
 
-// short is a folder as a person in the project would write it.
+// short is a folder as users in the project write it.
 func (l *Loader) short(dir string) string {
 	if l.Loops == "" || !filepath.IsAbs(dir) {
 		return dir
@@ -279,7 +279,7 @@ func (l *Loader) short(dir string) string {
 	return dir
 }
 
-// shown is a position inside a message, with its file as a person in the project would write it, or as seen from the
+// shown is a position inside a message, with its file as users in the project write it, or as seen from the
 // folder of the main file.
 func (d *decoder) shown(pos fsm.Pos) string {
 	if d.loader != nil && filepath.IsAbs(pos.File) {

@@ -6,10 +6,10 @@ import (
 	"loops/fsm"
 )
 
-// A library is what a file has to offer to those who import it.
+// A library is what a file offers to files that import it.
 type library struct {
 	fragments []entry
-	imports   bool // the file imports others, which nobody follows
+	imports   bool // the file imports others, which are not read
 	problems  []fsm.Problem
 }
 

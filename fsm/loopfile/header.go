@@ -20,7 +20,7 @@ type header struct {
 
 func (h *header) has(key string) bool { return h.keys[key] }
 
-// broken reports whether nobody can say what the file is meant to be.
+// broken reports whether it is not clear what the file is meant to be.
 func (h *header) broken() bool { return h.keys == nil }
 
 // silent reports whether the file says nothing, or nothing that can be made out.
@@ -163,7 +163,7 @@ func scanHeader(data []byte) *header {
 			if j := bytes.Index(value, []byte(" #")); j >= 0 {
 				value = bytes.TrimSpace(value[:j])
 			}
-			// A text in quotation marks or a list in brackets may go on over lines that look like keys.
+			// A text in quotation marks or a list in brackets may continue over lines that look like keys.
 			if len(value) > 0 && !closed(value) {
 				return nil
 			}

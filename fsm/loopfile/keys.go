@@ -33,7 +33,7 @@ func (w Where) phrase() string {
 	return string(w)
 }
 
-// A Type says what a key takes.
+// A Type is what a key takes.
 type Type string
 
 // The types of values. A null counts as an absent key, except where Key.NotNull is set.
@@ -53,13 +53,13 @@ const (
 	TypeSpecial Type = "special" // decoded by code of its own
 )
 
-// A Status says what this program does with a key.
+// A Status is what this program does with a key.
 type Status string
 
 // The status of keys.
 const (
 	StatusLive        Status = ""
-	StatusUnsupported Status = "not supported" // accepted, changes nothing; a warning says what happens instead
+	StatusUnsupported Status = "not supported" // accepted, changes nothing; a warning tells what happens instead
 	StatusInternal    Status = "internal"      // written by tools; accepted without a word
 )
 

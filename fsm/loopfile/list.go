@@ -49,8 +49,8 @@ func (l *Loader) List(folder string) ([]Entry, error) {
 	return out, nil
 }
 
-// IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, for somebody
-// has to be told. A library of fragments is not, nor are the settings of a project, be they empty or broken.
+// IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, so that users
+// learn of it. A library of fragments is not, nor are the settings of a project, be they empty or broken.
 func IsLoop(path string) bool {
 	h := readHeader(path)
 	return (h.broken() || h.meant()) && !(h.silent() && forProject(path))

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// meant says what may be meant by keys of a state that other tools have.
+// meant tells what may be meant by keys of a state that other tools have.
 var meant = map[string]string{
 	"cmd":         `did you mean "action"?`,
 	"command":     `did you mean "action"?`,
@@ -45,7 +45,7 @@ func inSeconds(s string) string {
 	return "; write " + strconv.Itoa(n*map[byte]int{'s': 1, 'm': 60, 'h': 3600}[m[2][0]])
 }
 
-// notMapping says how to write what should have been a mapping and is a text.
+// notMapping tells how to write what should have been a mapping and is a text.
 func notMapping(n *yaml.Node, in Where) string {
 	switch {
 	case n.Kind != yaml.ScalarNode:

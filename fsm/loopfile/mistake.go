@@ -78,7 +78,7 @@ type lineScanner struct {
 	at   int
 	what string
 
-	// Inside brackets, which may go on for lines:
+	// Inside brackets, which may span lines:
 	open  []byte // the brackets
 	fresh bool   // at the start of an entry or of a value
 	pair  bool   // behind the colon of an entry
@@ -209,7 +209,7 @@ func (s *lineScanner) goesOn(quote byte, end, next int) {
 	s.fail(next, `the text goes on after the closing "; put all of it in single quotes or use |`)
 }
 
-// flow scans a list [...] or a mapping {...} that begins at byte i, or goes on there. It forgets the brackets where it
+// flow scans a list [...] or a mapping {...} that begins at byte i, or continues there. It forgets the brackets where it
 // cannot tell what follows.
 func (s *lineScanner) flow(i int) {
 	for s.what == "" && i < len(s.line) {

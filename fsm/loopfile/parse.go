@@ -27,7 +27,7 @@ type decoder struct {
 	failed   bool // an error is among the problems
 
 	merged   *yaml.Node                     // the document with everything it takes from elsewhere
-	partial  bool                           // some of the document could not be read, so nobody can say what is missing
+	partial  bool                           // some of the document could not be read, so what is missing is not known
 	open     map[*yaml.Node]bool            // states of which that is so
 	via      map[string]string              // how the loop came by each of the other files
 	nulled   map[*yaml.Node]*yaml.Node      // nulls that were laid over something

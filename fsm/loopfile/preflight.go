@@ -8,8 +8,8 @@ import (
 	"loops/fsm/value"
 )
 
-// Preflight says what the context of a run lacks: every ${context.NAME} in an action or in the prompt of a
-// judge must have a value, unless it is escaped or says what to use instead (:default= or ?), and every required
+// Preflight reports what the context of a run lacks: every ${context.NAME} in an action or in the prompt of a
+// judge must have a value, unless it is escaped or has a fallback (:default= or ?), and every required
 // input must be set and not empty, and every required parameter set. Each missing name is reported once, at the first state that needs it.
 // The context is the one the run would start with.
 func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
@@ -70,7 +70,7 @@ func place(l *fsm.Loop, near fsm.Pos, offset int, path ...string) fsm.Pos {
 	return l.Place(offset, path...)
 }
 
-// remedy says how to give a context key a value.
+// remedy tells how to give a context key a value.
 func remedy(l *fsm.Loop, name string) string {
 	if name == l.InputKey {
 		return "give it as INPUT after the name of the loop"

@@ -11,7 +11,7 @@ import (
 	"loops/fsm"
 )
 
-// Render prints problems for people, sorted by position: for each one line `path:line:col: error: message
+// Render prints problems for users, sorted by position: for each one line `path:line:col: error: message
 // [rule]`, the line of the source, and a caret under the column. The source function returns the text of a
 // file, or nil if it is not at hand; then, and for very long lines, the last two lines are left out. With color, escape sequences for
 // terminals are added. What comes out holds no control characters of the source.

@@ -93,7 +93,7 @@ func (o *origins) pos(n *yaml.Node) fsm.Pos {
 	return fsm.Pos{File: o.source(n).name, Line: n.Line, Col: n.Column}
 }
 
-// like says that a new node stands for what is at another one.
+// like notes that a new node stands for what is at another one.
 func (o *origins) like(n, old *yaml.Node) *yaml.Node {
 	n.Line, n.Column = old.Line, old.Column
 	if s := o.foreign[old]; s != nil {

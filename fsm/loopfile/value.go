@@ -38,7 +38,7 @@ func (d *decoder) value(n *yaml.Node, path string) any {
 		if v, ok := integer(n.Value); ok {
 			return v
 		}
-		// 08 is no number of YAML 1.1, and who writes it means these two digits.
+		// 08 is no number of YAML 1.1, and these two digits are meant.
 		if n.Style&yaml.TaggedStyle == 0 && strings.Trim(n.Value, "+-_0123456789") == "" {
 			return n.Value
 		}

@@ -10,7 +10,7 @@ import (
 	"loops/fsm"
 )
 
-// within returns the place of a byte of a scalar's value in its file; where that cannot be told, the place of
+// within returns the place of a byte of a scalar's value in its file; where that is not known, the place of
 // the scalar.
 func (o *origins) within(n *yaml.Node, offset int) fsm.Pos {
 	if n.Style&yaml.LiteralStyle != 0 {

@@ -48,7 +48,7 @@ type reNode struct {
 	dotAll   bool
 }
 
-// isAt says whether the node only stands at a place, which cannot be repeated.
+// isAt reports whether the node only stands at a place, which cannot be repeated.
 func (n *reNode) isAt() bool { return reBegin <= n.op && n.op <= reNotWord }
 
 // reInf is the largest width that is told apart from endless.
@@ -206,7 +206,7 @@ func (w *reWriter) text(parts ...string) {
 	}
 }
 
-// write writes a node. last says that nothing of the pattern comes after it, so that it may match too much.
+// write writes a node. last means that nothing of the pattern comes after it, so that it may match too much.
 func (w *reWriter) write(n *reNode, last bool) {
 	switch n.op {
 	case reLiteral, reClass:

@@ -161,7 +161,7 @@ func (p *parser) predicate(s span) (Predicate, bool) {
 	return Predicate{}, false
 }
 
-// isName says whether s is a word character with word characters and hyphens behind it.
+// isName reports whether s is a word character with word characters and hyphens behind it.
 func isName(s string) bool {
 	for i, r := range s {
 		if !isWord(r) && (r != '-' || i == 0) {

@@ -5,8 +5,8 @@
 //	# a comment
 //	* -> repair
 //
-// The first rule whose predicates all hold wins. Everything here is pure; values may be used from many goroutines
-// as long as nobody changes them.
+// The first rule whose predicates all hold wins. Everything here is pure; several goroutines may use the same values
+// as long as none changes them.
 package policy
 
 import (
@@ -31,7 +31,7 @@ type Predicate struct {
 	Offset    int    // of Dimension, in the text of the table
 }
 
-// CatchAll says whether the rule holds whatever the scores are.
+// CatchAll reports whether the rule holds whatever the scores are.
 func (r Rule) CatchAll() bool { return len(r.Predicates) == 0 }
 
 func (r Rule) String() string {
@@ -66,7 +66,7 @@ func Evaluate(rules []Rule, scores map[string]any) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Holds says whether all predicates of the rule hold.
+// Holds reports whether all predicates of the rule hold.
 func (r Rule) Holds(scores map[string]any) bool {
 	for _, p := range r.Predicates {
 		if !p.Holds(scores[p.Dimension]) {
@@ -76,9 +76,9 @@ func (r Rule) Holds(scores map[string]any) bool {
 	return true
 }
 
-// Holds compares a score; nil is one that is missing, for which only != holds. The ordering operators want
-// numbers, as [value.ParseFloat] reads them, on both sides. == and != compare numbers if both sides are, else the
-// texts they print as. NaN equals nothing.
+// Holds reports whether the comparison holds for a score; nil is a missing one, for which only != holds. The ordering
+// operators want numbers, as [value.ParseFloat] reads them, on both sides. == and != compare numbers if both sides are
+// numbers, else the texts they print as. NaN equals nothing.
 func (p Predicate) Holds(score any) bool {
 	if score == nil {
 		return p.Operator == "!="

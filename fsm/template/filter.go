@@ -6,7 +6,7 @@ import (
 	"loops/fsm/value"
 )
 
-// The filters of a reference; [Expand] says what they do.
+// The filters of a reference; [Expand] describes what they do.
 const (
 	filterTrim  = "trim"
 	filterLines = "lines"

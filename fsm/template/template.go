@@ -52,7 +52,7 @@ func (e *Error) Error() string { return e.Message }
 // a newline between them, every other value as [value.Text] has it; a null that is there is inserted as nothing, quoted
 // or not, except by :json. Filters win over keys that end in their names.
 //
-// Two forms are fixed by loops that exist. :default= does not go with :shell, because it would not say whether the
+// Two forms are fixed by loops that exist. :default= does not go with :shell, because it would not be clear whether the
 // default is quoted; and in ${x.y:shell?}, without another filter, :shell belongs to the path.
 //
 // Values are inserted as they are: Expand does not look for references in them. An error is an [*Error].
@@ -161,7 +161,7 @@ func (s *Scope) expandReference(ref string) (string, error) {
 	return r.render(v), nil
 }
 
-// resolve looks a reference up. problem says why there is no value.
+// resolve looks a reference up. problem tells why there is no value.
 func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 	switch namespace {
 	case "context":
