@@ -1,5 +1,4 @@
-// Package phrase words the parts of a message that are about what somebody wrote: quotations, lists, and the name that
-// may have been meant.
+// Package phrase words the parts of a message: quotations, lists, the name that may have been meant, amounts and times.
 package phrase
 
 import (

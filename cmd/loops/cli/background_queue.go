@@ -9,6 +9,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/phrase"
 )
 
 // A backgroundWait is what a process says that has to wait for others before its run begins.
@@ -48,7 +49,7 @@ func (d *detached) queued(q queued) {
 	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, q.Text}}
 	log, err := openLog(q.Log, logSize, logKeep)
 	if err == nil {
-		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), clock(d.began))
+		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), phrase.Clock(d.began))
 	}
 	if err != nil {
 		say(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/phrase"
 )
 
 // backgroundName is the command that run --background starts. It is for this program only.
@@ -132,7 +133,7 @@ func (d *detached) openLog(a *app, h header) (*runLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), clock(d.began))
+	_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), phrase.Clock(d.began))
 	return log, err
 }
 
@@ -150,7 +151,7 @@ func (d *detached) close(code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.log != nil {
-		say(d.log, "# ended with exit code %d (%s)\n", code, clock(time.Now()))
+		say(d.log, "# ended with exit code %d (%s)\n", code, phrase.Clock(time.Now()))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/notify"
+	"loops/internal/phrase"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -182,8 +183,8 @@ func (r *runBell) ended(o fsm.Outcome, resume string) {
 		return
 	}
 	code := codeOf(o)
-	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, endWord(o, r.h.Loop.MaxSteps), o.FinalState, count(o.Steps, "step"), duration(o.Duration))
-	if why := firstLine(o.Error); why != "" {
+	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, endWord(o, r.h.Loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
+	if why := phrase.FirstLine(o.Error); why != "" {
 		line += ": " + why
 	}
 	r.tell(notify.Event{
@@ -232,7 +233,7 @@ func (b *bell) close() {
 	log := b.log(results)
 	for _, r := range results {
 		if r.Err != nil {
-			line := fmt.Sprintf("loops: %s (%s): not told by %s: %v", r.Event.Run, words(r.Event.Kind), r.Target, r.Err)
+			line := fmt.Sprintf("loops: %s (%s): not told by %s: %v", r.Event.Run, phrase.Words(r.Event.Kind), r.Target, r.Err)
 			// A job of GitHub Actions takes "##[" for a command, wherever it stands, and what others said has none to give.
 			sayLine(b.a.Err, strings.ReplaceAll(line, "##[", "#["))
 		}
@@ -259,7 +260,7 @@ func (b *bell) wait() []notify.Result {
 		case <-signals:
 			cancel()
 		case <-quiet.C:
-			say(b.a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", duration(bellWait))
+			say(b.a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", phrase.Duration(bellWait))
 		}
 	}
 }

@@ -41,9 +41,9 @@ func (a *app) loops(_ *cobra.Command, _ []string, word string) (found []cobra.Co
 		if !strings.HasPrefix(e.Name, word) {
 			continue
 		}
-		about := firstLine(e.Title)
+		about := phrase.FirstLine(e.Title)
 		if e.Problem != "" {
-			about = "cannot run: " + firstLine(e.Problem)
+			about = "cannot run: " + phrase.FirstLine(e.Problem)
 		}
 		found = append(found, described(e.Name, about))
 	}
@@ -92,7 +92,7 @@ func (a *app) runs(fits runFilter) completer {
 			}
 			for _, loop := range sortedKeys(n) {
 				if strings.HasPrefix(loop, word) {
-					found = append(found, described(loop, count(n[loop], "run")))
+					found = append(found, described(loop, phrase.Count(n[loop], "run")))
 				}
 			}
 		}
@@ -228,7 +228,7 @@ func aboutState(l *fsm.Loop, st *fsm.State) string {
 	case st.Loop != "":
 		return "runs the loop " + st.Loop
 	case st.Action != "":
-		return firstLine(st.Action)
+		return phrase.FirstLine(st.Action)
 	case st.Name == l.Initial:
 		return "the initial state"
 	}

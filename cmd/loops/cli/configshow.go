@@ -15,6 +15,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/config"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/persistence/sqlstore"
 )
 
@@ -70,7 +72,7 @@ func runConfigShow(a *app, o configShowOptions) error {
 func (a *app) printSettings(p *project.Project, settings []setting, origin bool) {
 	var table [][]string
 	for _, s := range settings {
-		row := []string{s.key, cut(clean(s.text), 60)}
+		row := []string{s.key, plain.Cut(plain.Line(s.text), 60)}
 		if origin {
 			row = append(row, s.from.text)
 		}
@@ -234,7 +236,7 @@ func notifySettings(p *project.Project, c *config.Config) (all []setting) {
 			text = "desktop"
 		case n.Command != "":
 			m.Set("command", n.Command)
-			text = "command " + firstLine(n.Command)
+			text = "command " + phrase.FirstLine(n.Command)
 		default:
 			m.Set("webhook", hostOf(n.URL))
 			m.Set("retries", int64(n.Retries))

@@ -145,7 +145,7 @@ func (a *app) costOfRun(ctx context.Context, f project.Finder, r persistence.Run
 		m.Set("states", list(sheet.Order, func(name string) any { return costObject(sheet.Line(name), "state", name) }))
 		return writeJSON(a.out, m)
 	}
-	say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, statusWord(r), duration(elapsed(r)))
+	say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, statusWord(r), phrase.Duration(elapsed(r)))
 	return writeCosts(a.out, sheet, "STATE")
 }
 
@@ -193,11 +193,11 @@ func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persisten
 		return err
 	}
 	if bad > 0 {
-		say(a.out, "\nWasted on %s that failed: %s", count(bad, "run"), waste.Text())
+		say(a.out, "\nWasted on %s that failed: %s", phrase.Count(bad, "run"), waste.Text())
 		if all.Total.CostUSD > 0 {
 			say(a.out, " (%.0f%%)", 100*waste.CostUSD/all.Total.CostUSD)
 		}
-		say(a.out, ", %s of tokens, %s\n", phrase.Tokens(waste.Tokens()), duration(waste.Time))
+		say(a.out, ", %s of tokens, %s\n", phrase.Tokens(waste.Tokens()), phrase.Duration(waste.Time))
 	}
 	return nil
 }

@@ -11,15 +11,16 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // writeCosts writes a sheet as a table. Cached tokens are what was read from a cache and what was written to one.
 func writeCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 	wide := len(head)
 	for _, name := range s.Order {
-		wide = max(wide, widthOf(clean(name)))
+		wide = max(wide, plain.Width(plain.Line(name)))
 	}
-	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-widthOf(name))) }
+	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-plain.Width(name))) }
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	if s.Resumed {
 		sayLine(out, "Since the resume (loops cost RUN has all of it):")
@@ -31,8 +32,8 @@ func writeCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 			share = fmt.Sprintf("%.0f%%", 100*l.CostUSD/s.Total.CostUSD)
 		}
 		sayRow(w,
-			pad(clean(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), phrase.Tokens(l.Input), phrase.Tokens(l.Output),
-			phrase.Tokens(l.CacheRead+l.CacheWrite), l.Text(), duration(l.Time), share, "")
+			pad(plain.Line(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), phrase.Tokens(l.Input), phrase.Tokens(l.Output),
+			phrase.Tokens(l.CacheRead+l.CacheWrite), l.Text(), phrase.Duration(l.Time), share, "")
 	}
 	for _, name := range s.Order {
 		row(name, s.Line(name))

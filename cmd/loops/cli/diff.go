@@ -15,6 +15,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // shownPairs is how many steps around each difference diff shows.
@@ -163,12 +164,12 @@ func came(s *inspect.Step) string {
 		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
 	}
 	if s.Verdict != "" {
-		parts = append(parts, clean(s.Verdict))
+		parts = append(parts, plain.Line(s.Verdict))
 	}
 	if s.To != "" {
-		parts = append(parts, "-> "+clean(s.To))
+		parts = append(parts, "-> "+plain.Line(s.To))
 	}
-	return dash(strings.Join(parts, ", "))
+	return phrase.Dash(strings.Join(parts, ", "))
 }
 
 func (d *comparison) print(a *app) error {
@@ -178,9 +179,9 @@ func (d *comparison) print(a *app) error {
 		say(w, "%s\t%s\t%s\n", key, cell(x), cell(y))
 	}
 	row("RUN", func(p *runPath) string { return string(p.run.ID) })
-	row("Ended", func(p *runPath) string { return outcome(p.run) + ", in " + dash(p.run.State) })
+	row("Ended", func(p *runPath) string { return outcome(p.run) + ", in " + phrase.Dash(p.run.State) })
 	row("Steps", func(p *runPath) string { return fmt.Sprint(p.run.Step) })
-	row("Time", func(p *runPath) string { return duration(elapsed(p.run)) })
+	row("Time", func(p *runPath) string { return phrase.Duration(elapsed(p.run)) })
 	if x.sheet.Asked() || y.sheet.Asked() {
 		row("Cost", func(p *runPath) string { return p.sheet.Total.Text() })
 		row("Tokens", func(p *runPath) string {
@@ -223,13 +224,13 @@ func (d *comparison) printFirst(a *app) {
 		beginning = "there on"
 	}
 	if d.first == len(d.pairs) {
-		say(a.out, "Both took the same way: %s.\n", count(len(d.pairs), "state"))
+		say(a.out, "Both took the same way: %s.\n", phrase.Count(len(d.pairs), "state"))
 		return
 	}
 	p := d.pairs[d.first]
 	before := "They differ from " + beginning
 	if d.first > 0 {
-		before = fmt.Sprintf("They took the same way through %s, then", count(d.first, "state"))
+		before = fmt.Sprintf("They took the same way through %s, then", phrase.Count(d.first, "state"))
 	}
 	switch {
 	case p.A != inspect.None && p.B != inspect.None:
@@ -307,7 +308,7 @@ func (d *comparison) eachRow(row func([8]string)) {
 	skipped := 0
 	rest := func() {
 		if skipped > 0 {
-			row([8]string{"", "… " + count(skipped, "step") + " the same"})
+			row([8]string{"", "… " + phrase.Count(skipped, "step") + " the same"})
 			skipped = 0
 		}
 	}
@@ -318,10 +319,10 @@ func (d *comparison) eachRow(row func([8]string)) {
 		}
 		rest()
 		x, y := d.at(0, p.A), d.at(1, p.B)
-		cells := [8]string{mark(p), clean(cmp.Or(x, y).Path)}
+		cells := [8]string{mark(p), plain.Line(cmp.Or(x, y).Path)}
 		for i, s := range []*inspect.Step{x, y} {
 			if s != nil {
-				cells[2+3*i], cells[3+3*i], cells[4+3*i] = s.Number, came(s), duration(s.Took)
+				cells[2+3*i], cells[3+3*i], cells[4+3*i] = s.Number, came(s), phrase.Duration(s.Took)
 			}
 		}
 		row(cells)

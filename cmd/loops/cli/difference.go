@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/plain"
 )
 
 // shownChanges is how many lines differences has at most.
@@ -143,9 +144,9 @@ func same(a, b any) bool {
 // brief writes a value in one short line.
 func brief(v any) string {
 	if s, ok := v.(string); ok {
-		return cut(strconv.Quote(s), shownText)
+		return plain.Cut(strconv.Quote(s), shownText)
 	}
-	return cut(string(value.AppendJSON(nil, v)), shownText)
+	return plain.Cut(string(value.AppendJSON(nil, v)), shownText)
 }
 
 // firstDifference finds the first line that is another one.

@@ -14,6 +14,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/host"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // How long a host may take to say its version, and to answer.
@@ -116,15 +118,15 @@ func (x *examination) version(ctx context.Context, h *host.Host) hostVersion {
 	case err != nil:
 		v.why = oneLine(err)
 	case res.TimeoutKind != "":
-		v.why = "its --version did not end within " + duration(versionWait)
+		v.why = "its --version did not end within " + phrase.Duration(versionWait)
 	case res.ExitCode != 0:
 		v.why = fmt.Sprintf("its --version ended with exit code %d", res.ExitCode)
-		if line := firstLine(strings.TrimSpace(res.Stderr)); line != "" {
-			v.why += ": " + cut(clean(line), 120)
+		if line := phrase.FirstLine(strings.TrimSpace(res.Stderr)); line != "" {
+			v.why += ": " + plain.Cut(plain.Line(line), 120)
 		}
 	default:
 		v.broken = false
-		if v.text = cut(clean(firstLine(strings.TrimSpace(res.Stdout))), 60); v.text == "" {
+		if v.text = plain.Cut(plain.Line(phrase.FirstLine(strings.TrimSpace(res.Stdout))), 60); v.text == "" {
 			v.why = "it says no version"
 		}
 	}
@@ -286,7 +288,7 @@ func (x *examination) answer(ctx context.Context, h *host.Host, what string, a f
 
 // usedText is how long an answer took and what it used.
 func usedText(res fsm.Result) string {
-	parts := []string{duration(res.Duration)}
+	parts := []string{phrase.Duration(res.Duration)}
 	if r := res.Reply; r != nil {
 		if r.Model != "" {
 			parts = append(parts, r.Model)
@@ -304,14 +306,14 @@ func usedText(res fsm.Result) string {
 // failedAnswer says why a host did not answer, and what to do about it.
 func failedAnswer(h *host.Host, what string, res fsm.Result) finding {
 	f := finding{check: h.Name, level: levelProblem}
-	class, reason := fsm.FailOther, firstLine(strings.TrimSpace(res.Stderr))
+	class, reason := fsm.FailOther, phrase.FirstLine(strings.TrimSpace(res.Stderr))
 	if r := res.Reply; r != nil && r.Failure != "" {
 		class, reason = r.Failure, r.Reason
 	}
 	if reason == "" {
 		reason = fmt.Sprintf("exit code %d", res.ExitCode)
 	}
-	f.text = what + " fails: " + cut(clean(reason), 200) + " [" + string(class) + "]"
+	f.text = what + " fails: " + plain.Cut(plain.Line(reason), 200) + " [" + string(class) + "]"
 	byHand := "run it by hand: " + h.Program
 	switch class {
 	case fsm.FailAuth:

@@ -16,6 +16,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/internal/price"
 	"loops/persistence"
 	"loops/reconcile"
@@ -60,7 +61,7 @@ func (x *examination) say(name, flag string) (path, line string, err error) {
 		return "", "", err
 	}
 	out, err := x.output(path, flag)
-	return path, cut(clean(firstLine(out)), 80), err
+	return path, plain.Cut(plain.Line(phrase.FirstLine(out)), 80), err
 }
 
 func (x *examination) inRepository(git string) bool {
@@ -197,7 +198,7 @@ func (x *examination) store(ctx context.Context) {
 		x.add(finding{"store", levelProblem, x.said(store.Failed(err)), "see: loops help store", nil})
 		return
 	}
-	text := count(len(runs), "run") + " in " + store.Name
+	text := phrase.Count(len(runs), "run") + " in " + store.Name
 	if len(runs) == openRuns {
 		text = "more than " + text
 	}
@@ -222,9 +223,9 @@ func (x *examination) stale(changes []reconcile.Change) {
 	}
 	todo := x.app.command("sweep") + ", or the next run does it"
 	if len(died) > 0 {
-		x.add(finding{"runs", levelWarning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", count(len(died), "run"), phrase.List(died)), todo, value.NewMap("runs", texts(died))})
+		x.add(finding{"runs", levelWarning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", phrase.Count(len(died), "run"), phrase.List(died)), todo, value.NewMap("runs", texts(died))})
 	}
 	if len(ended) > 0 {
-		x.add(finding{"runs", levelWarning, fmt.Sprintf("%s left its files among those that go on: %s", count(len(ended), "run"), phrase.List(ended)), todo, value.NewMap("runs", texts(ended))})
+		x.add(finding{"runs", levelWarning, fmt.Sprintf("%s left its files among those that go on: %s", phrase.Count(len(ended), "run"), phrase.List(ended)), todo, value.NewMap("runs", texts(ended))})
 	}
 }

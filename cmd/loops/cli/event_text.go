@@ -8,6 +8,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // text returns a value of an event as people read it: text as it is, nothing for null.
@@ -22,7 +24,7 @@ func text(v any) string {
 }
 
 // shown returns a value of an event as a part of a line: see clean.
-func shown(v any) string { return clean(text(v)) }
+func shown(v any) string { return plain.Line(text(v)) }
 
 // pairs returns the fields of an event as k=v, without the named ones.
 func pairs(e fsm.Event, without ...string) string {
@@ -37,22 +39,9 @@ next:
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%s=%s", f.Key, firstLine(text(f.Value)))
+		fmt.Fprintf(&b, "%s=%s", f.Key, phrase.FirstLine(text(f.Value)))
 	}
 	return b.String()
-}
-
-// lastLines returns the last n lines of text.
-func lastLines(s string, n int) string {
-	end := len(s)
-	for range n {
-		i := strings.LastIndexByte(s[:end], '\n')
-		if i < 0 {
-			return s
-		}
-		end = i
-	}
-	return s[end+1:]
 }
 
 // noteText is an event that says something to a person.
@@ -68,9 +57,9 @@ func noteText(e fsm.Event) string {
 	if err != nil {
 		return message
 	}
-	line := message + "; waiting until " + clock(until)
+	line := message + "; waiting until " + phrase.Clock(until)
 	if tier := text(e.Get("tier")); tier != "" {
-		line += " (" + words(tier) + ")"
+		line += " (" + phrase.Words(tier) + ")"
 	}
 	return line
 }
@@ -81,15 +70,15 @@ func sentence(e fsm.Event) string {
 	case fsm.EventRateLimitWaiting:
 		line := "still waiting for the rate limit"
 		if at, ok := inspect.Number(e.Get("next_attempt_at")); ok {
-			line += " until " + clock(time.UnixMilli(int64(at*1000)))
+			line += " until " + phrase.Clock(time.UnixMilli(int64(at*1000)))
 		}
 		so, _ := inspect.Number(e.Get("total_waited_seconds"))
 		most, _ := inspect.Number(e.Get("budget_seconds"))
-		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, words(text(e.Get("tier"))), inSeconds(so), inSeconds(most))
+		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, phrase.Words(text(e.Get("tier"))), phrase.InSeconds(so), phrase.InSeconds(most))
 	case fsm.EventRateLimitExhausted:
 		n, _ := e.Get("retries").(int64)
 		so, _ := inspect.Number(e.Get("total_wait_seconds"))
-		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", count(int(n), "wait"), inSeconds(so))
+		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", phrase.Count(int(n), "wait"), phrase.InSeconds(so))
 	case fsm.EventBudgetExceeded:
 		line := whoseBudget(e) + " is used up: " + budgetLine(e)
 		if text(e.Get("next")) == "" {
@@ -117,16 +106,12 @@ func budgetLine(e fsm.Event) string {
 	return line
 }
 
-func inSeconds(s float64) string { return duration(time.Duration(s * float64(time.Second))) }
-
-func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
-
 // whyVerdict says in one line why an evaluator came to its verdict; "" = it does not say.
 func whyVerdict(e fsm.Event) string {
 	if text(e.Get("verdict")) == "error" {
-		return cut(firstLine(text(e.Get("error"))), 160)
+		return plain.Cut(phrase.FirstLine(text(e.Get("error"))), 160)
 	}
-	why := cut(firstLine(text(e.Get("reason"))), 160)
+	why := plain.Cut(phrase.FirstLine(text(e.Get("reason"))), 160)
 	if said := text(e.Get("verdict_without_evidence")); said != "" {
 		return "the judge said " + said + ", and its quotation does not stand in the output"
 	}

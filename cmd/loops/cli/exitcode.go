@@ -13,6 +13,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -157,31 +158,31 @@ func explain(err error) (int, string) {
 	case errors.As(err, &exit):
 		return exit.code, exit.text
 	case errors.As(err, &usage):
-		return exitUsage, clean(usage.text) + "\nTry: " + clean(usage.see)
+		return exitUsage, plain.Line(usage.text) + "\nTry: " + plain.Line(usage.see)
 	case errors.As(err, &held):
-		return exitConflict, clean(heldText(held))
+		return exitConflict, plain.Line(heldText(held))
 	case errors.As(err, &ambiguous):
 		return exitUsage, ambiguousText(ambiguous)
 	case errors.As(err, &conflict):
-		return exitConflict, clean(conflictLine(conflict))
+		return exitConflict, plain.Line(conflictLine(conflict))
 	case errors.Is(err, persistence.ErrBusy):
-		return exitConflict, clean(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it go on or end it, then try again"
+		return exitConflict, plain.Line(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it go on or end it, then try again"
 	case errors.Is(err, persistence.ErrName):
-		return exitInvalid, clean(oneLine(err)) + "; give the loop a shorter name"
+		return exitInvalid, plain.Line(oneLine(err)) + "; give the loop a shorter name"
 	case errors.As(err, &ended):
-		return exitNotFound, clean(oneLine(err))
+		return exitNotFound, plain.Line(oneLine(err))
 	case errors.Is(err, persistence.ErrNotFound):
-		return exitNotFound, clean(oneLine(err)) + "; see: loops list, loops history NAME"
+		return exitNotFound, plain.Line(oneLine(err)) + "; see: loops list, loops history NAME"
 	case errors.As(err, &damage):
-		return exitRecord, clean(oneLine(err)) + "; the file was left as it is"
+		return exitRecord, plain.Line(oneLine(err)) + "; the file was left as it is"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EDQUOT), errors.Is(err, fs.ErrPermission):
-		return exitRecord, "runs cannot be recorded: " + clean(oneLine(err)) + "; make room or give this user the right to write there, then try again"
+		return exitRecord, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make room or give this user the right to write there, then try again"
 	case errors.As(err, &operation):
-		return exitRecord, "the records of runs cannot be used: " + clean(oneLine(err)) + "; fix or remove what is there, then try again"
+		return exitRecord, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; fix or remove what is there, then try again"
 	case errors.As(err, &database):
-		return exitRecord, "the database of runs cannot be used: " + clean(oneLine(err))
+		return exitRecord, "the database of runs cannot be used: " + plain.Line(oneLine(err))
 	}
-	return exitFailed, clean(oneLine(err))
+	return exitFailed, plain.Line(oneLine(err))
 }
 
 // joined returns errors as one, with a line each and the code of the first.

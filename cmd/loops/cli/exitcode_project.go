@@ -7,6 +7,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // explainProject is explain for the errors of a project; "" for others.
@@ -26,7 +27,7 @@ func explainProject(err error) (code int, text string) {
 	case errors.As(err, &dir) && dir.Dir != "":
 		return explain(usageError{"-C " + dir.Error(), "loops --help"})
 	case errors.As(err, &dir):
-		return exitNotFound, clean(dir.Error())
+		return exitNotFound, plain.Line(dir.Error())
 	case errors.As(err, &settings):
 		then := "; nothing was started"
 		switch settings.About {
@@ -37,25 +38,25 @@ func explainProject(err error) (code int, text string) {
 		}
 		return exitInvalid, string(settingsText(settings, then))
 	case errors.As(err, &catalog):
-		return exitUsage, clean(catalog.Error())
+		return exitUsage, plain.Line(catalog.Error())
 	case errors.As(err, &missing) && len(missing.Near) > 0:
-		return exitNotFound, clean(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
+		return exitNotFound, plain.Line(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
 	case errors.As(err, &missing):
-		return exitNotFound, clean(missing.Error() + "; see: loops list")
+		return exitNotFound, plain.Line(missing.Error() + "; see: loops list")
 	case errors.As(err, &file) && file.Missing:
-		return exitNotFound, clean(file.Error())
+		return exitNotFound, plain.Line(file.Error())
 	case errors.As(err, &file):
-		return exitInvalid, clean(file.Error())
+		return exitInvalid, plain.Line(file.Error())
 	case errors.As(err, &invalid):
-		return exitInvalid, clean(fmt.Sprintf("%v; nothing was started", invalid))
+		return exitInvalid, plain.Line(fmt.Sprintf("%v; nothing was started", invalid))
 	case errors.As(err, &url):
 		return explain(usageError{url.Error(), "loops store --help"})
 	case errors.As(err, &database):
-		return exitNotFound, clean(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
+		return exitNotFound, plain.Line(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
 	case errors.As(err, &prices) && prices.Text:
 		return exitInvalid, string(linesOf(prices.Err))
 	case errors.As(err, &prices):
-		return exitInvalid, clean(prices.Error())
+		return exitInvalid, plain.Line(prices.Error())
 	}
 	return 0, ""
 }
@@ -71,5 +72,5 @@ func settingsText(e *project.SettingsError, then string) block {
 	if len(files) > 1 {
 		verb = " have"
 	}
-	return block(clean(phrase.And(files))+verb+" mistakes"+then+":\n") + linesOf(lines)
+	return block(plain.Line(phrase.And(files))+verb+" mistakes"+then+":\n") + linesOf(lines)
 }

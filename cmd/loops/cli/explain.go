@@ -14,6 +14,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -143,7 +144,7 @@ func (x *explanation) wholeRun() {
 	}
 	if x.path.sheet.Asked() {
 		t := x.path.sheet.Total
-		add("%s and %s cost %s and used %s tokens.", count(t.Prompts, "prompt"), count(t.Judges, "judge"), t.Text(),
+		add("%s and %s cost %s and used %s tokens.", phrase.Count(t.Prompts, "prompt"), phrase.Count(t.Judges, "judge"), t.Text(),
 			phrase.Tokens(t.Tokens()))
 	}
 	if x.rules.note != "" {
@@ -156,7 +157,7 @@ func (x *explanation) wholeRun() {
 		add("On the way it met these limits:")
 		kept := met.newest()
 		if n := met.count - len(kept); n > 0 {
-			add("(%s before these are left out.)", count(n, "limit"))
+			add("(%s before these are left out.)", phrase.Count(n, "limit"))
 		}
 		said = append(said, kept...)
 	}
@@ -202,7 +203,7 @@ func (x *explanation) step(number string) error {
 		return failure(exitNotFound, "nothing is recorded of the steps of run %s", x.path.run.ID)
 	}
 	return failure(exitNotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
-		x.path.run.ID, number, count(last.Step, "step"), quote(x.path.run.Loop), quote(x.path.run.RunID))
+		x.path.run.ID, number, phrase.Count(last.Step, "step"), quote(x.path.run.Loop), quote(x.path.run.RunID))
 }
 
 func verdictOrNone(v *inspect.Visit) string {
@@ -217,12 +218,12 @@ func verdictOrNone(v *inspect.Visit) string {
 
 func (x *explanation) print(out io.Writer) {
 	r := x.path.run
-	say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, statusWord(r), count(r.Step, "step"), duration(elapsed(r)))
+	say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, statusWord(r), phrase.Count(r.Step, "step"), phrase.Duration(elapsed(r)))
 	for _, p := range x.parts {
 		front := ""
 		if p.visit != nil {
 			from, to := p.visit.Span()
-			took := duration(p.visit.Took())
+			took := phrase.Duration(p.visit.Took())
 			if apart := p.visit.Apart(); apart != "" {
 				took += ", " + apart
 			}
@@ -230,7 +231,7 @@ func (x *explanation) print(out io.Writer) {
 			front = "  "
 		}
 		for _, s := range p.said {
-			sayLine(out, front+clean(s.Text)+brackets(s.Events))
+			sayLine(out, front+plain.Line(s.Text)+brackets(s.Events))
 		}
 		if p.visit != nil && len(p.said) == 0 {
 			sayLine(out, front+"Nothing more is recorded of it.")

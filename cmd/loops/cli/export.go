@@ -13,6 +13,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/bundle"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -97,7 +98,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return writeJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
 			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", texts(written.Left), "sha256", written.Digest.Hash))
 	}
-	say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, count(written.Digest.Events, "event"), count(written.Files, "file"), roomText(size))
+	say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, phrase.Count(written.Digest.Events, "event"), phrase.Count(written.Files, "file"), phrase.Bytes(size))
 	return nil
 }
 

@@ -185,7 +185,7 @@ func extendText(kind string, v float64) string {
 	case "cost":
 		return "$" + strconv.FormatFloat(math.Round(v*1e4)/1e4, 'f', -1, 64)
 	case "time":
-		return duration(time.Duration(v * float64(time.Second)))
+		return phrase.Duration(time.Duration(v * float64(time.Second)))
 	case "tokens":
 		return phrase.Tokens(int64(v))
 	}

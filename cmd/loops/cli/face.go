@@ -12,6 +12,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/internal/report"
 	"loops/persistence"
 )
@@ -159,7 +161,7 @@ func faceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: elapsed(run),
 		}
 		if run.Ended == "" {
-			o.TerminatedBy = words(statusWord(run))
+			o.TerminatedBy = phrase.Words(statusWord(run))
 		}
 		face.End = report.Broken
 		switch {
@@ -200,8 +202,8 @@ func faceLine(o fsm.Outcome, maxSteps int, at string) string {
 	if !comesNext(o, at) {
 		return endLine(o, maxSteps)
 	}
-	_, rest, _ := strings.Cut(endLine(o, maxSteps), ": "+clean(o.FinalState)+" (")
-	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", clean(endWord(o, maxSteps)), clean(at), clean(o.FinalState), rest)
+	_, rest, _ := strings.Cut(endLine(o, maxSteps), ": "+plain.Line(o.FinalState)+" (")
+	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", plain.Line(endWord(o, maxSteps)), plain.Line(at), plain.Line(o.FinalState), rest)
 }
 
 // runFaceReport is loops report in a format for services.

@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -152,7 +153,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	over.Config = conf
 	l, recorded := over.Apply(made.loop)
 	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
-		return failure(exitUsage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, count(l.MaxSteps, "step"),
+		return failure(exitUsage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, phrase.Count(l.MaxSteps, "step"),
 			a.command(fmt.Sprintf("fork --at %d -n %d", n, n+l.MaxSteps), string(run.ID)))
 	}
 	planned, err := from.context(l, o)

@@ -60,7 +60,7 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 		}
 	}
 	if c.Files > 0 {
-		notes = append(notes, fmt.Sprintf("copied %s (%s) from %s/, as they are now", count(c.Files, "file"), roomText(c.Bytes), p.Short(real)))
+		notes = append(notes, fmt.Sprintf("copied %s (%s) from %s/, as they are now", phrase.Count(c.Files, "file"), phrase.Bytes(c.Bytes), p.Short(real)))
 	}
 	if n := len(c.Left); n > 0 {
 		notes = append(notes, fmt.Sprintf("left out %s/%s, which is neither a file nor a link within the folder%s", p.Short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))

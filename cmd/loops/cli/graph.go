@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/persistence"
 )
@@ -179,7 +180,7 @@ func (a *app) graphOfLoop(p *project.Project, name string) (*diagram.Graph, erro
 	}
 	if f.Loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.All()))
-		return nil, failure(exitInvalid, "%s has %s; nothing was drawn", p.Short(path), count(project.CountErrors(f.All()), "error"))
+		return nil, failure(exitInvalid, "%s has %s; nothing was drawn", p.Short(path), phrase.Count(project.CountErrors(f.All()), "error"))
 	}
 	return diagram.Of(f.Loop), nil
 }

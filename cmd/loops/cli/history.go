@@ -12,6 +12,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -248,7 +250,7 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 		if verbose {
 			return get("action")
 		}
-		return cut(firstLine(get("action")), 120)
+		return plain.Cut(phrase.FirstLine(get("action")), 120)
 	case fsm.EventActionOutput:
 		return get("line")
 	case fsm.EventActionComplete:
@@ -257,7 +259,7 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 		if code := shown(e.Get("exit_code")); code != "0" {
 			line = p.red("exit=" + code)
 		}
-		line += "  " + duration(time.Duration(ms)*time.Millisecond)
+		line += "  " + phrase.Duration(time.Duration(ms)*time.Millisecond)
 		if errors := get("stderr_preview"); verbose && errors != "" {
 			line += "\n" + strings.TrimRight(errors, "\n")
 		}
@@ -300,21 +302,6 @@ func lastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n
 		}
 	}
 	return append(last[next:len(last):len(last)], last[:next]...), damage, nil
-}
-
-// clock writes a time in the zone of the person.
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "?"
-	}
-	return t.Local().Format("2006-01-02 15:04:05")
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // stepsText writes the number of steps an event names.

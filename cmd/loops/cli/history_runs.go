@@ -160,7 +160,7 @@ func (t runTable) print(runs []persistence.Run) error {
 		if head != "" {
 			cost = t.costs[r.ID].Text() + "\t"
 		}
-		say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), clock(r.StartedAt), r.Step, duration(elapsed(r)), cost, dash(r.Ended), instance(r))
+		say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(elapsed(r)), cost, phrase.Dash(r.Ended), instance(r))
 	}
 	return w.Flush()
 }
@@ -247,7 +247,7 @@ func (t runTable) printGroups(all []group) error {
 		if sum := t.cost(g); sum != nil {
 			cost = sum.Text() + "\t"
 		}
-		say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), duration(p50), duration(p95), duration(longest), cost, g.runs[0].ID)
+		say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), cost, g.runs[0].ID)
 	}
 	return w.Flush()
 }

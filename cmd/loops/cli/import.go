@@ -13,6 +13,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/bundle"
+	"loops/internal/phrase"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -110,7 +111,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 		say(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
 		return nil
 	}
-	say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, count(digest.Events, "event"), count(b.Files, "file"))
+	say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, phrase.Count(digest.Events, "event"), phrase.Count(b.Files, "file"))
 	return nil
 }
 

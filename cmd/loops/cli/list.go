@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -132,9 +133,9 @@ func catalogOnly(l *project.Library, entries []loopfile.Entry) ([]loopfile.Entry
 func rows(entries []loopfile.Entry) [][]string {
 	out := make([][]string, len(entries))
 	for i, e := range entries {
-		about := firstLine(e.Title)
+		about := phrase.FirstLine(e.Title)
 		if e.Problem != "" {
-			about = "cannot run: " + firstLine(e.Problem)
+			about = "cannot run: " + phrase.FirstLine(e.Problem)
 		}
 		if e.Category != "" {
 			about = "[" + e.Category + "] " + about
@@ -183,7 +184,7 @@ func since(t time.Time) string {
 	if t.IsZero() {
 		return "?"
 	}
-	return ago(time.Since(t))
+	return phrase.Ago(time.Since(t))
 }
 
 // statusObject is a run as one flat JSON object, in the words of the state file.

@@ -11,6 +11,8 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -70,11 +72,11 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 func (f *openFilter) none() string {
 	switch {
 	case f.silent > 0:
-		return "No run is stuck: none that goes on was silent for " + duration(f.silent) + " without waiting for something."
+		return "No run is stuck: none that goes on was silent for " + phrase.Duration(f.silent) + " without waiting for something."
 	case f.waiting:
 		return "No run waits."
 	case !f.failed.IsZero():
-		return "No run ended badly since " + clock(f.failed) + "."
+		return "No run ended badly since " + phrase.Clock(f.failed) + "."
 	case len(f.status) > 0:
 		return "No open run is " + strings.Join(f.status, " or ") + "."
 	}
@@ -164,7 +166,7 @@ func lineOfWaiter(p *project.Project, w persistence.Waiter) runLine {
 func shortTime(d time.Duration) string {
 	switch {
 	case d < time.Hour:
-		return duration(d)
+		return phrase.Duration(d)
 	case d < 100*time.Hour:
 		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
@@ -186,7 +188,7 @@ func writeRuns(out io.Writer, lines []runLine, width int) {
 	all := append([]runLine{head}, lines...)
 	for i := range all {
 		for _, c := range columns {
-			*c(&all[i]) = clean(*c(&all[i]))
+			*c(&all[i]) = plain.Line(*c(&all[i]))
 		}
 	}
 	const state = 2
@@ -194,7 +196,7 @@ func writeRuns(out io.Writer, lines []runLine, width int) {
 		for i, c := range columns {
 			most := 0
 			for j := range all {
-				most = max(most, widthOf(*c(&all[j])))
+				most = max(most, plain.Width(*c(&all[j])))
 			}
 			if sum += most + 2; i == state {
 				states = most
@@ -211,7 +213,7 @@ func writeRuns(out io.Writer, lines []runLine, width int) {
 			break
 		} else if room := states - over; room >= leastState || drop == 4 {
 			for i := range all {
-				all[i].state = cut(all[i].state, max(leastState, room))
+				all[i].state = plain.Cut(all[i].state, max(leastState, room))
 			}
 			break
 		}
@@ -230,11 +232,11 @@ func writeRuns(out io.Writer, lines []runLine, width int) {
 	for line := range strings.Lines(b.String()) {
 		fmt.Fprint(out, line)
 		for _, note := range all[i].notes {
-			if note = clean(note); note == "" {
+			if note = plain.Line(note); note == "" {
 				continue
 			}
 			if width > 0 {
-				note = cut(note, max(20, width-3))
+				note = plain.Cut(note, max(20, width-3))
 			}
 			sayLine(out, "  "+note)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/term"
 
+	"loops/internal/phrase"
 	"loops/internal/plain"
 )
 
@@ -44,21 +45,13 @@ func (l *live) draw(now time.Time, p paint) {
 // text returns the line, cut to the width of the terminal less one column, where the cursor stays.
 func (l *live) text(now time.Time, width int) string {
 	room := width - 1
-	elapsed := " (" + seconds(now.Sub(l.since)) + ")"
-	head := cut(l.head, max(room/2, room-len(elapsed)-1-widthOf(l.last)))
-	text := cut(head, room-len(elapsed)) + elapsed
-	if l.last != "" && widthOf(text)+2 < room {
+	elapsed := " (" + phrase.Seconds(now.Sub(l.since)) + ")"
+	head := plain.Cut(l.head, max(room/2, room-len(elapsed)-1-plain.Width(l.last)))
+	text := plain.Cut(head, room-len(elapsed)) + elapsed
+	if l.last != "" && plain.Width(text)+2 < room {
 		text += " " + l.last
 	}
-	return cut(text, room)
-}
-
-// seconds is duration without parts of a second.
-func seconds(d time.Duration) string {
-	if d < 10*time.Second {
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	}
-	return duration(d)
+	return plain.Cut(text, room)
 }
 
 // erase takes the line away, so that others can be printed.
@@ -74,15 +67,4 @@ func (l *live) width() int {
 		return w
 	}
 	return 80
-}
-
-// widthOf returns the columns of clean text, counting no further than a terminal is wide.
-func widthOf(s string) int {
-	n := 0
-	for _, r := range s {
-		if n += columns(r); n > 500 {
-			break
-		}
-	}
-	return n
 }

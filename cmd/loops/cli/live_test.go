@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/internal/plain"
 )
 
 func TestLiveText(t *testing.T) {
@@ -26,7 +28,7 @@ func TestLiveText(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
 		}
-		if w := widthOf(got); w >= c.width {
+		if w := plain.Width(got); w >= c.width {
 			t.Errorf("%s: %d columns in a terminal of %d", c.name, w, c.width)
 		}
 	}

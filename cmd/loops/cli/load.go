@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/phrase"
 	"loops/internal/plain"
 )
 
@@ -42,7 +43,7 @@ func (a *app) loadFile(p *project.Project, path string, quiet bool) (*fsm.Loop, 
 	}
 	fmt.Fprint(a.Err, a.render(p, f.Problems))
 	if n := len(f.Advice); n > 0 {
-		say(a.Err, "loops: %s about %s: %s\n", count(n, "warning"), p.Short(path), a.command("validate", p.Short(path)))
+		say(a.Err, "loops: %s about %s: %s\n", phrase.Count(n, "warning"), p.Short(path), a.command("validate", p.Short(path)))
 	}
 	return f.Loop, nil
 }

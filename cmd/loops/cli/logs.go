@@ -15,6 +15,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/persistence"
 )
@@ -126,7 +127,7 @@ func (l *logPrinter) event(e fsm.Event) {
 		l.acted, l.begun = true, true
 		l.attempts++
 		path := strings.Join(l.states[:e.Depth+1], " > ")
-		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, cut(clean(firstLine(text(e.Get("action")))), 100))
+		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, plain.Cut(plain.Line(phrase.FirstLine(text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
 		case l.stderr:

@@ -12,6 +12,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/manual"
+	"loops/internal/phrase"
 )
 
 func newManCommand(a *app) *cobra.Command {
@@ -62,7 +63,7 @@ func runMan(a *app, root *cobra.Command, dir string) error {
 			return failure(exitFailed, "%s cannot be written to %s: %v", name, dir, project.Cause(err))
 		}
 	}
-	fmt.Fprintf(a.out, "Wrote %s to %s.\n", count(len(pages), "page"), dir)
+	fmt.Fprintf(a.out, "Wrote %s to %s.\n", phrase.Count(len(pages), "page"), dir)
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"loops/internal/mcpserver"
+	"loops/internal/phrase"
 )
 
 // recordWait is how long a run may take until it is on record. A database can be slow.
@@ -148,7 +149,7 @@ func (s *served) start(ctx context.Context, v mcpserver.Values) (*startedRun, ru
 		return nil, runInfo{}, errors.New(said(string(r.stderr), r.code))
 	case <-ctx.Done():
 		_ = cmd.Process.Signal(syscall.SIGTERM) // before it is on record that undoes it
-		return nil, runInfo{}, fmt.Errorf("the run was not on record within %s and was stopped", duration(recordWait))
+		return nil, runInfo{}, fmt.Errorf("the run was not on record within %s and was stopped", phrase.Duration(recordWait))
 	}
 }
 

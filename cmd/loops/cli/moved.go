@@ -10,6 +10,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/move"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -75,5 +76,5 @@ func movedText(p *project.Project, folders []move.Folder, changed int) string {
 	if changed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, count(changed, "text"), map[bool]string{true: "names", false: "name"}[changed == 1], p.Dir)
+	return fmt.Sprintf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, phrase.Count(changed, "text"), map[bool]string{true: "names", false: "name"}[changed == 1], p.Dir)
 }

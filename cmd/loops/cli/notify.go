@@ -13,6 +13,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/notify"
+	"loops/internal/phrase"
 )
 
 func newNotifyCommand(a *app) *cobra.Command {
@@ -114,7 +115,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		case err != nil || n < 1:
 			return usageError{fmt.Sprintf("%q: expected the number of who is to be told, from 1", o.number), "loops notify test --help"}
 		case n > len(conf.Notify):
-			return failure(exitNotFound, "there is no number %d: notify names %s", n, count(len(conf.Notify), "target"))
+			return failure(exitNotFound, "there is no number %d: notify names %s", n, phrase.Count(len(conf.Notify), "target"))
 		}
 		chosen = []int{n - 1}
 	}
@@ -128,7 +129,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 			kind = on[0]
 		}
 		b.sender.TellOne(i, notify.Event{
-			Kind: kind, Text: "test: this is how loops tells that a run is " + words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
+			Kind: kind, Text: "test: this is how loops tells that a run is " + phrase.Words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
 			State: "done", Steps: 1, Seconds: 1, ExitCode: &zero, Time: time.Now().UTC(), Project: p.Dir, Host: b.host, Test: true,
 		})
 	}
@@ -149,7 +150,7 @@ func (a *app) printNotified(chosen []int, results []*notify.Result, asJSON bool)
 			if r.Err != nil {
 				what = "not delivered: " + r.Err.Error()
 			}
-			say(a.out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, count(r.Attempts, "attempt"), duration(r.Took))
+			say(a.out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, phrase.Count(r.Attempts, "attempt"), phrase.Duration(r.Took))
 		}
 		return value.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
 			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", errorText(r.Err))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/internal/plain"
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/reconcile"
@@ -46,9 +47,9 @@ func whereIs(o persistence.Owner) string {
 	case id.Near():
 		return "in another PID namespace of this machine (a container or a sandbox)"
 	case !id.Elsewhere():
-		return clean("on another machine with the name " + o.Host + ", or on this one before it was started again")
+		return plain.Line("on another machine with the name " + o.Host + ", or on this one before it was started again")
 	}
-	return clean("on host " + o.Host)
+	return plain.Line("on host " + o.Host)
 }
 
 // A strangerError means that the process with a recorded pid is not known to be the one that was recorded.
@@ -116,7 +117,7 @@ func littleLoops(pid int, recorded time.Time) error {
 	case len(words) == 0:
 		return &strangerError{pid, "is of little-loops, and its command line cannot be read"}
 	case !runsLittleLoops(words):
-		return &strangerError{pid, fmt.Sprintf("is not little-loops, but %s", clean(filepath.Base(words[0])))}
+		return &strangerError{pid, fmt.Sprintf("is not little-loops, but %s", plain.Line(filepath.Base(words[0])))}
 	case recorded.IsZero() || proc.StartedAfter(pid, recorded):
 		return &strangerError{pid, "started after it was recorded"}
 	}

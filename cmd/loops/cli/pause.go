@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -289,5 +290,5 @@ func unpause(ctx context.Context, p *project.Project, store *project.Records, r 
 			return err
 		}
 	}
-	return failure(exitFailed, "run %s was told to go on and is paused still after %s; is its process (pid %d) stopped?", r.ID, duration(unpauseWait), r.Owner.PID)
+	return failure(exitFailed, "run %s was told to go on and is paused still after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(unpauseWait), r.Owner.PID)
 }

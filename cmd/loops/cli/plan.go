@@ -7,6 +7,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/phrase"
 )
 
 // printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
@@ -25,10 +26,10 @@ func (a *app) printPlan(p *project.Project, l *fsm.Loop, values *value.Map, tree
 		say(w, "Max passes: %d\n", l.MaxIterations)
 	}
 	if l.Timeout > 0 {
-		say(w, "Timeout: %s\n", duration(l.Timeout))
+		say(w, "Timeout: %s\n", phrase.Duration(l.Timeout))
 	}
 	if l.Backoff > 0 {
-		say(w, "Pause between states: %s\n", duration(l.Backoff))
+		say(w, "Pause between states: %s\n", phrase.Duration(l.Backoff))
 	}
 	for _, line := range tree.planned(p) {
 		sayLine(w, line)
@@ -96,7 +97,7 @@ func (a *app) subloopLine(p *project.Project, l *fsm.Loop, s *fsm.State) string 
 	if err != nil {
 		return "(" + oneLine(err) + ")"
 	}
-	return fmt.Sprintf("(%s: %s, at most %s)", p.Short(child.File), count(len(child.States), "state"), count(child.MaxSteps, "step"))
+	return fmt.Sprintf("(%s: %s, at most %s)", p.Short(child.File), phrase.Count(len(child.States), "state"), phrase.Count(child.MaxSteps, "step"))
 }
 
 func kindOf(s *fsm.State) string {

@@ -16,6 +16,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/policy"
+	"loops/internal/plain"
 )
 
 // Where a table of rules and the scores come from, and where the answer goes.
@@ -96,7 +97,7 @@ func runPolicy(a *app, o policyOptions, args []string) error {
 		sayLine(a.Err, "loops: "+n)
 	}
 	if ok {
-		say(a.Err, "loops: line %d holds: %s%s\n", rule.Line, clean(rule.String()), scoreList(dimensions(rule), scores))
+		say(a.Err, "loops: line %d holds: %s%s\n", rule.Line, plain.Line(rule.String()), scoreList(dimensions(rule), scores))
 	} else {
 		say(a.Err, "loops: no rule holds%s; a last rule \"* -> TARGET\" would take everything else\n", scoreList(names, scores))
 	}

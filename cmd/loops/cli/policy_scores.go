@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/policy"
 	"loops/fsm/value"
+	"loops/internal/plain"
 )
 
 // readScores reads the score files of a run, whoever wrote them.
@@ -80,7 +81,7 @@ func missingScores(rules []policy.Rule, scores map[string]any) (notes, names []s
 			if _, number := value.ParseFloat(text); number || scores[p.Dimension] == nil || p.Operator == "==" || p.Operator == "!=" {
 				continue
 			}
-			notes = append(notes, fmt.Sprintf("the score of %q is %q, which is no number, so %s (line %d) does not hold", p.Dimension, cut(text, 60), p, r.Line))
+			notes = append(notes, fmt.Sprintf("the score of %q is %q, which is no number, so %s (line %d) does not hold", p.Dimension, plain.Cut(text, 60), p, r.Line))
 		}
 	}
 	return notes, names
@@ -105,7 +106,7 @@ func scoreList(names []string, scores map[string]any) string {
 	var list []string
 	for _, n := range names {
 		if s, ok := scores[n]; ok {
-			list = append(list, n+"="+cut(clean(value.Text(s)), 40))
+			list = append(list, n+"="+plain.Cut(plain.Line(value.Text(s)), 40))
 		}
 	}
 	if len(list) == 0 {

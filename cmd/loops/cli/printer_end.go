@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 func (p *textPrinter) finish(o fsm.Outcome, resume string) {
@@ -33,7 +35,7 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	}
 	line := endLine(o, p.max)
 	if o.Error == noTransition && p.judged != "" {
-		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", clean(p.state), clean(p.judged), clean(p.judged))
+		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", plain.Line(p.state), plain.Line(p.judged), plain.Line(p.judged))
 	}
 	style := p.paint.amber
 	switch {
@@ -83,7 +85,7 @@ func (p *textPrinter) showFailure(out io.Writer) {
 		return
 	}
 	sayLine(out, "The last action said:")
-	for line := range strings.SplitSeq(lastLines(said, 40), "\n") {
+	for line := range strings.SplitSeq(phrase.LastLines(said, 40), "\n") {
 		sayOutput(out, indent, line)
 	}
 }
@@ -92,7 +94,7 @@ func (p *textPrinter) showFailure(out io.Writer) {
 func endWord(o fsm.Outcome, maxSteps int) string {
 	steps := "steps"
 	if maxSteps > 0 {
-		steps = count(maxSteps, "step")
+		steps = phrase.Count(maxSteps, "step")
 	}
 	word := map[string]string{
 		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + steps,
@@ -116,12 +118,12 @@ func endWord(o fsm.Outcome, maxSteps int) string {
 
 // endLine says in one line how a run ended, and in one more each its error and how it would be continued.
 func endLine(o fsm.Outcome, maxSteps int) string {
-	line := fmt.Sprintf("Loop %s: %s (%s, %s)", clean(endWord(o, maxSteps)), clean(o.FinalState), count(o.Steps, "step"), duration(o.Duration))
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", plain.Line(endWord(o, maxSteps)), plain.Line(o.FinalState), phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
 	if o.Error != "" {
-		line += "\nError: " + clean(o.Error)
+		line += "\nError: " + plain.Line(o.Error)
 	}
 	if o.Continuation != "" {
-		line += "\nTo continue: " + clean(firstLine(o.Continuation))
+		line += "\nTo continue: " + plain.Line(phrase.FirstLine(o.Continuation))
 	}
 	return line
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/phrase"
 	"loops/internal/report"
 )
 
@@ -137,12 +138,12 @@ func (p *githubPrinter) finish(o fsm.Outcome, resume string) {
 		}
 		message := faceLine(o, p.max, p.state)
 		if said != "" {
-			message += "\n\n" + lastLines(said, 10)
+			message += "\n\n" + phrase.LastLines(said, 10)
 		}
 		if resume != "" {
 			message += "\n\nResume with: " + resume
 		}
-		p.annotate(level, "Loop "+p.h.Loop.Name+": "+words(kind), clipped(message))
+		p.annotate(level, "Loop "+p.h.Loop.Name+": "+phrase.Words(kind), clipped(message))
 	}
 	err := p.a.faceOf(context.Background(), p.h.Run.ID, &o, func(r *report.Suite, run report.Run) error {
 		run.Next = resume

@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/internal/plain"
 )
 
@@ -62,13 +63,13 @@ func (p *textPrinter) header(h header) {
 	case h.Origin != nil:
 		doing = "Forking"
 	}
-	say(p.out, "%s loop: %s\n", doing, p.paint.bold(clean(h.Loop.Name)))
+	say(p.out, "%s loop: %s\n", doing, p.paint.bold(plain.Line(h.Loop.Name)))
 	if p.max > 0 { // old records do not tell
 		say(p.out, "Max steps: %d\n", p.max)
 	}
-	say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", clean(h.File), clean(string(h.Run.ID)), clean(h.ShortDir))
+	say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", plain.Line(h.File), plain.Line(string(h.Run.ID)), plain.Line(h.ShortDir))
 	if h.Origin != nil {
-		say(p.out, "  forked from: %s\n", clean(forkedText(h.Origin)))
+		say(p.out, "  forked from: %s\n", plain.Line(forkedText(h.Origin)))
 	}
 	for _, note := range h.Notes {
 		say(p.out, "  %s\n", note)
@@ -77,7 +78,7 @@ func (p *textPrinter) header(h header) {
 		say(p.out, "  agents: %s\n", h.Agents)
 	}
 	if h.Where != "" {
-		say(p.out, "  at: %s, step %d, after %s\n", clean(h.Where), h.Run.Step, duration(h.Elapsed))
+		say(p.out, "  at: %s, step %d, after %s\n", plain.Line(h.Where), h.Run.Step, phrase.Duration(h.Elapsed))
 	}
 	fmt.Fprintln(p.out)
 }
@@ -178,7 +179,7 @@ func (p *textPrinter) event(e fsm.Event) {
 			step = fmt.Sprintf("%s[%s] ", pad, shown(e.Get("iteration")))
 		}
 		p.place = step + state
-		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.bold(state), duration(p.base+e.Time.Sub(p.begin)))
+		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.bold(state), phrase.Duration(p.base+e.Time.Sub(p.begin)))
 	case fsm.EventActionStart:
 		p.startAction(e, pad)
 	case fsm.EventActionOutput:
@@ -189,12 +190,12 @@ func (p *textPrinter) event(e fsm.Event) {
 		p.flushHead()
 		p.verdict, p.why = text(e.Get("verdict")), ""
 		if !p.verbose {
-			p.why = clean(whyVerdict(e))
+			p.why = plain.Line(whyVerdict(e))
 			break
 		}
 		for _, text := range verdictLines(e) {
 			for line := range strings.SplitSeq(text, "\n") {
-				p.print(pad + indent + p.paint.dim(clean(line)))
+				p.print(pad + indent + p.paint.dim(plain.Line(line)))
 			}
 		}
 	case fsm.EventRoute:
@@ -211,18 +212,18 @@ func (p *textPrinter) event(e fsm.Event) {
 		if text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
 			line += "; to go on at once: " + p.wake
 		}
-		p.print(pad + indent + p.paint.amber(clean(line)))
+		p.print(pad + indent + p.paint.amber(plain.Line(line)))
 	case fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventHostSubprocRSS, fsm.EventActionKilled:
 		if p.verbose {
-			p.print(pad + indent + p.paint.dim(clean(e.Kind+" "+pairs(e))))
+			p.print(pad + indent + p.paint.dim(plain.Line(e.Kind+" "+pairs(e))))
 		}
 	default:
 		p.flushHead()
 		if line := sentence(e); line != "" {
-			p.print(pad + indent + p.paint.amber(clean(line)))
+			p.print(pad + indent + p.paint.amber(plain.Line(line)))
 			break
 		}
-		p.print(pad + indent + p.paint.amber(clean(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+pairs(e)))))
+		p.print(pad + indent + p.paint.amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+pairs(e)))))
 	}
 }
 
@@ -263,7 +264,7 @@ func (p *textPrinter) flushHead() {
 
 func (p *textPrinter) startAction(e fsm.Event, pad string) {
 	action := text(e.Get("action"))
-	lines := []string{cut(clean(firstLine(action)), 100)}
+	lines := []string{plain.Cut(plain.Line(phrase.FirstLine(action)), 100)}
 	if p.verbose {
 		lines = strings.Split(strings.TrimRight(action, "\n| "), "\n")
 		for i := range lines[1:] {
@@ -289,7 +290,7 @@ func (p *textPrinter) startAction(e fsm.Event, pad string) {
 func (p *textPrinter) showOutput(pad, lines string) {
 	if p.live != nil {
 		lines = strings.TrimRight(lines, "\n \t")
-		p.live.last = clean(plain.Uncoloured(lines[strings.LastIndexByte(lines, '\n')+1:]))
+		p.live.last = plain.Line(plain.Uncoloured(lines[strings.LastIndexByte(lines, '\n')+1:]))
 		return
 	}
 	p.flushHead()
@@ -314,7 +315,7 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 		p.live.head = ""
 	}
 	ms, _ := e.Get("duration_ms").(int64)
-	line := "(" + duration(time.Duration(ms)*time.Millisecond) + ")"
+	line := "(" + phrase.Duration(time.Duration(ms)*time.Millisecond) + ")"
 	code := shown(e.Get("exit_code"))
 	failed := code != "0" && code != ""
 	switch {
@@ -327,7 +328,7 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 	case p.live == nil && (failed || p.verbose):
 		p.showErrors(pad)
 	case p.live != nil && p.output != "": // the live line had them one at a time
-		p.block(pad+indent, lastLines(p.output, liveTail))
+		p.block(pad+indent, phrase.LastLines(p.output, liveTail))
 	}
 	p.print(pad + indent + line)
 	if skipped := text(e.Get("skipped")); skipped != "" {
@@ -343,7 +344,7 @@ func (p *textPrinter) showErrors(pad string) {
 		return
 	}
 	if !p.verbose {
-		text = lastLines(text, 10)
+		text = phrase.LastLines(text, 10)
 	}
 	p.block(pad+indent+"! ", text)
 }
@@ -376,5 +377,5 @@ func (p *textPrinter) mark(verdict string) string {
 	case "no", "error", "blocked", "stall", "timeout":
 		return p.paint.red(verdict)
 	}
-	return p.paint.amber(clean(verdict))
+	return p.paint.amber(plain.Line(verdict))
 }

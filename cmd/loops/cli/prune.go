@@ -10,6 +10,7 @@ import (
 
 	"loops/fsm/value"
 	"loops/internal/config"
+	"loops/internal/phrase"
 	"loops/internal/retention"
 	"loops/persistence"
 )
@@ -123,7 +124,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 		if o.maxSize != "" {
 			limit = "--max-size " + o.maxSize
 		}
-		say(a.Err, "loops: what stays takes %s, more than %s: %s\n", roomText(choice.Bytes), limit, keptText(choice.Kept))
+		say(a.Err, "loops: what stays takes %s, more than %s: %s\n", phrase.Bytes(choice.Bytes), limit, keptText(choice.Kept))
 	}
 	return errors.Join(joined([]error{unfinished, err}), a.tellPruned(o, choice, gone, finished))
 }
@@ -150,14 +151,14 @@ func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal, fin
 	}
 	var table [][]string
 	for _, r := range gone {
-		table = append(table, []string{string(r.run.ID), string(r.run.Status), since(r.run.UpdatedAt), roomText(r.bytes)})
+		table = append(table, []string{string(r.run.ID), string(r.run.Status), since(r.run.UpdatedAt), phrase.Bytes(r.bytes)})
 	}
 	writeTable(a.out, table)
 	verb, makes := "Removed", "makes"
 	if o.dryRun {
 		verb, makes = "Would remove", "would make"
 	}
-	say(a.out, "%s %s, which %s %s of room; %s.\n", verb, count(len(gone), "run"), makes, roomText(total(gone)), stayText(stay, c.Kept))
+	say(a.out, "%s %s, which %s %s of room; %s.\n", verb, phrase.Count(len(gone), "run"), makes, phrase.Bytes(total(gone)), stayText(stay, c.Kept))
 	return nil
 }
 
@@ -166,7 +167,7 @@ func stayText(n int, k retention.Kept) string {
 	if n == 0 {
 		return "no run stays"
 	}
-	text := count(n, "run") + " stay"
+	text := phrase.Count(n, "run") + " stay"
 	if n == 1 {
 		text += "s"
 	}

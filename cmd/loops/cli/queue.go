@@ -11,6 +11,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -103,19 +104,19 @@ func waiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
 // waiterLoop names what somebody waits with. What is read of the queue anybody may have written.
 func waiterLoop(w persistence.Waiter) string {
 	if w.Resumes != "" {
-		return clean(w.Loop + " (resumes " + string(w.Resumes) + ")")
+		return plain.Line(w.Loop + " (resumes " + string(w.Resumes) + ")")
 	}
-	return clean(w.Loop)
+	return plain.Line(w.Loop)
 }
 
 func waitsForText(o persistence.Obstacle) string {
 	switch {
 	case o.Run != "":
-		return clean("run " + string(o.Run))
+		return plain.Line("run " + string(o.Run))
 	case o.Waiter != "":
-		return clean(o.Loop + " (" + shortWaiter(o.Waiter) + ")")
+		return plain.Line(o.Loop + " (" + shortWaiter(o.Waiter) + ")")
 	case o.Loop != "":
-		return clean("loop " + o.Loop)
+		return plain.Line("loop " + o.Loop)
 	}
 	return "-" // it came just now
 }
@@ -124,12 +125,12 @@ func waitsForText(o persistence.Obstacle) string {
 func shortScope(p *project.Project, w persistence.Waiter) string {
 	paths := make([]string, len(w.Scope))
 	for i, path := range w.Scope {
-		paths[i] = clean(p.Short(path))
+		paths[i] = plain.Line(p.Short(path))
 	}
 	return strings.Join(paths, ", ")
 }
 
-func shortWaiter(id string) string { return clean(id[:min(len(id), shortID)]) }
+func shortWaiter(id string) string { return plain.Line(id[:min(len(id), shortID)]) }
 
 // findWaiters returns the one with that id, or all of the loop of that name or with that run to resume, or the one whose id
 // begins so.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm/value"
+	"loops/internal/phrase"
 	"loops/internal/proc"
 	"loops/persistence"
 	"loops/reconcile"
@@ -95,5 +96,5 @@ func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) e
 			return context.Cause(ctx)
 		}
 	}
-	return failure(exitFailed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", shortWaiter(w.ID), owner.PID, duration(takeOutWait))
+	return failure(exitFailed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", shortWaiter(w.ID), owner.PID, phrase.Duration(takeOutWait))
 }

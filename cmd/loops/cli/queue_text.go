@@ -8,6 +8,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -50,7 +52,7 @@ func obstacle(err error) persistence.Obstacle {
 }
 
 // age is how long ago something was, which a clock that was set does not make negative.
-func age(t time.Time) string { return duration(max(0, time.Since(t))) }
+func age(t time.Time) string { return phrase.Duration(max(0, time.Since(t))) }
 
 // waitsForJSON is whom somebody waits for.
 func waitsForJSON(o persistence.Obstacle) any {
@@ -60,14 +62,14 @@ func waitsForJSON(o persistence.Obstacle) any {
 // inTheWayLine says who has what a run wants, or wants it before.
 func inTheWayLine(err error) string {
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
-		return clean(fmt.Sprintf("%s is locked by run %s of loop %s (%s, for %s)", locked.Path, locked.Holder, locked.Loop, process(locked.Owner), age(locked.Since)))
+		return plain.Line(fmt.Sprintf("%s is locked by run %s of loop %s (%s, for %s)", locked.Path, locked.Holder, locked.Loop, process(locked.Owner), age(locked.Since)))
 	}
 	if behind, ok := errors.AsType[*behindError](err); ok {
 		who := fmt.Sprintf("loop %s (%s, for %s)", behind.ahead.Loop, process(behind.ahead.Owner), age(behind.ahead.Since))
 		if behind.n == 1 {
-			return clean(fmt.Sprintf("a run of %s waits in the queue for %s", who, behind.as.Path))
+			return plain.Line(fmt.Sprintf("a run of %s waits in the queue for %s", who, behind.as.Path))
 		}
-		return clean(fmt.Sprintf("%d runs wait in the queue for %s, one of them of %s", behind.n, behind.as.Path, who))
+		return plain.Line(fmt.Sprintf("%d runs wait in the queue for %s, one of them of %s", behind.n, behind.as.Path, who))
 	}
 	return err.Error()
 }
@@ -81,7 +83,7 @@ func (a *app) refused(err error, waited time.Duration) error {
 	}
 	lines := []string{line, fmt.Sprintf("%-14s %s", wait, a.again("--queue"))}
 	if waited > 0 {
-		lines[0] = fmt.Sprintf("waited %s in the queue, in vain; nothing was run: %s", duration(waited), line)
+		lines[0] = fmt.Sprintf("waited %s in the queue, in vain; nothing was run: %s", phrase.Duration(waited), line)
 		lines[1] = fmt.Sprintf("%-14s %s", "wait longer:", a.again("--queue --queue-timeout "+timeoutText(2*waited)))
 	}
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
@@ -108,10 +110,10 @@ func (a *app) waitsFor(err error) string {
 		if behind.n == 1 {
 			last = ","
 		}
-		return clean(fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", count(behind.n, "other"), behind.as.Path, last, behind.ahead.Loop, process(behind.ahead.Owner)))
+		return plain.Line(fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", phrase.Count(behind.n, "other"), behind.as.Path, last, behind.ahead.Loop, process(behind.ahead.Owner)))
 	}
 	o := obstacle(err)
-	return clean(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s", o.Run, o.Loop, o.Path, age(o.Since)))
+	return plain.Line(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s", o.Run, o.Loop, o.Path, age(o.Since)))
 }
 
 // circle is the error of a run that would wait for ever.

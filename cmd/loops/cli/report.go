@@ -157,10 +157,10 @@ func reportFacts(p *project.Project, store *project.Records, r persistence.Run, 
 	if !r.UpdatedAt.IsZero() {
 		add("Updated", r.UpdatedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
-	add("Elapsed", duration(elapsed(r)))
+	add("Elapsed", phrase.Duration(elapsed(r)))
 	if total.Prompts+total.Judges > 0 {
 		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.Text(), phrase.Tokens(total.Tokens()),
-			count(total.Prompts, "prompt"), count(total.Judges, "judge")))
+			phrase.Count(total.Prompts, "prompt"), phrase.Count(total.Judges, "judge")))
 	}
 	add("Recorded in", store.Name)
 	if r.Foreign {

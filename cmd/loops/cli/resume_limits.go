@@ -12,6 +12,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -144,7 +145,7 @@ func unpauseResumed(p *project.Project, id persistence.ID, began time.Time) (not
 	if err := os.Remove(p.PauseFile(id)); err != nil {
 		return fmt.Sprintf("loops: run %s stays paused: %v", id, err)
 	}
-	return "The pause of " + clock(at) + " is lifted."
+	return "The pause of " + phrase.Clock(at) + " is lifted."
 }
 
 // tellUnpaused says that a pause was lifted: in the background to whoever started the run.

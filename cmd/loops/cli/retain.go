@@ -9,6 +9,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/config"
+	"loops/internal/phrase"
 	"loops/internal/retention"
 	"loops/persistence"
 )
@@ -170,7 +171,7 @@ func retainedText(gone []removal, late bool) string {
 	case len(gone) == 0:
 		return ""
 	}
-	text := fmt.Sprintf("Retention removed %s, %s.", count(len(gone), "run"), roomText(total(gone)))
+	text := fmt.Sprintf("Retention removed %s, %s.", phrase.Count(len(gone), "run"), phrase.Bytes(total(gone)))
 	if late {
 		text += " There may be more: " + rest
 	}

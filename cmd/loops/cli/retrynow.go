@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -116,7 +117,7 @@ func wake(ctx context.Context, store *project.Records, r persistence.Run, w fsm.
 			return nil
 		}
 	}
-	return failure(exitFailed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, duration(wakeWait), r.Owner.PID)
+	return failure(exitFailed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(wakeWait), r.Owner.PID)
 }
 
 // waitText is what a run waits for, for a person.

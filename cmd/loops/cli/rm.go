@@ -83,7 +83,7 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 	}
 	a.tellFinished(finished)
 	for _, t := range todo {
-		say(a.out, "Removed %s (%s, %s).\n", t.run.ID, t.run.Status, roomText(t.bytes))
+		say(a.out, "Removed %s (%s, %s).\n", t.run.ID, t.run.Status, phrase.Bytes(t.bytes))
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func exactly(ctx context.Context, f project.Finder, arg string) (persistence.Run
 		}
 	}
 	if n > 0 {
-		return persistence.Run{}, failure(exitNotFound, "%s is a loop with %s, and no run; loops history %s lists their ids, loops prune removes old ones", arg, count(n, "run"), quote(arg))
+		return persistence.Run{}, failure(exitNotFound, "%s is a loop with %s, and no run; loops history %s lists their ids, loops prune removes old ones", arg, phrase.Count(n, "run"), quote(arg))
 	}
 	if near := phrase.Nearest(arg, ids); near != "" {
 		return persistence.Run{}, failure(exitNotFound, "there is no run %s; did you mean %s?", arg, near)

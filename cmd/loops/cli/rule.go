@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // The rules of validate itself, about files that are not read at all.
@@ -112,7 +113,7 @@ func fold(text string, width int) string {
 		}
 		line := ""
 		for _, word := range strings.Fields(paragraph) {
-			if line != "" && widthOf(line)+1+widthOf(word) > width {
+			if line != "" && plain.Width(line)+1+plain.Width(word) > width {
 				out = append(out, line)
 				line = ""
 			}

@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/plain"
 )
 
 // Every rule has a page that says how to silence it, and that fits a terminal.
@@ -33,8 +34,8 @@ func TestRuleText(t *testing.T) {
 			t.Errorf("%s: the page does not say how to silence it:\n%s", r.Name, text)
 		}
 		for line := range strings.SplitSeq(before, "\n") {
-			if widthOf(line) > 100 && !strings.HasPrefix(line, "- ") {
-				t.Errorf("%s: a line of %d columns: %s", r.Name, widthOf(line), line)
+			if plain.Width(line) > 100 && !strings.HasPrefix(line, "- ") {
+				t.Errorf("%s: a line of %d columns: %s", r.Name, plain.Width(line), line)
 			}
 		}
 		for line := range strings.SplitSeq(examples, "\n") {

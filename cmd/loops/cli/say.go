@@ -20,12 +20,12 @@ func say(w io.Writer, format string, args ...any) {
 }
 
 // sayLine writes a text of others, or one with such in it, as a line.
-func sayLine(w io.Writer, text string) { _, _ = io.WriteString(w, clean(text)+"\n") }
+func sayLine(w io.Writer, text string) { _, _ = io.WriteString(w, plain.Line(text)+"\n") }
 
 // sayRow writes the cells of a row of a table.
 func sayRow(w io.Writer, cells ...string) {
 	for i := range cells {
-		cells[i] = clean(cells[i])
+		cells[i] = plain.Line(cells[i])
 	}
 	_, _ = io.WriteString(w, strings.Join(cells, "\t")+"\n")
 }
@@ -68,7 +68,7 @@ type foreignText string
 func (t foreignText) Format(s fmt.State, verb rune) {
 	text := string(t)
 	if verb != 'q' {
-		text = clean(text)
+		text = plain.Line(text)
 	}
 	_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), text)
 }
@@ -77,7 +77,7 @@ func (t foreignText) Format(s fmt.State, verb rune) {
 func blockOf(front string, lines []string) block {
 	out := make([]string, len(lines))
 	for i, line := range lines {
-		out[i] = clean(line)
+		out[i] = plain.Line(line)
 	}
 	return block(strings.Join(out, "\n"+front))
 }

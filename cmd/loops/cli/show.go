@@ -7,6 +7,8 @@ import (
 	"loops/engine/project"
 
 	"github.com/spf13/cobra"
+
+	"loops/internal/phrase"
 )
 
 type showOptions struct{ effective, json, origins bool }
@@ -66,7 +68,7 @@ func runShow(a *app, name string, o showOptions) error {
 	var invalid error
 	if f.Loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.All()))
-		invalid = failure(exitInvalid, "%s has %s", p.Short(path), count(project.CountErrors(f.All()), "error"))
+		invalid = failure(exitInvalid, "%s has %s", p.Short(path), phrase.Count(project.CountErrors(f.All()), "error"))
 	}
 	switch {
 	case o.effective:

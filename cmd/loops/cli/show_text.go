@@ -10,6 +10,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 )
 
 // previewWidth is how much of an action the summary of a loop shows, in columns.
@@ -50,7 +52,7 @@ func (a *app) printLoop(p *project.Project, l *fsm.Loop) {
 	fmt.Fprintln(a.out)
 	var states [][]string
 	for _, name := range l.Order {
-		states = append(states, []string{clean(name), does(l.States[name]), ways(l.States[name])})
+		states = append(states, []string{plain.Line(name), does(l.States[name]), ways(l.States[name])})
 	}
 	writeTable(a.out, states)
 }
@@ -83,16 +85,16 @@ func endings(l *fsm.Loop) string {
 }
 
 func limits(l *fsm.Loop) string {
-	out := []string{count(l.MaxSteps, "step")}
+	out := []string{phrase.Count(l.MaxSteps, "step")}
 	if l.MaxIterations > 0 {
 		out = append(out, passes(l.MaxIterations))
 	}
 	if l.Timeout > 0 {
-		out = append(out, duration(l.Timeout)+" in all")
+		out = append(out, phrase.Duration(l.Timeout)+" in all")
 	}
 	out = append(out, budgetLimitsText(l.Budget)...)
 	if l.Backoff > 0 {
-		out = append(out, "a pause of "+duration(l.Backoff)+" between states")
+		out = append(out, "a pause of "+phrase.Duration(l.Backoff)+" between states")
 	}
 	if l.Stall != nil {
 		out = append(out, fmt.Sprintf("%d equal results in a row", l.Stall.Window))
@@ -112,16 +114,16 @@ func budgetLimitsText(b *fsm.Budget) (out []string) {
 		out = append(out, fmt.Sprintf("a cost of $%g", b.CostUSD))
 	}
 	if b.Tokens > 0 {
-		out = append(out, count(int(b.Tokens), "token"))
+		out = append(out, phrase.Count(int(b.Tokens), "token"))
 	}
 	if b.Wall > 0 {
-		out = append(out, "a budget of "+duration(b.Wall))
+		out = append(out, "a budget of "+phrase.Duration(b.Wall))
 	}
 	if b.Steps > 0 {
-		out = append(out, "a budget of "+count(b.Steps, "step"))
+		out = append(out, "a budget of "+phrase.Count(b.Steps, "step"))
 	}
 	if b.Prompts > 0 {
-		out = append(out, count(b.Prompts, "prompt"))
+		out = append(out, phrase.Count(b.Prompts, "prompt"))
 	}
 	return out
 }
@@ -178,10 +180,10 @@ func parameterLine(p fsm.Parameter) string {
 	case p.Required:
 		line += ", required"
 	case p.Default != nil:
-		line += " = " + cut(clean(oneLineOf(value.Text(p.Default))), 40)
+		line += " = " + plain.Cut(plain.Line(oneLineOf(value.Text(p.Default))), 40)
 	}
 	if p.Description != "" {
-		line += "; " + firstLine(clean(p.Description))
+		line += "; " + phrase.FirstLine(plain.Line(p.Description))
 	}
 	return line
 }
@@ -190,9 +192,9 @@ func contextLine(l *fsm.Loop) string {
 	var out []string
 	for _, k := range l.Context.Keys() {
 		v, _ := l.Context.Get(k)
-		out = append(out, k+"="+cut(clean(oneLineOf(value.Text(v))), 24))
+		out = append(out, k+"="+plain.Cut(plain.Line(oneLineOf(value.Text(v))), 24))
 	}
-	return cut(strings.Join(out, "  "), 200)
+	return plain.Cut(strings.Join(out, "  "), 200)
 }
 
 func oneLineOf(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -239,7 +241,7 @@ func does(s *fsm.State) string {
 		} else {
 			kind += ":"
 		}
-		out = append(out, cut(kind+" "+clean(firstCodeLine(s.Action)), previewWidth))
+		out = append(out, plain.Cut(kind+" "+plain.Line(firstCodeLine(s.Action)), previewWidth))
 	}
 	if s.Evaluate != nil && s.Next == "" {
 		out = append(out, "? "+s.Evaluate.Type)
@@ -257,7 +259,7 @@ func firstCodeLine(s string) string {
 			return line
 		}
 	}
-	return firstLine(s)
+	return phrase.FirstLine(s)
 }
 
 // ways writes the ways out of a state, those to one target together: yes -> done  no, error -> fix.

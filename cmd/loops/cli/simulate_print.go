@@ -6,6 +6,8 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/internal/rehearse"
 )
 
@@ -87,7 +89,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 	case fsm.EventActionComplete:
 		for _, line := range p.short(text(e.Get("output_preview"))) {
-			p.line(pad + indent + p.paint.dim(clean(line)))
+			p.line(pad + indent + p.paint.dim(plain.Line(line)))
 		}
 		if code := text(e.Get("exit_code")); code != "0" {
 			p.line(pad + indent + p.paint.red("exit: "+code))
@@ -98,7 +100,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 			p.verdict = `""`
 		}
 		if why := text(e.Get("error")); why != "" {
-			p.verdict += " (" + cut(firstLine(clean(why)), 160) + ")"
+			p.verdict += " (" + plain.Cut(phrase.FirstLine(plain.Line(why)), 160) + ")"
 		}
 	case fsm.EventRoute:
 		line := "-> " + p.paint.cyan(text(e.Get("to")))
@@ -136,7 +138,7 @@ func (p *simulationPrinter) short(s string) []string {
 	if p.o.verbose {
 		return strings.Split(strings.TrimSpace(s), "\n")
 	}
-	return []string{cut(clean(firstLine(s)), 120)}
+	return []string{plain.Cut(plain.Line(phrase.FirstLine(s)), 120)}
 }
 
 func (p *simulationPrinter) flush() {
@@ -208,7 +210,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) error {
 		}
 		fmt.Fprintln(p.a.out)
 	}
-	say(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", endWord(o, p.r.loop.MaxSteps), o.FinalState, count(o.Steps, "step"), codeOf(o))
+	say(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", endWord(o, p.r.loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), codeOf(o))
 	if o.Error != "" {
 		line := "Error: " + o.Error
 		if o.Error == noTransition && p.judged != "" {
@@ -253,7 +255,7 @@ func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) er
 	for _, e := range t.Endings() {
 		say(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), endWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
 		if e.Outcome.Error != "" {
-			say(a.out, "%18s%s\n", "", cut(firstLine(clean(e.Outcome.Error)), 160))
+			say(a.out, "%18s%s\n", "", plain.Cut(phrase.FirstLine(plain.Line(e.Outcome.Error)), 160))
 		}
 	}
 	if !o.quiet {

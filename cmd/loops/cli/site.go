@@ -11,6 +11,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -164,7 +165,7 @@ func (e *movedError) rebased(path string) string {
 // leftBehind says what a person can do about a run whose folder was moved.
 func (a *app) leftBehind(ctx context.Context, d driveSpec, run persistence.Run, m *movedError) error {
 	id := string(run.ID)
-	text := fmt.Sprintf("run %s was stopped: %s\n", clean(id), clean(m.Error()))
+	text := fmt.Sprintf("run %s was stopped: %s\n", plain.Line(id), plain.Line(m.Error()))
 	if m.to == "" {
 		_, lost := d.store.Snapshot(ctx, run.ID)
 		return failure(exitRecord, "%s", block(text+a.leftSomewhere(id, m, lost == nil)))

@@ -6,22 +6,6 @@ import (
 	"strings"
 )
 
-// roomText writes a number of bytes as a person reads it: 512 B, 1.5 KiB, 20 MiB.
-func roomText(n int64) string {
-	if n < 1<<10 {
-		return fmt.Sprintf("%d B", n)
-	}
-	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if v := float64(n) / float64(int64(1)<<(10*(i+1))); v < 1023.95 || unit == "TiB" {
-			if v < 9.95 {
-				return fmt.Sprintf("%.1f %s", v, unit)
-			}
-			return fmt.Sprintf("%.0f %s", v, unit)
-		}
-	}
-	return ""
-}
-
 // parseRoom reads a number of bytes: 512, 20M, 1.5G, 2GiB. The letters mean powers of 1024.
 func parseRoom(flag, s, see string) (int64, error) {
 	bad := usageError{fmt.Sprintf("%s %q: expected a size such as 500M or 2G", flag, s), see}

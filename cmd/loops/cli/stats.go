@@ -14,6 +14,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -132,11 +134,11 @@ func (s *stats) outcomes() []string {
 }
 
 func (s *stats) print(a *app) error {
-	say(a.out, "%s of %s\n", count(s.runs, "run"), s.name)
+	say(a.out, "%s of %s\n", phrase.Count(s.runs, "run"), s.name)
 	if s.done > 0 {
 		p50, p95, longest := inspect.Percentiles(s.times)
 		say(a.out, "Success: %d of %d that ended for good (%s)\n", s.succeeded, s.done, share(s.succeeded, s.done))
-		say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", duration(p50), duration(p95), duration(longest))
+		say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest))
 	} else {
 		sayLine(a.out, "Success: none has ended for good")
 	}
@@ -149,7 +151,7 @@ func (s *stats) print(a *app) error {
 	say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
 	for _, st := range s.tally.States() {
 		p50, p95, longest := st.Times()
-		say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, duration(p50), duration(p95), duration(longest), st.Failed, verdictShares(st))
+		say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, verdictShares(st))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -167,9 +169,9 @@ func (s *stats) print(a *app) error {
 func verdictShares(st *inspect.StateTally) string {
 	var words []string
 	for _, name := range st.Names() {
-		words = append(words, fmt.Sprintf("%s %d (%s)", dash(clean(name)), st.Verdicts[name], share(st.Verdicts[name], st.Judged())))
+		words = append(words, fmt.Sprintf("%s %d (%s)", phrase.Dash(plain.Line(name)), st.Verdicts[name], share(st.Verdicts[name], st.Judged())))
 	}
-	return dash(strings.Join(words, ", "))
+	return phrase.Dash(strings.Join(words, ", "))
 }
 
 // share writes a part of a whole in percent. What is not all is not 100 %, and what is not nothing is not 0 %.

@@ -10,6 +10,7 @@ import (
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -22,14 +23,14 @@ const (
 
 // row prints a line of status. On a terminal a long value goes on below, and is cut if it is very long.
 func (a *app) row(key, value string) {
-	if value = clean(value); value == "" {
+	if value = plain.Line(value); value == "" {
 		return
 	}
 	lines := []string{value}
 	if width := a.width(); width > 0 {
 		lines = strings.Split(fold(value, max(20, width-rowIndent-1)), "\n")
 		if len(lines) > rowLines {
-			lines = append(lines[:rowLines-1:rowLines-1], cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
+			lines = append(lines[:rowLines-1:rowLines-1], plain.Cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
 		}
 	}
 	say(a.out, "%-10s %s\n", key+":", block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
@@ -58,12 +59,12 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *vitals,
 	if r.Passes > 0 {
 		a.row("Passes", fmt.Sprint(r.Passes))
 	}
-	a.row("Elapsed", duration(v.elapsed()))
+	a.row("Elapsed", phrase.Duration(v.elapsed()))
 	if lives {
 		a.row("Idle", v.idleText())
 	}
 	if d := v.acting(); d > 0 {
-		a.row("Action", cut(firstLine(strings.TrimSpace(text(v.glance.Acting.Get("action")))), 60)+"  (runs for "+duration(d)+")")
+		a.row("Action", plain.Cut(phrase.FirstLine(strings.TrimSpace(text(v.glance.Acting.Get("action")))), 60)+"  (runs for "+phrase.Duration(d)+")")
 	}
 	a.printWait(v)
 	for _, w := range waiting {
@@ -78,10 +79,10 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *vitals,
 		a.row("Limits", v.limitsText())
 	}
 	if !r.StartedAt.IsZero() {
-		a.row("Started", clock(r.StartedAt))
+		a.row("Started", phrase.Clock(r.StartedAt))
 	}
 	if !r.UpdatedAt.IsZero() {
-		a.row("Updated", clock(r.UpdatedAt)+" ("+since(r.UpdatedAt)+")")
+		a.row("Updated", phrase.Clock(r.UpdatedAt)+" ("+since(r.UpdatedAt)+")")
 	}
 	a.row("Owner", ownerText(r))
 	a.row("Lease", leaseText(r))
@@ -91,7 +92,7 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *vitals,
 	if why == "" || v.ended() == nil {
 		a.row("Error", honestError(r))
 	}
-	a.row("Continue", firstLine(r.Continuation))
+	a.row("Continue", phrase.FirstLine(r.Continuation))
 	if r.Events != "" {
 		a.row("Events", p.Short(r.Events))
 	}
@@ -132,20 +133,20 @@ func (a *app) printWait(v *vitals) {
 func (v *vitals) pausedText() string {
 	switch {
 	case !project.Alive(v.run):
-		return "paused since " + clock(v.pausedAt) + ", until it is resumed"
+		return "paused since " + phrase.Clock(v.pausedAt) + ", until it is resumed"
 	case v.stands():
-		return "paused since " + clock(v.wait.Since) + ", before state " + v.wait.State
+		return "paused since " + phrase.Clock(v.wait.Since) + ", before state " + v.wait.State
 	}
-	return "asked to pause at " + clock(v.pausedAt) + "; pauses before its next state"
+	return "asked to pause at " + phrase.Clock(v.pausedAt) + "; pauses before its next state"
 }
 
 // waitLine is what a run waits for, and until when.
 func waitLine(w *fsm.Wait) string {
 	left := "over"
 	if d := time.Until(w.Until); d > 0 {
-		left = duration(d) + " left"
+		left = phrase.Duration(d) + " left"
 	}
-	return fmt.Sprintf("%s, until %s (%s)", waitText(w), clock(w.Until), left)
+	return fmt.Sprintf("%s, until %s (%s)", waitText(w), phrase.Clock(w.Until), left)
 }
 
 // where is the state a run is in; inside sub-loops the states around it, and whose the inner one is.
@@ -174,7 +175,7 @@ func (v *vitals) steps() string {
 // idleText is how long nothing was heard of a run, in seconds where that is long.
 func (v *vitals) idleText() string {
 	d := v.idle()
-	out := duration(d)
+	out := phrase.Duration(d)
 	if d >= time.Minute {
 		out += fmt.Sprintf(" (%d seconds)", int(d.Seconds()))
 	}
@@ -206,7 +207,7 @@ func (v *vitals) used() string {
 	}
 	if s.Prompts > 0 || of["prompts"] != "" {
 		if of["prompts"] == "" {
-			out = append(out, count(s.Prompts, "prompt"))
+			out = append(out, phrase.Count(s.Prompts, "prompt"))
 		} else {
 			out = append(out, fmt.Sprint(s.Prompts)+of["prompts"]+" prompts")
 		}
@@ -277,9 +278,9 @@ func leaseText(r persistence.Run) string {
 	case r.Leased.IsZero():
 		return ""
 	case r.Lapsed:
-		return "ran out at " + clock(r.Leased)
+		return "ran out at " + phrase.Clock(r.Leased)
 	default:
-		return fmt.Sprintf("until %s (%s left), unless it is renewed", clock(r.Leased), duration(max(0, d)))
+		return fmt.Sprintf("until %s (%s left), unless it is renewed", phrase.Clock(r.Leased), phrase.Duration(max(0, d)))
 	}
 }
 
@@ -304,9 +305,9 @@ func (a *app) next(v *vitals) (word, command string) {
 // printBrief prints a run in two or three lines.
 func (a *app) printBrief(v *vitals) {
 	r := v.run
-	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, statusWord(r), v.where(), v.steps(), duration(v.elapsed()))
+	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, statusWord(r), v.where(), v.steps(), phrase.Duration(v.elapsed()))
 	if project.Alive(r) {
-		head += ", idle " + duration(v.idle())
+		head += ", idle " + phrase.Duration(v.idle())
 	}
 	a.indented("", head)
 	switch visit, said := v.verdict(); {
@@ -339,11 +340,11 @@ func (a *app) printBrief(v *vitals) {
 
 // indented prints one line, cut to the terminal.
 func (a *app) indented(front, line string) {
-	if line = clean(line); line == "" {
+	if line = plain.Line(line); line == "" {
 		return
 	}
 	if width := a.width(); width > 0 {
-		line = cut(line, max(20, width-1-len(front)))
+		line = plain.Cut(line, max(20, width-1-len(front)))
 	}
 	sayLine(a.out, front+line)
 }
@@ -357,7 +358,7 @@ func (a *app) showWaiter(p *project.Project, w persistence.Waiter, asJSON bool) 
 	a.row("Run", string(w.Resumes))
 	a.row("Status", "queued")
 	a.row("Waits for", obstacleText(p, w))
-	a.row("Waits", duration(time.Since(w.Since))+", since "+clock(w.Since))
+	a.row("Waits", phrase.Duration(time.Since(w.Since))+", since "+phrase.Clock(w.Since))
 	a.row("Owner", w.Owner.String())
 	if w.Log != "" {
 		a.row("Log", p.Short(w.Log))
@@ -367,24 +368,24 @@ func (a *app) showWaiter(p *project.Project, w persistence.Waiter, asJSON bool) 
 }
 
 func (a *app) printWaiter(p *project.Project, w persistence.Waiter) {
-	a.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), duration(time.Since(w.Since))))
+	a.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), phrase.Duration(time.Since(w.Since))))
 	a.indented("  ", "waits for "+obstacleText(p, w))
 }
 
 // waiterText says in one line that somebody waits in the queue.
 func waiterText(p *project.Project, w persistence.Waiter) string {
-	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, obstacleText(p, w), duration(time.Since(w.Since)))
+	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, obstacleText(p, w), phrase.Duration(time.Since(w.Since)))
 }
 
 // obstacleText is what somebody in the queue waits for.
 func obstacleText(p *project.Project, w persistence.Waiter) string {
 	o := w.For
-	path := clean(cmp.Or(p.Short(o.Path), shortScope(p, w), "its scope"))
+	path := plain.Line(cmp.Or(p.Short(o.Path), shortScope(p, w), "its scope"))
 	switch {
 	case o.Run != "":
 		return fmt.Sprintf("%s, which run %s has", path, o.Run)
 	case o.Waiter != "":
-		return fmt.Sprintf("%s, which loop %s waits for since %s", path, o.Loop, clock(o.Since))
+		return fmt.Sprintf("%s, which loop %s waits for since %s", path, o.Loop, phrase.Clock(o.Since))
 	case o.Loop != "":
 		return fmt.Sprintf("%s, which loop %s has", path, o.Loop)
 	}

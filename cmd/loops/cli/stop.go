@@ -11,6 +11,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/phrase"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -117,7 +118,7 @@ type stoppedRun struct {
 func (s stoppedRun) text(a *app, grace time.Duration) string {
 	switch {
 	case s.killed:
-		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", s.ID, s.pid, duration(grace), s.Status, s.State, a.command("resume", string(s.ID)))
+		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", s.ID, s.pid, phrase.Duration(grace), s.Status, s.State, a.command("resume", string(s.ID)))
 	case s.Status.Resumable():
 		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", s.ID, s.pid, s.Status, s.State, a.command("resume", string(s.ID)))
 	}
@@ -158,7 +159,7 @@ func awaitStop(ctx context.Context, f project.Finder, r persistence.Run, limit t
 // killRun kills the process of a run that does not end, ends what its action left running, and records the run as
 // interrupted. A process that is no runner of this program, such as one of the reference tool, is left alone.
 func killRun(ctx context.Context, f project.Finder, r persistence.Run, grace time.Duration) (persistence.Run, error) {
-	did := fmt.Sprintf("run %s did not stop within %s", r.ID, duration(grace))
+	did := fmt.Sprintf("run %s did not stop within %s", r.ID, phrase.Duration(grace))
 	if outOfSight(r) || r.Foreign || !r.Held {
 		return r, failure(exitFailed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -174,7 +175,7 @@ func (a *app) tellCopied(o storeCopyOptions, from, to *project.Records, results 
 	}
 	switch {
 	case n > 0:
-		say(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", count(n, "run"), count(events, "event"), from.Name, to.Name)
+		say(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", phrase.Count(n, "run"), phrase.Count(events, "event"), from.Name, to.Name)
 	default:
 		say(a.out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
 	}

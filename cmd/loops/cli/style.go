@@ -4,15 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-	"golang.org/x/text/width"
 
-	"loops/internal/phrase"
 	"loops/internal/plain"
 )
 
@@ -86,65 +81,3 @@ func (p paint) red(s string) string   { return p.with("31", s) }
 func (p paint) green(s string) string { return p.with("32", s) }
 func (p paint) amber(s string) string { return p.with("33", s) }
 func (p paint) cyan(s string) string  { return p.with("36", s) }
-
-// columns returns how many terminal columns a rune takes.
-func columns(r rune) int {
-	switch {
-	case r < ' ' || r == 0x7f:
-		return 0
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-// cut shortens a line of clean text to so many columns and marks what it took away.
-func cut(s string, limit int) string {
-	if limit <= 0 {
-		return ""
-	}
-	used, last := 0, 0 // last: where the text ends if one column goes to the mark
-	for i, r := range s {
-		w := columns(r)
-		if used+w > limit {
-			return s[:last] + "…"
-		}
-		used += w
-		if used <= limit-1 {
-			last = i + len(string(r))
-		}
-	}
-	return s
-}
-
-// clean returns a text of others on one line, in which nothing acts on a terminal or looks like a line of this program.
-func clean(s string) string { return plain.Line(s) }
-
-// firstLine returns the first line of text that is not blank.
-func firstLine(s string) string {
-	s = strings.TrimSpace(s)
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		return strings.TrimRight(s[:i], " \t\r") + " …"
-	}
-	return s
-}
-
-// duration writes a time span as people read it: 11ms, 3.1s, 45s, 4m05s, 1h02m03s.
-func duration(d time.Duration) string { return phrase.Duration(d) }
-
-// ago writes how long ago something was.
-func ago(d time.Duration) string {
-	if d < time.Second {
-		return "just now"
-	}
-	return duration(d.Truncate(time.Second)) + " ago"
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string { return phrase.Count(n, noun) }

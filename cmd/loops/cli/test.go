@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/internal/rehearse"
 )
 
@@ -270,11 +271,11 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 			line += ", timed out"
 		}
 		if p.o.stdin == "" {
-			line += " (" + duration(res.Duration) + ")"
+			line += " (" + phrase.Duration(res.Duration) + ")"
 		}
 		sayLine(w, line)
 		if res.Background > 0 {
-			say(w, "It left %s running.\n", count(res.Background, "process"))
+			say(w, "It left %s running.\n", phrase.Count(res.Background, "process"))
 		}
 	}
 	if v.Evaluator != "" {
@@ -285,7 +286,7 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
 		for _, k := range v.Details.Keys() {
 			d, _ := v.Details.Get(k)
-			say(w, "    %s: %s\n", k, cut(clean(firstLine(text(d))), 200))
+			say(w, "    %s: %s\n", k, plain.Cut(plain.Line(phrase.FirstLine(text(d))), 200))
 		}
 	}
 	for _, e := range v.Notes {

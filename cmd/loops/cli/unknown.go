@@ -9,6 +9,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/loopfile"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -16,11 +18,11 @@ import (
 func ambiguousText(e *project.AmbiguousError) string {
 	var rows [][]string
 	for _, r := range e.Runs {
-		rows = append(rows, []string{"  " + string(r.ID), statusWord(r), "started " + clock(r.StartedAt)})
+		rows = append(rows, []string{"  " + string(r.ID), statusWord(r), "started " + phrase.Clock(r.StartedAt)})
 	}
 	var b strings.Builder
 	writeTable(&b, rows)
-	return clean(e.What) + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
+	return plain.Line(e.What) + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
 }
 
 // again is the command line with the first of the runs in the place of what was written.

@@ -243,7 +243,7 @@ func (a *app) writeText(p *project.Project, r findings) {
 // summary is the last line for people; "" where all was said.
 func (r findings) summary(p *project.Project) string {
 	errors := project.CountErrors(r.problems)
-	found := count(errors, "error") + ", " + count(len(r.problems)-errors, "warning")
+	found := phrase.Count(errors, "error") + ", " + phrase.Count(len(r.problems)-errors, "warning")
 	if r.strict && len(r.problems) > errors {
 		found += " (with --strict, warnings count)"
 	}
@@ -257,20 +257,20 @@ func (r findings) summary(p *project.Project) string {
 		if unchecked > 0 {
 			found += fmt.Sprintf("; %d could not be checked", unchecked)
 		}
-		return count(len(r.files), "loop") + ": " + found
+		return phrase.Count(len(r.files), "loop") + ": " + found
 	}
 	c := r.files[0]
 	switch {
 	case c.failure != nil:
 		return ""
 	case len(r.project) > 0:
-		return count(len(r.files), "loop") + ": " + found
+		return phrase.Count(len(r.files), "loop") + ": " + found
 	case !c.valid(r.strict):
 		return p.Short(c.file) + ": " + found
 	}
-	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file), count(len(c.loop.States), "state"), c.loop.Initial, count(c.loop.MaxSteps, "step"))
+	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file), phrase.Count(len(c.loop.States), "state"), c.loop.Initial, phrase.Count(c.loop.MaxSteps, "step"))
 	if len(r.problems) > 0 {
-		line += "; " + count(len(r.problems), "warning")
+		line += "; " + phrase.Count(len(r.problems), "warning")
 	}
 	return line
 }

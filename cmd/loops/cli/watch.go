@@ -13,6 +13,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -59,7 +61,7 @@ the runs of NAME or all, until none of them goes on or is queued any more. --onc
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = firstOf(args)
 			if o.interval < watchLeast || o.interval > watchMost {
-				return usageError{fmt.Sprintf("--interval %s: expected a time from %s to %s, such as 2s", o.interval, duration(watchLeast), "1h"), cmd.CommandPath() + " --help"}
+				return usageError{fmt.Sprintf("--interval %s: expected a time from %s to %s, such as 2s", o.interval, phrase.Duration(watchLeast), "1h"), cmd.CommandPath() + " --help"}
 			}
 			return runWatch(cmd.Context(), a, o)
 		},
@@ -75,7 +77,7 @@ the runs of NAME or all, until none of them goes on or is queued any more. --onc
 func watchKeys() string {
 	var b strings.Builder
 	for _, k := range watch.Keys() {
-		fmt.Fprintf(&b, "  %s%s%s\n", k[0], strings.Repeat(" ", max(1, 16-widthOf(k[0]))), k[1])
+		fmt.Fprintf(&b, "  %s%s%s\n", k[0], strings.Repeat(" ", max(1, 16-plain.Width(k[0]))), k[1])
 	}
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"loops/fsm"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -119,7 +120,7 @@ func (d *runDetail) row(v *inspect.Visit) *stepRow {
 	if n := len(d.steps); n > 0 && v.Index < d.steps[n-1].visit.Index {
 		return nil // its row was so long ago that it is not kept
 	}
-	row := &stepRow{Step: watch.Step{Number: v.Number(), State: clean(v.State)}, visit: v}
+	row := &stepRow{Step: watch.Step{Number: v.Number(), State: plain.Line(v.State)}, visit: v}
 	if d.steps = append(d.steps, row); len(d.steps) > 2*mostSteps {
 		d.steps = append(d.steps[:0], d.steps[len(d.steps)-mostSteps:]...)
 	}
@@ -138,10 +139,10 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 	case fsm.EventActionError:
 		row.Bad = true
 	case fsm.EventEvaluate:
-		row.Verdict = clean(text(e.Get("verdict")))
+		row.Verdict = plain.Line(text(e.Get("verdict")))
 		row.Bad = row.Bad || row.Verdict == "error"
 	case fsm.EventRoute:
-		row.To = clean(text(e.Get("to")))
+		row.To = plain.Line(text(e.Get("to")))
 	}
 }
 
@@ -152,7 +153,7 @@ func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 		if v == nil {
 			return
 		}
-		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), firstLine(text(e.Get("action")))), Head: true})
+		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), phrase.FirstLine(text(e.Get("action")))), Head: true})
 	case fsm.EventActionOutput:
 		for part := range strings.SplitSeq(strings.TrimSuffix(text(e.Get("line")), "\n"), "\n") {
 			d.line(watch.Line{Text: part})
@@ -160,7 +161,7 @@ func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 	case fsm.EventActionComplete:
 		code := text(e.Get("exit_code"))
 		if errs := strings.TrimSpace(text(e.Get("stderr_preview"))); errs != "" {
-			for part := range strings.SplitSeq(lastLines(errs, 8), "\n") {
+			for part := range strings.SplitSeq(phrase.LastLines(errs, 8), "\n") {
 				d.line(watch.Line{Text: "stderr: " + part, Bad: code != "0"})
 			}
 		}
@@ -183,7 +184,7 @@ func (d *runDetail) line(l watch.Line) {
 	if len(l.Text) > longLine {
 		l.Text = strings.ToValidUTF8(l.Text[:longLine], "") + "…"
 	}
-	l.Text = clean(plain.Uncoloured(l.Text))
+	l.Text = plain.Line(plain.Uncoloured(l.Text))
 	if d.log = append(d.log, l); len(d.log) > 2*mostLines {
 		d.log = append(d.log[:0], d.log[len(d.log)-mostLines:]...)
 	}
@@ -195,15 +196,15 @@ func (d *runDetail) show(w *watchedRun) {
 	if d.shown != nil && !d.changed && !live {
 		return
 	}
-	s := &watch.Detail{ID: string(w.ID), Note: clean(d.note)}
+	s := &watch.Detail{ID: string(w.ID), Note: plain.Line(d.note)}
 	if live {
-		s.Current = clean(d.tally.Current())
+		s.Current = plain.Line(d.tally.Current())
 	}
 	for _, row := range d.steps[max(0, len(d.steps)-mostSteps):] {
 		step := row.Step
-		step.Took = duration(row.visit.Took())
+		step.Took = phrase.Duration(row.visit.Took())
 		if live && !d.over(row) {
-			step.Took = seconds(d.tally.Reader.Now(row.visit, time.Now()))
+			step.Took = phrase.Seconds(d.tally.Reader.Now(row.visit, time.Now()))
 		}
 		s.Steps = append(s.Steps, step)
 	}

@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -100,12 +101,12 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 func (a *app) watchLine(w *watchedRun, p *project.Project, asJSON bool) {
 	row, now := w.row(p), time.Now()
 	if !asJSON {
-		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), clean(row.ID), row.Status, clean(row.State), row.Step, row.Elapsed)
+		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, plain.Line(row.State), row.Step, row.Elapsed)
 		if row.Cost != "" {
 			line += "  " + row.Cost
 		}
 		if row.Note != "" {
-			line += "  " + clean(row.Note)
+			line += "  " + plain.Line(row.Note)
 		}
 		sayLine(a.out, line)
 		return

@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -222,7 +223,7 @@ func (l *looker) detailOf(ctx context.Context, w *watchedRun) (*watch.Detail, er
 func (w *watchedRun) row(p *project.Project) watch.Run {
 	r := watch.Run{
 		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: statusWord(w.Run), State: w.State, Step: steps(w.Run),
-		Elapsed: seconds(w.elapsed()), Cost: w.paid(),
+		Elapsed: phrase.Seconds(w.elapsed()), Cost: w.paid(),
 	}
 	switch w.Status {
 	case persistence.UserStopped:
@@ -237,13 +238,13 @@ func (w *watchedRun) row(p *project.Project) watch.Run {
 	_, asked := p.PausedSince(w.ID)
 	switch {
 	case w.wait != nil && w.wait.Why == fsm.WaitPaused:
-		r.Health, r.Status, r.Note = watch.Paused, "paused", "since "+clock(w.wait.Since)+", before state "+w.wait.State
+		r.Health, r.Status, r.Note = watch.Paused, "paused", "since "+phrase.Clock(w.wait.Since)+", before state "+w.wait.State
 	case asked:
 		r.Note = "pauses before its next state"
 	case w.wait != nil:
 		r.Health, r.Status, r.Note = watch.Waiting, "waiting", "waits for "+waitText(w.wait)
 		if d := time.Until(w.wait.Until); d > 0 {
-			r.Note += ", " + seconds(d) + " left"
+			r.Note += ", " + phrase.Seconds(d) + " left"
 		}
 	}
 	return r
@@ -260,15 +261,15 @@ func (w *watchedRun) end() (watch.Health, string) {
 	case w.Status.CanGoOn(w.Limited):
 		health = watch.Stopped
 	}
-	note := "ended " + ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
+	note := "ended " + phrase.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
 	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != statusWord(w.Run) {
-		note += ": " + words(w.Ended)
+		note += ": " + phrase.Words(w.Ended)
 	}
 	switch {
 	case w.Error != "":
-		note += ": " + firstLine(w.Error)
+		note += ": " + phrase.FirstLine(w.Error)
 	case w.Why != "":
-		note += ": " + firstLine(w.Why)
+		note += ": " + phrase.FirstLine(w.Why)
 	case len(w.Damage) > 0:
 		note += "; damaged: " + w.Damage[0]
 	}

@@ -9,6 +9,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/diagram"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -22,7 +24,7 @@ func queuedID(w persistence.Waiter) string {
 func queuedRow(p *project.Project, w persistence.Waiter) watch.Run {
 	return watch.Run{
 		ID: queuedID(w), Loop: w.Loop, Health: watch.Waiting, Status: statusQueued, Queued: true, State: "-", Step: "-",
-		Elapsed: seconds(time.Since(w.Since)), Note: "waits for " + obstacleText(p, w),
+		Elapsed: phrase.Seconds(time.Since(w.Since)), Note: "waits for " + obstacleText(p, w),
 	}
 }
 
@@ -52,5 +54,5 @@ func (a *app) watchWaiter(w persistence.Waiter, p *project.Project, asJSON bool)
 		_, _ = a.out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
 		return
 	}
-	say(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), clean(row.ID), row.Status, row.State, row.Step, row.Elapsed, clean(row.Note))
+	say(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, row.State, row.Step, row.Elapsed, plain.Line(row.Note))
 }

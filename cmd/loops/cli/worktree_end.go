@@ -103,7 +103,7 @@ func (r treeReport) lines() (lines []string) {
 	case r.stays:
 		return []string{work + " stays for the run, with " + r.contents() + "."}
 	case r.Merged != "" && !r.Kept:
-		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", count(r.State.Commits, "commit"), r.tree.Branch, r.Merged)
+		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", phrase.Count(r.State.Commits, "commit"), r.tree.Branch, r.Merged)
 		if !r.Branch {
 			text += " and the branch"
 		}
@@ -208,10 +208,10 @@ func (r treeReport) contents() string {
 	var parts []string
 	s := r.State
 	if s.Commits > 0 {
-		parts = append(parts, fmt.Sprintf("%s ahead of %s", count(s.Commits, "commit"), cmp.Or(r.tree.Into, short(r.tree.Base))))
+		parts = append(parts, fmt.Sprintf("%s ahead of %s", phrase.Count(s.Commits, "commit"), cmp.Or(r.tree.Into, short(r.tree.Base))))
 	}
 	if s.Files > 0 {
-		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", count(s.Files, "file"), some(s)))
+		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", phrase.Count(s.Files, "file"), some(s)))
 	}
 	if s.On != r.tree.Branch && !s.Gone {
 		parts = append(parts, cmp.Or(s.On, "a detached HEAD")+" checked out")

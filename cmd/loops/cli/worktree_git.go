@@ -12,6 +12,8 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/plain"
 	"loops/internal/worktree"
 )
 
@@ -59,7 +61,7 @@ func (a *app) git(p *project.Project, run string) (git worktree.Git, done func()
 		case res.ExitCode == 127:
 			return "", worktree.ErrNoGit
 		case res.TimeoutKind != "":
-			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: fmt.Sprintf("git %s took longer than %s", command, duration(gitWait))}
+			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: fmt.Sprintf("git %s took longer than %s", command, phrase.Duration(gitWait))}
 		case res.ExitCode != 0:
 			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
 		}
@@ -75,7 +77,7 @@ func gitText(said string) string {
 			words = append(words, strings.Fields(line)...)
 		}
 	}
-	return cut(strings.Join(words, " "), 400)
+	return plain.Cut(strings.Join(words, " "), 400)
 }
 
 // branches offers the branches of the repository to a shell.
