@@ -14,6 +14,9 @@ import (
 	"loops/fsm/value"
 )
 
+// lookEvery is how often it is looked whether the journal still has its name, while states are written.
+const lookEvery = 100 * time.Millisecond
+
 // burst is how far state.json may lag behind the journal while decisions follow each other quickly.
 const burst = 5 * time.Millisecond
 
@@ -31,6 +34,8 @@ type journal struct {
 
 	events   *os.File       // the newest part; nil before the first Record
 	identity syscall.Stat_t // of it
+	beside   stateFile      // state.json, where the first of them lies
+	looked   time.Time      // when the journal was seen to have its name
 	offset   int64          // its length
 	before   uint64         // number of the last event before it
 	seq      uint64
@@ -166,6 +171,9 @@ func (j *journal) use(f *os.File) {
 	j.events, j.identity = f, syscall.Stat_t{}
 	_ = syscall.Fstat(int(f.Fd()), &j.identity) // there finds no such file then
 	j.sync.use(f)
+	if j.beside.folder == nil {
+		j.beside = openStateFile(j.files, &j.identity)
+	}
 }
 
 // there is [fsm.ErrMoved] or [ErrRemoved] if the journal does not have its name any more. Then files beside it would be
@@ -263,8 +271,11 @@ func (j *journal) memory(s *fsm.Snapshot) (full bool) {
 
 // writeState brings state.json up to date. Not synced: after a power cut it is rebuilt from the journal.
 func (j *journal) writeState(now time.Time) error {
-	if err := j.there(); err != nil {
-		return err
+	if j.beside.folder == nil || now.Sub(j.looked) >= lookEvery {
+		if err := j.there(); err != nil {
+			return err
+		}
+		j.looked = now
 	}
 	e := &j.state
 	e.buf, e.err = e.buf[:0], nil
@@ -275,11 +286,13 @@ func (j *journal) writeState(now time.Time) error {
 	}
 	j.pretty = appendCheck(appendIndented(j.pretty[:0], e.buf))
 	j.written = now
-	tmp := j.files.state + ".tmp"
-	if err := rewrite(tmp, j.pretty); err != nil {
-		return err
+	err := j.beside.replace(j.pretty)
+	if err != nil {
+		if gone := j.there(); gone != nil {
+			return gone
+		}
 	}
-	return swapIn(tmp, j.files.state)
+	return err
 }
 
 // Close implements [Journal].
@@ -339,6 +352,7 @@ func (j *journal) leftOver(err error) error {
 
 // letGo removes what says that we own the run, the lock last.
 func (j *journal) letGo() error {
+	j.beside.close()
 	_ = os.Remove(j.files.state + ".tmp")
 	err := removeAll(j.files.pid, j.files.lock)
 	return errors.Join(err, j.lock.Close())

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// swapIn puts the complete file tmp in the place of path, and leaves at tmp what was there. Whoever opens path
-// gets the old content or the new one, whole. A plain rename over a file would make ext4 write the new one to
+// swapInAt puts the complete file tmp of an open folder in the place of name, and leaves at tmp what was there. Whoever opens
+// name gets the old content or the new one, whole. A plain rename over a file would make ext4 write the new one to
 // disk at once, and a new file for each state makes the next sync of the journal dearer (see docs/files.md).
-func swapIn(tmp, path string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE)
+func swapInAt(dir int, tmp, name string) error {
+	err := unix.Renameat2(dir, tmp, dir, name, unix.RENAME_EXCHANGE)
 	if err == nil {
 		return nil
 	}
-	return os.Rename(tmp, path) // path is not there yet, or the file system cannot exchange
+	return unix.Renameat(dir, tmp, dir, name) // name is not there yet, or the file system cannot exchange
 }
 
 // renameNew renames a folder unless the new name is taken; then the error is fs.ErrExist.

@@ -5,9 +5,12 @@ package persistence
 import (
 	"math"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
-func swapIn(tmp, path string) error   { return os.Rename(tmp, path) }
+func swapInAt(dir int, tmp, name string) error { return unix.Renameat(dir, tmp, dir, name) }
+
 func renameNew(from, to string) error { return renameChecked(from, to) }
 func dataSync(f *os.File) error       { return f.Sync() }
 
