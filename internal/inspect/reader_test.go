@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +11,8 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected output in testdata")
 
 // read returns the visits of a file of events, in the order they were entered.
 func read(t *testing.T, name string) ([]*Visit, []fsm.Event) {
@@ -64,22 +62,6 @@ func tell(visits []*Visit, events []fsm.Event, l *fsm.Loop) string {
 	return b.String()
 }
 
-func compare(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
-}
-
 // The story of each testdata/*.jsonl, where nobody knows the definition, is in *.out.
 func TestExplain(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.jsonl")
@@ -88,7 +70,7 @@ func TestExplain(t *testing.T) {
 	}
 	for _, name := range files {
 		visits, events := read(t, name)
-		compare(t, strings.TrimSuffix(name, ".jsonl")+".out", tell(visits, events, nil))
+		golden.Check(t, strings.TrimSuffix(name, ".jsonl")+".out", tell(visits, events, nil))
 	}
 }
 

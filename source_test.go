@@ -31,28 +31,34 @@ func TestEventKinds(t *testing.T) {
 			t.Errorf("homonyms names %q, which is no kind of event", h)
 		}
 	}
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || filepath.ToSlash(name) == kindsFile {
-			return nil
-		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
+		if strings.HasSuffix(name, "_test.go") || name == kindsFile {
+			return
 		}
 		for _, problem := range spelledKinds(fset, f, kinds) {
 			t.Error(problem)
 		}
-		return nil
+	})
+}
+
+// eachGoFile hands over the Go files of the module, tests too, with slashes in their names.
+func eachGoFile(t *testing.T, look func(name string, fset *token.FileSet, f *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin"):
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".go":
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err == nil {
+			look(filepath.ToSlash(name), fset, f)
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -185,5 +191,37 @@ func f(e fsm.Event, kind string) {
 	}
 	if got := spelledKinds(fset, f, eventKinds(t)); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestOneUpdateFlag: -update rewrites every file that holds what tests expect, by way of one package, so that "make golden"
+// misses none.
+func TestOneUpdateFlag(t *testing.T) {
+	const home = "internal/golden/golden.go"
+	found := 0
+	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if s, ok := call.Fun.(*ast.SelectorExpr); !ok || lastName(s.X) != "flag" {
+				return true
+			}
+			for _, a := range call.Args {
+				l, ok := a.(*ast.BasicLit)
+				switch {
+				case !ok || l.Value != `"update"`:
+				case name == home:
+					found++
+				default:
+					t.Errorf("%s: a flag -update of its own: compare with internal/golden instead", fset.Position(l.Pos()))
+				}
+			}
+			return true
+		})
+	})
+	if found != 1 {
+		t.Errorf("%s declares the flag %d times, and not once", home, found)
 	}
 }
