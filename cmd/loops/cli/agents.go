@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,7 +82,7 @@ func (a *app) checkHosts(p *project.Project, l *fsm.Loop, given string, over pro
 		return nil
 	}
 	said := map[string]bool{}
-	for _, name := range sortedKeys(used.hosts) {
+	for _, name := range slices.Sorted(maps.Keys(used.hosts)) {
 		if _, _, err := r.FindHost(name); err != nil && !said[err.Error()] {
 			said[err.Error()] = true
 			say(a.Err, "loops: warning: %v; prompts and judges that need it will fail\n", err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func (a *app) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) strin
 		return ""
 	}
 	var found, missing []string
-	for _, name := range sortedKeys(u.hosts) {
+	for _, name := range slices.Sorted(maps.Keys(u.hosts)) {
 		h, _, err := r.FindHost(name)
 		switch {
 		case err != nil:

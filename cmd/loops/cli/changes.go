@@ -3,6 +3,7 @@ package cli
 import (
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/model"
 	"loops/persistence"
 )
 
@@ -110,7 +111,7 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 		return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
 			file, id, sha, l.SHA256, state, force)
 	}
-	lines := differences(before, l)
+	lines := model.Differences(before, l)
 	if len(lines) == 0 {
 		if !c.quiet {
 			say(c.a.Err, "loops: %s was edited since run %s began, but means the same\n", file, id)

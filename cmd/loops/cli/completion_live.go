@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,7 +92,7 @@ func (a *app) runs(fits runFilter) completer {
 			for _, r := range runs {
 				n[r.Loop]++
 			}
-			for _, loop := range sortedKeys(n) {
+			for _, loop := range slices.Sorted(maps.Keys(n)) {
 				if strings.HasPrefix(loop, word) {
 					found = append(found, described(loop, phrase.Count(n[loop], "run")))
 				}

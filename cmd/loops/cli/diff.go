@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/model"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 )
@@ -113,21 +114,21 @@ func (d *comparison) compare() {
 
 // valuesOf says how the values of two mappings differ.
 func (d *comparison) valuesOf(in string, x, y *value.Map) {
-	lines := &changeLines{}
-	for _, k := range union(x, y) {
+	lines := &model.Changes{}
+	for _, k := range model.Union(x, y) {
 		was, first := x.Get(k)
 		now, second := y.Get(k)
 		switch {
 		case k == "run_dir": // is another one for every run
 		case !second:
-			lines.add("%s%s: only in the first, %s", in, k, brief(was))
+			lines.Add("%s%s: only in the first, %s", in, k, model.Brief(was))
 		case !first:
-			lines.add("%s%s: only in the second, %s", in, k, brief(now))
-		case !same(was, now) && !same(was, d.inFirst(now)):
-			lines.value(in+k, was, now)
+			lines.Add("%s%s: only in the second, %s", in, k, model.Brief(now))
+		case !model.Same(was, now) && !model.Same(was, d.inFirst(now)):
+			lines.Value(in+k, was, now)
 		}
 	}
-	d.values = append(d.values, lines.lines...)
+	d.values = append(d.values, lines.Lines...)
 }
 
 func orEmpty(m *value.Map) *value.Map {

@@ -10,6 +10,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/model"
 	"loops/internal/move"
 	"loops/internal/phrase"
 	"loops/persistence"
@@ -58,7 +59,7 @@ func (a *app) forkDefinition(ctx context.Context, p *project.Project, store *pro
 		}
 	case main.Sha256 != l.SHA256:
 		if before, err := main.Load(); err == nil { // what a former version took may be wrong now
-			made.lines = differences(before, l)
+			made.lines = model.Differences(before, l)
 		}
 	}
 	return made, nil

@@ -7,6 +7,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/model"
 	"loops/internal/phrase"
 )
 
@@ -113,7 +114,7 @@ func kindOf(s *fsm.State) string {
 // edges returns the ways out of a state as pairs of condition and target.
 func edges(s *fsm.State) [][2]string {
 	var out [][2]string
-	for _, v := range verdicts(s) {
+	for _, v := range model.Verdicts(s) {
 		out = append(out, [2]string{"on_" + v, s.On[v]})
 	}
 	if s.Route != nil {

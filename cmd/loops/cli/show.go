@@ -3,8 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/model"
 
 	"github.com/spf13/cobra"
 
@@ -81,7 +86,7 @@ func runShow(a *app, name string, o showOptions) error {
 	case invalid != nil:
 		return invalid
 	case o.json:
-		m := model(f.Loop)
+		m := model.Of(f.Loop)
 		if o.origins {
 			m.Set("origins", originsOf(p, f.Loop, m))
 		}
@@ -89,4 +94,25 @@ func runShow(a *app, name string, o showOptions) error {
 	}
 	a.printLoop(p, f.Loop)
 	return nil
+}
+
+// originsOf says for every value of a model where it stands.
+func originsOf(p *project.Project, l *fsm.Loop, m *value.Map) *value.Map {
+	out := value.NewMap()
+	var walk func(m *value.Map, path []string)
+	walk = func(m *value.Map, path []string) {
+		for _, k := range m.Keys() {
+			v, _ := m.Get(k)
+			at := append(path[:len(path):len(path)], k)
+			if inner, ok := v.(*value.Map); ok && !reflect.DeepEqual(path, []string{"context"}) {
+				walk(inner, at)
+				continue
+			}
+			pos := l.Place(0, at...)
+			pos.File = p.Short(pos.File)
+			out.Set(strings.Join(at, "."), pos.String())
+		}
+	}
+	walk(m, nil)
+	return out
 }

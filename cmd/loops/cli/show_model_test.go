@@ -10,6 +10,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/model"
 )
 
 // loopFiles returns every loop file there is.
@@ -42,7 +43,7 @@ func TestShownLoadsAgain(t *testing.T) {
 			continue
 		}
 		n++
-		sameLoop(t, file, loop, value.AppendJSONIndent(nil, model(loop), "  "))
+		sameLoop(t, file, loop, value.AppendJSONIndent(nil, model.Of(loop), "  "))
 		text, _, err := files.Effective(file, true)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -159,7 +160,7 @@ func differ(at string, a, b reflect.Value) string {
 // Every field of a definition is in its model: one that was forgotten would not change it.
 func TestModelHasEveryField(t *testing.T) {
 	base := func() *fsm.Loop {
-		l := plainLoop()
+		l := model.Plain()
 		s := l.States["plain"]
 		s.Evaluate = &fsm.Evaluate{}
 		*s.Evaluate = fsm.DefaultEvaluate("exit_code")
@@ -173,7 +174,7 @@ func TestModelHasEveryField(t *testing.T) {
 		return l
 	}
 	placed := map[string]bool{"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true, "States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true}
-	plain := string(value.AppendJSON(nil, model(base())))
+	plain := string(value.AppendJSON(nil, model.Of(base())))
 	fields := 0
 	for _, part := range []func(*fsm.Loop) any{
 		func(l *fsm.Loop) any { return l },
@@ -205,7 +206,7 @@ func TestModelHasEveryField(t *testing.T) {
 			}
 			change(t, typ.Name()+"."+name, field)
 			fields++
-			if string(value.AppendJSON(nil, model(l))) == plain {
+			if string(value.AppendJSON(nil, model.Of(l))) == plain {
 				t.Errorf("%s.%s is not in the model", typ.Name(), name)
 			}
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -47,7 +48,7 @@ func (a *app) printLoop(p *project.Project, l *fsm.Loop) {
 	row("context", contextLine(l))
 	row("made of", strings.Join(madeOf(p, l), ", "))
 	row("locks", strings.Join(l.Scope, ", "))
-	row("silenced", strings.Join(sortedKeys(l.SuppressFlags), ", "))
+	row("silenced", strings.Join(slices.Sorted(maps.Keys(l.SuppressFlags)), ", "))
 	writeTable(a.out, facts)
 	fmt.Fprintln(a.out)
 	var states [][]string

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/template"
 	"loops/fsm/value"
+	"loops/internal/model"
 	"loops/internal/phrase"
 )
 
@@ -30,7 +32,7 @@ func (a *app) tellUnused(p *project.Project, l *fsm.Loop, pairs []string, quiet 
 		if u.names[key] || u.variable(key) {
 			continue
 		}
-		say(a.Err, "loops: nothing in %s uses the context value %s%s\n", p.Short(l.File), phrase.Quote(key), phrase.DidYouMean(key, sortedKeys(u.names)))
+		say(a.Err, "loops: nothing in %s uses the context value %s%s\n", p.Short(l.File), phrase.Quote(key), phrase.DidYouMean(key, slices.Sorted(maps.Keys(u.names))))
 	}
 }
 
@@ -59,7 +61,7 @@ func (u *uses) loop(l *fsm.Loop) {
 	for _, k := range filled.Keys() {
 		u.names[k] = true
 	}
-	u.value(model(l))
+	u.value(model.Of(l))
 	for _, name := range l.Order {
 		s := l.States[name]
 		switch {

@@ -1,6 +1,7 @@
-package cli
+package model
 
 import (
+	"maps"
 	"slices"
 
 	"loops/fsm"
@@ -35,7 +36,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	if s.Evaluate != nil {
 		w.m.Set("evaluate", evaluateModel(s.Evaluate))
 	}
-	for _, v := range verdicts(s) {
+	for _, v := range Verdicts(s) {
 		w.m.Set("on_"+v, s.On[v])
 	}
 	if s.Route != nil {
@@ -53,7 +54,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.text("on_maintain", s.OnMaintain, "")
 	w.count("max_retries", s.MaxRetries, def.MaxRetries)
 	w.text("on_retry_exhausted", s.OnRetryExhausted, "")
-	w.value("retryable_exit_codes", list(s.RetryableExitCodes, func(n int) any { return int64(n) }), s.RetryableExitCodes != nil)
+	w.value("retryable_exit_codes", codeList(s.RetryableExitCodes), s.RetryableExitCodes != nil)
 	w.value("max_rate_limit_retries", int64(s.MaxRateLimitRetries), s.OnRateLimitExhausted != "" || s.MaxRateLimitRetries != def.MaxRateLimitRetries)
 	w.text("on_rate_limit_exhausted", s.OnRateLimitExhausted, "")
 	w.seconds("rate_limit_backoff_base_seconds", s.RateLimitBackoff, def.RateLimitBackoff)
@@ -74,15 +75,15 @@ func stateModel(s, def *fsm.State) *value.Map {
 	return w.m
 }
 
-// verdicts returns the verdicts that a state has an on_ key for, the common ones first.
-func verdicts(s *fsm.State) []string {
+// Verdicts returns the verdicts that a state has an on_ key for, the common ones first.
+func Verdicts(s *fsm.State) []string {
 	var out []string
 	for _, v := range []string{"yes", "no", "error", "partial", "blocked"} {
 		if _, ok := s.On[v]; ok {
 			out = append(out, v)
 		}
 	}
-	for _, v := range sortedKeys(s.On) {
+	for _, v := range slices.Sorted(maps.Keys(s.On)) {
 		if !slices.Contains(out, v) {
 			out = append(out, v)
 		}
@@ -109,7 +110,7 @@ func evaluateModel(e *fsm.Evaluate) *value.Map {
 	w.count("max_stall", e.MaxStall, def.MaxStall)
 	w.text("history_file", e.HistoryFile, "")
 	w.value("epsilon", number64(e.Epsilon), e.Epsilon != def.Epsilon)
-	w.value("track", texts(e.Track), !slices.Equal(e.Track, def.Track))
+	w.value("track", valueList(e.Track), !slices.Equal(e.Track, def.Track))
 	w.count("max_repeat", e.MaxRepeat, def.MaxRepeat)
 	w.text("prompt", e.Prompt, "")
 	w.value("schema", e.Schema, e.Schema != nil)
@@ -127,4 +128,12 @@ func evaluateModel(e *fsm.Evaluate) *value.Map {
 	w.count("min_pairs", e.MinPairs, def.MinPairs)
 	w.value("pairs", e.Pairs, e.Pairs != nil)
 	return w.m
+}
+
+func codeList(codes []int) []any {
+	values := make([]any, len(codes))
+	for i, n := range codes {
+		values[i] = int64(n)
+	}
+	return values
 }

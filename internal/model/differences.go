@@ -1,4 +1,4 @@
-package cli
+package model
 
 import (
 	"fmt"
@@ -13,23 +13,23 @@ import (
 )
 
 // shownChanges is how many lines differences has at most.
-const shownChanges = 12
+const MostChanges = 12
 
 // shownText is how many columns of a value are shown.
 const shownText = 60
 
-// differences says in a few lines how a definition differs from what it was: which keys and states were added, removed
+// Differences says in a few lines how a definition differs from what it was: which keys and states were added, removed
 // or changed. None means that both mean the same.
-func differences(was, now *fsm.Loop) []string {
-	d := &changeLines{}
-	a, b := model(was), model(now)
+func Differences(was, now *fsm.Loop) []string {
+	d := &Changes{}
+	a, b := Of(was), Of(now)
 	d.keys("", a, b, "states")
 	d.states(states(a), states(b))
-	if len(d.lines) > shownChanges {
-		n := len(d.lines) - shownChanges + 1
-		d.lines = append(d.lines[:shownChanges-1], fmt.Sprintf("and %d more changes", n))
+	if len(d.Lines) > MostChanges {
+		n := len(d.Lines) - MostChanges + 1
+		d.Lines = append(d.Lines[:MostChanges-1], fmt.Sprintf("and %d more changes", n))
 	}
-	return d.lines
+	return d.Lines
 }
 
 func states(m *value.Map) *value.Map {
@@ -39,15 +39,15 @@ func states(m *value.Map) *value.Map {
 }
 
 // A changeLines collects the lines of differences.
-type changeLines struct{ lines []string }
+type Changes struct{ Lines []string }
 
-func (d *changeLines) add(format string, args ...any) {
-	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+func (d *Changes) Add(format string, args ...any) {
+	d.Lines = append(d.Lines, fmt.Sprintf(format, args...))
 }
 
 // keys compares two mappings key by key, without one of them.
-func (d *changeLines) keys(in string, was, now *value.Map, except string) {
-	for _, k := range union(was, now) {
+func (d *Changes) keys(in string, was, now *value.Map, except string) {
+	for _, k := range Union(was, now) {
 		if k == except {
 			continue
 		}
@@ -55,17 +55,17 @@ func (d *changeLines) keys(in string, was, now *value.Map, except string) {
 		b, new := now.Get(k)
 		switch {
 		case !old:
-			d.add("%s%s was added: %s", in, k, brief(b))
+			d.Add("%s%s was added: %s", in, k, Brief(b))
 		case !new:
-			d.add("%s%s was removed: %s", in, k, brief(a))
-		case !same(a, b):
-			d.value(in+k, a, b)
+			d.Add("%s%s was removed: %s", in, k, Brief(a))
+		case !Same(a, b):
+			d.Value(in+k, a, b)
 		}
 	}
 }
 
-// value says how a value changed.
-func (d *changeLines) value(key string, was, now any) {
+// Value says how a value changed.
+func (d *Changes) Value(key string, was, now any) {
 	if a, ok := was.(*value.Map); ok {
 		if b, ok := now.(*value.Map); ok {
 			d.keys(key+".", a, b, "")
@@ -76,7 +76,7 @@ func (d *changeLines) value(key string, was, now any) {
 	b, bText := now.(string)
 	if aText && bText && (strings.Contains(a, "\n") || strings.Contains(b, "\n")) {
 		n, x, y := firstDifference(a, b)
-		d.add("%s, line %d: %s -> %s", key, n, x, y)
+		d.Add("%s, line %d: %s -> %s", key, n, x, y)
 		return
 	}
 	if aText && bText {
@@ -86,7 +86,7 @@ func (d *changeLines) value(key string, was, now any) {
 			was, now = "…"+a[n:], "…"+b[n:]
 		}
 	}
-	d.add("%s: %s -> %s", key, brief(was), brief(now))
+	d.Add("%s: %s -> %s", key, Brief(was), Brief(now))
 }
 
 // commonStart returns how much of two texts need not be shown because both begin with it, and are too long to be shown
@@ -109,15 +109,15 @@ func commonStart(a, b string) int {
 }
 
 // states compares the states.
-func (d *changeLines) states(was, now *value.Map) {
-	for _, name := range union(was, now) {
+func (d *Changes) states(was, now *value.Map) {
+	for _, name := range Union(was, now) {
 		a, old := was.Get(name)
 		b, new := now.Get(name)
 		switch {
 		case !old:
-			d.add("state %s was added", name)
+			d.Add("state %s was added", name)
 		case !new:
-			d.add("state %s was removed", name)
+			d.Add("state %s was removed", name)
 		default:
 			x, _ := a.(*value.Map)
 			y, _ := b.(*value.Map)
@@ -126,8 +126,8 @@ func (d *changeLines) states(was, now *value.Map) {
 	}
 }
 
-// union returns the keys of both, in the order of the first.
-func union(a, b *value.Map) []string {
+// Union returns the keys of both, in the order of the first.
+func Union(a, b *value.Map) []string {
 	keys := slices.Clone(a.Keys())
 	for _, k := range b.Keys() {
 		if _, ok := a.Get(k); !ok {
@@ -137,12 +137,12 @@ func union(a, b *value.Map) []string {
 	return keys
 }
 
-func same(a, b any) bool {
+func Same(a, b any) bool {
 	return string(value.AppendJSON(nil, a)) == string(value.AppendJSON(nil, b))
 }
 
-// brief writes a value in one short line.
-func brief(v any) string {
+// Brief writes a value in one short line.
+func Brief(v any) string {
 	if s, ok := v.(string); ok {
 		return plain.Cut(strconv.Quote(s), shownText)
 	}
@@ -157,7 +157,7 @@ func firstDifference(was, now string) (n int, a, b string) {
 	}
 	line := func(lines []string) string {
 		if n < len(lines) {
-			return brief(lines[n])
+			return Brief(lines[n])
 		}
 		return "(nothing)"
 	}

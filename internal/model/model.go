@@ -1,22 +1,21 @@
-package cli
+// Package model returns a definition as a value with the keys of a loop file, and says how two definitions differ; pure.
+package model
 
 import (
-	"reflect"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 )
 
-// model returns a definition as a value, with the keys of a loop file: what it inherits and its fragments are in
+// Of returns a definition as a value, with the keys of a loop file: what it inherits and its fragments are in
 // their place, aliases have their proper name, and what is as it would be anyway is left out. Written as JSON it is a
 // loop file itself, and means the same loop.
-func model(l *fsm.Loop) *value.Map {
-	def := plainLoop()
+func Of(l *fsm.Loop) *value.Map {
+	def := Plain()
 	w := object{value.NewMap()}
 	w.text("name", l.Name, "")
 	w.text("description", l.Description, "")
@@ -60,7 +59,7 @@ func model(l *fsm.Loop) *value.Map {
 	size.flag("enabled", l.PromptSizeGuard.Enabled, def.PromptSizeGuard.Enabled)
 	size.count("warn_chars", l.PromptSizeGuard.WarnChars, def.PromptSizeGuard.WarnChars)
 	w.list("prompt_size_guard", size.m)
-	for _, flag := range sortedKeys(l.SuppressFlags) {
+	for _, flag := range slices.Sorted(maps.Keys(l.SuppressFlags)) {
 		w.flag(flag, l.SuppressFlags[flag], false)
 	}
 	states := value.NewMap()
@@ -74,7 +73,7 @@ func model(l *fsm.Loop) *value.Map {
 }
 
 // plainLoop has the default of everything a loop file may leave out.
-func plainLoop() *fsm.Loop {
+func Plain() *fsm.Loop {
 	l, _ := loopfile.Parse("", []byte("name: plain\ninitial: plain\nstates: {plain: {action: a, next: end}, end: {terminal: true}}\n"))
 	return l
 }
@@ -151,7 +150,7 @@ func (w object) value(key string, v any, want bool) {
 func (w object) text(key, v, def string)      { w.value(key, v, v != def) }
 func (w object) flag(key string, v, def bool) { w.value(key, v, v != def) }
 func (w object) count(key string, v, def int) { w.value(key, int64(v), v != def) }
-func (w object) texts(key string, v []string) { w.value(key, texts(v), len(v) > 0) }
+func (w object) texts(key string, v []string) { w.value(key, valueList(v), len(v) > 0) }
 
 func (w object) seconds(key string, v, def time.Duration) {
 	w.value(key, number64(v.Seconds()), v != def)
@@ -168,32 +167,11 @@ func number64(f float64) any {
 	return f
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// valueList returns a list of strings as a list of values.
+func valueList(items []string) []any {
+	values := make([]any, len(items))
+	for i, item := range items {
+		values[i] = item
 	}
-	slices.Sort(keys)
-	return keys
-}
-
-// originsOf says for every value of a model where it stands.
-func originsOf(p *project.Project, l *fsm.Loop, m *value.Map) *value.Map {
-	out := value.NewMap()
-	var walk func(m *value.Map, path []string)
-	walk = func(m *value.Map, path []string) {
-		for _, k := range m.Keys() {
-			v, _ := m.Get(k)
-			at := append(path[:len(path):len(path)], k)
-			if inner, ok := v.(*value.Map); ok && !reflect.DeepEqual(path, []string{"context"}) {
-				walk(inner, at)
-				continue
-			}
-			pos := l.Place(0, at...)
-			pos.File = p.Short(pos.File)
-			out.Set(strings.Join(at, "."), pos.String())
-		}
-	}
-	walk(m, nil)
-	return out
+	return values
 }
