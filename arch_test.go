@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 	"loops/fsm/value":                             {},
 	"loops/engine/action":                         {"loops/fsm", "loops/fsm/value", "loops/internal/answer", "loops/internal/host", "loops/internal/proc", "golang.org/x/sys"},
 	"loops/internal/answer":                       {"github.com/google/jsonschema-go"},
-	"loops/internal/bundle":                       {"loops/fsm", "loops/fsm/value", "loops/persistence", "github.com/klauspost/compress"},
+	"loops/internal/bundle":                       {"loops/fsm", "loops/fsm/value", "loops/persistence", "loops/persistence/snapshot", "github.com/klauspost/compress"},
 	"loops/internal/casefile":                     {"github.com/rogpeppe/go-internal"},
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/phrase", "gopkg.in/yaml.v3"},
 	"loops/internal/diagram":                      {"loops/fsm", "golang.org/x/text"},
@@ -65,10 +65,11 @@ var arrows = map[string][]string{
 	"loops/internal/watch":                        {"loops/internal/diagram", "github.com/clipperhouse/displaywidth"},
 	"loops/internal/worktree":                     {},
 	"loops/internal/vectors":                      {"loops/fsm/template", "loops/fsm/value"},
-	"loops/persistence":                           {"loops/fsm", "loops/fsm/value", "golang.org/x/sys"},
+	"loops/persistence":                           {"loops/fsm", "loops/fsm/value", "loops/persistence/snapshot", "golang.org/x/sys"},
 	"loops/persistence/checkpoint":                {},
 	"loops/persistence/checkpoint/checkpointtest": {"loops/persistence/checkpoint"},
-	"loops/persistence/sqlstore":                  {"loops/fsm", "loops/fsm/value", "loops/persistence", "loops/persistence/checkpoint", "modernc.org/sqlite", "github.com/jackc/pgx/v5"},
+	"loops/persistence/sqlstore":                  {"loops/fsm", "loops/fsm/value", "loops/persistence", "loops/persistence/snapshot", "loops/persistence/checkpoint", "modernc.org/sqlite", "github.com/jackc/pgx/v5"},
+	"loops/persistence/snapshot":                  {"loops/fsm", "loops/fsm/value"},
 	"loops/persistence/storetest":                 {"loops/fsm", "loops/fsm/value", "loops/persistence"},
 	"loops/reconcile":                             {"loops/persistence", "loops/internal/proc"},
 }
@@ -92,6 +93,7 @@ var forbidden = map[string]map[string]string{
 	"loops/internal/watch":         {"os": "a screen is characters"},
 	"loops/internal/worktree":      {"os/exec": "git is reached through the port", "net": noWorld, "log": noPrint},
 	"loops/persistence":            {"os/exec": noProcess, "net": noWorld, "log": noPrint},
+	"loops/persistence/snapshot":   {"os": "a memory is lines of text", "net": noWorld, "log": noPrint},
 	"loops/persistence/checkpoint": {"os/exec": noProcess, "net": noWorld, "log": noPrint},
 }
 

@@ -333,9 +333,15 @@ func (d *Dir) unarchive(t *taken) error {
 // encodeFlat writes a flat object as a state file: known keys in their order, then the others.
 func encodeFlat(flat *value.Map) []byte {
 	m := value.NewMap()
-	for _, f := range layout {
-		if v, ok := flat.Get(f.key); ok {
-			m.Set(f.key, v)
+	copyKey := func(key string) {
+		if v, ok := flat.Get(key); ok {
+			m.Set(key, v)
+		}
+	}
+	for _, slot := range layout {
+		copyKey(slot.key)
+		for _, k := range slot.behind {
+			copyKey(k.key)
 		}
 	}
 	for _, k := range flat.Keys() {

@@ -8,77 +8,8 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
-
-// The log of a sub-loop grows with every event. In the journal each line of it stands once, but state.json is written
-// whole at every checkpoint. So there a long log is only counted: {"lines": n, "from": offset}, where the batch with the
-// whole memory on which the later lines build begins at that offset of the journal.
-
-// logFrom is the length in bytes over which a log is only counted in state.json.
-const logFrom = 8 << 10
-
-// log writes a sub-loop's log, or how long it is.
-func (e *encoder) log(lines []string) bool {
-	if e.brief {
-		size := 0
-		for _, s := range lines {
-			if size += len(s); size > logFrom {
-				return e.value(value.NewMap("lines", len(lines), "from", e.whole))
-			}
-		}
-	}
-	return e.texts(lines)
-}
-
-// counted says whether a log is only counted.
-func counted(v any) (lines, from int64, ok bool) {
-	m, _ := v.(*value.Map)
-	a, _ := m.Get("lines")
-	b, _ := m.Get("from")
-	lines, ok1 := a.(int64)
-	from, ok2 := b.(int64)
-	return lines, from, ok1 && ok2 && lines > 0 && from >= 0
-}
-
-func takeLog(to *[]string, v any) error {
-	if _, _, ok := counted(v); ok {
-		return nil // nobody asked for it
-	}
-	return takeTexts(to, v)
-}
-
-func addLog(child *value.Map, v any) error {
-	old, _ := child.Get("log")
-	lines, from, ok := counted(old)
-	if !ok {
-		return addTexts(child, "log", v)
-	}
-	more, ok := v.([]any)
-	if !ok {
-		return wrong("a list", v)
-	}
-	child.Set("log", value.NewMap("lines", lines+int64(len(more)), "from", from))
-	return nil
-}
-
-// eachLog calls f with the logs of all sub-loops in two flat objects, outermost first. other may be shorter.
-func eachLog(flat, other *value.Map, f func(child, other *value.Map, log any)) {
-	for depth := 0; depth < fsm.MaxDepth; depth++ {
-		child, was := inside(flat, "sub_loop"), inside(other, "sub_loop")
-		if child == nil {
-			return
-		}
-		log, _ := child.Get("log")
-		f(child, was, log)
-		flat, other = inside(child, "memory"), inside(was, "memory")
-	}
-}
-
-func inside(m *value.Map, key string) *value.Map {
-	v, _ := m.Get(key)
-	x, _ := v.(*value.Map)
-	return x
-}
 
 // lost stands for a log that cannot be read any more.
 const lost = `{"event": "` + fsm.EventLogTruncated + `"}`
@@ -87,8 +18,8 @@ const lost = `{"event": "` + fsm.EventLogTruncated + `"}`
 // log tells so in its place, and so does the run. A file that cannot be read is an error.
 func (l *loaded) fillLogs(flat *value.Map) error {
 	start := int64(-1)
-	eachLog(flat, nil, func(_, _ *value.Map, log any) {
-		if _, from, ok := counted(log); ok && (start < 0 || from < start) {
+	snapshot.EachLog(flat, nil, func(_, _ *value.Map, log any) {
+		if _, from, ok := snapshot.Counted(log); ok && (start < 0 || from < start) {
 			start = from
 		}
 	})
@@ -104,8 +35,8 @@ func (l *loaded) fillLogs(flat *value.Map) error {
 		return err
 	}
 	whole := !j.lost && j.good == end && !l.short
-	eachLog(flat, j.flat, func(child, was *value.Map, log any) {
-		want, _, ok := counted(log)
+	snapshot.EachLog(flat, j.flat, func(child, was *value.Map, log any) {
+		want, _, ok := snapshot.Counted(log)
 		if !ok {
 			return
 		}

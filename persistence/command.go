@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // A CommandKind is what a command asks for. A store keeps any kind; whoever owns the run knows what to do about it.
@@ -114,7 +115,7 @@ func AppendCommand(dst []byte, c Command) ([]byte, error) {
 		m.Set("args", c.Args)
 	}
 	start := len(dst)
-	dst = AppendSum(value.AppendJSON(dst, m), start)
+	dst = snapshot.AppendSum(value.AppendJSON(dst, m), start)
 	if n := len(dst) - start; n > MaxCommand {
 		return dst[:start], fmt.Errorf("the command has %d bytes, and at most %d can be recorded", n, MaxCommand)
 	}
@@ -126,7 +127,7 @@ func AppendCommand(dst []byte, c Command) ([]byte, error) {
 
 // ParseCommand reads what AppendCommand wrote. It changes line.
 func ParseCommand(line []byte) (Command, error) {
-	text, err := CutSum(line)
+	text, err := snapshot.CutSum(line)
 	if err != nil {
 		return Command{}, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // A Recorded run is all that a store has recorded about one.
@@ -152,7 +153,7 @@ func Sum(ctx context.Context, s Source, run Run) (Digest, error) {
 	if err != nil {
 		return Digest{}, err
 	}
-	text, err := NewMemoryEncoder(nil).Whole(memory)
+	text, err := snapshot.NewEncoder(nil).Whole(memory)
 	if err != nil {
 		return Digest{}, err
 	}
@@ -218,7 +219,7 @@ func sumRun(h hash.Hash, r Run) {
 
 // Import implements [Importer].
 func (m *Memory) Import(_ context.Context, r Recorded) error {
-	run := &memoryRun{run: r.Run, spec: Spec{Loop: r.Run.Loop, Definition: r.Definition}, snap: cloneSnapshot(r.Memory)}
+	run := &memoryRun{run: r.Run, spec: Spec{Loop: r.Run.Loop, Definition: r.Definition}, snap: snapshot.Clone(r.Memory)}
 	run.run.Owner, run.run.Held = Owner{}, false
 	for e, err := range r.Events {
 		if err != nil {

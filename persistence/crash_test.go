@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 func open(t *testing.T) *Dir {
@@ -406,7 +407,7 @@ func TestFailingWrite(t *testing.T) {
 			file := c.spoil(j)
 			b := step(2)
 			if c.name == "large text" {
-				b.Snapshot.PrevResult = value.NewMap("output", strings.Repeat("x", blobFrom+1))
+				b.Snapshot.PrevResult = value.NewMap("output", strings.Repeat("x", snapshot.LargeFrom+1))
 			}
 			err := j.Record(t.Context(), b)
 			if err == nil || !strings.Contains(err.Error(), file) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // The definition of a run travels in its journal: every whole memory there has the text, so that it is durable with the
@@ -188,7 +189,7 @@ func findDefinition(f *os.File, b *blobs, sha string) []byte {
 		if e.bad != "" || !e.full {
 			continue
 		}
-		flat, err := parseMemory(e.memory)
+		flat, err := snapshot.Parse(e.memory)
 		if err != nil {
 			continue
 		}
@@ -204,7 +205,7 @@ func findDefinition(f *os.File, b *blobs, sha string) []byte {
 
 // parseWhole reads a whole memory of the journal, without the text of the definition: what reads memories does not need it.
 func parseWhole(b []byte) (*value.Map, error) {
-	flat, err := parseMemory(b)
+	flat, err := snapshot.Parse(b)
 	if err == nil {
 		flat.Delete(definitionText)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/persistence/snapshot"
 )
 
 // A Dir is the store in files, in the layout of the reference tool, which docs/files.md describes. Several
@@ -262,7 +263,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 		j.rec.file = spec.File
 	}
 	j.init()
-	return j, cloneSnapshot(&l.Snapshot), nil
+	return j, snapshot.Clone(&l.Snapshot), nil
 }
 
 func resolve(scope []string) []string {

@@ -14,12 +14,12 @@ func TestEncodersForget(t *testing.T) {
 	j := begin(t, open(t))
 	s := step(1).Snapshot
 	for n := range 300 {
-		s.Captured.Set("c", value.NewMap("output", strings.Repeat(fmt.Sprint(n), cacheFrom)))
+		s.Captured.Set("c", value.NewMap("output", strings.Repeat(fmt.Sprint(n), 512)))
 		if err := j.Record(t.Context(), &fsm.Batch{Snapshot: s, Checkpoint: n%10 == 0, Events: []fsm.Event{{Kind: "route", Time: at}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n, m := len(j.enc.cache), len(j.state.cache); n > 5 || m > 5 {
+	if n, m := j.enc.Kept(), j.state.Kept(); n > 5 || m > 5 {
 		t.Errorf("the encoders keep %d and %d records", n, m)
 	}
 	j.die()

@@ -3,7 +3,6 @@ package persistence
 import (
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -11,50 +10,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/golden"
+	"loops/persistence/snapshot"
 )
-
-// A field of the Snapshot that is not in the layout would be forgotten at a crash.
-func TestLayoutHasEveryField(t *testing.T) {
-	named := map[string]int{}
-	for _, f := range layout {
-		if f.name != "" {
-			named[f.name]++
-			if f.same == nil {
-				t.Errorf("%s is in no patch", f.name)
-			}
-		}
-		if byKey[f.key].name != f.name {
-			t.Errorf("two fields have the key %s", f.key)
-		}
-	}
-	for i := range reflect.TypeFor[fsm.Snapshot]().NumField() {
-		name := reflect.TypeFor[fsm.Snapshot]().Field(i).Name
-		if named[name] != 1 {
-			t.Errorf("fsm.Snapshot.%s has %d keys in state.json, want 1", name, named[name])
-		}
-	}
-	for _, parts := range []struct {
-		of   reflect.Type
-		want int
-	}{
-		{reflect.TypeFor[fsm.Result](), 11},
-		{reflect.TypeFor[fsm.Reply](), 18},
-		{reflect.TypeFor[fsm.Usage](), 4},
-		{reflect.TypeFor[fsm.Spent](), 6},
-		{reflect.TypeFor[fsm.Outcome](), 9},
-		{reflect.TypeFor[fsm.StallRecord](), 3},
-		{reflect.TypeFor[fsm.Repeat](), 3},
-		{reflect.TypeFor[fsm.Answer](), 2},
-		{reflect.TypeFor[fsm.Child](), 8},
-		{reflect.TypeFor[fsm.RateLimit](), 4},
-		{reflect.TypeFor[fsm.Session](), 3},
-		{reflect.TypeFor[fsm.Wait](), 6},
-	} {
-		if n := parts.of.NumField(); n != parts.want {
-			t.Errorf("%s has %d fields; this package writes %d", parts.of, n, parts.want)
-		}
-	}
-}
 
 var at = time.Date(2026, 11, 21, 8, 37, 17, 206209000, time.UTC)
 
@@ -110,9 +67,9 @@ func nested() *record {
 }
 
 func encode(r *record) []byte {
-	e := &encoder{}
+	e := snapshot.NewWriter(nil)
 	appendFlat(e, r, &r.Snapshot, false)
-	return appendCheck(appendIndented(nil, e.buf))
+	return appendCheck(snapshot.AppendIndented(nil, e.Buf))
 }
 
 func TestFlatGolden(t *testing.T) {
@@ -126,7 +83,7 @@ func TestFlatGolden(t *testing.T) {
 		if ours, ok := checked(text); !ours || !ok {
 			t.Errorf("%s: the checksum does not hold", name)
 		}
-		flat, err := parseMemory(text)
+		flat, err := snapshot.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +134,7 @@ func TestTakeFlatRefuses(t *testing.T) {
 		{`, "sub_loop": {"log": [1], "memory": {"loop_name": "a", "current_state": "b", "iteration": 0, "started_at": ""}}`, `sub_loop: log: item 1: expected text, found 1`},
 		{`, "cumulative_mb": "1"`, `cumulative_mb: expected a number, found "1"`},
 	} {
-		flat, err := parseMemory([]byte(good + c.add + "}"))
+		flat, err := snapshot.Parse([]byte(good + c.add + "}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +152,7 @@ func TestTakeFlatRefuses(t *testing.T) {
 func TestTakeFlatDepth(t *testing.T) {
 	const level = `{"loop_name": "a", "current_state": "b", "iteration": 1, "started_at": "", "status": "running", "sub_loop": {"memory": `
 	for _, n := range []int{fsm.MaxDepth, fsm.MaxDepth + 1, 400} {
-		flat, err := parseMemory([]byte(strings.Repeat(level, n) + strings.TrimSuffix(level, `, "sub_loop": {"memory": `) + "}" + strings.Repeat("}}", n)))
+		flat, err := snapshot.Parse([]byte(strings.Repeat(level, n) + strings.TrimSuffix(level, `, "sub_loop": {"memory": `) + "}" + strings.Repeat("}}", n)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,38 +234,18 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestIndent(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
-		{`{}`, `{}`},
-		{`{"a": {}, "b": []}`, "{\n  \"a\": {},\n  \"b\": []\n}"},
-		{`{"a": "x, {\" \\"}`, "{\n  \"a\": \"x, {\\\" \\\\\"\n}"},
-		{`[1, [2, {"k": null}]]`, "[\n  1,\n  [\n    2,\n    {\n      \"k\": null\n    }\n  ]\n]"},
-	} {
-		if got := string(appendIndented(nil, []byte(c.line))); got != c.want {
-			t.Errorf("%s:\n%s\nwant\n%s", c.line, got, c.want)
-		}
-		v, err := value.ParseJSON([]byte(c.line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if same := string(value.AppendJSONIndent(nil, v, "  ")); same != c.want {
-			t.Errorf("fsm writes it as %s", same)
-		}
-	}
-}
-
 func TestBlobsAreStoredOnce(t *testing.T) {
 	dir := t.TempDir()
-	e := &encoder{blobs: &blobs{d: &Dir{}, dir: dir}}
-	big := strings.Repeat("x", blobFrom+1)
+	e := snapshot.NewWriter(&blobs{d: &Dir{}, dir: dir})
+	big := strings.Repeat("x", snapshot.LargeFrom+1)
 	for range 3 {
-		e.value(value.NewMap("a", big, "b", []any{strings.Clone(big)}, "c", big[1:]))
+		e.Value(value.NewMap("a", big, "b", []any{strings.Clone(big)}, "c", big[1:]))
 	}
 	names, err := readNames(dir)
-	if err != nil || len(names) != 1 || e.err != nil {
-		t.Fatalf("%v, %v, %v", names, err, e.err)
+	if err != nil || len(names) != 1 || e.Err != nil {
+		t.Fatalf("%v, %v, %v", names, err, e.Err)
 	}
-	if want := fmt.Sprintf(`{"$blob": %q, "bytes": %d}`, names[0], len(big)); !strings.Contains(string(e.buf), want) {
-		t.Errorf("%.300s", e.buf)
+	if want := fmt.Sprintf(`{"$blob": %q, "bytes": %d}`, names[0], len(big)); !strings.Contains(string(e.Buf), want) {
+		t.Errorf("%.300s", e.Buf)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/persistence/snapshot"
 )
 
 func FuzzState(f *testing.F) {
@@ -34,7 +35,7 @@ func FuzzState(f *testing.F) {
 		}
 		// What can be read can be written and read again.
 		again := encode(l.record)
-		flat, err := parseMemory(again)
+		flat, err := snapshot.Parse(again)
 		if err != nil {
 			t.Fatalf("%v in %s", err, again)
 		}
@@ -72,7 +73,7 @@ func FuzzEvents(f *testing.F) {
 	top := step(3).Snapshot
 	for _, change := range []func(){
 		func() {
-			top.Child = &fsm.Child{Name: "a", Memory: step(1).Snapshot, Log: []string{strings.Repeat("x", logFrom)}}
+			top.Child = &fsm.Child{Name: "a", Memory: step(1).Snapshot, Log: []string{strings.Repeat("x", snapshot.LogFrom)}}
 		},
 		func() {
 			top.Child.Memory.Child = &fsm.Child{Name: "b", Memory: step(2).Snapshot}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // lookEvery is how often it is looked whether the journal still has its name, while states are written.
@@ -46,8 +46,9 @@ type journal struct {
 	sync     syncer
 	failed   error
 	view     error // why state.json does not say how the run ended, which is recorded
-	enc      encoder
-	state    encoder
+	enc      *snapshot.Writer
+	state    *snapshot.Writer
+	blobs    *blobs
 	pretty   []byte
 	full     int64 // length of the last whole memory; 0 = none in this part and segment
 	patches  int64 // length of the patches since
@@ -65,8 +66,10 @@ func (j *journal) init() {
 	if j.events != nil {
 		j.use(j.events)
 	}
-	j.enc.blobs, j.state.blobs = b, b
-	j.state.brief, j.state.cache = true, make(map[*value.Map]*piece)
+	j.blobs = b
+	j.enc, j.state = snapshot.NewWriter(b), snapshot.NewWriter(b)
+	j.state.Brief = true
+	j.state.Remembers()
 }
 
 // Dir implements [Journal].
@@ -192,42 +195,42 @@ func (j *journal) there() error {
 
 // append adds a batch to the journal with one write.
 func (j *journal) append(b *fsm.Batch) error {
-	e := &j.enc
-	e.buf, e.err = e.buf[:0], nil
+	e := j.enc
+	e.Buf, e.Err = e.Buf[:0], nil
 	outputOnly, full, size := true, false, int64(0)
-	key := sumKey
+	sum := snapshot.AppendSum
 	if j.full == 0 {
-		key = firstKey
+		sum = snapshot.AppendFirstSum
 	}
 	for i := range b.Events {
 		j.seq++
 		b.Events[i].Seq = j.seq
-		start := len(e.buf)
-		e.buf = b.Events[i].AppendJSON(e.buf)
+		start := len(e.Buf)
+		e.Buf = b.Events[i].AppendJSON(e.Buf)
 		outputOnly = outputOnly && b.Events[i].Kind == fsm.EventActionOutput
 		if i == len(b.Events)-1 && (b.Snapshot != nil || !outputOnly || j.offset == 0 && j.known) {
-			e.buf = e.buf[:len(e.buf)-len("}")]
-			mark := len(e.buf)
+			e.Buf = e.Buf[:len(e.Buf)-len("}")]
+			mark := len(e.Buf)
 			j.mu.Lock()
 			full = j.memory(b.Snapshot)
 			j.mu.Unlock()
-			size = int64(len(e.buf) - mark)
-			e.buf = append(e.buf, '}')
+			size = int64(len(e.Buf) - mark)
+			e.Buf = append(e.Buf, '}')
 		}
-		e.buf = append(appendSum(e.buf, start, key), '\n')
-		key = sumKey
+		e.Buf = append(sum(e.Buf, start), '\n')
+		sum = snapshot.AppendSum
 	}
-	if e.err != nil {
-		return e.err
+	if e.Err != nil {
+		return e.Err
 	}
-	if _, err := j.events.Write(e.buf); err != nil {
+	if _, err := j.events.Write(e.Buf); err != nil {
 		_ = j.events.Truncate(j.offset) // a part of it may be there; readers would cut it, too
 		return err
 	}
 	if full {
-		j.state.whole = j.offset
+		j.state.Whole = j.offset
 	}
-	j.offset += int64(len(e.buf))
+	j.offset += int64(len(e.Buf))
 	j.dirty, j.created, j.resumed = true, false, false
 	if full {
 		j.full, j.patches, j.anew = size, 0, false
@@ -239,7 +242,7 @@ func (j *journal) append(b *fsm.Batch) error {
 	j.rec.seq, j.rec.journal = j.seq, j.offset
 	if s := b.Snapshot; s != nil {
 		j.known = true
-		remember(&j.rec.Snapshot, s)
+		snapshot.Remember(&j.rec.Snapshot, s)
 		j.rec.status = Running
 		if s.Outcome != nil {
 			j.rec.status = StatusOf(*s.Outcome)
@@ -251,21 +254,21 @@ func (j *journal) append(b *fsm.Batch) error {
 // memory writes the last key of a batch: what changed in the machine's memory, or all of it. A part begins with all of
 // it, whatever its first batch is.
 func (j *journal) memory(s *fsm.Snapshot) (full bool) {
-	e := &j.enc
+	e := j.enc
 	if s == nil {
 		s = &j.rec.Snapshot
 		if j.offset > 0 || !j.known { // not output, but without memory: the batch is whole all the same
-			e.buf = append(e.buf, `, "memory": {}`...)
+			e.Buf = append(e.Buf, `, "memory": {}`...)
 			return false
 		}
 	}
 	if j.full == 0 || j.anew || j.patches > patchesFrom && j.patches > 4*j.full {
-		e.buf = append(e.buf, `, "memory_full": `...)
+		e.Buf = append(e.Buf, `, "memory_full": `...)
 		appendFlat(e, &j.rec, s, true)
 		return true
 	}
-	e.buf = append(e.buf, `, "memory": `...)
-	appendPatch(e, s, &j.rec.Snapshot)
+	e.Buf = append(e.Buf, `, "memory": `...)
+	e.Patch(s, &j.rec.Snapshot)
 	return false
 }
 
@@ -277,14 +280,14 @@ func (j *journal) writeState(now time.Time) error {
 		}
 		j.looked = now
 	}
-	e := &j.state
-	e.buf, e.err = e.buf[:0], nil
+	e := j.state
+	e.Buf, e.Err = e.Buf[:0], nil
 	appendFlat(e, &j.rec, &j.rec.Snapshot, false)
-	e.sweep()
-	if e.err != nil {
-		return e.err
+	e.Sweep()
+	if e.Err != nil {
+		return e.Err
 	}
-	j.pretty = appendCheck(appendIndented(j.pretty[:0], e.buf))
+	j.pretty = appendCheck(snapshot.AppendIndented(j.pretty[:0], e.Buf))
 	j.written = now
 	err := j.beside.replace(j.pretty)
 	if err != nil {
@@ -328,10 +331,11 @@ func (j *journal) Close(ctx context.Context) error {
 	if j.rec.Outcome == nil {
 		return j.leftOver(errors.Join(j.writeState(time.Now()), j.letGo()))
 	}
-	e := encoder{blobs: j.enc.blobs, brief: true, whole: j.state.whole}
-	appendFlat(&e, &j.rec, &j.rec.Snapshot, false)
-	flat, err := parseMemory(e.buf)
-	if err = errors.Join(err, e.err, j.there()); err == nil {
+	e := snapshot.NewWriter(j.blobs)
+	e.Brief, e.Whole = true, j.state.Whole
+	appendFlat(e, &j.rec, &j.rec.Snapshot, false)
+	flat, err := snapshot.Parse(e.Buf)
+	if err = errors.Join(err, e.Err, j.there()); err == nil {
 		p := &parcel{taken: &taken{place: j.d.livePlace(j.id), d: j.d, lock: j.lock, durable: true}, flat: flat}
 		j.d.archive(p)
 		err = p.err

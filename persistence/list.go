@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -270,7 +271,7 @@ func (d *Dir) stems(ctx context.Context, stems map[string]bool) error {
 }
 
 func (d *Dir) liveRuns(stems map[string]bool) []Run {
-	names := sortedKeys(stems)
+	names := slices.Sorted(maps.Keys(stems))
 	runs, found := make([]Run, len(names)), make([]bool, len(names))
 	spread(len(names), func(i int) {
 		id := ID(names[i])

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // A place is where the files of one run are: among the running ones, or in the archive.
@@ -173,7 +175,7 @@ func (l *loaded) readState(path string) (flat *value.Map, ours bool) {
 		}
 		ours, ok := checked(b)
 		if !ours || ok {
-			if flat, err = parseMemory(b); err == nil {
+			if flat, err = snapshot.Parse(b); err == nil {
 				if _, mark := flat.Get("journal"); ours || !mark {
 					return flat, ours
 				}
@@ -261,10 +263,10 @@ func (l *loaded) readJournal(log *log, flat *value.Map, ours bool) (*value.Map, 
 // fillStatus adds the required keys that a memory from the journal lacks, or brings them up to date.
 func fillStatus(flat *value.Map) *value.Map {
 	if v, _ := flat.Get("outcome"); v != nil {
-		r := &record{}
-		if takeOutcome(r, v) == nil {
+		var o *fsm.Outcome
+		if snapshot.TakeOutcome(&o, v) == nil {
 			if s, _ := flat.Get("status"); s == nil || s == string(Running) {
-				flat.Set("status", string(StatusOf(*r.Outcome)))
+				flat.Set("status", string(StatusOf(*o)))
 			}
 		}
 	} else if s, _ := flat.Get("status"); s == nil {

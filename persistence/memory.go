@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/persistence/snapshot"
 )
 
 // Memory is a store that forgets everything at Close. It is for tests and for runs nobody needs to see again.
@@ -151,7 +152,7 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 	if spec.MaxSteps != 0 {
 		r.run.MaxSteps = spec.MaxSteps
 	}
-	return j, cloneSnapshot(r.snap), nil
+	return j, snapshot.Clone(r.snap), nil
 }
 
 // recorded finds a run; mu is held.
@@ -204,7 +205,7 @@ func (m *Memory) Snapshot(_ context.Context, id ID) (*fsm.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cloneSnapshot(r.snap), nil
+	return snapshot.Clone(r.snap), nil
 }
 
 // Events implements [Store].
@@ -362,8 +363,8 @@ func (j *memoryJournal) Record(_ context.Context, b *fsm.Batch) error {
 		if j.r.snap == nil {
 			j.r.snap = &fsm.Snapshot{}
 		}
-		remember(j.r.snap, s)
-		j.r.past = append(j.r.past, Moment{uint64(len(j.r.events)), cloneSnapshot(s)})
+		snapshot.Remember(j.r.snap, s)
+		j.r.past = append(j.r.past, Moment{uint64(len(j.r.events)), snapshot.Clone(s)})
 		j.r.run.Status, j.r.run.UpdatedAt = Running, time.Now()
 		if s.Outcome != nil {
 			j.r.run.Status = StatusOf(*s.Outcome)

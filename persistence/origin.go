@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // An Origin says which run another one was forked from, and where. It never changes.
@@ -25,19 +26,12 @@ func ParseOrigin(v any) (*Origin, error) {
 		return nil, nil //nolint:nilnil // most runs have none
 	}
 	o := &Origin{}
-	return o, takeParts(v, map[string]func(any) error{
-		"instance_id": func(v any) error { return takeText(&o.ID, v) },
-		"run_id":      func(v any) error { return takeText(&o.RunID, v) },
-		"step":        func(v any) error { return takeInt(&o.Step, v) },
-		"seq":         func(v any) error { return takeInt(&o.Seq, v) },
+	return o, snapshot.TakeParts(v, map[string]func(any) error{
+		"instance_id": func(v any) error { return snapshot.TakeText(&o.ID, v) },
+		"run_id":      func(v any) error { return snapshot.TakeText(&o.RunID, v) },
+		"step":        func(v any) error { return snapshot.TakeInt(&o.Step, v) },
+		"seq":         func(v any) error { return snapshot.TakeInt(&o.Seq, v) },
 	})
 }
 
 func (o *Origin) String() string { return fmt.Sprintf("%s at step %d", o.ID, o.Step) }
-
-func putOrigin(e *encoder, r *record) bool { return r.origin != nil && e.value(r.origin.Map()) }
-
-func takeOrigin(r *record, v any) (err error) {
-	r.origin, err = ParseOrigin(v)
-	return err
-}

@@ -8,12 +8,15 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"loops/persistence/snapshot"
 )
 
 // A journal that grows beyond Dir.PartSize is cut into parts, so that a loop without end makes no file that nobody can
@@ -90,7 +93,7 @@ func readParts(dir string) (parts []part, damage []string, err error) {
 			damage = append(damage, fmt.Sprintf("%s: it does not know %s", filepath.Join(dir, indexName), p.Name))
 		}
 	}
-	for _, name := range sortedKeys(index) {
+	for _, name := range slices.Sorted(maps.Keys(index)) {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.Name == name }) {
 			damage = append(damage, filepath.Join(dir, name)+": the file is missing")
 		}
@@ -123,7 +126,7 @@ func readIndex(path string) (index map[string]part, damage []string) {
 
 func (p part) sum() string {
 	text := fmt.Sprint(p.Name, p.First, p.Last, p.Bytes, p.Whole)
-	return string(appendHex(nil, crc32.Checksum([]byte(text), castagnoli())))
+	return string(snapshot.AppendHex(nil, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))))
 }
 
 // appendIndex adds a part to an index.
@@ -221,11 +224,11 @@ func lineBefore(f *os.File, end int64) (seq uint64, sums bool, err error) {
 		if i < 0 && start > 0 {
 			continue
 		}
-		object, sum := cutSum(b[i+1:])
-		if sum == spoilt {
+		object, sum := snapshot.Cut(b[i+1:])
+		if sum == snapshot.Spoilt {
 			return 0, true, nil
 		}
-		return seqOf(splitLine(object).event), sum != unsummed, nil
+		return seqOf(splitLine(object).event), sum != snapshot.Unsummed, nil
 	}
 }
 
@@ -290,7 +293,7 @@ func mendIndex(dir string) error {
 	if err := removeAll(tmp); err != nil {
 		return err
 	}
-	names := sortedKeys(index)
+	names := slices.Sorted(maps.Keys(index))
 	slices.SortFunc(names, func(a, b string) int { return partNumber(a) - partNumber(b) })
 	for _, name := range names {
 		if err := appendIndex(tmp, index[name]); err != nil {

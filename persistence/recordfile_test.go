@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // Nobody but the user can read what a run left, whatever it was that left it: memory and events hold what actions printed
@@ -23,7 +24,7 @@ func TestModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.PartSize = 2000
-	text := strings.Repeat("x", blobFrom+1)
+	text := strings.Repeat("x", snapshot.LargeFrom+1)
 	big := func(n int) *fsm.Batch {
 		b := step(n)
 		b.Snapshot.Captured = value.NewMap("big", value.NewMap("output", text))

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // A journalReader goes through the lines of a journal and keeps the memory up to date.
@@ -167,7 +168,7 @@ func (j *journalReader) line(e *entry) {
 		if j.flat == nil {
 			return // the whole memory it builds on is not there
 		}
-		err = applyPatch(j.flat, m)
+		err = snapshot.Apply(j.flat, m)
 	}
 	if err != nil {
 		j.l.damagedAt(j.file, e.start, err.Error(), e.raw)

@@ -12,6 +12,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // A Moment is what a run remembered when an event was recorded.
@@ -94,11 +95,11 @@ func (p place) moment(flat *value.Map, seq uint64) (Moment, error) {
 	if _, err := b.fill(flat); err != nil {
 		return Moment{}, err
 	}
-	r := &record{}
-	if err := r.takeAll(flat, required[:len(required)-1]); err != nil {
+	memory, err := snapshot.Take(flat)
+	if err != nil {
 		return Moment{}, &DamageError{File: p.events, Offset: -1, What: fmt.Sprintf("the memory at event %d: %v", seq, err)}
 	}
-	return Moment{Seq: seq, Memory: &r.Snapshot}, nil
+	return Moment{Seq: seq, Memory: memory}, nil
 }
 
 // A rewinder goes through a journal up to the first memory with or behind an event.
@@ -183,7 +184,7 @@ func (r *rewinder) line(file string, e *entry) (err error) {
 		r.done = true
 		if r.flat != nil {
 			r.before, r.beforeSeq = r.flat, r.at
-			if r.flat, err = parseMemory(value.AppendJSON(nil, r.flat)); err != nil { // a copy
+			if r.flat, err = snapshot.Parse(value.AppendJSON(nil, r.flat)); err != nil { // a copy
 				return err
 			}
 		}
@@ -195,7 +196,7 @@ func (r *rewinder) line(file string, e *entry) (err error) {
 		r.done = false // the whole memory it builds on is not there: it is of no use
 		return nil
 	default:
-		if err := applyPatch(r.flat, m); err != nil {
+		if err := snapshot.Apply(r.flat, m); err != nil {
 			r.lose(file, e.start, err.Error())
 			return nil
 		}
@@ -216,7 +217,7 @@ func (m *Memory) Around(_ context.Context, id ID, seq uint64) (before, after Mom
 		return before, after, err
 	}
 	for _, moment := range r.past {
-		copied := Moment{moment.Seq, cloneSnapshot(moment.Memory)}
+		copied := Moment{moment.Seq, snapshot.Clone(moment.Memory)}
 		if moment.Seq >= seq {
 			return before, copied, nil
 		}

@@ -35,7 +35,7 @@ func (j *journal) rotate() error {
 	if err := j.d.before("rotate"); err != nil {
 		return err
 	}
-	p := part{n: j.rec.part + 1, First: j.before + 1, Last: j.seq, Bytes: j.offset, Whole: j.state.whole}
+	p := part{n: j.rec.part + 1, First: j.before + 1, Last: j.seq, Bytes: j.offset, Whole: j.state.Whole}
 	for ; ; p.n++ {
 		p.Name = partName(p.n)
 		err := renameNew(j.files.events, filepath.Join(dir, p.Name))
@@ -56,7 +56,7 @@ func (j *journal) rotate() error {
 	old := j.events
 	j.use(f)
 	err = old.Close()
-	j.offset, j.full, j.patches, j.before, j.state.whole = 0, 0, 0, j.seq, 0
+	j.offset, j.full, j.patches, j.before, j.state.Whole = 0, 0, 0, j.seq, 0
 	j.mu.Lock()
 	j.rec.part, j.rec.journal = p.n, 0
 	j.mu.Unlock()

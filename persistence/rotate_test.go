@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/persistence/snapshot"
 )
 
 // memoryText is a memory as text, to compare.
 func memoryText(t testing.TB, s *fsm.Snapshot) string {
 	t.Helper()
-	b, err := NewMemoryEncoder(nil).Whole(s)
+	b, err := snapshot.NewEncoder(nil).Whole(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"loops/fsm"
+	"loops/persistence/snapshot"
 )
 
 // A lineScanner goes through the whole lines of one file of a journal and says which of them can be believed: by their
@@ -53,11 +54,11 @@ func newScanner(r io.Reader, at int64, last uint64, sums bool) *lineScanner {
 func (s *lineScanner) lookAhead() {
 	b, _ := s.br.Peek(s.br.Size()) // what goes wrong goes wrong again
 	for line := range bytes.Lines(b) {
-		switch _, sum := cutSum(bytes.Clone(bytes.TrimRight(line, "\r\n"))); sum {
-		case sound, spoilt:
+		switch _, sum := snapshot.Cut(bytes.Clone(bytes.TrimRight(line, "\r\n"))); sum {
+		case snapshot.Sound, snapshot.Spoilt:
 			s.sums = true
 			return
-		case soundFirst:
+		case snapshot.SoundFirst:
 			return
 		}
 	}
@@ -116,14 +117,14 @@ func (s *lineScanner) read() (line []byte, size int64, err error) {
 }
 
 func (s *lineScanner) judge(e *entry) {
-	object, sum := cutSum(e.raw)
+	object, sum := snapshot.Cut(e.raw)
 	switch {
-	case sum == spoilt:
+	case sum == snapshot.Spoilt:
 		e.bad = "the checksum of the line does not hold"
-	case sum == unsummed && s.sums:
+	case sum == snapshot.Unsummed && s.sums:
 		e.bad = "the line has no checksum"
 	default:
-		s.sums = sum != unsummed
+		s.sums = sum != snapshot.Unsummed
 		e.line = splitLine(object)
 		s.take(e)
 	}
@@ -131,7 +132,7 @@ func (s *lineScanner) judge(e *entry) {
 		return
 	}
 	s.lost++
-	if sum != unsummed && sum != spoilt {
+	if sum != snapshot.Unsummed && sum != snapshot.Spoilt {
 		object[len(object)-1] = ',' // as it was
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence/snapshot"
 )
 
 // A script is a run that goes into sub-loops and out again, three deep, with its memory after each batch.
@@ -23,9 +24,9 @@ type script struct {
 }
 
 func remembered(s *fsm.Snapshot) string {
-	e := &encoder{}
+	e := snapshot.NewWriter(nil)
 	appendFlat(e, &record{}, s, true)
-	return string(e.buf)
+	return string(e.Buf)
 }
 
 // play records the script. log is how long the line is that each change inside adds to the logs around it.
@@ -78,7 +79,7 @@ func play(t *testing.T, d *Dir, log int) *script {
 
 // withLogs is a memory with other logs in its sub-loops, where they have any.
 func withLogs(s *fsm.Snapshot, log ...string) string {
-	s = cloneSnapshot(s)
+	s = snapshot.Clone(s)
 	for p := s; p.Child != nil; p = p.Child.Memory {
 		if len(p.Child.Log) > 0 {
 			p.Child.Log = log
@@ -99,7 +100,7 @@ func (p *script) until(n int64) (memory string, events int) {
 
 // Whatever byte the journal of a run inside sub-loops ends at, it goes on at the last step that is whole, at any depth.
 func TestTornInsideSubLoops(t *testing.T) {
-	for name, log := range map[string]int{"short logs": 1, "long logs": logFrom / 2} {
+	for name, log := range map[string]int{"short logs": 1, "long logs": snapshot.LogFrom / 2} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
 			p := play(t, d, log)
@@ -175,7 +176,7 @@ func near(n int64, ends []int64) bool {
 
 // A damaged line of the journal ends what is remembered, at any depth, but a state file that is ahead of it is believed.
 func TestSpoiltInsideSubLoops(t *testing.T) {
-	for name, log := range map[string]int{"short logs": 1, "long logs": logFrom / 2} {
+	for name, log := range map[string]int{"short logs": 1, "long logs": snapshot.LogFrom / 2} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
 			p := play(t, d, log)

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"loops/fsm"
+	"loops/persistence/snapshot"
 )
 
 // A Tailer is a [Store] that can be read from its newest event backwards, for those who ask how a run stands and not what
@@ -102,14 +103,14 @@ func (r *tailReader) file(f *os.File, give func(fsm.Event) bool) (more bool, err
 		if b = bytes.TrimRight(b, "\r\n"); len(bytes.TrimSpace(b)) == 0 {
 			return true
 		}
-		object, sum := cutSum(b)
-		if held != nil && sum == unsummed {
+		object, sum := snapshot.Cut(b)
+		if held != nil && sum == snapshot.Unsummed {
 			more = give(*held)
 		}
 		held = nil
 		switch e, ok := r.line(object, sum); {
 		case !ok || !more:
-		case sum == unsummed:
+		case sum == snapshot.Unsummed:
 			held = &e
 		default:
 			more = give(e)
@@ -123,11 +124,11 @@ func (r *tailReader) file(f *os.File, give func(fsm.Event) bool) (more bool, err
 }
 
 // line judges a line without its end and its checksum.
-func (r *tailReader) line(object []byte, sum summed) (e fsm.Event, ok bool) {
-	if sum == spoilt || sum == unsummed && r.sums {
+func (r *tailReader) line(object []byte, sum snapshot.Sum) (e fsm.Event, ok bool) {
+	if sum == snapshot.Spoilt || sum == snapshot.Unsummed && r.sums {
 		return e, false
 	}
-	r.sums = sum == sound
+	r.sums = sum == snapshot.Sound
 	l := splitLine(object)
 	e, err := fsm.ParseEvent(l.event)
 	if err != nil {

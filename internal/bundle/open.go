@@ -14,6 +14,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/snapshot"
 )
 
 // A Bundle is an archive that was unpacked and found to be whole. It is the [persistence.Source] of its one run, and knows
@@ -81,7 +82,7 @@ func (b *Bundle) Runs(_ context.Context, q persistence.Query) ([]persistence.Run
 
 // Snapshot returns the memory of the run.
 func (b *Bundle) Snapshot(context.Context, persistence.ID) (*fsm.Snapshot, error) {
-	var d persistence.MemoryDecoder
+	var d snapshot.Decoder
 	err := d.Whole(b.memory)
 	if err != nil {
 		return nil, bad("%s is damaged: %v", memoryFile, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"loops/persistence"
+	"loops/persistence/snapshot"
 )
 
 // A Written says what an archive holds.
@@ -75,7 +76,7 @@ func (o *writer) run(s persistence.Source, run persistence.Run, work string) (er
 	if err != nil {
 		return err
 	}
-	text, err := persistence.NewMemoryEncoder(nil).Whole(memory)
+	text, err := snapshot.NewEncoder(nil).Whole(memory)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"loops/persistence"
+	"loops/persistence/snapshot"
 )
 
 // chunk is how many events are imported in one transaction, so that runs that go on need not wait for long.
@@ -40,11 +41,11 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 		}
 	}()
 	texts := &importer{}
-	memory, err := persistence.NewMemoryEncoder(texts).Whole(rec.Memory)
+	memory, err := snapshot.NewEncoder(texts).Whole(rec.Memory)
 	if err != nil {
 		return err
 	}
-	memory = persistence.AppendSum(memory, 0)
+	memory = snapshot.AppendSum(memory, 0)
 	var rows []eventRow
 	add := func(tx *sql.Tx) error {
 		if err := s.importing(ctx, tx, r); err != nil {
@@ -59,7 +60,7 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 		if r.seq++; e.Seq != r.seq {
 			return fmt.Errorf("run %s: event %d is followed by %d", id, r.seq-1, e.Seq)
 		}
-		if rows = append(rows, eventRow{e.Seq, string(persistence.AppendSum(e.AppendJSON(nil), 0))}); len(rows) == chunk {
+		if rows = append(rows, eventRow{e.Seq, string(snapshot.AppendSum(e.AppendJSON(nil), 0))}); len(rows) == chunk {
 			if err := s.change(ctx, add); err != nil {
 				return err
 			}

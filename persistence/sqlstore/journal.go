@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/snapshot"
 )
 
 const (
@@ -30,7 +31,7 @@ type journal struct {
 	heart
 
 	mu      sync.Mutex // held while something is recorded; guards these
-	enc     *persistence.MemoryEncoder
+	enc     *snapshot.Encoder
 	next    batch     // what waits to be saved, and what is on record of the run
 	loose   bool      // something was saved that is not durable
 	decided time.Time // since when there is memory that is not durable, or not saved; zero = there is none
@@ -52,7 +53,7 @@ type journal struct {
 // newJournal makes the journal of a run that this process owns. status is what is recorded.
 func (s *Store) newJournal(r *row, status persistence.Status) *journal {
 	j := &journal{s: s, dir: s.work(r.ID), run: r.Run, seq: r.seq, known: map[string]bool{}}
-	j.enc = persistence.NewMemoryEncoder(j)
+	j.enc = snapshot.NewEncoder(j)
 	j.next = batch{
 		run: r.n, epoch: r.epoch, from: r.seq, whole: r.whole, status: string(status), about: string(appendAbout(nil, &r.Run)),
 	}
@@ -70,7 +71,7 @@ func (j *journal) Run() persistence.Run {
 	return j.run
 }
 
-// Put implements [persistence.Texts] for the encoder: a large text is saved with what names it.
+// Put implements [snapshot.Texts] for the encoder: a large text is saved with what names it.
 func (j *journal) Put(name, text string) error {
 	if !j.known[name] {
 		j.known[name] = true
@@ -80,7 +81,7 @@ func (j *journal) Put(name, text string) error {
 	return nil
 }
 
-// Get implements [persistence.Texts]. An encoder asks for none.
+// Get implements [snapshot.Texts]. An encoder asks for none.
 func (j *journal) Get(string) ([]byte, error) { return nil, errors.ErrUnsupported }
 
 // Record implements [fsm.Recorder].
@@ -96,7 +97,7 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 	for i := range b.Events {
 		j.seq++
 		b.Events[i].Seq = j.seq
-		j.buf = persistence.AppendSum(b.Events[i].AppendJSON(j.buf[:0]), 0)
+		j.buf = snapshot.AppendSum(b.Events[i].AppendJSON(j.buf[:0]), 0)
 		j.next.events = append(j.next.events, eventRow{j.seq, string(j.buf)})
 		j.size += len(j.buf)
 	}
@@ -134,7 +135,7 @@ func (j *journal) remember(m *fsm.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		row.patch = text(persistence.AppendSum(b, 0))
+		row.patch = text(snapshot.AppendSum(b, 0))
 		j.patches += len(b)
 		j.size += len(b)
 	}
@@ -143,7 +144,7 @@ func (j *journal) remember(m *fsm.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		row.whole = text(persistence.AppendSum(b, 0))
+		row.whole = text(snapshot.AppendSum(b, 0))
 		j.full, j.patches = len(b), 0
 		j.size += len(b)
 		j.next.whole = j.seq

@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/snapshot"
 )
 
 // Runs implements [persistence.Store].
@@ -121,7 +122,7 @@ func (s *Store) memoryFrom(ctx context.Context, r *row, from uint64) (*fsm.Snaps
 		return nil, err
 	}
 	defer rs.Close()
-	var d persistence.MemoryDecoder
+	var d snapshot.Decoder
 	last := from
 	for first := true; rs.Next(); first = false {
 		var seq int64
@@ -137,7 +138,7 @@ func (s *Store) memoryFrom(ctx context.Context, r *row, from uint64) (*fsm.Snaps
 		if first && last != from {
 			return nil, damaged(from, fs.ErrNotExist)
 		}
-		b, err := persistence.CutSum([]byte(text.String))
+		b, err := snapshot.CutSum([]byte(text.String))
 		if err == nil {
 			err = step(b)
 		}
@@ -212,7 +213,7 @@ func (s *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 				}
 				after = row.seq
 				var e fsm.Event
-				b, err := persistence.CutSum([]byte(row.body))
+				b, err := snapshot.CutSum([]byte(row.body))
 				if err == nil {
 					e, err = fsm.ParseEvent(b)
 				}
@@ -253,7 +254,7 @@ func (s *Store) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event
 				return
 			}
 			for _, row := range rows {
-				b, err := persistence.CutSum([]byte(row.body))
+				b, err := snapshot.CutSum([]byte(row.body))
 				if err != nil {
 					continue
 				}

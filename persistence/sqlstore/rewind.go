@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"loops/persistence"
+	"loops/persistence/snapshot"
 )
 
 // Around implements [persistence.Rewinder].
@@ -73,10 +74,10 @@ func (s *Store) moment(ctx context.Context, r *row, lines []memoryLine) (persist
 	if len(lines) == 0 {
 		return persistence.Moment{}, nil
 	}
-	var d persistence.MemoryDecoder
+	var d snapshot.Decoder
 	step := d.Whole
 	for _, l := range lines {
-		b, err := persistence.CutSum([]byte(l.text))
+		b, err := snapshot.CutSum([]byte(l.text))
 		if err == nil {
 			err = step(b)
 		}

@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
+	"loops/persistence/snapshot"
 )
 
 // A row is what the tables runs and leases say about a run.
@@ -137,11 +138,11 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}
-	return persistence.AppendSum(value.AppendJSON(dst, m), len(dst))
+	return snapshot.AppendSum(value.AppendJSON(dst, m), len(dst))
 }
 
 func readAbout(r *persistence.Run, about string) error {
-	b, err := persistence.CutSum([]byte(about))
+	b, err := snapshot.CutSum([]byte(about))
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,7 @@
-package persistence_test
+package snapshot_test
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"reflect"
 	"strings"
@@ -10,7 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/persistence"
+	"loops/persistence/snapshot"
 	"loops/persistence/storetest"
 )
 
@@ -36,7 +35,7 @@ func TestMemoryCodec(t *testing.T) {
 	full.Captured.Set("big", value.NewMap("output", big))
 	full.Result.Stdout = big
 	store := texts{}
-	enc, dec := persistence.NewMemoryEncoder(store), &persistence.MemoryDecoder{}
+	enc, dec := snapshot.NewEncoder(store), &snapshot.Decoder{}
 	now := *empty
 	must := func(b []byte, err error) []byte {
 		t.Helper()
@@ -61,8 +60,8 @@ func TestMemoryCodec(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Compared as text: an empty map and none are the same.
-		a := must(persistence.NewMemoryEncoder(nil).Whole(got))
-		b := must(persistence.NewMemoryEncoder(nil).Whole(&now))
+		a := must(snapshot.NewEncoder(nil).Whole(got))
+		b := must(snapshot.NewEncoder(nil).Whole(&now))
 		if string(a) != string(b) {
 			t.Fatalf("after a change of %s:\n%s\nwant\n%s", reflect.TypeFor[fsm.Snapshot]().Field(i).Name, a, b)
 		}
@@ -73,29 +72,12 @@ func TestMemoryCodec(t *testing.T) {
 	for name := range store {
 		store[name] = "spoilt"
 	}
-	must(nil, dec.Whole(must(persistence.NewMemoryEncoder(store).Whole(&now))))
+	must(nil, dec.Whole(must(snapshot.NewEncoder(store).Whole(&now))))
 	for name := range store {
 		store[name] = "spoilt"
 	}
-	var damage *persistence.DamageError
+	var damage *snapshot.TextError
 	if _, err := dec.Snapshot(store); !errors.As(err, &damage) {
-		t.Errorf("error is %v, want a *DamageError", err)
-	}
-}
-
-func TestFencedError(t *testing.T) {
-	for _, c := range []struct {
-		err  persistence.FencedError
-		want string
-	}{
-		{persistence.FencedError{ID: "fix-1", Owner: persistence.Owner{PID: 7}}, "another process (pid 7) took over run fix-1"},
-		{persistence.FencedError{ID: "fix-1", Owner: persistence.Owner{PID: 7, Host: "box"}}, "another process (pid 7 on box) took over run fix-1"},
-		{persistence.FencedError{ID: "fix-1"}, "run fix-1 was taken from this process, which had not been heard of for too long"},
-		{persistence.FencedError{ID: "fix-1", Why: "gone"}, "run fix-1 was taken from this process, which had not been heard of for too long (recorded as: gone)"},
-	} {
-		err := fmt.Errorf("stop: %w", &c.err)
-		if !errors.Is(err, persistence.ErrFenced) || c.err.Error() != c.want {
-			t.Errorf("got %q, want %q", c.err.Error(), c.want)
-		}
+		t.Errorf("error is %v, want a *TextError", err)
 	}
 }

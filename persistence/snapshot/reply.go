@@ -1,4 +1,4 @@
-package persistence
+package snapshot
 
 import (
 	"loops/fsm"
@@ -29,17 +29,17 @@ func takeReply(to **fsm.Reply, v any) error {
 	}
 	x := &fsm.Reply{}
 	*to = x
-	return takeParts(v, map[string]func(any) error{
-		"host":          func(v any) error { return takeText(&x.Host, v) },
-		"model":         func(v any) error { return takeText(&x.Model, v) },
-		"session":       func(v any) error { return takeText(&x.Session, v) },
+	return TakeParts(v, map[string]func(any) error{
+		"host":          func(v any) error { return TakeText(&x.Host, v) },
+		"model":         func(v any) error { return TakeText(&x.Model, v) },
+		"session":       func(v any) error { return TakeText(&x.Session, v) },
 		"complete":      func(v any) error { return takeBool(&x.Complete, v) },
 		"answer":        func(v any) error { x.Answer = v; return nil },
-		"text":          func(v any) error { return takeText(&x.Text, v) },
-		"raw":           func(v any) error { return takeText(&x.Raw, v) },
+		"text":          func(v any) error { return TakeText(&x.Text, v) },
+		"raw":           func(v any) error { return TakeText(&x.Raw, v) },
 		"usage":         func(v any) error { return takeUsage(&x.Usage, v) },
 		"session_usage": func(v any) error { return takeUsage(&x.SessionUsage, v) },
-		"coverage":      func(v any) error { return takeText(&x.Coverage, v) },
+		"coverage":      func(v any) error { return TakeText(&x.Coverage, v) },
 		"cost_usd": func(v any) error {
 			if v == nil {
 				return nil
@@ -47,38 +47,38 @@ func takeReply(to **fsm.Reply, v any) error {
 			x.Cost = new(float64)
 			return takeFloat(x.Cost, v)
 		},
-		"priced":  func(v any) error { return takeText(&x.Priced, v) },
-		"failure": func(v any) error { return takeText(&x.Failure, v) },
-		"reason":  func(v any) error { return takeText(&x.Reason, v) },
+		"priced":  func(v any) error { return TakeText(&x.Priced, v) },
+		"failure": func(v any) error { return TakeText(&x.Failure, v) },
+		"reason":  func(v any) error { return TakeText(&x.Reason, v) },
 		"reset_at": func(v any) error {
 			if v == nil {
 				return nil
 			}
-			return takeTime(&x.ResetAt, v)
+			return TakeTime(&x.ResetAt, v)
 		},
 		"ignored": func(v any) error { return takeTexts(&x.Ignored, v) },
 		"denied":  func(v any) error { return takeTexts(&x.Denied, v) },
-		"skipped": func(v any) error { return takeText(&x.Skipped, v) },
+		"skipped": func(v any) error { return TakeText(&x.Skipped, v) },
 	})
 }
 
-func putAnswers(e *encoder, s *fsm.Snapshot) bool {
+func putAnswers(e *Writer, s *fsm.Snapshot) bool {
 	if len(s.Answers) == 0 {
 		return false
 	}
-	e.open('[')
+	e.Open('[')
 	for i := range s.Answers {
 		e.item()
-		e.value(value.NewMap("question", s.Answers[i].Question, "result", resultValue(&s.Answers[i].Result)))
+		e.Value(value.NewMap("question", s.Answers[i].Question, "result", resultValue(&s.Answers[i].Result)))
 	}
-	return e.close(']')
+	return e.Close(']')
 }
 
-func takeAnswers(r *record, v any) error {
+func takeAnswers(r *memory, v any) error {
 	return takeList(v, func(v any) error {
 		var a fsm.Answer
-		err := takeParts(v, map[string]func(any) error{
-			"question": func(v any) error { return takeText(&a.Question, v) },
+		err := TakeParts(v, map[string]func(any) error{
+			"question": func(v any) error { return TakeText(&a.Question, v) },
 			"result":   func(v any) error { return takeResultTo(&a.Result, v) },
 		})
 		r.Answers = append(r.Answers, a)
@@ -98,7 +98,7 @@ func takeUsage(to *fsm.Usage, v any) error {
 		}
 		next := parts[0]
 		parts = parts[1:]
-		return takeInt(next, v)
+		return TakeInt(next, v)
 	})
 }
 

@@ -1,6 +1,9 @@
-package persistence
+package snapshot
 
 import (
+	"maps"
+	"slices"
+
 	"loops/fsm"
 	"loops/fsm/value"
 )
@@ -11,29 +14,29 @@ func spentValue(s fsm.Spent) any {
 }
 
 func takeSpent(to *fsm.Spent, v any) error {
-	return takeParts(v, map[string]func(any) error{
+	return TakeParts(v, map[string]func(any) error{
 		"cost_usd": func(v any) error { return takeFloat(&to.CostUSD, v) },
-		"unpriced": func(v any) error { return takeInt(&to.Unpriced, v) },
+		"unpriced": func(v any) error { return TakeInt(&to.Unpriced, v) },
 		"usage":    func(v any) error { return takeUsage(&to.Usage, v) },
-		"prompts":  func(v any) error { return takeInt(&to.Prompts, v) },
-		"steps":    func(v any) error { return takeInt(&to.Steps, v) },
-		"wall_ns":  func(v any) error { return takeInt(&to.Wall, v) },
+		"prompts":  func(v any) error { return TakeInt(&to.Prompts, v) },
+		"steps":    func(v any) error { return TakeInt(&to.Steps, v) },
+		"wall_ns":  func(v any) error { return TakeInt(&to.Wall, v) },
 	})
 }
 
-func putStateSpent(e *encoder, s *fsm.Snapshot) bool {
+func putStateSpent(e *Writer, s *fsm.Snapshot) bool {
 	if len(s.StateSpent) == 0 {
 		return false
 	}
-	e.open('{')
-	for _, k := range sortedKeys(s.StateSpent) {
-		e.key(k)
-		e.value(spentValue(s.StateSpent[k]))
+	e.Open('{')
+	for _, k := range slices.Sorted(maps.Keys(s.StateSpent)) {
+		e.Key(k)
+		e.Value(spentValue(s.StateSpent[k]))
 	}
-	return e.close('}')
+	return e.Close('}')
 }
 
-func takeStateSpent(r *record, v any) error {
+func takeStateSpent(r *memory, v any) error {
 	return takeEntries(v, func(k string, v any) error {
 		var x fsm.Spent
 		err := takeSpent(&x, v)

@@ -1,4 +1,4 @@
-package persistence
+package snapshot
 
 import (
 	"errors"
@@ -14,107 +14,105 @@ import (
 // In a patch, sub_loop holds what changed: memory is a patch of its memory, log_add are new lines of its log, the rest
 // are whole values. sub_loop_all is another visit or another sub-loop, whole; sub_loop null means that there is none.
 
-func putChild(e *encoder, s *fsm.Snapshot) bool {
+func putChild(e *Writer, s *fsm.Snapshot) bool {
 	c := s.Child
 	if c == nil {
 		return false
 	}
-	e.open('{')
-	e.key("name")
-	e.value(c.Name)
-	e.key("file")
-	e.value(c.File)
-	e.key("sha256")
-	e.value(c.SHA256)
-	e.entry("timeout_ns", func() bool { return c.Timeout != 0 && e.value(int64(c.Timeout)) })
-	e.entry("branch", func() bool { return c.Branch != "" && e.value(c.Branch) })
-	e.entry("worktree", func() bool { return c.Worktree != "" && e.value(c.Worktree) })
-	e.entry("log", func() bool { return len(c.Log) > 0 && e.log(c.Log) })
-	e.key("memory")
+	e.Open('{')
+	e.Key("name")
+	e.Value(c.Name)
+	e.Key("file")
+	e.Value(c.File)
+	e.Key("sha256")
+	e.Value(c.SHA256)
+	e.Entry("timeout_ns", func() bool { return c.Timeout != 0 && e.Value(int64(c.Timeout)) })
+	e.Entry("branch", func() bool { return c.Branch != "" && e.Value(c.Branch) })
+	e.Entry("worktree", func() bool { return c.Worktree != "" && e.Value(c.Worktree) })
+	e.Entry("log", func() bool { return len(c.Log) > 0 && e.log(c.Log) })
+	e.Key("memory")
 	appendMemory(e, c.Memory)
-	return e.close('}')
+	return e.Close('}')
 }
 
 // appendMemory writes the machine's memory alone, without what a store knows.
-func appendMemory(e *encoder, s *fsm.Snapshot) {
-	e.open('{')
+func appendMemory(e *Writer, s *fsm.Snapshot) {
+	e.Open('{')
 	for i := range layout {
-		if f := &layout[i]; f.put != nil {
-			e.field(f, s)
-		}
+		e.field(&layout[i], s)
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 // takeChild reads a sub-loop. One without a memory is none: it starts over.
-func takeChild(r *record, v any) error {
+func takeChild(r *memory, v any) error {
 	m, ok := v.(*value.Map)
 	if !ok {
 		return wrong("an object", v)
 	}
-	memory, _ := m.Get("memory")
-	if memory == nil {
+	v, _ = m.Get("memory")
+	if v == nil {
 		return nil
 	}
-	flat, ok := memory.(*value.Map)
+	flat, ok := v.(*value.Map)
 	if !ok {
-		return fmt.Errorf("memory: %w", wrong("an object", memory))
+		return fmt.Errorf("memory: %w", wrong("an object", v))
 	}
 	if r.depth == fsm.MaxDepth {
 		return fmt.Errorf("sub-loops are nested deeper than %d", fsm.MaxDepth)
 	}
-	inner := &record{depth: r.depth + 1}
+	inner := &memory{depth: r.depth + 1}
 	c := &fsm.Child{Memory: &inner.Snapshot}
 	r.Child = c
-	err := takeParts(m, map[string]func(any) error{
-		"name":       func(v any) error { return takeText(&c.Name, v) },
-		"file":       func(v any) error { return takeText(&c.File, v) },
-		"sha256":     func(v any) error { return takeText(&c.SHA256, v) },
-		"timeout_ns": func(v any) error { return takeInt(&c.Timeout, v) },
-		"branch":     func(v any) error { return takeText(&c.Branch, v) },
-		"worktree":   func(v any) error { return takeText(&c.Worktree, v) },
+	err := TakeParts(m, map[string]func(any) error{
+		"name":       func(v any) error { return TakeText(&c.Name, v) },
+		"file":       func(v any) error { return TakeText(&c.File, v) },
+		"sha256":     func(v any) error { return TakeText(&c.SHA256, v) },
+		"timeout_ns": func(v any) error { return TakeInt(&c.Timeout, v) },
+		"branch":     func(v any) error { return TakeText(&c.Branch, v) },
+		"worktree":   func(v any) error { return TakeText(&c.Worktree, v) },
 		"log":        func(v any) error { return takeLog(&c.Log, v) },
 	})
-	if inside := inner.takeAll(flat, required[:len(required)-1]); err == nil && inside != nil {
+	if inside := inner.takeAll(flat); err == nil && inside != nil {
 		err = fmt.Errorf("memory: %w", inside)
 	}
 	return err
 }
 
-func patchChild(e *encoder, now, before *fsm.Snapshot) {
+func patchChild(e *Writer, now, before *fsm.Snapshot) {
 	a, b := now.Child, before.Child
 	switch {
 	case a == nil:
-		e.value(nil)
+		e.Value(nil)
 		return
 	case b == nil || !sameVisit(a, b):
 		return
 	}
-	e.open('{')
+	e.Open('{')
 	if a.Timeout != b.Timeout {
-		e.key("timeout_ns")
-		e.value(int64(a.Timeout))
+		e.Key("timeout_ns")
+		e.Value(int64(a.Timeout))
 	}
 	if a.Branch != b.Branch {
-		e.key("branch")
-		e.value(a.Branch)
+		e.Key("branch")
+		e.Value(a.Branch)
 	}
 	if a.Worktree != b.Worktree {
-		e.key("worktree")
-		e.value(a.Worktree)
+		e.Key("worktree")
+		e.Value(a.Worktree)
 	}
 	if len(a.Log) > len(b.Log) {
-		e.key("log")
+		e.Key("log")
 		patchTexts(e, a.Log, b.Log)
 	}
-	mark := len(e.buf)
-	e.key("memory")
-	start := len(e.buf)
+	mark := len(e.Buf)
+	e.Key("memory")
+	start := len(e.Buf)
 	appendPatch(e, a.Memory, b.Memory)
-	if string(e.buf[start:]) == "{}" {
-		e.buf = e.buf[:mark]
+	if string(e.Buf[start:]) == "{}" {
+		e.Buf = e.Buf[:mark]
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 // sameVisit says whether one went on as the other. Where that cannot be told the patch is right all the same.
@@ -142,7 +140,7 @@ func applyChild(old, patch any) (any, error) {
 			if !ok || !ok2 {
 				return nil, fmt.Errorf("%s: %w", k, wrong("an object", v))
 			}
-			if err := applyPatch(memory, change); err != nil {
+			if err := Apply(memory, change); err != nil {
 				return nil, fmt.Errorf("%s: %w", k, err)
 			}
 		case "log_add":
@@ -156,7 +154,7 @@ func applyChild(old, patch any) (any, error) {
 	return child, nil
 }
 
-// keepChild is what remember does about the sub-loop: old is ours, and nobody else has it.
+// keepChild is what Remember does about the sub-loop: old is ours, and nobody else has it.
 func keepChild(old, now *fsm.Child) *fsm.Child {
 	if now == nil {
 		return nil
@@ -167,6 +165,6 @@ func keepChild(old, now *fsm.Child) *fsm.Child {
 	memory := old.Memory
 	*old = *now
 	old.Memory, old.Log = memory, now.Log[:len(now.Log):len(now.Log)]
-	remember(memory, now.Memory)
+	Remember(memory, now.Memory)
 	return old
 }

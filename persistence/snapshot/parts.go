@@ -1,10 +1,12 @@
-package persistence
+package snapshot
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"time"
 
 	"loops/fsm"
@@ -13,8 +15,8 @@ import (
 
 // The values of state.json that are objects of their own, and how single values are read.
 
-func putResult(e *encoder, s *fsm.Snapshot) bool {
-	return s.Result != nil && e.value(resultValue(s.Result))
+func putResult(e *Writer, s *fsm.Snapshot) bool {
+	return s.Result != nil && e.Value(resultValue(s.Result))
 }
 
 func resultValue(v *fsm.Result) *value.Map {
@@ -27,146 +29,105 @@ func resultValue(v *fsm.Result) *value.Map {
 	return m
 }
 
-func takeResult(r *record, v any) error {
+func takeResult(r *memory, v any) error {
 	r.Result = &fsm.Result{}
 	return takeResultTo(r.Result, v)
 }
 
 func takeResultTo(x *fsm.Result, v any) error {
-	return takeParts(v, map[string]func(any) error{
-		"output":       func(v any) error { return takeText(&x.Stdout, v) },
-		"stderr":       func(v any) error { return takeText(&x.Stderr, v) },
-		"exit_code":    func(v any) error { return takeInt(&x.ExitCode, v) },
-		"duration_ns":  func(v any) error { return takeInt(&x.Duration, v) },
-		"timeout_kind": func(v any) error { return takeText(&x.TimeoutKind, v) },
-		"bytes":        func(v any) error { return takeInt(&x.Bytes, v) },
+	return TakeParts(v, map[string]func(any) error{
+		"output":       func(v any) error { return TakeText(&x.Stdout, v) },
+		"stderr":       func(v any) error { return TakeText(&x.Stderr, v) },
+		"exit_code":    func(v any) error { return TakeInt(&x.ExitCode, v) },
+		"duration_ns":  func(v any) error { return TakeInt(&x.Duration, v) },
+		"timeout_kind": func(v any) error { return TakeText(&x.TimeoutKind, v) },
+		"bytes":        func(v any) error { return TakeInt(&x.Bytes, v) },
 		"truncated":    func(v any) error { return takeBool(&x.Truncated, v) },
-		"file":         func(v any) error { return takeText(&x.File, v) },
-		"background":   func(v any) error { return takeInt(&x.Background, v) },
-		"peak_rss":     func(v any) error { return takeInt(&x.PeakRSS, v) },
+		"file":         func(v any) error { return TakeText(&x.File, v) },
+		"background":   func(v any) error { return TakeInt(&x.Background, v) },
+		"peak_rss":     func(v any) error { return TakeInt(&x.PeakRSS, v) },
 		"reply":        func(v any) error { return takeReply(&x.Reply, v) },
 	})
 }
 
-func putOutcome(e *encoder, s *fsm.Snapshot) bool {
+func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	o := s.Outcome
 	if o == nil {
 		return false
 	}
-	return e.value(value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "iterations", o.Steps,
+	return e.Value(value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "iterations", o.Steps,
 		"failure_terminal", o.Failure, "error", o.Error, "signal", o.Signal, "continuation", o.Continuation,
 		"rate_limited", o.Limited, "duration_ns", int64(o.Duration)))
 }
 
-func takeOutcome(r *record, v any) error {
-	r.Outcome = &fsm.Outcome{}
-	x := r.Outcome
-	return takeParts(v, map[string]func(any) error{
-		"terminated_by":    func(v any) error { return takeText(&x.TerminatedBy, v) },
-		"final_state":      func(v any) error { return takeText(&x.FinalState, v) },
-		"iterations":       func(v any) error { return takeInt(&x.Steps, v) },
+// TakeOutcome reads how a run ended.
+func TakeOutcome(to **fsm.Outcome, v any) error {
+	x := &fsm.Outcome{}
+	*to = x
+	return TakeParts(v, map[string]func(any) error{
+		"terminated_by":    func(v any) error { return TakeText(&x.TerminatedBy, v) },
+		"final_state":      func(v any) error { return TakeText(&x.FinalState, v) },
+		"iterations":       func(v any) error { return TakeInt(&x.Steps, v) },
 		"failure_terminal": func(v any) error { return takeBool(&x.Failure, v) },
-		"error":            func(v any) error { return takeText(&x.Error, v) },
-		"signal":           func(v any) error { return takeText(&x.Signal, v) },
-		"continuation":     func(v any) error { return takeText(&x.Continuation, v) },
+		"error":            func(v any) error { return TakeText(&x.Error, v) },
+		"signal":           func(v any) error { return TakeText(&x.Signal, v) },
+		"continuation":     func(v any) error { return TakeText(&x.Continuation, v) },
 		"rate_limited":     func(v any) error { return takeBool(&x.Limited, v) },
-		"duration_ns":      func(v any) error { return takeInt(&x.Duration, v) },
+		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
 	})
 }
 
-func putRing(e *encoder, s *fsm.Snapshot) bool {
+func putRing(e *Writer, s *fsm.Snapshot) bool {
 	if len(s.StallRing) == 0 {
 		return false
 	}
-	e.open('[')
+	e.Open('[')
 	for _, x := range s.StallRing {
 		e.item()
-		e.value([]any{x.State, x.ExitCode, x.Verdict})
+		e.Value([]any{x.State, x.ExitCode, x.Verdict})
 	}
-	return e.close(']')
+	return e.Close(']')
 }
 
-func takeRing(r *record, v any) error {
+func takeRing(r *memory, v any) error {
 	return takeList(v, func(v any) error {
 		var x fsm.StallRecord
 		l, ok := v.([]any)
 		if !ok || len(l) != 3 {
 			return wrong("a list of a state, an exit code and a verdict", v)
 		}
-		err := errors.Join(takeText(&x.State, l[0]), takeInt(&x.ExitCode, l[1]), takeText(&x.Verdict, l[2]))
+		err := errors.Join(TakeText(&x.State, l[0]), TakeInt(&x.ExitCode, l[1]), TakeText(&x.Verdict, l[2]))
 		r.StallRing = append(r.StallRing, x)
 		return err
 	})
 }
 
-func putEvaluators(e *encoder, s *fsm.Snapshot) bool {
+func putEvaluators(e *Writer, s *fsm.Snapshot) bool {
 	if len(s.Evaluators) == 0 {
 		return false
 	}
-	e.open('{')
-	for _, k := range sortedKeys(s.Evaluators) {
-		e.key(k)
+	e.Open('{')
+	for _, k := range slices.Sorted(maps.Keys(s.Evaluators)) {
+		e.Key(k)
 		e.repeat(s.Evaluators[k])
 	}
-	return e.close('}')
+	return e.Close('}')
 }
 
-func (e *encoder) repeat(x fsm.Repeat) {
-	e.value(value.NewMap("hash", x.Hash, "count", x.Count, "seen", x.Seen))
+func (e *Writer) repeat(x fsm.Repeat) {
+	e.Value(value.NewMap("hash", x.Hash, "count", x.Count, "seen", x.Seen))
 }
 
-func takeEvaluators(r *record, v any) error {
+func takeEvaluators(r *memory, v any) error {
 	return takeEntries(v, func(k string, v any) error {
 		var x fsm.Repeat
-		err := takeParts(v, map[string]func(any) error{
-			"hash":  func(v any) error { return takeText(&x.Hash, v) },
-			"count": func(v any) error { return takeInt(&x.Count, v) },
+		err := TakeParts(v, map[string]func(any) error{
+			"hash":  func(v any) error { return TakeText(&x.Hash, v) },
+			"count": func(v any) error { return TakeInt(&x.Count, v) },
 			"seen":  func(v any) error { return takeBool(&x.Seen, v) },
 		})
 		put(&r.Evaluators, k, x)
 		return err
-	})
-}
-
-func putDefinition(e *encoder, r *record) bool {
-	if r.file == "" && r.sha == "" && r.def.sha == "" {
-		return false
-	}
-	m := value.NewMap("file", r.file, "sha256", r.sha)
-	if r.def.sha != "" {
-		m.Set("text_sha256", r.def.sha)
-	}
-	return e.value(m)
-}
-
-func takeDefinition(r *record, v any) error {
-	return takeParts(v, map[string]func(any) error{
-		"file":   func(v any) error { return takeText(&r.file, v) },
-		"sha256": func(v any) error { return takeText(&r.sha, v) },
-
-		"text_sha256": func(v any) error { return takeText(&r.def.sha, v) },
-	})
-}
-
-func putOwner(e *encoder, r *record) bool {
-	o := r.owner
-	if o.Host == "" && o.Boot == "" && o.Start == 0 {
-		return false // pid says it all
-	}
-	m := value.NewMap("host", o.Host, "boot", o.Boot, "pid", o.PID, "start", o.Start)
-	if o.PIDNS != 0 {
-		m.Set("pid_ns", o.PIDNS)
-	}
-	return e.value(m)
-}
-
-func takeOwner(r *record, v any) error {
-	return takeParts(v, map[string]func(any) error{
-		"host":   func(v any) error { return takeText(&r.owner.Host, v) },
-		"boot":   func(v any) error { return takeText(&r.owner.Boot, v) },
-		"pid":    func(v any) error { return takeInt(&r.owner.PID, v) },
-		"start":  func(v any) error { return takeInt(&r.owner.Start, v) },
-		"pid_ns": func(v any) error { return takeInt(&r.owner.PIDNS, v) },
 	})
 }
 
@@ -178,7 +139,8 @@ func wrong(want string, v any) error {
 	return fmt.Errorf("expected %s, found %s", want, s)
 }
 
-func takeText[T ~string](to *T, v any) error {
+// TakeText reads a text.
+func TakeText[T ~string](to *T, v any) error {
 	s, ok := v.(string)
 	if !ok {
 		if m, is := v.(*value.Map); is {
@@ -192,7 +154,8 @@ func takeText[T ~string](to *T, v any) error {
 	return nil
 }
 
-func takeInt[T ~int | ~int64 | ~uint64](to *T, v any) error {
+// TakeInt reads a whole number.
+func TakeInt[T ~int | ~int64 | ~uint64](to *T, v any) error {
 	switch n := v.(type) {
 	case int64:
 		if x := T(n); int64(x) == n && (n < 0) == (x < 0) {
@@ -201,7 +164,7 @@ func takeInt[T ~int | ~int64 | ~uint64](to *T, v any) error {
 		}
 	case float64: // a hand may have written 3.0
 		if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
-			return takeInt(to, int64(n))
+			return TakeInt(to, int64(n))
 		}
 	}
 	return wrong("a whole number", v)
@@ -242,13 +205,14 @@ func takeBool(to *bool, v any) error {
 	return nil
 }
 
-func takeTime(to *time.Time, v any) error {
+// TakeTime reads a time; "" is none.
+func TakeTime(to *time.Time, v any) error {
 	s, ok := v.(string)
 	if !ok {
 		return wrong("a time", v)
 	}
 	if s == "" {
-		return nil // the reference tool's word for unknown
+		return nil // little-loops's word for unknown
 	}
 	t, err := fsm.ParseTime(s)
 	if err != nil {
@@ -258,7 +222,8 @@ func takeTime(to *time.Time, v any) error {
 	return nil
 }
 
-func takeMap(to **value.Map, v any) error {
+// TakeMap reads an object.
+func TakeMap(to **value.Map, v any) error {
 	m, ok := v.(*value.Map)
 	if !ok {
 		return wrong("an object", v)
@@ -283,7 +248,7 @@ func takeList(v any, each func(any) error) error {
 func takeTexts(to *[]string, v any) error {
 	return takeList(v, func(v any) error {
 		var s string
-		err := takeText(&s, v)
+		err := TakeText(&s, v)
 		*to = append(*to, s)
 		return err
 	})
@@ -306,8 +271,8 @@ func takeEntries(v any, each func(string, any) error) error {
 	return nil
 }
 
-// takeParts reads an object of known keys; others are ignored.
-func takeParts(v any, parts map[string]func(any) error) error {
+// TakeParts reads an object of known keys; others are ignored.
+func TakeParts(v any, parts map[string]func(any) error) error {
 	return takeEntries(v, func(k string, v any) error {
 		if f := parts[k]; f != nil {
 			return f(v)

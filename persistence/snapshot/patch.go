@@ -1,4 +1,4 @@
-package persistence
+package snapshot
 
 import (
 	"fmt"
@@ -22,38 +22,38 @@ import (
 // This is not RFC 7386: there, null means "remove" at every depth, so a record could not say timeout_kind: null.
 
 // appendPatch writes the difference between two snapshots.
-func appendPatch(e *encoder, now, before *fsm.Snapshot) {
-	e.open('{')
+func appendPatch(e *Writer, now, before *fsm.Snapshot) {
+	e.Open('{')
 	for i := range layout {
 		f := &layout[i]
-		if f.same == nil || f.same(now, before) {
+		if f.same(now, before) {
 			continue
 		}
 		if f.patch != nil {
-			mark := len(e.buf)
+			mark := len(e.Buf)
 			e.keyOf(f)
-			start := len(e.buf)
+			start := len(e.Buf)
 			f.patch(e, now, before)
-			if string(e.buf[start:]) == "{}" { // nothing changed after all
-				e.buf = e.buf[:mark]
+			if string(e.Buf[start:]) == "{}" { // nothing changed after all
+				e.Buf = e.Buf[:mark]
 				continue
 			}
-			if len(e.buf) > start {
+			if len(e.Buf) > start {
 				continue
 			}
-			e.buf = e.buf[:mark] // it has no short form
-			e.key(f.key + "_all")
+			e.Buf = e.Buf[:mark] // it has no short form
+			e.Key(f.key + "_all")
 		} else {
 			e.keyOf(f)
 		}
 		if !f.put(e, now) {
-			e.value(nil)
+			e.Value(nil)
 		}
 	}
-	e.close('}')
+	e.Close('}')
 }
 
-func patchEntries[V comparable](e *encoder, now, before map[string]V, put func(V)) {
+func patchEntries[V comparable](e *Writer, now, before map[string]V, put func(V)) {
 	keys := e.names[:0]
 	for k, v := range now {
 		if w, ok := before[k]; !ok || v != w {
@@ -69,43 +69,43 @@ func patchEntries[V comparable](e *encoder, now, before map[string]V, put func(V
 		slices.Sort(keys)
 	}
 	e.names = keys
-	e.open('{')
+	e.Open('{')
 	for _, k := range keys {
-		e.key(k)
+		e.Key(k)
 		if v, ok := now[k]; ok {
 			put(v)
 		} else {
-			e.value(nil)
+			e.Value(nil)
 		}
 	}
 	clear(keys)
-	e.close('}')
+	e.Close('}')
 }
 
 // patchDict writes the changed entries, or nothing if entries are gone or in another order.
-func patchDict(e *encoder, now, before *value.Map) {
+func patchDict(e *Writer, now, before *value.Map) {
 	if now.Len() < before.Len() || !slices.Equal(now.Keys()[:before.Len()], before.Keys()) {
 		return
 	}
-	e.open('{')
+	e.Open('{')
 	for _, k := range now.Keys() {
 		v, _ := now.Get(k)
 		if w, ok := before.Get(k); !ok || !sameValue(v, w) {
-			e.key(k)
+			e.Key(k)
 			e.record(v)
 		}
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 // patchTexts writes what was added to a list that only grows, under its key with _add added, or nothing if more
 // changed.
-func patchTexts(e *encoder, now, before []string) {
+func patchTexts(e *Writer, now, before []string) {
 	if !extends(now, before) {
 		return
 	}
-	e.buf = e.buf[:len(e.buf)-len(`": `)]
-	e.buf = append(e.buf, `_add": `...)
+	e.Buf = e.Buf[:len(e.Buf)-len(`": `)]
+	e.Buf = append(e.Buf, `_add": `...)
 	e.texts(now[len(before):])
 }
 
@@ -118,8 +118,8 @@ func extends(now, before []string) bool {
 		(unsafe.SliceData(now) == unsafe.SliceData(before) || slices.Equal(now[:len(before)], before))
 }
 
-// applyPatch brings a flat object up to date.
-func applyPatch(flat, patch *value.Map) error {
+// Apply brings a flat object up to date.
+func Apply(flat, patch *value.Map) error {
 	for _, k := range patch.Keys() {
 		v, _ := patch.Get(k)
 		if base, ok := cutAny(k, "_all"); ok {
@@ -188,9 +188,9 @@ func cutAny(key, suffix string) (string, bool) {
 	return key, false
 }
 
-// remember makes shadow, which nobody else has, what now is. Records and lists within are shared with now, because
+// Remember makes shadow, which nobody else has, what now is. Records and lists within are shared with now, because
 // they never change.
-func remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
+func Remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 	old := *shadow
 	*shadow = *now
 	shadow.Context = keepDict(old.Context, now.Context)
@@ -224,10 +224,10 @@ func remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 	shadow.Child = keepChild(old.Child, now.Child)
 }
 
-// cloneSnapshot returns a copy that shares only what never changes.
-func cloneSnapshot(s *fsm.Snapshot) *fsm.Snapshot {
+// Clone returns a copy that shares only what never changes.
+func Clone(s *fsm.Snapshot) *fsm.Snapshot {
 	c := &fsm.Snapshot{}
-	remember(c, s)
+	Remember(c, s)
 	return c
 }
 

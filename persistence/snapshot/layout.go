@@ -1,54 +1,35 @@
-package persistence
+package snapshot
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"loops/fsm"
 	"loops/fsm/value"
 )
 
-// This file is the one place where a Snapshot becomes the flat object of state.json and back. The first keys,
-// their order and their meaning are those of the reference tool; those after context are ours.
+// This file is the one place where a Snapshot becomes a flat object and back. The first keys, their order and their meaning
+// are those of little-loops; those after context are ours.
 
-// A record is everything state.json holds: the machine's memory and what the store knows about the run.
-type record struct {
+// A memory is what is read of the machine's memory.
+type memory struct {
 	fsm.Snapshot
-	runID      string
-	status     Status
-	updated    time.Time
-	seq        uint64 // of the last event that the memory includes
-	journal    int64  // length of the event file up to there
-	part       int    // full parts of the journal before that file
-	owner      Owner
-	options    *value.Map
-	file       string
-	sha        string
-	def        definition
-	maxSteps   int
-	instance   ID // names the working folder, if it is not the ID that the archive folder tells; else ""
-	segment    int
-	origin     *Origin
-	reconciled time.Time
-	why        string
-	depth      int // of the sub-loop whose memory this is; 0 = the run itself
+	depth int // of the sub-loop whose memory this is; 0 = the run itself
 }
 
 // A field is one key of the flat object.
 type field struct {
 	key    string
-	quoted string                                 // the key as it is written, with its colon
-	name   string                                 // of the Snapshot's field; "" for what the store knows, and for what another key tells too
-	put    func(e *encoder, s *fsm.Snapshot) bool // nil for what the store knows
-	tell   func(e *encoder, r *record) bool       // instead, for what the store knows
-	take   func(r *record, v any) error
-	// same says whether nothing changed; nil for what the store knows, which is in no patch.
+	quoted string // the key as it is written, with its colon
+	name   string // of the Snapshot's field; "" for what another key tells too
+	put    func(e *Writer, s *fsm.Snapshot) bool
+	take   func(r *memory, v any) error
+	// same reports whether nothing changed.
 	same func(now, before *fsm.Snapshot) bool
 	// patch, if not nil, writes less than the whole value; see patch.go.
-	patch func(e *encoder, now, before *fsm.Snapshot)
+	patch func(e *Writer, now, before *fsm.Snapshot)
 	// apply, if not nil, brings a value up to date with such a patch.
 	apply func(old, patch any) (any, error)
 	// entries means that a patch of this key holds changed entries of a map. dropNull: null removes one.
@@ -81,18 +62,14 @@ func fields() []field {
 		object("last_result", "LastResult", func(s *fsm.Snapshot) **value.Map { return &s.LastResult }),
 		{
 			key: "started_at", name: "StartedAt",
-			put:  func(e *encoder, s *fsm.Snapshot) bool { return e.time(s.StartedAt) },
-			take: func(r *record, v any) error { return takeTime(&r.StartedAt, v) },
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return e.Time(s.StartedAt) },
+			take: func(r *memory, v any) error { return TakeTime(&r.StartedAt, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.StartedAt.Equal(b.StartedAt) },
 		},
-		known("updated_at", func(e *encoder, r *record) bool { return e.time(r.updated) },
-			func(r *record, v any) error { return takeTime(&r.updated, v) }),
-		known("status", func(e *encoder, r *record) bool { return e.value(string(r.status)) },
-			func(r *record, v any) error { return takeText(&r.status, v) }),
 		{
 			key: "accumulated_ms", name: "Elapsed",
-			put:  func(e *encoder, s *fsm.Snapshot) bool { return e.value(s.Elapsed.Milliseconds()) },
-			take: func(r *record, v any) error { return takeMillis(&r.Elapsed, v) },
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return e.Value(s.Elapsed.Milliseconds()) },
+			take: func(r *memory, v any) error { return takeMillis(&r.Elapsed, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.Elapsed.Milliseconds() == b.Elapsed.Milliseconds() },
 		},
 		text("continuation_prompt", "Continuation", false, func(s *fsm.Snapshot) *string { return &s.Continuation }),
@@ -100,41 +77,29 @@ func fields() []field {
 		{
 			key: "rate_limit_retries", name: "RateLimits", put: putRateLimits, take: takeRateLimits, entries: true, dropNull: true,
 			same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(a.RateLimits, b.RateLimits) },
-			patch: func(e *encoder, a, b *fsm.Snapshot) { patchEntries(e, a.RateLimits, b.RateLimits, e.rateLimit) },
+			patch: func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.RateLimits, b.RateLimits, e.rateLimit) },
 		},
 		number("consecutive_rate_limit_exhaustions", "Storm", false, func(s *fsm.Snapshot) *int { return &s.Storm }),
 		counts("edge_revisit_counts", "Edges", func(s *fsm.Snapshot) *map[string]int { return &s.Edges }),
 		number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
 		{
 			key: "active_sub_loop",
-			put: func(e *encoder, s *fsm.Snapshot) bool { return s.Child != nil && e.text(s.Child.Name) },
-			// It is for people and for the reference tool: without the memory of the sub-loop its name is of no use.
-			take: func(*record, any) error { return nil },
+			put: func(e *Writer, s *fsm.Snapshot) bool { return s.Child != nil && e.text(s.Child.Name) },
+			// It is for people and for little-loops: without the memory of the sub-loop its name is of no use.
+			take: func(*memory, any) error { return nil },
 			same: func(a, b *fsm.Snapshot) bool {
 				return a.Child == nil && b.Child == nil || a.Child != nil && b.Child != nil && a.Child.Name == b.Child.Name
 			},
 		},
-		known("pid", func(e *encoder, r *record) bool { return r.owner.PID != 0 && e.value(r.owner.PID) },
-			func(r *record, v any) error { return takeInt(&r.owner.PID, v) }),
-		known("reconciled_at", func(e *encoder, r *record) bool { return !r.reconciled.IsZero() && e.time(r.reconciled) },
-			func(r *record, v any) error { return takeTime(&r.reconciled, v) }),
 		{
 			key: "messages", name: "Messages",
-			put:   func(e *encoder, s *fsm.Snapshot) bool { return len(s.Messages) > 0 && e.texts(s.Messages) },
-			take:  func(r *record, v any) error { return takeTexts(&r.Messages, v) },
+			put:   func(e *Writer, s *fsm.Snapshot) bool { return len(s.Messages) > 0 && e.texts(s.Messages) },
+			take:  func(r *memory, v any) error { return takeTexts(&r.Messages, v) },
 			same:  func(a, b *fsm.Snapshot) bool { return sameTexts(a.Messages, b.Messages) },
-			patch: func(e *encoder, a, b *fsm.Snapshot) { patchTexts(e, a.Messages, b.Messages) },
+			patch: func(e *Writer, a, b *fsm.Snapshot) { patchTexts(e, a.Messages, b.Messages) },
 		},
 		dict("context", "Context", false, func(s *fsm.Snapshot) **value.Map { return &s.Context }),
 
-		known("run_id", func(e *encoder, r *record) bool { return e.value(r.runID) },
-			func(r *record, v any) error { return takeText(&r.runID, v) }),
-		known("seq", func(e *encoder, r *record) bool { return e.value(r.seq) },
-			func(r *record, v any) error { return takeInt(&r.seq, v) }),
-		known("journal", func(e *encoder, r *record) bool { return e.value(r.journal) },
-			func(r *record, v any) error { return takeInt(&r.journal, v) }),
-		known("part", func(e *encoder, r *record) bool { return r.part != 0 && e.value(r.part) },
-			func(r *record, v any) error { return takeInt(&r.part, v) }),
 		text("phase", "Phase", false, func(s *fsm.Snapshot) *fsm.Phase { return &s.Phase }),
 		text("previous_state", "Previous", false, func(s *fsm.Snapshot) *string { return &s.Previous }),
 		number("attempt", "Attempt", false, func(s *fsm.Snapshot) *int { return &s.Attempt }),
@@ -164,8 +129,8 @@ func fields() []field {
 		},
 		{
 			key: "param", name: "Param",
-			put:  func(e *encoder, s *fsm.Snapshot) bool { return s.Param != nil && e.record(s.Param) },
-			take: func(r *record, v any) error { return takeMap(&r.Param, v) },
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.Param != nil && e.record(s.Param) },
+			take: func(r *memory, v any) error { return TakeMap(&r.Param, v) },
 			same: func(a, b *fsm.Snapshot) bool { return sameValue(a.Param, b.Param) },
 		},
 		boolean("under_pressure", "UnderPressure", func(s *fsm.Snapshot) *bool { return &s.UnderPressure }),
@@ -181,42 +146,42 @@ func fields() []field {
 		counts("stall_counts", "StallCounts", func(s *fsm.Snapshot) *map[string]int { return &s.StallCounts }),
 		{
 			key: "stall_fingerprints", name: "StallPrints", entries: true, dropNull: true,
-			put: func(e *encoder, s *fsm.Snapshot) bool { return len(s.StallPrints) > 0 && e.value(s.StallPrints) },
-			take: func(r *record, v any) error {
+			put: func(e *Writer, s *fsm.Snapshot) bool { return len(s.StallPrints) > 0 && e.Value(s.StallPrints) },
+			take: func(r *memory, v any) error {
 				return takeEntries(v, func(k string, v any) error {
 					var s string
-					err := takeText(&s, v)
+					err := TakeText(&s, v)
 					put(&r.StallPrints, k, s)
 					return err
 				})
 			},
 			same: func(a, b *fsm.Snapshot) bool { return maps.Equal(a.StallPrints, b.StallPrints) },
-			patch: func(e *encoder, a, b *fsm.Snapshot) {
-				patchEntries(e, a.StallPrints, b.StallPrints, func(s string) { e.value(s) })
+			patch: func(e *Writer, a, b *fsm.Snapshot) {
+				patchEntries(e, a.StallPrints, b.StallPrints, func(s string) { e.Value(s) })
 			},
 		},
 		{
 			key: "evaluators", name: "Evaluators", put: putEvaluators, take: takeEvaluators, entries: true, dropNull: true,
 			same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(a.Evaluators, b.Evaluators) },
-			patch: func(e *encoder, a, b *fsm.Snapshot) { patchEntries(e, a.Evaluators, b.Evaluators, e.repeat) },
+			patch: func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.Evaluators, b.Evaluators, e.repeat) },
 		},
 		{
 			key: "cumulative_mb", name: "CumulativeMB",
-			put:  func(e *encoder, s *fsm.Snapshot) bool { return s.CumulativeMB != 0 && e.value(s.CumulativeMB) },
-			take: func(r *record, v any) error { return takeFloat(&r.CumulativeMB, v) },
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.CumulativeMB != 0 && e.Value(s.CumulativeMB) },
+			take: func(r *memory, v any) error { return takeFloat(&r.CumulativeMB, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.CumulativeMB == b.CumulativeMB },
 		},
 		{
 			key: "spent", name: "Spent",
-			put:  func(e *encoder, s *fsm.Snapshot) bool { return s.Spent != fsm.Spent{} && e.value(spentValue(s.Spent)) },
-			take: func(r *record, v any) error { return takeSpent(&r.Spent, v) },
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.Spent != fsm.Spent{} && e.Value(spentValue(s.Spent)) },
+			take: func(r *memory, v any) error { return takeSpent(&r.Spent, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.Spent == b.Spent },
 		},
 		{
 			key: "spent_by_state", name: "StateSpent", put: putStateSpent, take: takeStateSpent, entries: true, dropNull: true,
 			same: func(a, b *fsm.Snapshot) bool { return maps.Equal(a.StateSpent, b.StateSpent) },
-			patch: func(e *encoder, a, b *fsm.Snapshot) {
-				patchEntries(e, a.StateSpent, b.StateSpent, func(s fsm.Spent) { e.value(spentValue(s)) })
+			patch: func(e *Writer, a, b *fsm.Snapshot) {
+				patchEntries(e, a.StateSpent, b.StateSpent, func(s fsm.Spent) { e.Value(spentValue(s)) })
 			},
 		},
 		counts("budget_warned", "BudgetWarned", func(s *fsm.Snapshot) *map[string]int { return &s.BudgetWarned }),
@@ -225,7 +190,7 @@ func fields() []field {
 		text("pending_request", "PendingRequest", false, func(s *fsm.Snapshot) *string { return &s.PendingRequest }),
 		text("pending_payload", "PendingPayload", false, func(s *fsm.Snapshot) *string { return &s.PendingPayload }),
 		{
-			key: "outcome", name: "Outcome", put: putOutcome, take: takeOutcome,
+			key: "outcome", name: "Outcome", put: putOutcome, take: func(r *memory, v any) error { return TakeOutcome(&r.Outcome, v) },
 			same: func(a, b *fsm.Snapshot) bool {
 				return a.Outcome == b.Outcome || a.Outcome != nil && b.Outcome != nil && *a.Outcome == *b.Outcome
 			},
@@ -234,62 +199,49 @@ func fields() []field {
 			key: "sub_loop", name: "Child", put: putChild, take: takeChild, apply: applyChild, patch: patchChild,
 			same: func(a, b *fsm.Snapshot) bool { return a.Child == nil && b.Child == nil },
 		},
-
-		known("reconciled_why", func(e *encoder, r *record) bool { return r.why != "" && e.value(r.why) },
-			func(r *record, v any) error { return takeText(&r.why, v) }),
-		known("max_steps", func(e *encoder, r *record) bool { return r.maxSteps != 0 && e.value(r.maxSteps) },
-			func(r *record, v any) error { return takeInt(&r.maxSteps, v) }),
-		known("definition", putDefinition, takeDefinition),
-		known("options", func(e *encoder, r *record) bool { return r.options.Len() > 0 && e.value(r.options) },
-			func(r *record, v any) error { return takeMap(&r.options, v) }),
-		known("instance", func(e *encoder, r *record) bool { return r.instance != "" && e.value(string(r.instance)) },
-			func(r *record, v any) error { return takeText(&r.instance, v) }),
-		known("segment", func(e *encoder, r *record) bool { return r.segment != 0 && e.value(r.segment) },
-			func(r *record, v any) error { return takeInt(&r.segment, v) }),
-		known("forked_from", putOrigin, takeOrigin),
-		known("owner", putOwner, takeOwner),
 	}
 }
 
-// appendFlat writes the whole record as one line, with s for its memory. A line of the journal does without its own
-// place and its writer, which only state.json tells.
-func appendFlat(e *encoder, r *record, s *fsm.Snapshot, journal bool) {
-	e.open('{')
+// Parse reads a flat object, or a patch of one.
+func Parse(b []byte) (*value.Map, error) {
+	v, err := value.ParseJSON(b)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(*value.Map)
+	if !ok {
+		return nil, wrong("an object", v)
+	}
+	return m, nil
+}
+
+// Keys returns the keys of a memory in a flat object, in their order.
+func Keys() []string {
+	keys := make([]string, len(layout))
 	for i := range layout {
-		f := &layout[i]
-		switch {
-		case f.put != nil:
-			e.field(f, s)
-		case !journal || lasting[f.key]:
-			e.entry(f.key, func() bool { return f.tell(e, r) })
-		}
+		keys[i] = layout[i].key
 	}
-	if journal && r.def.text != "" {
-		e.entry(definitionText, func() bool { return e.short(r.def.text) })
-	}
-	e.close('}')
+	return keys
 }
 
-// lasting are the keys outside the machine's memory that a journal must hold, so that it is enough to rebuild
-// state.json.
-var lasting = map[string]bool{"run_id": true, "max_steps": true, "definition": true, "options": true, "instance": true, "segment": true, "forked_from": true}
+// required are the keys without which a flat object is no memory.
+var required = []string{"loop_name", "current_state", "iteration", "started_at"}
 
-// required are the keys without which a state file is none, and, but for the last, a memory is none.
-var required = []string{"loop_name", "current_state", "iteration", "started_at", "status"}
-
-// takeFlat reads a flat object. Unknown keys are ignored, null is as good as absent; a value of a wrong type is
-// an error that names its key. The error is about the first one, the rest is read all the same.
-func takeFlat(m *value.Map) (*record, error) {
-	r := &record{}
-	return r, r.takeAll(m, required)
+// Take reads a memory from a flat object. Other keys than those of a memory are passed over, and null is as good as absent;
+// a missing key that a memory must have, one of these, and a value of a wrong type, are errors that name the key. The error
+// is about the first one, and what can be read is returned with it.
+func Take(m *value.Map, must ...string) (*fsm.Snapshot, error) {
+	r := &memory{}
+	return &r.Snapshot, r.takeAll(m, must...)
 }
 
-func (r *record) takeAll(m *value.Map, required []string) error {
+func (r *memory) takeAll(m *value.Map, must ...string) error {
 	var first error
-	for _, k := range required {
-		if v, _ := m.Get(k); v == nil {
-			first = fmt.Errorf("there is no %q in it", k)
-			break
+	for _, keys := range [][]string{required, must} {
+		for _, k := range keys {
+			if v, _ := m.Get(k); v == nil && first == nil {
+				first = fmt.Errorf("there is no %q in it", k)
+			}
 		}
 	}
 	for i := range layout {
@@ -304,18 +256,14 @@ func (r *record) takeAll(m *value.Map, required []string) error {
 	return first
 }
 
-func known(key string, tell func(*encoder, *record) bool, take func(*record, any) error) field {
-	return field{key: key, tell: tell, take: take}
-}
-
 func text[T ~string](key, name string, always bool, at func(*fsm.Snapshot) *T) field {
 	return field{
 		key: key, name: name,
-		put: func(e *encoder, s *fsm.Snapshot) bool {
+		put: func(e *Writer, s *fsm.Snapshot) bool {
 			x := *at(s)
-			return (always || x != "") && e.short(string(x))
+			return (always || x != "") && e.Short(string(x))
 		},
-		take: func(r *record, v any) error { return takeText(at(&r.Snapshot), v) },
+		take: func(r *memory, v any) error { return TakeText(at(&r.Snapshot), v) },
 		same: func(a, b *fsm.Snapshot) bool { return *at(a) == *at(b) },
 	}
 }
@@ -323,11 +271,11 @@ func text[T ~string](key, name string, always bool, at func(*fsm.Snapshot) *T) f
 func number(key, name string, always bool, at func(*fsm.Snapshot) *int) field {
 	return field{
 		key: key, name: name,
-		put: func(e *encoder, s *fsm.Snapshot) bool {
+		put: func(e *Writer, s *fsm.Snapshot) bool {
 			n := *at(s)
 			return (always || n != 0) && e.int(n)
 		},
-		take: func(r *record, v any) error { return takeInt(at(&r.Snapshot), v) },
+		take: func(r *memory, v any) error { return TakeInt(at(&r.Snapshot), v) },
 		same: func(a, b *fsm.Snapshot) bool { return *at(a) == *at(b) },
 	}
 }
@@ -335,8 +283,8 @@ func number(key, name string, always bool, at func(*fsm.Snapshot) *int) field {
 func boolean(key, name string, at func(*fsm.Snapshot) *bool) field {
 	return field{
 		key: key, name: name,
-		put:  func(e *encoder, s *fsm.Snapshot) bool { return *at(s) && e.value(true) },
-		take: func(r *record, v any) error { return takeBool(at(&r.Snapshot), v) },
+		put:  func(e *Writer, s *fsm.Snapshot) bool { return *at(s) && e.Value(true) },
+		take: func(r *memory, v any) error { return takeBool(at(&r.Snapshot), v) },
 		same: func(a, b *fsm.Snapshot) bool { return *at(a) == *at(b) },
 	}
 }
@@ -344,20 +292,20 @@ func boolean(key, name string, at func(*fsm.Snapshot) *bool) field {
 func counts(key, name string, at func(*fsm.Snapshot) *map[string]int) field {
 	return field{
 		key: key, name: name, entries: true, dropNull: true,
-		put: func(e *encoder, s *fsm.Snapshot) bool {
+		put: func(e *Writer, s *fsm.Snapshot) bool {
 			m := *at(s)
-			return len(m) > 0 && e.value(m)
+			return len(m) > 0 && e.Value(m)
 		},
-		take: func(r *record, v any) error {
+		take: func(r *memory, v any) error {
 			return takeEntries(v, func(k string, v any) error {
 				var n int
-				err := takeInt(&n, v)
+				err := TakeInt(&n, v)
 				put(at(&r.Snapshot), k, n)
 				return err
 			})
 		},
 		same:  func(a, b *fsm.Snapshot) bool { return maps.Equal(*at(a), *at(b)) },
-		patch: func(e *encoder, a, b *fsm.Snapshot) { patchEntries(e, *at(a), *at(b), func(n int) { e.int(n) }) },
+		patch: func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, *at(a), *at(b), func(n int) { e.int(n) }) },
 	}
 }
 
@@ -365,13 +313,13 @@ func counts(key, name string, at func(*fsm.Snapshot) *map[string]int) field {
 func dict(key, name string, always bool, at func(*fsm.Snapshot) **value.Map) field {
 	return field{
 		key: key, name: name, entries: true,
-		put: func(e *encoder, s *fsm.Snapshot) bool {
+		put: func(e *Writer, s *fsm.Snapshot) bool {
 			m := *at(s)
 			return (always || m.Len() > 0) && e.records(m)
 		},
-		take:  func(r *record, v any) error { return takeMap(at(&r.Snapshot), v) },
+		take:  func(r *memory, v any) error { return TakeMap(at(&r.Snapshot), v) },
 		same:  func(a, b *fsm.Snapshot) bool { return sameEntries(*at(a), *at(b)) },
-		patch: func(e *encoder, a, b *fsm.Snapshot) { patchDict(e, *at(a), *at(b)) },
+		patch: func(e *Writer, a, b *fsm.Snapshot) { patchDict(e, *at(a), *at(b)) },
 	}
 }
 
@@ -379,13 +327,13 @@ func dict(key, name string, always bool, at func(*fsm.Snapshot) **value.Map) fie
 func object(key, name string, at func(*fsm.Snapshot) **value.Map) field {
 	return field{
 		key: key, name: name,
-		put: func(e *encoder, s *fsm.Snapshot) bool {
+		put: func(e *Writer, s *fsm.Snapshot) bool {
 			if m := *at(s); m != nil {
 				return e.record(m)
 			}
-			return e.value(nil)
+			return e.Value(nil)
 		},
-		take: func(r *record, v any) error { return takeMap(at(&r.Snapshot), v) },
+		take: func(r *memory, v any) error { return TakeMap(at(&r.Snapshot), v) },
 		same: func(a, b *fsm.Snapshot) bool { return sameValue(*at(a), *at(b)) },
 	}
 }

@@ -1,47 +1,49 @@
-package persistence
+package snapshot
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"loops/fsm"
 	"loops/fsm/value"
 )
 
-// What the machine remembers of rate limits is a record of the reference tool: two counts, seconds, and seconds since
+// What the machine remembers of rate limits is what little-loops records: two counts, seconds, and seconds since
 // 1970 or null. It writes a bare number for the first of them too.
 
-func putRateLimits(e *encoder, s *fsm.Snapshot) bool {
+func putRateLimits(e *Writer, s *fsm.Snapshot) bool {
 	if len(s.RateLimits) == 0 {
 		return false
 	}
-	e.open('{')
-	for _, k := range sortedKeys(s.RateLimits) {
-		e.key(k)
+	e.Open('{')
+	for _, k := range slices.Sorted(maps.Keys(s.RateLimits)) {
+		e.Key(k)
 		e.rateLimit(s.RateLimits[k])
 	}
-	return e.close('}')
+	return e.Close('}')
 }
 
-func (e *encoder) rateLimit(x fsm.RateLimit) {
+func (e *Writer) rateLimit(x fsm.RateLimit) {
 	var seen any
 	if !x.FirstSeen.IsZero() {
 		seen = float64(x.FirstSeen.UnixMicro()) / 1e6
 	}
-	e.value(value.NewMap("short_retries", x.Short, "long_retries", x.Long,
+	e.Value(value.NewMap("short_retries", x.Short, "long_retries", x.Long,
 		"total_wait_seconds", float64(x.Waited.Milliseconds())/1e3, "first_seen_at", seen))
 }
 
-func takeRateLimits(r *record, v any) error {
+func takeRateLimits(r *memory, v any) error {
 	return takeEntries(v, func(k string, v any) error {
 		var x fsm.RateLimit
 		var err error
 		if n, ok := v.(int64); ok {
 			x.Short = int(max(0, min(n, math.MaxInt32)))
 		} else {
-			err = takeParts(v, map[string]func(any) error{
-				"short_retries": func(v any) error { return takeInt(&x.Short, v) },
-				"long_retries":  func(v any) error { return takeInt(&x.Long, v) },
+			err = TakeParts(v, map[string]func(any) error{
+				"short_retries": func(v any) error { return TakeInt(&x.Short, v) },
+				"long_retries":  func(v any) error { return TakeInt(&x.Long, v) },
 				"total_wait_seconds": func(v any) error {
 					var f float64
 					if err := takeFloat(&f, v); err != nil {
@@ -74,22 +76,22 @@ func takeEpoch(to *time.Time, v any) error {
 	return nil
 }
 
-func putSession(e *encoder, s *fsm.Snapshot) bool {
+func putSession(e *Writer, s *fsm.Snapshot) bool {
 	x := s.Session
-	return x != nil && e.value(value.NewMap("id", x.ID, "host", x.Host, "counted", usageValue(x.Counted)))
+	return x != nil && e.Value(value.NewMap("id", x.ID, "host", x.Host, "counted", usageValue(x.Counted)))
 }
 
-func takeSession(r *record, v any) error {
+func takeSession(r *memory, v any) error {
 	r.Session = &fsm.Session{}
 	x := r.Session
-	return takeParts(v, map[string]func(any) error{
-		"id":      func(v any) error { return takeText(&x.ID, v) },
-		"host":    func(v any) error { return takeText(&x.Host, v) },
+	return TakeParts(v, map[string]func(any) error{
+		"id":      func(v any) error { return TakeText(&x.ID, v) },
+		"host":    func(v any) error { return TakeText(&x.Host, v) },
 		"counted": func(v any) error { return takeUsage(&x.Counted, v) },
 	})
 }
 
-func putWait(e *encoder, s *fsm.Snapshot) bool {
+func putWait(e *Writer, s *fsm.Snapshot) bool {
 	x := s.Wait
 	if x == nil {
 		return false
@@ -98,19 +100,19 @@ func putWait(e *encoder, s *fsm.Snapshot) bool {
 	if x.Host != "" {
 		m.Set("host", x.Host)
 	}
-	return e.value(m)
+	return e.Value(m)
 }
 
-func takeWait(r *record, v any) error {
+func takeWait(r *memory, v any) error {
 	r.Wait = &fsm.Wait{}
 	x := r.Wait
-	return takeParts(v, map[string]func(any) error{
-		"why":   func(v any) error { return takeText(&x.Why, v) },
-		"tier":  func(v any) error { return takeText(&x.Tier, v) },
-		"state": func(v any) error { return takeText(&x.State, v) },
-		"host":  func(v any) error { return takeText(&x.Host, v) },
-		"since": func(v any) error { return takeTime(&x.Since, v) },
-		"until": func(v any) error { return takeTime(&x.Until, v) },
+	return TakeParts(v, map[string]func(any) error{
+		"why":   func(v any) error { return TakeText(&x.Why, v) },
+		"tier":  func(v any) error { return TakeText(&x.Tier, v) },
+		"state": func(v any) error { return TakeText(&x.State, v) },
+		"host":  func(v any) error { return TakeText(&x.Host, v) },
+		"since": func(v any) error { return TakeTime(&x.Since, v) },
+		"until": func(v any) error { return TakeTime(&x.Until, v) },
 	})
 }
 
