@@ -9,11 +9,10 @@ import (
 )
 
 // ownFiles are the packages in which files of records are opened, with the files in which something else is: what a user
-// named, or what the system or git keeps. All else goes through persistence.OpenRecord, which follows no link and
+// named, or what the system or git keeps. All else goes through disk.Open, which follows no link and
 // waits for nobody.
 var ownFiles = map[string][]string{
 	"persistence": {
-		"recordfile.go",
 		"work.go", // O_EXCL, with the mode of what an action left
 	},
 	"persistence/sqlstore": {
@@ -38,11 +37,11 @@ func TestRecordFiles(t *testing.T) {
 			}
 			opened := opens.FindString(read(t, file))
 			if known := slices.Contains(others, name); opened != "" && !known {
-				t.Errorf("%s has %s…): files of records are opened with persistence.OpenRecord or ReadRecord", file, opened)
+				t.Errorf("%s has %s…): files of records are opened with disk.Open or disk.Read", file, opened)
 			}
 		}
 	}
-	if !opens.MatchString("f, err := os.OpenFile(path, os.O_RDWR, 0)") || opens.MatchString("OpenRecord(path, os.O_RDWR)") {
+	if !opens.MatchString("f, err := os.OpenFile(path, os.O_RDWR, 0)") || opens.MatchString("disk.Open(path, os.O_RDWR)") {
 		t.Error("the pattern finds nothing")
 	}
 }

@@ -3,6 +3,7 @@ package persistence
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 )
 
 // archive moves runs that this process has taken to the archive. Of those that would be built in one folder, as copies that
@@ -52,7 +54,7 @@ func (d *Dir) archiveTogether(parcels []*parcel) {
 	}
 	all(func() error { return d.folder(d.history) })
 	each(d.pack)
-	if len(parcels) < manyParcels {
+	if len(parcels) < disk.ManySyncs {
 		each(d.seal)
 	} else {
 		all(func() error { return d.syncAll(d.history) })
@@ -99,7 +101,7 @@ func (d *Dir) pack(p *parcel) error {
 	}
 	state := filepath.Join(p.tmp, "state.json")
 	_ = os.Rename(files.state+".tmp", state) // nobody needs it any more, and a new file costs more than all the rest
-	return rewrite(state, encodeFlat(p.flat))
+	return disk.Rewrite(state, encodeFlat(p.flat))
 }
 
 // seal makes the folder durable.
@@ -109,7 +111,7 @@ func (d *Dir) seal(p *parcel) error {
 			return err
 		}
 	}
-	f, err := OpenRecord(filepath.Join(p.tmp, "state.json"), os.O_WRONLY)
+	f, err := disk.Open(filepath.Join(p.tmp, "state.json"), os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (d *Dir) place(p *parcel) error {
 			return err
 		}
 		target := filepath.Join(d.history, folderName(makeRunID(at), loop))
-		if err = renameNew(p.tmp, target); !errors.Is(err, fs.ErrExist) {
+		if err = disk.RenameNew(p.tmp, target); !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		if err = d.supersede(p.tmp, target, p.flat); !errors.Is(err, fs.ErrExist) {
@@ -152,7 +154,7 @@ func (d *Dir) place(p *parcel) error {
 
 // syncEvents makes an event file durable, if there is one.
 func (d *Dir) syncEvents(path string) error {
-	f, err := OpenRecord(path, os.O_WRONLY)
+	f, err := disk.Open(path, os.O_WRONLY)
 	if err != nil {
 		return nil // without events the rest of the run is worth keeping
 	}
@@ -161,21 +163,21 @@ func (d *Dir) syncEvents(path string) error {
 
 // fillFolder builds the archive folder but for its state.
 func (d *Dir) fillFolder(files livePaths, work, tmp string) error {
-	err := os.Mkdir(tmp, folderMode)
+	err := os.Mkdir(tmp, disk.FolderMode)
 	if errors.Is(err, fs.ErrExist) { // of an attempt that did not come to its end
-		err = errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, folderMode))
+		err = errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, disk.FolderMode))
 	}
 	if err != nil {
 		return err
 	}
 	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.aside, "events.damaged"}, {files.meta, "meta-eval.jsonl"}}
-	if _, ok := isRegular(files.commands); ok { // else nobody sent one
+	if _, ok := disk.IsRegular(files.commands); ok { // else nobody sent one
 		links = append(links, [2]string{files.commands, commandsFile})
 	}
 	if err := d.linkParts(files.parts, filepath.Join(tmp, "events")); err != nil {
 		return err
 	}
-	names, _ := readNames(work)
+	names, _ := disk.Names(work)
 	for _, n := range names {
 		if strings.HasPrefix(n, "definition.") || n == "summary.json" {
 			links = append(links, [2]string{filepath.Join(work, n), n})
@@ -203,7 +205,7 @@ func (d *Dir) supersede(tmp, target string, flat *value.Map) error {
 		return fs.ErrExist
 	}
 	// What else is in the old folder is kept.
-	names, err := readNames(target)
+	names, err := disk.Names(target)
 	if err != nil {
 		return err
 	}
@@ -225,7 +227,7 @@ func (d *Dir) supersede(tmp, target string, flat *value.Map) error {
 	if err := os.Rename(target, hidden); err != nil {
 		return err
 	}
-	if err := renameNew(tmp, target); err != nil {
+	if err := disk.RenameNew(tmp, target); err != nil {
 		return err
 	}
 	return os.RemoveAll(hidden)
@@ -237,41 +239,41 @@ func begins(old string, p place) bool {
 	if parts, _, err := readParts(p.parts); err == nil && len(parts) > 0 {
 		files = append(files, parts[0].path)
 	}
-	return slices.ContainsFunc(files, func(f string) bool { return sameContent(old, f, true) })
+	return slices.ContainsFunc(files, func(f string) bool { return disk.SameContent(old, f, true) })
 }
 
 // clear removes the live files of a run that is safe in the archive: the events last, so that it is known as long as
 // something is left. The lock goes with its owner.
 func (d *Dir) clear(id ID) error {
 	p := d.live(id)
-	if err := removeAll(p.state, p.state+".tmp", p.torn, p.aside, p.meta, p.pid, p.commands); err != nil {
+	if err := disk.Remove(p.state, p.state+".tmp", p.torn, p.aside, p.meta, p.pid, p.commands); err != nil {
 		return err
 	}
 	if err := d.before("clear events"); err != nil {
 		return err
 	}
-	if exists(p.parts) {
+	if disk.Exists(p.parts) {
 		if err := os.RemoveAll(p.parts); err != nil {
 			return err
 		}
 	}
-	return removeAll(p.events)
+	return disk.Remove(p.events)
 }
 
 // leftover reports whether a run has live files, as one that is in the archive should not. Those of a run that is being removed
 // do not count.
 func (d *Dir) leftover(id ID) bool {
 	p := d.live(id)
-	return (exists(p.state) || exists(p.events) || exists(p.parts)) && !exists(p.removed)
+	return (disk.Exists(p.state) || disk.Exists(p.events) || disk.Exists(p.parts)) && !disk.Exists(p.removed)
 }
 
 // linkParts gives the full parts of a journal, if there are any, names in another folder, too.
 func (d *Dir) linkParts(from, to string) error {
-	names, err := readRealNames(from)
+	names, err := disk.RealNames(from)
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	if err := os.Mkdir(to, folderMode); err != nil {
+	if err := os.Mkdir(to, disk.FolderMode); err != nil {
 		return err
 	}
 	for _, n := range names {
@@ -287,7 +289,7 @@ func (d *Dir) linkParts(from, to string) error {
 func (d *Dir) unarchive(t *taken) error {
 	files := d.live(t.id)
 	dir := filepath.Join(d.history, t.folder)
-	if err := realFolder(dir); err != nil {
+	if err := disk.RealFolder(dir); err != nil {
 		return err // what is in it gets a second name, and is written to
 	}
 	if err := d.clearLeftovers(t.id); err != nil {
@@ -304,7 +306,7 @@ func (d *Dir) unarchive(t *taken) error {
 			return err
 		}
 		err := d.linkOrCopy(filepath.Join(dir, l[0]), l[1])
-		if (l[0] == "state.json" || l[0] == commandsFile) && errors.Is(err, errNotRegular) {
+		if (l[0] == "state.json" || l[0] == commandsFile) && errors.Is(err, disk.ErrNotRegular) {
 			continue // what is known of the run came from its events
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -350,4 +352,26 @@ func encodeFlat(flat *value.Map) []byte {
 		}
 	}
 	return appendCheck(value.AppendJSONIndent(nil, m, "  "))
+}
+
+// linkOrCopy gives a file a second name, or a copy where the file system has no second names.
+func (d *Dir) linkOrCopy(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	in, err := disk.Open(from, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := disk.Open(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = d.syncFile(out)
+	}
+	return errors.Join(err, out.Close())
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"loops/internal/disk"
 )
 
 const (
@@ -56,7 +58,7 @@ func (d *Dir) keepAside(path string, l *loaded) error {
 	if len(l.aside) == 0 {
 		return nil
 	}
-	old, err := ReadRecord(path)
+	old, err := disk.Read(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -100,7 +102,7 @@ type damagedKey struct {
 }
 
 func (d *Dir) appendFile(path string, b []byte) error {
-	f, err := OpenRecord(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := disk.Open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (d *Dir) cutTail(files livePaths, l *loaded) error {
 	if l.good >= l.size {
 		return nil
 	}
-	f, err := OpenRecord(files.events, os.O_RDWR)
+	f, err := disk.Open(files.events, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,7 @@ func (d *Dir) cutTail(files livePaths, l *loaded) error {
 		return err
 	}
 	what := "%d bytes of an unfinished batch at byte %d were put aside in %s"
-	if size, ok := isRegular(files.torn); l.size-l.good > maxTornFile || ok && size+int64(len(tail)) > maxTornFile {
+	if size, ok := disk.IsRegular(files.torn); l.size-l.good > maxTornFile || ok && size+int64(len(tail)) > maxTornFile {
 		tail = tail[:min(len(tail), maxAside)]
 		what += ", which is so long that only their beginning was kept"
 	}

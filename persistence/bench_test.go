@@ -10,6 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 )
 
 // small is a memory as most loops have it.
@@ -117,7 +118,7 @@ func BenchmarkFloorAppendSync(b *testing.B) {
 		if _, err := f.Write(line); err != nil {
 			b.Fatal(err)
 		}
-		if err := dataSync(f); err != nil {
+		if err := disk.SyncData(f); err != nil {
 			b.Fatal(err)
 		}
 	}

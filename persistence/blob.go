@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -20,14 +21,14 @@ type blobs struct {
 // Put implements [snapshot.Texts].
 func (b *blobs) Put(name, s string) error {
 	path := filepath.Join(b.dir, name)
-	if size, ok := isRegular(path); ok && size == int64(len(s)) {
+	if size, ok := disk.IsRegular(path); ok && size == int64(len(s)) {
 		return nil
 	}
 	return b.write(path, s)
 }
 
 // Get implements [snapshot.Texts].
-func (b *blobs) Get(name string) ([]byte, error) { return ReadRecord(filepath.Join(b.dir, name)) }
+func (b *blobs) Get(name string) ([]byte, error) { return disk.Read(filepath.Join(b.dir, name)) }
 
 func (b *blobs) write(path, s string) error {
 	if b.there != nil {
@@ -35,7 +36,7 @@ func (b *blobs) write(path, s string) error {
 			return err
 		}
 	}
-	if err := errors.Join(realFolder(b.dir), os.MkdirAll(b.dir, folderMode)); err != nil {
+	if err := errors.Join(disk.RealFolder(b.dir), os.MkdirAll(b.dir, disk.FolderMode)); err != nil {
 		return err
 	}
 	if err := b.d.writeSynced(path+".tmp", []byte(s)); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -54,7 +55,7 @@ func (l *loaded) fillLogs(flat *value.Map) error {
 }
 
 func (j *journalReader) readBetween(path string, start, end int64) error {
-	f, err := OpenRecord(path, os.O_RDONLY)
+	f, err := disk.Open(path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

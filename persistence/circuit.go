@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // A Circuit is the file in which the runs of a project, those of the reference tool too, tell each other that an agent
@@ -59,7 +61,7 @@ func (c *Circuit) Refused(host string) (by string, until time.Time) {
 // read returns what the file says and holds now, the refusal that lasts longest first.
 func (c *Circuit) read() []refusal {
 	var f circuitFile
-	b, err := ReadRecord(c.Path)
+	b, err := disk.Read(c.Path)
 	if err != nil || json.Unmarshal(b, &f) != nil {
 		return nil
 	}
@@ -101,17 +103,17 @@ func (c *Circuit) Answered(host string, asked time.Time) error {
 
 // change writes what is made of the refusals that hold, while nobody else does.
 func (c *Circuit) change(edit func([]refusal) []refusal) error {
-	if err := MakeFolder(filepath.Dir(filepath.Dir(c.Path)), filepath.Dir(c.Path)); err != nil {
+	if err := disk.MakeFolder(filepath.Dir(filepath.Dir(c.Path)), filepath.Dir(c.Path)); err != nil {
 		return err
 	}
-	lock, err := OpenRecord(c.Path+".lock", os.O_RDWR|os.O_CREATE)
+	lock, err := disk.Open(c.Path+".lock", os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	defer lock.Close() // lets go of the lock
 	giveUp := time.Now().Add(circuitPatience)
 	for {
-		err := flock(lock, syscall.LOCK_EX|syscall.LOCK_NB)
+		err := disk.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			break
 		}

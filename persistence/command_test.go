@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 var (
@@ -188,12 +189,12 @@ func TestKilledSender(t *testing.T) {
 			must(t, err)
 			must(t, os.RemoveAll(filepath.Dir(p.state)))
 		}
-		if !exists(j.files.commands) {
+		if !disk.Exists(j.files.commands) {
 			t.Fatal("nothing is left")
 		}
 		_, err = d.FinishRemovals(t.Context())
 		must(t, err)
-		if exists(j.files.commands) {
+		if disk.Exists(j.files.commands) {
 			t.Error("it is there still")
 		}
 		if !removed && kinds(t, d, j.id) != "1 pause" {

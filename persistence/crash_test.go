@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -123,7 +124,7 @@ func checkWhole(t *testing.T, d *Dir, when string, status Status) {
 		}
 	}
 	for _, dir := range []string{d.running, d.history} {
-		names, _ := readNames(dir)
+		names, _ := disk.Names(dir)
 		for _, n := range names {
 			if n != ".acquire.lock" && !strings.HasPrefix(n, "2026-") {
 				t.Errorf("%s: %s is left", when, n)

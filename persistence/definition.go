@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -58,7 +59,7 @@ func definitionFile(dir string, n int) string {
 // readDefinitions returns the files of a definition in a folder, the first one first.
 func readDefinitions(dir string) (texts [][]byte, err error) {
 	for n := 1; ; n++ {
-		text, err := ReadRecord(definitionFile(dir, n))
+		text, err := disk.Read(definitionFile(dir, n))
 		if errors.Is(err, fs.ErrNotExist) {
 			return texts, nil
 		}
@@ -86,14 +87,14 @@ func keepDefinition(work string, text []byte) error {
 	if n > 0 && len(texts[n-1]) == 0 {
 		n--
 	}
-	return writeFile(definitionFile(work, n+1), text)
+	return disk.Write(definitionFile(work, n+1), text)
 }
 
 // restoreDefinition writes what was recorded of a definition to the working folder again, where a loss of power took it.
 func (p place) restoreDefinition(l *loaded) error {
 	work := p.workOf(l.flat)
 	text, inFile := p.definition(l.flat)
-	if inFile || text == nil || !exists(work) {
+	if inFile || text == nil || !disk.Exists(work) {
 		return nil
 	}
 	return keepDefinition(work, text)
@@ -158,7 +159,7 @@ func (p place) definitionInJournal(blobDir, sha string) []byte {
 		return text
 	}
 	for _, part := range slices.Backward(log.parts) {
-		f, err := OpenRecord(part.path, os.O_RDONLY)
+		f, err := disk.Open(part.path, os.O_RDONLY)
 		if err != nil {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -63,13 +64,13 @@ func (d *Dir) Close() error { return nil }
 // folder makes a folder of the store. The name of a new one is durable, and so is that of the store itself.
 func (d *Dir) folder(path string) error {
 	var made []string
-	for p := path; !exists(p); p = filepath.Dir(p) {
+	for p := path; !disk.Exists(p); p = filepath.Dir(p) {
 		made = append(made, p)
 		if p == d.root {
 			break
 		}
 	}
-	if err := MakeFolder(d.root, path); err != nil {
+	if err := disk.MakeFolder(d.root, path); err != nil {
 		return err
 	}
 	for _, p := range made {
@@ -140,15 +141,15 @@ func (d *Dir) reserve(spec Spec) (ID, time.Time, *os.File, error) {
 	for at := spec.StartedAt.UTC().Truncate(time.Second); ; at = at.Add(time.Second) {
 		id := makeID(spec.Loop, at)
 		p := d.live(id)
-		if exists(filepath.Join(d.history, folderName(makeRunID(at), spec.Loop))) ||
-			exists(p.state) || exists(p.events) || exists(p.pid) || exists(p.lock) || exists(p.removed) || exists(p.commands) || exists(d.work(id)) {
+		if disk.Exists(filepath.Join(d.history, folderName(makeRunID(at), spec.Loop))) ||
+			disk.Exists(p.state) || disk.Exists(p.events) || disk.Exists(p.pid) || disk.Exists(p.lock) || disk.Exists(p.removed) || disk.Exists(p.commands) || disk.Exists(d.work(id)) {
 			continue
 		}
 		lock, err := d.claim(id) // first: it tells of the folder if this process dies
 		if err != nil {
 			return "", at, nil, err
 		}
-		if err = os.Mkdir(d.work(id), folderMode); err == nil {
+		if err = os.Mkdir(d.work(id), disk.FolderMode); err == nil {
 			return id, at, lock, nil
 		}
 		(&taken{d: d, lock: lock}).release()
@@ -228,7 +229,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 		return nil, nil, err
 	}
 	work := t.workOf(l.flat)
-	if err := MakeWork(d.runs, work); err != nil {
+	if err := disk.MakeWork(d.runs, work); err != nil {
 		return nil, nil, err
 	}
 	if !inFile {
@@ -237,7 +238,7 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	if err = errors.Join(err, keepDefinition(work, spec.Definition)); err != nil {
 		return nil, nil, err
 	}
-	f, err := openPrivate(files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := disk.OpenPrivate(files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -264,12 +265,4 @@ func (d *Dir) goOn(t *taken, spec Spec, scope []string) (*journal, *fsm.Snapshot
 	}
 	j.init()
 	return j, snapshot.Clone(&l.Snapshot), nil
-}
-
-func resolve(scope []string) []string {
-	out := make([]string, 0, len(scope))
-	for _, p := range scope {
-		out = append(out, realPath(p))
-	}
-	return out
 }

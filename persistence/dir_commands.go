@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // The commands of a run are lines of a file beside its journal, and go where that goes.
@@ -64,7 +66,7 @@ func (d *Dir) Send(ctx context.Context, id ID, c Command) (sent Command, err err
 
 // addCommand appends a command to a file of them, durably. Called within exclusive.
 func (d *Dir) addCommand(path string, c Command) (Command, error) {
-	f, st, err := openStat(path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
+	f, st, err := disk.OpenStat(path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return c, err
 	}
@@ -128,7 +130,7 @@ func (d *Dir) Commands(_ context.Context, id ID, after uint64) ([]Command, error
 }
 
 func (d *Dir) readCommands(path string, after uint64) ([]Command, error) {
-	f, st, err := openStat(path, os.O_RDONLY)
+	f, st, err := disk.OpenStat(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +153,7 @@ func (d *Dir) clearLeftovers(id ID) error {
 // carryCommands takes those commands of an archived run that are only in its live file to the archive, and removes that file.
 func (d *Dir) carryCommands(id ID) error {
 	live := d.live(id).commands
-	if _, ok := isRegular(live); !ok {
+	if _, ok := disk.IsRegular(live); !ok {
 		return nil
 	}
 	p, err := d.find(id)
@@ -175,7 +177,7 @@ func (d *Dir) carryCommands(id ID) error {
 			return err
 		}
 	}
-	return removeAll(live)
+	return disk.Remove(live)
 }
 
 // wentAlong reports whether a command that was sent while the run went to the archive is there.
@@ -214,7 +216,7 @@ func unlessMissing(err error) error {
 // unclaimed reports whether a file of commands is all there is of a live run: whoever sent one died as the run was moved.
 func (d *Dir) unclaimed(id ID) bool {
 	p := d.live(id)
-	return !d.leftover(id) && !exists(p.lock) && !exists(p.removed)
+	return !d.leftover(id) && !disk.Exists(p.lock) && !disk.Exists(p.removed)
 }
 
 // A commandMark is how far a file of commands was read.
@@ -295,7 +297,7 @@ type commandReader struct {
 // from reads the lines behind a mark. A part of a line at the end is none yet.
 func (r *commandReader) from(f io.ReaderAt, mark commandMark) error {
 	r.mark = mark
-	if mark.size > mostBytes {
+	if mark.size > disk.MaxRead {
 		return &os.PathError{Op: "read", Path: r.path, Err: fmt.Errorf("it has %d bytes, more than any such file is given", mark.size)}
 	}
 	tail := make([]byte, len(mark.tail))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // A Durability says when what a run records can no longer be lost with the power. The death of the process loses
@@ -143,7 +144,7 @@ func (s *syncer) stop() {
 
 // sync is called with mu held.
 func (s *syncer) sync() error {
-	if removed(s.file) {
+	if disk.Unlinked(s.file) {
 		return &os.PathError{Op: "write", Path: s.file.Name(), Err: ErrRemoved}
 	}
 	if err := s.d.syncData(s.file); err != nil {
@@ -164,7 +165,7 @@ func (d *Dir) syncData(f *os.File) error {
 	if skip, err := d.skipSync(f.Name()); skip {
 		return err
 	}
-	return dataSync(f)
+	return disk.SyncData(f)
 }
 
 // syncFile makes a file durable, but for its name.
@@ -180,7 +181,7 @@ func (d *Dir) syncDir(path string) error {
 	if skip, err := d.skipSync(path); skip {
 		return err
 	}
-	f, err := openFolder(path)
+	f, err := disk.OpenFolder(path)
 	if err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (d *Dir) syncAll(path string) error {
 	if skip, err := d.skipSync(path); skip {
 		return err
 	}
-	return syncFS(path)
+	return disk.SyncFileSystem(path)
 }
 
 func (d *Dir) skipSync(path string) (bool, error) {
@@ -208,7 +209,7 @@ func (d *Dir) skipSync(path string) (bool, error) {
 
 // writeSynced makes a file with this content, durable but for its name.
 func (d *Dir) writeSynced(path string, data []byte) error {
-	f, err := OpenRecord(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	f, err := disk.Open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // An eventReader goes through the files of a journal and yields the events in them, without their memory. Events that
@@ -147,10 +148,10 @@ func (d *Dir) readEvents(id ID, r *eventReader) error {
 // readPart reads a full part, which the archiving of its run may have moved. One that is gone is damage, behind which reading
 // continues. One that is there and cannot be read is an error: what follows would look like all there is.
 func (d *Dir) readPart(id ID, part part, r *eventReader) error {
-	f, err := OpenRecord(part.path, os.O_RDONLY)
+	f, err := disk.Open(part.path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		if p, e := d.find(id); e == nil {
-			f, err = OpenRecord(p.partPath(part.Name), os.O_RDONLY)
+			f, err = disk.Open(p.partPath(part.Name), os.O_RDONLY)
 		}
 	}
 	switch {

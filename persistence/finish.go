@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"loops/internal/disk"
 )
 
 // FinishRemovals implements [Store]. It also removes what was half made when its process died: archive folders, and runs that
@@ -38,7 +40,7 @@ func (d *Dir) FinishRemovals(ctx context.Context) (gone []ID, err error) {
 		return errors.Join(append(errs, d.dropHalf())...)
 	})
 	for _, tree := range trees {
-		err = errors.Join(err, RemoveTree(tree))
+		err = errors.Join(err, disk.RemoveTree(tree))
 	}
 	return gone, err
 }
@@ -53,7 +55,7 @@ func addID(ids []ID, id ID) []ID {
 // cutShort looks for what processes that died may have left: hidden folders of the archive, marks of live runs that are gone,
 // and runs of which there is a lock that nobody holds, and nothing else.
 func (d *Dir) cutShort() (hidden []string, marks, stale []ID) {
-	_ = eachName(d.history, func(name string) {
+	_ = disk.EachName(d.history, func(name string) {
 		if name[0] == '.' {
 			hidden = append(hidden, name)
 		}
@@ -80,7 +82,7 @@ func (d *Dir) cutShort() (hidden []string, marks, stale []ID) {
 // abandoned reports whether all there is of a live run is a lock of this program that nobody holds.
 func (d *Dir) abandoned(id ID) bool {
 	p := d.live(id)
-	if exists(p.state) || exists(p.parts) || exists(p.events) && !d.unrecorded(id) || held(p.lock) {
+	if disk.Exists(p.state) || disk.Exists(p.parts) || disk.Exists(p.events) && !d.unrecorded(id) || disk.Held(p.lock) {
 		return false
 	}
 	st, err := os.Lstat(p.lock)
@@ -113,7 +115,7 @@ func (d *Dir) dropStale(id ID) error {
 // abandonedBy is abandoned, asked by the process that has the lock now.
 func (d *Dir) abandonedBy(id ID) bool {
 	p := d.live(id)
-	return !exists(p.state) && !exists(p.parts) && (!exists(p.events) || d.unrecorded(id))
+	return !disk.Exists(p.state) && !disk.Exists(p.parts) && (!disk.Exists(p.events) || d.unrecorded(id))
 }
 
 // unlessHeld is err, but nil where it says that a process has a run: that one does what is to be done.
@@ -145,7 +147,7 @@ func (d *Dir) finishHidden(name string) (id ID, done bool, err error) {
 		return "", false, nil
 	}
 	hidden := filepath.Join(d.history, name)
-	names, _ := readNames(hidden)
+	names, _ := disk.Names(hidden)
 	for _, n := range names {
 		runID, loop, ok := splitFolder(n)
 		at, err := parseRunID(runID)
@@ -154,12 +156,12 @@ func (d *Dir) finishHidden(name string) (id ID, done bool, err error) {
 		}
 		p := archivePlace(filepath.Join(hidden, n))
 		p.id, p.runs = makeID(loop, at), d.runs
-		if state, err := ReadRecord(p.state); err == nil {
+		if state, err := disk.Read(p.state); err == nil {
 			if ours, _ := checked(state); !ours {
 				p.id = ID(n) // little-loops'
 			}
 		}
-		if exists(filepath.Join(hidden, hiddenWork)) {
+		if disk.Exists(filepath.Join(hidden, hiddenWork)) {
 			return p.id, true, nil
 		}
 		done, err := d.finishHiding(p, hidden)
@@ -191,7 +193,7 @@ var halfSuffixes = []string{".tmp", ".old", ".import"}
 
 // dropHalf removes folders of the archive that nobody makes, or removes, any more.
 func (d *Dir) dropHalf() error {
-	names, err := readNames(d.history)
+	names, err := disk.Names(d.history)
 	if err != nil {
 		return err
 	}
@@ -210,7 +212,7 @@ func (d *Dir) dropHalf() error {
 				continue
 			}
 			t := &taken{d: d, lock: lock}
-			errs = append(errs, RemoveTree(filepath.Join(d.history, name)))
+			errs = append(errs, disk.RemoveTree(filepath.Join(d.history, name)))
 			t.release()
 		}
 	}

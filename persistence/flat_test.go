@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/internal/golden"
 	"loops/persistence/snapshot"
 )
@@ -241,7 +242,7 @@ func TestBlobsAreStoredOnce(t *testing.T) {
 	for range 3 {
 		e.Value(value.NewMap("a", big, "b", []any{strings.Clone(big)}, "c", big[1:]))
 	}
-	names, err := readNames(dir)
+	names, err := disk.Names(dir)
 	if err != nil || len(names) != 1 || e.Err != nil {
 		t.Fatalf("%v, %v, %v", names, err, e.Err)
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // adopt works out what a run of the reference tool does not say: where in its state it stood, and its run id.
@@ -95,7 +96,7 @@ func lastOutcome(path string, status Status, s *fsm.Snapshot) *fsm.Outcome {
 }
 
 func eachIn(path string, f func(fsm.Event)) {
-	r, err := OpenRecord(path, os.O_RDONLY)
+	r, err := disk.Open(path, os.O_RDONLY)
 	if err != nil {
 		return
 	}

@@ -25,11 +25,5 @@ func CheckLoop(name string) error {
 // Valid says whether an ID can be the name of a folder that does not lead out of another.
 func (id ID) Valid() bool { return id.valid() }
 
-// ResolveScope returns absolute paths without symlinks, as they are compared.
-func ResolveScope(scope []string) []string { return resolve(scope) }
-
-// Overlap returns the first path of holder that is, contains or lies within one of scope. Both are resolved.
-func Overlap(holder, scope []string) (path string, ok bool) { return overlap(holder, scope) }
-
 // SortRuns brings runs into the order of [Store].Runs, newest first.
 func SortRuns(runs []Run) { slices.SortFunc(runs, newest) }

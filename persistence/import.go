@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // importBatch is how many events are written at once.
@@ -29,7 +30,7 @@ func (d *Dir) Import(ctx context.Context, r Recorded) error {
 	case r.Memory == nil || !r.Memory.StartedAt.Equal(r.Run.StartedAt):
 		return fmt.Errorf("run %s does not remember when it started", r.Run.ID)
 	}
-	if exists(d.live(r.Run.ID).removed) { // else the files of this run would go with what is left of the removed one
+	if disk.Exists(d.live(r.Run.ID).removed) { // else the files of this run would go with what is left of the removed one
 		if _, err := d.FinishRemovals(ctx); err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (d *Dir) Import(ctx context.Context, r Recorded) error {
 		if err := d.before("import"); err != nil {
 			return err
 		}
-		if err := renameNew(filepath.Join(side.history, name), filepath.Join(d.history, name)); err != nil {
+		if err := disk.RenameNew(filepath.Join(side.history, name), filepath.Join(d.history, name)); err != nil {
 			return err
 		}
 		if err := d.syncDir(d.history); err != nil {
@@ -88,7 +89,7 @@ func (d *Dir) absent(id ID) error {
 
 // rebuild records a run anew in the archive of d.
 func (d *Dir) rebuild(ctx context.Context, r Recorded) error {
-	if err := errors.Join(os.MkdirAll(d.history, folderMode), MakeWork(d.runs, d.work(r.Run.ID))); err != nil {
+	if err := errors.Join(os.MkdirAll(d.history, disk.FolderMode), disk.MakeWork(d.runs, d.work(r.Run.ID))); err != nil {
 		return err
 	}
 	if err := keepDefinition(d.work(r.Run.ID), r.Definition); err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // recordedRuns are runs to import: one that ended, and one whose owner let go of it.
@@ -88,7 +89,7 @@ func checkImported(t *testing.T, when string, from *Dir, root string, run Run, w
 		t.Errorf("%s: %v, %s, want %s", when, err, got, want)
 	}
 	for _, dir := range []string{d.running, d.history} {
-		names, _ := readNames(dir)
+		names, _ := disk.Names(dir)
 		for _, n := range names {
 			if strings.HasSuffix(n, ".import") || strings.HasSuffix(n, ".lock") && n != ".acquire.lock" && !run.Archived {
 				t.Errorf("%s: %s is left", when, n)
@@ -126,7 +127,7 @@ func TestImportRefused(t *testing.T) {
 		if there, err := to.Runs(t.Context(), Query{}); err != nil || len(there) > 0 {
 			t.Errorf("%s: %v, %d runs are there", c.name, err, len(there))
 		}
-		names, _ := readNames(to.history)
+		names, _ := disk.Names(to.history)
 		if len(names) > 0 {
 			t.Errorf("%s: %q is left", c.name, names)
 		}

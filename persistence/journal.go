@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -144,7 +145,7 @@ func (j *journal) ready() error {
 		}
 		return nil
 	}
-	f, err := OpenRecord(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
+	f, err := disk.Open(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (j *journal) there() error {
 		return nil
 	}
 	why := ErrRemoved
-	if !removed(j.events) {
+	if !disk.Unlinked(j.events) {
 		why = Moved(j.events.Fd())
 	}
 	return &os.PathError{Op: "write", Path: j.files.events, Err: why}
@@ -308,7 +309,7 @@ func (j *journal) Close(ctx context.Context) error {
 		j.sync.stop()
 		err := j.events.Close()
 		if j.created { // not even the beginning is on record
-			err = errors.Join(err, removeAll(j.files.events, j.files.state))
+			err = errors.Join(err, disk.Remove(j.files.events, j.files.state))
 			j.abandon()
 			return err
 		}
@@ -358,7 +359,7 @@ func (j *journal) leftOver(err error) error {
 func (j *journal) letGo() error {
 	j.beside.close()
 	_ = os.Remove(j.files.state + ".tmp")
-	err := removeAll(j.files.pid, j.files.lock)
+	err := disk.Remove(j.files.pid, j.files.lock)
 	return errors.Join(err, j.lock.Close())
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"loops/internal/disk"
 )
 
 // readAtOnce bounds how many archived runs are read beside one another.
@@ -148,7 +150,7 @@ func makeFolder(key, path string) folder {
 // folders returns the archive folders of a loop, or of all, in no order.
 func (d *Dir) folders(loop string) ([]folder, error) {
 	var out []folder
-	err := eachName(d.history, func(name string) {
+	err := disk.EachName(d.history, func(name string) {
 		if name[0] == '.' {
 			return
 		}
@@ -161,7 +163,7 @@ func (d *Dir) folders(loop string) ([]folder, error) {
 		if loop != "" && decodeLoop(name) != loop {
 			return
 		}
-		inner, _ := readNames(filepath.Join(d.history, name)) // the old layout: loop/run id
+		inner, _ := disk.Names(filepath.Join(d.history, name)) // the old layout: loop/run id
 		for _, n := range inner {
 			if key := n + "-" + name; isFolder(key) {
 				out = append(out, makeFolder(key, filepath.Join(name, n)))
@@ -294,7 +296,7 @@ func (d *Dir) liveRuns(stems map[string]bool) []Run {
 
 func (d *Dir) liveRun(id ID) (Run, bool) {
 	files, p := d.live(id), d.livePlace(id)
-	if d.unrecorded(id) || exists(files.removed) {
+	if d.unrecorded(id) || disk.Exists(files.removed) {
 		return Run{}, false
 	}
 	l, err := p.load(false)
@@ -310,7 +312,7 @@ func (d *Dir) liveRun(id ID) (Run, bool) {
 		}
 	}
 	r := p.run(l)
-	r.Held = held(files.lock)
+	r.Held = disk.Held(files.lock)
 	if r.Owner.PID == 0 || l.foreign {
 		r.Owner, _ = d.foreignOwner(id, l.owner, l.updated)
 	}
@@ -324,7 +326,7 @@ func (d *Dir) liveRun(id ID) (Run, bool) {
 			r.Scope = lock.Scope
 		}
 	}
-	if errors.Is(err, errNotRegular) {
+	if errors.Is(err, disk.ErrNotRegular) {
 		l.note(files.lock, "%s", errText(err))
 		r.Damage = l.damage
 	}
@@ -337,7 +339,7 @@ func (d *Dir) merge(live []Run) ([]Run, map[string]bool) {
 	for i := range live {
 		r := &live[i]
 		name := folderName(r.RunID, r.Loop)
-		if !exists(filepath.Join(d.history, name)) {
+		if !disk.Exists(filepath.Join(d.history, name)) {
 			continue
 		}
 		a, ok := d.archivedRun(makeFolder(name, name))
@@ -370,7 +372,7 @@ func (p place) run(l *loaded) Run {
 		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
 		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed, Limited: l.limited(), Resumable: l.status.CanGoOn(l.limited()),
 	}
-	if p.aside != "" && exists(p.aside) {
+	if p.aside != "" && disk.Exists(p.aside) {
 		r.Damage = append(slices.Clip(r.Damage), p.aside+": damaged lines of the journal are kept here")
 	}
 	if r.RunID == "" {
@@ -382,7 +384,7 @@ func (p place) run(l *loaded) Run {
 	if !l.foreign {
 		r.Marker = Marker(p.id, l.segment, &l.Snapshot)
 	}
-	if l.whole || exists(p.events) {
+	if l.whole || disk.Exists(p.events) {
 		r.Events = p.events
 	}
 	return r

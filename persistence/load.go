@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -148,7 +149,7 @@ func (p place) glance() (*loaded, error) {
 
 // complete says whether the journal of an archived run is as long as its state file says.
 func (r *record) complete(p place) bool {
-	size, ok := isRegular(p.events)
+	size, ok := disk.IsRegular(p.events)
 	if !ok || size != r.journal {
 		return false
 	}
@@ -165,7 +166,7 @@ func (r *record) complete(p place) bool {
 // damaged one is looked at again.
 func (l *loaded) readState(path string) (flat *value.Map, ours bool) {
 	for try := 0; ; try++ {
-		b, err := ReadRecord(path)
+		b, err := disk.Read(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, false
 		}
@@ -194,7 +195,7 @@ func (l *loaded) readState(path string) (flat *value.Map, ours bool) {
 
 // stateSeq is the number of the last event that a state file knows; 0 if that cannot be told.
 func stateSeq(path string) (seq uint64) {
-	b, err := ReadRecord(path)
+	b, err := disk.Read(path)
 	if err != nil {
 		return 0
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // A scopeLock is the content of a .lock file. The first five keys are those of the reference tool.
@@ -45,7 +46,7 @@ func (l scopeLock) since() time.Time {
 
 func readLock(path string) (scopeLock, error) {
 	var l scopeLock
-	b, err := ReadRecord(path)
+	b, err := disk.Read(path)
 	if err != nil {
 		return l, err
 	}
@@ -53,15 +54,6 @@ func readLock(path string) (scopeLock, error) {
 		return scopeLock{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return l, nil
-}
-
-func flock(f *os.File, how int) error {
-	for {
-		err := syscall.Flock(int(f.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
 }
 
 // patience is how long exclusive waits. Others hold the lock for milliseconds, unless they were stopped just then.
@@ -72,49 +64,12 @@ func (d *Dir) exclusive(ctx context.Context, f func() error) error {
 	if err := d.folder(d.running); err != nil {
 		return err
 	}
-	return whileLocked(ctx, filepath.Join(d.running, ".acquire.lock"), cmp.Or(d.patience, patience), f)
-}
-
-// whileLocked runs f while it has the flock of a file, which it makes if need be. It gives up with ErrBusy.
-func whileLocked(ctx context.Context, path string, patience time.Duration, f func() error) error {
-	g, err := OpenRecord(path, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return err
-	}
-	defer g.Close() // lets go of the lock
-	giveUp := time.Now().Add(patience)
-	for wait := 100 * time.Microsecond; ; wait = min(2*wait, 20*time.Millisecond) {
-		err := flock(g, syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return f()
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return &os.PathError{Op: "flock", Path: g.Name(), Err: err}
-		}
-		if time.Now().After(giveUp) {
-			return fmt.Errorf("%s: %w", g.Name(), ErrBusy)
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w", g.Name(), context.Cause(ctx))
-		}
-	}
-}
-
-// held says whether a live process holds flock on a lock file. Probing takes a shared lock for a moment.
-func held(path string) bool {
-	f, err := OpenRecord(path, os.O_RDONLY)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return errors.Is(flock(f, syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	return disk.WhileLocked(ctx, filepath.Join(d.running, ".acquire.lock"), cmp.Or(d.patience, patience), f)
 }
 
 // Owned says whether a live process of this program owns a run, also one that has not recorded anything yet. It costs next
 // to nothing.
-func (d *Dir) Owned(id ID) bool { return id.valid() && held(d.live(id).lock) }
+func (d *Dir) Owned(id ID) bool { return id.valid() && disk.Held(d.live(id).lock) }
 
 // LockInfo describes the lock file of a run, which its owner has open as long as it lives.
 func (d *Dir) LockInfo(id ID) (fs.FileInfo, error) { return os.Stat(d.live(id).lock) }
@@ -127,11 +82,11 @@ func (d *Dir) claim(id ID) (*os.File, error) {
 		return nil, err
 	}
 	for try := 0; ; try++ {
-		f, err := OpenRecord(path, os.O_RDWR|os.O_CREATE)
+		f, err := disk.Open(path, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return nil, err
 		}
-		err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+		err = disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			// The last owner may have removed the file between our open and our lock.
 			a, e1 := f.Stat()
@@ -170,7 +125,7 @@ func (d *Dir) own(lock *os.File, id ID, segment int, spec Spec, scope []string) 
 	if err := lock.Truncate(int64(len(b))); err != nil {
 		return err
 	}
-	return writeFile(d.live(id).pid, strconv.AppendInt(nil, int64(spec.Owner.PID), 10))
+	return disk.Write(d.live(id).pid, strconv.AppendInt(nil, int64(spec.Owner.PID), 10))
 }
 
 // conflict looks for a live run whose scope overlaps. Locks of dead runs are removed. Called within exclusive.
@@ -189,7 +144,7 @@ func (d *Dir) conflict(self ID, spec Spec, scope []string) error {
 		}
 		path := filepath.Join(d.running, name)
 		l, err := readLock(path)
-		alive := held(path)
+		alive := disk.Held(path)
 		if err != nil && !alive && d.abandoned(ID(stem)) {
 			d.discard(ID(stem), false)
 		}
@@ -219,7 +174,7 @@ func (d *Dir) conflict(self ID, spec Spec, scope []string) error {
 // locks returns the lock files among the running ones, below a folder of them. The reference tool makes folders for loops
 // with a slash in their name, and does not look into them itself.
 func (d *Dir) locks(folder string) ([]string, error) {
-	names, err := readNames(filepath.Join(d.running, folder))
+	names, err := disk.Names(filepath.Join(d.running, folder))
 	if err != nil {
 		return nil, err
 	}
@@ -243,13 +198,13 @@ func (d *Dir) locks(folder string) ([]string, error) {
 // discard removes the lock of a dead run, and what else there is of one that never recorded anything.
 func (d *Dir) discard(id ID, fork bool) {
 	p := d.live(id)
-	if !exists(p.state) && !exists(p.parts) && !exists(p.events) || d.unrecorded(id) {
-		_ = removeAll(p.pid, p.events, p.state, p.state+".tmp", p.commands)
+	if !disk.Exists(p.state) && !disk.Exists(p.parts) && !disk.Exists(p.events) || d.unrecorded(id) {
+		_ = disk.Remove(p.pid, p.events, p.state, p.state+".tmp", p.commands)
 		if _, err := d.find(id); errors.Is(err, ErrNotFound) {
 			discardWork(d.work(id), fork)
 		}
 	}
-	_ = removeAll(p.lock)
+	_ = disk.Remove(p.lock)
 }
 
 func ancestor(id ID, ids []ID) bool {
@@ -259,25 +214,6 @@ func ancestor(id ID, ids []ID) bool {
 		}
 	}
 	return false
-}
-
-// overlap returns the first path of holder that is, contains or lies within one of scope.
-func overlap(holder, scope []string) (string, bool) {
-	for _, a := range holder {
-		for _, b := range scope {
-			if within(a, b) || within(b, a) {
-				return a, true
-			}
-		}
-	}
-	return "", false
-}
-
-// within says whether path is root or lies in it. A work tree of git in .worktrees of a checkout is no part of that.
-func within(path, root string) bool {
-	const sep = string(filepath.Separator)
-	rel, err := filepath.Rel(root, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+sep) && !strings.HasPrefix(rel+sep, ".worktrees"+sep)
 }
 
 // alive says whether the process that wrote an ownership record without flock still lives.
@@ -294,7 +230,7 @@ func (d *Dir) alive(o Owner, recorded time.Time) bool {
 // foreignOwner finds the process that owns a run of the reference tool: by its .pid, its .lock, its state.
 func (d *Dir) foreignOwner(id ID, inState Owner, updated time.Time) (Owner, time.Time) {
 	p := d.live(id)
-	if b, err := ReadRecord(p.pid); err == nil {
+	if b, err := disk.Read(p.pid); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			at := updated
 			if st, err := os.Lstat(p.pid); err == nil && at.IsZero() {
@@ -307,42 +243,4 @@ func (d *Dir) foreignOwner(id ID, inState Owner, updated time.Time) (Owner, time
 		return l.owner(), l.since()
 	}
 	return inState, updated
-}
-
-// readNames returns the names in a folder, none if it is not there.
-func readNames(dir string) (names []string, err error) {
-	err = eachName(dir, func(name string) { names = append(names, name) })
-	return names, err
-}
-
-// readRealNames is readNames of a folder in whose place a link is an error.
-func readRealNames(dir string) (names []string, err error) {
-	err = eachNameIn(openRealFolder, dir, func(name string) { names = append(names, name) })
-	return names, err
-}
-
-// eachName calls f with the names in a folder as they come: an archive may have a hundred thousand.
-func eachName(dir string, f func(name string)) error { return eachNameIn(openFolder, dir, f) }
-
-func eachNameIn(open func(string) (*os.File, error), dir string, f func(name string)) error {
-	file, err := open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	for {
-		names, err := file.Readdirnames(1024)
-		for _, name := range names {
-			f(name)
-		}
-		if err != nil {
-			if err == io.EOF {
-				return nil
-			}
-			return err
-		}
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // A process that was stopped while it had the store's lock must not keep others waiting for ever.
@@ -24,13 +26,13 @@ func TestStoreLockThatIsNotLetGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := flock(f, syscall.LOCK_EX); err != nil {
+	if err := disk.Flock(f, syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Create(t.Context(), Spec{Loop: "x"}); !errors.Is(err, ErrBusy) {
 		t.Errorf("error is %v, want ErrBusy", err)
 	}
-	if err := flock(f, syscall.LOCK_UN); err != nil {
+	if err := disk.Flock(f, syscall.LOCK_UN); err != nil {
 		t.Fatal(err)
 	}
 	j, err := d.Create(t.Context(), Spec{Loop: "x"})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -94,7 +95,7 @@ func (m *Memory) journal(r *memoryRun) (*memoryJournal, error) {
 		m.dir = dir
 	}
 	j := &memoryJournal{m: m, r: r, dir: m.work(r.run.ID)}
-	return j, os.MkdirAll(j.dir, folderMode)
+	return j, os.MkdirAll(j.dir, disk.FolderMode)
 }
 
 // conflict is called with mu held.
@@ -305,7 +306,7 @@ func (m *Memory) Remove(_ context.Context, id ID) error {
 	if m.dir == "" { // it was imported
 		return nil
 	}
-	return remains(id, RemoveTree(m.work(id)))
+	return remains(id, disk.RemoveTree(m.work(id)))
 }
 
 // Size implements [Store].
@@ -327,7 +328,7 @@ func (m *Memory) Size(_ context.Context, id ID) (int64, error) {
 	if m.dir == "" {
 		return n, nil
 	}
-	files, err := TreeSize(m.work(id))
+	files, err := disk.TreeSize(m.work(id))
 	return n + files, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -59,7 +60,7 @@ func partNumber(name string) int {
 
 // readParts lists the full parts in a folder, oldest first, and what is wrong with them.
 func readParts(dir string) (parts []part, damage []string, err error) {
-	names, err := readRealNames(dir)
+	names, err := disk.RealNames(dir)
 	if err != nil || len(names) == 0 {
 		return nil, nil, err
 	}
@@ -102,7 +103,7 @@ func readParts(dir string) (parts []part, damage []string, err error) {
 }
 
 func readIndex(path string) (index map[string]part, damage []string) {
-	b, err := ReadRecord(path)
+	b, err := disk.Read(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			damage = append(damage, path+": "+errText(err))
@@ -136,7 +137,7 @@ func appendIndex(path string, p part) error {
 	if err != nil {
 		return err
 	}
-	f, err := OpenRecord(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := disk.Open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (l *log) before() int {
 // openLog opens the journal of a run, whose owner may just be beginning a new part. It is fs.ErrNotExist if there is none.
 func (p place) openLog() (*log, error) {
 	for try := 0; ; try++ {
-		f, err := OpenRecord(p.events, os.O_RDONLY)
+		f, err := disk.Open(p.events, os.O_RDONLY)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -235,7 +236,7 @@ func lineBefore(f *os.File, end int64) (seq uint64, sums bool, err error) {
 // lastSeq reads the number of the last event of a part; 0 = it cannot be told, or the part is gone. The error is that of
 // reading.
 func lastSeq(path string) (uint64, error) {
-	f, err := OpenRecord(path, os.O_RDONLY)
+	f, err := disk.Open(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -255,8 +256,8 @@ func lastSeq(path string) (uint64, error) {
 // is cut off, and the index names all parts.
 func (d *Dir) mend(files livePaths, l *loaded) error {
 	err := errors.Join(d.keepAside(files.aside, l), d.cutTail(files, l), mendIndex(files.parts))
-	if err == nil && l.before > 0 && !exists(files.events) { // a crash between two parts
-		err = writeFile(files.events, nil)
+	if err == nil && l.before > 0 && !disk.Exists(files.events) { // a crash between two parts
+		err = disk.Write(files.events, nil)
 	}
 	return err
 }
@@ -290,7 +291,7 @@ func mendIndex(dir string) error {
 		return nil
 	}
 	tmp := filepath.Join(dir, indexName+".tmp")
-	if err := removeAll(tmp); err != nil {
+	if err := disk.Remove(tmp); err != nil {
 		return err
 	}
 	names := slices.Sorted(maps.Keys(index))

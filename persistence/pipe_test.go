@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // Something that is no file stands where one should be. Nobody waits for it: what can be told of the run is told, and
@@ -101,7 +102,7 @@ func TestNoRegularFile(t *testing.T) {
 						}
 					}
 					s, err := d.Snapshot(t.Context(), j.id)
-					if c.memory && (err != nil || s.Step != 2) || !c.memory && !errors.Is(err, errNotRegular) {
+					if c.memory && (err != nil || s.Step != 2) || !c.memory && !errors.Is(err, disk.ErrNotRegular) {
 						t.Errorf("snapshot: %v, %+v", err, s)
 					}
 					for _, err := range d.Events(t.Context(), j.id, 0) {

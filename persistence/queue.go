@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // A Queue is the line of those who wait for scopes in a project, as files that the reference tool reads too. It only
@@ -65,7 +67,7 @@ func (q *Queue) Waiters() ([]Waiter, error) {
 // read returns who waits, and the names of the files of those who died. An entry that cannot be read says nothing: the
 // reference tool may be writing it.
 func (q *Queue) read() (line []Waiter, dead []string, err error) {
-	names, err := readNames(q.dir)
+	names, err := disk.Names(q.dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +100,7 @@ func (q *Queue) waits(w Waiter) bool {
 	if !w.Foreign {
 		return heldEntry(path)
 	}
-	if !exists(path) || w.Owner.PID <= 0 {
+	if !disk.Exists(path) || w.Owner.PID <= 0 {
 		return false
 	}
 	d := Dir{Liveness: q.Liveness}
@@ -160,7 +162,7 @@ func (w Waiter) Of(scope []string) Obstacle {
 
 // Join adds somebody to the end of the line. Owner must be this process. The entries of those who died are removed.
 func (q *Queue) Join(ctx context.Context, w Waiter) (*Place, error) {
-	if err := MakeFolder(filepath.Dir(q.dir), q.dir); err != nil {
+	if err := disk.MakeFolder(filepath.Dir(q.dir), q.dir); err != nil {
 		return nil, err
 	}
 	p := &Place{q: q}
@@ -187,7 +189,7 @@ func (q *Queue) Join(ctx context.Context, w Waiter) (*Place, error) {
 
 // Tidy removes what those who died left behind. Join does so, too.
 func (q *Queue) Tidy(ctx context.Context) error {
-	if !exists(q.dir) {
+	if !disk.Exists(q.dir) {
 		return nil
 	}
 	return q.exclusive(ctx, func() error {
@@ -202,11 +204,11 @@ const queueLogs = 30 * 24 * time.Hour
 
 // tidy removes what the dead left behind. Called within exclusive, where nobody else writes.
 func (q *Queue) tidy(dead []string) {
-	names, _ := readNames(q.dir) // what is left behind now the next one removes
+	names, _ := disk.Names(q.dir) // what is left behind now the next one removes
 	for _, name := range names {
 		path := filepath.Join(q.dir, name)
 		id, log := strings.CutSuffix(name, ".log")
-		if log && !exists(q.path(id)) {
+		if log && !disk.Exists(q.path(id)) {
 			st, err := os.Lstat(path)
 			log = err == nil && time.Since(st.ModTime()) > queueLogs
 		} else {
@@ -229,7 +231,7 @@ func (q *Queue) EntryInfo(id string) (fs.FileInfo, error) { return os.Stat(q.pat
 // more, as he may have begun just now.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	path := q.path(id)
-	if !exists(path) {
+	if !disk.Exists(path) {
 		return ErrNotWaiting
 	}
 	return q.exclusive(ctx, func() error { // or an entry that is being written anew would come back
@@ -245,5 +247,5 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 }
 
 func (q *Queue) exclusive(ctx context.Context, f func() error) error {
-	return whileLocked(ctx, filepath.Join(q.dir, ".lock"), cmp.Or(q.patience, patience), f)
+	return disk.WhileLocked(ctx, filepath.Join(q.dir, ".lock"), cmp.Or(q.patience, patience), f)
 }

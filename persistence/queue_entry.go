@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // A queueEntry is the file of somebody who waits, as the reference tool has it.
@@ -48,7 +50,7 @@ const queueTime = "2006-01-02T15:04:05.000000+00:00"
 
 func readEntry(path string) (Waiter, error) {
 	var e queueEntry
-	b, err := ReadRecord(path)
+	b, err := disk.Read(path)
 	if err != nil {
 		return Waiter{}, err
 	}
@@ -100,11 +102,11 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 	}
 	path := q.path(w.ID)
 	tmp := path + ".tmp"
-	f, err := OpenRecord(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	f, err := disk.Open(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return nil, err
 	}
-	if err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err = disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		err = &os.PathError{Op: "flock", Path: tmp, Err: err}
 	} else if _, err = f.Write(append(b, '\n')); err == nil {
 		err = os.Rename(tmp, path)
@@ -121,11 +123,11 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 // held before it is in place.
 func heldEntry(path string) bool {
 	for range 100 {
-		f, err := OpenRecord(path, os.O_RDONLY)
+		f, err := disk.Open(path, os.O_RDONLY)
 		if err != nil {
 			return false
 		}
-		err = flock(f, syscall.LOCK_SH|syscall.LOCK_NB)
+		err = disk.Flock(f, syscall.LOCK_SH|syscall.LOCK_NB)
 		a, e1 := f.Stat()
 		b, e2 := os.Lstat(path)
 		f.Close()

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"loops/internal/disk"
 )
 
 func newQueue(t *testing.T) *Queue {
@@ -340,7 +342,7 @@ func TestQueueOfTheReferenceTool(t *testing.T) {
 	if got := behind(a) + ", " + behind(b); got != "theirs 1, " {
 		t.Errorf("behind %q", got)
 	}
-	names, err := readNames(q.dir)
+	names, err := disk.Names(q.dir)
 	must(t, err)
 	slices.Sort(names)
 	names = slices.DeleteFunc(names, func(name string) bool { return name == a.w.ID+".json" || name == b.w.ID+".json" })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm/value"
+	"loops/internal/disk"
 )
 
 // removedSuffix ends the names of what is being removed: folders of the archive, and of live runs an empty file beside theirs.
@@ -43,7 +44,7 @@ func (d *Dir) Remove(ctx context.Context, id ID) error {
 		return e
 	}
 	if err == nil { // else what is hidden says that there is something to finish
-		err = RemoveTree(hidden)
+		err = disk.RemoveTree(hidden)
 	}
 	return remains(id, err)
 }
@@ -108,12 +109,12 @@ func (d *Dir) removeLive(t *taken) (hidden string, err error) {
 		return "", err
 	}
 	mark := d.live(t.id).removed
-	err = writeFile(mark, nil)
+	err = disk.Write(mark, nil)
 	if err == nil {
 		err = d.syncDir(filepath.Dir(mark))
 	}
 	if err != nil {
-		return "", errors.Join(err, removeAll(mark), RemoveTree(hidden))
+		return "", errors.Join(err, disk.Remove(mark), disk.RemoveTree(hidden))
 	}
 	return hidden, d.finishLive(t, hidden)
 }
@@ -129,7 +130,7 @@ func (d *Dir) finishLive(t *taken, hidden string) error {
 	if err := d.clear(t.id); err != nil {
 		return err
 	}
-	return removeAll(d.live(t.id).removed)
+	return disk.Remove(d.live(t.id).removed)
 }
 
 // removeCopy hides what little-loops copied into the archive of a run that is live still, or of an earlier part of it.
@@ -156,7 +157,7 @@ func hiddenName(folder string) string {
 // hideFiles removes the logs of a run that is out of sight, and then moves its working folder, if it has one, to where it is
 // hidden. One that cannot be moved is removed at once. As long as the folder has its name, no other run gets that.
 func (d *Dir) hideFiles(id ID, work, hidden string) error {
-	if err := removeAll(LogFiles(filepath.Join(d.root, "logs"), id)...); err != nil || work == "" {
+	if err := disk.Remove(LogFiles(filepath.Join(d.root, "logs"), id)...); err != nil || work == "" {
 		return err
 	}
 	if err := d.before("hide work"); err != nil {
@@ -173,7 +174,7 @@ func hideWork(work, to string) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return RemoveTree(work) // it is on another disk, or there is no room for another name
+	return disk.RemoveTree(work) // it is on another disk, or there is no room for another name
 }
 
 // KeptLogs is how many older logs of a run in the background are kept.
@@ -251,7 +252,7 @@ func (d *Dir) Size(_ context.Context, id ID) (int64, error) {
 		if work := d.ownWork(p); work != "" {
 			paths = append(paths, work)
 		}
-		n, err := TreeSize(paths...)
+		n, err := disk.TreeSize(paths...)
 		if again, e := d.find(id); e == nil && again == p || try == 3 { // otherwise it was moved meanwhile
 			return n, err
 		}

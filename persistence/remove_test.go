@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // TestCrashWhileRemoving looks at what a crash before each step of a removal would leave: the run as it was, or none. The
@@ -72,7 +74,7 @@ func TestCrashWhileRemoving(t *testing.T) {
 		if steps < 3 || whole == 0 || gone == 0 {
 			t.Errorf("%s: %d steps: whole at %d, gone at %d", kind, steps, whole, gone)
 		}
-		names, _ := readNames(d.history)
+		names, _ := disk.Names(d.history)
 		for _, n := range names {
 			if strings.HasPrefix(n, ".") {
 				t.Errorf("%s: %s is left", kind, n)
@@ -102,8 +104,8 @@ func checkRemoved(t *testing.T, when, root string, id, other ID, captured, steps
 		}
 	}
 	if there {
-		if s, err := d.Snapshot(t.Context(), id); err != nil || s.Step != steps || s.Captured.Len() != captured || !exists(work) {
-			t.Errorf("%s: it is there, but not whole: %v, %+v, its file: %v", when, err, s, exists(work))
+		if s, err := d.Snapshot(t.Context(), id); err != nil || s.Step != steps || s.Captured.Len() != captured || !disk.Exists(work) {
+			t.Errorf("%s: it is there, but not whole: %v, %+v, its file: %v", when, err, s, disk.Exists(work))
 		}
 		if err := d.Remove(t.Context(), id); err != nil {
 			t.Errorf("%s: once more: %v", when, err)
@@ -113,7 +115,7 @@ func checkRemoved(t *testing.T, when, root string, id, other ID, captured, steps
 		if _, err := d.FinishRemovals(t.Context()); err != nil {
 			t.Errorf("%s: finish: %v", when, err)
 		}
-		if s, err := d.Snapshot(t.Context(), other); err != nil || s.Step != steps || !exists(filepath.Join(d.work(other), "kept")) || !exists(LogFiles(filepath.Join(root, "logs"), other)[0]) {
+		if s, err := d.Snapshot(t.Context(), other); err != nil || s.Step != steps || !disk.Exists(filepath.Join(d.work(other), "kept")) || !disk.Exists(LogFiles(filepath.Join(root, "logs"), other)[0]) {
 			t.Errorf("%s: the other one: %v", when, err)
 		}
 	} else if err := d.Remove(t.Context(), other); err != nil {
@@ -121,7 +123,7 @@ func checkRemoved(t *testing.T, when, root string, id, other ID, captured, steps
 	}
 	stem := string(other)[len(other)-len("20060102T150405"):]
 	for _, dir := range []string{d.history, d.runs, d.running, filepath.Join(root, "logs")} {
-		names, _ := readNames(dir)
+		names, _ := disk.Names(dir)
 		for _, n := range names {
 			if others := strings.Contains(strings.ReplaceAll(n, "-", ""), stem); n != ".acquire.lock" && !(finish && others) {
 				t.Errorf("%s: %s/%s is left", when, filepath.Base(dir), n)
@@ -160,8 +162,8 @@ func TestRemoveUnreadable(t *testing.T) {
 		if err := d.Remove(t.Context(), id); err != nil {
 			t.Errorf("archived %v: %v", archived, err)
 		}
-		if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 0 || exists(d.work(id)) {
-			t.Errorf("archived %v: %v, %d runs, its folder is there: %v", archived, err, len(runs), exists(d.work(id)))
+		if runs, err := d.Runs(t.Context(), Query{}); err != nil || len(runs) != 0 || disk.Exists(d.work(id)) {
+			t.Errorf("archived %v: %v, %d runs, its folder is there: %v", archived, err, len(runs), disk.Exists(d.work(id)))
 		}
 	}
 }
@@ -186,7 +188,7 @@ func TestRemoveKeepsSharedFolder(t *testing.T) {
 		t.Fatal(err, len(runs))
 	}
 	foreign, ours := runs[1], runs[0]
-	if foreign.ID == ours.ID || !exists(d.work(first.ID)) {
+	if foreign.ID == ours.ID || !disk.Exists(d.work(first.ID)) {
 		t.Fatalf("%+v", runs)
 	}
 	for _, c := range []struct {
@@ -196,7 +198,7 @@ func TestRemoveKeepsSharedFolder(t *testing.T) {
 		if err := d.Remove(t.Context(), c.id); err != nil {
 			t.Fatal(c.id, err)
 		}
-		if exists(d.work(first.ID)) != c.kept {
+		if disk.Exists(d.work(first.ID)) != c.kept {
 			t.Errorf("after %s: the working folder is there: %v, want %v", c.id, !c.kept, c.kept)
 		}
 	}
@@ -225,16 +227,16 @@ func TestRemoveKeepsFolderOfFirst(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(to, "state.json"), encodeFlat(flat), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Remove(t.Context(), makeID(first.Loop, next)); err != nil || !exists(d.work(first.ID)) {
-		t.Errorf("%v; the working folder is there: %v", err, exists(d.work(first.ID)))
+	if err := d.Remove(t.Context(), makeID(first.Loop, next)); err != nil || !disk.Exists(d.work(first.ID)) {
+		t.Errorf("%v; the working folder is there: %v", err, disk.Exists(d.work(first.ID)))
 	}
-	if err := d.Remove(t.Context(), first.ID); err != nil || exists(d.work(first.ID)) {
-		t.Errorf("%v; the working folder is there: %v", err, exists(d.work(first.ID)))
+	if err := d.Remove(t.Context(), first.ID); err != nil || disk.Exists(d.work(first.ID)) {
+		t.Errorf("%v; the working folder is there: %v", err, disk.Exists(d.work(first.ID)))
 	}
 }
 
 func TestRemoveTreeTells(t *testing.T) {
-	if err := RemoveTree(filepath.Join(t.TempDir(), "nothing")); err != nil {
+	if err := disk.RemoveTree(filepath.Join(t.TempDir(), "nothing")); err != nil {
 		t.Error(err)
 	}
 	err := remains("x", &fs.PathError{Op: "unlink", Path: "a/b", Err: fs.ErrPermission})
@@ -286,7 +288,7 @@ func TestImportAfterARemovalThatWasCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids, err := d.FinishRemovals(t.Context())
-	if err != nil || len(ids) > 0 || !exists(kept) {
-		t.Errorf("%v, %q were removed, its file is there: %v", err, ids, exists(kept))
+	if err != nil || len(ids) > 0 || !disk.Exists(kept) {
+		t.Errorf("%v, %q were removed, its file is there: %v", err, ids, disk.Exists(kept))
 	}
 }

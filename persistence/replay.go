@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -73,7 +74,7 @@ func (j *journalReader) readLog(log *log) error {
 
 // readPart reads a full part. The first one that is read may go on from the state file.
 func (j *journalReader) readPart(p part, last uint64, first bool, state *value.Map) error {
-	f, err := OpenRecord(p.path, os.O_RDONLY)
+	f, err := disk.Open(p.path, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		j.l.note(p.path, "%s", errText(err))

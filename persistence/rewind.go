@@ -12,6 +12,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -115,7 +116,7 @@ type rewinder struct {
 }
 
 func (r *rewinder) part(part part, last uint64) error {
-	f, err := OpenRecord(part.path, os.O_RDONLY)
+	f, err := disk.Open(part.path, os.O_RDONLY)
 	if err != nil {
 		return err // where it was moved, Around looks again
 	}

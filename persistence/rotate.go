@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"loops/internal/disk"
 )
 
 // partSize is the default of Dir.PartSize.
@@ -26,10 +28,10 @@ func (j *journal) rotate() error {
 		return err
 	}
 	j.dirty = false
-	if err := os.Mkdir(dir, folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, disk.FolderMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := realFolder(dir); err != nil {
+	if err := disk.RealFolder(dir); err != nil {
 		return err
 	}
 	if err := j.d.before("rotate"); err != nil {
@@ -38,7 +40,7 @@ func (j *journal) rotate() error {
 	p := part{n: j.rec.part + 1, First: j.before + 1, Last: j.seq, Bytes: j.offset, Whole: j.state.Whole}
 	for ; ; p.n++ {
 		p.Name = partName(p.n)
-		err := renameNew(j.files.events, filepath.Join(dir, p.Name))
+		err := disk.RenameNew(j.files.events, filepath.Join(dir, p.Name))
 		if err == nil {
 			break
 		}
@@ -49,7 +51,7 @@ func (j *journal) rotate() error {
 	if err := j.d.before("begin part"); err != nil {
 		return err
 	}
-	f, err := OpenRecord(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
+	f, err := disk.Open(j.files.events, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -168,7 +169,7 @@ func TestParts(t *testing.T) {
 	if got := partsOf(t, filepath.Join(archive, "events")); !reflect.DeepEqual(got, live) || len(got) <= len(names) {
 		t.Errorf("the archive has the parts %v, want %v", got, live)
 	}
-	if exists(j.files.parts) {
+	if disk.Exists(j.files.parts) {
 		t.Errorf("%s is left", j.files.parts)
 	}
 	k, _, err = d.Resume(t.Context(), j.id, Spec{})
@@ -212,7 +213,7 @@ func TestCrashWhileRotating(t *testing.T) {
 		for _, state := range []bool{true, false} {
 			when := fmt.Sprintf("crash before %q, %d steps done, state file there: %v", name, done, state)
 			if !state {
-				if err := errors.Join(removeAll(j.files.state, j.files.state+".tmp")); err != nil {
+				if err := errors.Join(disk.Remove(j.files.state, j.files.state+".tmp")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -283,7 +284,7 @@ func TestPartsMoveUnderAReader(t *testing.T) {
 func TestOnePart(t *testing.T) {
 	d := open(t)
 	j := long(t, d, 40)
-	if exists(j.files.parts) || strings.Contains(string(encode(&j.rec)), `"part"`) {
+	if disk.Exists(j.files.parts) || strings.Contains(string(encode(&j.rec)), `"part"`) {
 		t.Error("there are parts")
 	}
 	if err := j.Close(t.Context()); err != nil {

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"loops/internal/disk"
 )
 
 // A stateFile writes state.json beside the journal. It keeps the folder of the journal open: so nothing is ever written to
@@ -20,7 +22,7 @@ type stateFile struct {
 // it under its name is another one.
 func openStateFile(files livePaths, journal *syscall.Stat_t) stateFile {
 	s := stateFile{path: files.state}
-	folder, err := openFolder(filepath.Dir(files.events))
+	folder, err := disk.OpenFolder(filepath.Dir(files.events))
 	if err != nil {
 		return s
 	}
@@ -52,7 +54,7 @@ func (s *stateFile) replace(b []byte) error {
 	if err := s.write(dir, tmp, b); err != nil {
 		return err
 	}
-	if err := swapInAt(dir, tmp, name); err != nil {
+	if err := disk.SwapAt(dir, tmp, name); err != nil {
 		return &os.LinkError{Op: "rename", Old: s.path + ".tmp", New: s.path, Err: err}
 	}
 	return nil
@@ -67,7 +69,7 @@ func (s *stateFile) write(dir int, name string, b []byte) error {
 		fd, err = openRecordAt(dir, name)
 	}
 	if err != nil {
-		return notOpened(path, &os.PathError{Op: "open", Path: path, Err: err})
+		return disk.NotOpened(path, &os.PathError{Op: "open", Path: path, Err: err})
 	}
 	op := "write"
 	for at := 0; at < len(b) && err == nil; {
@@ -92,10 +94,10 @@ func (s *stateFile) write(dir int, name string, b []byte) error {
 	return nil
 }
 
-// openRecordAt is [OpenRecord] of a file to write in an open folder.
+// openRecordAt is [disk.Open] of a file to write in an open folder.
 func openRecordAt(dir int, name string) (fd int, err error) {
 	err = uninterrupted(func() error {
-		fd, err = unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(recordMode))
+		fd, err = unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(disk.FileMode))
 		return err
 	})
 	if err != nil {
@@ -103,7 +105,7 @@ func openRecordAt(dir int, name string) (fd int, err error) {
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = errNotRegular
+		err = disk.ErrNotRegular
 	}
 	if err != nil {
 		_ = unix.Close(fd) // nothing was written

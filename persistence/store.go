@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 )
 
 // An ID names one run for life. It is the name of its loop, a dash and a second in UTC (fix-20261121T103405),
@@ -217,7 +218,7 @@ var ErrNotFound = errors.New("no such run")
 var ErrName = errors.New("its name is too long")
 
 // ErrBusy means that another process has kept everybody from the store's locks for long. Nothing was changed.
-var ErrBusy = errors.New("another process does not let go of this lock")
+var ErrBusy = disk.ErrBusy
 
 // ErrRemoved means that somebody removed the records of a run while it went on.
 var ErrRemoved = errors.New("the file was removed")

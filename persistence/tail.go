@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/persistence/snapshot"
 )
 
@@ -65,10 +66,10 @@ func (d *Dir) Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error] {
 			return
 		}
 		for i := len(log.parts) - 1; i >= 0; i-- {
-			f, err := OpenRecord(log.parts[i].path, os.O_RDONLY)
+			f, err := disk.Open(log.parts[i].path, os.O_RDONLY)
 			if errors.Is(err, fs.ErrNotExist) { // the archiving of its run moved it
 				if p, e := d.find(id); e == nil {
-					f, err = OpenRecord(p.partPath(log.parts[i].Name), os.O_RDONLY)
+					f, err = disk.Open(p.partPath(log.parts[i].Name), os.O_RDONLY)
 				}
 			}
 			if errors.Is(err, fs.ErrNotExist) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // find says where the files of a run are. A run that is both live and in the archive is in the archive, and
@@ -70,11 +71,11 @@ func (d *Dir) archived(id ID, folder string) (place, bool) {
 }
 
 // there says whether a folder of the archive has a file of a run.
-func (p place) there() bool { return exists(p.state) || exists(p.events) }
+func (p place) there() bool { return disk.Exists(p.state) || disk.Exists(p.events) }
 
 // written says whether a state file was written by this program.
 func written(state string) bool {
-	b, err := ReadRecord(state)
+	b, err := disk.Read(state)
 	if err != nil {
 		return false
 	}
@@ -95,7 +96,7 @@ func (d *Dir) take(p place) (*taken, error) {
 	if p.folder == "" {
 		live := d.live(p.id)
 		l, err := readLock(live.lock)
-		if (err != nil || !l.Flock) && !held(live.lock) { // no lock of ours: it may be a live run of the reference tool
+		if (err != nil || !l.Flock) && !disk.Held(live.lock) { // no lock of ours: it may be a live run of the reference tool
 			var inState Owner
 			var updated time.Time
 			run, _ := p.load(false)
@@ -118,7 +119,7 @@ func (d *Dir) take(p place) (*taken, error) {
 
 // release lets go of a run.
 func (t *taken) release() {
-	_ = removeAll(t.lock.Name())
+	_ = disk.Remove(t.lock.Name())
 	_ = t.lock.Close()
 }
 

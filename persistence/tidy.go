@@ -13,6 +13,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 )
 
 // tidyBatch is how many runs are tidied up while nobody else may look for or make locks.
@@ -109,7 +110,7 @@ func (d *Dir) ending(t *taken, todo Tidying) (*value.Map, error) {
 	} else if l.foreign && !l.status.Resumable() {
 		// The reference tool copies a run into the archive when it ends.
 		dir := archivePlace(filepath.Join(d.history, folderName(makeRunID(l.StartedAt), l.Loop)))
-		if sameContent(dir.events, t.events, false) && sameContent(dir.state, t.state, false) {
+		if disk.SameContent(dir.events, t.events, false) && disk.SameContent(dir.state, t.state, false) {
 			return nil, d.clear(t.id)
 		}
 	}

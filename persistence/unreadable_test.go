@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // A run whose events cannot be read is listed with what its state file says, and is not gone on with.
@@ -24,10 +26,10 @@ func TestUnreadableEvents(t *testing.T) {
 	if err != nil || len(runs) != 1 || runs[0].State == "" || len(runs[0].Damage) != 1 || !strings.Contains(runs[0].Damage[0], "not a regular file") {
 		t.Fatalf("%v, runs %+v", err, runs)
 	}
-	if _, _, err := d.Resume(t.Context(), id, Spec{Loop: "fix"}); !errors.Is(err, errNotRegular) {
+	if _, _, err := d.Resume(t.Context(), id, Spec{Loop: "fix"}); !errors.Is(err, disk.ErrNotRegular) {
 		t.Errorf("resume: %v", err)
 	}
-	if err := d.Interrupt(t.Context(), id, time.Now(), ""); !errors.Is(err, errNotRegular) {
+	if err := d.Interrupt(t.Context(), id, time.Now(), ""); !errors.Is(err, disk.ErrNotRegular) {
 		t.Errorf("interrupt: %v", err)
 	}
 	if err := os.Remove(events); err != nil {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"loops/internal/disk"
 )
 
 // unrecorded reports whether the owner of a run made its event file and has not yet recorded anything, or never did: it
@@ -13,7 +15,7 @@ import (
 // them empty; of a file that says anything, or of a journal that was whole once, this is not so.
 func (d *Dir) unrecorded(id ID) bool {
 	p := d.live(id)
-	if !hasNothing(p.state) || exists(p.parts) {
+	if !hasNothing(p.state) || disk.Exists(p.parts) {
 		return false
 	}
 	if l, err := readLock(p.lock); err == nil && !l.Flock || err != nil && !hasNothing(p.lock) {
@@ -25,7 +27,7 @@ func (d *Dir) unrecorded(id ID) bool {
 // hasNothing reports whether a file is not there, or is as a loss of power leaves one whose bytes did not come to the disk:
 // empty, or as long as it was and all zero bytes.
 func hasNothing(path string) bool {
-	b, err := ReadRecord(path)
+	b, err := disk.Read(path)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
@@ -34,7 +36,7 @@ func hasNothing(path string) bool {
 
 // begunOnly reports whether an event file holds at most a beginning of the first batch, whose memory did not come to it.
 func begunOnly(path string) bool {
-	f, err := OpenRecord(path, os.O_RDONLY)
+	f, err := disk.Open(path, os.O_RDONLY)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"loops/internal/disk"
 )
 
 // StoreOwned says whether a path in a working folder is a store's, and not of the actions of the run.
@@ -23,13 +25,13 @@ func StoreOwned(rel string) bool {
 // it records its beginning before it does anything. In another there are only the files of the store.
 func discardWork(work string, fork bool) {
 	if fork {
-		_ = RemoveTree(work)
+		_ = disk.RemoveTree(work)
 		return
 	}
-	names, _ := readNames(work)
+	names, _ := disk.Names(work)
 	for _, n := range names {
 		if StoreOwned(n) {
-			_ = RemoveTree(filepath.Join(work, n))
+			_ = disk.RemoveTree(filepath.Join(work, n))
 		}
 	}
 	_ = os.Remove(work) // only if it is empty
@@ -68,7 +70,7 @@ func CopyWork(ctx context.Context, from, to string, needless func(rel string) bo
 			}
 			return nil
 		case e.IsDir():
-			return os.MkdirAll(target, folderMode)
+			return os.MkdirAll(target, disk.FolderMode)
 		case needless(filepath.ToSlash(rel)):
 			return nil
 		case e.Type()&fs.ModeSymlink != 0:
@@ -115,7 +117,7 @@ func linkWithin(from, to, path string) (leads string, ok bool) {
 }
 
 func copyWorkFile(from, to string) (n int64, err error) {
-	f, err := OpenRecord(from, os.O_RDONLY)
+	f, err := disk.Open(from, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}

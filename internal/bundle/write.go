@@ -19,6 +19,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"loops/internal/disk"
 	"loops/persistence"
 	"loops/persistence/snapshot"
 )
@@ -181,7 +182,7 @@ func (o *writer) folder(work string) error {
 			o.Left = append(o.Left, p)
 			return nil
 		}
-		f, err := persistence.OpenRecord(p, os.O_RDONLY)
+		f, err := disk.Open(p, os.O_RDONLY)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -98,7 +99,7 @@ func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
 	if err != nil {
 		return err
 	}
-	if err := persistence.MakeFolder(filepath.Dir(s.Folder), s.Folder); err != nil {
+	if err := disk.MakeFolder(filepath.Dir(s.Folder), s.Folder); err != nil {
 		return err
 	}
 	for ; ; at = at.Add(time.Second) {

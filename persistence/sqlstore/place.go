@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -27,10 +28,10 @@ func (s *Store) logs() string { return filepath.Join(filepath.Dir(s.Folder), "lo
 
 // here does f while no other process of this project removes files of runs, with the word of the project.
 func (s *Store) here(ctx context.Context, f func(place string) error) error {
-	if err := persistence.MakeFolder(filepath.Dir(s.Folder), s.Folder); err != nil {
+	if err := disk.MakeFolder(filepath.Dir(s.Folder), s.Folder); err != nil {
 		return err
 	}
-	file, err := persistence.OpenRecord(s.placeFile(), os.O_RDWR|os.O_CREATE)
+	file, err := disk.Open(s.placeFile(), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (s *Store) here(ctx context.Context, f func(place string) error) error {
 
 // place returns the word of this project.
 func (s *Store) place(ctx context.Context) (word string, err error) {
-	if b, err := persistence.ReadRecord(s.placeFile()); err == nil && isPlace(b) {
+	if b, err := disk.Read(s.placeFile()); err == nil && isPlace(b) {
 		return string(b), nil
 	}
 	err = s.here(ctx, func(w string) error {
@@ -108,5 +109,5 @@ func readPlace(f *os.File) (string, error) {
 	if err := errors.Join(f.Truncate(int64(len(word))), f.Sync()); err != nil {
 		return "", err
 	}
-	return word, persistence.SyncFolder(filepath.Dir(f.Name())) // records name it: lost, nobody would remove their files
+	return word, disk.SyncFolder(filepath.Dir(f.Name())) // records name it: lost, nobody would remove their files
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -101,7 +102,7 @@ func (s *Store) hideFiles(ctx context.Context, id persistence.ID, place string) 
 			return "", err
 		}
 		if err := os.Rename(s.work(id), filepath.Join(hidden, "work")); err != nil { // its disk, or its mode, forbids it
-			if err := persistence.RemoveTree(s.work(id)); err != nil {
+			if err := disk.RemoveTree(s.work(id)); err != nil {
 				return hidden, err
 			}
 		}
@@ -116,7 +117,7 @@ func removeHidden(path string) error {
 	if path == "" {
 		return nil
 	}
-	return persistence.RemoveTree(path)
+	return disk.RemoveTree(path)
 }
 
 // FinishRemovals implements [persistence.Store]. It also forgets runs that recorded nothing before their process died, and
@@ -142,7 +143,7 @@ func (s *Store) FinishRemovals(ctx context.Context) (gone []persistence.ID, err 
 	})
 	hidden, _ := filepath.Glob(filepath.Join(s.Folder, hiddenPrefix+"*"))
 	for _, path := range hidden {
-		errs = append(errs, persistence.RemoveTree(path))
+		errs = append(errs, disk.RemoveTree(path))
 	}
 	return gone, errors.Join(append(errs, err)...)
 }
@@ -203,7 +204,7 @@ func (s *Store) forgetRow(ctx context.Context, tx *sql.Tx, r *row) error {
 	if err != nil {
 		return err
 	}
-	word, _ := persistence.ReadRecord(s.placeFile())
+	word, _ := disk.Read(s.placeFile())
 	for _, place := range places {
 		if place == string(word) || r.Origin == nil {
 			continue
@@ -253,6 +254,6 @@ func (s *Store) Size(ctx context.Context, id persistence.ID) (int64, error) {
 	if err != nil {
 		return 0, s.explained(err)
 	}
-	files, err := persistence.TreeSize(s.work(id))
+	files, err := disk.TreeSize(s.work(id))
 	return recorded + files, err
 }

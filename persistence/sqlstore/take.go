@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -92,7 +93,7 @@ func (s *Store) goOn(ctx context.Context, r *row, spec persistence.Spec) (*journ
 	}
 	learn(&r.Run, memory)
 	j := s.newJournal(r, r.Status)
-	if err := persistence.MakeWork(s.Folder, j.dir); err != nil {
+	if err := disk.MakeWork(s.Folder, j.dir); err != nil {
 		return nil, nil, err
 	}
 	j.enc.Begin(memory)

@@ -15,6 +15,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/internal/inspect"
 	"loops/internal/notify"
 	"loops/internal/phrase"
@@ -285,7 +286,7 @@ func (b *bell) log(results []notify.Result) error {
 			return err
 		}
 	}
-	f, err := persistence.OpenRecord(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := disk.Open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/bundle"
+	"loops/internal/disk"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -118,5 +119,5 @@ func exportTo(ctx context.Context, path string, useZstd bool, store *project.Rec
 	if err := os.Rename(f.Name(), path); err != nil {
 		return w, 0, err
 	}
-	return w, st.Size(), persistence.SyncFolder(filepath.Dir(path))
+	return w, st.Size(), disk.SyncFolder(filepath.Dir(path))
 }

@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/internal/move"
 	"loops/internal/phrase"
 	"loops/persistence"
@@ -55,7 +56,7 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 		return nil, fmt.Errorf("what run %s left in %s cannot be copied: %w; begin without it: --empty", f.run.ID, p.Short(real), err)
 	}
 	if c.Files > 0 && durable {
-		if err := persistence.SyncTree(to); err != nil {
+		if err := disk.SyncTree(to); err != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/bundle"
+	"loops/internal/disk"
 	"loops/internal/phrase"
 	"loops/persistence"
 	"loops/reconcile"
@@ -80,7 +81,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	}
 	defer store.Close()
 	runs := p.RunsDir()
-	if err := persistence.MakeFolder(p.Loops, runs); err != nil {
+	if err := disk.MakeFolder(p.Loops, runs); err != nil {
 		return err
 	}
 	if _, err := a.finish(ctx, p, store); err != nil { // it could remove what is about to be placed
@@ -126,7 +127,7 @@ func takeIn(ctx context.Context, store *project.Records, b *bundle.Bundle, work 
 		undo = func() { takeBack(b.Work(), work) }
 		err = errors.Join(willPlace(store, b.Work(), b.Run.ID), placeFiles(b.Work(), work))
 		if err == nil && b.Files > 0 {
-			err = persistence.SyncTree(work) // before the record that names them
+			err = disk.SyncTree(work) // before the record that names them
 		}
 		if err != nil {
 			undo()

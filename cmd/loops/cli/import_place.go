@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -36,7 +37,7 @@ func importFolder(runs string) (dir string, done func(), err error) {
 			continue
 		}
 		return dir, func() {
-			_ = persistence.RemoveTree(dir) // forgetImports tries again
+			_ = disk.RemoveTree(dir) // forgetImports tries again
 			_ = lock.Close()
 		}, nil
 	}
@@ -83,11 +84,11 @@ func placeFiles(from, work string) error {
 		return err
 	}
 	for _, name := range names {
-		have, err := persistence.ReadRecord(filepath.Join(work, name))
+		have, err := disk.Read(filepath.Join(work, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		want, e2 := persistence.ReadRecord(filepath.Join(from, name))
+		want, e2 := disk.Read(filepath.Join(from, name))
 		if err := errors.Join(err, e2); err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func placeFiles(from, work string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	if err := persistence.MakeWork(filepath.Dir(work), work); err != nil {
+	if err := disk.MakeWork(filepath.Dir(work), work); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(work) // nothing in it leads out of it
@@ -161,7 +162,7 @@ func forgetImports(ctx context.Context, store *project.Records, runs string) {
 	for _, dir := range folders {
 		if lock, err := lockFolder(dir); err == nil && lock != nil {
 			if forgetImport(ctx, store, runs, dir) {
-				_ = persistence.RemoveTree(dir)
+				_ = disk.RemoveTree(dir)
 			}
 			_ = lock.Close()
 		}

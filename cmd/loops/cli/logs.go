@@ -15,9 +15,9 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/internal/phrase"
 	"loops/internal/plain"
-	"loops/persistence"
 )
 
 type logsOptions struct {
@@ -185,7 +185,7 @@ func (l *logPrinter) copy(path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.p.Dir, path)
 	}
-	f, err := persistence.OpenRecord(path, os.O_RDONLY)
+	f, err := disk.Open(path, os.O_RDONLY)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			l.print("[" + l.p.Short(path) + " cannot be read: " + project.Cause(err).Error() + "]")

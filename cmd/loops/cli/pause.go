@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/disk"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -185,7 +186,7 @@ func askToPause(p *project.Project, store *project.Records, r persistence.Run) e
 	if outOfSight(r) || r.Foreign || !r.Held {
 		return tellOwner(store, r, "pause") // says why not
 	}
-	f, err := persistence.OpenRecord(p.PauseFile(r.ID), os.O_WRONLY|os.O_CREATE)
+	f, err := disk.Open(p.PauseFile(r.ID), os.O_WRONLY|os.O_CREATE)
 	if err == nil {
 		err = f.Close()
 	}

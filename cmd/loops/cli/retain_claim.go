@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"loops/persistence"
+	"loops/internal/disk"
 )
 
 // How often retention is applied in a project, and how soon again where it was cut short, also by the death of its
@@ -30,7 +30,7 @@ type claim struct{ stamp *os.File }
 
 // claimRetention takes the right to apply retention now. nil: somebody has it, or it is not due.
 func claimRetention(path string, now time.Time) (_ *claim, err error) {
-	f, err := persistence.OpenRecord(path, os.O_RDWR|os.O_CREATE)
+	f, err := disk.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

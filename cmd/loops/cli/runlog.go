@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -39,11 +40,11 @@ func openLog(path string, most int64, keep int) (*runLog, error) {
 // makeLogs makes the folder of a log in a .loops folder.
 func makeLogs(path string) error {
 	dir := filepath.Dir(path)
-	return persistence.MakeFolder(filepath.Dir(dir), dir)
+	return disk.MakeFolder(filepath.Dir(dir), dir)
 }
 
 func (l *runLog) open() error {
-	f, err := persistence.OpenRecord(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := disk.Open(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/config"
+	"loops/internal/disk"
 	"loops/internal/worktree"
 	"loops/persistence"
 )
@@ -207,7 +208,7 @@ func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable 
 			}
 			t.hold = hold
 			if durable && !begun { // git does not make durable what it checks out
-				if err := persistence.SyncFileSystem(tree.Path); err != nil {
+				if err := disk.SyncFileSystem(tree.Path); err != nil {
 					return fsm.Event{}, treeFailure{err}
 				}
 			}

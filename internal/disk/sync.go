@@ -1,4 +1,4 @@
-package persistence
+package disk
 
 import (
 	"errors"
@@ -27,11 +27,11 @@ func SyncTree(dir string) error {
 	if err != nil {
 		return err
 	}
-	if len(files) > manyFiles && manyParcels < len(files) {
+	if len(files) > manyFiles && ManySyncs < len(files) {
 		return errors.Join(syncFS(dir), SyncFolder(filepath.Dir(dir)))
 	}
 	for _, path := range files {
-		f, err := OpenRecord(path, os.O_RDONLY)
+		f, err := Open(path, os.O_RDONLY)
 		if errors.Is(err, fs.ErrPermission) { // not even its owner may read it
 			return syncFS(dir)
 		}
@@ -52,7 +52,7 @@ func SyncTree(dir string) error {
 
 // SyncFolder makes the names in a folder durable.
 func SyncFolder(dir string) error {
-	f, err := openFolder(dir)
+	f, err := OpenFolder(dir)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,7 @@
-package persistence
+// Package disk is how files of records are opened, locked, made durable, moved and removed: a file is a regular file, under
+// that very name, and for its user alone. A link is not followed, and nobody waits at a named pipe. Errors name the path.
+// Functions may be called by any goroutine at once.
+package disk
 
 import (
 	"errors"
@@ -13,39 +16,40 @@ import (
 // What runs record is for their user alone: memory holds what actions printed and were given, secrets among it. Umask
 // may take more away. Folders and files that are there keep the mode they have.
 const (
-	recordMode fs.FileMode = 0o600
-	folderMode fs.FileMode = 0o700
+	FileMode   fs.FileMode = 0o600
+	FolderMode fs.FileMode = 0o700
 )
 
-// mostBytes is the length from which a file cannot be one that is read in one piece. The largest text that an action
+// MaxRead is the length from which a file cannot be one that is read in one piece. The largest text that an action
 // leaves is far below.
-const mostBytes = 1 << 30
+const MaxRead = 1 << 30
 
-var errNotRegular = errors.New("not a regular file")
+// ErrNotRegular means that something else than a regular file is in the place of one.
+var ErrNotRegular = errors.New("not a regular file")
 
-// OpenRecord opens a file that belongs to the record of a run or of a project, as os.OpenFile does. It is a regular file
+// Open opens a file that belongs to the record of a run or of a project, as os.OpenFile does. It is a regular file
 // of that very name: a symbolic link is not followed, so nothing outside of the record is read or written, and a named
 // pipe or a device is an error at once. A file that is made is for its user alone.
-func OpenRecord(path string, flag int) (*os.File, error) {
-	f, _, err := openStat(path, flag)
+func Open(path string, flag int) (*os.File, error) {
+	f, _, err := OpenStat(path, flag)
 	return f, err
 }
 
-// openPrivate is OpenRecord of a file that more is added to: one that others may read, as earlier versions made them, is
+// OpenPrivate is Open of a file that more is added to: one that others may read, as earlier versions made them, is
 // theirs no longer.
-func openPrivate(path string, flag int) (*os.File, error) {
-	f, st, err := openStat(path, flag)
-	if err == nil && st.Mode().Perm()&^recordMode != 0 {
-		_ = f.Chmod(recordMode) // of another user's file, in a folder that two share, the mode stays
+func OpenPrivate(path string, flag int) (*os.File, error) {
+	f, st, err := OpenStat(path, flag)
+	if err == nil && st.Mode().Perm()&^FileMode != 0 {
+		_ = f.Chmod(FileMode) // of another user's file, in a folder that two share, the mode stays
 	}
 	return f, err
 }
 
-// openStat is OpenRecord with what the file was when it was opened.
-func openStat(path string, flag int) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, recordMode)
+// OpenStat is Open with what the file was when it was opened.
+func OpenStat(path string, flag int) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, FileMode)
 	if err != nil {
-		return nil, nil, notOpened(path, err)
+		return nil, nil, NotOpened(path, err)
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
@@ -58,9 +62,9 @@ func openStat(path string, flag int) (*os.File, fs.FileInfo, error) {
 	return f, st, nil
 }
 
-// notOpened is the error of a file that cannot be opened. The system has a different one for each kind of thing that is
+// NotOpened is the error of a file that cannot be opened. The system has a different one for each kind of thing that is
 // no regular file, and none of them says what it is.
-func notOpened(path string, err error) error {
+func NotOpened(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) {
 		return err
 	}
@@ -82,18 +86,18 @@ func notRegular(path string, mode fs.FileMode) error {
 	case mode&fs.ModeSocket != 0:
 		kind = "a socket"
 	}
-	return &os.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w but %s", errNotRegular, kind)}
+	return &os.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w but %s", ErrNotRegular, kind)}
 }
 
-// ReadRecord reads a file up to where it ended when it was opened, as [OpenRecord] opens it: a list of runs reads
+// Read reads a file up to where it ended when it was opened, as [Open] opens it: a list of runs reads
 // hundreds, and each call of the system counts there.
-func ReadRecord(path string) ([]byte, error) {
-	f, st, err := openStat(path, os.O_RDONLY)
+func Read(path string) ([]byte, error) {
+	f, st, err := OpenStat(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if st.Size() > mostBytes {
+	if st.Size() > MaxRead {
 		return nil, &os.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has %d bytes, more than any such file is given", st.Size())}
 	}
 	b := make([]byte, st.Size())
@@ -104,9 +108,9 @@ func ReadRecord(path string) ([]byte, error) {
 	return b[:n], err
 }
 
-// writeFile makes a file hold exactly these bytes.
-func writeFile(path string, data []byte) error {
-	f, err := OpenRecord(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+// Write makes a file hold exactly these bytes.
+func Write(path string, data []byte) error {
+	f, err := Open(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
@@ -114,12 +118,12 @@ func writeFile(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// rewrite makes a file hold exactly these bytes, in the blocks it has. What stands in its place and cannot be written to
+// Rewrite makes a file hold exactly these bytes, in the blocks it has. What stands in its place and cannot be written to
 // is removed, if nothing is in it.
-func rewrite(path string, b []byte) error {
-	f, err := OpenRecord(path, os.O_WRONLY|os.O_CREATE)
+func Rewrite(path string, b []byte) error {
+	f, err := Open(path, os.O_WRONLY|os.O_CREATE)
 	if err != nil && os.Remove(path) == nil {
-		f, err = OpenRecord(path, os.O_WRONLY|os.O_CREATE)
+		f, err = Open(path, os.O_WRONLY|os.O_CREATE)
 	}
 	if err != nil {
 		return err
@@ -131,20 +135,20 @@ func rewrite(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// openFolder opens a folder to read its names or to make them durable. Anything else in its place is an error at once.
-func openFolder(path string) (*os.File, error) {
+// OpenFolder opens a folder to read its names or to make them durable. Anything else in its place is an error at once.
+func OpenFolder(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 }
 
-// openRealFolder is openFolder without following a link in its place.
-func openRealFolder(path string) (*os.File, error) {
+// OpenRealFolder is OpenFolder without following a link in its place.
+func OpenRealFolder(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 }
 
 // MakeFolder makes a folder for records and those between it and loops, the .loops folder of a project, for their user
 // alone. The .loops folder itself holds the loops of the project, too: if it is not there, it is made as any folder is.
 func MakeFolder(loops, path string) error {
-	err := os.Mkdir(path, folderMode)
+	err := os.Mkdir(path, FolderMode)
 	switch {
 	case err == nil:
 		return nil
@@ -153,21 +157,21 @@ func MakeFolder(loops, path string) error {
 			return err
 		}
 	}
-	return os.MkdirAll(path, folderMode)
+	return os.MkdirAll(path, FolderMode)
 }
 
 // MakeWork makes the working folder of a run in the folder of them all, unless it is there. It lies there: a link in its
 // place, which could lead anywhere, is an error.
 func MakeWork(runs, path string) error {
-	if err := realFolder(path); err != nil {
+	if err := RealFolder(path); err != nil {
 		return err
 	}
 	return MakeFolder(filepath.Dir(runs), path)
 }
 
-// realFolder makes sure that what lies in a folder of a run lies there: it is not a link that leads to another place. A
+// RealFolder makes sure that what lies in a folder of a run lies there: it is not a link that leads to another place. A
 // folder that is not there is no error.
-func realFolder(path string) error {
+func RealFolder(path string) error {
 	st, err := os.Lstat(path)
 	if err == nil && !st.IsDir() {
 		err = &os.PathError{Op: "open", Path: path, Err: errors.New("not a directory")}
@@ -181,8 +185,8 @@ func realFolder(path string) error {
 	return err
 }
 
-// isRegular reports whether a path is that of a regular file, and its length.
-func isRegular(path string) (size int64, ok bool) {
+// IsRegular reports whether a path is that of a regular file, and its length.
+func IsRegular(path string) (size int64, ok bool) {
 	st, err := os.Lstat(path)
 	if err != nil || !st.Mode().IsRegular() {
 		return 0, false

@@ -1,4 +1,4 @@
-package persistence
+package disk
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// swapInAt puts the complete file tmp of an open folder in the place of name, and leaves at tmp what was there. Whoever opens
+// SwapAt puts the complete file tmp of an open folder in the place of name, and leaves at tmp what was there. Whoever opens
 // name gets the old content or the new one, whole. A plain rename over a file would make ext4 write the new one to
 // disk at once, and a new file for each state makes the next sync of the journal dearer (see docs/files.md).
-func swapInAt(dir int, tmp, name string) error {
+func SwapAt(dir int, tmp, name string) error {
 	err := unix.Renameat2(dir, tmp, dir, name, unix.RENAME_EXCHANGE)
 	if err == nil {
 		return nil
@@ -18,8 +18,8 @@ func swapInAt(dir int, tmp, name string) error {
 	return unix.Renameat(dir, tmp, dir, name) // name is not there yet, or the file system cannot exchange
 }
 
-// renameNew renames a folder unless the new name is taken; then the error is fs.ErrExist.
-func renameNew(from, to string) error {
+// RenameNew renames a folder unless the new name is taken; then the error is fs.ErrExist.
+func RenameNew(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
 		return renameChecked(from, to)
@@ -30,12 +30,12 @@ func renameNew(from, to string) error {
 	return nil
 }
 
-// manyParcels is the number of runs from which everything on the file system is made durable at once.
-const manyParcels = 8
+// ManySyncs is the number of folders from which everything on the file system is made durable at once.
+const ManySyncs = 8
 
 // syncFS makes everything durable that was written on the file system of a folder.
 func syncFS(path string) error {
-	f, err := openFolder(path)
+	f, err := OpenFolder(path)
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func syncFS(path string) error {
 	return nil
 }
 
-// dataSync makes what was written to f durable, without its times.
-func dataSync(f *os.File) error {
+// SyncData makes what was written to f durable, without its times.
+func SyncData(f *os.File) error {
 	for {
 		err := unix.Fdatasync(int(f.Fd()))
 		if err == nil {
