@@ -29,6 +29,7 @@ type bench struct {
 	grown      string         // the project with a run that died beside a long journal, likewise
 	database   string         // the project with many archived runs in SQLite, likewise
 	longRunDir string         // the project with a run of many steps, likewise
+	pastDir    string         // the project with a run of manySteps, likewise
 	postgres   *pgtest.Server
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 const (
@@ -92,6 +93,13 @@ var measures = []measure{
 	{"a prompt, durable, above its host alone", 15e-3, millis, (*bench).promptAbove},
 	{"100 MB of stream of a host, peak resident", 40, mega, (*bench).promptPeak},
 	{"a hundred thousand transitions (a million with -long), peak resident", 20, mega, (*bench).longRun},
+	{"export, 200,000 transitions, peak resident", 60, mega, func(b *bench) (float64, error) {
+		return b.peakOfPast("export", "decision", "-o", "past.tar.zst", "--force")
+	}},
+	{"explain, the same", 60, mega, func(b *bench) (float64, error) { return b.peakOfPast("explain", "decision") }},
+	{"fork in the middle of it", 60, mega, func(b *bench) (float64, error) {
+		return b.peakOfPast("fork", "decision", "--at", strconv.Itoa(manySteps/2), "--dry-run")
+	}},
 	{"a 10 MB capture, then 100 shell transitions", 0.3, millis, func(b *bench) (float64, error) {
 		return b.loop(bigCaptureLoop, "--max-steps", "101")
 	}},

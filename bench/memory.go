@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,14 +17,37 @@ func (b *bench) peak(text string, args ...string) (float64, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(project)
-	cmd := b.command(project, append([]string{"run", loopName(text)}, args...)...)
+	return b.peakOf(project, append([]string{"run", loopName(text)}, args...)...)
+}
+
+// manySteps is the length of a run whose whole history is read.
+const manySteps = 200_000
+
+// peakOfPast is the peak of a command that reads the whole history of a run of manySteps.
+func (b *bench) peakOfPast(args ...string) (float64, error) {
+	if b.pastDir == "" {
+		project, err := b.project(decisionLoop)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := b.program(project, "run", "decision", "--max-steps", strconv.Itoa(manySteps), "--quiet"); err != nil {
+			return 0, err
+		}
+		b.pastDir = project
+	}
+	return b.peakOf(b.pastDir, args...)
+}
+
+// peakOf runs the program in a project and returns how much memory of it was resident at most, in MB.
+func (b *bench) peakOf(project string, args ...string) (float64, error) {
+	cmd := b.command(project, args...)
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
 	done := make(chan float64)
 	stop := make(chan struct{})
 	go func() { done <- watch(cmd, stop) }()
-	err = cmd.Wait()
+	err := cmd.Wait()
 	close(stop)
 	most := <-done
 	if err := ended(cmd, err); err != nil {

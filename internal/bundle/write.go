@@ -24,6 +24,10 @@ import (
 	"loops/persistence/snapshot"
 )
 
+// window is how far back zstd looks for what it has seen before. It holds a third of its usual memory for that, and histories
+// repeat themselves within a few events.
+const window = 4 << 20
+
 // A Written says what an archive holds.
 type Written struct {
 	Digest persistence.Digest
@@ -36,7 +40,7 @@ type Written struct {
 func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run, work string) (Written, error) {
 	var z io.WriteCloser = gzip.NewWriter(w)
 	if useZstd {
-		e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+		e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
 		if err != nil {
 			return Written{}, err
 		}

@@ -15,11 +15,11 @@ type ForkPoint struct {
 	Handler bool   // it is what the loop does when a cap was reached
 }
 
-// A ForkTrack is the places where a run can be forked, from its events. The zero ForkTrack has none.
+// A ForkTrack finds the places where a run can be forked, from its events. It remembers only the newest of them.
 type ForkTrack struct {
-	Points []ForkPoint // oldest first
-	Last   uint64      // the last event
+	Last uint64 // the last event
 
+	point   *ForkPoint
 	visits  Reader
 	newest  *Visit // of the run itself
 	handler bool
@@ -31,15 +31,16 @@ var follows = map[string]bool{
 	fsm.EventMessagesAppend: true, fsm.EventRetryExhausted: true, fsm.EventHandoffDetected: true,
 }
 
-// Add takes the next event of the run.
-func (t *ForkTrack) Add(e fsm.Event) {
+// Add takes the next event of the run and returns the newest place, which the events behind it complete; nil = there is
+// none yet. Each place has a pointer of its own.
+func (t *ForkTrack) Add(e fsm.Event) *ForkPoint {
 	t.Last = e.Seq
 	v := t.visits.Add(e)
 	if e.Depth == 0 {
 		if v != t.newest && v.Index >= 0 {
 			t.newest = v
-			t.Points = append(t.Points, ForkPoint{Step: v.Step, State: v.State, Seq: e.Seq, Handler: t.handler})
-			return
+			t.point = &ForkPoint{Step: v.Step, State: v.State, Seq: e.Seq, Handler: t.handler}
+			return t.point
 		}
 		switch e.Kind {
 		case fsm.EventMaxStepsSummary, fsm.EventMaxIterationsSummary:
@@ -48,36 +49,15 @@ func (t *ForkTrack) Add(e fsm.Event) {
 			t.handler = false
 		}
 	}
-	if len(t.Points) == 0 {
-		return
-	}
-	now := &t.Points[len(t.Points)-1]
+	now := t.point
 	switch {
+	case now == nil:
 	case e.Depth == 0 && e.Kind == fsm.EventActionStart:
 		now.Started = true
 	case now.Done == 0 && (e.Depth > 0 || follows[e.Kind]):
 		now.Done = e.Seq
 	}
-}
-
-// At returns the point of a step, nil if no state was entered in it.
-func (t *ForkTrack) At(step int) *ForkPoint {
-	for i := range t.Points {
-		if t.Points[i].Step == step {
-			return &t.Points[i]
-		}
-	}
-	return nil
-}
-
-// Of returns the steps in which a state was entered.
-func (t *ForkTrack) Of(state string) (steps []int) {
-	for _, p := range t.Points {
-		if p.State == state {
-			steps = append(steps, p.Step)
-		}
-	}
-	return steps
+	return now
 }
 
 // Recorded is one of the two memories around the event of a point: the last one before it, or the first with it or behind

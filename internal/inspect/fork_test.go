@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,11 +56,14 @@ func TestPoints(t *testing.T) {
 		{"a maintain loop that starts over has a step without a state", "state_enter:a:1 route route state_enter:a:3", "1 a [1] done 2; 3 a [4]"},
 	} {
 		var track inspect.ForkTrack
+		var points []*inspect.ForkPoint
 		for _, e := range events(c.events) {
-			track.Add(e)
+			if p := track.Add(e); p != nil && !slices.Contains(points, p) {
+				points = append(points, p)
+			}
 		}
 		var got []string
-		for _, p := range track.Points {
+		for _, p := range points {
 			s := fmt.Sprintf("%d %s [%d]", p.Step, p.State, p.Seq)
 			if p.Started {
 				s += " started"

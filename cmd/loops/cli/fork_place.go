@@ -31,23 +31,18 @@ func (f *forkPlace) origin() *persistence.Origin {
 
 // forkPlace finds the place of a run that at names, and what the run remembered there.
 func (a *app) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, at string) (*forkPlace, error) {
-	var track inspect.ForkTrack
-	var damage, behind error
+	r := &forkSearch{app: a, finder: f, run: run, at: at}
 	for e, err := range f.Store.Events(ctx, run.ID, 0) {
 		switch {
 		case err == nil:
-			n := len(track.Points)
-			if track.Add(e); len(track.Points) > n {
-				behind = nil
-			}
+			r.take(e)
 		case project.IsDamage(err):
-			damage, behind = cmp.Or(damage, err), err
+			r.damage, r.behind = cmp.Or(r.damage, err), err
 		default:
 			return nil, f.Store.Failed(err)
 		}
 	}
-	r := &forkSearch{app: a, finder: f, run: run, track: &track, damage: damage, behind: behind}
-	step, err := r.step(at)
+	step, err := r.step()
 	if err != nil {
 		return nil, err
 	}
@@ -62,29 +57,62 @@ func (a *app) forkPlace(ctx context.Context, f project.Finder, run persistence.R
 	return &forkPlace{run: run, point: point, memory: memory}, nil
 }
 
-// A forkSearch looks for the place where a run can be forked.
+// stepsNamed is how many of the steps in which a state was entered are named to a user who gives the state for a step.
+const stepsNamed = 10
+
+// A forkSearch looks for the place where a run can be forked. Of a run of any length it remembers a few places.
 type forkSearch struct {
 	*app
 	finder project.Finder
 	run    persistence.Run
-	track  *inspect.ForkTrack
-	damage error // of its events, the first; nil = none
-	behind error // the damage behind the last step that can be read; nil = none
+	at     string // the step that is looked for, as it was given
+	damage error  // of its events, the first; nil = none
+	behind error  // the damage behind the last step that can be read; nil = none
+
+	track   inspect.ForkTrack
+	first   *inspect.ForkPoint
+	last    *inspect.ForkPoint
+	found   *inspect.ForkPoint // that of the step; the first of them
+	later   *inspect.ForkPoint // the first that is behind the step
+	entered int                // how often the state was entered whose name was given for a step
+	steps   []int              // the last of these steps
+}
+
+// take takes the next event of the run.
+func (r *forkSearch) take(e fsm.Event) {
+	p := r.track.Add(e)
+	if p == r.last {
+		return
+	}
+	r.last, r.behind = p, nil
+	r.first = cmp.Or(r.first, p)
+	if p.State == r.at {
+		r.entered++
+		if r.steps = append(r.steps, p.Step); len(r.steps) > stepsNamed {
+			r.steps = slices.Delete(r.steps, 0, 1)
+		}
+	}
+	switch step, err := strconv.Atoi(r.at); {
+	case err != nil:
+	case p.Step == step:
+		r.found = cmp.Or(r.found, p)
+	case p.Step > step:
+		r.later = cmp.Or(r.later, p)
+	}
 }
 
 // step reads --at.
-func (r *forkSearch) step(at string) (int, error) {
+func (r *forkSearch) step() (int, error) {
 	const see = "loops fork --help"
-	points := r.track.Points
+	at := r.at
 	if at == "last" {
 		switch {
-		case len(points) == 0:
+		case r.last == nil:
 			return 1, nil
 		case r.behind != nil:
-			n := points[len(points)-1].Step
-			return 0, failure(exitRecord, "which step of run %s was the last cannot be told: %v; the last that can be read: --at %d", r.run.ID, r.behind, n)
+			return 0, failure(exitRecord, "which step of run %s was the last cannot be told: %v; the last that can be read: --at %d", r.run.ID, r.behind, r.last.Step)
 		}
-		return points[len(points)-1].Step, nil
+		return r.last.Step, nil
 	}
 	if n, err := strconv.Atoi(at); err == nil && n > 0 {
 		return n, nil
@@ -94,21 +122,23 @@ func (r *forkSearch) step(at string) (int, error) {
 			return 0, usageError{fmt.Sprintf("--at %s: a run is forked at a step of its own; --at %d does all of step %d again, with its sub-loop", at, n, n), see}
 		}
 	}
-	if steps := r.track.Of(at); len(steps) > 0 {
-		words := make([]string, 0, len(steps))
-		for _, n := range steps[max(0, len(steps)-10):] {
+	if r.entered > 0 {
+		words := make([]string, 0, len(r.steps))
+		for _, n := range r.steps {
 			words = append(words, strconv.Itoa(n))
 		}
-		return 0, usageError{fmt.Sprintf("--at %s: expected a step; %s was entered in %s %s%s", at, at, map[bool]string{true: "step", false: "steps"}[len(steps) == 1],
-			map[bool]string{true: "… "}[len(words) < len(steps)], phrase.And(words)), see}
+		return 0, usageError{fmt.Sprintf("--at %s: expected a step; %s was entered in %s %s%s", at, at, map[bool]string{true: "step", false: "steps"}[r.entered == 1],
+			map[bool]string{true: "… "}[len(words) < r.entered], phrase.And(words)), see}
 	}
 	return 0, usageError{fmt.Sprintf("--at %q: expected a step, a number from 1 as loops history shows it, or last", at), see}
 }
 
 // point returns the point of a step, also of the one that the run has not entered yet.
 func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, error) {
-	points, id := r.track.Points, r.run.ID
-	p := r.track.At(step)
+	id, p := r.run.ID, r.found
+	if p == nil && r.at == "last" {
+		p = r.last
+	}
 	switch {
 	case p != nil && p.Handler:
 		return *p, failure(exitUsage, "step %d of run %s was done because a cap had been reached, and leads nowhere: fork an earlier step, or raise the cap: %s",
@@ -125,11 +155,10 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 	if r.damage != nil {
 		return inspect.ForkPoint{}, failure(exitRecord, "step %d of run %s is not to be found: %v", step, id, r.damage)
 	}
-	if len(points) == 0 {
+	if r.last == nil {
 		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d: that it entered a state is not on record", id, step)
 	}
-	first, last := points[0], points[len(points)-1]
-	switch o := r.run.Origin; {
+	switch first, last, o := r.first, r.last, r.run.Origin; {
 	case step < first.Step && o != nil:
 		if found, err := r.finder.Run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
 			return inspect.ForkPoint{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected --at %d or later", step, id, o, first.Step)
@@ -149,8 +178,7 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 		}
 		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d: expected --at %d%s", id, step, first.Step, until)
 	}
-	i := slices.IndexFunc(points, func(p inspect.ForkPoint) bool { return p.Step > step })
-	return inspect.ForkPoint{}, failure(exitNotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, points[max(i, 0)].Step)
+	return inspect.ForkPoint{}, failure(exitNotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, cmp.Or(r.later, r.first).Step)
 }
 
 // memory returns what the run remembered before a point.
@@ -180,8 +208,8 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 	if after.Memory != nil && after.Memory.Step > p.Step || p.Done > 0 && after.Seq >= p.Done || after.Memory == nil {
 		text += ": of a run that was imported or copied, or that an older version recorded in a database, only what it remembered last is kept"
 	}
-	if last := r.track.Points[len(r.track.Points)-1]; last.Step != p.Step {
-		if m, err := r.memory(ctx, last); err == nil && m != nil {
+	if last := r.last; last != nil && last.Step != p.Step {
+		if m, err := r.memory(ctx, *last); err == nil && m != nil {
 			text += fmt.Sprintf("; its last step can be forked: --at %d", last.Step)
 		}
 	}
