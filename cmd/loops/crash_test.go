@@ -2,8 +2,10 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -205,6 +207,15 @@ func (d crashDir) status(t *testing.T, loop string) string {
 	return run.Status
 }
 
+// stdin is what the program reads: the file in of the project, or nothing.
+func (d crashDir) stdin() (*os.File, error) {
+	f, err := os.Open(filepath.Join(d.cwd, "in"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.Open(os.DevNull)
+	}
+	return f, err
+}
+
 type crashProcess struct {
 	cmd  *exec.Cmd
 	done chan struct{}
@@ -223,7 +234,10 @@ func (d crashDir) startInto(t *testing.T, said string, args ...string) crashProc
 	cmd.Dir, cmd.Env = d.cwd, d.env(bin)
 	stderr := createFile(t, filepath.Join(d.cwd, said))
 	defer stderr.Close()
-	cmd.Stdout, cmd.Stderr = stderr, stderr
+	stdin, err := d.stdin()
+	must(t, err)
+	defer stdin.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stderr, stderr
 	must(t, cmd.Start())
 	p := crashProcess{cmd, make(chan struct{})}
 	go func() {

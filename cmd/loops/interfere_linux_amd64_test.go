@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,14 +18,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An interference is what happens to the program at one of its system calls that change files. Calls are counted over all
-// threads, so that each can be met; strace counts them in each thread. Actions are left alone.
+// An interference is what happens to the program at one of its system calls that change files, or tell another process
+// something. Calls are counted over all threads, so that each can be met; strace counts them in each thread. Actions are left
+// alone.
 type interference struct {
 	calls map[uint64]bool
 	below string        // a folder of the project; other files are left alone. "" = none are
 	opens bool          // opening a file that is there counts, not making one
 	errno syscall.Errno // what the call fails with; 0 = the program is killed before it
 	rest  bool          // so do all after it
+
+	detached bool // it happens to the process of this program that the program starts, and waits for or not
+	sockets  bool // what is written to a server counts, too
 }
 
 // The calls that change files, on this processor.
@@ -39,6 +45,7 @@ var (
 	changeCalls = map[uint64]bool{
 		unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true, unix.SYS_TRUNCATE: true, unix.SYS_FTRUNCATE: true,
 		unix.SYS_UNLINK: true, unix.SYS_UNLINKAT: true, unix.SYS_RMDIR: true,
+		unix.SYS_KILL: true, unix.SYS_PIDFD_SEND_SIGNAL: true,
 	}
 )
 
@@ -63,81 +70,166 @@ type callInfo struct {
 // call was: "" if it made fewer, of which it returns the count. 0 is none.
 func (d crashDir) interfere(t *testing.T, in interference, n int, args ...string) (code float64, hit string, calls int) {
 	t.Helper()
+	code, met := d.traced(t, in, n, args...)
+	if n > 0 && n <= len(met) {
+		hit = met[n-1]
+	}
+	return code, hit, len(met)
+}
+
+// traced is interfere, and returns what all such calls were.
+func (d crashDir) traced(t *testing.T, in interference, n int, args ...string) (code float64, met []string) {
+	t.Helper()
 	bin := binary(t)
 	stderr := createFile(t, filepath.Join(d.cwd, "err"))
 	defer stderr.Close()
-	null, err := os.Open(os.DevNull)
+	stdin, err := d.stdin()
 	must(t, err)
-	defer null.Close()
+	defer stdin.Close()
 
 	runtime.LockOSThread() // only the thread that began may go on
 	defer runtime.UnlockOSThread()
 	pid, err := syscall.ForkExec(bin, append([]string{bin}, args...), &syscall.ProcAttr{
-		Dir: d.cwd, Env: d.env(bin), Files: []uintptr{null.Fd(), stderr.Fd(), stderr.Fd()},
+		Dir: d.cwd, Env: d.env(bin), Files: []uintptr{stdin.Fd(), stderr.Fd(), stderr.Fd()},
 		Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: true},
 	})
 	must(t, err)
 	root, err := filepath.EvalSymlinks(d.cwd)
 	must(t, err)
-	tr := tracer{pid: pid, root: root, in: in, n: n, refused: map[int]bool{}}
-	late := time.AfterFunc(time.Minute, func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // a run takes a second
-	defer late.Stop()
-	ws, err := tr.run()
+	tr := tracer{pid: pid, bin: bin, root: root, in: in, n: n, groups: []int{pid}, threads: map[int]bool{}, refused: map[int]bool{}}
+	if !in.detached {
+		tr.target = pid
+	}
+	var late atomic.Bool
+	timer := time.AfterFunc(time.Minute, func() { late.Store(true); _ = syscall.Kill(pid, syscall.SIGKILL) }) // a run takes a second
+	defer timer.Stop()
+	ws, err := tr.run(&late)
 	if err != nil {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		t.Fatalf("interfere with %v: %v", args, err)
 	}
 	if ws.Signaled() {
-		return -float64(ws.Signal()), tr.hit, tr.seen
+		return -float64(ws.Signal()), tr.met
 	}
-	return float64(ws.ExitStatus()), tr.hit, tr.seen
+	return float64(ws.ExitStatus()), tr.met
 }
 
-// A tracer follows the threads of a program, but not its children.
+// A tracer follows the threads of a program and, if detached, of the same program that it starts, but no other children.
 type tracer struct {
 	pid     int
+	bin     string
 	root    string
 	in      interference
 	n       int
-	seen    int
+	target  int          // the process that is interfered with; 0 = it was not started yet
+	threads map[int]bool // of it, where it was started by the first
+	groups  []int        // processes that are followed: each leads a group of its own
 	refused map[int]bool // threads that are in a call that is to fail
-	hit     string
+	met     []string     // the calls
 }
 
-func (tr *tracer) run() (syscall.WaitStatus, error) {
-	for first := true; ; first = false {
-		var ws syscall.WaitStatus
-		// The program has a group of its own, so this takes no child of another test.
-		tid, err := syscall.Wait4(-tr.pid, &ws, unix.WALL|unix.WNOTHREAD, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case err != nil:
+const tracing = syscall.PTRACE_O_TRACESYSGOOD | syscall.PTRACE_O_TRACECLONE | unix.PTRACE_O_EXITKILL
+
+// wait waits for a thread to stop or end; 0 = a process is gone that ended before it was known. The processes have groups of
+// their own, so it takes no child of another test.
+func (tr *tracer) wait(late *atomic.Bool) (tid int, ws syscall.WaitStatus, err error) {
+	options := unix.WALL | unix.WNOTHREAD
+	if len(tr.groups) > 1 {
+		options |= unix.WNOHANG
+	}
+	for {
+		if len(tr.groups) > 1 { // until one of any group is ready
+			_ = unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|unix.WALL|unix.WNOTHREAD, nil)
+		}
+		for _, group := range tr.groups {
+			tid, err = syscall.Wait4(-group, &ws, options, nil)
+			switch {
+			case errors.Is(err, syscall.ECHILD) && errors.Is(syscall.Kill(group, 0), syscall.ESRCH):
+				tr.forget(group)
+				return 0, ws, nil
+			case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.ECHILD): // it leads none yet
+			case tid != 0 || err != nil:
+				return tid, ws, err
+			}
+		}
+		if late.Load() { // the others go on, and would hold this one up
+			for _, pid := range tr.groups {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if len(tr.groups) > 1 { // it was one of another test
+			time.Sleep(50 * time.Microsecond)
+		}
+	}
+}
+
+func (tr *tracer) forget(process int) {
+	tr.groups = slices.DeleteFunc(tr.groups, func(pid int) bool { return pid == process })
+}
+
+// run follows the processes until all have ended, and returns how the first of them did.
+func (tr *tracer) run(late *atomic.Bool) (ended syscall.WaitStatus, err error) {
+	for first := true; len(tr.groups) > 0; first = false {
+		tid, ws, err := tr.wait(late)
+		if err != nil {
 			return ws, err
-		case (ws.Exited() || ws.Signaled()) && tid == tr.pid:
-			return ws, nil
-		case !ws.Stopped():
+		}
+		if ws.Exited() || ws.Signaled() {
+			tr.forget(tid)
+			if tid == tr.pid {
+				ended = ws
+			}
+		}
+		if tid == 0 || !ws.Stopped() {
 			continue
 		}
 		if first {
-			const options = syscall.PTRACE_O_TRACESYSGOOD | syscall.PTRACE_O_TRACECLONE | unix.PTRACE_O_EXITKILL
+			options := tracing
+			if tr.in.detached {
+				options |= syscall.PTRACE_O_TRACEVFORK | syscall.PTRACE_O_TRACEFORK
+			}
 			if err := syscall.PtraceSetOptions(tid, options); err != nil {
 				return ws, err
 			}
 		}
-		pass := 0
-		switch sig := ws.StopSignal(); sig {
-		case syscall.SIGTRAP | 0x80:
-			if err := tr.call(tid); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return ws, err
-			}
-		case syscall.SIGTRAP, syscall.SIGSTOP: // the program was started, or a thread was
-		default:
-			pass = int(sig)
+		pass, err := tr.stopped(tid, ws)
+		if err == nil {
+			err = tr.proceed(tid, pass)
 		}
-		if err := syscall.PtraceSyscall(tid, pass); err != nil && !errors.Is(err, syscall.ESRCH) { // it was killed
+		if err != nil && !errors.Is(err, syscall.ESRCH) { // it was killed
 			return ws, err
 		}
+	}
+	return ended, nil
+}
+
+// proceed lets a thread go on, to its next system call where these count.
+func (tr *tracer) proceed(tid, pass int) error {
+	if tr.targeted(tid) {
+		return syscall.PtraceSyscall(tid, pass)
+	}
+	return syscall.PtraceCont(tid, pass)
+}
+
+// stopped is told that a thread stopped, and returns the signal it is to get.
+func (tr *tracer) stopped(tid int, ws syscall.WaitStatus) (pass int, err error) {
+	switch sig := ws.StopSignal(); {
+	case sig == syscall.SIGTRAP|0x80:
+		return 0, tr.call(tid)
+	case ws.TrapCause() == syscall.PTRACE_EVENT_VFORK, ws.TrapCause() == syscall.PTRACE_EVENT_FORK:
+		child, err := syscall.PtraceGetEventMsg(tid)
+		tr.groups = append(tr.groups, int(child))
+		return 0, err
+	case sig == syscall.SIGTRAP && tr.target == 0 && tid != tr.pid && slices.Contains(tr.groups, tid): // a program was started
+		if bin, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", tid)); bin != tr.bin {
+			return 0, fmt.Errorf("it starts %s", bin)
+		}
+		tr.target = tid
+		return 0, syscall.PtraceSetOptions(tid, tracing) // its actions are left alone
+	case sig == syscall.SIGTRAP, sig == syscall.SIGSTOP: // the program was started, or a thread was
+		return 0, nil
+	default:
+		return int(sig), nil
 	}
 }
 
@@ -157,21 +249,20 @@ func (tr *tracer) call(tid int) error {
 	if e != 0 {
 		return e
 	}
-	if info.op != unix.PTRACE_SYSCALL_INFO_ENTRY || !tr.in.calls[info.nr] {
+	if info.op != unix.PTRACE_SYSCALL_INFO_ENTRY || !tr.in.calls[info.nr] || !tr.targeted(tid) {
 		return nil
 	}
 	where, ok := tr.file(info)
-	if !ok || !strings.Contains(strings.TrimPrefix(where, tr.root), tr.in.below) {
+	where = strings.TrimPrefix(where, tr.root)
+	if !ok || !strings.Contains(where, tr.in.below) {
 		return nil
 	}
-	if tr.seen++; tr.seen != tr.n && (!tr.in.rest || tr.n == 0 || tr.seen < tr.n) {
+	tr.met = append(tr.met, fmt.Sprintf("call %d of %s", info.nr, where))
+	if n := len(tr.met); n != tr.n && (!tr.in.rest || tr.n == 0 || n < tr.n) {
 		return nil
-	}
-	if tr.hit == "" {
-		tr.hit = fmt.Sprintf("call %d of %s", info.nr, where)
 	}
 	if tr.in.errno == 0 {
-		return syscall.Kill(tr.pid, syscall.SIGKILL)
+		return syscall.Kill(tr.target, syscall.SIGKILL)
 	}
 	var regs syscall.PtraceRegs
 	if err := syscall.PtraceGetRegs(tid, &regs); err != nil {
@@ -182,14 +273,31 @@ func (tr *tracer) call(tid int) error {
 	return syscall.PtraceSetRegs(tid, &regs)
 }
 
+// targeted reports whether a thread is one of the process that is interfered with.
+func (tr *tracer) targeted(tid int) bool {
+	if !tr.in.detached || tid == tr.target || tr.target == 0 || tr.threads[tid] {
+		return tr.target != 0
+	}
+	_, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", tr.target, tid))
+	if err == nil {
+		tr.threads[tid] = true
+	}
+	return err == nil
+}
+
 // file says which file of the project a call reads or changes, if it does.
 func (tr *tracer) file(info callInfo) (string, bool) {
 	folder, name := -1, 0 // which of its words say what
 	switch info.nr {
 	case unix.SYS_READ, unix.SYS_PREAD64, unix.SYS_READV, unix.SYS_PREADV, unix.SYS_GETDENTS64, unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_WRITEV, unix.SYS_PWRITEV, unix.SYS_FALLOCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FTRUNCATE:
-		path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tr.pid, int32(info.args[0])))
+		path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tr.target, int32(info.args[0])))
+		if err == nil && strings.HasPrefix(path, "socket:") {
+			return "the server", tr.in.sockets
+		}
 		// The first three are what it says to people.
 		return path, err == nil && info.args[0] > 2 && strings.HasPrefix(path, tr.root)
+	case unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL:
+		return "a process", info.args[1] != 0
 	case unix.SYS_COPY_FILE_RANGE:
 		return "a file", true
 	case unix.SYS_OPENAT, unix.SYS_MKDIRAT, unix.SYS_UNLINKAT:
@@ -205,7 +313,7 @@ func (tr *tracer) file(info callInfo) (string, bool) {
 		if folder >= 0 && int32(info.args[folder]) != unix.AT_FDCWD {
 			at = fmt.Sprintf("fd/%d", int32(info.args[folder]))
 		}
-		base, err := os.Readlink(fmt.Sprintf("/proc/%d/%s", tr.pid, at))
+		base, err := os.Readlink(fmt.Sprintf("/proc/%d/%s", tr.target, at))
 		if err != nil {
 			return "", false
 		}
@@ -224,7 +332,7 @@ func (tr *tracer) file(info callInfo) (string, bool) {
 
 // text reads a path in the memory of the program.
 func (tr *tracer) text(at uint64) string {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tr.pid))
+	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tr.target))
 	if err != nil {
 		return ""
 	}

@@ -9,7 +9,6 @@ import (
 
 	"loops/fsm"
 	"loops/internal/config"
-	"loops/internal/inspect"
 	"loops/internal/notify"
 	"loops/persistence"
 )
@@ -38,7 +37,7 @@ func TestEndKind(t *testing.T) {
 		{fsm.Outcome{TerminatedBy: fsm.EndError, Limited: true}, "limited"},
 		{fsm.Outcome{TerminatedBy: fsm.EndSystemSignal}, "failed"},
 	} {
-		got := inspect.EndKind(c.end)
+		got := endKind(c.end)
 		known := false
 		for _, k := range config.NotifyKinds {
 			known = known || k.Name == got

@@ -120,7 +120,7 @@ func offerRuns(runs []persistence.Run, word string) (found []cobra.Completion) {
 		if !strings.HasPrefix(string(r.ID), word) {
 			continue
 		}
-		about := inspect.StatusWord(r)
+		about := statusWord(r)
 		if r.State != "" {
 			about += " in " + r.State
 		}

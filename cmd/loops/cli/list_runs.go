@@ -32,7 +32,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	var looked, chosen []*inspect.Vitals
+	var looked, chosen []*vitals
 	for _, r := range runs {
 		v := glimpse(ctx, f, r)
 		looked = append(looked, v)
@@ -47,7 +47,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		}
 	}
 	if o.json {
-		objects := list(chosen, func(v *inspect.Vitals) any { return listedObject(p, store, v) })
+		objects := list(chosen, func(v *vitals) any { return listedObject(p, store, v) })
 		for _, w := range waiting {
 			objects = append(objects, waiterStatus(p, w))
 		}
@@ -93,21 +93,21 @@ func failedSince(ctx context.Context, store *project.Records, since time.Time) (
 }
 
 // listedObject is a run of the list as JSON.
-func listedObject(p *project.Project, store *project.Records, v *inspect.Vitals) any {
-	m := statusObject(p, store, v.Run)
-	if v.Run.Limited {
-		m.Set("error", orNull(inspect.HonestError(v.Run)))
+func listedObject(p *project.Project, store *project.Records, v *vitals) any {
+	m := statusObject(p, store, v.run)
+	if v.run.Limited {
+		m.Set("error", orNull(honestError(v.run)))
 	}
 	m.Set("idle_ms", nil)
-	if project.Alive(v.Run) {
-		m.Set("idle_ms", v.Idle().Milliseconds())
+	if project.Alive(v.run) {
+		m.Set("idle_ms", v.idle().Milliseconds())
 	}
-	m.Set("owner_elsewhere", outOfSight(v.Run))
-	if v.Wait != nil {
-		m.Set("waiting", waitObject(v.Wait))
+	m.Set("owner_elsewhere", outOfSight(v.run))
+	if v.wait != nil {
+		m.Set("waiting", waitObject(v.wait))
 	}
-	if !v.PausedAt.IsZero() {
-		m.Set("pause_asked_at", stamp(v.PausedAt))
+	if !v.pausedAt.IsZero() {
+		m.Set("pause_asked_at", stamp(v.pausedAt))
 	}
 	return m
 }
@@ -118,36 +118,36 @@ type runLine struct {
 	notes                                        []string
 }
 
-func lineOf(v *inspect.Vitals) runLine {
-	r := v.Run
+func lineOf(v *vitals) runLine {
+	r := v.run
 	l := runLine{
-		run: string(r.ID), status: inspect.StatusWord(r), state: cmp.Or(r.State, "-"), step: inspect.StepText(r), elapsed: shortTime(v.Elapsed()),
+		run: string(r.ID), status: statusWord(r), state: cmp.Or(r.State, "-"), step: steps(r), elapsed: shortTime(v.elapsed()),
 		idle: "?", pid: "-",
 	}
-	if v.Memory != nil {
+	if v.memory != nil {
 		var path []string
-		for _, at := range v.Levels() {
-			path = append(path, at.State)
+		for _, at := range v.levels() {
+			path = append(path, at.state)
 		}
 		l.state = strings.Join(path, ">")
 	}
-	if !v.Heard().IsZero() {
-		l.idle = shortTime(v.Idle())
+	if !v.heard().IsZero() {
+		l.idle = shortTime(v.idle())
 	}
 	if project.Alive(r) {
 		l.pid = fmt.Sprint(r.Owner.PID)
 	}
-	if !v.PausedAt.IsZero() {
-		l.notes = append(l.notes, v.PausedText())
+	if !v.pausedAt.IsZero() {
+		l.notes = append(l.notes, v.pausedText())
 	}
-	if v.Wait != nil && !v.Stands() {
-		l.notes = append(l.notes, "waits for "+inspect.WaitLine(v.Wait))
+	if v.wait != nil && !v.stands() {
+		l.notes = append(l.notes, "waits for "+waitLine(v.wait))
 	}
 	if project.Alive(r) && outOfSight(r) {
 		l.notes = append(l.notes, whereIs(r.Owner))
 	}
 	if inspect.Wasted(r) {
-		l.notes = append(l.notes, inspect.HonestError(r))
+		l.notes = append(l.notes, honestError(r))
 	}
 	if n := len(r.Damage); n > 0 {
 		l.notes = append(l.notes, "damaged: "+r.Damage[0])

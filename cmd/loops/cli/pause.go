@@ -15,7 +15,6 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/disk"
-	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -125,7 +124,7 @@ func goingOn(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	case newest == nil:
 		return nil, nothingTo(ctx, f, verb, arg, "")
 	}
-	return nil, failure(exitNotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.StatusWord(*newest))
+	return nil, failure(exitNotFound, "nothing to %s: run %s is %s", verb, newest.ID, statusWord(*newest))
 }
 
 func runPause(ctx context.Context, a *app, o pauseOptions) error {
@@ -235,7 +234,10 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 	done := []any{}
 	found := false
 	for _, r := range runs {
-		if _, paused := p.PausedSince(r.ID); !paused {
+		if paused, err := inPause(ctx, p, store, r); err != nil {
+			errs = append(errs, err)
+			continue
+		} else if !paused {
 			continue
 		}
 		found = true
@@ -259,9 +261,19 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 	case len(runs) == 0:
 		return nothingTo(ctx, f, "unpause", o.name, "")
 	default:
-		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.StatusWord(runs[0]))
+		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, statusWord(runs[0]))
 	}
 	return joined(errs)
+}
+
+// inPause reports whether a run is to pause, or stands still in a pause that an unpause which was killed took away: its owner
+// was not told.
+func inPause(ctx context.Context, p *project.Project, store *project.Records, r persistence.Run) (bool, error) {
+	if _, paused := p.PausedSince(r.ID); paused || !project.Alive(r) {
+		return paused, nil
+	}
+	w, err := waitOf(ctx, store, r.ID)
+	return w != nil && w.Why == fsm.WaitPaused, err
 }
 
 // unpausedText says that a run is paused no more.
@@ -269,7 +281,7 @@ func unpausedText(a *app, r persistence.Run) string {
 	if project.Alive(r) {
 		return fmt.Sprintf("Run %s (pid %d) goes on.", r.ID, r.Owner.PID)
 	}
-	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, inspect.StatusWord(r), a.command("resume", string(r.ID)))
+	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, statusWord(r), a.command("resume", string(r.ID)))
 }
 
 // unpause takes a pause away, and returns when the run goes on.

@@ -7,7 +7,6 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/inspect"
 	"loops/internal/model"
 	"loops/internal/phrase"
 )
@@ -121,7 +120,7 @@ func edges(s *fsm.State) [][2]string {
 	if s.Route != nil {
 		for _, v := range s.Route.Table.Keys() {
 			target, _ := s.Route.Table.Get(v)
-			out = append(out, [2]string{"route " + v, inspect.Text(target)})
+			out = append(out, [2]string{"route " + v, text(target)})
 		}
 		if s.Route.Default != "" {
 			out = append(out, [2]string{"route _", s.Route.Default})

@@ -182,10 +182,10 @@ func keptText(k retention.Kept) string {
 	var words []string
 	for _, w := range []struct {
 		n    int
-		Text string
+		text string
 	}{{k.Live, "live"}, {k.Resumable, "resumable"}, {k.Newest, "among the newest of the loop"}, {k.Unreadable, "unreadable"}} {
 		if w.n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", w.n, w.Text))
+			words = append(words, fmt.Sprintf("%d %s", w.n, w.text))
 		}
 	}
 	return strings.Join(words, ", ")

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
-	"loops/internal/inspect"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -76,7 +75,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	} else {
 		a.printVitals(p, store, v, waiting)
 	}
-	return joined([]error{err, unreadRuns([]*inspect.Vitals{v})})
+	return joined([]error{err, unreadRuns([]*vitals{v})})
 }
 
 // runStatusAll tells of every run that is open.
@@ -96,7 +95,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	objects := []any{}
-	var shown []*inspect.Vitals
+	var shown []*vitals
 	for i, r := range open {
 		v := glimpse(ctx, f, r)
 		if project.Alive(r) || i < briefRuns {
