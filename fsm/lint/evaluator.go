@@ -12,7 +12,7 @@ import (
 )
 
 // wholeReference finds a reference that lacks its ${ and }.
-var wholeReference = lazyRegexp(`^(context|captured|prev|param)(\.[\w-]+)+$`)
+var wholeReference = pattern.Lazy(`^(context|captured|prev|param)(\.[\w-]+)+$`)
 
 // evaluatorRules look at the values of an evaluate block.
 func (c *checker) evaluatorRules(s *fsm.State) {

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"loops/fsm/pattern"
 	"loops/fsm/policy"
 	"loops/internal/phrase"
 )
 
-var scoreFile = lazyRegexp(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
+var scoreFile = pattern.Lazy(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
 
 // policyRules look at the table of rules in context.policy_rules.
 func (c *checker) policyRules() {

@@ -4,15 +4,16 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/pattern"
 	"loops/fsm/value"
 	"loops/internal/phrase"
 )
 
 var (
-	writesFile = lazyRegexp(`(?m)\b(echo|printf)\b[^\n]*>`)
-	addsOne    = lazyRegexp(`\+\s*1\s*\)\)|\+\+|\+=\s*1\b`)
-	swallows   = lazyRegexp(`\bexcept\s*\(?\s*(json\.)?(JSONDecodeError|ValueError|Exception)\b`)
-	succeeds   = lazyRegexp(`\b(sys\.)?exit\(0\)`)
+	writesFile = pattern.Lazy(`(?m)\b(echo|printf)\b[^\n]*>`)
+	addsOne    = pattern.Lazy(`\+\s*1\s*\)\)|\+\+|\+=\s*1\b`)
+	swallows   = pattern.Lazy(`\bexcept\s*\(?\s*(json\.)?(JSONDecodeError|ValueError|Exception)\b`)
+	succeeds   = pattern.Lazy(`\b(sys\.)?exit\(0\)`)
 )
 
 // scriptRules look for habits in shell actions that hide what went wrong.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/pattern"
 	"loops/fsm/template"
 	"loops/internal/phrase"
 )
@@ -88,9 +89,9 @@ func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[strin
 type sayer func(rule, format string, args ...any)
 
 var (
-	plainName = lazyRegexp(`^[A-Za-z_]\w*$`)                       // of a variable
-	pathStart = lazyRegexp(`^[\w-]+(\.[\w-]+)*`)                   // of a template that continues with something else
-	filterEnd = lazyRegexp(`:(shell|trim|json|lines|first|last)$`) // of a default text
+	plainName = pattern.Lazy(`^[A-Za-z_]\w*$`)                       // of a variable
+	pathStart = pattern.Lazy(`^[\w-]+(\.[\w-]+)*`)                   // of a template that continues with something else
+	filterEnd = pattern.Lazy(`:(shell|trim|json|lines|first|last)$`) // of a default text
 )
 
 var filterNames = []string{"trim", "lines", "first", "last", "json", "shell", "default="}

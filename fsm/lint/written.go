@@ -4,16 +4,17 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/pattern"
 	"loops/internal/phrase"
 )
 
 var (
 	// mustache finds what other languages write for a template.
-	mustache = lazyRegexp(`(?:^|[^${])\{\{\s*((?:context|captured|prev|param|result|messages)\.[\w.-]+)\s*\}\}`)
+	mustache = pattern.Lazy(`(?:^|[^${])\{\{\s*((?:context|captured|prev|param|result|messages)\.[\w.-]+)\s*\}\}`)
 	// braceless finds a template without its braces.
-	braceless = lazyRegexp(`(?:^|[^$\\])\$((?:context|captured|prev|param)(?:\.[A-Za-z_][\w-]*)+)`)
+	braceless = pattern.Lazy(`(?:^|[^$\\])\$((?:context|captured|prev|param)(?:\.[A-Za-z_][\w-]*)+)`)
 	// unfinished finds the beginning of a template.
-	unfinished = lazyRegexp(`(?:^|[^$\\])\$\{((?:context|captured|prev|param|result|messages|env)\.[\w.-]*)[^}]*$`)
+	unfinished = pattern.Lazy(`(?:^|[^$\\])\$\{((?:context|captured|prev|param|result|messages|env)\.[\w.-]*)[^}]*$`)
 )
 
 // writtenRules warn of what looks like a template in an action and stays as it is.

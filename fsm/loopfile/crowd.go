@@ -2,6 +2,8 @@ package loopfile
 
 import (
 	"bytes"
+
+	"loops/fsm/pattern"
 )
 
 // maxValues is how many values a file may hold, roughly. Each costs the parser some 250 bytes.
@@ -35,7 +37,7 @@ func crowded(data []byte) bool {
 }
 
 // blockHeader finds the | or > that begins a text of the lines below.
-var blockHeader = pattern(`[:?-](?: +[!&][^ ]*)* +[|>][0-9+-]{0,2}[ \t]*(?:#.*)?\r?\n?$`)
+var blockHeader = pattern.Lazy(`[:?-](?: +[!&][^ ]*)* +[|>][0-9+-]{0,2}[ \t]*(?:#.*)?\r?\n?$`)
 
 // indentation is that of the key or item that begins in a line, after the dashes of lists.
 func indentation(line []byte) int {

@@ -2,6 +2,8 @@ package loopfile
 
 import (
 	"gopkg.in/yaml.v3"
+
+	"loops/fsm/pattern"
 )
 
 // bodies gives states the lines that stand below them without being indented, and reports that once a state. Without
@@ -51,7 +53,7 @@ func (d *decoder) lostText(in *yaml.Node, e entry) bool {
 	return bareEntry().Match(after(d.source(e.key).line(e.key.Line), e.key.Column-1+len([]rune(e.key.Value))))
 }
 
-var bareEntry = pattern(`^\s*[,}]`)
+var bareEntry = pattern.Lazy(`^\s*[,}]`)
 
 // after returns what follows the first n characters of a line.
 func after(line []byte, n int) []byte {
@@ -66,4 +68,4 @@ func after(line []byte, n int) []byte {
 }
 
 // gluedKey is a key whose colon has no space after it, which makes a text of it.
-var gluedKey = pattern(`^[A-Za-z_][A-Za-z0-9_-]*:[^\s:/]`)
+var gluedKey = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_-]*:[^\s:/]`)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"loops/fsm/pattern"
 )
 
 // meant tells what may be meant by keys of a state that other tools have.
@@ -33,7 +35,7 @@ func meantValue(s string, key *Key) string {
 	return didYouMean(s, key.Values)
 }
 
-var withUnit = pattern(`^([0-9]{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hours?)$`)
+var withUnit = pattern.Lazy(`^([0-9]{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hours?)$`)
 
 // inSeconds suggests the number of seconds for a time with a unit.
 func inSeconds(s string) string {

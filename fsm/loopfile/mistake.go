@@ -3,6 +3,8 @@ package loopfile
 import (
 	"strings"
 	"unicode/utf8"
+
+	"loops/fsm/pattern"
 )
 
 // A mistake is what is wrong in a line that the YAML parser does not take. The parser says where the construct began
@@ -17,13 +19,13 @@ type mistake struct {
 func (m *mistake) col(line string) int { return utf8.RuneCountInString(line[:m.at]) + 1 }
 
 var (
-	keyStart     = pattern(`^[ ]*(?:- +)*[^\s'"\[\]{}#&*!|>%@,?:` + "`" + `-][^:#'"\[\]{}]*:(?: +|$)`)
-	noSpace      = pattern(`^[ ]*(?:- +)?[A-Za-z_][A-Za-z0-9_-]*(:)[^\s:/].*$`)
-	blockHead    = pattern(`(?:^|: +|- +)[|>][-+0-9]*\s*(?:#.*)?$`)
-	blockStart   = pattern(`^[|>][-+0-9]*`)
-	afterBlock   = pattern(`^\s*(?:#.*)?$`)
-	anchorName   = pattern(`^[A-Za-z0-9_-]+(?:[\s,\]}]|$)`)
-	flowFollower = pattern(`^\s*(?:[,\]}:]|#|$)`)
+	keyStart     = pattern.Lazy(`^[ ]*(?:- +)*[^\s'"\[\]{}#&*!|>%@,?:` + "`" + `-][^:#'"\[\]{}]*:(?: +|$)`)
+	noSpace      = pattern.Lazy(`^[ ]*(?:- +)?[A-Za-z_][A-Za-z0-9_-]*(:)[^\s:/].*$`)
+	blockHead    = pattern.Lazy(`(?:^|: +|- +)[|>][-+0-9]*\s*(?:#.*)?$`)
+	blockStart   = pattern.Lazy(`^[|>][-+0-9]*`)
+	afterBlock   = pattern.Lazy(`^\s*(?:#.*)?$`)
+	anchorName   = pattern.Lazy(`^[A-Za-z0-9_-]+(?:[\s,\]}]|$)`)
+	flowFollower = pattern.Lazy(`^\s*(?:[,\]}:]|#|$)`)
 )
 
 // mistakeIn looks for what is wrong with line number at, with a scanner of its own; nil if it finds nothing. The lines

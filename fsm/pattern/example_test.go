@@ -16,3 +16,9 @@ func ExampleSearch() {
 	// (?<!un)stable true false <nil>
 	// (unclosed false true <nil>
 }
+
+func ExampleLazy() {
+	version := pattern.Lazy(`v(\d+)\.(\d+)`)
+	fmt.Println(version().FindStringSubmatch("loops v1.26"))
+	// Output: [v1.26 1 26]
+}

@@ -2,6 +2,8 @@
 //
 // A pattern is parsed as Python parses it. Go's engine matches what it can express, in linear time; look-around,
 // back-references and the like are matched by a backtracking engine, with a limit of 2 seconds.
+//
+// [Lazy] compiles the program's own expressions, which are Go's.
 package pattern
 
 import (

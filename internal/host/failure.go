@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"loops/fsm/pattern"
 )
 
 // failed makes the Failure of a status of HTTP and of what a host said about it; either may be missing.
@@ -79,7 +81,7 @@ func has(text string, any ...string) bool {
 	return false
 }
 
-var statusPattern = pattern(`(?i)(?:\bapi error:?|\bstatus(?: code)?:?|\bhttp(?:/[\d.]+)?|\brejected) \(?([45]\d\d)\b`)
+var statusPattern = pattern.Lazy(`(?i)(?:\bapi error:?|\bstatus(?: code)?:?|\bhttp(?:/[\d.]+)?|\brejected) \(?([45]\d\d)\b`)
 
 func statusIn(text string) int {
 	m := statusPattern().FindStringSubmatch(text)
@@ -91,7 +93,7 @@ func statusIn(text string) int {
 }
 
 // resetPattern finds the seconds since 1970 after a bar, as in "usage limit reached|1767225600".
-var resetPattern = pattern(`\|(\d{10})\b`)
+var resetPattern = pattern.Lazy(`\|(\d{10})\b`)
 
 func resetIn(text string) time.Time {
 	m := resetPattern().FindStringSubmatch(text)
@@ -163,7 +165,7 @@ func errorObject(stderr string) string {
 	return o.Error.Message
 }
 
-var escapes = pattern("\x1b\\[[0-9;?]*[A-Za-z]")
+var escapes = pattern.Lazy("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // lastLines are the last lines of a standard error that hold anything, without colours.
 func lastLines(s string) string {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"syscall"
+
+	"loops/fsm/pattern"
 )
 
 // Kimi CLI, from the documentation of its print mode. Its successor, Kimi Code, takes prompts as an argument only and
@@ -105,7 +107,7 @@ func kimiText(raw json.RawMessage) string {
 }
 
 // kimiResume finds the session in what it says at the end.
-var kimiResume = pattern(`kimi -r ([\w-]{1,128})`)
+var kimiResume = pattern.Lazy(`kimi -r ([\w-]{1,128})`)
 
 func (s *kimiStream) Done() bool { return false }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"syscall"
+
+	"loops/fsm/pattern"
 )
 
 // Qwen Code: driven for real at 0.15.10.
@@ -94,7 +96,7 @@ func qwenCommand(r Request) (Command, error) {
 }
 
 // qwenErrorPattern is how a final message ends when the API failed: the process exits with 0 and calls it a success.
-var qwenErrorPattern = pattern(`(?s)\[API Error: ([^\n]*)\](\s*|\nPossible quota limitations[^\n]*\s*)$`)
+var qwenErrorPattern = pattern.Lazy(`(?s)\[API Error: ([^\n]*)\](\s*|\nPossible quota limitations[^\n]*\s*)$`)
 
 func qwenError(text string) (string, bool) {
 	tail := text

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"loops/fsm/pattern"
 )
 
 // maxSaid is how much is kept of a text that only goes into a message.
@@ -47,8 +49,8 @@ func apiError(said string) (status int, message string) {
 }
 
 var (
-	afterPattern = pattern(`(?i)(?:try again in|retry(?:ing)? (?:after|in)|resets? in) ((?:(?:about|and|,|\d+(?:\.\d+)?) ?(?:milliseconds?|seconds?|minutes?|hours?|days?|weeks?|mins?|secs?|hrs?|ms|[smhdw])?[ ,]*)+)`)
-	unitPattern  = pattern(`(?i)(\d+(?:\.\d+)?) ?(ms|milli|[smhdw])`)
+	afterPattern = pattern.Lazy(`(?i)(?:try again in|retry(?:ing)? (?:after|in)|resets? in) ((?:(?:about|and|,|\d+(?:\.\d+)?) ?(?:milliseconds?|seconds?|minutes?|hours?|days?|weeks?|mins?|secs?|hrs?|ms|[smhdw])?[ ,]*)+)`)
+	unitPattern  = pattern.Lazy(`(?i)(\d+(?:\.\d+)?) ?(ms|milli|[smhdw])`)
 )
 
 // afterIn finds for how long a text says to wait, as in "try again in 1 day 3 hours" or "retry after 30s".

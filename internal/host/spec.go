@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"loops/fsm/pattern"
 )
 
 // A Spec is a host that a user declares: any program that takes a prompt and prints an answer.
@@ -119,10 +121,10 @@ var signals = map[string]syscall.Signal{
 }
 
 var (
-	placeholder  = pattern(`\{([a-z_]+)\}`)
+	placeholder  = pattern.Lazy(`\{([a-z_]+)\}`)
 	placeholders = []string{"prompt", "model", "agent", "tools", "effort", "session", "schema", "schema_file", "max_cost"}
-	hostName     = pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
-	envName      = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	hostName     = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	envName      = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // New makes a host of a Spec. The error is Mistakes.
