@@ -53,6 +53,11 @@ type cutCommand struct {
 	settled func(*testing.T, cutProject) // brings what goes on to its end, and looks at that
 }
 
+// recorded reports whether the command has to do with what is recorded of runs.
+func (c cutCommand) recorded() bool {
+	return !strings.HasPrefix(c.args, "stage ") && !strings.HasPrefix(c.args, "new ")
+}
+
 // A cutRun is what there is after a command.
 type cutRun struct {
 	cutProject

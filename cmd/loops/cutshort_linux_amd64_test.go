@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/pgtest"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 )
@@ -51,11 +53,17 @@ type cutProject struct {
 	crashDir
 	ids  map[string]string       // of its runs, by what the cases call them
 	live map[string]crashProcess // commands that go on, by their loop
+
+	server *cutServer // of PostgreSQL, on which its database is; nil = it records elsewhere
 }
 
 func newCutProject(t *testing.T, store string) cutProject {
 	t.Helper()
-	p := cutProject{crashDir{t.TempDir(), store}, map[string]string{}, nil}
+	p := cutProject{crashDir: crashDir{t.TempDir(), store}, ids: map[string]string{}}
+	if store == "postgres" {
+		p.server = &cutServer{Server: startPostgres(t, "fsync = off", "full_page_writes = off", "autovacuum = off")} // no power is lost
+		p.store = p.server.database(t, "template1")
+	}
 	must(t, os.Mkdir(filepath.Join(p.cwd, ".loops"), 0o755))
 	for name, text := range map[string]string{"good": cutLoop, "open": cutOpen, "dead": cutDead, "hold": cutHold, "waiter": cutWaiter, "backoff": cutBackoff} {
 		must(t, os.WriteFile(filepath.Join(p.cwd, ".loops", name+".yaml"), []byte(text), 0o644))
@@ -102,7 +110,63 @@ func (p cutProject) copied(t *testing.T, dir string) cutProject {
 	t.Helper()
 	must(t, os.CopyFS(dir, os.DirFS(p.cwd)))
 	p.cwd, p.ids, p.live = dir, maps.Clone(p.ids), map[string]crashProcess{}
+	if p.server != nil {
+		u, err := url.Parse(p.store)
+		must(t, err)
+		p.store = p.server.database(t, strings.TrimPrefix(u.Path, "/"))
+	}
 	return p
+}
+
+// discard removes a copy.
+func (p cutProject) discard(t *testing.T) {
+	t.Helper()
+	removeSoon(t, p.cwd)
+	if p.server != nil {
+		p.server.drop(t, p.store)
+	}
+}
+
+// A cutServer has a database for each copy of a project.
+type cutServer struct {
+	*pgtest.Server
+	made atomic.Int64
+}
+
+func (s *cutServer) do(t *testing.T, statement string) {
+	t.Helper()
+	db, err := sql.Open("pgx", s.URL(""))
+	must(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), statement)
+	must(t, err)
+}
+
+// database makes a copy of a database, and returns where it is.
+func (s *cutServer) database(t *testing.T, from string) string {
+	t.Helper()
+	name := fmt.Sprintf("cut%d", s.made.Add(1))
+	s.do(t, "CREATE DATABASE "+name+" TEMPLATE "+from)
+	return strings.Replace(s.URL(""), "/postgres?", "/"+name+"?lease=1s&", 1)
+}
+
+func (s *cutServer) drop(t *testing.T, store string) {
+	t.Helper()
+	u, err := url.Parse(store)
+	must(t, err)
+	s.do(t, "DROP DATABASE "+strings.TrimPrefix(u.Path, "/")+" WITH (FORCE)")
+}
+
+// query opens the database of the project, past the program.
+func (p cutProject) query(t *testing.T) *sql.DB {
+	t.Helper()
+	driver, at := "sqlite", filepath.Join(p.cwd, p.database())
+	if p.server != nil {
+		driver, at = "pgx", strings.Replace(p.store, "lease=1s&", "", 1)
+	}
+	db, err := sql.Open(driver, at)
+	must(t, err)
+	return db
 }
 
 // open opens the store of the project in this process.
@@ -113,7 +177,11 @@ func (p cutProject) open(t *testing.T) persistence.Store {
 		must(t, err)
 		return d
 	}
-	s, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(p.cwd, p.database()))
+	at := p.store
+	if p.server == nil {
+		at = "sqlite:" + filepath.Join(p.cwd, p.database())
+	}
+	s, err := sqlstore.Open(t.Context(), at)
 	must(t, err)
 	s.Folder = filepath.Join(p.cwd, ".loops", "runs")
 	return s
@@ -192,8 +260,7 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 	if p.store == "dir" {
 		return leaks
 	}
-	db, err := sql.Open("sqlite", filepath.Join(p.cwd, p.database()))
-	must(t, err)
+	db := p.query(t)
 	defer db.Close()
 	for _, q := range []string{
 		`runs WHERE status = ''`, `removals`, `definitions WHERE hash NOT IN (SELECT definition FROM runs)`,
@@ -211,23 +278,23 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 
 // TestEachCommandCutShort kills each command that changes something, or refuses it what it asks of the disk, at one call
 // that changes files after the other. Then it is called again, and then sweep: nothing may be left of what was begun, and no
-// other run may have changed. `make torture` does so at each call, and otherwise one is chosen.
+// other run may have changed. `make torture` does so at each call, and otherwise one is chosen, and one kind of trouble.
 func TestEachCommandCutShort(t *testing.T) {
-	for _, store := range []string{"dir", "sqlite:runs.db?lease=100ms"} {
+	for k, store := range []string{"dir", "sqlite:runs.db?lease=100ms", "postgres"} {
 		t.Run(storeName(store), func(t *testing.T) {
 			var points, commands atomic.Int64
 			t.Cleanup(func() { t.Logf("%d commands were cut short at %d calls", commands.Load(), points.Load()) })
 			whole := newCutProject(t, store)
 			was := whole.recorded(t)
-			for _, c := range cutCommands {
-				for _, in := range []struct {
-					name string
-					interference
-				}{
-					{"killed", interference{calls: changeCalls}},
-					{"no room", interference{calls: roomCalls, errno: syscall.ENOSPC, rest: true}},
-					{"disk error", interference{calls: diskCalls, errno: syscall.EIO}},
-				} {
+			for i, c := range cutCommands {
+				if whole.server != nil && !c.recorded() {
+					continue
+				}
+				all := whole.interferences()
+				if !*torture {
+					all = all[(i+k+int(*crashSeed%97))%len(all):][:1]
+				}
+				for _, in := range all {
 					t.Run(strings.ReplaceAll(c.args, " ", "_")+"/"+in.name, func(t *testing.T) {
 						t.Parallel()
 						commands.Add(1)
@@ -237,6 +304,24 @@ func TestEachCommandCutShort(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A named interference is a class of them.
+type namedInterference struct {
+	name string
+	interference
+}
+
+func (p cutProject) interferences() []namedInterference {
+	all := []namedInterference{
+		{"killed", interference{calls: changeCalls, sockets: p.server != nil}},
+		{"no room", interference{calls: roomCalls, errno: syscall.ENOSPC, rest: true}},
+		{"disk error", interference{calls: diskCalls, errno: syscall.EIO}},
+	}
+	if p.server != nil {
+		all = append(all, namedInterference{"connection lost", interference{calls: roomCalls, sockets: true, below: theServer, errno: syscall.ECONNRESET}})
+	}
+	return all
 }
 
 // cutShort interferes with a command at its calls, and returns with how many.
@@ -255,6 +340,7 @@ func (p cutProject) cutShort(t *testing.T, c cutCommand, in interference, was ma
 	if t.Failed() {
 		t.FailNow()
 	}
+	once.discard(t)
 	points := cutPoints(met)
 	for _, n := range points {
 		if cut > 0 && !*torture {
@@ -265,6 +351,7 @@ func (p cutProject) cutShort(t *testing.T, c cutCommand, in interference, was ma
 		said := d.said(t)
 		if hit == "" { // it took another course
 			d.finish(t, c, was)
+			d.discard(t)
 			continue
 		}
 		cut++
@@ -275,7 +362,7 @@ func (p cutProject) cutShort(t *testing.T, c cutCommand, in interference, was ma
 		if t.Failed() {
 			t.Fatalf("interfered with %d of %d, %s; exit code %v: %s", n, len(met), hit, code, said)
 		}
-		removeSoon(t, d.cwd)
+		d.discard(t)
 	}
 	if cut == 0 && in.errno == 0 { // some ask nothing of the disk
 		t.Error("it was not cut short")
@@ -333,7 +420,9 @@ func (p cutProject) quiet(t *testing.T) {
 	p.await(t, "the runs to end", func() bool {
 		runs, err := s.Runs(t.Context(), persistence.Query{Live: true})
 		must(t, err)
-		return !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.Held })
+		return !slices.ContainsFunc(runs, func(r persistence.Run) bool { // a lease may run out where the machine has much to do
+			return r.Held || r.Status == persistence.Running && syscall.Kill(r.Owner.PID, 0) == nil
+		})
 	})
 }
 
@@ -383,11 +472,14 @@ func (p cutProject) unlisted(t *testing.T) bool {
 	if p.store == "dir" {
 		return false
 	}
-	db, err := sql.Open("sqlite", filepath.Join(p.cwd, p.database()))
-	must(t, err)
+	db := p.query(t)
 	defer db.Close()
+	now := `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+	if p.server != nil {
+		now = `CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)`
+	}
 	var n int
-	must(t, db.QueryRow(`SELECT count(*) FROM runs r JOIN leases l ON l.run = r.n WHERE r.status = '' AND l.until > CAST(unixepoch('subsec') * 1000 AS INTEGER)`).Scan(&n))
+	must(t, db.QueryRow(`SELECT count(*) FROM runs r JOIN leases l ON l.run = r.n WHERE r.status = '' AND l.until > `+now).Scan(&n))
 	return n > 0
 }
 
@@ -395,7 +487,7 @@ func (p cutProject) unlisted(t *testing.T) bool {
 func (p cutProject) words(line string) (words []string) {
 	other := "sqlite:other.db"
 	if p.store != "dir" {
-		other = "sqlite:other.db?lease=100ms"
+		other += "?lease=100ms"
 	}
 	for _, w := range strings.Fields(line) {
 		switch name, is := strings.CutPrefix(w, "ID("); {

@@ -114,6 +114,9 @@ func (d crashDir) traced(t *testing.T, in interference, n int, args ...string) (
 	return float64(ws.ExitStatus()), tr.met
 }
 
+// theServer is what stands for the file where something is written to a socket.
+const theServer = "the server"
+
 // A tracer follows the threads of a program and, if detached, of the same program that it starts, but no other children.
 type tracer struct {
 	pid     int
@@ -292,7 +295,7 @@ func (tr *tracer) file(info callInfo) (string, bool) {
 	case unix.SYS_READ, unix.SYS_PREAD64, unix.SYS_READV, unix.SYS_PREADV, unix.SYS_GETDENTS64, unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_WRITEV, unix.SYS_PWRITEV, unix.SYS_FALLOCATE, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FTRUNCATE:
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tr.target, int32(info.args[0])))
 		if err == nil && strings.HasPrefix(path, "socket:") {
-			return "the server", tr.in.sockets
+			return theServer, tr.in.sockets
 		}
 		// The first three are what it says to people.
 		return path, err == nil && info.args[0] > 2 && strings.HasPrefix(path, tr.root)

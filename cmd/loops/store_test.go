@@ -40,9 +40,9 @@ func TestScriptSQLite(t *testing.T) {
 }
 
 // startPostgres starts a server for a test. Where there is no PostgreSQL, the test is skipped, loudly.
-func startPostgres(t *testing.T) *pgtest.Server {
+func startPostgres(t *testing.T, settings ...string) *pgtest.Server {
 	t.Helper()
-	server, err := pgtest.Start(context.Background(), "max_connections = 300")
+	server, err := pgtest.Start(context.Background(), append(settings, "max_connections = 300")...)
 	if errors.Is(err, pgtest.ErrMissing) {
 		fmt.Fprintf(os.Stderr, "SKIP %s: PostgreSQL is not tested: %v\n", t.Name(), err)
 		t.Skip(err)
