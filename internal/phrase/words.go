@@ -81,3 +81,19 @@ func Ago(d time.Duration) string {
 	}
 	return Duration(d.Truncate(time.Second)) + " ago"
 }
+
+// OneLine is an error without its line ends. What it says twice is said once.
+func OneLine(err error) string {
+	text := ""
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.Contains(text, line):
+		case text == "" || strings.HasSuffix(text, ":"):
+			text = strings.TrimSpace(text + " " + line)
+		default:
+			text += "; " + line
+		}
+	}
+	return text
+}

@@ -15,6 +15,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/config"
+	"loops/internal/doctor"
 	"loops/internal/phrase"
 )
 
@@ -64,7 +65,7 @@ func (a *app) checkHosts(p *project.Project, l *fsm.Loop, given string, over pro
 		for _, h := range unknown.Known {
 			known = append(append(known, h.Name), h.Aliases...)
 		}
-		text := fmt.Sprintf("there is no agent host of this name%s; known are %s", phrase.DidYouMean(unknown.Name, known), names(unknown.Known))
+		text := fmt.Sprintf("there is no agent host of this name%s; known are %s", phrase.DidYouMean(unknown.Name, known), doctor.Names(unknown.Known))
 		variable, _ := project.HostVariable(p.Env)
 		switch {
 		case given != "":

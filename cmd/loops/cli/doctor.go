@@ -14,7 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/config"
+	"loops/internal/doctor"
 	"loops/internal/host"
 	"loops/internal/phrase"
 )
@@ -66,30 +66,12 @@ it does so with --yes only.` + exitMeanings(
 	return cmd
 }
 
-// The levels of findings.
-const (
-	levelOK      = "ok"
-	levelWarning = "warning" // loops can run, but not all that they may want works
-	levelProblem = "problem"
-)
-
-// A finding is one thing that doctor looked at.
-type finding struct {
-	check string
-	level string
-	text  string
-	todo  string     // "" = nothing
-	more  *value.Map // of --json; nil = nothing
-}
-
 // An examination is one invocation of doctor.
 type examination struct {
+	doctor.Examination
 	app      *app
-	project  *project.Project
-	config   *config.Config
 	options  doctorOptions
-	runner   *action.Runner
-	findings []finding
+	findings []doctor.Finding
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
@@ -99,18 +81,20 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
-	x := &examination{app: a, project: p, options: o}
-	x.programs()
-	x.files(ctx)
-	x.runner, err = x.newRunner()
+	x := &examination{app: a, options: o}
+	x.Examination = doctor.Examination{
+		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Prompts: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
+	}
+	x.Machine(ctx)
+	x.Runner, err = x.newRunner()
 	if err != nil {
 		return err
 	}
-	defer x.runner.Close() //nolint:errcheck // nothing is behind it
-	found := x.hosts(ctx)
+	defer x.Runner.Close() //nolint:errcheck // nothing is behind it
+	found := x.Hosts(ctx)
 	if len(found) > 0 && x.mayPrompt(ctx, found) {
 		for _, h := range found {
-			x.prompt(ctx, h)
+			x.Prompt(ctx, h)
 		}
 	}
 	if ctx.Err() != nil {
@@ -118,7 +102,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	}
 	problems := 0
 	for _, f := range x.findings {
-		if f.level == levelProblem {
+		if f.Level == doctor.Problem {
 			problems++
 		}
 	}
@@ -133,43 +117,43 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	return nil
 }
 
-// add notes a finding, and shows it at once: some take their time.
-func (x *examination) add(f finding) {
+// show notes a finding, and prints it at once.
+func (x *examination) show(f doctor.Finding) {
 	x.findings = append(x.findings, f)
 	if x.options.json {
 		return
 	}
 	a := x.app
 	paint := paint(a.coloured(a.Out))
-	word := fmt.Sprintf("%-7s", f.level)
-	switch f.level {
-	case levelOK:
+	word := fmt.Sprintf("%-7s", f.Level)
+	switch f.Level {
+	case doctor.OK:
 		word = paint.green(word)
-	case levelWarning:
+	case doctor.Warning:
 		word = paint.amber(word)
 	default:
 		word = paint.red(word)
 	}
-	line := fmt.Sprintf("%s  %-9s  %s", word, f.check, f.text)
-	if f.todo != "" {
-		line += " -> " + f.todo
+	line := fmt.Sprintf("%s  %-9s  %s", word, f.Check, f.Text)
+	if f.Todo != "" {
+		line += " -> " + f.Todo
 	}
 	sayLine(a.out, line)
 	a.out.flush()
 }
 
-func findingObject(f finding) any {
-	m := value.NewMap("check", f.check, "level", f.level, "text", f.text, "todo", orNull(f.todo))
-	if f.more != nil {
-		for _, key := range f.more.Keys() {
-			v, _ := f.more.Get(key)
+func findingObject(f doctor.Finding) any {
+	m := value.NewMap("check", f.Check, "level", f.Level, "text", f.Text, "todo", orNull(f.Todo))
+	if f.More != nil {
+		for _, key := range f.More.Keys() {
+			v, _ := f.More.Get(key)
 			m.Set(key, v)
 		}
 	}
 	return m
 }
 
-// mayPrompt says whether prompts may be sent, and asks where there is somebody to ask.
+// mayPrompt reports whether prompts may be sent, and asks where a user can answer.
 func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
@@ -206,7 +190,7 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
 	if x.options.host != "" {
 		words = "doctor --yes --host " + quote(x.options.host)
 	}
-	x.add(finding{"login", levelWarning, "not tested whether prompts work with " + phrase.And(names), a.command(words), nil})
+	x.show(doctor.Finding{Check: "login", Level: doctor.Warning, Text: "not tested whether prompts work with " + phrase.And(names), Todo: a.command(words)})
 	return false
 }
 
@@ -216,20 +200,20 @@ func (x *examination) newRunner() (*action.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := x.project.Pricer()
+	known, err := x.Project.Pricer()
 	if err != nil {
 		known = nil // it is a finding already
 	}
 	r := &action.Runner{
-		Dir: x.project.Dir, Env: x.app.actionEnv(), Grace: grace, Prices: known,
-		Mark: fmt.Sprintf("%sdoctor/%d/%d", x.project.Mark(), owner.PID, owner.Start),
+		Dir: x.Project.Dir, Env: x.app.actionEnv(), Grace: grace, Prices: known,
+		Mark: fmt.Sprintf("%sdoctor/%d/%d", x.Project.Mark(), owner.PID, owner.Start),
 	}
-	agents(x.project, r, project.Agents{Host: x.options.host, Permissions: x.options.permissions}, x.config)
+	agents(x.Project, r, project.Agents{Host: x.options.host, Permissions: x.options.permissions}, x.Config)
 	return r, nil
 }
 
-// said is an error as a command would say it, on one line.
-func (x *examination) said(err error) string {
+// onOneLine is an error as a command would say it, on one line.
+func onOneLine(err error) string {
 	_, text := explain(err)
 	return oneLine(errors.New(text))
 }

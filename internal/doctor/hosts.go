@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -24,16 +24,16 @@ const (
 	answerWait  = 2 * time.Minute
 )
 
-// hosts looks at the agent hosts and returns those that can be started.
-func (x *examination) hosts(ctx context.Context) []*host.Host {
-	chosen, _, err := x.runner.FindHost("")
-	if err != nil && x.runner.Host != "" {
-		x.add(finding{"host", levelProblem, oneLine(err), x.chooseOther(), nil})
+// Hosts looks at the agent hosts with the Runner, and returns those that can be started.
+func (x *Examination) Hosts(ctx context.Context) []*host.Host {
+	chosen, _, err := x.Runner.FindHost("")
+	if err != nil && x.Runner.Host != "" {
+		x.add(Finding{"host", Problem, phrase.OneLine(err), x.chooseOther(), nil})
 	}
 	var known []*host.Host
-	for _, h := range append(x.runner.Hosts[:len(x.runner.Hosts):len(x.runner.Hosts)], host.Hosts()...) {
+	for _, h := range append(x.Runner.Hosts[:len(x.Runner.Hosts):len(x.Runner.Hosts)], host.Hosts()...) {
 		twice := slices.ContainsFunc(known, func(k *host.Host) bool { return k.Name == h.Name }) // a declared one comes first
-		if !twice && (x.options.host == "" || h == chosen) {
+		if !twice && (x.Host == "" || h == chosen) {
 			known = append(known, h)
 		}
 	}
@@ -50,42 +50,34 @@ func (x *examination) hosts(ctx context.Context) []*host.Host {
 		}
 	}
 	switch {
-	case err == nil && x.options.host == "":
+	case err == nil && x.Host == "":
 		why := "the first that is installed"
-		if x.runner.Host != "" {
+		if x.Runner.Host != "" {
 			why = "as " + x.hostFrom() + " says"
 		}
-		x.add(finding{"host", levelOK, "prompts that name no host go to " + chosen.Name + ", " + why, "", nil})
-	case x.runner.Host == "":
-		x.add(finding{"host", levelWarning, "no agent CLI was found in PATH: loops without prompts run, those with prompts do not", "install one of " + names(known), nil})
+		x.add(Finding{"host", OK, "prompts that name no host go to " + chosen.Name + ", " + why, "", nil})
+	case x.Runner.Host == "":
+		x.add(Finding{"host", Warning, "no agent CLI was found in PATH: loops without prompts run, those with prompts do not", "install one of " + Names(known), nil})
 	}
 	return found
 }
 
-func (x *examination) chooseOther() string {
-	if x.options.host != "" {
+func (x *Examination) chooseOther() string {
+	if x.Host != "" {
 		return "name another with --host"
 	}
-	if name, _ := project.HostVariable(x.project.Env); name == "" {
+	if name, _ := project.HostVariable(x.Project.Env); name == "" {
 		return "name another as run.host in " + x.hostFrom() + ", or take it out"
 	}
 	return "set " + project.EnvHost + " to another, or unset it (and " + project.EnvReferenceHost + ")"
 }
 
 // hostFrom is where the host of prompts that name none was chosen: a variable, or a line of a config file.
-func (x *examination) hostFrom() string {
-	if name, _ := project.HostVariable(x.project.Env); name != "" {
+func (x *Examination) hostFrom() string {
+	if name, _ := project.HostVariable(x.Project.Env); name != "" {
 		return name
 	}
-	return x.project.SettingPlace(x.config, "run.host")
-}
-
-func names(hosts []*host.Host) string {
-	list := make([]string, len(hosts))
-	for i, h := range hosts {
-		list[i] = h.Name
-	}
-	return strings.Join(list, ", ")
+	return x.Project.SettingPlace(x.Config, "run.host")
 }
 
 // A hostVersion is what a host's program says when it is asked for it.
@@ -98,25 +90,25 @@ type hostVersion struct {
 
 // version finds a host's program, and asks it for its version unless people declared it: nothing says that such a program
 // knows --version, and one that ignores its arguments would do its work.
-func (x *examination) version(ctx context.Context, h *host.Host) hostVersion {
-	_, path, err := x.runner.FindHost(h.Name)
+func (x *Examination) version(ctx context.Context, h *host.Host) hostVersion {
+	_, path, err := x.Runner.FindHost(h.Name)
 	if err != nil {
 		return hostVersion{}
 	}
 	if x.declared(h) {
 		v := hostVersion{path: path}
-		if !x.options.yes {
+		if !x.Prompts {
 			v.why = "declared; not started: --yes tries it"
 		}
 		return v
 	}
-	res, err := x.runner.Run(ctx, fsm.Action{
-		Kind: fsm.KindShell, Text: "exec " + quote(path) + " --version", State: "version-" + h.Name, Step: 1, Attempt: 1, Timeout: versionWait,
+	res, err := x.Runner.Run(ctx, fsm.Action{
+		Kind: fsm.KindShell, Text: "exec " + plain.ShellWord(path) + " --version", State: "version-" + h.Name, Step: 1, Attempt: 1, Timeout: versionWait,
 	}, nil)
 	v := hostVersion{path: path, broken: true}
 	switch {
 	case err != nil:
-		v.why = oneLine(err)
+		v.why = phrase.OneLine(err)
 	case res.TimeoutKind != "":
 		v.why = "its --version did not end within " + phrase.Duration(versionWait)
 	case res.ExitCode != 0:
@@ -133,22 +125,22 @@ func (x *examination) version(ctx context.Context, h *host.Host) hostVersion {
 	return v
 }
 
-// declared says whether a host is one of the project's, not one that loops knows.
-func (x *examination) declared(h *host.Host) bool { return slices.Contains(x.runner.Hosts, h) }
+// declared reports whether a host is one of the project's, not one that loops knows.
+func (x *Examination) declared(h *host.Host) bool { return slices.Contains(x.Runner.Hosts, h) }
 
 // host says what is known of a host, and whether it can be started.
-func (x *examination) host(h *host.Host, v hostVersion, chosen bool) bool {
+func (x *Examination) host(h *host.Host, v hostVersion, chosen bool) bool {
 	declared := x.declared(h)
 	mapped, ignored := keysOf(h.Has)
-	f := finding{check: h.Name, level: levelOK, more: value.NewMap(
+	f := Finding{Check: h.Name, Level: OK, More: value.NewMap(
 		"host", h.Name, "path", orNull(v.path), "version", orNull(v.text), "declared", declared, "from_documentation", h.Documented,
 		"mapped", texts(mapped), "ignored", texts(ignored), "says_usage", h.Has.Usage, "says_cost", h.Has.Cost, "chosen", chosen,
 	)}
 	switch {
 	case v.path == "" && declared:
-		f.level, f.text, f.todo = levelWarning, "declared, but its program "+h.Program+" was not found", "install it, or mend its entry in .loops/config.yaml"
+		f.Level, f.Text, f.Todo = Warning, "declared, but its program "+h.Program+" was not found", "install it, or mend its entry in .loops/config.yaml"
 	case v.path == "":
-		f.text = "not installed"
+		f.Text = "not installed"
 	default:
 		parts := []string{v.path}
 		if v.text != "" {
@@ -172,9 +164,9 @@ func (x *examination) host(h *host.Host, v hostVersion, chosen bool) bool {
 		if v.why != "" {
 			parts = append(parts, v.why)
 		}
-		f.text = strings.Join(parts, "; ")
+		f.Text = strings.Join(parts, "; ")
 		if v.broken {
-			f.level, f.todo = levelProblem, "run it by hand: "+filepath.Base(v.path)+" --version"
+			f.Level, f.Todo = Problem, "run it by hand: "+filepath.Base(v.path)+" --version"
 		}
 	}
 	x.add(f)
@@ -214,13 +206,13 @@ const (
 		`"reason": {"type": "string"}, "evidence": {"type": "string"}}, "required": ["verdict", "confidence", "reason", "evidence"], "additionalProperties": false}`
 )
 
-// prompt sends a host the prompt and the question of the self-test.
-func (x *examination) prompt(ctx context.Context, h *host.Host) {
+// Prompt sends a host the prompt and the question of the self-test.
+func (x *Examination) Prompt(ctx context.Context, h *host.Host) {
 	if why := x.refuses(h); why != "" {
-		x.add(finding{h.Name, levelWarning, "not tested: " + why, x.withSkip(h), value.NewMap("host", h.Name, "test", nil)})
+		x.add(Finding{h.Name, Warning, "not tested: " + why, x.withSkip(h), value.NewMap("host", h.Name, "test", nil)})
 		return
 	}
-	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, Model: x.options.model, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
+	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, Model: x.Model, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
 	if !x.answer(ctx, h, "login", a) {
 		return
 	}
@@ -229,61 +221,61 @@ func (x *examination) prompt(ctx context.Context, h *host.Host) {
 }
 
 // withSkip is the command that tests a host with leave to use tools, as most runs give it.
-func (x *examination) withSkip(h *host.Host) string {
-	return x.app.command("doctor --yes --permissions skip --host " + quote(h.Name))
+func (x *Examination) withSkip(h *host.Host) string {
+	return x.Command("doctor --yes --permissions skip --host " + plain.ShellWord(h.Name))
 }
 
 // refuses says why a host takes no prompt with the permissions of the test; "" = it does.
-func (x *examination) refuses(h *host.Host) string {
+func (x *Examination) refuses(h *host.Host) string {
 	scratch, err := os.MkdirTemp("", "loops-doctor-*")
 	if err != nil {
 		return project.Cause(err).Error()
 	}
 	defer os.RemoveAll(scratch) //nolint:errcheck // of no use to anybody
-	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch, Skip: x.options.permissions == fsm.PermissionsSkip}); err != nil {
-		return oneLine(err)
+	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch, Skip: x.Permissions == fsm.PermissionsSkip}); err != nil {
+		return phrase.OneLine(err)
 	}
 	return ""
 }
 
-// answer does one action of the self-test and says whether it went well.
-func (x *examination) answer(ctx context.Context, h *host.Host, what string, a fsm.Action) bool {
+// answer does one action of the self-test and reports whether it went well.
+func (x *Examination) answer(ctx context.Context, h *host.Host, what string, a fsm.Action) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	f := finding{check: h.Name, level: levelOK}
-	res, err := x.runner.Run(ctx, a, func(string) {})
+	f := Finding{Check: h.Name, Level: OK}
+	res, err := x.Runner.Run(ctx, a, func(string) {})
 	switch reply := res.Reply; {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		f.level, f.text, f.todo = levelProblem, what+": "+oneLine(err), "run it by hand: "+h.Program
+		f.Level, f.Text, f.Todo = Problem, what+": "+phrase.OneLine(err), "run it by hand: "+h.Program
 	case reply == nil || reply.Failure != "" || res.ExitCode != 0:
 		f = failedAnswer(h, what, res)
-		if reply != nil && reply.Failure == fsm.FailPermission && x.options.permissions == project.PermissionsHost {
+		if reply != nil && reply.Failure == fsm.FailPermission && x.Permissions == project.PermissionsHost {
 			// No run with permissions: skip is refused for that.
-			f.level, f.todo = levelWarning, "run "+h.Program+" here once by hand to trust this folder, or test it as runs use it: "+x.withSkip(h)
+			f.Level, f.Todo = Warning, "run "+h.Program+" here once by hand to trust this folder, or test it as runs use it: "+x.withSkip(h)
 		}
 	case what == "judge":
-		f.text = "answers in a given form" + usedText(res)
+		f.Text = "answers in a given form" + usedText(res)
 	default:
-		f.text = "login works" + usedText(res)
+		f.Text = "login works" + usedText(res)
 		if strings.TrimSpace(res.Stdout) == "" {
-			f.level, f.text, f.todo = levelWarning, "it answers, but with no text"+usedText(res), "run it by hand: "+h.Program
+			f.Level, f.Text, f.Todo = Warning, "it answers, but with no text"+usedText(res), "run it by hand: "+h.Program
 		}
 	}
-	f.more = value.NewMap("host", h.Name, "test", what, "duration_ms", res.Duration.Milliseconds())
+	f.More = value.NewMap("host", h.Name, "test", what, "duration_ms", res.Duration.Milliseconds())
 	if r := res.Reply; r != nil {
-		f.more.Set("failure", orNull(string(r.Failure)))
-		f.more.Set("model", orNull(r.Model))
-		f.more.Set("tokens", r.Usage.Total())
-		f.more.Set("cost_usd", nil)
+		f.More.Set("failure", orNull(string(r.Failure)))
+		f.More.Set("model", orNull(r.Model))
+		f.More.Set("tokens", r.Usage.Total())
+		f.More.Set("cost_usd", nil)
 		if r.Cost != nil {
-			f.more.Set("cost_usd", *r.Cost)
+			f.More.Set("cost_usd", *r.Cost)
 		}
 	}
 	x.add(f)
-	return f.level != levelProblem
+	return f.Level != Problem
 }
 
 // usedText is how long an answer took and what it used.
@@ -304,8 +296,8 @@ func usedText(res fsm.Result) string {
 }
 
 // failedAnswer says why a host did not answer, and what to do about it.
-func failedAnswer(h *host.Host, what string, res fsm.Result) finding {
-	f := finding{check: h.Name, level: levelProblem}
+func failedAnswer(h *host.Host, what string, res fsm.Result) Finding {
+	f := Finding{Check: h.Name, Level: Problem}
 	class, reason := fsm.FailOther, phrase.FirstLine(strings.TrimSpace(res.Stderr))
 	if r := res.Reply; r != nil && r.Failure != "" {
 		class, reason = r.Failure, r.Reason
@@ -313,23 +305,23 @@ func failedAnswer(h *host.Host, what string, res fsm.Result) finding {
 	if reason == "" {
 		reason = fmt.Sprintf("exit code %d", res.ExitCode)
 	}
-	f.text = what + " fails: " + plain.Cut(plain.Line(reason), 200) + " [" + string(class) + "]"
+	f.Text = what + " fails: " + plain.Cut(plain.Line(reason), 200) + " [" + string(class) + "]"
 	byHand := "run it by hand: " + h.Program
 	switch class {
 	case fsm.FailAuth:
-		f.todo = "log in by hand: " + h.Program + ", or set its API key in the environment"
+		f.Todo = "log in by hand: " + h.Program + ", or set its API key in the environment"
 	case fsm.FailRateLimited:
-		f.level, f.todo = levelWarning, "wait; runs wait by themselves"
+		f.Level, f.Todo = Warning, "wait; runs wait by themselves"
 	case fsm.FailTransient:
-		f.level, f.todo = levelWarning, "try again; look at the network and its proxy"
+		f.Level, f.Todo = Warning, "try again; look at the network and its proxy"
 	case fsm.FailAdminLimit:
-		f.todo = "raise the limit of the account, or pay"
+		f.Todo = "raise the limit of the account, or pay"
 	case fsm.FailSchema:
-		f.todo = "judge with another host: llm.host in the loop file"
+		f.Todo = "judge with another host: llm.host in the loop file"
 	case fsm.FailTimeout:
-		f.todo = byHand + "; it may wait for a login or an answer"
+		f.Todo = byHand + "; it may wait for a login or an answer"
 	default:
-		f.todo = byHand
+		f.Todo = byHand
 	}
 	return f
 }

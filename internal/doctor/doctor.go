@@ -1,0 +1,71 @@
+// Package doctor looks at whether a machine and a project are fit to run loops. What it finds are values: a face shows them,
+// asks whether prompts may be sent, and says what a command of this program is called.
+package doctor
+
+import (
+	"strings"
+
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/config"
+	"loops/internal/host"
+)
+
+// The levels of findings.
+const (
+	OK      = "ok"
+	Warning = "warning" // loops can run, but not all that they may want works
+	Problem = "problem"
+)
+
+// A Finding is one thing that was looked at.
+type Finding struct {
+	Check string
+	Level string
+	Text  string
+	Todo  string     // "" = nothing
+	More  *value.Map // for programs; nil = nothing
+}
+
+// An Examination looks at one project, and at the machine it is on. It is not safe for concurrent use.
+type Examination struct {
+	Project *project.Project
+	Runner  *action.Runner // does prompts as runs do; Hosts and Prompt need it
+	Config  *config.Config // what is configured for the project, once Machine found it out
+
+	Host        string // look at this agent host only; "" = at all
+	Model       string // of the test; "" = the host's own
+	Permissions string // of the test: project.PermissionsHost or fsm.PermissionsSkip
+	Prompts     bool   // declared hosts may be started
+
+	Found   func(Finding)                // is called with each finding at once: some take their time
+	Command func(words ...string) string // a command of this program, as the user would give it
+	Said    func(err error) string       // an error, as a command of this program would say it, on one line
+}
+
+func (x *Examination) add(f Finding) { x.Found(f) }
+
+// Names are the names of hosts, in one text.
+func Names(hosts []*host.Host) string {
+	list := make([]string, len(hosts))
+	for i, h := range hosts {
+		list[i] = h.Name
+	}
+	return strings.Join(list, ", ")
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func texts(items []string) []any {
+	list := make([]any, len(items))
+	for i, s := range items {
+		list[i] = s
+	}
+	return list
+}

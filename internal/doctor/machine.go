@@ -1,0 +1,237 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/config"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/internal/price"
+	"loops/persistence"
+	"loops/reconcile"
+)
+
+// How long a small program, and the store of runs, may take.
+const (
+	programWait = 10 * time.Second
+	storeWait   = 20 * time.Second
+)
+
+// How much room a run should have, in bytes.
+const (
+	roomLow  = 1 << 30
+	roomNone = 64 << 20
+)
+
+// mostRuns is how many of the newest runs are looked at.
+const mostRuns = 200
+
+// Machine looks at what runs need besides agents: programs, room on the disk, the project's configuration and prices, and
+// the records of runs. It sets Config.
+func (x *Examination) Machine(ctx context.Context) {
+	x.programs()
+	x.room()
+	x.configured()
+	x.store(ctx)
+}
+
+// programs looks at the programs that runs use besides agents.
+func (x *Examination) programs() {
+	bash, version, err := x.say("bash", "--version")
+	switch {
+	case err != nil:
+		x.add(Finding{"bash", Problem, "not found: no shell action can run", "install bash, or add the directory it is in to PATH", nil})
+	default:
+		x.add(Finding{"bash", OK, version + "; " + bash, "", nil})
+	}
+	git, version, err := x.say("git", "--version")
+	switch {
+	case err != nil:
+		x.add(Finding{"git", Warning, "not found: diff_stall, and sub-loops with worktree, cannot work", "install git", nil})
+	case !x.inRepository(git):
+		x.add(Finding{"git", OK, version + "; " + git + "; the project is in no repository, which diff_stall and worktree need", "", nil})
+	default:
+		x.add(Finding{"git", OK, version + "; " + git, "", nil})
+	}
+}
+
+// say returns where a program is and the first line of what it says of its version.
+func (x *Examination) say(name, flag string) (path, line string, err error) {
+	path, err = x.lookPath(name)
+	if err != nil {
+		return "", "", err
+	}
+	out, err := x.output(path, flag)
+	return path, plain.Cut(plain.Line(phrase.FirstLine(out)), 80), err
+}
+
+func (x *Examination) inRepository(git string) bool {
+	out, err := x.output(git, "-C", x.Project.Dir, "rev-parse", "--is-inside-work-tree")
+	return err == nil && strings.TrimSpace(out) == "true"
+}
+
+func (x *Examination) output(path string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), programWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	var out beginning
+	cmd.Env, cmd.WaitDelay, cmd.Stdout = x.Project.Env, time.Second, &out
+	err := cmd.Run()
+	return string(out), err
+}
+
+// A beginning keeps the first 64 KiB of what is written to it: a program may print more than anybody reads.
+type beginning []byte
+
+func (b *beginning) Write(p []byte) (int, error) {
+	*b = append(*b, p[:min(len(p), 64<<10-len(*b))]...)
+	return len(p), nil
+}
+
+// lookPath finds a program in the PATH of this invocation.
+func (x *Examination) lookPath(name string) (string, error) {
+	search, _ := project.LookEnv(x.Project.Env, "PATH")
+	for _, dir := range filepath.SplitList(search) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+func (x *Examination) room() {
+	p := x.Project
+	dir := p.Loops
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		dir = p.Dir
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		x.add(Finding{"disk", Problem, p.Short(dir) + " cannot be written to: " + project.Cause(err).Error(), "give this user the right to write there, or make room", nil})
+		return
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		x.add(Finding{"disk", Warning, "how much room there is cannot be told: " + err.Error(), "", nil})
+		return
+	}
+	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:unconvert // their types are not the same everywhere
+	f := Finding{"disk", OK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "", value.NewMap("free_bytes", int64(min(free, 1<<62)))}
+	switch {
+	case free < roomNone:
+		f.Level, f.Todo = Problem, "make room: runs cannot be recorded without"
+	case free < roomLow:
+		f.Level, f.Todo = Warning, "make room"
+	}
+	x.add(f)
+}
+
+func bytesText(n uint64) string {
+	if n >= 10<<30 {
+		return fmt.Sprintf("%d GiB", n>>30)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
+// configured looks at the files with which people configure a project.
+func (x *Examination) configured() {
+	p := x.Project
+	c, err := p.Config()
+	switch {
+	case err != nil:
+		_, wrong := p.Declared()
+		x.add(Finding{"config", Problem, x.Said(err), "mend " + phrase.And(p.Mistaken(wrong)), nil})
+		c = &config.Config{}
+	case len(c.Hosts) > 0:
+		x.add(Finding{"config", OK, phrase.And(p.Declaring(c)) + " declares " + Names(c.Hosts), "", nil})
+	default:
+		x.add(Finding{"config", OK, "no hosts are declared in " + p.Short(filepath.Join(p.Loops, config.Name)), "", nil})
+	}
+	for _, w := range c.Warnings {
+		w.File = p.Short(w.File)
+		x.add(Finding{"config", Warning, w.String(), "mend " + w.File + ", for the reference tool", nil})
+	}
+	x.Config = c
+	_, missing := os.Lstat(p.PricesFile())
+	table, err := p.ReadPrices("")
+	switch {
+	case err != nil:
+		x.add(Finding{"prices", Problem, x.Said(err), "mend " + p.Short(p.PricesFile()), nil})
+	case missing != nil:
+		x.add(Finding{"prices", OK, "the built-in table, of " + table.Date, "", nil})
+	default:
+		x.add(Finding{"prices", OK, p.Short(p.PricesFile()) + ", of " + table.Date + ", over the built-in table, of " + price.BuiltIn().Date, "", nil})
+	}
+}
+
+// store looks at the records of runs.
+func (x *Examination) store(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	p := x.Project
+	store, err := p.Records(ctx, false)
+	if err != nil {
+		if _, none := errors.AsType[*project.NoDatabaseError](err); none {
+			x.add(Finding{"store", Warning, x.Said(err), "", nil})
+			return
+		}
+		x.add(Finding{"store", Problem, x.Said(err), "see: loops help store", nil})
+		return
+	}
+	defer store.Close()
+	runs, err := store.Runs(ctx, persistence.Query{Limit: mostRuns})
+	var changes []reconcile.Change
+	if err == nil {
+		var live []persistence.Run
+		live, err = store.Store.Runs(ctx, persistence.Query{Live: true})
+		changes = reconcile.Plan(live, project.Alive, time.Now())
+	}
+	if err != nil {
+		x.add(Finding{"store", Problem, x.Said(store.Failed(err)), "see: loops help store", nil})
+		return
+	}
+	text := phrase.Count(len(runs), "run") + " in " + store.Name
+	if len(runs) == mostRuns {
+		text = "more than " + text
+	}
+	x.add(Finding{"store", OK, text, "", nil})
+	for _, r := range project.Current(runs) {
+		if len(r.Damage) > 0 {
+			x.add(Finding{"store", Warning, fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]), x.Command("status", string(r.ID)), nil})
+		}
+	}
+	x.stale(changes)
+}
+
+// stale says what sweep would do.
+func (x *Examination) stale(changes []reconcile.Change) {
+	var died, ended []string
+	for _, c := range changes {
+		if c.Kind == reconcile.Interrupt {
+			died = append(died, string(c.ID))
+		} else {
+			ended = append(ended, string(c.ID))
+		}
+	}
+	todo := x.Command("sweep") + ", or the next run does it"
+	if len(died) > 0 {
+		x.add(Finding{"runs", Warning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", phrase.Count(len(died), "run"), phrase.List(died)), todo, value.NewMap("runs", texts(died))})
+	}
+	if len(ended) > 0 {
+		x.add(Finding{"runs", Warning, fmt.Sprintf("%s left its files among those that go on: %s", phrase.Count(len(ended), "run"), phrase.List(ended)), todo, value.NewMap("runs", texts(ended))})
+	}
+}
