@@ -254,9 +254,11 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 			}
 		}
 	}
-	hidden, err := fs.Glob(os.DirFS(p.cwd), ".loops-*")
-	must(t, err)
-	leaks = append(leaks, hidden...)
+	for _, pattern := range []string{".loops-*", ".loops/runs/*/.*"} { // in a working folder, what was asked of a run that goes on
+		hidden, err := fs.Glob(os.DirFS(p.cwd), pattern)
+		must(t, err)
+		leaks = append(leaks, slices.DeleteFunc(hidden, func(name string) bool { return p.store != "dir" && filepath.Base(name) == ".place" })...)
+	}
 	if p.store == "dir" {
 		return leaks
 	}
