@@ -44,6 +44,15 @@ func (l Loaded) All() []fsm.Problem {
 
 // Library returns the loops that can be named in the project, the same library each time. The error is a *CatalogError.
 func (p *Project) Library() (*Library, error) {
+	lib, err := p.library()
+	if err != nil {
+		return nil, &CatalogError{p.catalogFrom(), p.Short(p.Catalog), err}
+	}
+	return lib, nil
+}
+
+// library is Library whose error is only about the folder: where that was named is asked for without the lock held.
+func (p *Project) library() (*Library, error) {
 	p.known.mu.Lock()
 	defer p.known.mu.Unlock()
 	if p.known.lib != nil {
@@ -51,17 +60,13 @@ func (p *Project) Library() (*Library, error) {
 	}
 	if p.Catalog != "" {
 		if info, err := os.Stat(p.Catalog); err != nil {
-			return nil, p.badCatalog(Cause(err))
+			return nil, Cause(err)
 		} else if !info.IsDir() {
-			return nil, p.badCatalog(errors.New("not a folder"))
+			return nil, errors.New("not a folder")
 		}
 	}
 	p.known.lib = NewLibrary(p)
 	return p.known.lib, nil
-}
-
-func (p *Project) badCatalog(err error) error {
-	return &CatalogError{p.catalogFrom(), p.Short(p.Catalog), err}
 }
 
 func NewLibrary(p *Project) *Library {
