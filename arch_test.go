@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 	"loops/internal/rehearse":                     {"loops/fsm", "loops/fsm/template", "loops/fsm/value", "loops/internal/phrase"},
 	"loops/internal/report":                       {"loops/fsm", "loops/fsm/value", "loops/fsm/lint", "loops/internal/diagram", "loops/internal/inspect"},
 	"loops/internal/retention":                    {"loops/persistence"},
-	"loops/internal/inspect":                      {"loops/fsm", "loops/fsm/value", "loops/internal/diagram", "loops/internal/phrase", "loops/persistence"},
+	"loops/internal/inspect":                      {"loops/fsm", "loops/fsm/value", "loops/internal/diagram", "loops/internal/phrase", "loops/internal/plain", "loops/persistence"},
 	"loops/internal/watch":                        {"loops/internal/diagram", "github.com/clipperhouse/displaywidth"},
 	"loops/internal/worktree":                     {},
 	"loops/internal/vectors":                      {"loops/fsm/template", "loops/fsm/value"},

@@ -81,7 +81,7 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 			return "the score is " + val("score")
 		}
 	}
-	return plain(e, "type", "verdict", "envelope", "judges", "raw")
+	return fields(e, "type", "verdict", "envelope", "judges", "raw")
 }
 
 // compared says how a value stands to its target.
@@ -89,7 +89,7 @@ func compared(what, where, verdict string, e fsm.Event) string {
 	op := str(e, "operator")
 	word := operators[op]
 	if word == "" || e.Get("value") == nil {
-		return plain(e, "type", "verdict")
+		return fields(e, "type", "verdict")
 	}
 	is := "is"
 	if verdict != "yes" {
@@ -130,7 +130,7 @@ func stalled(kind string, e fsm.Event) string {
 		what += fmt.Sprintf(" (best so far: %s)", show(best))
 	}
 	if limit == nil {
-		return plain(e, "type", "verdict")
+		return fields(e, "type", "verdict")
 	}
 	return fmt.Sprintf("%s %s in a row; %s is %s", what, phrase.Count(whole(e, "stall_count"), "time"), name, show(limit))
 }
@@ -197,8 +197,8 @@ func judges(e fsm.Event) []Sentence {
 	return said
 }
 
-// plain writes the fields of an event that nothing more is known about.
-func plain(e fsm.Event, without ...string) string {
+// fields writes the fields of an event that nothing more is known about.
+func fields(e fsm.Event, without ...string) string {
 	var parts []string
 next:
 	for _, f := range e.Fields {

@@ -73,7 +73,7 @@ func (x *explainer) limit(e fsm.Event) string {
 		}
 		return strings.ToUpper(text[:min(1, len(text))]) + strings.TrimRight(text[min(1, len(text)):], ".") + "."
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s", strings.ReplaceAll(e.Kind, "_", " "), plain(e)), ": ") + "."
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s", strings.ReplaceAll(e.Kind, "_", " "), fields(e)), ": ") + "."
 }
 
 func (x *explainer) maxRetries(e fsm.Event) string {

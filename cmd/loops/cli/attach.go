@@ -14,6 +14,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -182,7 +183,7 @@ func (v *viewer) header(r persistence.Run, enter fsm.Event) {
 		RunDir: dir + "/", ShortDir: v.project.Short(dir) + "/", Attached: true, Begin: r.StartedAt, Resumed: r.Segment > 0,
 	}
 	if step, ok := enter.Get("iteration").(int64); ok {
-		h.Where, h.Run.Step, h.Elapsed = text(enter.Get("state")), int(step), v.clock.at(enter.Time)
+		h.Where, h.Run.Step, h.Elapsed = inspect.Text(enter.Get("state")), int(step), v.clock.at(enter.Time)
 	}
 	v.print.header(h)
 }
@@ -221,7 +222,7 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 			resume = "; go on with it: " + v.app.goOn(ctx, v.store, r)
 		}
 		if r.Owner.PID == 0 {
-			return failure(exitFailed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, statusWord(r), r.State, resume)
+			return failure(exitFailed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.StatusWord(r), r.State, resume)
 		}
 		return failure(exitFailed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, resume)
 	}

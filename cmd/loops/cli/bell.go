@@ -89,7 +89,7 @@ func (b *bell) dead(ctx context.Context, store persistence.Store, changes []reco
 			Text: fmt.Sprintf("%s: interrupted: %s", c.Loop, c.Why), Resume: b.a.command("resume", string(c.ID)),
 		}
 		if runs, err := store.Runs(ctx, persistence.Query{ID: c.ID}); err == nil && len(runs) == 1 { // else it is told without
-			e.State, e.Steps, e.Seconds = runs[0].State, runs[0].Step, elapsed(runs[0]).Round(time.Millisecond).Seconds()
+			e.State, e.Steps, e.Seconds = runs[0].State, runs[0].Step, inspect.Elapsed(runs[0]).Round(time.Millisecond).Seconds()
 		}
 		b.tell(e)
 	}
@@ -139,7 +139,7 @@ func (r *runBell) event(e fsm.Event) {
 	switch e.Kind {
 	case fsm.EventStateEnter:
 		if e.Depth == 0 {
-			r.state, r.step = text(e.Get("state")), int(inspect.Whole(e.Get("iteration")))
+			r.state, r.step = inspect.Text(e.Get("state")), int(inspect.Whole(e.Get("iteration")))
 		}
 	case fsm.EventRoute:
 		r.waiting = false
@@ -149,10 +149,10 @@ func (r *runBell) event(e fsm.Event) {
 }
 
 func (r *runBell) note(e fsm.Event) {
-	switch wait := text(e.Get("wait")); wait {
+	switch wait := inspect.Text(e.Get("wait")); wait {
 	case "", fsm.WaitBackoff:
 	case fsm.WaitPaused:
-		n := r.now("paused", "paused before "+text(e.Get("state")))
+		n := r.now("paused", "paused before "+inspect.Text(e.Get("state")))
 		n.Resume = r.a.command("unpause", n.Run)
 		r.tell(n)
 	default:
@@ -161,8 +161,8 @@ func (r *runBell) note(e fsm.Event) {
 			return
 		}
 		r.waiting = true
-		n := r.now("waiting", "waits in "+text(e.Get("state"))+": "+noteText(e))
-		if until, err := fsm.ParseTime(text(e.Get("until"))); err == nil {
+		n := r.now("waiting", "waits in "+inspect.Text(e.Get("state"))+": "+inspect.NoteText(e))
+		if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {
 			n.Until = &until
 		}
 		n.Resume = r.a.command("retry-now", n.Run)
@@ -184,45 +184,15 @@ func (r *runBell) ended(o fsm.Outcome, resume string) {
 		return
 	}
 	code := codeOf(o)
-	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, endWord(o, r.h.Loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
+	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
 	if why := phrase.FirstLine(o.Error); why != "" {
 		line += ": " + why
 	}
 	r.tell(notify.Event{
-		Kind: endKind(o), Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.StatusOf(o)), EndedBy: o.TerminatedBy,
+		Kind: inspect.EndKind(o), Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.StatusOf(o)), EndedBy: o.TerminatedBy,
 		State: o.FinalState, Steps: o.Steps, Seconds: o.Duration.Round(time.Millisecond).Seconds(), ExitCode: &code, Error: o.Error,
 		Text: line, Resume: resume,
 	})
-}
-
-// endKind is the name that notifications have for such an end.
-func endKind(o fsm.Outcome) string {
-	if o.Signal != "" {
-		return "interrupted"
-	}
-	switch o.TerminatedBy {
-	case fsm.EndTerminal:
-		if !o.Failure {
-			return "completed"
-		}
-	case fsm.EndInterrupted, fsm.EndUserStopped:
-		return "interrupted"
-	case fsm.EndMaxSteps, fsm.EndMaxIterations:
-		return "capped"
-	case fsm.EndTimeout:
-		return "timed_out"
-	case fsm.EndCycle, fsm.EndStall:
-		return "stalled"
-	case fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget:
-		return "budget"
-	case fsm.EndHandoff:
-		return "awaiting"
-	case fsm.EndError:
-		if o.Limited {
-			return "limited"
-		}
-	}
-	return "failed"
 }
 
 // close waits until everybody was told, half a minute at most and until a signal comes, and says who could not be.

@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/config"
+	"loops/internal/inspect"
 	"loops/internal/notify"
 	"loops/persistence"
 )
@@ -37,7 +38,7 @@ func TestEndKind(t *testing.T) {
 		{fsm.Outcome{TerminatedBy: fsm.EndError, Limited: true}, "limited"},
 		{fsm.Outcome{TerminatedBy: fsm.EndSystemSignal}, "failed"},
 	} {
-		got := endKind(c.end)
+		got := inspect.EndKind(c.end)
 		known := false
 		for _, k := range config.NotifyKinds {
 			known = known || k.Name == got

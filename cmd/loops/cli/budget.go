@@ -89,7 +89,7 @@ func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.All
 
 // raisedLimit is what --budget needs to go on after a limit was reached: twice as much as was used, or no limit where a cost is unknown.
 func raisedLimit(e fsm.Event) string {
-	name := text(e.Get("limit"))
+	name := inspect.Text(e.Get("limit"))
 	for _, l := range project.BudgetLimits {
 		if l.Key == name {
 			name = l.Name

@@ -120,7 +120,7 @@ func offerRuns(runs []persistence.Run, word string) (found []cobra.Completion) {
 		if !strings.HasPrefix(string(r.ID), word) {
 			continue
 		}
-		about := statusWord(r)
+		about := inspect.StatusWord(r)
 		if r.State != "" {
 			about += " in " + r.State
 		}

@@ -145,7 +145,7 @@ func (a *app) costOfRun(ctx context.Context, f project.Finder, r persistence.Run
 		m.Set("states", list(sheet.Order, func(name string) any { return costObject(sheet.Line(name), "state", name) }))
 		return writeJSON(a.out, m)
 	}
-	say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, statusWord(r), phrase.Duration(elapsed(r)))
+	say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Duration(inspect.Elapsed(r)))
 	return writeCosts(a.out, sheet, "STATE")
 }
 
@@ -168,7 +168,7 @@ func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persisten
 			m.Set("loop", r.Loop)
 			m.Set("status", orNull(string(r.Status)))
 		}
-		name := string(r.ID) + " (" + statusWord(r) + ")"
+		name := string(r.ID) + " (" + inspect.StatusWord(r) + ")"
 		line := sheet.Total
 		all.Line(name).Plus(line)
 		all.Total.Plus(line)

@@ -68,7 +68,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 		if err != nil {
 			return err
 		}
-		if i == 1 && run.ID == d.sides[0].run.ID {
+		if i == 1 && run.ID == d.sides[0].Run.ID {
 			return usageError{fmt.Sprintf("%s and %s are the same run, %s", o.a, o.b, run.ID), "loops diff --help"}
 		}
 		d.steps[i] = inspect.NewSteps(&kinds)
@@ -89,7 +89,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 // A comparison is two runs beside each other.
 type comparison struct {
 	all    bool
-	sides  [2]*runPath
+	sides  [2]*inspect.Path
 	steps  [2]*inspect.Steps
 	memory [2]*fsm.Snapshot // nil = it cannot be read
 	pairs  []inspect.Pair
@@ -176,17 +176,17 @@ func came(s *inspect.Step) string {
 func (d *comparison) print(a *app) error {
 	x, y := d.sides[0], d.sides[1]
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	row := func(key string, cell func(*runPath) string) {
+	row := func(key string, cell func(*inspect.Path) string) {
 		say(w, "%s\t%s\t%s\n", key, cell(x), cell(y))
 	}
-	row("RUN", func(p *runPath) string { return string(p.run.ID) })
-	row("Ended", func(p *runPath) string { return outcome(p.run) + ", in " + phrase.Dash(p.run.State) })
-	row("Steps", func(p *runPath) string { return fmt.Sprint(p.run.Step) })
-	row("Time", func(p *runPath) string { return phrase.Duration(elapsed(p.run)) })
-	if x.sheet.Asked() || y.sheet.Asked() {
-		row("Cost", func(p *runPath) string { return p.sheet.Total.Text() })
-		row("Tokens", func(p *runPath) string {
-			t := p.sheet.Total
+	row("RUN", func(p *inspect.Path) string { return string(p.Run.ID) })
+	row("Ended", func(p *inspect.Path) string { return inspect.OutcomeText(p.Run) + ", in " + phrase.Dash(p.Run.State) })
+	row("Steps", func(p *inspect.Path) string { return fmt.Sprint(p.Run.Step) })
+	row("Time", func(p *inspect.Path) string { return phrase.Duration(inspect.Elapsed(p.Run)) })
+	if x.Costs.Asked() || y.Costs.Asked() {
+		row("Cost", func(p *inspect.Path) string { return p.Costs.Total.Text() })
+		row("Tokens", func(p *inspect.Path) string {
+			t := p.Costs.Total
 			return phrase.Tokens(t.Tokens())
 		})
 	}
@@ -216,7 +216,7 @@ func (d *comparison) print(a *app) error {
 
 // printFirst says where the runs part.
 func (d *comparison) printFirst(a *app) {
-	if x, y := d.sides[0].run, d.sides[1].run; x.SHA256 != "" && y.SHA256 != "" && x.SHA256 != y.SHA256 && x.Loop == y.Loop {
+	if x, y := d.sides[0].Run, d.sides[1].Run; x.SHA256 != "" && y.SHA256 != "" && x.SHA256 != y.SHA256 && x.Loop == y.Loop {
 		sayLine(a.out, "They began with different definitions.")
 	}
 	beginning := "the beginning"
@@ -243,10 +243,10 @@ func (d *comparison) printFirst(a *app) {
 	for i := range d.sides {
 		s := d.next(i)
 		if s == nil {
-			say(a.out, "  %s had no more steps\n", d.sides[i].run.ID)
+			say(a.out, "  %s had no more steps\n", d.sides[i].Run.ID)
 			continue
 		}
-		say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].run.ID, s.Number, s.Path, came(s), s.First, s.Last)
+		say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].Run.ID, s.Number, s.Path, came(s), s.First, s.Last)
 	}
 }
 

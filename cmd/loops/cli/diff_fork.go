@@ -6,6 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/move"
 )
 
@@ -13,14 +14,14 @@ import (
 // is the path of both, so they begin with the step of the fork.
 func (d *comparison) begin() (from [2]int) {
 	for i, p := range d.sides {
-		other := d.sides[1-i].run
-		origin := p.run.Origin
+		other := d.sides[1-i].Run
+		origin := p.Run.Origin
 		if origin == nil || origin.ID != other.ID {
 			continue
 		}
 		from[1-i] = d.steps[1-i].Behind(origin.Seq) // or the step was not entered yet
 		d.shared = from[1-i]
-		d.fork = fmt.Sprintf("%s is a fork of %s: they are compared from step %d on.", p.run.ID, other.ID, origin.Step)
+		d.fork = fmt.Sprintf("%s is a fork of %s: they are compared from step %d on.", p.Run.ID, other.ID, origin.Step)
 	}
 	return from
 }
@@ -30,7 +31,7 @@ func (d *comparison) begin() (from [2]int) {
 func (d *comparison) inFirst(v any) any {
 	dir := func(m *fsm.Snapshot) string {
 		dir, _ := orEmpty(m.Context).Get("run_dir")
-		return strings.TrimRight(text(dir), "/")
+		return strings.TrimRight(inspect.Text(dir), "/")
 	}
 	m := &fsm.Snapshot{Captured: value.NewMap("v", v)}
 	move.Rebase(m, []move.Folder{{From: dir(d.memory[1]), To: dir(d.memory[0])}})

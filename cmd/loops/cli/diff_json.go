@@ -14,8 +14,8 @@ func (d *comparison) writeJSON(out io.Writer) error {
 	if d.first < len(d.pairs) {
 		first = value.NewMap("same_before", int64(d.first), "first", stepObject(d.next(0)), "second", stepObject(d.next(1)))
 	}
-	more := elapsed(d.sides[1].run) - elapsed(d.sides[0].run)
-	m := value.NewMap("first", d.sides[0].object(), "second", d.sides[1].object(), "second_took_longer_ms", more.Round(time.Millisecond).Milliseconds(),
+	more := inspect.Elapsed(d.sides[1].Run) - inspect.Elapsed(d.sides[0].Run)
+	m := value.NewMap("first", pathObject(d.sides[0]), "second", pathObject(d.sides[1]), "second_took_longer_ms", more.Round(time.Millisecond).Milliseconds(),
 		"steps_before_fork", int64(d.shared), "divergence", first, "steps", nil, "values", texts(d.values), "notes", texts(d.notes))
 	return writeLongJSON(out, m, "steps", len(d.pairs), func(i int) any {
 		p := d.pairs[i]
@@ -23,11 +23,11 @@ func (d *comparison) writeJSON(out io.Writer) error {
 	})
 }
 
-func (p *runPath) object() *value.Map {
-	m := value.NewMap("instance_id", string(p.run.ID), "loop", p.run.Loop, "status", orNull(string(p.run.Status)), "terminated_by", orNull(p.run.Ended),
-		"current_state", p.run.State, "iterations", int64(p.run.Step), "duration_ms", elapsed(p.run).Milliseconds(),
-		"sha256", orNull(p.run.SHA256))
-	addCost(m, &p.sheet.Total)
+func pathObject(p *inspect.Path) *value.Map {
+	m := value.NewMap("instance_id", string(p.Run.ID), "loop", p.Run.Loop, "status", orNull(string(p.Run.Status)), "terminated_by", orNull(p.Run.Ended),
+		"current_state", p.Run.State, "iterations", int64(p.Run.Step), "duration_ms", inspect.Elapsed(p.Run).Milliseconds(),
+		"sha256", orNull(p.Run.SHA256))
+	addCost(m, &p.Costs.Total)
 	return m
 }
 

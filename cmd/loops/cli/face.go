@@ -13,7 +13,6 @@ import (
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
-	"loops/internal/plain"
 	"loops/internal/report"
 	"loops/persistence"
 )
@@ -122,7 +121,7 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 
 // face reads the events of a run for services. With a Reader, an error says that the recorded loop cannot be read.
 func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
-	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: run.Error, Begun: run.StartedAt, Took: elapsed(run)}
+	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: run.Error, Begun: run.StartedAt, Took: inspect.Elapsed(run)}
 	known, err := f.Project.Pricer()
 	if err != nil {
 		return nil, face, err
@@ -158,10 +157,10 @@ func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o
 func faceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 	if o == nil {
 		o = &fsm.Outcome{
-			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: elapsed(run),
+			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: inspect.Elapsed(run),
 		}
 		if run.Ended == "" {
-			o.TerminatedBy = phrase.Words(statusWord(run))
+			o.TerminatedBy = phrase.Words(inspect.StatusWord(run))
 		}
 		face.End = report.Broken
 		switch {
@@ -182,28 +181,14 @@ func faceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 			face.End = report.Broken
 		}
 	}
-	face.Text, _, _ = strings.Cut(faceLine(*o, run.MaxSteps, at), "\n")
-	if comesNext(*o, at) {
+	face.Text, _, _ = strings.Cut(inspect.EndAt(*o, run.MaxSteps, at), "\n")
+	if inspect.ComesNext(*o, at) {
 		for i := range face.Facts {
 			if face.Facts[i][0] == "State" {
 				face.Facts[i][0] = "Next state"
 			}
 		}
 	}
-}
-
-// comesNext says whether a cap ended a run before it came to its final state: at is the one of its last visit.
-func comesNext(o fsm.Outcome, at string) bool {
-	return o.TerminatedBy == fsm.EndMaxSteps && at != "" && o.FinalState != at
-}
-
-// faceLine is endLine where what a run did is shown by state: it names none as the end that the run did not come to.
-func faceLine(o fsm.Outcome, maxSteps int, at string) string {
-	if !comesNext(o, at) {
-		return endLine(o, maxSteps)
-	}
-	_, rest, _ := strings.Cut(endLine(o, maxSteps), ": "+plain.Line(o.FinalState)+" (")
-	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", plain.Line(endWord(o, maxSteps)), plain.Line(at), plain.Line(o.FinalState), rest)
 }
 
 // runFaceReport is loops report in a format for services.

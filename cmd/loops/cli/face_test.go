@@ -16,7 +16,7 @@ func TestFaceEnd(t *testing.T) {
 		status persistence.Status
 		ended  string
 		end    int
-		text   string
+		Text   string
 	}{
 		"done":        {persistence.Completed, fsm.EndTerminal, report.Good, "Loop completed: work (3 steps, 7.0s)"},
 		"failed":      {persistence.Failed, fsm.EndTerminal, report.Failed, "Loop failed: work (3 steps, 7.0s)"},
@@ -31,8 +31,8 @@ func TestFaceEnd(t *testing.T) {
 		}
 		var face report.Run
 		faceEnd(&face, run, nil, "work")
-		if face.End != c.end || face.Text != c.text {
-			t.Errorf("%s: %d %q, want %d %q", name, face.End, face.Text, c.end, c.text)
+		if face.End != c.end || face.Text != c.Text {
+			t.Errorf("%s: %d %q, want %d %q", name, face.End, face.Text, c.end, c.Text)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/disk"
+	"loops/internal/inspect"
 	"loops/internal/move"
 	"loops/internal/phrase"
 	"loops/persistence"
@@ -21,7 +22,7 @@ import (
 // another one.
 func (f *forkPlace) workFolder(p *project.Project) (dir string, own bool) {
 	v, _ := f.memory.Context.Get("run_dir")
-	dir = strings.TrimRight(text(v), "/")
+	dir = strings.TrimRight(inspect.Text(v), "/")
 	if dir == "" {
 		return p.RunDir(f.run.ID), true
 	}

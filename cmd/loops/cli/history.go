@@ -12,6 +12,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/persistence"
@@ -209,7 +210,7 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		return nil
 	}
 	for _, e := range events {
-		printEvent(a, honest(e, run), o.verbose)
+		printEvent(a, inspect.Honest(e, run), o.verbose)
 	}
 	if more != "" {
 		sayLine(a.out, more)
@@ -242,7 +243,7 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 }
 
 func eventDetail(e fsm.Event, p paint, verbose bool) string {
-	get := func(k string) string { return text(e.Get(k)) }
+	get := func(k string) string { return inspect.Text(e.Get(k)) }
 	switch e.Kind {
 	case fsm.EventStateEnter:
 		return get("state") + "  (step " + get("iteration") + ")"
@@ -265,9 +266,9 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 		}
 		return line
 	case fsm.EventEvaluate:
-		return strings.TrimSpace(get("verdict") + "  " + pairs(e, "verdict"))
+		return strings.TrimSpace(get("verdict") + "  " + inspect.Pairs(e, "verdict"))
 	case fsm.EventRoute:
-		return strings.TrimSpace(get("from") + " -> " + get("to") + "  " + pairs(e, "from", "to"))
+		return strings.TrimSpace(get("from") + " -> " + get("to") + "  " + inspect.Pairs(e, "from", "to"))
 	case fsm.EventLoopComplete:
 		line := fmt.Sprintf("%s  after %s  [%s]", get("final_state"), stepsText(get("iterations")), get("terminated_by"))
 		if get("failure_terminal") == "true" {
@@ -275,7 +276,7 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 		}
 		return strings.TrimSpace(line + "  " + get("error"))
 	}
-	return pairs(e)
+	return inspect.Pairs(e)
 }
 
 // lastEvents returns the last n events that keep accepts, 0 for all, and the damage between them. Memory is

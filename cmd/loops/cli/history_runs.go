@@ -54,7 +54,7 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 	var problem error
 	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
 	keep := func(r persistence.Run) bool {
-		if problem != nil || !when.holds(r) || len(o.status) > 0 && !slices.Contains(o.status, statusWord(r)) {
+		if problem != nil || !when.holds(r) || len(o.status) > 0 && !slices.Contains(o.status, inspect.StatusWord(r)) {
 			return false
 		}
 		if o.text == "" {
@@ -106,7 +106,7 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 func says(e fsm.Event, what string) bool {
 	what = strings.ToLower(what)
 	for _, field := range e.Fields {
-		if strings.Contains(strings.ToLower(text(field.Value)), what) {
+		if strings.Contains(strings.ToLower(inspect.Text(field.Value)), what) {
 			return true
 		}
 	}
@@ -160,7 +160,7 @@ func (t runTable) print(runs []persistence.Run) error {
 		if head != "" {
 			cost = t.costs[r.ID].Text() + "\t"
 		}
-		say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, statusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(elapsed(r)), cost, phrase.Dash(r.Ended), instance(r))
+		say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(inspect.Elapsed(r)), cost, phrase.Dash(r.Ended), instance(r))
 	}
 	return w.Flush()
 }
@@ -168,7 +168,7 @@ func (t runTable) print(runs []persistence.Run) error {
 func (t runTable) runObject(r persistence.Run) any {
 	m := value.NewMap(
 		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "started_at", stamp(r.StartedAt),
-		"iterations", int64(r.Step), "duration_ms", elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(honestError(r)),
+		"iterations", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(inspect.HonestError(r)),
 		"current_state", r.State,
 	)
 	addOrigin(m, r)
@@ -199,7 +199,7 @@ type group struct {
 func groups(runs []persistence.Run) []group {
 	by := map[string]*group{}
 	for _, r := range runs {
-		name := outcome(r)
+		name := inspect.OutcomeText(r)
 		if by[name] == nil {
 			by[name] = &group{outcome: name, all: len(runs)}
 		}
@@ -218,7 +218,7 @@ func groups(runs []persistence.Run) []group {
 func (g group) times() (p50, p95, longest time.Duration) {
 	times := make([]time.Duration, len(g.runs))
 	for i, r := range g.runs {
-		times[i] = elapsed(r)
+		times[i] = inspect.Elapsed(r)
 	}
 	return inspect.Percentiles(times)
 }

@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -156,30 +157,6 @@ func entryObject(e loopfile.Entry) any {
 	return m
 }
 
-// statusWord is the status of a run, also where its record cannot be read.
-func statusWord(r persistence.Run) string {
-	if r.Status == "" {
-		return "unreadable"
-	}
-	return string(r.Status)
-}
-
-// steps writes the step of a run, with its cap where it is known.
-func steps(r persistence.Run) string {
-	if r.MaxSteps > 0 {
-		return fmt.Sprintf("%d/%d", r.Step, r.MaxSteps)
-	}
-	return fmt.Sprint(r.Step)
-}
-
-// elapsed returns how long a run has run, with the time since its last record while it goes on.
-func elapsed(r persistence.Run) time.Duration {
-	if r.Status == persistence.Running && !r.UpdatedAt.IsZero() {
-		return r.Elapsed + max(0, time.Since(r.UpdatedAt))
-	}
-	return r.Elapsed
-}
-
 func since(t time.Time) string {
 	if t.IsZero() {
 		return "?"
@@ -197,7 +174,7 @@ func statusObject(p *project.Project, store *project.Records, r persistence.Run)
 	m := value.NewMap(
 		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", orNull(string(r.Status)),
 		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", orNone(r.MaxSteps),
-		"started_at", stamp(r.StartedAt), "updated_at", stamp(r.UpdatedAt), "elapsed_ms", elapsed(r).Milliseconds(),
+		"started_at", stamp(r.StartedAt), "updated_at", stamp(r.UpdatedAt), "elapsed_ms", inspect.Elapsed(r).Milliseconds(),
 		"pid", pid, "alive", held, "owner", ownerObject(r.Owner), "archived", r.Archived, "resumable", r.Resumable && !held,
 		"terminated_by", orNull(r.Ended), "error", orNull(r.Error), "continuation_prompt", orNull(r.Continuation),
 		"reconciled_at", stamp(r.Reconciled), "file", orNull(r.File), "events_file", orNull(r.Events),

@@ -146,15 +146,15 @@ func (f *openFilter) has(status string) bool {
 }
 
 // keeps says whether a run is one that was asked for.
-func (f *openFilter) keeps(v *vitals) bool {
-	r := v.run
+func (f *openFilter) keeps(v *inspect.Vitals) bool {
+	r := v.Run
 	switch {
-	case !f.has(statusWord(r)):
+	case !f.has(inspect.StatusWord(r)):
 		return false
 	case f.silent > 0:
-		return project.Alive(r) && !v.waits() && v.idle() >= f.silent
+		return project.Alive(r) && !v.Waits() && v.Idle() >= f.silent
 	case f.waiting:
-		return v.waits() || r.Status == persistence.Awaiting && r.Resumable
+		return v.Waits() || r.Status == persistence.Awaiting && r.Resumable
 	}
 	return true
 }

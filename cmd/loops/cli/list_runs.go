@@ -32,7 +32,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	var looked, chosen []*vitals
+	var looked, chosen []*inspect.Vitals
 	for _, r := range runs {
 		v := glimpse(ctx, f, r)
 		looked = append(looked, v)
@@ -47,7 +47,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		}
 	}
 	if o.json {
-		objects := list(chosen, func(v *vitals) any { return listedObject(p, store, v) })
+		objects := list(chosen, func(v *inspect.Vitals) any { return listedObject(p, store, v) })
 		for _, w := range waiting {
 			objects = append(objects, waiterStatus(p, w))
 		}
@@ -93,21 +93,21 @@ func failedSince(ctx context.Context, store *project.Records, since time.Time) (
 }
 
 // listedObject is a run of the list as JSON.
-func listedObject(p *project.Project, store *project.Records, v *vitals) any {
-	m := statusObject(p, store, v.run)
-	if v.run.Limited {
-		m.Set("error", orNull(honestError(v.run)))
+func listedObject(p *project.Project, store *project.Records, v *inspect.Vitals) any {
+	m := statusObject(p, store, v.Run)
+	if v.Run.Limited {
+		m.Set("error", orNull(inspect.HonestError(v.Run)))
 	}
 	m.Set("idle_ms", nil)
-	if project.Alive(v.run) {
-		m.Set("idle_ms", v.idle().Milliseconds())
+	if project.Alive(v.Run) {
+		m.Set("idle_ms", v.Idle().Milliseconds())
 	}
-	m.Set("owner_elsewhere", outOfSight(v.run))
-	if v.wait != nil {
-		m.Set("waiting", waitObject(v.wait))
+	m.Set("owner_elsewhere", outOfSight(v.Run))
+	if v.Wait != nil {
+		m.Set("waiting", waitObject(v.Wait))
 	}
-	if !v.pausedAt.IsZero() {
-		m.Set("pause_asked_at", stamp(v.pausedAt))
+	if !v.PausedAt.IsZero() {
+		m.Set("pause_asked_at", stamp(v.PausedAt))
 	}
 	return m
 }
@@ -118,36 +118,36 @@ type runLine struct {
 	notes                                        []string
 }
 
-func lineOf(v *vitals) runLine {
-	r := v.run
+func lineOf(v *inspect.Vitals) runLine {
+	r := v.Run
 	l := runLine{
-		run: string(r.ID), status: statusWord(r), state: cmp.Or(r.State, "-"), step: steps(r), elapsed: shortTime(v.elapsed()),
+		run: string(r.ID), status: inspect.StatusWord(r), state: cmp.Or(r.State, "-"), step: inspect.StepText(r), elapsed: shortTime(v.Elapsed()),
 		idle: "?", pid: "-",
 	}
-	if v.memory != nil {
+	if v.Memory != nil {
 		var path []string
-		for _, at := range v.levels() {
-			path = append(path, at.state)
+		for _, at := range v.Levels() {
+			path = append(path, at.State)
 		}
 		l.state = strings.Join(path, ">")
 	}
-	if !v.heard().IsZero() {
-		l.idle = shortTime(v.idle())
+	if !v.Heard().IsZero() {
+		l.idle = shortTime(v.Idle())
 	}
 	if project.Alive(r) {
 		l.pid = fmt.Sprint(r.Owner.PID)
 	}
-	if !v.pausedAt.IsZero() {
-		l.notes = append(l.notes, v.pausedText())
+	if !v.PausedAt.IsZero() {
+		l.notes = append(l.notes, v.PausedText())
 	}
-	if v.wait != nil && !v.stands() {
-		l.notes = append(l.notes, "waits for "+waitLine(v.wait))
+	if v.Wait != nil && !v.Stands() {
+		l.notes = append(l.notes, "waits for "+inspect.WaitLine(v.Wait))
 	}
 	if project.Alive(r) && outOfSight(r) {
 		l.notes = append(l.notes, whereIs(r.Owner))
 	}
 	if inspect.Wasted(r) {
-		l.notes = append(l.notes, honestError(r))
+		l.notes = append(l.notes, inspect.HonestError(r))
 	}
 	if n := len(r.Damage); n > 0 {
 		l.notes = append(l.notes, "damaged: "+r.Damage[0])

@@ -16,6 +16,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/disk"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 )
@@ -115,7 +116,7 @@ func (l *logPrinter) event(e fsm.Event) {
 			l.attempts = 0
 		}
 		n := min(e.Depth, len(l.states))
-		l.states, l.steps = append(l.states[:n], text(e.Get("state"))), append(l.steps[:n], text(e.Get("iteration")))
+		l.states, l.steps = append(l.states[:n], inspect.Text(e.Get("state"))), append(l.steps[:n], inspect.Text(e.Get("iteration")))
 		return
 	}
 	if e.Depth >= len(l.states) || l.state != "" && l.states[e.Depth] != l.state {
@@ -127,14 +128,14 @@ func (l *logPrinter) event(e fsm.Event) {
 		l.acted, l.begun = true, true
 		l.attempts++
 		path := strings.Join(l.states[:e.Depth+1], " > ")
-		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, plain.Cut(plain.Line(phrase.FirstLine(text(e.Get("action")))), 100))
+		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, plain.Cut(plain.Line(phrase.FirstLine(inspect.Text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
 		case l.stderr:
 		case l.follow:
-			l.print(strings.TrimSuffix(text(e.Get("line")), "\n"))
+			l.print(strings.TrimSuffix(inspect.Text(e.Get("line")), "\n"))
 		default:
-			l.waits.WriteString(strings.TrimSuffix(text(e.Get("line")), "\n") + "\n")
+			l.waits.WriteString(strings.TrimSuffix(inspect.Text(e.Get("line")), "\n") + "\n")
 		}
 	case fsm.EventActionComplete:
 		l.complete(e)
@@ -143,11 +144,11 @@ func (l *logPrinter) event(e fsm.Event) {
 
 // complete prints the output of an action that has ended, from its file where there is one.
 func (l *logPrinter) complete(e fsm.Event) {
-	file := text(e.Get("output_file"))
+	file := inspect.Text(e.Get("output_file"))
 	cutOff, _ := e.Get("output_truncated").(bool)
 	switch {
 	case l.stderr:
-		errs := strings.TrimSuffix(text(e.Get("stderr_preview")), "\n")
+		errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n")
 		if long := l.errorFile(e.Depth, file); len(errs) >= wholeStderr && l.copy(long) {
 			errs = ""
 		}

@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/move"
 	"loops/internal/phrase"
 	"loops/persistence"
@@ -23,7 +24,7 @@ const projectOption = "project"
 func movedSince(p *project.Project, run persistence.Run, memory *fsm.Snapshot) (folders []move.Folder) {
 	recorded, _ := run.Options.Get(projectOption)
 	was := rootsIn(memory, filepath.Join("/", project.Folder, "runs", string(run.ID)), nil) // also of runs that say nothing of it
-	for _, from := range append(was, text(recorded)) {
+	for _, from := range append(was, inspect.Text(recorded)) {
 		if from != "" && !sameFolder(from, p.Dir) {
 			folders = append(folders, move.Folder{From: from, To: p.Dir})
 		}
@@ -48,7 +49,7 @@ func sameFolder(a, b string) bool {
 // stands behind them.
 func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
 	add := func(v any) {
-		path := text(v)
+		path := inspect.Text(v)
 		if root, rest, found := strings.Cut(path, work); found && filepath.IsAbs(root) && (rest == "" || rest[0] == '/') {
 			roots = append(roots, root)
 		}

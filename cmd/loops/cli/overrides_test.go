@@ -13,12 +13,12 @@ import (
 func TestOverrides(t *testing.T) {
 	file := &fsm.Loop{MaxSteps: 50, MaxIterations: 4, Backoff: time.Second, LLM: fsm.LLM{Enabled: true}}
 	for _, c := range []struct {
-		name          string
-		flags         project.Overrides
-		recorded      *value.Map
-		steps, passes int
-		backoff       time.Duration
-		keep          string
+		name             string
+		flags            project.Overrides
+		recorded         *value.Map
+		StepText, passes int
+		backoff          time.Duration
+		keep             string
 	}{
 		{"none", project.Overrides{}, nil, 50, 4, time.Second, "null"},
 		{"steps", project.Overrides{MaxSteps: 3}, nil, 3, 4, time.Second, `{"max_steps": 3}`},
@@ -36,7 +36,7 @@ func TestOverrides(t *testing.T) {
 		{"damaged record", project.Overrides{}, value.NewMap("max_steps", "nine", "delay", int64(-3), "max_iterations", nil, "durability", 3.0), 50, 4, time.Second, "null"},
 	} {
 		l, keep := c.flags.Over(c.recorded).Apply(file)
-		if l.MaxSteps != c.steps || l.MaxIterations != c.passes || l.Backoff != c.backoff {
+		if l.MaxSteps != c.StepText || l.MaxIterations != c.passes || l.Backoff != c.backoff {
 			t.Errorf("%s: steps %d, passes %d, backoff %v", c.name, l.MaxSteps, l.MaxIterations, l.Backoff)
 		}
 		if judged := !strings.Contains(c.keep, "no_llm"); l.LLM.Enabled != judged {

@@ -10,29 +10,15 @@ import (
 	"loops/persistence"
 )
 
-// A runPath is what a run did, from its events, but for its visits.
-type runPath struct {
-	run   persistence.Run
-	end   *fsm.Event // its last loop_complete, if nothing came after it
-	sheet *inspect.CostSheet
-}
-
 // path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
 // room for. Damage is named on standard error, and what is behind it is read.
-func (a *app) path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader) (*runPath, error) {
+func (a *app) path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader) (*inspect.Path, error) {
 	known, err := f.Project.Pricer()
 	if err != nil {
 		return nil, err
 	}
-	p := &runPath{run: r, sheet: &inspect.CostSheet{Prices: known}}
-	err = a.eachEvent(ctx, f, r, func(e fsm.Event) {
-		p.sheet.AddTo(reader.Add(e), e)
-		if e.Depth == 0 {
-			if p.end = nil; e.Kind == fsm.EventLoopComplete {
-				p.end = &e
-			}
-		}
-	})
+	p := &inspect.Path{Run: r, Costs: &inspect.CostSheet{Prices: known}}
+	err = a.eachEvent(ctx, f, r, func(e fsm.Event) { p.Add(e, reader.Add(e)) })
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +44,7 @@ func (a *app) eachEvent(ctx context.Context, f project.Finder, r persistence.Run
 	return nil
 }
 
-// A rulebook finds the loops whose rules a run followed.
+// A rulebook has them from what is recorded with the run, or from the loop files as they are now.
 type rulebook struct {
 	def  *project.Definition // as recorded with the run; nil = not, or not to be read
 	main *fsm.Loop           // nil = not known
@@ -91,8 +77,11 @@ func given(l *fsm.Loop, r persistence.Run) *fsm.Loop {
 	return &with
 }
 
-// of returns the loop that a visit belongs to, nil where it is not known.
-func (b *rulebook) of(v *inspect.Visit) *fsm.Loop {
+// Main returns the loop that the run is of, nil where it is not known.
+func (b *rulebook) Main() *fsm.Loop { return b.main }
+
+// Of returns the loop that a visit belongs to, nil where it is not known.
+func (b *rulebook) Of(v *inspect.Visit) *fsm.Loop {
 	l := b.main
 	for _, above := range v.Above {
 		if l == nil || l.States[above.State] == nil {

@@ -15,6 +15,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/disk"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -124,7 +125,7 @@ func goingOn(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	case newest == nil:
 		return nil, nothingTo(ctx, f, verb, arg, "")
 	}
-	return nil, failure(exitNotFound, "nothing to %s: run %s is %s", verb, newest.ID, statusWord(*newest))
+	return nil, failure(exitNotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.StatusWord(*newest))
 }
 
 func runPause(ctx context.Context, a *app, o pauseOptions) error {
@@ -261,7 +262,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 	case len(runs) == 0:
 		return nothingTo(ctx, f, "unpause", o.name, "")
 	default:
-		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, statusWord(runs[0]))
+		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.StatusWord(runs[0]))
 	}
 	return joined(errs)
 }
@@ -281,7 +282,7 @@ func unpausedText(a *app, r persistence.Run) string {
 	if project.Alive(r) {
 		return fmt.Sprintf("Run %s (pid %d) goes on.", r.ID, r.Owner.PID)
 	}
-	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, statusWord(r), a.command("resume", string(r.ID)))
+	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, inspect.StatusWord(r), a.command("resume", string(r.ID)))
 }
 
 // unpause takes a pause away, and returns when the run goes on.

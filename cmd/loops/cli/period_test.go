@@ -11,7 +11,7 @@ func TestParseWhen(t *testing.T) {
 		return time.Date(year, time.Month(month), day, hour, minute, second, 0, time.Local)
 	}
 	for _, c := range []struct {
-		text string
+		Text string
 		ends bool
 		want time.Time // zero = a mistake
 	}{
@@ -27,9 +27,9 @@ func TestParseWhen(t *testing.T) {
 		{"", false, time.Time{}},
 		{"-1h", false, time.Time{}},
 	} {
-		got, err := parseWhen("--since", c.text, "loops history --help", now, c.ends)
+		got, err := parseWhen("--since", c.Text, "loops history --help", now, c.ends)
 		if (err != nil) != c.want.IsZero() || err == nil && !got.Equal(c.want) {
-			t.Errorf("%q (%v): %v, %v; want %v", c.text, c.ends, got, err, c.want)
+			t.Errorf("%q (%v): %v, %v; want %v", c.Text, c.ends, got, err, c.want)
 		}
 	}
 }

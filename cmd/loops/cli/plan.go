@@ -7,6 +7,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/model"
 	"loops/internal/phrase"
 )
@@ -120,7 +121,7 @@ func edges(s *fsm.State) [][2]string {
 	if s.Route != nil {
 		for _, v := range s.Route.Table.Keys() {
 			target, _ := s.Route.Table.Get(v)
-			out = append(out, [2]string{"route " + v, text(target)})
+			out = append(out, [2]string{"route " + v, inspect.Text(target)})
 		}
 		if s.Route.Default != "" {
 			out = append(out, [2]string{"route _", s.Route.Default})

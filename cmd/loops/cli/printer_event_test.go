@@ -7,6 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 )
 
@@ -91,10 +92,10 @@ func TestEventsAreSentences(t *testing.T) {
 
 // A run whose waits for a rate limit were used up ended with: Error: No valid transition.
 func TestUsedUpWaitsAreNoMissingTransition(t *testing.T) {
-	out, _ := show(&textPrinter{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: noTransition, Limited: true}, "loops resume fix-1",
+	out, _ := show(&textPrinter{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: inspect.NoTransition, Limited: true}, "loops resume fix-1",
 		event(0, "state_enter", "state", "a", "iteration", int64(1)))
 	want := "Error: the agent host still refuses for its rate, and the waits for that are used up; resume the run later\nResume with: loops resume fix-1\n"
-	if !strings.HasSuffix(out, want) || strings.Contains(out, noTransition) {
+	if !strings.HasSuffix(out, want) || strings.Contains(out, inspect.NoTransition) {
 		t.Errorf("got\n%s\nwant at its end\n%s", out, want)
 	}
 }

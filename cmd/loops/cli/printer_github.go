@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/report"
 )
@@ -86,10 +87,10 @@ func (p *githubPrinter) header(h header) {
 
 func (p *githubPrinter) event(e fsm.Event) {
 	if e.Kind == fsm.EventStateEnter && e.Depth == 0 && !p.quiet {
-		p.group(fmt.Sprintf("[%s/%d] %s", text(e.Get("iteration")), p.h.Loop.MaxSteps, text(e.Get("state"))))
+		p.group(fmt.Sprintf("[%s/%d] %s", inspect.Text(e.Get("iteration")), p.h.Loop.MaxSteps, inspect.Text(e.Get("state"))))
 	}
 	p.textPrinter.event(e)
-	if e.Kind == fsm.EventActionComplete && e.Depth == 0 && text(e.Get("exit_code")) == "124" && p.notes < mostWarnings {
+	if e.Kind == fsm.EventActionComplete && e.Depth == 0 && inspect.Text(e.Get("exit_code")) == "124" && p.notes < mostWarnings {
 		p.notes++
 		p.annotate(fsm.SeverityWarning, "Loop "+p.h.Loop.Name, "the action of state "+p.state+" timed out")
 	}
@@ -130,13 +131,13 @@ func (p *githubPrinter) finish(o fsm.Outcome, resume string) {
 	p.group("")
 	said := strings.TrimSpace(p.errors + "\n" + p.output)
 	p.textPrinter.finish(o, resume)
-	kind := endKind(o)
+	kind := inspect.EndKind(o)
 	if kind != "completed" && codeOf(o) != exitOK {
 		level := fsm.SeverityWarning
 		if kind == "failed" || kind == "stalled" {
 			level = fsm.SeverityError
 		}
-		message := faceLine(o, p.max, p.state)
+		message := inspect.EndAt(o, p.max, p.state)
 		if said != "" {
 			message += "\n\n" + phrase.LastLines(said, 10)
 		}

@@ -58,13 +58,13 @@ func TestTextPrinter(t *testing.T) {
 	}
 	end := fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "failed", Failure: true, Steps: 1, Duration: 1234 * time.Millisecond}
 	for _, c := range []struct {
-		name    string
-		p       *textPrinter
-		outcome fsm.Outcome
-		resume  string
-		events  []fsm.Event
-		out     string
-		err     string
+		name        string
+		p           *textPrinter
+		OutcomeText fsm.Outcome
+		resume      string
+		events      []fsm.Event
+		out         string
+		err         string
 	}{
 		{"a failure", &textPrinter{}, end, "", failed, top +
 			"[1/50] check (0ms) -> make test …\n       one\n       two\n       ! make: oops\n       (1.2s) exit: 2\n       no -> failed\n" +
@@ -110,7 +110,7 @@ func TestTextPrinter(t *testing.T) {
 		}, top + "[1/50] a (0ms)\n  sub-loop child\n  [1] x (0ms)\n  sub-loop ended: x [terminal]\n       retry exhausted: state=a retries=3\n" +
 			"\nLoop ended with an error: a (1 step, 0ms)\nError: no way on\n", ""},
 	} {
-		out, errs := show(c.p, c.outcome, c.resume, c.events...)
+		out, errs := show(c.p, c.OutcomeText, c.resume, c.events...)
 		if out != c.out {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, out, c.out)
 		}

@@ -183,17 +183,17 @@ func (p *textPrinter) event(e fsm.Event) {
 	case fsm.EventActionStart:
 		p.startAction(e, pad)
 	case fsm.EventActionOutput:
-		p.showOutput(pad, text(e.Get("line")))
+		p.showOutput(pad, inspect.Text(e.Get("line")))
 	case fsm.EventActionComplete:
 		p.endAction(e, pad)
 	case fsm.EventEvaluate:
 		p.flushHead()
-		p.verdict, p.why = text(e.Get("verdict")), ""
+		p.verdict, p.why = inspect.Text(e.Get("verdict")), ""
 		if !p.verbose {
-			p.why = plain.Line(whyVerdict(e))
+			p.why = plain.Line(inspect.WhyVerdict(e))
 			break
 		}
-		for _, text := range verdictLines(e) {
+		for _, text := range inspect.VerdictLines(e) {
 			for line := range strings.SplitSeq(text, "\n") {
 				p.print(pad + indent + p.paint.dim(plain.Line(line)))
 			}
@@ -208,22 +208,22 @@ func (p *textPrinter) event(e fsm.Event) {
 		}
 	case fsm.EventNote:
 		p.flushHead()
-		line := noteText(e)
-		if text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
+		line := inspect.NoteText(e)
+		if inspect.Text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
 			line += "; to go on at once: " + p.wake
 		}
 		p.print(pad + indent + p.paint.amber(plain.Line(line)))
 	case fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventHostSubprocRSS, fsm.EventActionKilled:
 		if p.verbose {
-			p.print(pad + indent + p.paint.dim(plain.Line(e.Kind+" "+pairs(e))))
+			p.print(pad + indent + p.paint.dim(plain.Line(e.Kind+" "+inspect.Pairs(e))))
 		}
 	default:
 		p.flushHead()
-		if line := sentence(e); line != "" {
+		if line := inspect.EventText(e); line != "" {
 			p.print(pad + indent + p.paint.amber(plain.Line(line)))
 			break
 		}
-		p.print(pad + indent + p.paint.amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+pairs(e)))))
+		p.print(pad + indent + p.paint.amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))
 	}
 }
 
@@ -232,16 +232,16 @@ func (p *textPrinter) remember(e fsm.Event) {
 	switch e.Kind {
 	case fsm.EventStateEnter:
 		if e.Depth == 0 {
-			p.state, p.judged = text(e.Get("state")), ""
+			p.state, p.judged = inspect.Text(e.Get("state")), ""
 		}
 	case fsm.EventEvaluate:
 		if e.Depth == 0 {
-			p.judged = text(e.Get("verdict"))
+			p.judged = inspect.Text(e.Get("verdict"))
 		}
 	case fsm.EventActionStart:
 		p.output, p.errors, p.shown = "", "", false
 	case fsm.EventActionComplete:
-		p.output, p.errors = text(e.Get("output_preview")), text(e.Get("stderr_preview"))
+		p.output, p.errors = inspect.Text(e.Get("output_preview")), inspect.Text(e.Get("stderr_preview"))
 	}
 }
 
@@ -263,7 +263,7 @@ func (p *textPrinter) flushHead() {
 }
 
 func (p *textPrinter) startAction(e fsm.Event, pad string) {
-	action := text(e.Get("action"))
+	action := inspect.Text(e.Get("action"))
 	lines := []string{plain.Cut(plain.Line(phrase.FirstLine(action)), 100)}
 	if p.verbose {
 		lines = strings.Split(strings.TrimRight(action, "\n| "), "\n")
@@ -331,7 +331,7 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 		p.block(pad+indent, phrase.LastLines(p.output, liveTail))
 	}
 	p.print(pad + indent + line)
-	if skipped := text(e.Get("skipped")); skipped != "" {
+	if skipped := inspect.Text(e.Get("skipped")); skipped != "" {
 		p.print(pad + indent + p.paint.amber("skipped of what the host printed: "+skipped))
 	}
 }

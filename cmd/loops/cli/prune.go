@@ -182,10 +182,10 @@ func keptText(k retention.Kept) string {
 	var words []string
 	for _, w := range []struct {
 		n    int
-		text string
+		Text string
 	}{{k.Live, "live"}, {k.Resumable, "resumable"}, {k.Newest, "among the newest of the loop"}, {k.Unreadable, "unreadable"}} {
 		if w.n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", w.n, w.text))
+			words = append(words, fmt.Sprintf("%d %s", w.n, w.Text))
 		}
 	}
 	return strings.Join(words, ", ")

@@ -140,7 +140,7 @@ func readSteps(ctx context.Context, store *project.Records, run persistence.Run,
 
 // reportFacts is what a report says about a run as a whole.
 func reportFacts(p *project.Project, store *project.Records, r persistence.Run, total inspect.Cost) [][2]string {
-	facts := [][2]string{{"Loop", r.Loop}, {"Run", string(r.ID)}, {"Status", statusWord(r)}}
+	facts := [][2]string{{"Loop", r.Loop}, {"Run", string(r.ID)}, {"Status", inspect.StatusWord(r)}}
 	add := func(key, value string) {
 		if value != "" {
 			facts = append(facts, [2]string{key, value})
@@ -148,16 +148,16 @@ func reportFacts(p *project.Project, store *project.Records, r persistence.Run, 
 	}
 	add("Fork of", forkedText(r.Origin))
 	add("Ended by", r.Ended)
-	add("Error", honestError(r))
+	add("Error", inspect.HonestError(r))
 	add("State", r.State)
-	add("Step", steps(r))
+	add("Step", inspect.StepText(r))
 	if !r.StartedAt.IsZero() {
 		add("Started", r.StartedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	if !r.UpdatedAt.IsZero() {
 		add("Updated", r.UpdatedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
-	add("Elapsed", phrase.Duration(elapsed(r)))
+	add("Elapsed", phrase.Duration(inspect.Elapsed(r)))
 	if total.Prompts+total.Judges > 0 {
 		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.Text(), phrase.Tokens(total.Tokens()),
 			phrase.Count(total.Prompts, "prompt"), phrase.Count(total.Judges, "judge")))

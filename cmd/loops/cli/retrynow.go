@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/persistence"
 )
@@ -53,7 +54,7 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 		if newest.Resumable {
 			more = "; go on with it: " + a.goOn(ctx, store, *newest)
 		}
-		return failure(exitNotFound, "nothing to wake: run %s is %s%s", newest.ID, statusWord(*newest), more)
+		return failure(exitNotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.StatusWord(*newest), more)
 	}
 	var errs []error
 	woken, busy := 0, live[0]
@@ -88,7 +89,7 @@ func (a *app) wakeRun(ctx context.Context, store *project.Records, r persistence
 }
 
 func wokenText(r persistence.Run, w *fsm.Wait) string {
-	return fmt.Sprintf("Woke %s (pid %d): it waited for %s.", r.ID, r.Owner.PID, waitText(w))
+	return fmt.Sprintf("Woke %s (pid %d): it waited for %s.", r.ID, r.Owner.PID, inspect.WaitText(w))
 }
 
 // waitOf returns what a run waits for; nil = nothing.
@@ -118,27 +119,6 @@ func wake(ctx context.Context, store *project.Records, r persistence.Run, w fsm.
 		}
 	}
 	return failure(exitFailed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(wakeWait), r.Owner.PID)
-}
-
-// waitText is what a run waits for, for a person.
-func waitText(w *fsm.Wait) string {
-	what := map[string]string{
-		fsm.WaitRateLimit: "the rate limit of an agent host",
-		fsm.WaitAPIError:  "the API of an agent host, which failed",
-		fsm.WaitInfra:     "an agent host that was ended from outside",
-		fsm.WaitCircuit:   "the rate limit that another run met",
-		fsm.WaitJudge:     "the rate limit of the host of a judge",
-		fsm.WaitMemory:    "memory of this machine",
-		fsm.WaitBackoff:   "its backoff between states",
-		fsm.WaitPaused:    "loops unpause",
-	}[w.Why]
-	switch {
-	case what == "":
-		what = w.Why
-	case w.Host != "":
-		what = "the rate limit of " + w.Host + ", which another run met"
-	}
-	return what + " (state " + w.State + ")"
 }
 
 func waitObject(w *fsm.Wait) *value.Map {

@@ -47,7 +47,7 @@ func TestRuleText(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
+	for _, c := range []struct{ Text, want string }{
 		{"", ""},
 		{"short", "short"},
 		{"one two three", "one two\nthree"},
@@ -56,8 +56,8 @@ func TestFold(t *testing.T) {
 		{"- a list item stays", "- a list item stays"},
 		{"zwölf Ämter da", "zwölf\nÄmter da"},
 	} {
-		if got := fold(c.text, 8); got != c.want {
-			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		if got := fold(c.Text, 8); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.Text, got, c.want)
 		}
 	}
 }

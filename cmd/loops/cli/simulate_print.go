@@ -6,6 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/rehearse"
@@ -42,7 +43,7 @@ func (a *app) simulationHeader(r *rehearsal, o *simulateOptions) {
 	say(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.Short(r.loop.File))
 	for _, k := range o.how.Keys() {
 		v, _ := o.how.Get(k)
-		say(a.out, "  %s: %s\n", k, text(v))
+		say(a.out, "  %s: %s\n", k, inspect.Text(v))
 	}
 	fmt.Fprintln(a.out)
 }
@@ -50,9 +51,9 @@ func (a *app) simulationHeader(r *rehearsal, o *simulateOptions) {
 func (p *simulationPrinter) event(e fsm.Event) {
 	switch {
 	case e.Kind == fsm.EventStateEnter && e.Depth == 0:
-		p.state, p.judged = text(e.Get("state")), ""
+		p.state, p.judged = inspect.Text(e.Get("state")), ""
 	case e.Kind == fsm.EventEvaluate && e.Depth == 0:
-		p.judged = text(e.Get("verdict"))
+		p.judged = inspect.Text(e.Get("verdict"))
 	}
 	switch {
 	case p.o.json:
@@ -72,42 +73,42 @@ func (p *simulationPrinter) show(e fsm.Event) {
 	switch e.Kind {
 	case fsm.EventLoopStart:
 		if e.Depth > 0 {
-			p.line(pad + "sub-loop " + text(e.Get("loop")))
+			p.line(pad + "sub-loop " + inspect.Text(e.Get("loop")))
 		}
 	case fsm.EventStateEnter:
 		p.flush()
-		step := fmt.Sprintf("%s[%s/%d] ", pad, text(e.Get("iteration")), p.r.loop.MaxSteps)
+		step := fmt.Sprintf("%s[%s/%d] ", pad, inspect.Text(e.Get("iteration")), p.r.loop.MaxSteps)
 		if e.Depth > 0 { // the cap is that of the outermost loop
-			step = fmt.Sprintf("%s[%s] ", pad, text(e.Get("iteration")))
+			step = fmt.Sprintf("%s[%s] ", pad, inspect.Text(e.Get("iteration")))
 		}
-		p.head = step + p.paint.bold(text(e.Get("state")))
+		p.head = step + p.paint.bold(inspect.Text(e.Get("state")))
 	case fsm.EventActionStart:
-		lines := p.short(text(e.Get("action")))
+		lines := p.short(inspect.Text(e.Get("action")))
 		p.head += " -> " + lines[0]
 		for _, line := range lines[1:] {
 			p.more = append(p.more, pad+indent+line)
 		}
 	case fsm.EventActionComplete:
-		for _, line := range p.short(text(e.Get("output_preview"))) {
+		for _, line := range p.short(inspect.Text(e.Get("output_preview"))) {
 			p.line(pad + indent + p.paint.dim(plain.Line(line)))
 		}
-		if code := text(e.Get("exit_code")); code != "0" {
+		if code := inspect.Text(e.Get("exit_code")); code != "0" {
 			p.line(pad + indent + p.paint.red("exit: "+code))
 		}
 	case fsm.EventEvaluate:
-		p.verdict = text(e.Get("verdict"))
+		p.verdict = inspect.Text(e.Get("verdict"))
 		if p.verdict == "" {
 			p.verdict = `""`
 		}
-		if why := text(e.Get("error")); why != "" {
+		if why := inspect.Text(e.Get("error")); why != "" {
 			p.verdict += " (" + plain.Cut(phrase.FirstLine(plain.Line(why)), 160) + ")"
 		}
 	case fsm.EventRoute:
-		line := "-> " + p.paint.cyan(text(e.Get("to")))
+		line := "-> " + p.paint.cyan(inspect.Text(e.Get("to")))
 		if p.verdict != "" {
 			line = p.verdict + " " + line
 		}
-		if why := text(e.Get("reason")); why != "" {
+		if why := inspect.Text(e.Get("reason")); why != "" {
 			line += " (" + why + ")"
 		}
 		p.verdict = ""
@@ -115,7 +116,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 	case fsm.EventLoopComplete:
 		p.flush()
 		if e.Depth > 0 {
-			p.line(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, text(e.Get("final_state")), text(e.Get("terminated_by"))))
+			p.line(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, inspect.Text(e.Get("final_state")), inspect.Text(e.Get("terminated_by"))))
 		}
 	default:
 		if note := simulationNote(e); note != "" {
@@ -130,7 +131,7 @@ func simulationNote(e fsm.Event) string {
 	case fsm.EventNote, fsm.EventActionOutput, fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventWorktreeAttached, fsm.EventWorktreeDetached:
 		return ""
 	}
-	return strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ") + ": " + pairs(e))
+	return strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ") + ": " + inspect.Pairs(e))
 }
 
 // short is a text on one line, or with -v all its lines.
@@ -210,10 +211,10 @@ func (p *simulationPrinter) finish(o fsm.Outcome) error {
 		}
 		fmt.Fprintln(p.a.out)
 	}
-	say(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", endWord(o, p.r.loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), codeOf(o))
+	say(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), codeOf(o))
 	if o.Error != "" {
 		line := "Error: " + o.Error
-		if o.Error == noTransition && p.judged != "" {
+		if o.Error == inspect.NoTransition && p.judged != "" {
 			line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)
 		}
 		sayLine(p.a.out, line)
@@ -253,7 +254,7 @@ func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) er
 	a.simulationHeader(r, o)
 	say(a.out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
 	for _, e := range t.Endings() {
-		say(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), endWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
+		say(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), inspect.EndWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
 		if e.Outcome.Error != "" {
 			say(a.out, "%18s%s\n", "", plain.Cut(phrase.FirstLine(plain.Line(e.Outcome.Error)), 160))
 		}

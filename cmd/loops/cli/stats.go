@@ -1,22 +1,17 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
-	"loops/persistence"
 )
 
 type statsOptions struct {
@@ -72,84 +67,41 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &stats{name: o.name, ended: map[string]int{}}
+	s := &inspect.Stats{Name: o.name, Ended: map[string]int{}}
 	for i, r := range runs {
-		s.run(r)
-		visits := inspect.Reader{Done: func(v *inspect.Visit) { s.tally.Add(i, v) }}
+		s.Add(r)
+		visits := inspect.Reader{Done: func(v *inspect.Visit) { s.Tally.Add(i, v) }}
 		if _, err := a.path(ctx, f, r, &visits); err != nil {
 			return err
 		}
 	}
 	if o.json {
-		return writeJSON(a.out, s.object())
+		return writeJSON(a.out, statsObject(s))
 	}
 	if len(runs) == 0 {
 		say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
 		return nil
 	}
-	return s.print(a)
+	return printStats(a, s)
 }
 
-// stats is what is added up of the runs of a loop.
-type stats struct {
-	name                        string
-	runs, open, done, succeeded int
-	ended                       map[string]int // by outcome
-	times                       []time.Duration
-	tally                       inspect.Tally
-}
-
-// outcome is how a run ended, in a word or two: its status, and what ended it where that says more.
-func outcome(r persistence.Run) string {
-	word := statusWord(r)
-	if r.Ended != "" && r.Ended != fsm.EndTerminal && r.Ended != word {
-		word += " (" + r.Ended + ")"
-	}
-	return word
-}
-
-func (s *stats) run(r persistence.Run) {
-	s.runs++
-	s.ended[outcome(r)]++
-	switch r.Status {
-	case persistence.Completed:
-		s.done++
-		s.succeeded++
-	case persistence.Failed, persistence.TimedOut:
-		s.done++
-	default: // it goes on, can be gone on with, or its record cannot be read
-		s.open++
-		return
-	}
-	s.times = append(s.times, elapsed(r))
-}
-
-func (s *stats) outcomes() []string {
-	names := make([]string, 0, len(s.ended))
-	for name := range s.ended {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(s.ended[b]-s.ended[a], cmp.Compare(a, b)) })
-	return names
-}
-
-func (s *stats) print(a *app) error {
-	say(a.out, "%s of %s\n", phrase.Count(s.runs, "run"), s.name)
-	if s.done > 0 {
-		p50, p95, longest := inspect.Percentiles(s.times)
-		say(a.out, "Success: %d of %d that ended for good (%s)\n", s.succeeded, s.done, share(s.succeeded, s.done))
+func printStats(a *app, s *inspect.Stats) error {
+	say(a.out, "%s of %s\n", phrase.Count(s.Runs, "run"), s.Name)
+	if s.Done > 0 {
+		p50, p95, longest := inspect.Percentiles(s.Times)
+		say(a.out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, share(s.Succeeded, s.Done))
 		say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest))
 	} else {
 		sayLine(a.out, "Success: none has ended for good")
 	}
 	var words []string
-	for _, name := range s.outcomes() {
-		words = append(words, fmt.Sprintf("%s %d", name, s.ended[name]))
+	for _, name := range s.Outcomes() {
+		words = append(words, fmt.Sprintf("%s %d", name, s.Ended[name]))
 	}
 	say(a.out, "Outcomes: %s\n\n", strings.Join(words, ", "))
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
-	for _, st := range s.tally.States() {
+	for _, st := range s.Tally.States() {
 		p50, p95, longest := st.Times()
 		say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, verdictShares(st))
 	}
@@ -157,7 +109,7 @@ func (s *stats) print(a *app) error {
 		return err
 	}
 	head := block("\nEvaluators that never said no:\n")
-	for _, st := range s.tally.States() {
+	for _, st := range s.Tally.States() {
 		if verdict, always := st.AlwaysYes(); always {
 			say(a.out, "%s  %s (%s): %s, %d times out of %d\n", head, st.Path, st.Evaluator, verdict, st.Judged(), st.Judged())
 			head = ""
@@ -189,17 +141,17 @@ func share(n, of int) string {
 	return fmt.Sprintf("%d%%", pct)
 }
 
-func (s *stats) object() *value.Map {
+func statsObject(s *inspect.Stats) *value.Map {
 	var rate any
-	if s.done > 0 {
-		rate = float64(s.succeeded) / float64(s.done)
+	if s.Done > 0 {
+		rate = float64(s.Succeeded) / float64(s.Done)
 	}
 	outcomes := value.NewMap()
-	for _, name := range s.outcomes() {
-		outcomes.Set(name, int64(s.ended[name]))
+	for _, name := range s.Outcomes() {
+		outcomes.Set(name, int64(s.Ended[name]))
 	}
-	p50, p95, longest := inspect.Percentiles(s.times)
-	states := list(s.tally.States(), func(st *inspect.StateTally) any {
+	p50, p95, longest := inspect.Percentiles(s.Times)
+	states := list(s.Tally.States(), func(st *inspect.StateTally) any {
 		verdicts := value.NewMap()
 		for _, name := range st.Names() {
 			verdicts.Set(name, int64(st.Verdicts[name]))
@@ -209,6 +161,6 @@ func (s *stats) object() *value.Map {
 		return value.NewMap("state", st.Path, "visits", int64(st.Visits), "runs", int64(st.Runs), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
 			"longest_ms", longest.Milliseconds(), "failed_actions", int64(st.Failed), "evaluator", orNull(st.Evaluator), "verdicts", verdicts, "never_said_no", always)
 	})
-	return value.NewMap("loop", s.name, "runs", int64(s.runs), "open", int64(s.open), "ended", int64(s.done), "succeeded", int64(s.succeeded), "success_rate", rate,
+	return value.NewMap("loop", s.Name, "runs", int64(s.Runs), "open", int64(s.Open), "ended", int64(s.Done), "succeeded", int64(s.Succeeded), "success_rate", rate,
 		"outcomes", outcomes, "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(), "longest_ms", longest.Milliseconds(), "states", states)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
+	"loops/internal/inspect"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -75,7 +76,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	} else {
 		a.printVitals(p, store, v, waiting)
 	}
-	return joined([]error{err, unreadRuns([]*vitals{v})})
+	return joined([]error{err, unreadRuns([]*inspect.Vitals{v})})
 }
 
 // runStatusAll tells of every run that is open.
@@ -95,7 +96,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	objects := []any{}
-	var shown []*vitals
+	var shown []*inspect.Vitals
 	for i, r := range open {
 		v := glimpse(ctx, f, r)
 		if project.Alive(r) || i < briefRuns {

@@ -12,58 +12,58 @@ import (
 )
 
 // vitalsObject is what status shows of a run as one JSON object. What is not known is null.
-func (a *app) vitalsObject(p *project.Project, store *project.Records, v *vitals, waiting []persistence.Waiter) *value.Map {
-	m := statusObject(p, store, v.run)
-	if v.run.Limited {
-		m.Set("error", orNull(honestError(v.run)))
+func (a *app) vitalsObject(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) *value.Map {
+	m := statusObject(p, store, v.Run)
+	if v.Run.Limited {
+		m.Set("error", orNull(inspect.HonestError(v.Run)))
 	}
-	m.Set("elapsed_ms", v.elapsed().Milliseconds())
-	m.Set("path", list(v.levels(), func(l level) any {
-		return value.NewMap("loop", l.loop, "state", l.state, "step", int64(l.step), "max_steps", orNone(l.most))
+	m.Set("elapsed_ms", v.Elapsed().Milliseconds())
+	m.Set("path", list(v.Levels(), func(l inspect.Level) any {
+		return value.NewMap("loop", l.Loop, "state", l.State, "step", int64(l.Step), "max_steps", orNone(l.Most))
 	}))
 	m.Set("lease_until", nil)
-	if !v.run.Leased.IsZero() {
-		m.Set("lease_until", stamp(v.run.Leased))
+	if !v.Run.Leased.IsZero() {
+		m.Set("lease_until", stamp(v.Run.Leased))
 	}
 	m.Set("idle_ms", nil)
-	if project.Alive(v.run) {
-		m.Set("idle_ms", v.idle().Milliseconds())
+	if v.Alive {
+		m.Set("idle_ms", v.Idle().Milliseconds())
 	}
-	m.Set("action", v.actionObject())
-	m.Set("used", v.usedObject())
-	m.Set("verdict", v.verdictObject())
-	m.Set("way", v.wayObject())
-	m.Set("limits", list(v.limits, limitObject))
-	m.Set("why", orNull(v.why()))
-	m.Set("owner_elsewhere", outOfSight(v.run))
+	m.Set("action", actionObject(v))
+	m.Set("used", usedObject(v))
+	m.Set("verdict", verdictObject(v))
+	m.Set("way", wayObject(v))
+	m.Set("limits", list(v.Limits, limitObject))
+	m.Set("why", orNull(v.Why()))
+	m.Set("owner_elsewhere", outOfSight(v.Run))
 	m.Set("queued", list(waiting, func(w persistence.Waiter) any { return waiterObject(w) }))
 	word, command := a.next(v)
 	m.Set("next", orNull(word))
 	m.Set("next_command", orNull(command))
-	if v.wait != nil {
-		m.Set("waiting", waitObject(v.wait))
+	if v.Wait != nil {
+		m.Set("waiting", waitObject(v.Wait))
 	}
-	if !v.pausedAt.IsZero() {
-		m.Set("pause_asked_at", stamp(v.pausedAt))
+	if !v.PausedAt.IsZero() {
+		m.Set("pause_asked_at", stamp(v.PausedAt))
 	}
 	return m
 }
 
-func (v *vitals) actionObject() any {
-	d := v.acting()
+func actionObject(v *inspect.Vitals) any {
+	d := v.Acting()
 	if d == 0 {
 		return nil
 	}
-	e := v.glance.Acting
-	return value.NewMap("text", text(e.Get("action")), "started_at", stamp(e.Time), "running_ms", d.Milliseconds())
+	e := v.Glance.Acting
+	return value.NewMap("text", inspect.Text(e.Get("action")), "started_at", stamp(e.Time), "running_ms", d.Milliseconds())
 }
 
 // usedObject is what prompts and judges used; nil = none was asked.
-func (v *vitals) usedObject() any {
-	if v.memory == nil {
+func usedObject(v *inspect.Vitals) any {
+	if v.Memory == nil {
 		return nil
 	}
-	s := v.memory.Spent
+	s := v.Memory.Spent
 	if s == (fsm.Spent{Steps: s.Steps}) {
 		return nil
 	}
@@ -88,8 +88,8 @@ func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *value.Map {
 	return m
 }
 
-func (v *vitals) verdictObject() any {
-	visit, said := v.verdict()
+func verdictObject(v *inspect.Vitals) any {
+	visit, said := v.VerdictText()
 	m := sentenceObject(visit, said)
 	if m == nil {
 		return nil
@@ -97,19 +97,19 @@ func (v *vitals) verdictObject() any {
 	word := ""
 	if visit != nil {
 		word = visit.Verdict()
-	} else if v.memory != nil {
-		word = text(valueOf(v.memory.LastResult, "verdict"))
+	} else if v.Memory != nil {
+		word = inspect.Text(inspect.ValueOf(v.Memory.LastResult, "verdict"))
 	}
 	m.Set("verdict", word)
 	return m
 }
 
-func (v *vitals) wayObject() any {
-	left := v.glance.Left()
+func wayObject(v *inspect.Vitals) any {
+	left := v.Glance.Left()
 	if left == nil {
 		return nil
 	}
-	m := sentenceObject(left, inspect.Way(left, v.lawOf(left)))
+	m := sentenceObject(left, inspect.Way(left, v.LoopOf(left)))
 	if m == nil {
 		return nil
 	}

@@ -15,10 +15,8 @@ import (
 )
 
 const (
-	rowIndent   = 11 // of the values of rows
-	rowLines    = 3  // of one value on a terminal
-	limitsNamed = 3
-	nearEnough  = 0.25 // share of a limit but for the nearest, from which it is named
+	rowIndent = 11 // of the values of rows
+	rowLines  = 3  // of one value on a terminal
 )
 
 // row prints a line of status. On a terminal a long value goes on below, and is cut if it is very long.
@@ -46,37 +44,37 @@ func (a *app) width() int {
 }
 
 // printVitals prints one screen about a run.
-func (a *app) printVitals(p *project.Project, store *project.Records, v *vitals, waiting []persistence.Waiter) {
-	r := v.run
+func (a *app) printVitals(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) {
+	r := v.Run
 	lives, id := project.Alive(r), string(r.ID)
 	a.row("Loop", r.Loop)
 	a.row("Run", id)
 	a.row("Fork of", forkedText(r.Origin))
 	a.row("Work tree", treeText(p, r))
-	a.row("Status", statusWord(r))
-	a.row("State", v.where())
-	a.row("Step", v.steps())
+	a.row("Status", inspect.StatusWord(r))
+	a.row("State", v.WhereText())
+	a.row("Step", v.StepsText())
 	if r.Passes > 0 {
 		a.row("Passes", fmt.Sprint(r.Passes))
 	}
-	a.row("Elapsed", phrase.Duration(v.elapsed()))
+	a.row("Elapsed", phrase.Duration(v.Elapsed()))
 	if lives {
-		a.row("Idle", v.idleText())
+		a.row("Idle", v.IdleText())
 	}
-	if d := v.acting(); d > 0 {
-		a.row("Action", plain.Cut(phrase.FirstLine(strings.TrimSpace(text(v.glance.Acting.Get("action")))), 60)+"  (runs for "+phrase.Duration(d)+")")
+	if d := v.Acting(); d > 0 {
+		a.row("Action", plain.Cut(phrase.FirstLine(strings.TrimSpace(inspect.Text(v.Glance.Acting.Get("action")))), 60)+"  (runs for "+phrase.Duration(d)+")")
 	}
 	a.printWait(v)
 	for _, w := range waiting {
 		a.row("Queued", waiterText(p, w))
 	}
-	a.row("Used", v.used())
-	if visit, said := v.verdict(); len(said) > 0 {
-		a.row("Verdict", before(visit)+said[0].Text)
+	a.row("Used", v.UsedText())
+	if visit, said := v.VerdictText(); len(said) > 0 {
+		a.row("Verdict", inspect.Before(visit)+said[0].Text)
 	}
-	a.row("Way", v.way())
+	a.row("Way", v.WayText())
 	if lives || r.Resumable {
-		a.row("Limits", v.limitsText())
+		a.row("Limits", v.LimitsText())
 	}
 	if !r.StartedAt.IsZero() {
 		a.row("Started", phrase.Clock(r.StartedAt))
@@ -87,10 +85,10 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *vitals,
 	a.row("Owner", ownerText(r))
 	a.row("Lease", leaseText(r))
 	a.row("Ended by", r.Ended)
-	why := v.why()
+	why := v.Why()
 	a.row("Why", why)
-	if why == "" || v.ended() == nil {
-		a.row("Error", honestError(r))
+	if why == "" || v.Ended() == nil {
+		a.row("Error", inspect.HonestError(r))
 	}
 	a.row("Continue", phrase.FirstLine(r.Continuation))
 	if r.Events != "" {
@@ -111,145 +109,22 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *vitals,
 }
 
 // printWait tells what a run waits for, and how that is ended.
-func (a *app) printWait(v *vitals) {
-	r, id := v.run, string(v.run.ID)
-	stands := v.wait != nil && v.wait.Why == fsm.WaitPaused
-	if !v.pausedAt.IsZero() {
-		a.row("Paused", strings.TrimPrefix(v.pausedText(), "paused "))
+func (a *app) printWait(v *inspect.Vitals) {
+	r, id := v.Run, string(v.Run.ID)
+	stands := v.Wait != nil && v.Wait.Why == fsm.WaitPaused
+	if !v.PausedAt.IsZero() {
+		a.row("Paused", strings.TrimPrefix(v.PausedText(), "paused "))
 		if project.Alive(r) {
 			a.row("Unpause", a.command("unpause", id))
 		}
 	}
-	if v.wait == nil || stands {
+	if v.Wait == nil || stands {
 		return
 	}
-	a.row("Waits for", waitLine(v.wait))
+	a.row("Waits for", inspect.WaitLine(v.Wait))
 	if project.Alive(r) {
 		a.row("Wake", a.command("retry-now", id))
 	}
-}
-
-// pausedText says how a run that was asked to pause stands: in the words of every command.
-func (v *vitals) pausedText() string {
-	switch {
-	case !project.Alive(v.run):
-		return "paused since " + phrase.Clock(v.pausedAt) + ", until it is resumed"
-	case v.stands():
-		return "paused since " + phrase.Clock(v.wait.Since) + ", before state " + v.wait.State
-	}
-	return "asked to pause at " + phrase.Clock(v.pausedAt) + "; pauses before its next state"
-}
-
-// waitLine is what a run waits for, and until when.
-func waitLine(w *fsm.Wait) string {
-	left := "over"
-	if d := time.Until(w.Until); d > 0 {
-		left = phrase.Duration(d) + " left"
-	}
-	return fmt.Sprintf("%s, until %s (%s)", waitText(w), phrase.Clock(w.Until), left)
-}
-
-// where is the state a run is in; inside sub-loops the states around it, and whose the inner one is.
-func (v *vitals) where() string {
-	levels := v.levels()
-	var path []string
-	for _, l := range levels {
-		path = append(path, l.state)
-	}
-	out := strings.Join(path, " > ")
-	if n := len(levels); n > 1 {
-		out += " (of " + levels[n-1].loop + ")"
-	}
-	return out
-}
-
-// steps writes the step of a run, and those of the sub-loops that it is inside of.
-func (v *vitals) steps() string {
-	out := steps(v.run)
-	for _, l := range v.levels()[1:] {
-		out += " > " + steps(persistence.Run{Step: l.step, MaxSteps: l.most})
-	}
-	return out
-}
-
-// idleText is how long nothing was heard of a run, in seconds where that is long.
-func (v *vitals) idleText() string {
-	d := v.idle()
-	out := phrase.Duration(d)
-	if d >= time.Minute {
-		out += fmt.Sprintf(" (%d seconds)", int(d.Seconds()))
-	}
-	return out + " since its last event or line of output"
-}
-
-// used is what prompts and judges cost, against the budget.
-func (v *vitals) used() string {
-	if v.memory == nil {
-		return ""
-	}
-	s := v.memory.Spent
-	of := map[string]string{}
-	for _, l := range v.limits {
-		if name, ok := strings.CutPrefix(l.Name, "budget."); ok && l.State == "" && l.Loop == v.memory.Loop {
-			of[name] = strings.TrimPrefix(l.Amount(), strings.Split(l.Amount(), " of ")[0])
-		}
-	}
-	if s.Prompts == 0 && s.CostUSD == 0 && len(of) == 0 {
-		return ""
-	}
-	var out []string
-	if s.Prompts > 0 || of["cost_usd"] != "" {
-		line := inspect.Cost{CostUSD: s.CostUSD, Unknown: s.Unpriced, Prompts: max(1, s.Prompts)}
-		out = append(out, line.Text()+of["cost_usd"])
-	}
-	if n := s.Usage.Total(); n > 0 || of["tokens"] != "" {
-		out = append(out, phrase.Tokens(n)+of["tokens"]+" tokens")
-	}
-	if s.Prompts > 0 || of["prompts"] != "" {
-		if of["prompts"] == "" {
-			out = append(out, phrase.Count(s.Prompts, "prompt"))
-		} else {
-			out = append(out, fmt.Sprint(s.Prompts)+of["prompts"]+" prompts")
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// way says where the run came from, and by which rule.
-func (v *vitals) way() string {
-	left := v.glance.Left()
-	if left == nil {
-		return ""
-	}
-	said := inspect.Way(left, v.lawOf(left))
-	if len(said) == 0 {
-		return ""
-	}
-	return left.Path() + " " + strings.TrimPrefix(said[0].Text, "So it ")
-}
-
-// before is the path of a visit in front of what is said of it.
-func before(visit *inspect.Visit) string {
-	if visit == nil {
-		return ""
-	}
-	return visit.Path() + ": "
-}
-
-// limitsText names the limits that a run is nearest to.
-func (v *vitals) limitsText() string {
-	var out []string
-	for i, l := range v.limits {
-		if i == limitsNamed || i > 0 && l.Share() < nearEnough {
-			break
-		}
-		out = append(out, limitText(l, v.run.Loop))
-	}
-	return strings.Join(out, "; ")
-}
-
-func limitText(l inspect.Limit, loop string) string {
-	return l.Title(l.Loop != loop) + ": " + l.Amount() + " used"
 }
 
 // ownerText says which process carries a run on, and whether it lives.
@@ -285,17 +160,17 @@ func leaseText(r persistence.Run) string {
 }
 
 // next is what a person may want to do with a run: a word for it, and the command.
-func (a *app) next(v *vitals) (word, command string) {
-	r, id := v.run, string(v.run.ID)
+func (a *app) next(v *inspect.Vitals) (word, command string) {
+	r, id := v.Run, string(v.Run.ID)
 	switch {
-	case project.Alive(r) && v.stands():
+	case project.Alive(r) && v.Stands():
 		return "unpause", a.command("unpause", id)
-	case project.Alive(r) && v.wait != nil:
+	case project.Alive(r) && v.Wait != nil:
 		return "retry-now", a.command("retry-now", id)
 	case project.Alive(r):
 		return "attach", a.command("attach", id)
 	case r.Resumable:
-		return "resume", cmp.Or(v.resume, a.resumeCommand(r.Ended, id, r.MaxSteps, 0))
+		return "resume", cmp.Or(v.Resume, a.resumeCommand(r.Ended, id, r.MaxSteps, 0))
 	case r.Status == "":
 		return "", ""
 	}
@@ -303,24 +178,24 @@ func (a *app) next(v *vitals) (word, command string) {
 }
 
 // printBrief prints a run in two or three lines.
-func (a *app) printBrief(v *vitals) {
-	r := v.run
-	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, statusWord(r), v.where(), v.steps(), phrase.Duration(v.elapsed()))
+func (a *app) printBrief(v *inspect.Vitals) {
+	r := v.Run
+	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, inspect.StatusWord(r), v.WhereText(), v.StepsText(), phrase.Duration(v.Elapsed()))
 	if project.Alive(r) {
-		head += ", idle " + phrase.Duration(v.idle())
+		head += ", idle " + phrase.Duration(v.Idle())
 	}
 	a.indented("", head)
-	switch visit, said := v.verdict(); {
-	case project.Alive(r) && !v.pausedAt.IsZero():
-		a.indented("  ", v.pausedText()+"; let it go on: "+a.command("unpause", string(r.ID)))
-	case !v.pausedAt.IsZero():
-		a.indented("  ", v.pausedText())
-	case v.wait != nil:
-		a.indented("  ", "waits for "+waitLine(v.wait))
+	switch visit, said := v.VerdictText(); {
+	case project.Alive(r) && !v.PausedAt.IsZero():
+		a.indented("  ", v.PausedText()+"; let it go on: "+a.command("unpause", string(r.ID)))
+	case !v.PausedAt.IsZero():
+		a.indented("  ", v.PausedText())
+	case v.Wait != nil:
+		a.indented("  ", "waits for "+inspect.WaitLine(v.Wait))
 	case len(said) > 0 && project.Alive(r):
-		a.indented("  ", before(visit)+said[0].Text)
+		a.indented("  ", inspect.Before(visit)+said[0].Text)
 	case !project.Alive(r):
-		a.indented("  ", cmp.Or(v.why(), honestError(r)))
+		a.indented("  ", cmp.Or(v.Why(), inspect.HonestError(r)))
 	}
 	if outOfSight(r) {
 		a.indented("  ", "owner: "+ownerText(r))
@@ -329,7 +204,7 @@ func (a *app) printBrief(v *vitals) {
 		a.indented("  ", "damaged: "+strings.Join(r.Damage, "; "))
 	}
 	var last []string
-	if limits := v.limitsText(); limits != "" {
+	if limits := v.LimitsText(); limits != "" {
 		last = append(last, limits)
 	}
 	if word, command := a.next(v); word == "resume" {

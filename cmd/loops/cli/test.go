@@ -13,6 +13,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/rehearse"
@@ -286,15 +287,15 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
 		for _, k := range v.Details.Keys() {
 			d, _ := v.Details.Get(k)
-			say(w, "    %s: %s\n", k, plain.Cut(plain.Line(phrase.FirstLine(text(d))), 200))
+			say(w, "    %s: %s\n", k, plain.Cut(plain.Line(phrase.FirstLine(inspect.Text(d))), 200))
 		}
 	}
 	for _, e := range v.Notes {
 		if e.Kind == fsm.EventNote {
-			sayLine(w, noteText(e))
+			sayLine(w, inspect.NoteText(e))
 			continue
 		}
-		say(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), pairs(e))
+		say(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), inspect.Pairs(e))
 	}
 	switch {
 	case v.Next != "":
@@ -306,11 +307,11 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 	case v.Outcome.Signal != "":
 		sayLine(w, "Stopped by "+v.Outcome.Signal)
 	default:
-		line := "Would end: " + endWord(v.Outcome, p.r.loop.MaxSteps)
+		line := "Would end: " + inspect.EndWord(v.Outcome, p.r.loop.MaxSteps)
 		if v.Outcome.Error != "" {
 			line += ": " + v.Outcome.Error
 		}
-		if v.Outcome.Error == noTransition && v.Evaluator != "" {
+		if v.Outcome.Error == inspect.NoTransition && v.Evaluator != "" {
 			line += fmt.Sprintf(": the state has no way for the verdict %s", shownVerdict(v.Verdict))
 		}
 		sayLine(w, line)

@@ -9,6 +9,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/loopfile"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/persistence"
@@ -18,7 +19,7 @@ import (
 func ambiguousText(e *project.AmbiguousError) string {
 	var rows [][]string
 	for _, r := range e.Runs {
-		rows = append(rows, []string{"  " + string(r.ID), statusWord(r), "started " + phrase.Clock(r.StartedAt)})
+		rows = append(rows, []string{"  " + string(r.ID), inspect.StatusWord(r), "started " + phrase.Clock(r.StartedAt)})
 	}
 	var b strings.Builder
 	writeTable(&b, rows)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/internal/inspect"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -20,7 +21,7 @@ func (l *looker) act(ctx context.Context, c watch.Command) (string, error) {
 	}
 	r := found[0]
 	if c.Verb != watch.Unpause && !project.Alive(r) {
-		return "", failure(exitNotFound, "run %s is %s", r.ID, statusWord(r))
+		return "", failure(exitNotFound, "run %s is %s", r.ID, inspect.StatusWord(r))
 	}
 	switch c.Verb {
 	case watch.Stop:
@@ -43,7 +44,7 @@ func (l *looker) act(ctx context.Context, c watch.Command) (string, error) {
 		return pausedText(l.app, r, w), nil
 	case watch.Unpause:
 		if _, paused := l.Project.PausedSince(r.ID); !paused {
-			return "", failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", r.ID, statusWord(r))
+			return "", failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", r.ID, inspect.StatusWord(r))
 		}
 		if err := unpause(ctx, l.Project, l.Store, r); err != nil {
 			return "", err

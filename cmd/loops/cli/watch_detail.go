@@ -135,14 +135,14 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 	}
 	switch e.Kind {
 	case fsm.EventActionComplete:
-		row.Bad = text(e.Get("exit_code")) != "0"
+		row.Bad = inspect.Text(e.Get("exit_code")) != "0"
 	case fsm.EventActionError:
 		row.Bad = true
 	case fsm.EventEvaluate:
-		row.Verdict = plain.Line(text(e.Get("verdict")))
+		row.Verdict = plain.Line(inspect.Text(e.Get("verdict")))
 		row.Bad = row.Bad || row.Verdict == "error"
 	case fsm.EventRoute:
-		row.To = plain.Line(text(e.Get("to")))
+		row.To = plain.Line(inspect.Text(e.Get("to")))
 	}
 }
 
@@ -153,14 +153,14 @@ func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 		if v == nil {
 			return
 		}
-		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), phrase.FirstLine(text(e.Get("action")))), Head: true})
+		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), phrase.FirstLine(inspect.Text(e.Get("action")))), Head: true})
 	case fsm.EventActionOutput:
-		for part := range strings.SplitSeq(strings.TrimSuffix(text(e.Get("line")), "\n"), "\n") {
+		for part := range strings.SplitSeq(strings.TrimSuffix(inspect.Text(e.Get("line")), "\n"), "\n") {
 			d.line(watch.Line{Text: part})
 		}
 	case fsm.EventActionComplete:
-		code := text(e.Get("exit_code"))
-		if errs := strings.TrimSpace(text(e.Get("stderr_preview"))); errs != "" {
+		code := inspect.Text(e.Get("exit_code"))
+		if errs := strings.TrimSpace(inspect.Text(e.Get("stderr_preview"))); errs != "" {
 			for part := range strings.SplitSeq(phrase.LastLines(errs, 8), "\n") {
 				d.line(watch.Line{Text: "stderr: " + part, Bad: code != "0"})
 			}
@@ -169,11 +169,11 @@ func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 			d.line(watch.Line{Text: "exit code " + code, Bad: true})
 		}
 	case fsm.EventActionError:
-		d.line(watch.Line{Text: text(e.Get("error")), Bad: true})
+		d.line(watch.Line{Text: inspect.Text(e.Get("error")), Bad: true})
 	case fsm.EventNote, fsm.EventWarning:
-		d.line(watch.Line{Text: "-- " + noteText(e)})
+		d.line(watch.Line{Text: "-- " + inspect.NoteText(e)})
 	default:
-		if said := sentence(e); said != "" {
+		if said := inspect.EventText(e); said != "" {
 			d.line(watch.Line{Text: "-- " + said})
 		}
 	}

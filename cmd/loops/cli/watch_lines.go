@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/plain"
 	"loops/persistence"
 )
@@ -111,7 +112,7 @@ func (a *app) watchLine(w *watchedRun, p *project.Project, asJSON bool) {
 		sayLine(a.out, line)
 		return
 	}
-	m := value.NewMap("time", stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", statusWord(w.Run), "alive", row.Live,
+	m := value.NewMap("time", stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "alive", row.Live,
 		"current_state", w.State, "iteration", int64(w.Step), "max_steps", orNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(),
 		"cost_usd", nil, "waiting", nil, "terminated_by", orNull(w.Ended), "error", orNull(w.Error))
 	if w.cost.Unknown == 0 {

@@ -222,7 +222,7 @@ func (l *looker) detailOf(ctx context.Context, w *watchedRun) (*watch.Detail, er
 // row is a run in the list.
 func (w *watchedRun) row(p *project.Project) watch.Run {
 	r := watch.Run{
-		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: statusWord(w.Run), State: w.State, Step: steps(w.Run),
+		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.StatusWord(w.Run), State: w.State, Step: inspect.StepText(w.Run),
 		Elapsed: phrase.Seconds(w.elapsed()), Cost: w.paid(),
 	}
 	switch w.Status {
@@ -242,7 +242,7 @@ func (w *watchedRun) row(p *project.Project) watch.Run {
 	case asked:
 		r.Note = "pauses before its next state"
 	case w.wait != nil:
-		r.Health, r.Status, r.Note = watch.Waiting, "waiting", "waits for "+waitText(w.wait)
+		r.Health, r.Status, r.Note = watch.Waiting, "waiting", "waits for "+inspect.WaitText(w.wait)
 		if d := time.Until(w.wait.Until); d > 0 {
 			r.Note += ", " + phrase.Seconds(d) + " left"
 		}
@@ -262,7 +262,7 @@ func (w *watchedRun) end() (watch.Health, string) {
 		health = watch.Stopped
 	}
 	note := "ended " + phrase.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
-	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != statusWord(w.Run) {
+	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != inspect.StatusWord(w.Run) {
 		note += ": " + phrase.Words(w.Ended)
 	}
 	switch {
@@ -281,7 +281,7 @@ func (w *watchedRun) elapsed() time.Duration {
 	if w.wait != nil && w.wait.Why == fsm.WaitPaused || !w.ended.IsZero() {
 		return w.Elapsed
 	}
-	return elapsed(w.Run).Truncate(time.Second)
+	return inspect.Elapsed(w.Run).Truncate(time.Second)
 }
 
 // paid is what it cost, "" where nothing was asked of an agent.

@@ -1,0 +1,123 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/persistence"
+)
+
+// EndKind is the name that notifications and services have for an end.
+func EndKind(o fsm.Outcome) string {
+	if o.Signal != "" {
+		return "interrupted"
+	}
+	switch o.TerminatedBy {
+	case fsm.EndTerminal:
+		if !o.Failure {
+			return "completed"
+		}
+	case fsm.EndInterrupted, fsm.EndUserStopped:
+		return "interrupted"
+	case fsm.EndMaxSteps, fsm.EndMaxIterations:
+		return "capped"
+	case fsm.EndTimeout:
+		return "timed_out"
+	case fsm.EndCycle, fsm.EndStall:
+		return "stalled"
+	case fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget:
+		return "budget"
+	case fsm.EndHandoff:
+		return "awaiting"
+	case fsm.EndError:
+		if o.Limited {
+			return "limited"
+		}
+	}
+	return "failed"
+}
+
+// ComesNext reports whether a cap ended a run before it came to its final state: at is the one of its last visit.
+func ComesNext(o fsm.Outcome, at string) bool {
+	return o.TerminatedBy == fsm.EndMaxSteps && at != "" && o.FinalState != at
+}
+
+// EndAt is EndLine where what a run did is shown by state: it names none as the end that the run did not come to.
+func EndAt(o fsm.Outcome, maxSteps int, at string) string {
+	if !ComesNext(o, at) {
+		return EndLine(o, maxSteps)
+	}
+	_, rest, _ := strings.Cut(EndLine(o, maxSteps), ": "+plain.Line(o.FinalState)+" (")
+	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", plain.Line(EndWord(o, maxSteps)), plain.Line(at), plain.Line(o.FinalState), rest)
+}
+
+// NoTransition is the error of a run whose last state led nowhere, as little-loops words it.
+const NoTransition = "No valid transition"
+
+// EndWord says how a run ended, without where and when. maxSteps is 0 where it is not known.
+func EndWord(o fsm.Outcome, maxSteps int) string {
+	steps := "steps"
+	if maxSteps > 0 {
+		steps = phrase.Count(maxSteps, "step")
+	}
+	word := map[string]string{
+		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + steps,
+		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
+		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended: its action was killed by a signal", fsm.EndError: "ended with an error",
+		fsm.EndHandoff: "handed off", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",
+		fsm.EndHostPressure: "ended: the host was short of memory", fsm.EndHostBudget: "ended: its memory budget was used up",
+		fsm.EndBudget: "stopped: its budget is used up",
+	}[o.TerminatedBy]
+	switch {
+	case word == "":
+		word = o.TerminatedBy
+	case o.Failure && o.TerminatedBy == fsm.EndTerminal:
+		word = "failed"
+	}
+	if o.Signal != "" {
+		word += " by " + o.Signal
+	}
+	return word
+}
+
+// EndLine says in one line how a run ended, and in one more each its error and how it would be continued.
+func EndLine(o fsm.Outcome, maxSteps int) string {
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", plain.Line(EndWord(o, maxSteps)), plain.Line(o.FinalState), phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
+	if o.Error != "" {
+		line += "\nError: " + plain.Line(o.Error)
+	}
+	if o.Continuation != "" {
+		line += "\nTo continue: " + plain.Line(phrase.FirstLine(o.Continuation))
+	}
+	return line
+}
+
+// RateLimited is what is said of a run that ended because a rate limit lasted too long. What is recorded of it is the
+// error of little-loops, which is that of a state without a way on.
+const RateLimited = "the agent host still refuses for its rate, and the waits for that are used up; resume the run later"
+
+// HonestError is the error of a run in words that say what happened.
+func HonestError(r persistence.Run) string {
+	if r.Limited && r.Error == NoTransition {
+		return RateLimited
+	}
+	return r.Error
+}
+
+// Honest is an event of a run with its error as HonestError has it.
+func Honest(e fsm.Event, r persistence.Run) fsm.Event {
+	if !r.Limited || e.Kind != fsm.EventLoopComplete || e.Depth > 0 || Text(e.Get("error")) != NoTransition {
+		return e
+	}
+	e.Fields = slices.Clone(e.Fields)
+	for i, f := range e.Fields {
+		if f.Key == "error" {
+			e.Fields[i].Value = RateLimited
+		}
+	}
+	return e
+}

@@ -1,0 +1,143 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+)
+
+// Text returns a value of an event as people read it: text as it is, nothing for null.
+func Text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return string(value.AppendJSON(nil, v))
+}
+
+// Pairs returns the fields of an event as k=v, without the named ones.
+func Pairs(e fsm.Event, without ...string) string {
+	var b strings.Builder
+next:
+	for _, f := range e.Fields {
+		for _, w := range without {
+			if f.Key == w {
+				continue next
+			}
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%s=%s", f.Key, phrase.FirstLine(Text(f.Value)))
+	}
+	return b.String()
+}
+
+// NoteText is an event that says something to people.
+func NoteText(e fsm.Event) string {
+	message := Text(e.Get("message"))
+	if message == "" {
+		message = Text(e.Get("note"))
+	}
+	if message == "" {
+		return "note: " + Pairs(e)
+	}
+	until, err := fsm.ParseTime(Text(e.Get("until")))
+	if err != nil {
+		return message
+	}
+	line := message + "; waiting until " + phrase.Clock(until)
+	if tier := Text(e.Get("tier")); tier != "" {
+		line += " (" + phrase.Words(tier) + ")"
+	}
+	return line
+}
+
+// EventText is an event that has words of its own; "" = it has none.
+func EventText(e fsm.Event) string {
+	switch e.Kind {
+	case fsm.EventRateLimitWaiting:
+		line := "still waiting for the rate limit"
+		if at, ok := Number(e.Get("next_attempt_at")); ok {
+			line += " until " + phrase.Clock(time.UnixMilli(int64(at*1000)))
+		}
+		so, _ := Number(e.Get("total_waited_seconds"))
+		most, _ := Number(e.Get("budget_seconds"))
+		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, phrase.Words(Text(e.Get("tier"))), phrase.InSeconds(so), phrase.InSeconds(most))
+	case fsm.EventRateLimitExhausted:
+		n, _ := e.Get("retries").(int64)
+		so, _ := Number(e.Get("total_wait_seconds"))
+		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", phrase.Count(int(n), "wait"), phrase.InSeconds(so))
+	case fsm.EventBudgetExceeded:
+		line := whoseBudget(e) + " is used up: " + budgetLine(e)
+		if Text(e.Get("next")) == "" {
+			line += "; the run stops here"
+		}
+		return line
+	case fsm.EventBudgetWarning:
+		return "little is left of " + whoseBudget(e) + ": " + budgetLine(e)
+	}
+	return ""
+}
+
+func whoseBudget(e fsm.Event) string {
+	if state := Text(e.Get("budget_of")); state != "" {
+		return "the budget of state " + state + " of loop " + Text(e.Get("loop"))
+	}
+	return "the budget of loop " + Text(e.Get("loop"))
+}
+
+func budgetLine(e fsm.Event) string {
+	line := Text(e.Get("limit")) + " " + Text(e.Get("spent")) + " of " + Text(e.Get("budget"))
+	if e.Get("cost_unknown") == true {
+		line += ", and what a prompt cost is not known"
+	}
+	return line
+}
+
+// WhyVerdict says in one line why an evaluator came to its verdict; "" = it does not say.
+func WhyVerdict(e fsm.Event) string {
+	if Text(e.Get("verdict")) == "error" {
+		return plain.Cut(phrase.FirstLine(Text(e.Get("error"))), 160)
+	}
+	why := plain.Cut(phrase.FirstLine(Text(e.Get("reason"))), 160)
+	if said := Text(e.Get("verdict_without_evidence")); said != "" {
+		return "the judge said " + said + ", and its quotation does not stand in the output"
+	}
+	return why
+}
+
+// longFields are those of a verdict that have lines of their own.
+var longFields = []string{"reason", "evidence", "error", "votes"}
+
+// VerdictLines is all about a verdict that people may want, a line for each thing.
+func VerdictLines(e fsm.Event) []string {
+	lines := []string{Pairs(e, append([]string{"verdict", "raw", "judges"}, longFields...)...)}
+	for _, key := range longFields {
+		v := e.Get(key)
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		for _, v := range list {
+			said := Text(v)
+			if vote, ok := v.(*value.Map); ok {
+				verdict, _ := vote.Get("verdict")
+				sure, _ := vote.Get("confidence")
+				why, _ := vote.Get("reason")
+				said = strings.TrimSpace(Text(verdict) + ", confidence " + Text(sure) + ": " + Text(why))
+			}
+			if s := strings.TrimSpace(said); s != "" {
+				lines = append(lines, strings.TrimSuffix(key, "s")+": "+strings.ReplaceAll(s, "\n", "\n  "))
+			}
+		}
+	}
+	return lines
+}

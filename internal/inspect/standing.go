@@ -1,0 +1,170 @@
+package inspect
+
+import (
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/persistence"
+)
+
+// Vitals are what there is to know about how a run stands, from its record, its memory and its newest events: never from
+// all that it did.
+type Vitals struct {
+	Run      persistence.Run
+	Memory   *fsm.Snapshot // nil = it was not asked for, or cannot be read
+	Wait     *fsm.Wait     // nil = it waits for nothing
+	PausedAt time.Time     // it was asked to pause; zero = it was not
+	Glance   Glance
+	Rules    Rulebook // nil = they were not asked for
+	Loops    []*fsm.Loop
+	Limits   []Limit
+	Resume   string // the command that goes on with the run; "" = it was not asked for
+	Unread   error  // why its journal cannot be read; nil = it can
+	Now      time.Time
+	Alive    bool // a process carries the run on
+}
+
+// Waits reports whether a run is silent because it is to wait.
+func (v *Vitals) Waits() bool { return v.Alive && (v.Wait != nil || v.Stands()) }
+
+// Stands reports whether the run is paused: nobody knows until when.
+func (v *Vitals) Stands() bool {
+	return v.Wait != nil && v.Wait.Why == fsm.WaitPaused || !v.PausedAt.IsZero() && !v.Alive
+}
+
+// Heard is when the run said something last, or did something.
+func (v *Vitals) Heard() time.Time {
+	at := v.Run.UpdatedAt
+	if e := v.Glance.Newest; e != nil && e.Time.After(at) {
+		at = e.Time
+	}
+	return at
+}
+
+// Idle is how long nothing was heard of a run that goes on.
+func (v *Vitals) Idle() time.Duration {
+	if v.Heard().IsZero() {
+		return 0
+	}
+	return max(0, v.Now.Sub(v.Heard()))
+}
+
+// Acting is how long the action in flight has run; 0 = there is none, or nobody carries it on.
+func (v *Vitals) Acting() time.Duration {
+	e := v.Glance.Acting
+	if e == nil || e.Time.IsZero() || v.Wait != nil || !v.Alive {
+		return 0
+	}
+	return max(time.Millisecond, v.Now.Sub(e.Time))
+}
+
+// Elapsed is how long the run has run. While it is paused its time stands still.
+func (v *Vitals) Elapsed() time.Duration {
+	if v.Stands() && v.Alive {
+		return v.Run.Elapsed
+	}
+	return Elapsed(v.Run)
+}
+
+// Measure finds out which limits the run is near to.
+func (v *Vitals) Measure() {
+	if v.Memory == nil {
+		return
+	}
+	s := Standing{Memory: v.Memory, Loops: v.Loops}
+	if v.Alive && !v.Stands() {
+		s.Acting, s.Silent = v.Acting(), v.Idle()
+		if !v.Run.UpdatedAt.IsZero() {
+			s.Since = max(0, v.Now.Sub(v.Run.UpdatedAt))
+		}
+	}
+	v.Limits = s.Limits()
+}
+
+// A Level is one loop of where a run stands.
+type Level struct {
+	Loop, State string
+	Step, Most  int // most: 0 = not known
+}
+
+// Levels are where the run stands: its state and, where that runs a sub-loop, the states in there.
+func (v *Vitals) Levels() []Level {
+	if v.Memory == nil {
+		return []Level{{v.Run.Loop, v.Run.State, v.Run.Step, v.Run.MaxSteps}}
+	}
+	var out []Level
+	for m := v.Memory; m != nil; {
+		l := Level{Loop: m.Loop, State: m.Current, Step: m.Step}
+		if i := len(out); i < len(v.Loops) && v.Loops[i] != nil {
+			l.Most = v.Loops[i].MaxSteps
+		}
+		out = append(out, l)
+		if m.Child == nil || m.Child.Memory.Step == 0 {
+			break
+		}
+		m = m.Child.Memory
+	}
+	out[0].Loop, out[0].Step, out[0].Most = v.Run.Loop, v.Run.Step, v.Run.MaxSteps
+	return out
+}
+
+// VerdictText tells of the newest verdict: which visit it is of, nil where that is not known, and what is said of it.
+func (v *Vitals) VerdictText() (*Visit, []Sentence) {
+	if j := v.Glance.Judged(); j != nil {
+		return j, Verdict(j, v.LoopOf(j))
+	}
+	if v.Memory == nil || v.Memory.LastResult == nil {
+		return nil, nil
+	}
+	// Too much was printed since: what the memory says must do.
+	e := fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: ValueOf(v.Memory.LastResult, "verdict")}}}
+	if d, ok := ValueOf(v.Memory.LastResult, "details").(*value.Map); ok {
+		for _, key := range d.Keys() {
+			e.Fields = append(e.Fields, fsm.Field{Key: key, Value: ValueOf(d, key)})
+		}
+	}
+	return nil, Verdict(Alone(e), nil)
+}
+
+// LoopOf returns the loop that a visit of the run belongs to, nil where it is not known.
+func (v *Vitals) LoopOf(visit *Visit) *fsm.Loop {
+	if v.Rules == nil {
+		return nil
+	}
+	return v.Rules.Of(visit)
+}
+
+// Ended is the event with which the run ended; nil = it did not, or not so.
+func (v *Vitals) Ended() *fsm.Event {
+	if e := v.Glance.Newest; e != nil && e.Kind == fsm.EventLoopComplete && e.Depth == 0 && !v.Alive {
+		return e
+	}
+	return nil
+}
+
+// Why says why the run is not going on; "" where it is, or nobody knows.
+func (v *Vitals) Why() string {
+	if e := v.Ended(); e != nil {
+		var l *fsm.Loop
+		if v.Rules != nil {
+			l = v.Rules.Main()
+		}
+		return Ending(Honest(*e, v.Run), l).Text
+	}
+	switch {
+	case v.Alive, v.Run.Status != persistence.Interrupted:
+		return ""
+	case v.Run.Why != "":
+		return "It was interrupted: " + v.Run.Why + "."
+	case v.Run.Ended == "":
+		return "It was interrupted: its process is gone, and recorded nothing about why."
+	}
+	return ""
+}
+
+// ValueOf returns the value of a key, nil where there is none.
+func ValueOf(m *value.Map, key string) any {
+	v, _ := m.Get(key)
+	return v
+}

@@ -1,0 +1,161 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// WaitText is what a run waits for, for people.
+func WaitText(w *fsm.Wait) string {
+	what := map[string]string{
+		fsm.WaitRateLimit: "the rate limit of an agent host",
+		fsm.WaitAPIError:  "the API of an agent host, which failed",
+		fsm.WaitInfra:     "an agent host that was ended from outside",
+		fsm.WaitCircuit:   "the rate limit that another run met",
+		fsm.WaitJudge:     "the rate limit of the host of a judge",
+		fsm.WaitMemory:    "memory of this machine",
+		fsm.WaitBackoff:   "its backoff between states",
+		fsm.WaitPaused:    "loops unpause",
+	}[w.Why]
+	switch {
+	case what == "":
+		what = w.Why
+	case w.Host != "":
+		what = "the rate limit of " + w.Host + ", which another run met"
+	}
+	return what + " (state " + w.State + ")"
+}
+
+// How many limits are named, and the share from which those behind the first are.
+const (
+	limitsNamed = 3
+	nearEnough  = 0.25 // share of a limit but for the nearest, from which it is named
+)
+
+// PausedText says how a run that was asked to pause stands: in the words of every command.
+func (v *Vitals) PausedText() string {
+	switch {
+	case !v.Alive:
+		return "paused since " + phrase.Clock(v.PausedAt) + ", until it is resumed"
+	case v.Stands():
+		return "paused since " + phrase.Clock(v.Wait.Since) + ", before state " + v.Wait.State
+	}
+	return "asked to pause at " + phrase.Clock(v.PausedAt) + "; pauses before its next state"
+}
+
+// WaitLine is what a run waits for, and until when.
+func WaitLine(w *fsm.Wait) string {
+	left := "over"
+	if d := time.Until(w.Until); d > 0 {
+		left = phrase.Duration(d) + " left"
+	}
+	return fmt.Sprintf("%s, until %s (%s)", WaitText(w), phrase.Clock(w.Until), left)
+}
+
+// WhereText is the state a run is in; inside sub-loops the states around it, and whose the inner one is.
+func (v *Vitals) WhereText() string {
+	levels := v.Levels()
+	var path []string
+	for _, l := range levels {
+		path = append(path, l.State)
+	}
+	out := strings.Join(path, " > ")
+	if n := len(levels); n > 1 {
+		out += " (of " + levels[n-1].Loop + ")"
+	}
+	return out
+}
+
+// StepsText writes the step of a run, and those of the sub-loops that it is inside of.
+func (v *Vitals) StepsText() string {
+	out := StepText(v.Run)
+	for _, l := range v.Levels()[1:] {
+		out += " > " + StepText(persistence.Run{Step: l.Step, MaxSteps: l.Most})
+	}
+	return out
+}
+
+// IdleText is how long nothing was heard of a run, in seconds where that is long.
+func (v *Vitals) IdleText() string {
+	d := v.Idle()
+	out := phrase.Duration(d)
+	if d >= time.Minute {
+		out += fmt.Sprintf(" (%d seconds)", int(d.Seconds()))
+	}
+	return out + " since its last event or line of output"
+}
+
+// UsedText is what prompts and judges cost, against the budget.
+func (v *Vitals) UsedText() string {
+	if v.Memory == nil {
+		return ""
+	}
+	s := v.Memory.Spent
+	of := map[string]string{}
+	for _, l := range v.Limits {
+		if name, ok := strings.CutPrefix(l.Name, "budget."); ok && l.State == "" && l.Loop == v.Memory.Loop {
+			of[name] = strings.TrimPrefix(l.Amount(), strings.Split(l.Amount(), " of ")[0])
+		}
+	}
+	if s.Prompts == 0 && s.CostUSD == 0 && len(of) == 0 {
+		return ""
+	}
+	var out []string
+	if s.Prompts > 0 || of["cost_usd"] != "" {
+		line := Cost{CostUSD: s.CostUSD, Unknown: s.Unpriced, Prompts: max(1, s.Prompts)}
+		out = append(out, line.Text()+of["cost_usd"])
+	}
+	if n := s.Usage.Total(); n > 0 || of["tokens"] != "" {
+		out = append(out, phrase.Tokens(n)+of["tokens"]+" tokens")
+	}
+	if s.Prompts > 0 || of["prompts"] != "" {
+		if of["prompts"] == "" {
+			out = append(out, phrase.Count(s.Prompts, "prompt"))
+		} else {
+			out = append(out, fmt.Sprint(s.Prompts)+of["prompts"]+" prompts")
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// WayText says where the run came from, and by which rule.
+func (v *Vitals) WayText() string {
+	left := v.Glance.Left()
+	if left == nil {
+		return ""
+	}
+	said := Way(left, v.LoopOf(left))
+	if len(said) == 0 {
+		return ""
+	}
+	return left.Path() + " " + strings.TrimPrefix(said[0].Text, "So it ")
+}
+
+// Before is the path of a visit in front of what is said of it.
+func Before(visit *Visit) string {
+	if visit == nil {
+		return ""
+	}
+	return visit.Path() + ": "
+}
+
+// LimitsText names the limits that a run is nearest to.
+func (v *Vitals) LimitsText() string {
+	var out []string
+	for i, l := range v.Limits {
+		if i == limitsNamed || i > 0 && l.Share() < nearEnough {
+			break
+		}
+		out = append(out, limitText(l, v.Run.Loop))
+	}
+	return strings.Join(out, "; ")
+}
+
+func limitText(l Limit, loop string) string {
+	return l.Title(l.Loop != loop) + ": " + l.Amount() + " used"
+}
