@@ -220,6 +220,10 @@ func (j *journal) append(b *fsm.Batch) error {
 		}
 		e.Buf = append(sum(e.Buf, start), '\n')
 		sum = snapshot.AppendSum
+		if n := len(e.Buf) - start; n > mostLine && e.Err == nil {
+			e.Err = fmt.Errorf("%s: the event %s of state %q needs a line of %d bytes, and %d can be read again: let its action leave less text, or write it to a file",
+				j.files.events, b.Events[i].Kind, stateOf(b), n, mostLine)
+		}
 	}
 	if e.Err != nil {
 		return e.Err
@@ -250,6 +254,14 @@ func (j *journal) append(b *fsm.Batch) error {
 		}
 	}
 	return nil
+}
+
+// stateOf returns the state that a batch is about, as far as it tells.
+func stateOf(b *fsm.Batch) string {
+	if b.Snapshot == nil {
+		return ""
+	}
+	return b.Snapshot.Current
 }
 
 // memory writes the last key of a batch: what changed in the machine's memory, or all of it. A part begins with all of

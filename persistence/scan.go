@@ -87,7 +87,7 @@ func (s *lineScanner) next() (entry, error) {
 }
 
 // mostLine is how long a line of a journal is at most, in bytes. One that is longer, as in a file that is damaged or was put
-// there by others, is not kept in memory.
+// there by others, is not kept in memory; one that would be longer is not written.
 const mostLine = 128 << 20
 
 // read returns the next line with its end, and its length. Of one longer than mostLine it returns the beginning.

@@ -74,18 +74,30 @@ func NewCgroup() (*Cgroup, error) {
 		return nil, errors.ErrUnsupported
 	}
 	parent = filepath.Join(point, parent)
+	for try := 0; ; try++ {
+		c, err := newCgroup(parent)
+		if err == nil {
+			removeUnused(parent)
+			return c, nil
+		}
+		// Before the lock is taken another process may think that nobody uses the group, and remove it.
+		if try == 10 || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, err
+		}
+	}
+}
+
+func newCgroup(parent string) (*Cgroup, error) {
 	var name [8]byte
 	_, _ = rand.Read(name[:])
 	c := &Cgroup{dir: filepath.Join(parent, cgroupPrefix+hex.EncodeToString(name[:])), fd: -1, events: -1}
 	if err := unix.Mkdir(c.dir, 0o755); err != nil {
 		return nil, err
 	}
-	err := c.open()
-	if err != nil {
+	if err := c.open(); err != nil {
 		c.Close()
 		return nil, err
 	}
-	removeUnused(parent)
 	return c, nil
 }
 

@@ -348,7 +348,9 @@ func writeLimited(root string) error {
 		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
 			return err
 		}
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(n), Max: old.Max}); err != nil {
+		now := old
+		set(&now.Cur, n)
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
 			return err
 		}
 		err := op(d)
@@ -392,3 +394,6 @@ func TestShortWrites(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 }
+
+// set sets a limit, whose type is not the same on every system.
+func set[T int64 | uint64](limit *T, n int) { *limit = T(n) }

@@ -154,7 +154,7 @@ func load(p dirFiles, run string, whole bool) (*Checkpoint, error) {
 
 // readCheckpoint reads one file. Damage is a *DamageError.
 func readCheckpoint(path, run string, whole bool) (*Checkpoint, error) {
-	b, err := os.ReadFile(path)
+	b, err := readRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (d *disk) stage(path string, data []byte) (tmp string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if st, e := os.Stat(path); e == nil && st.Mode().IsRegular() {
+	if st, e := os.Lstat(path); e == nil && st.Mode().IsRegular() {
 		err = f.Chmod(st.Mode().Perm())
 	}
 	if err == nil {
@@ -118,7 +118,7 @@ func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}
-	in, err := os.Open(from)
+	in, err := openRegular(from, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (d *disk) tryLock(path string, how lockMode) (*os.File, error) {
 	case lockShared:
 		flag, op = os.O_RDONLY, syscall.LOCK_SH
 	}
-	f, err := os.OpenFile(path, flag, d.fileMode)
+	f, err := openRegular(path, flag, d.fileMode)
 	if errors.Is(err, fs.ErrNotExist) && how == lockMake {
 		return nil, errRetry // the folder was removed just now
 	}

@@ -280,7 +280,7 @@ func (s *Stages) today() string { return s.now().UTC().Format(time.DateOnly) }
 func (s *Stages) value(name string) string { return filepath.Join(s.dir, name+".json") }
 
 func (s *Stages) readValue(name string) ([]byte, error) {
-	b, err := os.ReadFile(s.value(name))
+	b, err := readRegular(s.value(name))
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func (s *Stages) readManifest() (manifest, error) { return readManifest(s.manife
 // readManifest reads a manifest, whose names are safe to use. Damage is a *DamageError.
 func readManifest(path string) (manifest, error) {
 	var m manifest
-	b, err := os.ReadFile(path)
+	b, err := readRegular(path)
 	if err != nil {
 		return m, err
 	}

@@ -265,7 +265,7 @@ func TestUnusableStages(t *testing.T) {
 	all("not a directory")
 	must(t, os.Remove(dir))
 	must(t, os.MkdirAll(filepath.Join(dir, "manifest.json"), 0o755))
-	all("is a directory")
+	all("not a regular file but a directory")
 	must(t, os.RemoveAll(dir))
 	must(t, os.MkdirAll(filepath.Join(dir, "x.json", "sub"), 0o755))
 	is("save", s.Save(t.Context(), "x", []byte("1")), "x.json")
