@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X loops/cmd/loops/cli.version=$(VERSION)
 BIN     := bin/loops
 CRASHES ?= 2000
 FUZZTIME ?= 10s
-TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestEachCommandCutShort|TestUnreadableJournal|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile)$$
+TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile)$$
 
 .PHONY: all build test race lint format tools golden generate bench torture fuzz clean
 
@@ -51,8 +51,12 @@ quiet = sed -u -E '/^=== |^ *--- PASS: .*\/|^PASS$$/d'
 torture: SHELL := bash
 torture: .SHELLFLAGS := -eo pipefail -c
 torture: ## kill, starve and damage runs for minutes; CRASHES random kills are shared by files and SQLite
-	@echo "Kills, full and broken disks at every call that changes files, of runs and of each other command; each read of a journal refused to each view; each page of a database overwritten; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners; 100 contenders for overlapping scopes; the power cut at every flush of a logged disk; runs seen from other namespaces; hostile text through every command, in pipes and on a terminal, on each store:"
+	@echo "Kills, full and broken disks at every call of a run that changes files; each page of a database overwritten; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners; 100 contenders for overlapping scopes; the power cut at every flush of a logged disk; runs seen from other namespaces; hostile text through every command, in pipes and on a terminal, on each store:"
 	go test ./cmd/loops -run '$(TORTURES)' -count 1 -timeout 60m -v -torture -crashes $$(($(CRASHES) / 2)) | $(quiet)
+	@echo "Kills, full and broken disks and lost connections at the calls of each other command, on files, SQLite and PostgreSQL:"
+	go test ./cmd/loops -run TestEachCommandCutShort -count 1 -timeout 90m -v -torture | $(quiet)
+	@echo "Each read of what is recorded of a run refused to each view:"
+	go test ./cmd/loops -run TestUnreadableJournal -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Pipes, links, devices and endless files in place of each record:"
 	go test ./cmd/loops -run TestSpecialFiles -count 1 -timeout 60m -v -torture | $(quiet)
 	@echo "Conformance cases that wait for a minute:"
