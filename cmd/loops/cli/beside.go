@@ -15,13 +15,7 @@ const besidePrefix = ".loops-"
 // says that a live process writes it. What commands that were killed left in the folder is removed.
 func createBeside(path string) (*os.File, error) {
 	folder := filepath.Dir(path)
-	old, _ := filepath.Glob(filepath.Join(quoteGlob(folder), besidePrefix+"*"))
-	for _, name := range old {
-		if f := lockRegular(name); f != nil {
-			_ = os.Remove(name)
-			_ = f.Close()
-		}
-	}
+	tidyBeside(folder)
 	for {
 		f, err := os.CreateTemp(folder, besidePrefix+"*")
 		if err != nil {
@@ -35,6 +29,17 @@ func createBeside(path string) (*os.File, error) {
 			return f, nil
 		}
 		_ = f.Close() // another one took it for dead between our two calls
+	}
+}
+
+// tidyBeside removes what commands that were killed left in a folder.
+func tidyBeside(folder string) {
+	old, _ := filepath.Glob(filepath.Join(quoteGlob(folder), besidePrefix+"*"))
+	for _, name := range old {
+		if f := lockRegular(name); f != nil {
+			_ = os.Remove(name)
+			_ = f.Close()
+		}
 	}
 }
 

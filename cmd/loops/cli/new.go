@@ -117,10 +117,11 @@ func writeNew(p *project.Project, name, text string) (string, error) {
 	refuse := func(err error) error {
 		return failure(exitFailed, "the loop cannot be written: %v", err)
 	}
+	path := filepath.Join(p.Loops, filepath.FromSlash(name)+".yaml")
+	tidyBeside(filepath.Dir(path)) // also where this one is refused, because the one that was killed gave the loop its name
 	if there, err := p.Resolve(name); err == nil {
 		return "", failure(exitFailed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
 	}
-	path := filepath.Join(p.Loops, filepath.FromSlash(name)+".yaml")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", refuse(err)
 	}
