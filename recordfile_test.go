@@ -12,6 +12,7 @@ import (
 // named, or what the system or git keeps. All else goes through disk.Open, which follows no link and
 // waits for nobody.
 var ownFiles = map[string][]string{
+	"persistence/dirstore": {},
 	"persistence": {
 		"work.go", // O_EXCL, with the mode of what an action left
 	},

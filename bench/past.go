@@ -14,6 +14,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 )
 
 // inArchive runs a command in a project with many archived runs and returns its time.
@@ -120,7 +121,7 @@ func (b *bench) sweep() (float64, error) {
 
 // dieHere leaves dead runs in a project: this process owns them, and is about to end.
 func dieHere(project string) error {
-	d, err := persistence.OpenDir(filepath.Join(project, ".loops"))
+	d, err := dirstore.Open(filepath.Join(project, ".loops"))
 	if err != nil {
 		return err
 	}

@@ -61,20 +61,20 @@ func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	scope := resolve(spec.Scope)
+	scope := ResolveScope(spec.Scope)
 	if err := m.conflict("", spec, scope); err != nil {
 		return nil, err
 	}
 	at := spec.StartedAt.UTC().Truncate(time.Second)
-	for m.runs[makeID(spec.Loop, at)] != nil {
+	for m.runs[MakeID(spec.Loop, at)] != nil {
 		at = at.Add(time.Second)
 	}
-	id := makeID(spec.Loop, at)
+	id := MakeID(spec.Loop, at)
 	if spec.ScopeOf != nil {
-		scope = append(scope, resolve(spec.ScopeOf(id))...)
+		scope = append(scope, ResolveScope(spec.ScopeOf(id))...)
 	}
 	r := &memoryRun{spec: spec, scope: scope, held: true, run: Run{
-		ID: id, RunID: makeRunID(at), Loop: spec.Loop, Status: Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
+		ID: id, RunID: MakeRunID(at), Loop: spec.Loop, Status: Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
 		Owner: spec.Owner, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin,
 	}}
 	j, err := m.journal(r)
@@ -104,7 +104,7 @@ func (m *Memory) conflict(self ID, spec Spec, scope []string) error {
 		if !r.held || id == self || slices.Contains(spec.Ancestors, id) {
 			continue
 		}
-		path, ok := overlap(r.scope, scope)
+		path, ok := Overlap(r.scope, scope)
 		if !ok && !(spec.Singleton && r.spec.Singleton && spec.Loop == r.run.Loop) {
 			continue
 		}
@@ -130,7 +130,7 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 	if r.held {
 		return nil, nil, &HeldError{ID: id, Owner: r.run.Owner}
 	}
-	scope := resolve(spec.Scope)
+	scope := ResolveScope(spec.Scope)
 	if err := m.conflict(id, spec, scope); err != nil {
 		return nil, nil, err
 	}
@@ -194,8 +194,11 @@ func (m *Memory) Runs(_ context.Context, q Query) ([]Run, error) {
 		}
 		out = append(out, r.listed())
 	}
-	slices.SortFunc(out, newest)
-	return limit(out, q.Limit), nil
+	SortRuns(out)
+	if q.Limit > 0 && len(out) > q.Limit {
+		out = out[:q.Limit]
+	}
+	return out, nil
 }
 
 // Snapshot implements [Store].
@@ -306,7 +309,10 @@ func (m *Memory) Remove(_ context.Context, id ID) error {
 	if m.dir == "" { // it was imported
 		return nil
 	}
-	return remains(id, disk.RemoveTree(m.work(id)))
+	if err := disk.RemoveTree(m.work(id)); err != nil {
+		return &RemainsError{ID: id, Err: err}
+	}
+	return nil
 }
 
 // Size implements [Store].

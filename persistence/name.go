@@ -8,14 +8,16 @@ import (
 )
 
 const (
-	stampLayout = "20060102T150405"   // in an ID, UTC
-	runIDLayout = "2006-01-02T150405" // in the name of an archive folder, UTC
-	maxStem     = 200                 // bytes: leaves room for .events.jsonl in a file name of 255
+	stampLayout = "20060102T150405" // in an ID, UTC
+	maxStem     = 200               // bytes: leaves room for .commands.jsonl in a file name of 255
 )
 
-// encodeLoop makes a loop's name fit for a file name, so that decodeLoop gives it back. Names of letters,
+// RunIDLayout is how the run id of a run says when it began, in UTC.
+const RunIDLayout = "2006-01-02T150405"
+
+// EncodeLoop makes a loop's name fit for a file name, so that DecodeLoop gives it back. Names of letters,
 // digits, dots, dashes and the like stay as they are.
-func encodeLoop(loop string) string {
+func EncodeLoop(loop string) string {
 	var b strings.Builder
 	for i := range len(loop) {
 		c := loop[i]
@@ -28,7 +30,8 @@ func encodeLoop(loop string) string {
 	return b.String()
 }
 
-func decodeLoop(name string) string {
+// DecodeLoop returns the name of a loop that EncodeLoop made a file name of.
+func DecodeLoop(name string) string {
 	if !strings.Contains(name, "%") {
 		return name
 	}
@@ -47,41 +50,32 @@ func decodeLoop(name string) string {
 	return b.String()
 }
 
-func makeID(loop string, at time.Time) ID {
-	return ID(encodeLoop(loop) + "-" + at.UTC().Format(stampLayout))
+// MakeID returns the ID of a run of a loop that begins in a second, if nobody else has it.
+func MakeID(loop string, at time.Time) ID {
+	return ID(EncodeLoop(loop) + "-" + at.UTC().Format(stampLayout))
 }
 
-func makeRunID(at time.Time) string { return at.UTC().Format(runIDLayout) }
+// MakeRunID returns the run id of a run that begins in a second.
+func MakeRunID(at time.Time) string { return at.UTC().Format(RunIDLayout) }
 
-func parseRunID(s string) (time.Time, error) { return time.Parse(runIDLayout, s) }
+// ParseRunID returns the second that a run id names.
+func ParseRunID(s string) (time.Time, error) { return time.Parse(RunIDLayout, s) }
 
-// splitID takes an ID apart. ok is false for the bare names of old files, which are a loop's name alone.
-func splitID(id ID) (loop string, at time.Time, ok bool) {
+// SplitID takes an ID apart. ok is false for the bare names of old files, which are a loop's name alone.
+func SplitID(id ID) (loop string, at time.Time, ok bool) {
 	s := string(id)
 	i := len(s) - len(stampLayout) - 1
 	if i < 1 || s[i] != '-' || !shaped(s[i+1:], "dddddddd-dddddd", 'T') {
-		return decodeLoop(s), time.Time{}, false
+		return DecodeLoop(s), time.Time{}, false
 	}
 	at, err := time.Parse(stampLayout, s[i+1:])
 	if err != nil {
-		return decodeLoop(s), time.Time{}, false
+		return DecodeLoop(s), time.Time{}, false
 	}
-	return decodeLoop(s[:i]), at, true
+	return DecodeLoop(s[:i]), at, true
 }
 
-// folderName is the name of a run's folder in the archive.
-func folderName(runID, loop string) string { return runID + "-" + encodeLoop(loop) }
-
-// splitFolder takes the name of an archive folder apart: 2026-11-21T103405-fix.
-func splitFolder(name string) (runID, loop string, ok bool) {
-	n := len(runIDLayout)
-	if len(name) < n+2 || name[n] != '-' || !shaped(name[:n], "dddd-dd-dd-dddddd", 'T') {
-		return "", "", false
-	}
-	return name[:n], decodeLoop(name[n+1:]), true
-}
-
-// shaped says whether s looks like shape: d is a digit, - is itself, and the last - before the time of day is sep.
+// shaped reports whether s looks like shape: d is a digit, - is itself, and the last - before the time of day is sep.
 func shaped(s, shape string, sep byte) bool {
 	if len(s) != len(shape) {
 		return false
@@ -104,22 +98,8 @@ func shaped(s, shape string, sep byte) bool {
 	return true
 }
 
-// livePaths are the files of one run among the running ones.
-type livePaths struct{ state, events, parts, aside, pid, lock, torn, meta, removed, commands string }
-
-func (d *Dir) live(id ID) livePaths {
-	p := filepath.Join(d.running, filepath.FromSlash(string(id)))
-	return livePaths{
-		p + ".state.json", p + ".events.jsonl", p + ".events", p + ".damaged", p + ".pid", p + ".lock", p + ".torn",
-		p + ".meta-eval.jsonl", p + removedSuffix, p + commandsSuffix,
-	}
-}
-
-// work is the working folder of a run.
-func (d *Dir) work(id ID) string { return filepath.Join(d.runs, filepath.FromSlash(string(id))) }
-
-// valid refuses IDs that would lead out of the directory.
-func (id ID) valid() bool {
+// Valid reports whether an ID can be the name of a folder that does not lead out of another.
+func (id ID) Valid() bool {
 	s := string(id)
 	return s != "" && s != "." && filepath.IsLocal(filepath.FromSlash(s)) && !strings.ContainsRune(s, 0)
 }

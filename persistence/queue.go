@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"loops/internal/disk"
@@ -103,8 +104,10 @@ func (q *Queue) waits(w Waiter) bool {
 	if !disk.Exists(path) || w.Owner.PID <= 0 {
 		return false
 	}
-	d := Dir{Liveness: q.Liveness}
-	return d.alive(w.Owner, w.Since)
+	if q.Liveness != nil {
+		return q.Liveness(w.Owner, w.Since)
+	}
+	return !errors.Is(syscall.Kill(w.Owner.PID, 0), syscall.ESRCH)
 }
 
 // Blocking returns those of the line, in their order, who go before w. shared are the scopes of the runs around w, which
@@ -129,7 +132,7 @@ func Blocking(w Waiter, line []Waiter, shared []string) []Waiter {
 
 // clash says whether two could not run at once.
 func clash(a, b Waiter) bool {
-	_, ok := overlap(a.Scope, b.Scope)
+	_, ok := Overlap(a.Scope, b.Scope)
 	return ok || a.Singleton && b.Singleton && a.Loop == b.Loop
 }
 
@@ -153,7 +156,7 @@ func Circle(w Waiter, o Obstacle, line []Waiter) bool {
 
 // Of returns what w is to somebody who waits for him.
 func (w Waiter) Of(scope []string) Obstacle {
-	path, ok := overlap(w.Scope, scope)
+	path, ok := Overlap(w.Scope, scope)
 	if !ok && len(w.Scope) > 0 {
 		path = w.Scope[0]
 	}
@@ -198,6 +201,9 @@ func (q *Queue) Tidy(ctx context.Context) error {
 		return err
 	})
 }
+
+// queuePatience is how long a turn to change the queue is waited for.
+const queuePatience = 30 * time.Second
 
 // queueLogs is how long the log of somebody who waited in vain is kept.
 const queueLogs = 30 * 24 * time.Hour
@@ -247,5 +253,5 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 }
 
 func (q *Queue) exclusive(ctx context.Context, f func() error) error {
-	return disk.WhileLocked(ctx, filepath.Join(q.dir, ".lock"), cmp.Or(q.patience, patience), f)
+	return disk.WhileLocked(ctx, filepath.Join(q.dir, ".lock"), cmp.Or(q.patience, queuePatience), f)
 }

@@ -67,7 +67,7 @@ func readEntry(path string) (Waiter, error) {
 		w.For.Path = e.Context.Scope[0]
 	}
 	if w.Foreign {
-		w.Scope = resolve(e.Context.Scope) // its own is not known, but that it overlaps with these
+		w.Scope = ResolveScope(e.Context.Scope) // its own is not known, but that it overlaps with these
 		return w, nil
 	}
 	o := e.Ours

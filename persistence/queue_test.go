@@ -188,22 +188,15 @@ func TestQueueOrderOfMany(t *testing.T) {
 	}
 	last := places[len(places)-1]
 	for _, p := range places[:len(places)-1] {
-		must(t, p.Leave())
+		wants(t, p.Leave())
 	}
 	if got := behind(last); got != "ahead 2" {
 		t.Errorf("the last is behind %q", got)
 	}
-	must(t, first.Leave())
-	must(t, os.Remove(early))
+	wants(t, first.Leave())
+	wants(t, os.Remove(early))
 	if got := behind(last) + inLine(t, q); got != "many" {
 		t.Errorf("line: %q", got)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -212,8 +205,8 @@ func must(t *testing.T, err error) {
 func TestQueueRemove(t *testing.T) {
 	q := newQueue(t)
 	a, b := join(t, q, "a", "/"), join(t, q, "b", "/")
-	must(t, a.Tell(t.Context(), Obstacle{Loop: "x", Path: "/", Run: "x-1"}, ""))
-	must(t, q.Remove(t.Context(), a.w.ID))
+	wants(t, a.Tell(t.Context(), Obstacle{Loop: "x", Path: "/", Run: "x-1"}, ""))
+	wants(t, q.Remove(t.Context(), a.w.ID))
 	if a.Kept() || !b.Kept() || inLine(t, q) != "b" || behind(b) != "" {
 		t.Errorf("a kept %v, b kept %v, line %q, b behind %q", a.Kept(), b.Kept(), inLine(t, q), behind(b))
 	}
@@ -226,7 +219,7 @@ func TestQueueRemove(t *testing.T) {
 	if err := q.Remove(t.Context(), a.w.ID); !errors.Is(err, ErrNotWaiting) {
 		t.Errorf("removed again: %v", err)
 	}
-	must(t, b.Leave())
+	wants(t, b.Leave())
 	if err := q.Remove(t.Context(), b.w.ID); !errors.Is(err, ErrNotWaiting) {
 		t.Errorf("removed after it left: %v", err)
 	}
@@ -271,7 +264,7 @@ func TestQueueTell(t *testing.T) {
 	close(stop)
 	<-done
 	since := time.Date(2026, 11, 21, 9, 11, 9, 966736000, time.UTC)
-	must(t, p.Tell(t.Context(), Obstacle{Loop: "x", Run: "x-1", Path: "/p", Since: since}, "/log"))
+	wants(t, p.Tell(t.Context(), Obstacle{Loop: "x", Run: "x-1", Path: "/p", Since: since}, "/log"))
 	line, err := q.Waiters()
 	if err != nil || len(line) != 1 {
 		t.Fatalf("%v, %v", line, err)
@@ -281,7 +274,7 @@ func TestQueueTell(t *testing.T) {
 		t.Errorf("read back: %+v", w)
 	}
 	b, err := os.ReadFile(q.path(w.ID))
-	must(t, err)
+	wants(t, err)
 	text := regexp.MustCompile(`"pid": \d+`).ReplaceAllString(strings.ReplaceAll(string(b), w.ID, "ID"), `"pid": 1`)
 	text = strings.ReplaceAll(text, w.Since.Format(queueTime), "SINCE")
 	if want := `{
@@ -315,23 +308,23 @@ func TestQueueTell(t *testing.T) {
 // Entries of the reference tool count while their process lives. What cannot be read says nothing.
 func TestQueueOfTheReferenceTool(t *testing.T) {
 	q := newQueue(t)
-	must(t, os.MkdirAll(q.dir, 0o755))
+	wants(t, os.MkdirAll(q.dir, 0o755))
 	entry := func(id, loop, at string, pid int) {
 		text := fmt.Sprintf("{\n  \"id\": %q,\n  \"loopName\": %q,\n  \"enqueuedAt\": %q,\n  \"context\": {\"waitingFor\": \"sleeper\", \"scope\": [\"/p\"], \"pid\": %d}\n}", id, loop, at, pid)
-		must(t, os.WriteFile(q.path(id), []byte(text), 0o644))
+		wants(t, os.WriteFile(q.path(id), []byte(text), 0o644))
 	}
 	const gone = 1 << 30
 	entry("1", "theirs", "2026-11-21T09:11:09.966736+00:00", os.Getpid())
 	entry("2", "dead", "2026-11-21T09:11:08+00:00", gone)
 	entry("3", "nobody", "2026-11-21T09:11:08+00:00", 0)
 	entry("4", "timeless", "yesterday", os.Getpid())
-	must(t, os.WriteFile(q.path("5"), []byte(`{"id": "5", "loopN`), 0o644))
-	must(t, os.Mkdir(q.path("6"), 0o755))
+	wants(t, os.WriteFile(q.path("5"), []byte(`{"id": "5", "loopN`), 0o644))
+	wants(t, os.Mkdir(q.path("6"), 0o755))
 	old := time.Now().Add(-2 * queueLogs)
 	for _, name := range []string{".7.json.tmp", "8.log", "9.log", "1.log"} {
-		must(t, os.WriteFile(filepath.Join(q.dir, name), nil, 0o644))
+		wants(t, os.WriteFile(filepath.Join(q.dir, name), nil, 0o644))
 		if name != "9.log" {
-			must(t, os.Chtimes(filepath.Join(q.dir, name), old, old))
+			wants(t, os.Chtimes(filepath.Join(q.dir, name), old, old))
 		}
 	}
 	line, err := q.Waiters()
@@ -343,7 +336,7 @@ func TestQueueOfTheReferenceTool(t *testing.T) {
 		t.Errorf("behind %q", got)
 	}
 	names, err := disk.Names(q.dir)
-	must(t, err)
+	wants(t, err)
 	slices.Sort(names)
 	names = slices.DeleteFunc(names, func(name string) bool { return name == a.w.ID+".json" || name == b.w.ID+".json" })
 	if got := strings.Join(names, " "); got != ".lock 1.json 1.log 4.json 5.json 6.json 9.log" {
@@ -367,12 +360,19 @@ func TestQueueLockThatIsNotLetGo(t *testing.T) {
 	if !errors.Is(err, ErrBusy) || strings.Count(err.Error(), ErrBusy.Error()) != 2 {
 		t.Errorf("error is %v, want ErrBusy twice", err)
 	}
-	must(t, p.Leave()) // needs no lock
+	wants(t, p.Leave()) // needs no lock
 	if err := os.Chmod(q.dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
 	defer os.Chmod(q.dir, 0o755) //nolint:errcheck // for the clean-up of the test
 	if _, err := q.Waiters(); err != nil {
 		t.Errorf("looking on without the right to write: %v", err)
+	}
+}
+
+func wants(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-func resolve(scope []string) []string {
+// ResolveScope returns absolute paths without symlinks, as they are compared.
+func ResolveScope(scope []string) []string {
 	out := make([]string, 0, len(scope))
 	for _, p := range scope {
 		out = append(out, realPath(p))
@@ -51,14 +52,8 @@ func realPath(path string) string {
 	return at
 }
 
-// ResolveScope returns absolute paths without symlinks, as they are compared.
-func ResolveScope(scope []string) []string { return resolve(scope) }
-
 // Overlap returns the first path of holder that is, contains or lies within one of scope. Both are resolved.
-func Overlap(holder, scope []string) (path string, ok bool) { return overlap(holder, scope) }
-
-// overlap returns the first path of holder that is, contains or lies within one of scope.
-func overlap(holder, scope []string) (string, bool) {
+func Overlap(holder, scope []string) (string, bool) {
 	for _, a := range holder {
 		for _, b := range scope {
 			if within(a, b) || within(b, a) {

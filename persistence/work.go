@@ -3,6 +3,7 @@ package persistence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -19,22 +20,6 @@ func StoreOwned(rel string) bool {
 	}
 	n, ok := strings.CutPrefix(rel, "definition.")
 	return ok && !strings.Contains(rel, "/") && (n == "yaml" || strings.HasSuffix(n, ".yaml") && strings.Trim(strings.TrimSuffix(n, ".yaml"), "0123456789") == "")
-}
-
-// discardWork removes the working folder of a run that never recorded anything. All that is in that of a fork was copied, as
-// it records its beginning before it does anything. In another there are only the files of the store.
-func discardWork(work string, fork bool) {
-	if fork {
-		_ = disk.RemoveTree(work)
-		return
-	}
-	names, _ := disk.Names(work)
-	for _, n := range names {
-		if StoreOwned(n) {
-			_ = disk.RemoveTree(filepath.Join(work, n))
-		}
-	}
-	_ = os.Remove(work) // only if it is empty
 }
 
 // A WorkCopy says what CopyWork copied.
@@ -132,4 +117,21 @@ func copyWorkFile(from, to string) (n int64, err error) {
 	}
 	n, err = io.Copy(g, f)
 	return n, errors.Join(err, g.Chmod(st.Mode().Perm()), g.Close())
+}
+
+// KeptLogs is how many older logs of a run in the background are kept.
+const KeptLogs = 3
+
+// LogFiles returns the paths at which the logs that a run wrote in the background are in a folder, if it has any, the newest
+// first. No other run's can be there: what follows an id in the name of a file is .log.
+func LogFiles(folder string, id ID) (paths []string) {
+	if filepath.Base(string(id)) != string(id) {
+		return nil // not one that a store made
+	}
+	name := filepath.Join(folder, string(id)+".log")
+	paths = append(paths, name)
+	for n := range KeptLogs {
+		paths = append(paths, fmt.Sprintf("%s.%d", name, n+1))
+	}
+	return paths
 }

@@ -183,7 +183,7 @@ func Alive(r persistence.Run) bool {
 }
 
 // OwnerAlive reports whether a process that was recorded at a time may still live; false means that it is known to be
-// dead. It fits [persistence.Dir.Liveness].
+// dead. It fits Liveness of package dirstore.
 func OwnerAlive(o persistence.Owner, recorded time.Time) bool {
 	alive, known := living(o, recorded)
 	return alive || !known

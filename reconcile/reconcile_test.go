@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/internal/proc"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 	"loops/reconcile"
 )
 
@@ -218,7 +219,7 @@ func TestForeign(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d, err := persistence.OpenDir(root)
+			d, err := dirstore.Open(root)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,13 +11,14 @@ import (
 	"loops/fsm"
 	"loops/internal/proc"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 	"loops/reconcile"
 )
 
 // The runner died while an action two sub-loops down was at work. What is left of that action is ended before the run is
 // interrupted, and nothing else: not what an action further out, or an earlier one, left running on purpose.
 func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
-	dir, err := persistence.OpenDir(filepath.Join(t.TempDir(), ".loops"))
+	dir, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loops/persistence"
+	"loops/persistence/dirstore"
 )
 
 // contendLoop locks two paths, and says in a log that all share when it begins to act, on which, and when it has done so.
@@ -197,7 +198,7 @@ func TestFairOrder(t *testing.T) {
 	d := contendDir(t, "dir")
 	rnd := rand.New(rand.NewPCG(1, 2))
 	queue := persistence.ProjectQueue(filepath.Join(d.cwd, ".loops"))
-	holder, err := persistence.OpenDir(filepath.Join(d.cwd, ".loops"))
+	holder, err := dirstore.Open(filepath.Join(d.cwd, ".loops"))
 	must(t, err)
 	lock, err := holder.Create(t.Context(), persistence.Spec{Loop: "holder", Scope: []string{d.cwd}, Owner: persistence.Owner{PID: os.Getpid()}})
 	must(t, err)

@@ -19,6 +19,7 @@ import (
 
 	"loops/internal/pgtest"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
 )
 
@@ -173,7 +174,7 @@ func (p cutProject) query(t *testing.T) *sql.DB {
 func (p cutProject) open(t *testing.T) persistence.Store {
 	t.Helper()
 	if p.store == "dir" {
-		d, err := persistence.OpenDir(filepath.Join(p.cwd, ".loops"))
+		d, err := dirstore.Open(filepath.Join(p.cwd, ".loops"))
 		must(t, err)
 		return d
 	}

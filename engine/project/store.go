@@ -13,6 +13,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
 	"loops/reconcile"
 )
@@ -79,7 +80,7 @@ func (p *Project) Records(ctx context.Context, create bool) (*Records, error) {
 // RecordsAt opens the store at a location. It is the only place that knows which stores there are.
 func (p *Project) RecordsAt(ctx context.Context, location, from string, create bool) (*Records, error) {
 	if location == StoreFiles {
-		store, err := persistence.OpenDir(p.Loops)
+		store, err := dirstore.Open(p.Loops)
 		if err != nil {
 			return nil, p.CannotOpen(err)
 		}
@@ -142,7 +143,7 @@ func (r *Records) SetDurability(name string) {
 	}
 	d, _ := persistence.ParseDurability(name)
 	switch s := r.Store.(type) {
-	case *persistence.Dir:
+	case *dirstore.Store:
 		s.Durability = d
 	case Database:
 		s.Durability = d
@@ -152,7 +153,7 @@ func (r *Records) SetDurability(name string) {
 // durability is when what runs record here can no longer be lost with the power.
 func (r *Records) Level() persistence.Durability {
 	switch s := r.Store.(type) {
-	case *persistence.Dir:
+	case *dirstore.Store:
 		return s.Durability
 	case Database:
 		return s.Durability

@@ -19,12 +19,13 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 )
 
 // recorded makes a run with a file in its working folder.
-func recorded(t *testing.T) (*persistence.Dir, persistence.Run, string) {
+func recorded(t *testing.T) (*dirstore.Store, persistence.Run, string) {
 	t.Helper()
-	d, err := persistence.OpenDir(filepath.Join(t.TempDir(), ".loops"))
+	d, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	if err != nil {
 		t.Fatal(err)
 	}

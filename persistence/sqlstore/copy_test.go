@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
 	"loops/persistence/storetest"
 )
@@ -76,12 +77,12 @@ func sums(t *testing.T, s persistence.Store) (all []string) {
 
 // TestCopy copies runs from files to SQLite, to PostgreSQL, to memory, and to other files.
 func TestCopy(t *testing.T) {
-	dir, err := persistence.OpenDir(filepath.Join(t.TempDir(), ".loops"))
+	dir, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)
 	fill(t, dir)
 	memory := persistence.NewMemory()
 	t.Cleanup(func() { must(t, memory.Close()) })
-	other, err := persistence.OpenDir(filepath.Join(t.TempDir(), ".loops"))
+	other, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)
 	other.PartSize = 4 << 10
 	stores := []persistence.Store{dir, opened(t, dialects[0].location(t)), opened(t, dialects[1].location(t)), memory, other}

@@ -12,6 +12,7 @@ import (
 	"loops/internal/plain"
 	"loops/internal/proc"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 	"loops/reconcile"
 )
 
@@ -86,7 +87,7 @@ func owner(store *project.Records, r persistence.Run) (proc.Identity, error) {
 	if r.Foreign {
 		return id, littleLoops(r.Owner.PID, r.UpdatedAt)
 	}
-	if files, ok := store.Store.(*persistence.Dir); ok && r.Held {
+	if files, ok := store.Store.(*dirstore.Store); ok && r.Held {
 		lock, err := files.LockInfo(r.ID)
 		return holderOf(id, lock, err, "does not hold its lock")
 	}

@@ -11,6 +11,7 @@ import (
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 )
 
 // What a loop says of itself wins over the files, limit by limit, and a flag over both.
@@ -106,7 +107,7 @@ func TestConfiguredDurability(t *testing.T) {
 			store.SetDurability(project.Overrides{Durability: c.flag, Config: conf}.Level())
 			got := persistence.Durability(-1)
 			switch s := store.Store.(type) {
-			case *persistence.Dir:
+			case *dirstore.Store:
 				got = s.Durability
 			case project.Database:
 				got = s.Durability

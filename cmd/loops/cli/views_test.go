@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/dirstore"
 )
 
 // killedStep records a run of one step that took 1 s in all, in a project at dir: its runner was killed after 0.6 s, and it
@@ -47,7 +48,7 @@ func killedStep(t *testing.T, dir string, inside bool) {
 	}
 	events = append(append(events, after...), e(3_606_000, 0, "loop_complete", f("final_state", "done"), f("iterations", int64(1)), f("terminated_by", fsm.EndTerminal)))
 
-	store, err := persistence.OpenDir(filepath.Join(dir, ".loops"))
+	store, err := dirstore.Open(filepath.Join(dir, ".loops"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,112 @@
+package dirstore
+
+import (
+	"os"
+
+	"loops/fsm"
+	"loops/internal/disk"
+	"loops/persistence"
+)
+
+// adopt works out what a run of the reference tool does not say: where in its state it stood, and its run id.
+func (l *loaded) adopt(p place) {
+	if l.runID == "" {
+		l.runID = persistence.MakeRunID(l.StartedAt)
+	}
+	if p.folder != "" {
+		if id, _, ok := splitFolder(p.folder); ok {
+			l.runID = id
+		}
+	}
+	if l.Phase != "" {
+		return
+	}
+	l.Phase = fsm.PhaseActing
+	if l.status == persistence.Interrupted && l.reconciled.IsZero() {
+		l.interrupted(readEnding(p.events, l.Current))
+	}
+	if l.status != persistence.Running && l.status != persistence.Interrupted && l.status != persistence.Awaiting && l.status != persistence.UserStopped {
+		l.Outcome = lastOutcome(p.events, l.status, &l.Snapshot)
+	}
+}
+
+// An ending is what the last events of a run of the reference tool say about how it stopped.
+type ending struct {
+	by     string // terminated_by of the last loop_complete; "" without one
+	routed bool   // to the state the run names, after the last state was entered
+	steps  bool   // the handler of the step cap was started
+	passes bool   // the handler of the pass cap was started
+}
+
+func readEnding(path, current string) ending {
+	var at ending
+	eachIn(path, func(e fsm.Event) {
+		switch {
+		case e.Depth > 0:
+		case e.Kind == fsm.EventLoopStart, e.Kind == fsm.EventLoopResume:
+			at = ending{routed: at.routed}
+		case e.Kind == fsm.EventStateEnter:
+			at.routed = false
+		case e.Kind == fsm.EventRoute:
+			at.routed = e.Get("to") == current
+		case e.Kind == fsm.EventMaxStepsSummary:
+			at.steps = true
+		case e.Kind == fsm.EventMaxIterationsSummary:
+			at.passes = true
+		case e.Kind == fsm.EventLoopComplete:
+			at.by, _ = e.Get("terminated_by").(string)
+		}
+	})
+	return at
+}
+
+// interrupted places a run that can go on.
+func (l *loaded) interrupted(at ending) {
+	if at.routed {
+		// The tool routed the action it had killed: the state it names was never entered.
+		l.Phase, l.JustRouted = fsm.PhasePending, true
+	}
+	if at.by == fsm.EndMaxSteps || at.by == fsm.EndMaxIterations {
+		l.StepsCapped, l.PassCapped = at.steps, at.passes
+		l.Outcome = &fsm.Outcome{TerminatedBy: at.by, FinalState: l.Current, Steps: l.Step, Duration: l.Elapsed}
+	}
+}
+
+// lastOutcome reads how a finished run of the reference tool ended.
+func lastOutcome(path string, status persistence.Status, s *fsm.Snapshot) *fsm.Outcome {
+	o := &fsm.Outcome{FinalState: s.Current, Steps: s.Step, Duration: s.Elapsed}
+	switch status {
+	case persistence.Completed:
+		o.TerminatedBy = fsm.EndTerminal
+	case persistence.TimedOut:
+		o.TerminatedBy = fsm.EndTimeout
+	default:
+		o.TerminatedBy = fsm.EndError
+	}
+	eachIn(path, func(e fsm.Event) {
+		if e.Depth > 0 || e.Kind != fsm.EventLoopComplete {
+			return
+		}
+		if by, ok := e.Get("terminated_by").(string); ok {
+			o.TerminatedBy = by
+		}
+		o.Failure, _ = e.Get("failure_terminal").(bool)
+		o.Error, _ = e.Get("error").(string)
+	})
+	return o
+}
+
+func eachIn(path string, f func(fsm.Event)) {
+	r, err := disk.Open(path, os.O_RDONLY)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	events := eventReader{yield: func(e fsm.Event, err error) bool {
+		if err == nil {
+			f(e)
+		}
+		return true
+	}}
+	_ = events.read(r, path) // what can be read of it
+}

@@ -1,0 +1,104 @@
+package dirstore
+
+import (
+	"bytes"
+
+	"loops/fsm"
+)
+
+// The journal is events.jsonl. A batch is appended with one write. The last line of a batch that carries the
+// machine's memory has one more key at its end, memory (a patch, see patch.go) or memory_full (the whole flat
+// object). So the memory of a run is always the memory at some line, whatever byte the file ends at. Each line ends
+// with a checksum of itself: without one, a flipped bit in a text would be believed.
+
+var (
+	keyMemory = []byte(`"memory"`)
+	keyFull   = []byte(`"memory_full"`)
+)
+
+// A line is one whole line of a journal, without its end and its checksum, taken apart.
+type line struct {
+	event  []byte // without memory, as JSON
+	memory []byte // nil if there is none
+	full   bool
+}
+
+// seqOf finds the number of an event; 0 = it has none. It does not look at the rest of the line.
+func seqOf(event []byte) uint64 {
+	rest, ok := bytes.CutPrefix(event, []byte(`{"event": "`))
+	if !ok {
+		return slowSeq(event)
+	}
+	i := bytes.IndexByte(rest, '"')
+	if rest, ok = bytes.CutPrefix(rest[max(i, 0):], []byte(`", "ts": "`)); !ok {
+		return slowSeq(event)
+	}
+	i = bytes.IndexByte(rest, '"')
+	if rest, ok = bytes.CutPrefix(rest[max(i, 0):], []byte(`", "seq": `)); !ok {
+		return slowSeq(event)
+	}
+	var n uint64
+	for i = 0; i < len(rest) && i < 19 && '0' <= rest[i] && rest[i] <= '9'; i++ {
+		n = 10*n + uint64(rest[i]-'0')
+	}
+	if i == 0 || i == len(rest) || rest[i] != ',' && rest[i] != '}' {
+		return slowSeq(event)
+	}
+	return n
+}
+
+func slowSeq(event []byte) uint64 {
+	e, err := fsm.ParseEvent(event)
+	if err != nil {
+		return 0
+	}
+	return e.Seq
+}
+
+// splitLine takes a line apart. It finds the key at the top level only, because values can hold anything.
+func splitLine(b []byte) line {
+	if !bytes.Contains(b, keyMemory) && !bytes.Contains(b, keyFull) {
+		return line{event: b}
+	}
+	depth, comma := 0, 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ',':
+			if depth == 1 {
+				comma = i
+			}
+		case '"':
+			start := i
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+			if depth != 1 || i >= len(b) || comma == 0 {
+				continue
+			}
+			key, rest := b[start:i+1], b[i+1:]
+			full := bytes.Equal(key, keyFull)
+			if !full && !bytes.Equal(key, keyMemory) {
+				continue
+			}
+			if len(bytes.TrimSpace(b[comma+1:start])) > 0 || !bytes.HasPrefix(rest, []byte(": {")) || b[len(b)-1] != '}' {
+				continue
+			}
+			event := make([]byte, 0, comma+1)
+			event = append(append(event, b[:comma]...), '}')
+			return line{event: event, memory: rest[2 : len(rest)-1], full: full}
+		}
+	}
+	return line{event: b}
+}
+
+// isOutput says whether a line is a piece of an action's output. Only such lines are kept behind the last memory.
+func isOutput(event []byte) bool { return bytes.HasPrefix(event, []byte(`{"event": "action_output"`)) }
+
+// containsMemory says whether a line that cannot be read may hold memory.
+func containsMemory(raw []byte) bool { return bytes.Contains(raw, keyMemory[:len(keyMemory)-1]) }

@@ -1,0 +1,384 @@
+package dirstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"loops/internal/disk"
+	"loops/persistence"
+)
+
+// readAtOnce bounds how many archived runs are read beside one another.
+const readAtOnce = 256
+
+// Runs implements [Store]. The names of the archive's folders sort by time, so with a limit only as many state files
+// are read as are returned.
+func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	if q.ID != "" {
+		return d.one(q), nil
+	}
+	// A run may be on its way into the archive, or back. Looked at in this order it cannot be missed.
+	stems := make(map[string]bool)
+	if err := d.stems(ctx, stems); err != nil {
+		return nil, err
+	}
+	var folders []folder
+	if !q.Live {
+		var err error
+		if folders, err = d.folders(q.Loop); err != nil {
+			return nil, err
+		}
+		if err = d.stems(ctx, stems); err != nil {
+			return nil, err
+		}
+	}
+	live, seen := d.merge(d.liveRuns(stems))
+	live = slices.DeleteFunc(live, func(r persistence.Run) bool {
+		return q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived && !r.Leftover
+	})
+	persistence.SortRuns(live)
+	if q.Live {
+		return limit(live, q.Limit), nil
+	}
+	var out []persistence.Run
+	// As many are read at once as are still wanted.
+	var next []folder
+	take := func() (enough bool) {
+		read, found := make([]persistence.Run, len(next)), make([]bool, len(next))
+		spread(len(next), func(i int) {
+			if !seen[next[i].path] {
+				read[i], found[i] = d.archivedRun(next[i])
+			}
+		})
+		for i, f := range next {
+			for len(live) > 0 && live[0].RunID >= f.key[:len(persistence.RunIDLayout)] {
+				out, live = append(out, live[0]), live[1:]
+			}
+			if q.Limit > 0 && len(out) >= q.Limit {
+				return true
+			}
+			if found[i] && (q.Loop == "" || read[i].Loop == q.Loop) {
+				out = append(out, read[i])
+			}
+		}
+		next = next[:0]
+		return false
+	}
+	for f := range newestFirst(folders) {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		if next = append(next, f); len(next) < readAtOnce && (q.Limit == 0 || len(out)+len(next) < q.Limit) {
+			continue
+		}
+		if take() || q.Limit > 0 && len(out) >= q.Limit {
+			next = nil
+			break
+		}
+	}
+	take()
+	out = append(out, live...)
+	persistence.SortRuns(out)
+	return limit(out, q.Limit), nil
+}
+
+// one is Runs of a query with an ID.
+func (d *Store) one(q persistence.Query) []persistence.Run {
+	p, err := d.find(q.ID)
+	if err != nil {
+		p, err = d.find(q.ID) // it was on its way into the archive, or back
+	}
+	if err != nil {
+		return nil
+	}
+	var runs []persistence.Run
+	if p.folder == "" || d.leftover(q.ID) {
+		runs, _ = d.merge(d.liveRuns(map[string]bool{string(q.ID): true}))
+	} else {
+		key := p.folder
+		if !isFolder(key) {
+			key = string(q.ID) // in the old layout
+		}
+		if r, ok := d.archivedRun(makeFolder(key, p.folder)); ok {
+			runs = append(runs, r)
+		}
+	}
+	return slices.DeleteFunc(runs, func(r persistence.Run) bool {
+		return r.ID != q.ID || q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived && !r.Leftover
+	})
+}
+
+func limit(runs []persistence.Run, n int) []persistence.Run {
+	if n > 0 && len(runs) > n {
+		return runs[:n]
+	}
+	return runs
+}
+
+// A folder is one archived run as its name tells.
+type folder struct {
+	key  string // run id, dash, encoded name of the loop
+	path string // relative to the archive
+	when uint64 // the digits of the run id: numbers are sorted faster than names
+}
+
+func makeFolder(key, path string) folder {
+	f := folder{key: key, path: path}
+	for _, c := range []byte(key[:len(persistence.RunIDLayout)]) {
+		if '0' <= c && c <= '9' {
+			f.when = 10*f.when + uint64(c-'0')
+		}
+	}
+	return f
+}
+
+// folders returns the archive folders of a loop, or of all, in no order.
+func (d *Store) folders(loop string) ([]folder, error) {
+	var out []folder
+	err := disk.EachName(d.history, func(name string) {
+		if name[0] == '.' {
+			return
+		}
+		if _, l, ok := splitFolder(name); ok {
+			if loop == "" || l == loop {
+				out = append(out, makeFolder(name, name))
+			}
+			return
+		}
+		if loop != "" && persistence.DecodeLoop(name) != loop {
+			return
+		}
+		inner, _ := disk.Names(filepath.Join(d.history, name)) // the old layout: loop/run id
+		for _, n := range inner {
+			if key := n + "-" + name; isFolder(key) {
+				out = append(out, makeFolder(key, filepath.Join(name, n)))
+			}
+		}
+	})
+	return out, err
+}
+
+func (f folder) newer(g folder) bool {
+	if f.when != g.when {
+		return f.when > g.when
+	}
+	return f.key > g.key
+}
+
+// newestFirst yields the folders in order, which it makes as it goes: of ten thousand, twenty are wanted.
+func newestFirst(fs []folder) iter.Seq[folder] {
+	down := func(i, n int) {
+		for {
+			c := 2*i + 1
+			if c+1 < n && fs[c+1].newer(fs[c]) {
+				c++
+			}
+			if c >= n || !fs[c].newer(fs[i]) {
+				return
+			}
+			fs[i], fs[c] = fs[c], fs[i]
+			i = c
+		}
+	}
+	return func(yield func(folder) bool) {
+		for i := len(fs)/2 - 1; i >= 0; i-- {
+			down(i, len(fs))
+		}
+		for n := len(fs); n > 0; n-- {
+			if !yield(fs[0]) {
+				return
+			}
+			fs[0] = fs[n-1]
+			down(0, n-1)
+		}
+	}
+}
+
+func isFolder(name string) bool {
+	_, _, ok := splitFolder(name)
+	return ok
+}
+
+// archivedRun reads one run of the archive. Folders without any of its files are none.
+func (d *Store) archivedRun(f folder) (persistence.Run, bool) {
+	p := d.archivedPlace("", f.path)
+	runID, loop, _ := splitFolder(f.key)
+	at, err := persistence.ParseRunID(runID)
+	if err != nil {
+		return persistence.Run{}, false
+	}
+	p.id = persistence.MakeID(loop, at)
+	l, err := p.glance()
+	if err != nil && l == nil || !l.whole && !p.there() {
+		return persistence.Run{}, false // gone since we looked
+	}
+	if l.record == nil {
+		l.record = &record{}
+		l.Loop = loop
+		l.StartedAt = at
+	}
+	if l.foreign {
+		p.id = persistence.ID(f.key)
+	}
+	l.runID = runID
+	r := p.run(l)
+	r.Resumable = r.Resumable && !l.foreign
+	return r, true
+}
+
+// stems adds the names of the runs that are not in the archive.
+func (d *Store) stems(ctx context.Context, stems map[string]bool) error {
+	return filepath.WalkDir(d.running, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if path == d.running && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil // one folder that cannot be read does not hide the others
+		}
+		rel, _ := filepath.Rel(d.running, path)
+		if e.IsDir() {
+			if stem, ok := strings.CutSuffix(rel, ".events"); ok && stem != "" {
+				stems[filepath.ToSlash(stem)] = true // its event file may just be missing
+				if _, _, ok := persistence.SplitID(persistence.ID(filepath.Base(stem))); ok {
+					return fs.SkipDir
+				}
+			}
+			if strings.Count(rel, string(filepath.Separator)) >= 8 {
+				return fs.SkipDir
+			}
+			return ctx.Err()
+		}
+		for _, suffix := range []string{".state.json", ".events.jsonl"} {
+			if stem, ok := strings.CutSuffix(rel, suffix); ok && stem != "" {
+				stems[filepath.ToSlash(stem)] = true
+			}
+		}
+		return nil
+	})
+}
+
+func (d *Store) liveRuns(stems map[string]bool) []persistence.Run {
+	names := slices.Sorted(maps.Keys(stems))
+	runs, found := make([]persistence.Run, len(names)), make([]bool, len(names))
+	spread(len(names), func(i int) {
+		id := persistence.ID(names[i])
+		if runs[i], found[i] = d.liveRun(id); found[i] { // otherwise it was moved since we looked
+			return
+		}
+		if p, err := d.find(id); err == nil && p.folder != "" {
+			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder))
+		}
+	})
+	n := 0
+	for i := range runs {
+		if found[i] {
+			runs[n] = runs[i]
+			n++
+		}
+	}
+	return runs[:n]
+}
+
+func (d *Store) liveRun(id persistence.ID) (persistence.Run, bool) {
+	files, p := d.live(id), d.livePlace(id)
+	if d.unrecorded(id) || disk.Exists(files.removed) {
+		return persistence.Run{}, false
+	}
+	l, err := p.load(false)
+	if err != nil && l == nil {
+		return persistence.Run{}, false // gone since we looked
+	}
+	if l.record == nil {
+		l.record = &record{}
+		loop, at, ok := persistence.SplitID(id)
+		l.Loop = loop
+		if ok {
+			l.runID, l.StartedAt = persistence.MakeRunID(at), at
+		}
+	}
+	r := p.run(l)
+	r.Held = disk.Held(files.lock)
+	if r.Owner.PID == 0 || l.foreign {
+		r.Owner, _ = d.foreignOwner(id, l.owner, l.updated)
+	}
+	lock, err := readLock(files.lock)
+	if err == nil && (lock.PID == r.Owner.PID || r.Held && lock.Flock && lock.PID != 0) { // the memory may be the last owner's
+		r.Owner = lock.owner()
+		if r.Held { // its record may be the last owner's, too
+			r.Segment = max(r.Segment, lock.Segment)
+		}
+		if r.Held || l.foreign {
+			r.Scope = lock.Scope
+		}
+	}
+	if errors.Is(err, disk.ErrNotRegular) {
+		l.note(files.lock, "%s", errText(err))
+		r.Damage = l.damage
+	}
+	return r, true
+}
+
+// merge puts runs that are also in the archive together with what is there. It returns the folders that it used.
+func (d *Store) merge(live []persistence.Run) ([]persistence.Run, map[string]bool) {
+	seen := make(map[string]bool)
+	for i := range live {
+		r := &live[i]
+		name := folderName(r.RunID, r.Loop)
+		if !disk.Exists(filepath.Join(d.history, name)) {
+			continue
+		}
+		a, ok := d.archivedRun(makeFolder(name, name))
+		if !ok || a.Loop != r.Loop || !a.StartedAt.Equal(r.StartedAt) && len(r.Damage) == 0 {
+			continue
+		}
+		seen[name] = true
+		if r.Archived {
+			continue
+		}
+		if !a.Foreign || a.UpdatedAt.After(r.UpdatedAt) && !r.Resumable {
+			a.Leftover, a.Held, a.Owner = true, r.Held, r.Owner
+			if a.Foreign {
+				a.ID = r.ID
+			}
+			*r = a
+		}
+	}
+	return live, seen
+}
+
+// limited is what Run calls so.
+func (l *loaded) limited() bool { return l.Outcome != nil && l.Outcome.Limited }
+
+// run is what a listing says about a loaded run.
+func (p place) run(l *loaded) persistence.Run {
+	r := persistence.Run{
+		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
+		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
+		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
+		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed, Limited: l.limited(), Resumable: l.status.CanGoOn(l.limited()),
+	}
+	if p.aside != "" && disk.Exists(p.aside) {
+		r.Damage = append(slices.Clip(r.Damage), p.aside+": damaged lines of the journal are kept here")
+	}
+	if r.RunID == "" {
+		r.RunID = persistence.MakeRunID(l.StartedAt)
+	}
+	if l.Outcome != nil {
+		r.Ended, r.Error = l.Outcome.TerminatedBy, l.Outcome.Error
+	}
+	if !l.foreign {
+		r.Marker = persistence.Marker(p.id, l.segment, &l.Snapshot)
+	}
+	if l.whole || disk.Exists(p.events) {
+		r.Events = p.events
+	}
+	return r
+}
+
+var _ persistence.Tidier = (*Store)(nil)

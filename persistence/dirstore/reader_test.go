@@ -1,0 +1,63 @@
+package dirstore_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/persistence"
+	"loops/persistence/dirstore"
+)
+
+// Whoever looks at a run that goes on sees it whole, and never going backwards, however fast it writes.
+func TestReadersBesideAWriter(t *testing.T) {
+	ctx := context.Background()
+	d, err := dirstore.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := d.Create(ctx, persistence.Spec{Loop: "x", StartedAt: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap := &fsm.Snapshot{Loop: "x", Phase: fsm.PhaseActing, Current: "a", Step: 1, Captured: value.NewMap(), Context: value.NewMap()}
+	step := func(n int) {
+		snap.Step = n
+		rec := value.NewMap("output", fmt.Sprintf("%0*d", 10+n%3000, n))
+		snap.Captured = value.NewMap("c", rec)
+		b := &fsm.Batch{Events: []fsm.Event{{Kind: "state_enter", Time: time.Now()}}, Snapshot: snap, Checkpoint: true}
+		if err := j.Record(ctx, b); err != nil {
+			t.Error(err)
+		}
+	}
+	step(1)
+	var done atomic.Bool
+	seen := make(chan int)
+	go func() {
+		reads, last := 0, 0
+		defer func() { seen <- reads }()
+		for !done.Load() {
+			runs, err := d.Runs(ctx, persistence.Query{})
+			if err != nil || len(runs) != 1 || len(runs[0].Damage) > 0 || runs[0].Step < last {
+				t.Errorf("read %d after step %d: %v %+v", reads, last, err, runs)
+				return
+			}
+			last = runs[0].Step
+			reads++
+		}
+	}()
+	for n := 2; n < 1500; n++ {
+		step(n)
+	}
+	done.Store(true)
+	if reads := <-seen; reads < 20 {
+		t.Errorf("only %d reads beside the writer", reads)
+	}
+	if err := j.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}

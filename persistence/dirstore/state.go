@@ -1,0 +1,30 @@
+package dirstore
+
+import (
+	"bytes"
+	"hash/crc32"
+
+	"loops/persistence/snapshot"
+)
+
+// The last key of a state file that this program wrote is a checksum of the bytes before it: a flipped bit makes
+// the file damaged, not a memory of something that never was.
+
+const checkKey = ",\n  \"check\": \""
+
+func appendCheck(state []byte) []byte {
+	body := state[:len(state)-len("\n}")]
+	crc := crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli))
+	body = append(body, checkKey...)
+	return append(snapshot.AppendHex(body, crc), "\"\n}"...)
+}
+
+// checked says whether the checksum of a state file holds. Files of the reference tool have none.
+func checked(state []byte) (ours, ok bool) {
+	i := bytes.LastIndex(state, []byte(checkKey))
+	if i < 0 {
+		return false, false
+	}
+	again := appendCheck(append(bytes.Clone(state[:i]), "\n}"...))
+	return true, bytes.Equal(again, state)
+}

@@ -1,0 +1,80 @@
+package persistence
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"loops/persistence/snapshot"
+)
+
+// Send implements [Controller].
+func (m *Memory) Send(_ context.Context, id ID, c Command) (Command, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	if err != nil {
+		return c, err
+	}
+	if err := r.listed().Takes(c); err != nil {
+		return c, err
+	}
+	c = c.Numbered(1)
+	if n := len(r.commands); n > 0 {
+		c.N = r.commands[n-1].N + 1
+	}
+	if _, err := AppendCommand(nil, c); err != nil { // what no store can record, this one does not take either
+		return c, err
+	}
+	r.commands = append(r.commands, c)
+	return c, nil
+}
+
+// Commands implements [Controller].
+func (m *Memory) Commands(_ context.Context, id ID, after uint64) ([]Command, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	if err != nil {
+		return nil, err
+	}
+	n, is := slices.BinarySearchFunc(r.commands, after, func(c Command, n uint64) int { return cmp.Compare(c.N, n) })
+	if is {
+		n++
+	}
+	return slices.Clone(r.commands[n:]), nil
+}
+
+// Around implements [Rewinder].
+func (m *Memory) Around(_ context.Context, id ID, seq uint64) (before, after Moment, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, err := m.recorded(id)
+	if err != nil {
+		return before, after, err
+	}
+	for _, moment := range r.past {
+		copied := Moment{moment.Seq, snapshot.Clone(moment.Memory)}
+		if moment.Seq >= seq {
+			return before, copied, nil
+		}
+		before = copied
+	}
+	return before, after, nil
+}
+
+// Redefine implements [Redefiner].
+func (j *memoryJournal) Redefine(_ context.Context, definition []byte) error {
+	j.m.mu.Lock()
+	defer j.m.mu.Unlock()
+	j.r.spec.Definition = definition
+	return nil
+}
+
+var (
+	_ Controller = (*Memory)(nil)
+	_ Rewinder   = (*Memory)(nil)
+	_ Importer   = (*Memory)(nil)
+	_ Tailer     = (*Memory)(nil)
+	_ Redefiner  = (*memoryJournal)(nil)
+)

@@ -1,0 +1,12 @@
+package persistence_test
+
+import (
+	"testing"
+
+	"loops/persistence"
+	"loops/persistence/storetest"
+)
+
+func TestMemory(t *testing.T) {
+	storetest.Run(t, func(*testing.T) persistence.Store { return persistence.NewMemory() })
+}

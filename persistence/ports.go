@@ -1,0 +1,46 @@
+package persistence
+
+import (
+	"context"
+	"iter"
+
+	"loops/fsm"
+)
+
+// What some stores and journals can do beyond a [Store] and a [Journal].
+
+// A Moment is what a run remembered when an event was recorded.
+type Moment struct {
+	Seq    uint64        // of the last event that the memory includes
+	Memory *fsm.Snapshot // nil = nothing is known
+}
+
+// A Rewinder is a [Store] that knows what its runs remembered earlier. Nothing is changed by asking, and the run may go on
+// meanwhile.
+type Rewinder interface {
+	Store
+	// Around returns what a run remembered on both sides of an event: as it was recorded last before it, and as it was
+	// recorded first with it, or behind it. Where the store never had that, or does not have it any more, there is no
+	// memory, or that of the nearest event that has one; Seq tells. Bytes that cannot be read in between are a
+	// *DamageError.
+	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
+}
+
+// A Tailer is a [Store] that can be read from its newest event backwards, for those who ask how a run stands and not what
+// it did in all its life.
+type Tailer interface {
+	Store
+	// Tail yields the events of a run, newest first. What is damaged is left out: Events tells of it. Events that carry
+	// no number of their own have none here either. The error, the last thing yielded, is ErrNotFound for an unknown run,
+	// and that of reading where what is older cannot be read.
+	Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error]
+}
+
+// A Redefiner is a [Journal] that can be told, while a run goes on, what the run is made of: a state may run a loop
+// whose name or text is not known before.
+type Redefiner interface {
+	Journal
+	// Redefine keeps another text in the place of Spec.Definition. It is called by the goroutine that calls Record.
+	// After an error nothing more is recorded.
+	Redefine(ctx context.Context, definition []byte) error
+}
