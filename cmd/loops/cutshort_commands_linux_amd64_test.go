@@ -147,7 +147,7 @@ var cutCommands = []cutCommand{
 	}, between: func(t *testing.T, p cutProject) { must(t, removed(filepath.Join(p.cwd, ".loops/.retention"))) }, settled: func(t *testing.T, p cutProject) {
 		begunDone(t, p)
 		if now := (cutRun{p, t, "", p.recorded(t)}); !now.gone("good", "first") {
-			t.Errorf("retention left %v", now.now)
+			t.Errorf("retention left %v, and said: %s", now.now, p.said(t))
 		}
 		if stamp := readText(t, filepath.Join(p.cwd, ".loops/.retention")); !strings.HasSuffix(stamp, " done\n") {
 			t.Errorf("the stamp of retention is %q", stamp)

@@ -128,6 +128,9 @@ func (p cutProject) discard(t *testing.T) {
 	}
 }
 
+// cutLease is that of runs there. A connection may take its time where the machine has much to do.
+const cutLease = "lease=2s&connect_timeout=30"
+
 // A cutServer has a database for each copy of a project.
 type cutServer struct {
 	*pgtest.Server
@@ -148,7 +151,7 @@ func (s *cutServer) database(t *testing.T, from string) string {
 	t.Helper()
 	name := fmt.Sprintf("cut%d", s.made.Add(1))
 	s.do(t, "CREATE DATABASE "+name+" TEMPLATE "+from)
-	return strings.Replace(s.URL(""), "/postgres?", "/"+name+"?lease=1s&", 1)
+	return strings.Replace(s.URL(""), "/postgres?", "/"+name+"?"+cutLease+"&", 1)
 }
 
 func (s *cutServer) drop(t *testing.T, store string) {
@@ -163,7 +166,7 @@ func (p cutProject) query(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, at := "sqlite", filepath.Join(p.cwd, p.database())
 	if p.server != nil {
-		driver, at = "pgx", strings.Replace(p.store, "lease=1s&", "", 1)
+		driver, at = "pgx", strings.Replace(p.store, cutLease+"&", "", 1)
 	}
 	db, err := sql.Open(driver, at)
 	must(t, err)
