@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui/dashboard"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -101,7 +103,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	if a.watchesScreen(o) {
-		return watchScreen(ctx, a, l, o, signals)
+		return a.watchExit(dashboard.Show(ctx, l, a.board(l, o, signals)))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -115,7 +117,30 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 	return watchLines(ctx, a, l, o)
 }
 
-// watchesScreen says whether there is a screen to draw on.
+// board is how the screen of watch is.
+func (a *app) board(l *looker, o watchOptions, signals <-chan os.Signal) dashboard.Options {
+	f, _ := terminal(a.Out)
+	return dashboard.Options{
+		First: l.first, Interval: o.interval, ASCII: a.watchASCII(), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
+		Explain: func(err error) string { _, text := explain(err); return text },
+	}
+}
+
+// watchExit is the error of the command for what ended its screen.
+func (a *app) watchExit(err error) error {
+	if stop, ok := errors.AsType[*dashboard.SignalError](err); ok {
+		return exitError{code: codeOf(fsm.Outcome{Signal: signalName(stop.Signal)})}
+	}
+	if none, ok := errors.AsType[*dashboard.ScreenError](err); ok {
+		return failure(exitFailed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", none.Err)
+	}
+	if errors.Is(err, dashboard.ErrGone) {
+		return failure(exitHangup, "")
+	}
+	return err
+}
+
+// watchesScreen reports whether there is a screen to draw on.
 func (a *app) watchesScreen(o watchOptions) bool {
 	_, is := terminal(a.Out)
 	kind, _ := a.getenv("TERM")

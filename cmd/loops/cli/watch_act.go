@@ -10,8 +10,8 @@ import (
 	"loops/persistence"
 )
 
-// act does to a run what stop, pause, unpause and retry-now do, and returns what they would have printed.
-func (l *looker) act(ctx context.Context, c watch.Command) (string, error) {
+// Act does to a run what stop, pause, unpause and retry-now do, and returns what they would have printed.
+func (l *looker) Act(ctx context.Context, c watch.Command) (string, error) {
 	found, err := l.Store.Runs(ctx, persistence.Query{ID: persistence.ID(c.Run)})
 	if err != nil {
 		return "", l.Store.Failed(err)

@@ -14,6 +14,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/ui/dashboard"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -103,7 +104,7 @@ func (c *watchedCase) close() {
 // see looks, and wants a part of the first row, and of what is said about it.
 func (c *watchedCase) see(health watch.Health, status, state, note, problem string) watch.View {
 	c.t.Helper()
-	v, _ := c.view(context.Background(), "")
+	v, _ := c.View(context.Background(), "")
 	if len(v.Runs) != 1 {
 		c.t.Fatalf("%d runs: %+v", len(v.Runs), v)
 	}
@@ -120,7 +121,7 @@ func entered(state string, step int64) fsm.Event {
 // TestWatchLook follows a run from its beginning until it is forgotten.
 func TestWatchLook(t *testing.T) {
 	c := newWatchedCase(t)
-	if v, _ := c.view(context.Background(), ""); len(v.Runs) != 0 || v.Problem != "" || v.Detail != nil {
+	if v, _ := c.View(context.Background(), ""); len(v.Runs) != 0 || v.Problem != "" || v.Detail != nil {
 		t.Errorf("an empty store shows %+v", v)
 	}
 	c.begin("fix")
@@ -165,11 +166,11 @@ func TestWatchLook(t *testing.T) {
 	}
 	for id, w := range c.runs {
 		w.ended = time.Now().Add(-keepEnded - time.Second)
-		if v, _ := c.view(context.Background(), id); len(v.Runs) != 1 {
+		if v, _ := c.View(context.Background(), id); len(v.Runs) != 1 {
 			t.Error("the selected run was forgotten")
 		}
 	}
-	if v, _ := c.view(context.Background(), ""); len(v.Runs) != 0 {
+	if v, _ := c.View(context.Background(), ""); len(v.Runs) != 0 {
 		t.Errorf("not forgotten: %+v", v.Runs)
 	}
 }
@@ -217,7 +218,7 @@ func TestWatchCrash(t *testing.T) {
 	tty := &tape{MockTerm: vt.NewMockTerm(vt.MockOptSize{X: 80, Y: 24})}
 	crash := func() (crash any) {
 		defer func() { crash = recover() }()
-		_ = watchOn(context.Background(), c.app, c.looker, watchOptions{interval: watchInterval}, nil, tty)
+		_ = dashboard.ShowOn(context.Background(), c.looker, c.app.board(c.looker, watchOptions{interval: watchInterval}, nil), tty)
 		return nil
 	}()
 	if text, _ := crash.(string); !strings.Contains(text, "a mistake of ours") {

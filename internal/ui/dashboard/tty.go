@@ -1,14 +1,15 @@
-package cli
+package dashboard
 
 import (
+	"os"
 	"time"
 
 	"github.com/gdamore/tcell/v3"
 	"golang.org/x/term"
 )
 
-// watchRestore is how long the terminal of watch has to take back its modes.
-const watchRestore = 2 * time.Second
+// restoreWait is how long the terminal has to take back its modes.
+const restoreWait = 2 * time.Second
 
 // A ttyModes is how a terminal was.
 type ttyModes struct {
@@ -16,9 +17,8 @@ type ttyModes struct {
 	state *term.State // nil = nobody knows
 }
 
-func modes(a *app) ttyModes {
-	f, is := terminal(a.Out)
-	if !is {
+func modes(f *os.File) ttyModes {
+	if f == nil {
 		return ttyModes{}
 	}
 	state, err := term.GetState(int(f.Fd()))
@@ -35,7 +35,7 @@ func (m ttyModes) set() {
 	}
 }
 
-// restore gives the terminal back, and says whether it did: one that is gone, or takes nothing any more, is not waited for.
+// restore gives the terminal back, and reports whether it did: one that is gone, or takes nothing any more, is not waited for.
 func restore(screen tcell.Screen) bool {
 	done := make(chan struct{})
 	go func() {
@@ -45,7 +45,7 @@ func restore(screen tcell.Screen) bool {
 	select {
 	case <-done:
 		return true
-	case <-time.After(watchRestore):
+	case <-time.After(restoreWait):
 		return false
 	}
 }

@@ -1,11 +1,13 @@
-package cli
+// Package dashboard is the terminal of loops watch: it draws the screen of package watch, and hands keys to it. What is shown,
+// and what a key does to a run, it is handed.
+package dashboard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -14,77 +16,108 @@ import (
 	"github.com/gdamore/tcell/v3"
 	"github.com/gdamore/tcell/v3/color"
 
-	"loops/fsm"
 	"loops/internal/watch"
 	"loops/persistence"
 )
 
-// watchIdle is how long watch rests between looks while nothing happens.
-const watchIdle = time.Second
+// A Source knows what is shown, and does what keys ask for.
+type Source interface {
+	// View looks at the runs and returns what is to be shown, and whether it has changed since the last look. Another
+	// selection ends ctx.
+	View(ctx context.Context, selected persistence.ID) (v watch.View, changed bool)
+	// Act does to a run what a key asks for, and returns what came of it in words. It may be called while View runs.
+	Act(ctx context.Context, c watch.Command) (string, error)
+}
 
-// A watchUI is the screen of loops watch. The goroutine of its run owns it; the looker and what keys do are goroutines that
+// Options are what is shown besides the runs, and how.
+type Options struct {
+	First    string        // the row to begin on, "" = any
+	Interval time.Duration // between two looks; one that takes long has a longer rest
+	ASCII    bool          // the terminal has no other characters
+	Colour   bool
+	Terminal *os.File               // whose modes are kept; nil = they are not known
+	Signals  <-chan os.Signal       // those that end it
+	Explain  func(err error) string // in words for users
+}
+
+// ErrGone means that the terminal is gone: nobody can press a key any more.
+var ErrGone = errors.New("the terminal is gone")
+
+// A ScreenError means that the terminal cannot be used.
+type ScreenError struct{ Err error }
+
+func (e *ScreenError) Error() string { return "the terminal cannot be used: " + e.Err.Error() }
+func (e *ScreenError) Unwrap() error { return e.Err }
+
+// A SignalError means that a signal ended it.
+type SignalError struct{ Signal os.Signal }
+
+func (e *SignalError) Error() string { return "stopped by " + e.Signal.String() }
+
+// idle is how long watch rests between looks while nothing happens.
+const idle = time.Second
+
+// A board is the screen while it is shown. The goroutine of its run owns it; the looks and what keys do are goroutines that
 // tell it by channels.
-type watchUI struct {
-	app    *app
-	screen tcell.Screen
-	model  *watch.Model
-	drawn  *watch.Screen // what stands there; nil = nothing
+type board struct {
+	src     Source
+	options Options
+	screen  tcell.Screen
+	model   *watch.Model
+	drawn   *watch.Screen // what stands there; nil = nothing
 
 	views   chan watch.View
 	wants   chan persistence.ID // the run that is selected now
 	poke    chan struct{}       // look now
-	results chan watchResult
+	results chan result
 	crashes chan string    // of a goroutine
 	jobs    chan os.Signal // of job control: stop, go on
 	busy    int            // keys whose work goes on
 	leaving bool           // q was pressed while there is some
 }
 
-// A watchResult is what came of a key, or of all of it.
-type watchResult struct {
+// A result is what came of a key, or of all of it.
+type result struct {
 	text string
 	err  error
 }
 
-// watchScreen shows the runs on the terminal until a person leaves or a signal comes.
-func watchScreen(ctx context.Context, a *app, l *looker, o watchOptions, signals <-chan os.Signal) error {
+// Show shows the runs on the terminal until a user leaves or a signal comes. Its error is a *ScreenError, a *SignalError or
+// ErrGone.
+func Show(ctx context.Context, src Source, o Options) error {
 	tty, err := tcell.NewDevTty()
 	if err != nil {
 		tty, err = tcell.NewStdIoTty()
 	}
 	if err != nil {
-		return noScreen(err)
+		return &ScreenError{err}
 	}
-	return watchOn(ctx, a, l, o, signals, tty)
+	return ShowOn(ctx, src, o, tty)
 }
 
-func noScreen(err error) error {
-	return failure(exitFailed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", err)
-}
-
-// watchOn is watchScreen on one terminal, which is as it was when it returns, or panics.
-func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-chan os.Signal, tty tcell.Tty) error {
+// ShowOn is Show on one terminal, which is as it was when it returns, or panics.
+func ShowOn(ctx context.Context, src Source, o Options, tty tcell.Tty) error {
 	options := []tcell.TerminfoScreenOption{tcell.OptNegotiation(false), tcell.OptSanitizeContent(true)}
-	if !a.coloured(a.Out) {
+	if !o.Colour {
 		options = append(options, tcell.OptColors(0))
 	}
-	before := modes(a)
+	before := modes(o.Terminal)
 	screen, err := tcell.NewTerminfoScreenFromTty(tty, options...)
 	if err == nil {
 		err = screen.Init()
 	}
 	if err != nil {
-		return noScreen(err)
+		return &ScreenError{err}
 	}
-	ui := &watchUI{
-		app: a, screen: screen, model: watch.New(a.watchASCII(), l.first),
-		views: make(chan watch.View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1), results: make(chan watchResult), crashes: make(chan string, 1),
+	ui := &board{
+		src: src, options: o, screen: screen, model: watch.New(o.ASCII, o.First),
+		views: make(chan watch.View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1), results: make(chan result), crashes: make(chan string, 1),
 		jobs: make(chan os.Signal, 1),
 	}
 	ui.heedJobs()
 	defer signal.Stop(ui.jobs)
 	ctx, cancel := context.WithCancel(ctx)
-	looked, left := make(chan struct{}), make(chan watchResult, 1)
+	looked, left := make(chan struct{}), make(chan result, 1)
 	defer func() {
 		cancel()
 		crash := recover()
@@ -96,35 +129,35 @@ func watchOn(ctx context.Context, a *app, l *looker, o watchOptions, signals <-c
 		}
 		select {
 		case <-looked: // nothing uses the store any more
-		case <-time.After(watchRestore):
+		case <-time.After(restoreWait):
 		}
 	}()
 	go func() {
 		defer close(looked)
 		defer ui.guard()
-		ui.look(ctx, l, o.interval)
+		ui.look(ctx)
 	}()
 	go func() {
 		defer ui.guard()
-		left <- watchResult{err: ui.run(ctx, l)}
+		left <- result{err: ui.run(ctx)}
 	}()
 	select {
 	case r := <-left:
 		return r.err
 	case text := <-ui.crashes:
 		panic(text)
-	case s := <-signals:
+	case s := <-o.Signals:
 		cancel()
 		select {
 		case <-left:
-		case <-time.After(watchRestore): // it hangs in a terminal that takes nothing
+		case <-time.After(restoreWait): // it hangs in a terminal that takes nothing
 		}
-		return exitError{code: codeOf(fsm.Outcome{Signal: signalName(s)})}
+		return &SignalError{s}
 	}
 }
 
 // guard hands a crash of this goroutine to the one that can give the terminal back first.
-func (ui *watchUI) guard() {
+func (ui *board) guard() {
 	if crash := recover(); crash != nil {
 		select {
 		case ui.crashes <- fmt.Sprintf("%v\n\n%s", crash, debug.Stack()):
@@ -134,8 +167,8 @@ func (ui *watchUI) guard() {
 }
 
 // look looks at the runs again and again, until ctx ends.
-func (ui *watchUI) look(ctx context.Context, l *looker, interval time.Duration) {
-	selected := persistence.ID(l.first)
+func (ui *board) look(ctx context.Context) {
+	selected := persistence.ID(ui.options.First)
 	for {
 		begun := time.Now()
 		// Another selection ends a long look at this one.
@@ -151,7 +184,7 @@ func (ui *watchUI) look(ctx context.Context, l *looker, interval time.Duration) 
 			case <-now.Done():
 			}
 		}()
-		view, changed := l.view(now, selected)
+		view, changed := ui.src.View(now, selected)
 		cancel()
 		<-done
 		select {
@@ -165,9 +198,9 @@ func (ui *watchUI) look(ctx context.Context, l *looker, interval time.Duration) 
 		case <-ctx.Done():
 			return
 		}
-		rest := interval
+		rest := ui.options.Interval
 		if !changed {
-			rest = max(rest, watchIdle)
+			rest = max(rest, idle)
 		}
 		select {
 		case <-ctx.Done():
@@ -179,51 +212,8 @@ func (ui *watchUI) look(ctx context.Context, l *looker, interval time.Duration) 
 	}
 }
 
-// view looks at the runs, and returns what is to be shown.
-func (l *looker) view(ctx context.Context, selected persistence.ID) (v watch.View, changed bool) {
-	v.Project = filepath.Base(l.Project.Dir)
-	changed, err := l.look(ctx, selected)
-	ended := 0 // the first that has; those in the queue come before it
-	for _, w := range l.list() {
-		row := w.row(l.Project)
-		v.Runs = append(v.Runs, row)
-		changed = changed || row.Health == watch.Waiting
-		if w.ended.IsZero() {
-			ended = len(v.Runs)
-		}
-	}
-	for i, w := range l.waiters {
-		v.Runs = slices.Insert(v.Runs, ended+i, queuedRow(l.Project, w))
-	}
-	if len(v.Runs) > 0 {
-		id := string(selected)
-		if i := slices.IndexFunc(v.Runs, func(r watch.Run) bool { return r.ID == id }); i < 0 {
-			id = v.Runs[0].ID
-		}
-		if v.Detail = l.queuedDetail(id); v.Detail != nil {
-			v.Now = time.Now()
-			return v, changed
-		}
-		before := ""
-		if len(l.detail) > 0 {
-			before = fmt.Sprint(l.detail[0].id, l.detail[0].after)
-		}
-		var problem error
-		v.Detail, problem = l.detailOf(ctx, l.runs[persistence.ID(id)])
-		if err == nil {
-			err = problem
-		}
-		changed = changed || before != fmt.Sprint(l.detail[0].id, l.detail[0].after)
-	}
-	if err != nil && ctx.Err() == nil {
-		v.Problem = "the runs cannot be read now: " + oneLine(err) + "; trying again"
-	}
-	v.Now = time.Now()
-	return v, changed
-}
-
 // run does what keys and looks ask for.
-func (ui *watchUI) run(ctx context.Context, l *looker) error {
+func (ui *board) run(ctx context.Context) error {
 	ui.draw()
 	for {
 		select {
@@ -237,7 +227,7 @@ func (ui *watchUI) run(ctx context.Context, l *looker) error {
 			ui.busy--
 			text := r.text
 			if r.err != nil {
-				_, text = explain(r.err)
+				text = ui.options.Explain(r.err)
 			}
 			ui.model.Say(text, r.err != nil)
 			select {
@@ -254,7 +244,7 @@ func (ui *watchUI) run(ctx context.Context, l *looker) error {
 			if !open {
 				return nil
 			}
-			if leave, err := ui.event(ctx, l, e); leave {
+			if leave, err := ui.event(ctx, e); leave {
 				return err
 			}
 		}
@@ -263,7 +253,7 @@ func (ui *watchUI) run(ctx context.Context, l *looker) error {
 }
 
 // want has the looker look at the run that is selected, if it is not the one that was.
-func (ui *watchUI) want(before string) {
+func (ui *board) want(before string) {
 	id := ui.model.Selected()
 	if id == before {
 		return
@@ -276,14 +266,14 @@ func (ui *watchUI) want(before string) {
 }
 
 // event does what a key means, or draws again for a new size.
-func (ui *watchUI) event(ctx context.Context, l *looker, e tcell.Event) (leave bool, err error) {
+func (ui *board) event(ctx context.Context, e tcell.Event) (leave bool, err error) {
 	switch e := e.(type) {
 	case *tcell.EventError:
-		return true, failure(exitHangup, "") // nobody can press a key any more
+		return true, ErrGone
 	case *tcell.EventResize:
 		ui.redraw()
 	case *tcell.EventKey:
-		key, known := watchKey(e)
+		key, known := keyOf(e)
 		if !known {
 			return false, nil
 		}
@@ -304,37 +294,37 @@ func (ui *watchUI) event(ctx context.Context, l *looker, e tcell.Event) (leave b
 		case watch.Suspend:
 			ui.suspend(0) // with the script that started it, if there is one
 		default:
-			ui.do(ctx, l, c)
+			ui.do(ctx, c)
 		}
 	}
 	return false, nil
 }
 
 // do begins what a key asks for, beside the screen.
-func (ui *watchUI) do(ctx context.Context, l *looker, c watch.Command) {
+func (ui *board) do(ctx context.Context, c watch.Command) {
 	doing := map[watch.Verb]string{watch.Stop: "Stopping", watch.Pause: "Pausing", watch.Unpause: "Unpausing", watch.Retry: "Waking"}[c.Verb]
 	ui.model.Say(doing+" "+c.Run+" …", false)
 	ui.busy++
 	ui.leaving = false
 	go func() {
 		defer ui.guard()
-		text, err := l.act(ctx, c)
+		text, err := ui.src.Act(ctx, c)
 		select {
-		case ui.results <- watchResult{text, err}:
+		case ui.results <- result{text, err}:
 		case <-ctx.Done():
 		}
 	}()
 }
 
 // redraw has everything drawn again.
-func (ui *watchUI) redraw() {
+func (ui *board) redraw() {
 	ui.drawn = nil
 	ui.draw()
 	ui.screen.Sync()
 }
 
 // draw brings the terminal up to date: only what has changed is written.
-func (ui *watchUI) draw() {
+func (ui *board) draw() {
 	w, h := ui.screen.Size()
 	s := ui.model.Draw(w, h)
 	old := ui.drawn
@@ -362,8 +352,8 @@ func tcellStyle(s watch.Style) tcell.Style {
 	return tcell.StyleDefault.Bold(s.Bold).Dim(s.Dim).Reverse(s.Reverse).Foreground(colours[s.Colour])
 }
 
-// watchKey is a key in the words of the model.
-func watchKey(e *tcell.EventKey) (watch.Key, bool) {
+// keyOf is a key in the words of the model.
+func keyOf(e *tcell.EventKey) (watch.Key, bool) {
 	if e.Key() == tcell.KeyRune {
 		return watch.Key(e.Str()), e.Modifiers()&(tcell.ModCtrl|tcell.ModAlt|tcell.ModMeta) == 0
 	}

@@ -1,4 +1,4 @@
-package cli
+package dashboard
 
 import (
 	"os"
@@ -8,10 +8,10 @@ import (
 )
 
 // heedJobs has signals of job control come to the screen, which must give the terminal back before it stops.
-func (ui *watchUI) heedJobs() { signal.Notify(ui.jobs, syscall.SIGTSTP, syscall.SIGCONT) }
+func (ui *board) heedJobs() { signal.Notify(ui.jobs, syscall.SIGTSTP, syscall.SIGCONT) }
 
 // suspend gives the terminal back and stops a process, or for 0 all of the group, until somebody lets it go on (fg).
-func (ui *watchUI) suspend(pid int) {
+func (ui *board) suspend(pid int) {
 	if ui.screen.Suspend() != nil {
 		return
 	}
@@ -31,7 +31,7 @@ func (ui *watchUI) suspend(pid int) {
 }
 
 // resume takes the terminal again.
-func (ui *watchUI) resume() {
+func (ui *board) resume() {
 	if err := ui.screen.Resume(); err == nil {
 		ui.redraw()
 	}
