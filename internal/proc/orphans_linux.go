@@ -2,7 +2,11 @@ package proc
 
 import (
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +21,7 @@ func AdoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0,
 type Orphans struct {
 	before   map[Identity]bool
 	sessions map[int]bool // of those
+	known    map[int]int  // all children when before was found, and their sessions; nil = it was not found
 }
 
 // Since returns the live processes that were adopted since the child first started, and all that descend from them. first must
@@ -31,25 +36,68 @@ func (o *Orphans) Since(first int) ([]Identity, error) {
 
 // Reap waits for orphans that have ended, and for no other child of this process: first is that of the action that is
 // running, whose exit code and process group are still needed when it has ended.
-func (*Orphans) Reap(first int) { reap(first) }
+func (o *Orphans) Reap(first int) {
+	if _, ended := reap(first); ended {
+		o.known = nil // a later process may have the pid of one that was waited for
+	}
+}
 
 // Settle is told when an action is over and its first process was waited for: what has been adopted by now and is running still is not of
 // the next one.
 func (o *Orphans) Settle() {
-	o.before, o.sessions = nil, nil
-	if !reap(0) {
+	left, ended := reap(0)
+	var now map[int]int
+	if left {
+		now = ours()
+	}
+	if now != nil && o.known != nil && !ended && maps.Equal(now, o.known) {
+		return // a daemon that an earlier action left is no reason to look at all processes after each
+	}
+	o.before, o.sessions, o.known = nil, nil, nil
+	if !left {
 		return
 	}
 	all, err := list()
 	if err != nil {
 		return
 	}
-	o.before, o.sessions = map[Identity]bool{}, map[int]bool{}
+	o.before, o.sessions, o.known = map[Identity]bool{}, map[int]bool{}, now
 	for _, p := range all {
 		if adopted(p) && !p.zombie {
 			o.before[Identity{PID: p.pid, StartMS: p.start()}], o.sessions[p.sid] = true, true
 		}
 	}
+}
+
+// ours returns the children of this process with their sessions, nil where the kernel does not tell. Each is that of one of our
+// threads.
+func ours() map[int]int {
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return nil
+	}
+	found := map[int]int{}
+	for _, t := range threads {
+		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		if errors.Is(err, fs.ErrNotExist) && t.Name() != strconv.Itoa(os.Getpid()) {
+			continue // the thread has ended, and another has its children
+		}
+		if err != nil {
+			return nil
+		}
+		for pid := range strings.FieldsSeq(string(b)) {
+			n, err := strconv.Atoi(pid)
+			if err != nil {
+				return nil
+			}
+			session, err := unix.Getsid(n)
+			if err != nil {
+				return nil
+			}
+			found[n] = session
+		}
+	}
+	return found
 }
 
 // tree returns the adopted processes that match and were not there before, with all that descend from them.
@@ -81,20 +129,21 @@ func adopted(p info) bool {
 	return p.ppid == os.Getpid() && p.pgid != syscall.Getpgrp() && !children.own[p.pid]
 }
 
-// reap waits for the orphans that have ended, but not for the child spared, and reports whether this process may have
-// children left. Where none has ended, which is so nearly always, that takes one system call.
-func reap(spared int) bool {
-	var ended unix.Siginfo
-	err := unix.Waitid(unix.P_ALL, 0, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+// reap waits for the orphans that have ended, but not for the child spared. left reports whether this process may have children
+// left, ended whether any was waited for, or may have been. Where none has ended, which is so nearly always, that takes one system
+// call.
+func reap(spared int) (left, ended bool) {
+	var first unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &first, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	if errors.Is(err, unix.ECHILD) {
-		return false
+		return false, false
 	}
-	if err != nil || ended.Signo == 0 {
-		return true
+	if err != nil || first.Signo == 0 {
+		return true, err != nil
 	}
 	all, err := list()
 	if err != nil {
-		return true
+		return true, true
 	}
 	for _, p := range all {
 		if p.zombie && p.pid != spared && adopted(p) {
@@ -102,5 +151,5 @@ func reap(spared int) bool {
 			_, _ = syscall.Wait4(p.pid, &ws, syscall.WNOHANG, nil)
 		}
 	}
-	return true
+	return true, true
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -112,11 +113,65 @@ func placeFiles(from, work string) error {
 		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return fmt.Errorf("%s: %w", work, err)
 		}
-		if err := os.Link(filepath.Join(from, name), to); err != nil && !errors.Is(err, fs.ErrExist) { // never over another
+		if err := placeFile(from, name, to); err != nil && !errors.Is(err, fs.ErrExist) { // never over another
 			return err
 		}
 	}
 	return nil
+}
+
+// placeFile gives a file a second name, or a copy where the file system has no second names. Which are copies is on record
+// before they are there: takeBack does not know them by what they are.
+func placeFile(from, name, to string) error {
+	if err := os.Link(filepath.Join(from, name), to); err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	if err := addCopied(from, name); err != nil {
+		return err
+	}
+	in, err := disk.Open(filepath.Join(from, name), os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // nothing was written
+	out, err := disk.Open(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if st, e := in.Stat(); err == nil && e == nil {
+		_ = out.Chmod(st.Mode().Perm()) // some of these file systems have no modes either
+	}
+	return errors.Join(err, out.Close())
+}
+
+// copiedFile is the name of the file with the names of those files that were placed as copies, each behind the one before,
+// with a zero byte at its end.
+const copiedFile = ".copied"
+
+func addCopied(from, name string) error {
+	f, err := disk.Open(filepath.Join(filepath.Dir(from), copiedFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(name + "\x00")
+	return errors.Join(err, f.Close())
+}
+
+// copiedNames returns the names of the files that were placed as copies, and perhaps that of one that was about to be.
+func copiedNames(from string) map[string]bool {
+	names := map[string]bool{}
+	b, err := disk.Read(filepath.Join(filepath.Dir(from), copiedFile))
+	if err != nil {
+		return names
+	}
+	for name := range strings.SplitSeq(string(b), "\x00") {
+		names[name] = true
+	}
+	return names
 }
 
 // filesIn returns the names of all files in a folder, relative to it; none if it is not there.
@@ -138,11 +193,12 @@ func filesIn(folder string) (names []string, err error) {
 // takeBack removes what placeFiles placed, and the folders that are empty then. Another file of the same name stays.
 func takeBack(from, work string) {
 	names, _ := filesIn(from)
-	folders := []string{work}
+	folders, copies := []string{work}, copiedNames(from)
 	for _, name := range names {
 		ours, err := os.Lstat(filepath.Join(from, name))
 		placed, e2 := os.Lstat(filepath.Join(work, name))
-		if err == nil && e2 == nil && os.SameFile(ours, placed) {
+		// A copy may not have come to its end.
+		if err == nil && e2 == nil && (os.SameFile(ours, placed) || copies[name] && disk.SameContent(filepath.Join(work, name), filepath.Join(from, name), true)) {
 			_ = os.Remove(filepath.Join(work, name))
 		}
 		for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
