@@ -208,6 +208,9 @@ func (a *app) notRecorded(ctx context.Context, store *project.Records, run persi
 	if !store.Files && !errors.Is(err, fsm.ErrNoRoom) {
 		where, mend = store.Name, "See that the database has room and can be reached"
 	}
+	if errors.Is(err, syscall.EMFILE) {
+		mend = "Let the program open more files (ulimit -n 256)"
+	}
 	var text string
 	memory, lost := store.Snapshot(ctx, run.ID)
 	switch {
