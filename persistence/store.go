@@ -166,7 +166,7 @@ type Store interface {
 	// Snapshot returns the memory of a run, brought up to date from its journal, without changing anything.
 	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
 	// Events yields the history of a run after seq, oldest first. A damaged line is an error of type
-	// *DamageError, and reading continues behind it, unless its Ends is set. Any other error is the last that is yielded.
+	// *DamageError, and reading continues behind it. Any other error is the last that is yielded, an *UnreadableError too.
 	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
 	// Interrupt records that a run's owner died and archives it. It is ErrNotFound or *HeldError where that
 	// is no longer so.
@@ -300,12 +300,11 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s is locked by run %s (pid %d) since %s", e.Path, e.Holder, e.Owner.PID, e.Since.Format(time.TimeOnly))
 }
 
-// A DamageError names recorded bytes that cannot be read.
+// A DamageError names recorded bytes of one run that cannot be believed. Others can be read.
 type DamageError struct {
 	File   string
 	Offset int64 // negative: it is no place in the file that is damaged
 	What   string
-	Ends   bool // nothing more can be read, as where a database is damaged and not one of its records
 }
 
 func (e *DamageError) Error() string {
@@ -314,3 +313,15 @@ func (e *DamageError) Error() string {
 	}
 	return fmt.Sprintf("%s: damaged at byte %d: %s", e.File, e.Offset, e.What)
 }
+
+// An UnreadableError means that a store is damaged as a whole, as a database is, and not one of its records: nothing more
+// can be read from it.
+type UnreadableError struct {
+	Store string // the file
+	Err   error
+}
+
+func (e *UnreadableError) Error() string { return fmt.Sprintf("%s: damaged: %v", e.Store, e.Err) }
+
+// Unwrap returns the cause.
+func (e *UnreadableError) Unwrap() error { return e.Err }

@@ -254,8 +254,8 @@ func (p *Project) CannotOpen(err error) error { return fmt.Errorf("%s: %w", p.Sh
 
 // IsDamage reports whether an error names damaged bytes, behind which reading continues.
 func IsDamage(err error) bool {
-	damage, ok := errors.AsType[*persistence.DamageError](err)
-	return ok && !damage.Ends
+	_, ok := errors.AsType[*persistence.DamageError](err)
+	return ok
 }
 
 // Importer returns the store as one that runs can be copied to, and from.

@@ -227,8 +227,8 @@ func (c *Checkpoints) patiently(ctx context.Context, f func(ctx context.Context)
 			return context.Cause(ctx)
 		}
 		err = d.explain(err)
-		if damage, ok := errors.AsType[*persistence.DamageError](err); ok {
-			return &checkpoint.DamageError{File: damage.File, What: damage.What}
+		if damage, ok := errors.AsType[*persistence.UnreadableError](err); ok {
+			return &checkpoint.DamageError{File: damage.Store, What: damage.Err.Error()}
 		}
 		if errors.Is(err, persistence.ErrBusy) {
 			return fmt.Errorf("%s: %w", c.path, checkpoint.ErrBusy)

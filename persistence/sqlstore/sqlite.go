@@ -314,7 +314,7 @@ func (d *sqliteDB) explain(err error) error {
 	case lib.SQLITE_IOERR:
 		return &fs.PathError{Op: "use", Path: d.path, Err: err}
 	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
-		return &persistence.DamageError{File: d.path, Offset: -1, What: err.Error(), Ends: true}
+		return &persistence.UnreadableError{Store: d.path, Err: err}
 	}
 	return err
 }

@@ -146,6 +146,7 @@ func explain(err error) (int, string) {
 		conflict  *persistence.ConflictError
 		ended     *persistence.NotResumableError
 		damage    *persistence.DamageError
+		closed    *persistence.UnreadableError
 		operation *fs.PathError
 		database  project.DatabaseError
 	)
@@ -173,7 +174,7 @@ func explain(err error) (int, string) {
 		return exitNotFound, plain.Line(oneLine(err))
 	case errors.Is(err, persistence.ErrNotFound):
 		return exitNotFound, plain.Line(oneLine(err)) + "; see: loops list, loops history NAME"
-	case errors.As(err, &damage):
+	case errors.As(err, &damage), errors.As(err, &closed):
 		return exitRecord, plain.Line(oneLine(err)) + "; the file was left as it is"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EDQUOT), errors.Is(err, fs.ErrPermission):
 		return exitRecord, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make room or give this user the right to write there, then try again"
