@@ -14,6 +14,9 @@
 //	snapshot, Checkpoint   durable, and all before it                 the same
 //	snapshot, a result     durable, and all before it                 the same
 //
+// A command for a run is durable when Send returns, whatever the durability. An owner looks for new ones with one query by
+// the key of their table.
+//
 // With durability=none nothing is durable; a checkpoint and a result are committed, decisions wait as if they were
 // grouped. It is for tests.
 //
