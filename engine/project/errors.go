@@ -119,3 +119,11 @@ func (e *PricesError) Error() string {
 }
 
 func (e *PricesError) Unwrap() error { return e.Err }
+
+// A NoRunError means that no recorded run is meant.
+type NoRunError struct {
+	Finder Finder
+	Arg    string
+}
+
+func (e *NoRunError) Error() string { return "there is no run " + e.Arg }

@@ -221,3 +221,39 @@ func (f Finder) Near(ctx context.Context, arg string) string {
 	}
 	return phrase.Nearest(arg, names)
 }
+
+// Named returns the run with that id, nil where arg is no run's. An id that more than one run has is an *AmbiguousError.
+func (f Finder) Named(ctx context.Context, arg string) (*persistence.Run, error) {
+	found, err := f.Run(ctx, "", arg)
+	if err != nil {
+		return nil, f.Store.Failed(err)
+	}
+	if len(found) == 0 {
+		if found, err = f.Last(ctx, arg); err != nil {
+			return nil, f.Store.Failed(err)
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return &found[0], Only(arg, found)
+}
+
+// One returns the run that arg means: the one with that id, else the newest of the loop with that name. None is a *NoRunError.
+func (f Finder) One(ctx context.Context, arg string) (persistence.Run, error) {
+	run, err := f.Named(ctx, arg)
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	if run != nil {
+		return *run, nil
+	}
+	runs, err := f.Runs(ctx, arg, 1)
+	if err != nil {
+		return persistence.Run{}, f.Store.Failed(err)
+	}
+	if len(runs) > 0 {
+		return runs[0], nil
+	}
+	return persistence.Run{}, &NoRunError{f, arg}
+}

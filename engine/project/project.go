@@ -47,7 +47,7 @@ type Project struct {
 	Catalog string        // folder of further loops; "" = none
 	Layers  config.Layers // the files with what people declared about it
 	Env     []string
-	store   string // as Options.Store
+	Store   string // as Options.Store
 	known   *known // shared with the same project in its work trees
 }
 
@@ -100,7 +100,7 @@ func Open(dir string, o Options) (*Project, error) {
 			break
 		}
 	}
-	p := &Project{Dir: start, Loops: filepath.Join(start, Folder), Cwd: cwd, Env: env, store: o.Store, known: &known{}}
+	p := &Project{Dir: start, Loops: filepath.Join(start, Folder), Cwd: cwd, Env: env, Store: o.Store, known: &known{}}
 	home, _ := p.getenv("HOME")
 	p.Layers = config.Layers{
 		Reference: config.ReferenceFile(p.Dir), User: config.UserFile(p.getenv), Project: filepath.Join(p.Loops, config.Name),

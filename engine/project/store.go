@@ -53,7 +53,7 @@ func (p *Project) Locate(given, from string) (string, error) {
 
 // Location returns where the runs of the project are recorded, and what says so: the caller, the environment or a file.
 func (p *Project) Location() (location, from string, err error) {
-	given, from := p.store, "--store"
+	given, from := p.Store, "--store"
 	if given == "" {
 		given, _ = p.getenv(EnvStore)
 		from = EnvStore

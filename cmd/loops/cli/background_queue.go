@@ -7,6 +7,8 @@ import (
 	"os"
 	"runtime/debug"
 
+	"loops/engine"
+
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -44,9 +46,9 @@ type waitLog struct {
 	log  *runLog // nil = it cannot be opened
 }
 
-// queued says that the run has to wait, and from now on writes to a log of its own.
-func (d *detached) queued(q queued) {
-	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, q.Text}}
+// openWaitLog says that the run has to wait for why, and from now on writes to a log of its own, whose path it returns.
+func (d *detached) openWaitLog(q engine.Queued) string {
+	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, waitsFor(q.Why)}}
 	log, err := openLog(q.Log, logSize, logKeep)
 	if err == nil {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), phrase.Clock(d.began))
@@ -65,6 +67,7 @@ func (d *detached) queued(q queued) {
 	}
 	_ = d.messages.Close()
 	_ = d.report.Close()
+	return start.Log
 }
 
 // begun has the log of a run that waited go on where those of runs are.
@@ -87,19 +90,4 @@ func (d *detached) begun(path string) {
 		return
 	}
 	w.log.path = path // the file is the same
-}
-
-// queueLog returns the log of a run that waits, "" where it has none.
-func (d *detached) queueLog() string {
-	if d == nil || d.inQueue == nil {
-		return ""
-	}
-	return d.inQueue.path
-}
-
-func (p *detachedPrinter) queued(q queued) {
-	if q.First {
-		p.a.detached.queued(q)
-	}
-	p.printer.queued(q)
 }

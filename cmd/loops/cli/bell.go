@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
@@ -39,7 +40,7 @@ type bell struct {
 	p      *project.Project
 	sender *notify.Sender
 	host   string
-	site   *site // of the run that this process carries on; nil = none
+	loops  os.FileInfo // the folder .loops as it was; nil = it was not there
 }
 
 // ring returns the bell of this command line, nil where nobody is to be told: also not of a run that an action of another
@@ -49,7 +50,7 @@ func (a *app) ring(p *project.Project) *bell {
 		return a.bell
 	}
 	conf, wrong := p.Declared()
-	if len(wrong) > 0 || len(conf.Notify) == 0 || a.inside() != "" {
+	if len(wrong) > 0 || len(conf.Notify) == 0 || engine.Inside(a.engineOptions()) != "" {
 		return nil
 	}
 	a.bell = a.newBell(p, notify.New(conf.Notify))
@@ -58,11 +59,12 @@ func (a *app) ring(p *project.Project) *bell {
 
 func (a *app) newBell(p *project.Project, s *notify.Sender) *bell {
 	b := &bell{a: a, p: p, sender: s}
-	b.host, _ = os.Hostname() // "" is no reason to be silent
+	b.loops, _ = os.Stat(p.Loops) // nil where there is none
+	b.host, _ = os.Hostname()     // "" is no reason to be silent
 	s.Dir, s.Getenv = p.Dir, a.getenv
 	for _, kv := range a.Env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
-		case action.Variable, envRunID, envAncestors: // what is told is no part of any action
+		case action.Variable, engine.EnvRunID, engine.EnvAncestors: // what is told is no part of any action
 		default:
 			s.Env = append(s.Env, kv)
 		}
@@ -108,19 +110,15 @@ func (b *bell) lost(run persistence.Run, err error) {
 // A runBell tells of one run, as its events come. Its methods are called by one goroutine.
 type runBell struct {
 	*bell
-	h       header
+	h       engine.Header
 	begun   bool
 	state   string
 	step    int
 	waiting bool // that was told, and nothing has gone on since
 }
 
-func (a *app) ringFor(d driveSpec, s *site) *runBell {
-	b := a.ring(d.project)
-	if b != nil {
-		b.site = s
-	}
-	return &runBell{bell: b, h: d.header, state: d.header.Run.State, step: d.header.Run.Step}
+func (a *app) ringFor(p *project.Project, h engine.Header) *runBell {
+	return &runBell{bell: a.ring(p), h: h, state: h.Run.State, step: h.Run.Step}
 }
 
 // event takes an event of the run, sub-loops included, when it was recorded.
@@ -244,8 +242,8 @@ func (b *bell) log(results []notify.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
-	if m := b.site.moved(); m != nil {
-		return m
+	if now, err := os.Stat(b.p.Loops); b.loops != nil && (err != nil || !os.SameFile(now, b.loops)) {
+		return fmt.Errorf("%s was moved", b.p.Loops)
 	}
 	path := filepath.Join(b.p.Loops, "logs", "notify.log")
 	if err := makeLogs(path); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/internal/inspect"
@@ -58,7 +59,7 @@ func TestRunBell(t *testing.T) {
 		On:      config.NotifyNames(),
 		Command: `echo "$LOOPS_NOTIFY_EVENT|$LOOPS_NOTIFY_TEXT|$LOOPS_NOTIFY_STATE|$LOOPS_NOTIFY_STEPS|$LOOPS_NOTIFY_RESUME|$LOOPS_ACTION$LOOPS_RUN_ID$LOOPS_ANCESTORS" >>told`,
 	}}))
-	r := &runBell{bell: b, h: header{Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: "fix-1", Loop: "fix"}, Begin: time.Now()}}
+	r := &runBell{bell: b, h: engine.Header{Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: "fix-1", Loop: "fix"}, Begin: time.Now()}}
 	event := func(kind string, fields ...any) fsm.Event {
 		e := fsm.Event{Kind: kind}
 		for i := 0; i < len(fields); i += 2 {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/phrase"
 	"loops/internal/plain"
@@ -89,6 +90,9 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	if lost := a.out.close(); err == nil && lost != nil {
 		err = failure(exitFailed, "the answer could not be written out: %v", lost)
+	}
+	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
+		err = a.refused(refusal) // its commands are those that work here
 	}
 	code, message := explain(err)
 	if several, ok := errors.AsType[*project.AmbiguousError](err); ok {

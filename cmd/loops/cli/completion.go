@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -120,7 +122,7 @@ func (a *app) places(root *cobra.Command) places {
 		"queue remove ID": a.waiterIDs, "queue remove NAME": nothing, "new NAME": nothing, "stage save NAME": nothing, "stage load NAME": nothing,
 
 		"--color": fixed("auto", "always", "never"), "--dir": someFolder, "--run-dir": someFolder, "--permissions": fixed("host", "skip"),
-		"--by": fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": fixed(definitionRecorded), "--group-by": fixed("outcome"),
+		"--by": fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": fixed(engine.RecordedDefinition), "--group-by": fixed("outcome"),
 		"--worktree-end": fixed(treeEnds...), "graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
 		"run --format": fixed(runFormats...), "resume --format": fixed(runFormats...), "fork --format": fixed(runFormats...), "report --format": fixed("html", "junit", "markdown"),
 		"simulate --scenario": fixed(rehearse.Scenarios()...),

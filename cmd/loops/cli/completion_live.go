@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
@@ -141,7 +143,7 @@ func (a *app) find(ctx context.Context, loop, word string, fits runFilter) []per
 		q.Loop = word[:i]
 	}
 	if q.Loop != "" {
-		q.Limit = recentRuns
+		q.Limit = engine.RecentRuns
 	}
 	if fits.live {
 		q.Limit = 0 // these are few

@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"strings"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
@@ -196,7 +198,7 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
 
 // newRunner returns what does prompts as runs do.
 func (x *examination) newRunner() (*action.Runner, error) {
-	owner, err := self()
+	owner, err := engine.Self()
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +207,10 @@ func (x *examination) newRunner() (*action.Runner, error) {
 		known = nil // it is a finding already
 	}
 	r := &action.Runner{
-		Dir: x.Project.Dir, Env: x.app.actionEnv(), Grace: grace, Prices: known,
+		Dir: x.Project.Dir, Env: engine.ActionEnv(x.Project, x.app.engineOptions()), Grace: engine.Grace, Prices: known,
 		Mark: fmt.Sprintf("%sdoctor/%d/%d", x.Project.Mark(), owner.PID, owner.Start),
 	}
-	agents(x.Project, r, project.Agents{Host: x.options.host, Permissions: x.options.permissions}, x.Config)
+	engine.ConfigureAgents(x.Project, r, project.Agents{Host: x.options.host, Permissions: x.options.permissions}, x.Config)
 	return r, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
@@ -105,6 +107,31 @@ func codeOf(o fsm.Outcome) int {
 	return exitFailed
 }
 
+// kindCode returns the exit code of what keeps something from being done.
+func kindCode(k engine.Kind) int {
+	switch k {
+	case engine.Usage:
+		return exitUsage
+	case engine.Invalid:
+		return exitInvalid
+	case engine.NotFound:
+		return exitNotFound
+	case engine.Conflict:
+		return exitConflict
+	case engine.Capped:
+		return exitCapped
+	case engine.Exhausted:
+		return exitHost
+	case engine.Undecided:
+		return exitAwaiting
+	case engine.NotRecorded:
+		return exitRecord
+	case engine.Removed:
+		return exitTerm
+	}
+	return exitFailed
+}
+
 // exitText says what an exit code of a run means.
 func exitText(code int) string {
 	for _, row := range exitTable {
@@ -150,6 +177,9 @@ func explain(err error) (int, string) {
 		operation *fs.PathError
 		database  project.DatabaseError
 	)
+	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
+		return explain((&app{}).refused(refusal))
+	}
 	if code, text := explainProject(err); text != "" {
 		return code, text
 	}

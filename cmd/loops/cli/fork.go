@@ -2,18 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
-	"time"
+
+	"loops/engine"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
-	"loops/fsm"
-	"loops/fsm/value"
-	"loops/internal/phrase"
-	"loops/persistence"
 )
 
 type forkOptions struct {
@@ -76,8 +70,8 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 			if err := o.tree.check(cmd.CommandPath()); err != nil {
 				return err
 			}
-			if _, err := forkValues(o.set); err != nil {
-				return err
+			if err := engine.CheckForkValues(o.set); err != nil {
+				return a.refused(err)
 			}
 			a.fillView(cmd, &o.view)
 			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
@@ -105,173 +99,22 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 	return cmd
 }
 
-// forkValues reads --set.
-func forkValues(pairs []string) (*value.Map, error) {
-	given := value.NewMap()
-	for _, pair := range pairs {
-		key, val, ok := strings.Cut(pair, "=")
-		key = strings.TrimPrefix(strings.TrimSpace(key), "context.")
-		switch {
-		case !ok || key == "":
-			return nil, usageError{fmt.Sprintf("--set %q: expected KEY=VALUE", pair), "loops fork --help"}
-		case strings.HasPrefix(key, "captured.") || strings.HasPrefix(key, "messages"):
-			return nil, usageError{fmt.Sprintf("--set %q: it sets values of the context; what was captured and said is as it was. To change that, fork the step that captured it", pair), "loops fork --help"}
-		}
-		given.Set(key, val)
-	}
-	return given, nil
-}
-
 func runFork(ctx context.Context, a *app, o *forkOptions) error {
-	p, err := a.project()
+	e, err := a.engine()
 	if err != nil {
 		return err
 	}
-	store, err := p.Records(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	f := store.Finder()
-	run, err := oneRun(ctx, f, o.name)
-	if err != nil {
-		return err
-	}
-	from, err := a.forkPlace(ctx, f, run, o.at)
-	if err != nil {
-		return err
-	}
-	made, err := a.forkDefinition(ctx, p, store, from, o)
-	if err != nil {
-		return err
-	}
-	over := o.over.Over(run.Options)
-	conf, err := p.Config()
-	if err != nil {
-		return err
-	}
-	over.Config = conf
-	l, recorded := over.Apply(made.loop)
-	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
-		return failure(exitUsage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, phrase.Count(l.MaxSteps, "step"),
-			a.command(fmt.Sprintf("fork --at %d -n %d", n, n+l.MaxSteps), string(run.ID)))
-	}
-	planned, err := from.context(l, o)
-	if err != nil {
-		return err
-	}
-	if _, own := from.workFolder(p); own {
-		planned.Delete("run_dir")
-	}
-	fill(planned, l, plannedRunDir(p, l))
-	if err := a.preflight(p, l, planned); err != nil {
-		return err
-	}
-	a.tellUnused(p, l, o.set, o.view.quiet)
-	a.warnConfig(p, o.view.quiet)
-	if err := a.checkHosts(p, l, o.over.Agents.Host, over, conf, o.view, "loops fork --help"); err != nil {
-		return err
-	}
-	known, err := a.checkCost(p, l, over.Agents, conf)
-	if err != nil {
-		return err
-	}
-	tree, err := a.planTree(ctx, p, l, o.tree, conf)
-	if err != nil {
-		return err
+	request := engine.ForkRequest{
+		Run: o.name, At: o.at, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.request(),
+		Warn: a.warner(e.Project(), o.view.quiet),
 	}
 	if o.dryRun {
-		return a.printFork(p, l, from, made, planned, o)
-	}
-	made.tell(a, run, o.view.quiet)
-	loops, err := p.Library()
-	if err != nil {
-		return err
-	}
-	kept := &project.Keeper{}
-	lib := made.changes.library(loops, l, over, kept)
-	spec, err := a.spec(p, l, kept.Def, planned, recorded)
-	if err != nil {
-		return err
-	}
-	spec.Origin = from.origin()
-	o.lock.apply(&spec)
-	tree.describe(&spec, p, l, planned)
-	if err := tree.free(ctx, store); err != nil {
-		return err
-	}
-	stops := catchSignals()
-	defer stops.release()
-	store.SetDurability(over.Level())
-	print := a.newPrinter(o.view)
-	var began time.Time
-	var journal persistence.Journal
-	err = stops.before(ctx, func(ctx context.Context) (err error) {
-		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, quiet: o.view.quiet, spec: spec, leave: run.ID}
-		journal, began, err = a.create(ctx, t)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	var notes []string
-	err = stops.before(ctx, func(ctx context.Context) (err error) {
-		notes, err = from.move(ctx, p, journal.Dir(), o.empty, store.Level() != persistence.None)
-		return err
-	})
-	if err == nil {
-		from.memory.Context, err = from.context(l, o)
-	}
-	if err != nil {
-		return errors.Join(err, journal.Close(context.WithoutCancel(ctx)))
-	}
-	fill(from.memory.Context, l, journal.Dir())
-	kept.Journal = journal
-	notes = append(notes, from.spent()...)
-	if old := a.treeOf(p, run); old != nil && tree == nil {
-		notes = append(notes, fmt.Sprintf("run %s worked in the work tree %s, this one works in %s; a tree of its own: --worktree", run.ID, p.Short(old.tree.Path), p.Dir))
-	}
-	shown := journal.Run()
-	shown.State, shown.Step = from.point.State, from.point.Step-1
-	return a.drive(ctx, driveSpec{
-		tree: tree, project: tree.project(p, journal.Run().ID), loop: l, library: lib, store: store, journal: journal, printer: print, stops: stops,
-		header: header{
-			Loop: l, File: p.Short(l.File), Run: shown, RunDir: journal.Dir() + "/", ShortDir: p.Short(journal.Dir()) + "/", Begin: began,
-			Origin: spec.Origin, Notes: notes,
-		},
-		agents: over.Agents, config: conf, prices: known, quiet: o.view.quiet,
-		start: func(cfg fsm.Config) *fsm.Executor {
-			return fsm.Fork(cfg, from.memory, began, fsm.Field{Key: "forked_from", Value: spec.Origin.Map()})
-		},
-	})
-}
-
-// context returns the context to begin with: that of the other run, keys the loop file has and it lacks, and --set over
-// both. What follows from a key that is set is left out, to be filled in anew.
-func (f *forkPlace) context(l *fsm.Loop, o *forkOptions) (*value.Map, error) {
-	given, err := forkValues(o.set)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkGiven(l, given); err != nil {
-		return nil, err
-	}
-	values := value.NewMap()
-	overlay(values, f.memory.Context)
-	if _, ok := given.Get("input"); ok {
-		values.Delete("input_hash")
-	}
-	initial := declared(l)
-	for _, k := range []string{"max_steps", "max_iterations"} { // caps that hold for the fork, unless the loop means something else by them
-		if _, own := initial.Get(k); !own {
-			values.Delete(k)
+		defer e.Close()
+		plan, err := e.PlanFork(ctx, request)
+		if err != nil {
+			return a.refused(err)
 		}
+		return a.printFork(plan, o.view.json)
 	}
-	for _, k := range initial.Keys() {
-		if _, ok := values.Get(k); !ok {
-			v, _ := initial.Get(k)
-			values.Set(k, v)
-		}
-	}
-	return overlay(values, given), nil
+	return a.carry(ctx, e, o.view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Fork(ctx, request, to) })
 }

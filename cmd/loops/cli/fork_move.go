@@ -1,140 +1,44 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"strings"
 
-	"loops/engine/action"
-	"loops/engine/project"
-	"loops/fsm"
+	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/disk"
-	"loops/internal/inspect"
-	"loops/internal/move"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
-// workFolder returns the working folder of the run as it remembers it, and whether it is its own: a person may have named
-// another one.
-func (f *forkPlace) workFolder(p *project.Project) (dir string, own bool) {
-	v, _ := f.memory.Context.Get("run_dir")
-	dir = strings.TrimRight(inspect.Text(v), "/")
-	if dir == "" {
-		return p.RunDir(f.run.ID), true
-	}
-	return dir, dir == p.RunDir(f.run.ID) || strings.HasSuffix(dir, "/runs/"+string(f.run.ID)) // the project may have moved
-}
-
-// move copies what the run left in its working folder to another one, and has all that is remembered name that. Where the
-// copy is to be durable, it is so before that memory is recorded.
-func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, empty, durable bool) (notes []string, err error) {
-	from, own := f.workFolder(p)
-	if !own {
-		move.Rebase(f.memory, movedSince(p, f.run, f.memory))
-		return []string{fmt.Sprintf("run_dir is %s, as run %s was told; nothing was copied", from, f.run.ID)}, nil
-	}
-	real := p.RunDir(f.run.ID)
-	folders := append(movedSince(p, f.run, f.memory), move.Folder{From: from, To: to})
-	if real != from {
-		folders = append(folders, move.Folder{From: real, To: to})
-	}
-	if rel, err := filepath.Rel(p.Dir, real); err == nil && filepath.IsLocal(rel) {
-		if relTo, err := filepath.Rel(p.Dir, to); err == nil {
-			folders = append(folders, move.Folder{From: rel, To: relTo})
-		}
-	}
-	move.Rebase(f.memory, folders)
-	if empty {
-		return nil, nil
-	}
-	named := outputsNamed(f.memory)
-	c, err := persistence.CopyWork(ctx, real, to, func(rel string) bool { return action.WrittenByRunner(rel) && !named[rel] })
-	if err != nil {
-		return nil, fmt.Errorf("what run %s left in %s cannot be copied: %w; begin without it: --empty", f.run.ID, p.Short(real), err)
-	}
-	if c.Files > 0 && durable {
-		if err := disk.SyncTree(to); err != nil {
-			return nil, err
-		}
-	}
-	if c.Files > 0 {
-		notes = append(notes, fmt.Sprintf("copied %s (%s) from %s/, as they are now", phrase.Count(c.Files, "file"), phrase.Bytes(c.Bytes), p.Short(real)))
-	}
-	if n := len(c.Left); n > 0 {
-		notes = append(notes, fmt.Sprintf("left out %s/%s, which is neither a file nor a link within the folder%s", p.Short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
-	}
-	return notes, nil
-}
-
-// outputsNamed returns the files of long outputs that are named in what a run remembers, by their paths in its working
-// folder. A fork needs no others: they are of steps of the other run, and a long one has a lot of them.
-func outputsNamed(m *fsm.Snapshot) map[string]bool {
-	var b []byte
-	for _, part := range []*value.Map{m.Context, m.Captured, m.PrevResult, m.LastResult} {
-		b = value.AppendJSON(b, orEmpty(part))
-	}
-	b = value.AppendJSON(b, texts(m.Messages))
-	named := map[string]bool{}
-	for _, path := range regexp.MustCompile(`output/[0-9]{6,}[\w.~@+-]*\.(out|err)`).FindAll(b, -1) {
-		named[string(path)] = true
-	}
-	return named
-}
-
-func relTo(dir, path string) string {
-	if rel, err := filepath.Rel(dir, path); err == nil {
-		return rel
-	}
-	return path
-}
-
-// spent says what the other run had used before the place, which the fork does not count.
-func (f *forkPlace) spent() []string {
-	s := f.memory.Spent
-	if s.Prompts == 0 && s.Usage.Total() == 0 {
-		return nil
-	}
-	cost := phrase.USD(s.CostUSD)
-	if s.Unpriced > 0 {
-		cost = "more than " + cost
-	}
-	return []string{fmt.Sprintf("budgets count anew; run %s had used %s and %s of tokens until there", f.run.ID, cost, phrase.Tokens(s.Usage.Total()))}
-}
-
 // printFork prints from where a fork would go on.
-func (a *app) printFork(p *project.Project, l *fsm.Loop, from *forkPlace, made *forkedLoop, values *value.Map, o *forkOptions) error {
-	o2 := from.origin()
-	dir, own := from.workFolder(p)
-	if o.view.json {
+func (a *app) printFork(planned *engine.Plan, asJSON bool) error {
+	p, l, values, f := planned.Project, planned.Loop, planned.Values, planned.Fork
+	dir, own := f.Folder, f.Own
+	if asJSON {
 		var copied any
-		if own && !o.empty {
+		if own && !f.Empty {
 			copied = dir + "/"
 		}
-		return writeJSON(a.out, value.NewMap("forked_from", o2.Map(), "loop", l.Name, "file", p.Short(l.File), "state", from.point.State, "step", int64(from.point.Step),
-			"max_steps", int64(l.MaxSteps), "changed", texts(made.lines), "copies", copied, "context", values, "captured", list(from.memory.Captured.Keys(), func(k string) any { return k })))
+		return writeJSON(a.out, value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", p.Short(l.File), "state", f.State, "step", int64(f.Step),
+			"max_steps", int64(l.MaxSteps), "changed", texts(f.Changed), "copies", copied, "context", values, "captured", list(f.Captured, func(k string) any { return k })))
 	}
 	w := a.out
-	say(w, "Fork of run %s at step %d (behind event %d)\n", from.run.ID, from.point.Step, o2.Seq)
+	say(w, "Fork of run %s at step %d (behind event %d)\n", f.Run.ID, f.Step, f.Origin.Seq)
 	say(w, "  loop: %s (%s)\n", l.Name, p.Short(l.File))
-	say(w, "  begins with: %s, step %d of at most %d\n", from.point.State, from.point.Step, l.MaxSteps)
-	for i, line := range made.lines {
+	say(w, "  begins with: %s, step %d of at most %d\n", f.State, f.Step, l.MaxSteps)
+	for i, line := range f.Changed {
 		say(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
 	}
 	switch {
 	case !own:
 		say(w, "  run_dir: %s, as that run was told\n", dir)
-	case !o.empty:
+	case !f.Empty:
 		say(w, "  copies: %s/, as it is now\n", p.Short(dir))
 	}
-	if keys := from.memory.Captured.Keys(); len(keys) > 0 {
+	if keys := f.Captured; len(keys) > 0 {
 		say(w, "  remembers: %s\n", strings.Join(keys, ", "))
 	}
-	for _, line := range from.spent() {
-		say(w, "  %s\n", line)
+	for _, line := range f.Spent {
+		say(w, "  %s\n", a.text(line))
 	}
 	say(w, "\nContext:\n")
 	for _, k := range values.Keys() {

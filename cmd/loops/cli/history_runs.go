@@ -23,7 +23,7 @@ var statuses = []string{
 	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), "unreadable",
 }
 
-// checkLoops refuses flags that do not go together.
+// check refuses flags that do not go together.
 func (o historyOptions) check() error {
 	see := "loops history --help"
 	for _, s := range o.status {

@@ -64,7 +64,7 @@ var openStatuses = []struct {
 
 const seeList = "loops list --help"
 
-// checkLoops reads the flags, and refuses what no run can be. args is what stands behind --stuck.
+// check reads the flags, and refuses what no run can be. args is what stands behind --stuck.
 func (f *openFilter) check(cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	if len(args) > 0 {

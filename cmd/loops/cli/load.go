@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
@@ -38,14 +39,18 @@ func (a *app) loadFile(p *project.Project, path string, quiet bool) (*fsm.Loop, 
 	if err != nil {
 		return nil, a.shown(err)
 	}
-	if quiet {
-		return f.Loop, nil
-	}
-	fmt.Fprint(a.Err, a.render(p, f.Problems))
-	if n := len(f.Advice); n > 0 {
-		say(a.Err, "loops: %s about %s: %s\n", phrase.Count(n, "warning"), p.Short(path), a.command("validate", p.Short(path)))
+	if !quiet {
+		a.tellProblems(p, engine.Warning{File: p.Short(path), Problems: f.Problems, Advice: len(f.Advice)})
 	}
 	return f.Loop, nil
+}
+
+// tellProblems prints problems of a loop that keep nothing from running.
+func (a *app) tellProblems(p *project.Project, w engine.Warning) {
+	fmt.Fprint(a.Err, a.render(p, w.Problems))
+	if w.Advice > 0 {
+		say(a.Err, "loops: %s about %s: %s\n", phrase.Count(w.Advice, "warning"), w.File, a.command("validate", w.File))
+	}
 }
 
 // shown prints the mistakes of a loop, where an error is about them.

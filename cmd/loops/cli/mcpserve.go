@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
@@ -101,7 +103,7 @@ func (s *served) runEnv(bound bool) []string {
 	if bound {
 		return env
 	}
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, envAncestors+"=") })
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, engine.EnvAncestors+"=") })
 }
 
 // said is what a command that failed has printed, without what stands before each line.

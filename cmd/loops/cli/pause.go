@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
@@ -226,7 +228,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		runs, err = store.Runs(ctx, persistence.Query{Limit: openRuns})
 		runs = project.Current(runs)
 	} else {
-		runs, err = f.Runs(ctx, o.name, recentRuns)
+		runs, err = f.Runs(ctx, o.name, engine.RecentRuns)
 	}
 	if err != nil {
 		return store.Failed(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
@@ -13,11 +14,12 @@ import (
 )
 
 // printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
-func (a *app) printPlan(p *project.Project, l *fsm.Loop, values *value.Map, tree *runTree, asJSON bool) error {
+func (a *app) printPlan(planned *engine.Plan, asJSON bool) error {
+	p, l, values, tree := planned.Project, planned.Loop, planned.Values, planned.Tree
 	if asJSON {
 		plan := planObject(p, l, values)
 		if tree != nil {
-			plan.Set("worktree", tree.plannedObject(p))
+			plan.Set("worktree", plannedTreeObject(tree))
 		}
 		return writeJSON(a.out, plan)
 	}
@@ -33,7 +35,7 @@ func (a *app) printPlan(p *project.Project, l *fsm.Loop, values *value.Map, tree
 	if l.Backoff > 0 {
 		say(w, "Pause between states: %s\n", phrase.Duration(l.Backoff))
 	}
-	for _, line := range tree.planned(p) {
+	for _, line := range plannedTree(p, tree) {
 		sayLine(w, line)
 	}
 	say(w, "\nStates:\n")

@@ -3,6 +3,7 @@ package cli
 import (
 	"time"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -22,7 +23,7 @@ type printer interface {
 	// finish is called once, after the last event, with the command that goes on with the run ("" = none).
 	finish(o fsm.Outcome, resume string)
 	// tree is called after finish where the run is in a work tree, with what became of it.
-	tree(r treeReport)
+	tree(r engine.TreeReport)
 }
 
 // noteLines is note of several lines, the first behind front.

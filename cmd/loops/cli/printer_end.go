@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
@@ -57,8 +58,8 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 }
 
 // tree tells of the work tree: with --quiet only where something is left in it, or it could not be ended.
-func (p *textPrinter) tree(r treeReport) {
-	if p.quiet && !r.Kept && r.err == nil {
+func (p *textPrinter) tree(r engine.TreeReport) {
+	if p.quiet && !r.Kept && r.Err == nil {
 		return
 	}
 	p.mu.Lock()
@@ -68,7 +69,7 @@ func (p *textPrinter) tree(r treeReport) {
 	if p.quiet {
 		out = p.err
 	}
-	for _, line := range r.lines() {
+	for _, line := range treeLines(r) {
 		sayLine(out, line)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"sync"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
 )
@@ -54,4 +55,4 @@ func (p *jsonPrinter) note(text string) {
 
 func (p *jsonPrinter) finish(fsm.Outcome, string) {}
 
-func (p *jsonPrinter) tree(r treeReport) { p.line(value.AppendJSON(p.buf[:0], r.object())) }
+func (p *jsonPrinter) tree(r engine.TreeReport) { p.line(value.AppendJSON(p.buf[:0], treeObject(r))) }

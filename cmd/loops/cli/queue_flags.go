@@ -1,21 +1,16 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"loops/internal/config"
-	"loops/persistence"
 )
-
-// queueTimeout is how long run --queue waits where neither the command line nor the project says.
-const queueTimeout = 24 * time.Hour
 
 // lockFlags are the flags of run and resume about the scope that a run locks.
 type lockFlags struct {
@@ -61,24 +56,9 @@ func parseWait(s string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
-// apply takes the locks out of what a run is about to take, if it is to have none.
-func (o lockFlags) apply(spec *persistence.Spec) {
-	if o.none {
-		spec.Scope, spec.Singleton = nil, false
-	}
-}
-
-// waits says for how long to wait; 0 is not at all.
-func (o lockFlags) waits(conf *config.Config) time.Duration {
-	switch {
-	case !o.queue:
-		return 0
-	case o.limit >= 0:
-		return o.limit
-	case conf != nil:
-		return cmp.Or(conf.QueueTimeout, queueTimeout)
-	}
-	return queueTimeout
+// lock is what the flags ask for.
+func (o lockFlags) lock() engine.Lock {
+	return engine.Lock{None: o.none, Queue: o.queue, Limit: o.limit}
 }
 
 // again returns this command line with other flags about locks, for a person to copy.

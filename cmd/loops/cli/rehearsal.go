@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 
+	"loops/engine"
+
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
@@ -35,12 +37,12 @@ func (a *app) rehearsal(name string, input *string, pairs []string, over project
 		return nil, err
 	}
 	l, _ = over.Apply(l)
-	values, err := seed(l, input, pairs)
+	values, err := engine.Seed(l, input, pairs)
 	if err != nil {
 		return nil, err
 	}
-	a.tellUnused(p, l, pairs, quiet)
-	fill(values, l, plannedRunDir(p, l))
+	engine.New(p, a.engineOptions()).Unused(l, pairs, a.warner(p, quiet))
+	engine.Fill(values, l, engine.PlannedRunDir(p, l))
 	return &rehearsal{p, l, values, &readOnce{lib: lib.Subloops(over, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}}, nil
 }
 

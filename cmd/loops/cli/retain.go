@@ -21,14 +21,15 @@ const retainPatience = 3 * time.Second
 // process is about to carry on. It has a store of its own, and is nothing that could keep the run from going on or
 // change how it ends: what goes wrong is a note. The function it returns ends it: after a while if patient, else as
 // soon as the run it is at is whole or gone. What is left then, a later run goes on with.
-func (a *app) retain(ctx context.Context, d driveSpec) (end func(patient bool)) {
-	policy, wanted := retentionPolicy(d.config)
+func (a *app) retain(ctx context.Context, p *project.Project, run persistence.ID, print printer, quiet bool) (end func(patient bool)) {
+	conf, _ := p.Declared() // the run began, so there are no mistakes in it
+	policy, wanted := retentionPolicy(conf)
 	if !wanted {
 		return func(bool) {}
 	}
-	claim, err := claimRetention(d.project.RetentionStamp(), time.Now())
+	claim, err := claimRetention(p.RetentionStamp(), time.Now())
 	if err != nil {
-		d.printer.note("loops: retention: nothing was removed: " + oneLine(err))
+		print.note("loops: retention: nothing was removed: " + oneLine(err))
 	}
 	if claim == nil {
 		return func(bool) {}
@@ -38,17 +39,17 @@ func (a *app) retain(ctx context.Context, d driveSpec) (end func(patient bool)) 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		gone, err := a.applyRetention(ctx, d.project, policy, d.journal.Run().ID)
+		gone, err := a.applyRetention(ctx, p, policy, run)
 		short := ctx.Err() != nil
 		if short {
 			err = nil // that it was ended is no mistake
 		}
-		if text := retainedText(gone, short && late.Load()); text != "" && !d.quiet {
-			d.printer.note(text)
-			a.treesLeft(context.WithoutCancel(ctx), d.project, gone, func(lines []string) { noteLines(d.printer, "", lines) })
+		if text := retainedText(gone, short && late.Load()); text != "" && !quiet {
+			print.note(text)
+			a.treesLeft(context.WithoutCancel(ctx), p, gone, func(lines []string) { noteLines(print, "", lines) })
 		}
 		if err = errors.Join(err, claim.release(time.Now(), !short)); err != nil {
-			d.printer.note("loops: retention: " + oneLine(err))
+			print.note("loops: retention: " + oneLine(err))
 		}
 	}()
 	return func(patient bool) {

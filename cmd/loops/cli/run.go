@@ -2,16 +2,11 @@ package cli
 
 import (
 	"context"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm"
-	"loops/fsm/loopfile"
-	"loops/fsm/value"
-	"loops/persistence"
 )
 
 type runOptions struct {
@@ -115,118 +110,20 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 }
 
 func runRun(ctx context.Context, a *app, o *runOptions) error {
-	p, err := a.project()
+	e, err := a.engine()
 	if err != nil {
 		return err
 	}
-	l, err := a.loadNamed(p, o.name, o.view.quiet)
-	if err != nil {
-		return err
-	}
-	lib, err := p.Library()
-	if err != nil {
-		return err
-	}
-	conf, err := p.Config()
-	if err != nil {
-		return err
-	}
-	o.over.Config = conf
-	l, recorded := o.over.Apply(l)
-	values, err := seed(l, o.input, o.context)
-	if err != nil {
-		return err
-	}
-	a.tellUnused(p, l, o.context, o.view.quiet)
-	planned := values.Clone()
-	fill(planned, l, plannedRunDir(p, l))
-	if err := a.preflight(p, l, planned); err != nil {
-		return err
-	}
-	a.warnConfig(p, o.view.quiet)
-	if err := a.checkHosts(p, l, o.over.Agents.Host, o.over, conf, o.view, "loops run --help"); err != nil {
-		return err
-	}
-	known, err := a.checkCost(p, l, o.over.Agents, conf)
-	if err != nil {
-		return err
-	}
-	tree, err := a.planTree(ctx, p, l, o.tree, conf)
-	if err != nil {
-		return err
+	request := engine.StartRequest{
+		Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(), Tree: o.tree.request(), Warn: a.warner(e.Project(), o.view.quiet),
 	}
 	if o.dryRun {
-		return a.printPlan(p, l, planned, tree, o.view.json)
-	}
-	stops := catchSignals()
-	defer stops.release()
-	kept := &project.Keeper{}
-	kept.Def, _ = project.NewDefinition(lib.Files, l) // one that is too large to write out is not kept
-	spec, err := a.spec(p, l, kept.Def, planned, recorded)
-	if err != nil {
-		return err
-	}
-	o.lock.apply(&spec)
-	tree.describe(&spec, p, l, planned)
-	var store *project.Records
-	err = stops.before(ctx, func(ctx context.Context) (err error) { store, err = p.Records(ctx, true); return err })
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	if err := tree.free(ctx, store); err != nil {
-		return err
-	}
-	if !p.HasRecords() {
-		_ = p.IgnoreRecords() // whatever is wrong with the folder, recording the run will tell
-	}
-	store.SetDurability(o.over.Level())
-	print := a.newPrinter(o.view)
-	var began time.Time
-	var journal persistence.Journal
-	err = stops.before(ctx, func(ctx context.Context) error {
-		t := turn{project: p, store: store, flags: o.lock, config: conf, printer: print, quiet: o.view.quiet, spec: spec}
-		journal, began, err = a.create(ctx, t)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	fill(values, l, journal.Dir())
-	kept.Journal = journal
-	return a.drive(ctx, driveSpec{
-		tree: tree, project: tree.project(p, journal.Run().ID), loop: l, library: lib.Subloops(o.over, kept), store: store, journal: journal, printer: print, stops: stops,
-		header: header{Loop: l, File: p.Short(l.File), Run: journal.Run(), RunDir: journal.Dir() + "/", ShortDir: p.Short(journal.Dir()) + "/", Begin: began},
-		agents: o.over.Agents, config: conf, prices: known, quiet: o.view.quiet,
-		start: func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) },
-	})
-}
-
-// spec describes a run of a loop with this context that this process is about to own.
-func (a *app) spec(p *project.Project, l *fsm.Loop, def *project.Definition, values, options *value.Map) (persistence.Spec, error) {
-	owner, err := self()
-	if options == nil {
-		options = value.NewMap()
-	}
-	options.Set(projectOption, p.Dir)
-	return persistence.Spec{
-		Loop: l.Name, File: p.Relative(l.File), SHA256: l.SHA256, Definition: def.Encode(), Scope: project.Scopes(p, l, values), Singleton: l.Singleton,
-		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: a.ancestors(p),
-	}, err
-}
-
-// preflight refuses a run that lacks context values, one line each.
-func (a *app) preflight(p *project.Project, l *fsm.Loop, values *value.Map) error {
-	problems := loopfile.Preflight(l, values)
-	if project.CountErrors(problems) == 0 {
-		return nil
-	}
-	var lines []string
-	for _, pr := range problems {
-		if pr.Severity == fsm.SeverityError {
-			pr.Pos.File = p.Short(pr.Pos.File)
-			lines = append(lines, strings.TrimPrefix(pr.Pos.String()+": "+pr.Message, ": "))
+		defer e.Close()
+		plan, err := e.Plan(ctx, request)
+		if err != nil {
+			return a.refused(err)
 		}
+		return a.printPlan(plan, o.view.json)
 	}
-	return failure(exitUsage, "%s", blockOf("loops: ", lines))
+	return a.carry(ctx, e, o.view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Start(ctx, request, to) })
 }

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"loops/engine"
 	"loops/fsm"
 )
 
@@ -14,7 +15,6 @@ import (
 type stops struct {
 	ch   chan os.Signal
 	usr1 chan os.Signal // a person wants the run to wait no longer
-	wake chan struct{}  // hands that on to the run
 	usr2 chan os.Signal // a person paused the run, or let it go on
 }
 
@@ -24,7 +24,7 @@ var ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SI
 
 // catchSignals begins to collect. SIGHUP stays ignored where it is (nohup).
 func catchSignals() *stops {
-	s := &stops{make(chan os.Signal, 8), make(chan os.Signal, 1), make(chan struct{}, 1), make(chan os.Signal, 1)}
+	s := &stops{make(chan os.Signal, 8), make(chan os.Signal, 1), make(chan os.Signal, 1)}
 	// For good: where nobody catches them, they end the process.
 	signal.Notify(s.usr1, syscall.SIGUSR1)
 	signal.Notify(s.usr2, syscall.SIGUSR2)
@@ -69,9 +69,9 @@ func (s *stops) before(ctx context.Context, run func(context.Context) error) err
 	return err
 }
 
-// during calls run, and until it returns handle for each signal that stops it, with how many there have been, and look
-// when a pause was asked for or ended.
-func (s *stops) during(look func(), handle func(n int, sig os.Signal), run func()) {
+// during calls run, and until it returns handle for each signal that stops it, with how many there have been. Those that wake
+// the run r, or tell it of a pause, it passes on.
+func (s *stops) during(r *engine.Run, handle func(n int, sig os.Signal), run func()) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -81,13 +81,10 @@ func (s *stops) during(look func(), handle func(n int, sig os.Signal), run func(
 				return
 			case <-s.usr1:
 				n--
-				select {
-				case s.wake <- struct{}{}:
-				default:
-				}
+				r.Wake()
 			case <-s.usr2:
 				n--
-				look()
+				r.Look()
 			case sig := <-s.ch:
 				handle(n, sig)
 			}

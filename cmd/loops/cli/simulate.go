@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
@@ -135,10 +137,10 @@ func runSimulate(ctx context.Context, a *app, o *simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.preflight(r.project, r.loop, r.values); err != nil {
+	if err := engine.Preflight(r.project, r.loop, r.values); err != nil {
 		return err
 	}
-	verify, _ := a.getenv(envVerify)
+	verify, _ := a.getenv(engine.EnvVerify)
 	walk := func(replies rehearse.Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
 		return rehearse.Simulate(ctx, rehearse.Simulation{
 			Loop: r.loop, Values: r.values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(),

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/engine"
+
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
@@ -226,7 +228,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) error {
 }
 
 func (a *app) simulationObject(r *rehearsal, o *simulateOptions) *value.Map {
-	return overlay(value.NewMap("loop", r.loop.Name, "file", r.project.Short(r.loop.File), "max_steps", int64(r.loop.MaxSteps)), o.how)
+	return engine.Overlay(value.NewMap("loop", r.loop.Name, "file", r.project.Short(r.loop.File), "max_steps", int64(r.loop.MaxSteps)), o.how)
 }
 
 func endObject(o fsm.Outcome) *value.Map {

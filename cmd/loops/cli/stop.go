@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
@@ -173,10 +175,10 @@ func killRun(ctx context.Context, f project.Finder, r persistence.Run, grace tim
 	if err != nil {
 		return r, err
 	}
-	changes, err := plan(ctx, f.Store, "")
+	changes, err := engine.PlanReconcile(ctx, f.Store, "")
 	if err == nil {
 		changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.ID != r.ID })
-		_, err = reconcile.Apply(ctx, f.Store.Store, changes, ender(ctx, f.Project))
+		_, err = reconcile.Apply(ctx, f.Store.Store, changes, engine.Ender(ctx, f.Project))
 	}
 	if err != nil {
 		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: loops sweep", did, r.Owner.PID, oneLine(err))

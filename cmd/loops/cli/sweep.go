@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"loops/engine/action"
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/proc"
-	"loops/persistence"
 	"loops/reconcile"
 )
 
@@ -45,12 +40,12 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		return err
 	}
 	defer store.Close()
-	changes, err := plan(ctx, store, "")
+	changes, err := engine.PlanReconcile(ctx, store, "")
 	if err != nil {
 		return err
 	}
 	if !o.dryRun {
-		changes, err = reconcile.Apply(ctx, store.Store, changes, ender(ctx, p))
+		changes, err = reconcile.Apply(ctx, store.Store, changes, engine.Ender(ctx, p))
 	}
 	if !o.dryRun {
 		a.ring(p).dead(ctx, store.Store, changes)
@@ -70,9 +65,9 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	}
 	trees := 0
 	if !o.dryRun && err == nil {
-		err = a.finishTrees(ctx, p, store.Store, func(r treeReport) {
+		err = engine.FinishTrees(ctx, p, a.engineOptions(), store.Store, func(r engine.TreeReport) {
 			trees++
-			for _, line := range r.lines() {
+			for _, line := range treeLines(r) {
 				sayLine(a.out, line)
 			}
 		})
@@ -86,55 +81,16 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	return err
 }
 
-// tidy reconciles before a run begins, all but one run, and says each change in one line. A record that cannot be
-// tidied up is no reason not to run: it is said, and stays as it is.
-func (a *app) tidy(ctx context.Context, p *project.Project, store persistence.Store, print printer, quiet bool, except persistence.ID) {
-	changes, err := plan(ctx, store, except)
-	changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.Unsure }) // no run waits for what sweep does
-	if err == nil && len(changes) > 0 {
-		changes, err = reconcile.Apply(ctx, store, changes, ender(ctx, p))
-	}
-	a.ring(p).dead(ctx, store, changes)
-	if err != nil {
-		print.note("loops: not tidied up: " + oneLine(err))
+// reconciled tells what was done about runs that were found dead.
+func (a *app) reconciled(p *project.Project, changes []reconcile.Change, print printer, quiet bool) {
+	if store, err := p.Records(context.Background(), false); err == nil {
+		a.ring(p).dead(context.Background(), store.Store, changes)
+		_ = store.Close() // it was only read
 	}
 	if !quiet {
 		for _, c := range changes {
 			print.note("loops: " + changeLine(c))
 		}
-	}
-	err = a.finishTrees(ctx, p, store, func(r treeReport) {
-		if !quiet || r.Kept {
-			noteLines(print, "loops: ", r.lines())
-		}
-	})
-	if err != nil {
-		print.note("loops: a work tree could not be tidied up: " + oneLine(err))
-	}
-}
-
-func plan(ctx context.Context, store persistence.Store, except persistence.ID) ([]reconcile.Change, error) {
-	runs, err := store.Runs(ctx, persistence.Query{Live: true})
-	if err != nil {
-		return nil, err
-	}
-	var changes []reconcile.Change
-	for _, c := range reconcile.Plan(runs, project.Alive, time.Now()) {
-		if c.ID != except {
-			changes = append(changes, c)
-		}
-	}
-	return changes, nil
-}
-
-// ender ends what actions left running. It looks once whether there is anything: of many runs that died, most left nothing.
-func ender(ctx context.Context, p *project.Project) func(marker string) (int, error) {
-	marks := sync.OnceValues(func() (map[string]bool, error) { return proc.Marks(action.Variable) })
-	return func(marker string) (int, error) {
-		if there, err := marks(); err != nil || !there[p.Mark()+marker] {
-			return 0, err
-		}
-		return endMarked(ctx, p, marker)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine"
+
 	"github.com/spf13/cobra"
 
 	"loops/engine/action"
@@ -113,14 +115,14 @@ func runTest(ctx context.Context, a *app, o *testOptions) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	r.values.Set("run_dir", dir+"/")
-	if err := setPairs(r.values, o.context); err != nil { // who gives a run_dir wants that one
+	if err := engine.SetPairs(r.values, o.context); err != nil { // who gives a run_dir wants that one
 		return err
 	}
 	runner := &action.Runner{
-		Dir: r.project.WorkDir(), Env: a.actionEnv(), Mark: fmt.Sprintf("%stest-%d-%d", r.project.Mark(), os.Getpid(), time.Now().UnixNano()),
-		RunDir: dir, Grace: grace, ToolCall: toolCall(r.project.Dir), Prices: known,
+		Dir: r.project.WorkDir(), Env: engine.ActionEnv(r.project, a.engineOptions()), Mark: fmt.Sprintf("%stest-%d-%d", r.project.Mark(), os.Getpid(), time.Now().UnixNano()),
+		RunDir: dir, Grace: engine.Grace, ToolCall: toolCall(r.project.Dir), Prices: known,
 	}
-	agents(r.project, runner, o.agents, conf)
+	engine.ConfigureAgents(r.project, runner, o.agents, conf)
 	tp := &testPrinter{a: a, r: r, st: st, o: o}
 	var seen rehearse.Visited
 	stops := catchSignals()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"loops/engine"
+
 	"loops/internal/worktree"
 )
 
@@ -19,11 +21,11 @@ func (a *app) checkTreeInput(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	git, done := a.git(p, "")
+	git, done := engine.Git(p, a.engineOptions(), "")
 	defer done()
 	is, err := worktree.IsBranch(ctx, git, p.Dir, *o.input)
 	if err != nil {
-		return treeError(err)
+		return a.refused(engine.TreeError(err))
 	}
 	word := quote(*o.input)
 	switch {

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ func TestAncestors(t *testing.T) {
 	}
 	link := folder("link")
 	within := func(p *project.Project, env []string, id string) []string {
-		a := &app{IO: IO{Env: env}}
-		return a.actionEnv(withEnv(p, env).RecordsMark() + id)
+		q := withEnv(p, env)
+		return ActionEnv(q, Options{Env: env}, q.RecordsMark()+id)
 	}
 	sqlite, server := "LOOPS_STORE=sqlite:"+filepath.Join(root, "runs.db"), "LOOPS_STORE=postgres://me:secret@host/runs"
 	for _, c := range []struct {
@@ -47,8 +47,8 @@ func TestAncestors(t *testing.T) {
 		{"of the project, in another database", append(within(x, []string{sqlite}, "a-1"), server), x, nil},
 		{"of the project, in files", append(within(x, []string{sqlite}, "a-1"), "LOOPS_STORE=dir"), x, nil},
 	} {
-		a := &app{IO: IO{Env: c.env}}
-		if got := a.ancestors(withEnv(c.in, c.env)); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		p := withEnv(c.in, c.env)
+		if got := New(p, Options{Env: append([]string{}, c.env...)}).ancestors(p); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v, of %q", c.what, got, c.want, c.env)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -15,9 +15,9 @@ const (
 	freePause = 20 * time.Millisecond
 )
 
-// untilFree tries to get hold of a run, again while its lock outlives its owner. That lasts a moment: a runner that
+// UntilFree tries to get hold of a run, again while its lock outlives its owner. That lasts a moment: a runner that
 // was killed while it started an action leaves a child that has its open files until it becomes the action.
-func untilFree(ctx context.Context, try func() error) error {
+func UntilFree(ctx context.Context, try func() error) error {
 	for n := 1; ; n++ {
 		err := try()
 		owner, held := holder(err)

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
 // run. Called when the run is ours: what it remembers now is what the last owner left.
-func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, memory *fsm.Snapshot, moved []move.Folder, print printer) error {
+func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, memory *fsm.Snapshot, moved []move.Folder, tell func(Notice)) error {
 	marker := persistence.Marker(run.ID, run.Segment-1, memory)
 	n, err := endMarked(ctx, p, marker)
 	for _, f := range moved { // they carry the mark of where the project was
@@ -24,7 +24,7 @@ func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, 
 		n, err = n+before, errors.Join(err, e)
 	}
 	if n > 0 {
-		print.note(fmt.Sprintf("Ended %s that the interrupted action of state %s had left running.", processes(n), memory.Current))
+		tell(Said{Run: run.ID, Text: textf("Ended %s that the interrupted action of state %s had left running.", processes(n), memory.Current)})
 	}
 	return err
 }
@@ -38,7 +38,7 @@ func endMarked(ctx context.Context, p *project.Project, marker string) (int, err
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	return proc.End(ctx, found, grace)
+	return proc.End(ctx, found, Grace)
 }
 
 func processes(n int) string {

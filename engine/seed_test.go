@@ -1,6 +1,7 @@
-package cli
+package engine
 
 import (
+	"errors"
 	"testing"
 
 	"loops/engine/project"
@@ -32,7 +33,7 @@ func TestSeed(t *testing.T) {
 		{"empty input", nil, "input", text(""), nil, `{"input": ""}`},
 	} {
 		l := &fsm.Loop{Context: c.context, InputKey: c.key}
-		got, err := seed(l, c.input, c.pairs)
+		got, err := Seed(l, c.input, c.pairs)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -61,11 +62,11 @@ func TestSeed(t *testing.T) {
 		{"an object is checked too", text(`{"a": 2.5}`), nil, ""},
 		{"the last one counts", nil, []string{"a=x", "a=2"}, `{"a": "2", "b": "file"}`},
 	} {
-		got, err := seed(typed, c.input, c.pairs)
-		code, _ := explain(err)
+		got, err := Seed(typed, c.input, c.pairs)
+		refusal, _ := errors.AsType[*Refusal](err)
 		switch {
-		case c.want == "" && code != exitUsage:
-			t.Errorf("%s: accepted, or refused with %d: %v", c.name, code, err)
+		case c.want == "" && (refusal == nil || refusal.Kind != Usage):
+			t.Errorf("%s: accepted, or refused with %v", c.name, err)
 		case c.want != "" && (err != nil || string(value.AppendJSON(nil, got)) != c.want):
 			t.Errorf("%s:\n got %s %v\nwant %s", c.name, value.AppendJSON(nil, got), err, c.want)
 		}
@@ -77,7 +78,7 @@ func TestSeed(t *testing.T) {
 
 func TestSeedLeavesTheLoopAlone(t *testing.T) {
 	l := &fsm.Loop{Context: value.NewMap("a", int64(1))}
-	if _, err := seed(l, nil, []string{"a=2"}); err != nil {
+	if _, err := Seed(l, nil, []string{"a=2"}); err != nil {
 		t.Fatal(err)
 	}
 	if v, _ := l.Context.Get("a"); v != int64(1) {
@@ -87,10 +88,10 @@ func TestSeedLeavesTheLoopAlone(t *testing.T) {
 
 func TestSetPairsErrors(t *testing.T) {
 	for _, pair := range []string{"x", "", "=x", " = x"} {
-		if err := setPairs(value.NewMap(), []string{pair}); err == nil {
+		if err := SetPairs(value.NewMap(), []string{pair}); err == nil {
 			t.Errorf("%q was accepted", pair)
-		} else if code, _ := explain(err); code != exitUsage {
-			t.Errorf("%q: exit code %d", pair, code)
+		} else if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Kind != Usage {
+			t.Errorf("%q: %v", pair, err)
 		}
 	}
 }
@@ -98,13 +99,13 @@ func TestSetPairsErrors(t *testing.T) {
 func TestFill(t *testing.T) {
 	l := &fsm.Loop{MaxSteps: 7, MaxIterations: 3}
 	ctx := value.NewMap("input", "my input", "max_steps", "mine")
-	fill(ctx, l, "/p/.loops/runs/x")
+	Fill(ctx, l, "/p/.loops/runs/x")
 	want := `{"input": "my input", "max_steps": "mine", "run_dir": "/p/.loops/runs/x/", "input_hash": "dc9f382cd156", "max_iterations": 3, "readiness_threshold": 85, "outcome_threshold": 65, "design_tokens_context": ""}`
 	if got := string(value.AppendJSON(nil, ctx)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	bare := value.NewMap("input", int64(4))
-	fill(bare, &fsm.Loop{MaxSteps: 7}, "/r/")
+	Fill(bare, &fsm.Loop{MaxSteps: 7}, "/r/")
 	want = `{"input": 4, "run_dir": "/r/", "max_steps": 7, "readiness_threshold": 85, "outcome_threshold": 65, "design_tokens_context": ""}`
 	if got := string(value.AppendJSON(nil, bare)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -1,8 +1,9 @@
-package cli
+package engine
 
 import (
 	"errors"
 
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -32,11 +33,11 @@ func whileOwned(j persistence.Journal, lost, run func()) (gone bool) {
 	return gone
 }
 
-// takenOver says that another process has the run now, or nobody.
-func (a *app) takenOver(run persistence.Run, fenced *persistence.FencedError) error {
-	next := "See how it goes on: " + a.command("status", run.Loop)
+// takenOver says that another process has the run now, or none has.
+func takenOver(run persistence.Run, fenced *persistence.FencedError) error {
+	next := textf("See how it goes on: %s", Do("status", run.Loop))
 	if fenced.Owner == (persistence.Owner{}) {
-		next = "Go on with it: " + a.command("resume", string(run.ID))
+		next = textf("Go on with it: %s", Do("resume", string(run.ID)))
 	}
-	return failure(exitConflict, "%s; this one stopped, and recorded nothing after that\n%s", oneLine(fenced), next)
+	return &Refusal{Kind: Conflict, Text: textf("%s; this one stopped, and recorded nothing after that\n%s", phrase.OneLine(fenced), next), Err: fenced}
 }

@@ -1,10 +1,9 @@
-package cli
+package engine
 
 import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,20 +19,20 @@ const (
 	outcomeThreshold   = int64(65)
 )
 
-// seed returns the context of a new run: the defaults of its parameters, the file's context, the positional input,
+// Seed returns the context of a new run: the defaults of its parameters, the file's context, the positional input,
 // --context. Each wins over those before it.
-func seed(l *fsm.Loop, input *string, pairs []string) (*value.Map, error) {
+func Seed(l *fsm.Loop, input *string, pairs []string) (*value.Map, error) {
 	ctx, given := declared(l), value.NewMap()
 	if input != nil {
 		given = inputValues(ctx, l, *input)
 	}
-	if err := setPairs(given, pairs); err != nil {
+	if err := SetPairs(given, pairs); err != nil {
 		return nil, err
 	}
-	if err := checkGiven(l, given); err != nil {
+	if err := CheckGiven(l, given); err != nil {
 		return nil, err
 	}
-	return overlay(ctx, given), nil
+	return Overlay(ctx, given), nil
 }
 
 // declared returns the values that the file alone gives the context.
@@ -44,11 +43,11 @@ func declared(l *fsm.Loop) *value.Map {
 			ctx.Set(p.Name, p.Default)
 		}
 	}
-	return overlay(ctx, l.Context)
+	return Overlay(ctx, l.Context)
 }
 
-// overlay sets what other has in ctx, and returns ctx.
-func overlay(ctx, other *value.Map) *value.Map {
+// Overlay sets what other has in ctx, and returns ctx.
+func Overlay(ctx, other *value.Map) *value.Map {
 	for _, k := range other.Keys() {
 		v, _ := other.Get(k)
 		ctx.Set(k, v)
@@ -56,9 +55,9 @@ func overlay(ctx, other *value.Map) *value.Map {
 	return ctx
 }
 
-// checkGiven refuses values that do not fit the type their parameter declares. They are not converted: text stays
+// CheckGiven refuses values that do not fit the type their parameter declares. They are not converted: text stays
 // what was written, as it does for names that are not declared.
-func checkGiven(l *fsm.Loop, given *value.Map) error {
+func CheckGiven(l *fsm.Loop, given *value.Map) error {
 	var wrong []string
 	for _, p := range l.Parameters {
 		v, ok := given.Get(p.Name)
@@ -73,7 +72,7 @@ func checkGiven(l *fsm.Loop, given *value.Map) error {
 	if wrong == nil {
 		return nil
 	}
-	return failure(exitUsage, "%s\nTry: loops run --help", blockOf("loops: ", wrong))
+	return misuse("loops run --help", "%s", Lines{"loops: ", wrong})
 }
 
 // inputValues returns what the positional input sets: if it is a JSON object that has keys of the context, parameters or
@@ -96,21 +95,21 @@ func inputValues(ctx *value.Map, l *fsm.Loop, text string) *value.Map {
 	return values
 }
 
-// setPairs applies --context KEY=VALUE in order. Values are text, as it is given.
-func setPairs(ctx *value.Map, pairs []string) error {
+// SetPairs applies --context KEY=VALUE in order. Values are text, as it is given.
+func SetPairs(ctx *value.Map, pairs []string) error {
 	for _, pair := range pairs {
 		key, val, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		if !ok || key == "" {
-			return usageError{fmt.Sprintf("--context %q: expected KEY=VALUE", pair), "loops run --help"}
+			return misuse("loops run --help", "--context %q: expected KEY=VALUE", pair)
 		}
 		ctx.Set(key, val)
 	}
 	return nil
 }
 
-// fill sets the keys that every run has, where they are not set yet. runDir gets a slash at its end.
-func fill(ctx *value.Map, l *fsm.Loop, runDir string) {
+// Fill sets the keys that every run has, where they are not set yet. runDir gets a slash at its end.
+func Fill(ctx *value.Map, l *fsm.Loop, runDir string) {
 	absent := func(key string, val any) {
 		if _, ok := ctx.Get(key); !ok {
 			ctx.Set(key, val)
@@ -132,8 +131,21 @@ func fill(ctx *value.Map, l *fsm.Loop, runDir string) {
 	absent("design_tokens_context", "")
 }
 
-// plannedRunDir stands for the working folder of a run that has none yet: in a plan and while context values
+// PlannedRunDir stands for the working folder of a run that has none yet: in a plan and while context values
 // are checked.
-func plannedRunDir(p *project.Project, l *fsm.Loop) string {
+func PlannedRunDir(p *project.Project, l *fsm.Loop) string {
 	return filepath.Join(p.Loops, "runs", l.Name+"-<time>")
+}
+
+// parseObject returns the JSON object that a text is.
+func parseObject(text string) (*value.Map, bool) {
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return nil, false
+	}
+	v, err := value.ParseJSON([]byte(text))
+	if err != nil {
+		return nil, false
+	}
+	m, ok := v.(*value.Map)
+	return m, ok
 }

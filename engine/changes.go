@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"loops/engine/project"
@@ -7,19 +7,16 @@ import (
 	"loops/persistence"
 )
 
-// definitionRecorded is what --definition can be.
-const definitionRecorded = "recorded"
-
 // changes finds out whether what a run is made of changed since it began, and what to go on with.
 type changes struct {
-	a   *app
+	e   *Engine
 	p   *project.Project
 	run persistence.Run
 	def *project.Definition // that was recorded; nil = none, or it cannot be read
 
 	recorded bool // go on with that
 	force    bool // go on with what changed
-	quiet    bool
+	warn     Warn
 
 	inner []*fsm.Loop // the sub-loops that the run stands in
 }
@@ -28,16 +25,16 @@ type changes struct {
 func (c *changes) loop() (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
-			return nil, failure(exitInvalid, "the definition of run %s was not recorded with it, or cannot be read any more; to go on with the file as it is now: %s",
-				c.run.ID, c.a.command("resume --force", string(c.run.ID)))
+			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; to go on with the file as it is now: %s",
+				c.run.ID, Do("resume --force", string(c.run.ID)))
 		}
 		l, err := c.def.Main().Load()
 		if err != nil {
-			return nil, failure(exitInvalid, "%v", err)
+			return nil, refuse(Invalid, "%v", err)
 		}
 		return l, c.check(l, c.def.Main(), c.run.State, l.SHA256)
 	}
-	l, err := c.a.loadRecorded(c.p, c.run, c.orRecorded(), c.quiet)
+	l, err := c.e.loadRecorded(c.p, c.run, c.orRecorded(), c.warn)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +61,7 @@ func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapsh
 	for m := memory.Child; m != nil; m = m.Memory.Child {
 		inner, err := lib.Loop(m.Name, l)
 		if err != nil {
-			return failure(exitInvalid, "run %s stands inside the sub-loop %s, which cannot be read any more: %v%s", c.run.ID, m.Name, err, c.orRecorded())
+			return refuse(Invalid, "run %s stands inside the sub-loop %s, which cannot be read any more: %v%s", c.run.ID, m.Name, err, c.orRecorded())
 		}
 		was := c.def.Of(inner.File)
 		if was != nil && was.Sha256 != m.SHA256 {
@@ -96,38 +93,36 @@ func (c *changes) adopt(memory *fsm.Snapshot) {
 func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha string) error {
 	file, id := c.p.Short(l.File), string(c.run.ID)
 	if _, there := l.States[state]; !there && state != "" {
-		return failure(exitInvalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: %s%s",
-			file, state, id, c.a.command("run", c.run.Loop), c.orRecorded())
+		return refuse(Invalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: %s%s",
+			file, state, id, Do("run", c.run.Loop), c.orRecorded())
 	}
 	if sha == "" || sha == l.SHA256 || c.force {
 		return nil
 	}
-	force := c.a.command("resume --force", id)
+	force := Do("resume --force", id)
 	var before *fsm.Loop
 	if was != nil {
 		before, _ = was.Load() // what a former version took may be wrong now
 	}
 	if before == nil {
-		return failure(exitInvalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
+		return refuse(Invalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
 			file, id, sha, l.SHA256, state, force)
 	}
 	lines := model.Differences(before, l)
 	if len(lines) == 0 {
-		if !c.quiet {
-			say(c.a.Err, "loops: %s was edited since run %s began, but means the same\n", file, id)
-		}
+		c.warn.say(textf("%s was edited since run %s began, but means the same", file, id))
 		return nil
 	}
-	return failure(exitInvalid, "%s changed since run %s began:\n  %s\nThe state it stands in, %q, is still there.\nTo go on with the file as it is now: %s\nTo go on with it as it was:          %s",
-		file, id, blockOf("  ", lines), state, force, c.a.command("resume --definition=recorded", id))
+	return refuse(Invalid, "%s changed since run %s began:\n  %s\nThe state it stands in, %q, is still there.\nTo go on with the file as it is now: %s\nTo go on with it as it was:          %s",
+		file, id, Lines{"  ", lines}, state, force, Do("resume --definition=recorded", id))
 }
 
 // orRecorded is the end of a message that says that one can go on with what was recorded.
-func (c *changes) orRecorded() string {
+func (c *changes) orRecorded() Text {
 	if c.def == nil || c.recorded {
-		return ""
+		return textf("")
 	}
-	return "; or go on with what was recorded: " + c.a.command("resume --definition=recorded", string(c.run.ID))
+	return textf("; or go on with what was recorded: %s", Do("resume --definition=recorded", string(c.run.ID)))
 }
 
 // recordedLoops are the sub-loops as they were recorded with a run. What was not is read from its file.

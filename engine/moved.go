@@ -1,7 +1,6 @@
-package cli
+package engine
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,13 +10,23 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/move"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
 // projectOption is the option of a run that says where its project was when it began or was last resumed. What it remembers
 // names files there, because actions see it; all else that is recorded is relative to it.
 const projectOption = "project"
+
+// text is a value of an event or a memory as text; "" for none.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return string(value.AppendJSON(nil, v))
+}
 
 // movedSince returns the folders of a run that have another path now than the run remembers: its project was renamed, or the
 // run was imported into another one. A run_dir elsewhere is none of them.
@@ -70,12 +79,4 @@ func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
 		return rootsIn(m.Child.Memory, work, roots)
 	}
 	return roots
-}
-
-// movedText tells that what a run remembers names other folders now; "" if it does not.
-func movedText(p *project.Project, folders []move.Folder, changed int) string {
-	if changed == 0 {
-		return ""
-	}
-	return fmt.Sprintf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, phrase.Count(changed, "text"), map[bool]string{true: "names", false: "name"}[changed == 1], p.Dir)
 }

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"cmp"
@@ -30,8 +30,8 @@ func (f *forkPlace) origin() *persistence.Origin {
 }
 
 // forkPlace finds the place of a run that at names, and what the run remembered there.
-func (a *app) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, at string) (*forkPlace, error) {
-	r := &forkSearch{app: a, finder: f, run: run, at: at}
+func (e *Engine) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, at string) (*forkPlace, error) {
+	r := &forkSearch{finder: f, run: run, at: at}
 	for e, err := range f.Store.Events(ctx, run.ID, 0) {
 		switch {
 		case err == nil:
@@ -62,7 +62,6 @@ const stepsNamed = 10
 
 // A forkSearch looks for the place where a run can be forked. Of a run of any length it remembers a few places.
 type forkSearch struct {
-	*app
 	finder project.Finder
 	run    persistence.Run
 	at     string // the step that is looked for, as it was given
@@ -110,7 +109,7 @@ func (r *forkSearch) step() (int, error) {
 		case r.last == nil:
 			return 1, nil
 		case r.behind != nil:
-			return 0, failure(exitRecord, "which step of run %s was the last cannot be told: %v; the last that can be read: --at %d", r.run.ID, r.behind, r.last.Step)
+			return 0, refuse(NotRecorded, "which step of run %s was the last cannot be told: %v; the last that can be read: --at %d", r.run.ID, r.behind, r.last.Step)
 		}
 		return r.last.Step, nil
 	}
@@ -119,7 +118,7 @@ func (r *forkSearch) step() (int, error) {
 	}
 	if outer, _, inside := strings.Cut(at, "."); inside {
 		if n, err := strconv.Atoi(outer); err == nil && n > 0 {
-			return 0, usageError{fmt.Sprintf("--at %s: a run is forked at a step of its own; --at %d does all of step %d again, with its sub-loop", at, n, n), see}
+			return 0, misuse(see, "--at %s: a run is forked at a step of its own; --at %d does all of step %d again, with its sub-loop", at, n, n)
 		}
 	}
 	if r.entered > 0 {
@@ -127,10 +126,10 @@ func (r *forkSearch) step() (int, error) {
 		for _, n := range r.steps {
 			words = append(words, strconv.Itoa(n))
 		}
-		return 0, usageError{fmt.Sprintf("--at %s: expected a step; %s was entered in %s %s%s", at, at, map[bool]string{true: "step", false: "steps"}[r.entered == 1],
-			map[bool]string{true: "… "}[len(words) < r.entered], phrase.And(words)), see}
+		return 0, misuse(see, "--at %s: expected a step; %s was entered in %s %s%s", at, at, map[bool]string{true: "step", false: "steps"}[r.entered == 1],
+			map[bool]string{true: "… "}[len(words) < r.entered], phrase.And(words))
 	}
-	return 0, usageError{fmt.Sprintf("--at %q: expected a step, a number from 1 as loops history shows it, or last", at), see}
+	return 0, misuse(see, "--at %q: expected a step, a number from 1 as loops history shows it, or last", at)
 }
 
 // point returns the point of a step, also of the one that the run has not entered yet.
@@ -141,8 +140,8 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 	}
 	switch {
 	case p != nil && p.Handler:
-		return *p, failure(exitUsage, "step %d of run %s was done because a cap had been reached, and leads nowhere: fork an earlier step, or raise the cap: %s",
-			step, id, r.command("resume --extend steps=N", string(id)))
+		return *p, refuse(Usage, "step %d of run %s was done because a cap had been reached, and leads nowhere: fork an earlier step, or raise the cap: %s",
+			step, id, Do("resume --extend steps=N", string(id)))
 	case p != nil:
 		return *p, nil
 	}
@@ -153,20 +152,20 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 		}
 	}
 	if r.damage != nil {
-		return inspect.ForkPoint{}, failure(exitRecord, "step %d of run %s is not to be found: %v", step, id, r.damage)
+		return inspect.ForkPoint{}, refuse(NotRecorded, "step %d of run %s is not to be found: %v", step, id, r.damage)
 	}
 	if r.last == nil {
-		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d: that it entered a state is not on record", id, step)
+		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d: that it entered a state is not on record", id, step)
 	}
 	switch first, last, o := r.first, r.last, r.run.Origin; {
 	case step < first.Step && o != nil:
 		if found, err := r.finder.Run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
-			return inspect.ForkPoint{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected --at %d or later", step, id, o, first.Step)
+			return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected --at %d or later", step, id, o, first.Step)
 		}
-		return inspect.ForkPoint{}, failure(exitNotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
-			step, id, o, r.command("fork --at "+strconv.Itoa(step), string(o.ID)))
-	case step > last.Step && project.Alive(r.run):
-		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
+		return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
+			step, id, o, Do("fork --at "+strconv.Itoa(step), string(o.ID)))
+	case step > last.Step && alive(r.run):
+		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
 	case step > last.Step:
 		until := ""
 		most := last.Step
@@ -176,9 +175,9 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 		if most > first.Step {
 			until = fmt.Sprintf(" to %d", most)
 		}
-		return inspect.ForkPoint{}, failure(exitNotFound, "run %s has no step %d: expected --at %d%s", id, step, first.Step, until)
+		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d: expected --at %d%s", id, step, first.Step, until)
 	}
-	return inspect.ForkPoint{}, failure(exitNotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, cmp.Or(r.later, r.first).Step)
+	return inspect.ForkPoint{}, refuse(NotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, cmp.Or(r.later, r.first).Step)
 }
 
 // memory returns what the run remembered before a point.
@@ -192,12 +191,12 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 		return nil, fmt.Errorf("%s does not know what runs remembered earlier", r.finder.Store.Name)
 	}
 	var before, after persistence.Moment
-	err := untilFree(ctx, func() (err error) { before, after, err = rewinder.Around(ctx, id, p.Seq); return err })
+	err := UntilFree(ctx, func() (err error) { before, after, err = rewinder.Around(ctx, id, p.Seq); return err })
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
 		return nil, err
 	case project.IsDamage(err):
-		return nil, failure(exitRecord, "what run %s remembered before step %d cannot be read: %v; try an earlier step", id, p.Step, err)
+		return nil, refuse(NotRecorded, "what run %s remembered before step %d cannot be read: %v; try an earlier step", id, p.Step, err)
 	case err != nil:
 		return nil, r.finder.Store.Failed(err)
 	}
@@ -213,7 +212,7 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 			text += fmt.Sprintf("; its last step can be forked: --at %d", last.Step)
 		}
 	}
-	return nil, failure(exitNotFound, "%s", text)
+	return nil, refuse(NotFound, "%s", text)
 }
 
 // foreign is memory of a run that the reference tool recorded.
@@ -224,7 +223,7 @@ func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Sna
 	}
 	text := fmt.Sprintf("run %s was recorded by the reference tool, which keeps only what a run remembered last", r.run.ID)
 	if m == nil || !r.run.Status.Resumable() {
-		return nil, failure(exitNotFound, "%s: that was when it had ended, so none of its steps can be forked", text)
+		return nil, refuse(NotFound, "%s: that was when it had ended, so none of its steps can be forked", text)
 	}
 	stands := m.Step
 	if m.Phase == fsm.PhasePending {
@@ -234,7 +233,7 @@ func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Sna
 		return m, nil
 	}
 	if m.StepsCapped || m.PassCapped {
-		return nil, failure(exitNotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, r.command("resume -n MORE", string(r.run.ID)))
+		return nil, refuse(NotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, Do("resume -n MORE", string(r.run.ID)))
 	}
-	return nil, failure(exitNotFound, "%s: it stands at step %d, which alone can be forked: --at %d", text, stands, stands)
+	return nil, refuse(NotFound, "%s: it stands at step %d, which alone can be forked: --at %d", text, stands, stands)
 }

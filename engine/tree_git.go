@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"loops/engine/action"
 	"loops/engine/project"
@@ -39,16 +37,16 @@ const gitWait = 15 * time.Minute
 // gitMark is how the processes are found that git left when the process died that started it for a run.
 func gitMark(run string) string { return "worktree/" + run }
 
-// git returns a way to run git for the work tree of a run ("" = none yet), and what ends it.
-func (a *app) git(p *project.Project, run string) (git worktree.Git, done func()) {
+// Git returns a way to run git for the work tree of a run ("" = none yet), and what ends it.
+func Git(p *project.Project, o Options, run string) (git worktree.Git, done func()) {
 	if run == "" {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
-	r := &action.Runner{Dir: p.Dir, Env: withoutGit(a.actionEnv()), Mark: p.Mark() + gitMark(run), Grace: grace, Cap: 64 << 20}
+	r := &action.Runner{Dir: p.Dir, Env: withoutGit(ActionEnv(p, o)), Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20}
 	return worktree.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
 		words := make([]string, len(args))
 		for i, arg := range args {
-			words[i] = quote(arg)
+			words[i] = plain.ShellWord(arg)
 		}
 		res, err := r.Run(ctx, fsm.Action{
 			Kind: fsm.KindShell, Text: "exec git " + strings.Join(words, " "), Dir: dir, Step: 1, Attempt: 1, Timeout: gitWait, Quiet: true,
@@ -78,19 +76,4 @@ func gitText(said string) string {
 		}
 	}
 	return plain.Cut(strings.Join(words, " "), 400)
-}
-
-// branches offers the branches of the repository to a shell.
-func (a *app) branches(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	p, err := a.project()
-	if err != nil {
-		return nil, noFiles
-	}
-	git, done := a.git(p, "")
-	defer done()
-	list, err := git(cmd.Context(), p.Dir, "for-each-ref", "--format=%(refname:short)", "refs/heads/")
-	if err != nil {
-		return nil, noFiles
-	}
-	return startingWith(word, strings.Fields(list)), inOrder
 }

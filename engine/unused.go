@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"maps"
@@ -13,14 +13,14 @@ import (
 	"loops/internal/phrase"
 )
 
-// tellUnused warns of --context values that nothing in the loop looks at: most are mistyped.
-func (a *app) tellUnused(p *project.Project, l *fsm.Loop, pairs []string, quiet bool) {
-	lib, err := p.Library()
-	if quiet || err != nil || len(pairs) == 0 {
+// Unused warns of context values that nothing in the loop looks at: most are mistyped.
+func (e *Engine) Unused(l *fsm.Loop, pairs []string, warn Warn) {
+	lib, err := e.p.Library()
+	if warn == nil || err != nil || len(pairs) == 0 {
 		return
 	}
 	given := value.NewMap()
-	if setPairs(given, pairs) != nil {
+	if SetPairs(given, pairs) != nil {
 		return // is said elsewhere
 	}
 	u := uses{loops: lib.Subloops(project.Overrides{}, nil), names: map[string]bool{}, seen: map[string]bool{}}
@@ -32,7 +32,7 @@ func (a *app) tellUnused(p *project.Project, l *fsm.Loop, pairs []string, quiet 
 		if u.names[key] || u.variable(key) {
 			continue
 		}
-		say(a.Err, "loops: nothing in %s uses the context value %s%s\n", p.Short(l.File), phrase.Quote(key), phrase.DidYouMean(key, slices.Sorted(maps.Keys(u.names))))
+		warn.say(textf("nothing in %s uses the context value %s%s", e.p.Short(l.File), phrase.Quote(key), phrase.DidYouMean(key, slices.Sorted(maps.Keys(u.names)))))
 	}
 }
 
@@ -57,7 +57,7 @@ func (u *uses) loop(l *fsm.Loop) {
 		u.names[p.Name] = true
 	}
 	filled := value.NewMap("input", "")
-	fill(filled, &fsm.Loop{MaxIterations: 1}, "")
+	Fill(filled, &fsm.Loop{MaxIterations: 1}, "")
 	for _, k := range filled.Keys() {
 		u.names[k] = true
 	}

@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -24,11 +24,11 @@ type forkedLoop struct {
 }
 
 // forkDefinition reads the loop that a fork goes on with, and refuses one that cannot go on there.
-func (a *app) forkDefinition(ctx context.Context, p *project.Project, store *project.Records, from *forkPlace, o *forkOptions) (*forkedLoop, error) {
+func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *project.Records, from *forkPlace, o *ForkRequest) (*forkedLoop, error) {
 	run, def, folders := from.run, store.Definition(ctx, from.run.ID), movedSince(p, from.run, from.memory)
 	run.File = move.Path(run.File, folders)
 	def.Rebase(folders)
-	c := &changes{a: a, p: p, run: run, def: def, recorded: o.definition == definitionRecorded, quiet: o.view.quiet}
+	c := &changes{e: e, p: p, run: run, def: def, recorded: o.Definition == RecordedDefinition, warn: o.Warn}
 	l, err := c.forked(o)
 	if err != nil {
 		return nil, err
@@ -37,10 +37,10 @@ func (a *app) forkDefinition(ctx context.Context, p *project.Project, store *pro
 	st := l.States[name]
 	switch {
 	case st == nil:
-		return nil, failure(exitInvalid, "%s has no state %s, with which step %d begins; its states: %s", p.Short(l.File), phrase.Quote(name), from.point.Step, strings.Join(l.Order, ", "))
+		return nil, refuse(Invalid, "%s has no state %s, with which step %d begins; its states: %s", p.Short(l.File), phrase.Quote(name), from.point.Step, strings.Join(l.Order, ", "))
 	case st.Terminal && !l.Maintain:
-		return nil, failure(exitInvalid, "state %s is an end of %s: from step %d on there is nothing to do; fork an earlier step", phrase.Quote(name), p.Short(l.File), from.point.Step)
-	case st.Once && st.Action != "" && from.point.Started && !o.rerun:
+		return nil, refuse(Invalid, "state %s is an end of %s: from step %d on there is nothing to do; fork an earlier step", phrase.Quote(name), p.Short(l.File), from.point.Step)
+	case st.Once && st.Action != "" && from.point.Started && !o.Rerun:
 		doing := "has done it"
 		if from.point.Done == 0 {
 			doing = "has begun it"
@@ -48,8 +48,8 @@ func (a *app) forkDefinition(ctx context.Context, p *project.Project, store *pro
 				doing = "is just doing it"
 			}
 		}
-		return nil, failure(exitAwaiting, "the action of state %s says idempotent: false, and run %s %s in step %d. To do it again:\n  %s", phrase.Quote(name), run.ID, doing,
-			from.point.Step, a.command(fmt.Sprintf("fork --at %d --rerun", from.point.Step), string(run.ID)))
+		return nil, refuse(Undecided, "the action of state %s says idempotent: false, and run %s %s in step %d. To do it again:\n  %s", phrase.Quote(name), run.ID, doing,
+			from.point.Step, Do(fmt.Sprintf("fork --at %d --rerun", from.point.Step), string(run.ID)))
 	}
 	made := &forkedLoop{loop: l, changes: c}
 	switch main := c.def.Main(); {
@@ -66,40 +66,40 @@ func (a *app) forkDefinition(ctx context.Context, p *project.Project, store *pro
 }
 
 // forked reads the loop for a fork.
-func (c *changes) forked(o *forkOptions) (*fsm.Loop, error) {
+func (c *changes) forked(o *ForkRequest) (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
-			return nil, failure(exitInvalid, "the definition of run %s was not recorded with it, or cannot be read any more; give a file: --definition FILE", c.run.ID)
+			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; give a file: --definition FILE", c.run.ID)
 		}
 		l, err := c.def.Main().Load()
 		if err != nil {
-			return nil, failure(exitInvalid, "%v", err)
+			return nil, refuse(Invalid, "%v", err)
 		}
 		return l, nil
 	}
-	if o.definition != "" {
-		return c.a.loadNamed(c.p, o.definition, c.quiet)
+	if o.Definition != "" {
+		return c.e.loadNamed(c.p, o.Definition, c.warn)
 	}
 	if c.run.File == "" {
-		return c.a.loadNamed(c.p, c.run.Loop, c.quiet)
+		return c.e.loadNamed(c.p, c.run.Loop, c.warn)
 	}
 	path := c.p.Absolute(c.run.File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if other, err := c.p.Resolve(c.run.Loop); err == nil {
-			return c.a.loadFile(c.p, other, c.quiet) // the project moved
+			return c.e.loadFile(c.p, other, c.warn) // the project moved
 		}
 		or := ""
 		if c.def != nil {
 			or = ", or --definition recorded"
 		}
-		return nil, failure(exitNotFound, "run %s was started from %s, which is gone; put it back, or give another: --definition FILE%s", c.run.ID, c.p.Short(path), or)
+		return nil, refuse(NotFound, "run %s was started from %s, which is gone; put it back, or give another: --definition FILE%s", c.run.ID, c.p.Short(path), or)
 	}
-	return c.a.loadFile(c.p, path, c.quiet)
+	return c.e.loadFile(c.p, path, c.warn)
 }
 
 // tell says how the loop differs from that of the other run.
-func (d *forkedLoop) tell(a *app, run persistence.Run, quiet bool) {
-	if len(d.lines) > 0 && !quiet {
-		say(a.Err, "loops: %s is not what run %s was made of:\n  %s\n", d.changes.p.Short(d.loop.File), run.ID, blockOf("  ", d.lines))
+func (d *forkedLoop) tell(run persistence.Run, warn Warn) {
+	if len(d.lines) > 0 {
+		warn.say(textf("%s is not what run %s was made of:\n  %s", d.changes.p.Short(d.loop.File), run.ID, Lines{"  ", d.lines}))
 	}
 }

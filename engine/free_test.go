@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestUntilFree(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := 0
-			err := untilFree(t.Context(), func() error {
+			err := UntilFree(t.Context(), func() error {
 				n++
 				return c.errs[min(n, len(c.errs))-1]
 			})
@@ -41,7 +41,7 @@ func TestUntilFree(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	held := &persistence.HeldError{Owner: dead}
-	if err := untilFree(ctx, func() error { return held }); !errors.Is(err, held) {
+	if err := UntilFree(ctx, func() error { return held }); !errors.Is(err, held) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

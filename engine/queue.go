@@ -1,8 +1,10 @@
-package cli
+package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/config"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -20,45 +23,64 @@ const (
 	queuePollBehind = 250 * time.Millisecond // at most, of who is behind others
 )
 
-// A turn is a run that is about to begin, or to go on, and what it locks.
+// A Lock says what a run locks, and what it does while others have it.
+type Lock struct {
+	None  bool          // lock nothing, and do not ask whether others did
+	Queue bool          // wait for others, in the order of those who wait
+	Limit time.Duration // how long to wait at most; 0 = try once; negative = as the project says, or 24 hours
+}
+
+// queueTimeout is how long a run waits where nobody says.
+const queueTimeout = 24 * time.Hour
+
+// apply takes the locks out of what a run is about to take, if it is to have none.
+func (l Lock) apply(spec *persistence.Spec) {
+	if l.None {
+		spec.Scope, spec.Singleton = nil, false
+	}
+}
+
+// waits is for how long to wait; 0 is not at all.
+func (l Lock) waits(conf *config.Config) time.Duration {
+	switch {
+	case !l.Queue:
+		return 0
+	case l.Limit >= 0:
+		return l.Limit
+	case conf != nil:
+		return cmp.Or(conf.QueueTimeout, queueTimeout)
+	}
+	return queueTimeout
+}
+
+// A turn is a run that is about to begin, or to be resumed, and what it locks.
 type turn struct {
 	project *project.Project
 	store   *project.Records
-	flags   lockFlags
+	lock    Lock
 	config  *config.Config
-	printer printer
-	quiet   bool
 	spec    persistence.Spec // of the run
-	resumes persistence.ID   // the run that is to go on; "" = a new one
-	leave   persistence.ID   // a run that is not tidied up, although it may have died; "" = none
+	resumes persistence.ID   // the run that is to be resumed; "" = a new one
+	leave   persistence.ID   // a run that is not reconciled, although it may have died; "" = none
+	tell    func(Notice)
 }
 
 // whenFree calls take, which gives this process a run, when nobody is in the way: at once, or with --queue when it is its
 // turn. It returns what take returned. The store alone decides who has a scope, so that no more than one has.
 // The scope of a run that was killed is free at once, while its action may still be at work. So the project is tidied up
 // before this returns, which ends such actions: nobody else can begin meanwhile.
-func (a *app) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (persistence.Journal, error) {
-	journal, err := a.taken(ctx, t, take)
+func (e *Engine) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (persistence.Journal, error) {
+	journal, err := e.waited(ctx, t, take)
 	if err == nil {
-		a.tidy(ctx, t.project, t.store.Store, t.printer, t.quiet, t.leave)
+		e.tidy(ctx, t)
 	}
 	return journal, err
 }
 
-// create makes a new run when nobody is in the way, which is when it began.
-func (a *app) create(ctx context.Context, t turn) (journal persistence.Journal, began time.Time, err error) {
-	journal, err = a.whenFree(ctx, t, func() (persistence.Journal, error) {
-		began = time.Now()
-		t.spec.StartedAt = began
-		return t.store.Create(ctx, t.spec)
-	})
-	return journal, began, err
-}
-
-// taken is what take returned when it was time to call it.
-func (a *app) taken(ctx context.Context, t turn, take func() (persistence.Journal, error)) (journal persistence.Journal, err error) {
+// waited is what take returned when it was time to call it.
+func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Journal, error)) (journal persistence.Journal, err error) {
 	try := func() error {
-		return untilFree(ctx, func() (err error) { journal, err = take(); return err })
+		return UntilFree(ctx, func() (err error) { journal, err = take(); return err })
 	}
 	if len(t.spec.Scope) == 0 && !t.spec.Singleton {
 		return journal, try()
@@ -74,28 +96,28 @@ func (a *app) taken(ctx context.Context, t turn, take func() (persistence.Journa
 	}
 	shared := t.shared(ctx, line)
 	if ahead := persistence.Blocking(me, line, shared); len(ahead) > 0 {
-		err = &behindError{ahead[0], len(ahead), ahead[0].Of(me.Scope)}
+		err = &BehindError{ahead[0], len(ahead), ahead[0].Of(me.Scope)}
 	} else if err = try(); !inTheWay(err) {
 		return journal, err
 	}
-	limit := t.flags.waits(t.config)
+	limit := t.lock.waits(t.config)
 	if limit == 0 {
-		return nil, a.refused(err, 0)
+		return nil, &BusyError{err, 0}
 	}
-	w := &waiting{app: a, turn: t, queue: queue, me: me, shared: shared, limit: limit, why: err}
+	w := &waiting{engine: e, turn: t, queue: queue, me: me, shared: shared, limit: limit, why: err}
 	return w.until(ctx, func() (persistence.Journal, error) { err := try(); return journal, err })
 }
 
 // inTheWay says whether an error means that others have, or want before us, what a run locks.
 func inTheWay(err error) bool {
 	_, locked := errors.AsType[*persistence.ConflictError](err)
-	_, behind := errors.AsType[*behindError](err)
+	_, behind := errors.AsType[*BehindError](err)
 	return locked || behind
 }
 
 // shared returns what the runs around this one have locked, if there is somebody in the line for whom it matters.
 func (t turn) shared(ctx context.Context, line []persistence.Waiter) (scope []string) {
-	if len(line) == 0 && !t.flags.queue {
+	if len(line) == 0 && !t.lock.Queue {
 		return nil
 	}
 	for _, id := range t.spec.Ancestors {
@@ -115,7 +137,7 @@ var errOver = errors.New("waited for as long as the run may")
 
 // A waiting is a place in the queue, until it is its turn.
 type waiting struct {
-	app    *app
+	engine *Engine
 	turn   turn
 	queue  *persistence.Queue
 	me     persistence.Waiter
@@ -126,7 +148,8 @@ type waiting struct {
 	place *persistence.Place
 	why   error // what is in the way
 	told  persistence.Obstacle
-	lost  error // what keeps this process from finding out, and may pass; nil = nothing
+	log   string // where this process writes while it waits; "" = nowhere
+	lost  error  // what keeps this process from finding out, and may pass; nil = nothing
 }
 
 // until waits, calls take when it is time, and leaves the queue in any case.
@@ -138,7 +161,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 	defer cancel()
 	place, err := w.queue.Join(limited, w.me)
 	if errors.Is(err, errOver) {
-		return nil, w.app.refused(w.why, w.limit)
+		return nil, &BusyError{w.why, w.limit}
 	}
 	if err != nil {
 		return nil, err
@@ -158,7 +181,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 			if w.lost != nil {
 				return nil, w.lost
 			}
-			return nil, w.app.refused(w.why, w.limit)
+			return nil, &BusyError{w.why, w.limit}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -181,7 +204,7 @@ func (w *waiting) takenOut() error {
 // pause is how long to wait before the next look. Hundreds who wait for hours must cost next to nothing.
 func (w *waiting) pause(waited time.Duration) time.Duration {
 	most := queuePollFirst
-	if _, behind := errors.AsType[*behindError](w.why); behind {
+	if _, behind := errors.AsType[*BehindError](w.why); behind {
 		most = queuePollBehind
 	}
 	return min(most, max(queuePollLeast, waited/10))
@@ -190,7 +213,7 @@ func (w *waiting) pause(waited time.Duration) time.Duration {
 // look finds out whether somebody is still in the way, and calls take if not.
 func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, error)) (persistence.Journal, error) {
 	if ahead, n := w.place.Behind(w.shared); ahead != nil {
-		w.why = &behindError{*ahead, n, ahead.Of(w.me.Scope)}
+		w.why = &BehindError{*ahead, n, ahead.Of(w.me.Scope)}
 		return nil, w.tell(ctx)
 	}
 	if locked, ok := errors.AsType[*persistence.ConflictError](w.why); ok && w.told.Run == locked.Holder && w.turn.store.Owned(ctx, locked.Holder) {
@@ -216,15 +239,14 @@ func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, er
 // wait waits out what may pass, and says so once.
 func (w *waiting) wait(err error) {
 	if w.lost == nil {
-		_, text := explain(err)
-		w.turn.printer.note("loops: " + text + ". The run waits on, and tries again.")
+		w.turn.tell(Said{Text: textf("%s. The run waits on, and tries again.", Trouble{err}), Problem: true})
 	}
 	w.lost = err
 }
 
 // tell says for whom this process waits, where that is somebody else than before. It is an error to wait for oneself.
 func (w *waiting) tell(ctx context.Context) error {
-	o := obstacle(w.why)
+	o := Obstacle(w.why)
 	if o.Run == w.told.Run && o.Waiter == w.told.Waiter && w.told != (persistence.Obstacle{}) {
 		return nil
 	}
@@ -232,11 +254,12 @@ func (w *waiting) tell(ctx context.Context) error {
 	w.told = o
 	if first {
 		// The log of a process in the background must be there before it is named.
-		w.turn.printer.queued(w.state(o, true))
+		w.log = w.engine.waitLog(w.state(o, true))
+		w.turn.tell(w.state(o, true))
 	}
 	limited, cancel := w.limited(ctx)
 	defer cancel()
-	err := w.place.Tell(limited, o, w.app.detached.queueLog())
+	err := w.place.Tell(limited, o, w.log)
 	switch {
 	case errors.Is(err, errOver), errors.Is(err, persistence.ErrBusy):
 		return nil // others see what it said before
@@ -245,17 +268,76 @@ func (w *waiting) tell(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !first:
-		w.turn.printer.queued(w.state(o, false))
+		w.turn.tell(w.state(o, false))
 	}
 	if len(w.me.Inside) == 0 {
 		return nil
 	}
 	if line, err := w.queue.Waiters(); err == nil && persistence.Circle(w.me, o, line) {
-		return w.app.circle(w.why)
+		return refuse(Conflict, "%s, and it waits, itself or through others, for the run whose action this is part of: none of them would ever go on. Nothing was run; have one of the loops lock less, or run after the other", w.why)
 	}
 	return nil
 }
 
-func (w *waiting) state(o persistence.Obstacle, first bool) queued {
-	return queued{Waiter: w.me, For: o, Text: w.app.waitsFor(w.why), First: first, Now: time.Now(), Log: w.queue.LogPath(w.me.ID)}
+func (w *waiting) state(o persistence.Obstacle, first bool) Queued {
+	return Queued{Waiter: w.me, For: o, Why: w.why, First: first, Now: time.Now(), Log: w.queue.LogPath(w.me.ID)}
+}
+
+// waitLog opens the log of a run that waits, where the engine's options say so, and returns its path; "" = it has none.
+func (e *Engine) waitLog(q Queued) string {
+	if e.o.WaitLog == nil {
+		return ""
+	}
+	return e.o.WaitLog(q)
+}
+
+// A BusyError means that a run was not begun because others are in the way.
+type BusyError struct {
+	Err    error         // a *persistence.ConflictError or a *BehindError
+	Waited time.Duration // in the queue; 0 = it did not
+}
+
+func (e *BusyError) Error() string { return e.Err.Error() }
+func (e *BusyError) Unwrap() error { return e.Err }
+
+// A BehindError means that others who wait for the same files came before.
+type BehindError struct {
+	Ahead persistence.Waiter   // one of them
+	N     int                  // how many there are
+	As    persistence.Obstacle // what it is to this run
+}
+
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("%s: others wait for it: %d", e.As.Path, e.N)
+}
+
+// errTakenOut means that somebody took this process out of the queue.
+var errTakenOut = refuse(Removed, "taken out of the queue (loops queue remove); nothing was run")
+
+// errQueueGone means that the queue was removed, and with it the project, or what is recorded of it.
+var errQueueGone = refuse(NotRecorded, "the queue (.loops/.queue) was removed while this command waited in it; nothing was run")
+
+// Obstacle is what an error of whenFree names.
+func Obstacle(err error) persistence.Obstacle {
+	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
+		return persistence.Obstacle{Loop: locked.Loop, Path: locked.Path, Run: locked.Holder, Since: locked.Since}
+	}
+	if behind, ok := errors.AsType[*BehindError](err); ok {
+		return behind.As
+	}
+	return persistence.Obstacle{}
+}
+
+// changedMeanwhile is the error of a resume that somebody else was quicker with.
+func changedMeanwhile(id persistence.ID) error {
+	return refuse(Conflict, "run %s was resumed by somebody else while this command waited; nothing was done. Look at it: loops status %s", id, plain.ShellWord(string(id)))
+}
+
+// asItWas refuses to go on with a run that somebody else resumed since it was looked at: what it remembers is another thing.
+func asItWas(ctx context.Context, store *project.Records, run persistence.Run) error {
+	now, err := store.Runs(ctx, persistence.Query{ID: run.ID})
+	if err == nil && len(now) == 1 && now[0].Segment != run.Segment {
+		return changedMeanwhile(run.ID)
+	}
+	return err
 }

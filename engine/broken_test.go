@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"errors"
@@ -41,10 +41,11 @@ func TestNotRecorded(t *testing.T) {
 		{"the database has no room", there, noRoom, true, "Nothing recorded before is lost. See that the database has room and can be reached, then: loops resume " + string(there.ID)},
 		{"no room for what an action needs", there, needed, true, "Nothing recorded before is lost. Free or mend the disk, then: loops resume " + string(there.ID)},
 	} {
-		err := (&app{}).notRecorded(t.Context(), &project.Records{Store: store, Files: !c.database}, c.run, c.err)
-		exit, ok := errors.AsType[exitError](err)
-		if _, what, _ := strings.Cut(err.Error(), "\n"); !ok || exit.code != exitRecord || what != c.want {
-			t.Errorf("%s: exit code %d, %s\nwant %s", c.name, exit.code, what, c.want)
+		var lost []Notice
+		err := notRecorded(t.Context(), &project.Records{Store: store, Files: !c.database}, c.run, c.err, func(n Notice) { lost = append(lost, n) })
+		refusal, ok := errors.AsType[*Refusal](err)
+		if _, what, _ := strings.Cut(err.Error(), "\n"); !ok || refusal.Kind != NotRecorded || what != c.want || len(refusal.Remedies()) != 1 || len(lost) != 1 {
+			t.Errorf("%s: %+v, %s, told %d\nwant %s", c.name, refusal, what, len(lost), c.want)
 		}
 	}
 }

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime/debug"
+	"syscall"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/plain"
+	"loops/persistence"
+)
+
+// engineOptions are those of the engine of this command line.
+func (a *app) engineOptions() engine.Options {
+	o := engine.Options{Env: a.Env, Detached: a.detached != nil, Adopt: a.adopt, ToolCall: toolCall}
+	if a.detached != nil {
+		o.WaitLog = a.detached.openWaitLog
+	}
+	return o
+}
+
+// engine returns an engine for the project of this command line. The caller closes it.
+func (a *app) engine() (*engine.Engine, error) {
+	p, err := a.project()
+	if err != nil {
+		return nil, err
+	}
+	return engine.New(p, a.engineOptions()), nil
+}
+
+// warner prints what a person should know before a run begins, unless quiet.
+func (a *app) warner(p *project.Project, quiet bool) engine.Warn {
+	if quiet {
+		return nil
+	}
+	return func(w engine.Warning) {
+		if w.File == "" {
+			sayLines(a.Err, "loops: "+a.text(w.Text))
+			return
+		}
+		a.tellProblems(p, w)
+	}
+}
+
+// text is a text of the engine for a person: its commands work here, and the texts of others in it are harmless.
+func (a *app) text(t engine.Text) block {
+	return block(t.With(func(arg any) any {
+		switch v := arg.(type) {
+		case engine.Remedy:
+			return block(plain.Line(a.remedy(v)))
+		case engine.Lines:
+			return blockOf(v.Front, v.Texts)
+		case engine.Trouble:
+			_, text := explain(v.Err)
+			return block(text)
+		case *persistence.ConflictError:
+			return block(inTheWayLine(v))
+		case *engine.BehindError:
+			return block(inTheWayLine(v))
+		}
+		return foreign(arg)
+	}))
+}
+
+// remedy is the command line that a remedy is, with -C and --store if this one had them; "" for none.
+func (a *app) remedy(r engine.Remedy) string {
+	if r.Command == "" {
+		return ""
+	}
+	there := *a
+	if r.Plain {
+		there.dir, there.store = "", ""
+	}
+	if r.Dir != "" {
+		there.dir = r.Dir
+	}
+	if r.Store != "" {
+		there.store = r.Store
+	}
+	return there.command(append([]string{r.Command}, r.Args...)...)
+}
+
+// refused returns an error of the engine as one of this command line: with its exit code, and commands that work here.
+func (a *app) refused(err error) error {
+	if busy, ok := errors.AsType[*engine.BusyError](err); ok {
+		return a.busy(busy.Err, busy.Waited)
+	}
+	if nothing, ok := errors.AsType[*engine.NothingError](err); ok {
+		return nothingTo(context.Background(), nothing.Finder, nothing.Verb, nothing.Arg, string(a.text(nothing.More)))
+	}
+	if no, ok := errors.AsType[*project.NoRunError](err); ok {
+		return noSuchRun(context.Background(), no.Finder, no.Arg)
+	}
+	refusal, ok := errors.AsType[*engine.Refusal](err)
+	if !ok {
+		return a.shown(err)
+	}
+	text := string(a.text(refusal.Text))
+	if refusal.See != "" {
+		text += "\nTry: " + plain.Line(refusal.See)
+	}
+	return exitError{kindCode(refusal.Kind), text}
+}
+
+// carry begins a run by start, shows it until it has ended, and returns what the exit code of the command is.
+func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start func(context.Context, engine.Observer) (*engine.Run, error)) error {
+	if _, set := a.getenv("GOGC"); !set {
+		// A run may take days beside the work it drives: less garbage at a time takes decisions some 8 % more processor
+		// time, and two megabytes less memory.
+		debug.SetGCPercent(50)
+	}
+	stops := catchSignals()
+	defer stops.release()
+	v := &runView{a: a, p: e.Project(), print: a.newPrinter(view), quiet: view.quiet, began: make(chan struct{}), over: make(chan struct{})}
+	var r *engine.Run
+	err := stops.before(ctx, func(ctx context.Context) (err error) { r, err = start(ctx, v); return err })
+	if r == nil {
+		close(v.over)
+		e.Close()
+		return a.refused(err)
+	}
+	<-v.began // the notices before it are shown
+	retained := a.retain(ctx, e.Project(), r.ID(), v.print, view.quiet)
+	var result engine.Result
+	stops.during(r, func(n int, s os.Signal) {
+		switch {
+		case n > 1:
+			v.print.note("Received " + signalName(s) + " again: killing the action.")
+			r.Kill()
+		case s == syscall.SIGQUIT:
+			v.print.note("Received SIGQUIT: killing the action, then ending the run.")
+			r.Stop(signalName(s))
+			r.Kill()
+		default:
+			v.print.note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
+			r.Stop(signalName(s))
+		}
+	}, func() { v.print.watch(func() { result, err = r.Wait(ctx) }) })
+	close(v.over)
+	e.Close()
+	retained(err == nil && result.Outcome.Signal == "")
+	if err != nil {
+		return a.refused(err)
+	}
+	if code := codeOf(result.Outcome); code != exitOK {
+		return exitError{code: code}
+	}
+	return nil
+}
+
+// A runView shows a run that this process carries, and tells those who are to be notified.
+type runView struct {
+	a     *app
+	p     *project.Project
+	print printer
+	quiet bool
+	bell  *runBell
+	began chan struct{} // closed when the header of the run was shown
+	over  chan struct{} // closed when its progress is shown no more, so that its end can be
+	ended bool
+}
+
+// Observe implements [engine.Observer].
+func (v *runView) Observe(n engine.Notice) {
+	switch n := n.(type) {
+	case engine.Queued:
+		v.print.queued(queued{Waiter: n.Waiter, For: n.For, Text: waitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
+	case engine.Began:
+		v.bell = v.a.ringFor(v.p, n.Header)
+		v.print.header(v.a.headerOf(n.Header))
+		close(v.began)
+	case engine.Recorded:
+		v.event(n.Event)
+	case engine.Missed:
+		v.catchUp(n)
+	case engine.Said:
+		v.waitUntilOver()
+		text := string(v.a.text(n.Text))
+		if n.Problem {
+			text = "loops: " + text
+		}
+		v.print.note(text)
+	case engine.Reconciled:
+		v.a.reconciled(v.p, n.Changes, v.print, v.quiet)
+	case engine.Unpaused:
+		v.a.tellUnpaused(n, v.print, v.quiet)
+	case engine.Lost:
+		v.a.ring(v.p).lost(n.Run, n.Err)
+	case engine.Ended:
+		v.ended = true
+		v.waitUntilOver()
+		next := v.a.remedy(n.Next)
+		v.print.finish(n.Outcome, next)
+		v.bell.ended(n.Outcome, next)
+	case engine.TreeEnded:
+		switch lines := treeLines(n.Report); {
+		case !n.Other:
+			v.waitUntilOver()
+			v.print.tree(n.Report)
+		case !v.quiet || n.Report.Kept:
+			noteLines(v.print, "loops: ", lines)
+		}
+	}
+}
+
+// waitUntilOver waits until the progress of a run that has ended is shown no more.
+func (v *runView) waitUntilOver() {
+	if v.ended {
+		<-v.over
+	}
+}
+
+func (v *runView) event(e fsm.Event) {
+	v.print.event(e)
+	v.bell.event(e)
+}
+
+// catchUp shows what was recorded while this observer was too slow.
+func (v *runView) catchUp(m engine.Missed) {
+	store, err := v.p.Records(context.Background(), false)
+	if err != nil {
+		v.print.note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
+		return
+	}
+	defer store.Close()
+	for e, err := range store.Events(context.Background(), m.Run, m.After) {
+		if err != nil {
+			v.print.note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
+			return
+		}
+		if e.Seq > m.Until {
+			return
+		}
+		v.event(e)
+	}
+}
+
+// headerOf is what printers show when a run begins or is resumed.
+func (a *app) headerOf(h engine.Header) header {
+	out := header{
+		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed, Elapsed: h.Elapsed, Begin: h.Begin,
+		Agents: h.Agents, Wake: a.command("retry-now", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin,
+	}
+	for _, n := range h.Notes {
+		out.Notes = append(out.Notes, string(a.text(n)))
+	}
+	return out
+}

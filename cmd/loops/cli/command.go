@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"strings"
+
+	"loops/engine"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/persistence/sqlstore"
+)
+
+// oneLine is an error on one line.
+func oneLine(err error) string { return phrase.OneLine(err) }
+
+// command returns a command line for a person, with -C if this one had it.
+func (a *app) command(words ...string) string {
+	line := "loops "
+	if a.dir != "" {
+		line += "-C " + quote(a.dir) + " "
+	}
+	if a.store != "" {
+		line += "--store " + quote(sqlstore.Redacted(a.store)) + " "
+	}
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w // the first is a command, with its flags
+		if i > 0 {
+			quoted[i] = quote(w)
+		}
+		if i > 0 && strings.HasPrefix(w, "-") {
+			quoted[0] = words[0] + " --" // or the name of a run would be taken for flags
+		}
+	}
+	return line + strings.Join(quoted, " ")
+}
+
+// resumeCommand is the command that resumes a run that ended so; compare [engine.ResumeRemedy].
+func (a *app) resumeCommand(ended, id string, steps, passes int) string {
+	return a.remedy(engine.ResumeRemedy(ended, id, steps, passes))
+}
+
+// quote quotes a word for a shell where it needs it.
+func quote(s string) string { return plain.ShellWord(s) }

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/config"
+	"loops/internal/host"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+)
+
+// ConfigureAgents tells a runner which agents to use.
+func ConfigureAgents(p *project.Project, r *action.Runner, f project.Agents, c *config.Config) {
+	r.Hosts = c.Hosts
+	r.Host, r.Model, r.Permissions = f.Host, f.Model, f.Permissions
+	if r.Host == "" {
+		_, r.Host = project.HostVariable(p.Env)
+	}
+	r.Host, r.Model = cmp.Or(r.Host, c.Host), cmp.Or(r.Model, c.Model)
+	if r.Permissions == "" && c.Permissions == project.PermissionsHost { // the other word leaves it to the loop
+		r.Permissions = project.PermissionsHost
+	}
+}
+
+// checkHosts refuses a run for which somebody chose a host that nobody knows, and warns of hosts that its loop, or one
+// that it runs, will miss. given are the flags of this command line, and over those with what is recorded of the run.
+func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over project.Overrides, conf *config.Config, warn func(Text), see string) error {
+	r := &action.Runner{Dir: p.Dir, Env: e.actionEnv()}
+	ConfigureAgents(p, r, over.Agents, conf)
+	used := e.agentsOf(p, l, over)
+	_, _, err := r.FindHost("")
+	if unknown, is := errors.AsType[*action.UnknownHostError](err); is {
+		var known []string
+		for _, h := range unknown.Known {
+			known = append(append(known, h.Name), h.Aliases...)
+		}
+		text := fmt.Sprintf("there is no agent host of this name%s; known are %s", phrase.DidYouMean(unknown.Name, known), hostNames(unknown.Known))
+		variable, _ := project.HostVariable(p.Env)
+		switch {
+		case given != "":
+			return misuse(see, "--host %s: %s", phrase.Quote(unknown.Name), text)
+		case !used.hosts[""]: // whoever set the variable, or ran a loop that was another then, is not kept from it
+		case over.Agents.Host != "":
+			return refuse(Invalid, "the run was started with --host %s: %s; choose one with --host", phrase.Quote(unknown.Name), text)
+		case variable == "":
+			return refuse(Invalid, "%s: host %s: %s", p.SettingPlace(conf, "run.host"), phrase.Quote(unknown.Name), text)
+		default:
+			return refuse(Invalid, "%s=%s: %s; set or unset it, or choose one with --host", variable, plain.ShellWord(unknown.Name), text)
+		}
+	}
+	said := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(used.hosts)) {
+		if _, _, err := r.FindHost(name); err != nil && !said[err.Error()] {
+			said[err.Error()] = true
+			warn(textf("warning: %v; prompts and judges that need it will fail", err))
+		}
+	}
+	return nil
+}
+
+// agentLine says which agents a loop and the loops it runs will use, and what these may do unasked; "" where there are
+// none. A sub-loop whose name is known only when it runs is not looked at.
+func (e *Engine) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) string {
+	u := e.agentsOf(p, l, project.Overrides{})
+	if len(u.hosts) == 0 {
+		return ""
+	}
+	var found, missing []string
+	for _, name := range slices.Sorted(maps.Keys(u.hosts)) {
+		h, _, err := r.FindHost(name)
+		switch {
+		case err != nil:
+			missing = append(missing, cmp.Or(name, r.Host))
+		case !slices.Contains(found, h.Name):
+			found = append(found, h.Name)
+		}
+	}
+	gone := ""
+	if len(missing) > 0 {
+		if missing = slices.DeleteFunc(missing, func(name string) bool { return name == "" }); len(missing) > 0 {
+			gone = " (" + phrase.List(slices.Compact(missing)) + ")"
+		}
+		if len(found) == 0 {
+			return "none was found" + gone + ", so prompts and judges will fail"
+		}
+		gone = "; not found" + gone
+	}
+	line := strings.Join(found, "; ")
+	switch {
+	case !u.acts:
+		line += ", which only judges"
+	case r.Permissions == fsm.PermissionsSkip, r.Permissions == "" && u.skips:
+		line += ", using tools without asking (--permissions " + project.PermissionsHost + " leaves that to the agent's own settings)"
+	default:
+		line += ", with the permissions of its own settings"
+	}
+	return line + gone
+}
+
+// agentsOf looks through a loop and the loops it runs, with these overrides, for the agents they use.
+func (e *Engine) agentsOf(p *project.Project, l *fsm.Loop, over project.Overrides) *agentUse {
+	u := &agentUse{files: map[string]bool{}, hosts: map[string]bool{}}
+	if lib, err := p.Library(); err == nil {
+		u.loops = lib.Subloops(over, nil)
+		u.loop(l)
+	}
+	return u
+}
+
+// An agentUse collects what agents a loop uses.
+type agentUse struct {
+	loops project.Subloops
+	files map[string]bool // of loops that were looked at
+	hosts map[string]bool // as they are named; "" where none is
+	acts  bool            // some do more than judge
+	skips bool            // some of these use tools without asking, as far as the loops say
+}
+
+func (u *agentUse) loop(l *fsm.Loop) {
+	if u.files[l.File] {
+		return
+	}
+	u.files[l.File] = true
+	for _, name := range l.Order {
+		s := l.States[name]
+		if s.Loop != "" {
+			if strings.Contains(s.Loop, "${") {
+				continue
+			}
+			if child, err := u.loops.Loop(s.Loop, l); err == nil {
+				u.loop(child)
+			}
+			continue
+		}
+		if fsm.Prompts(s) {
+			u.acts, u.hosts[cmp.Or(s.Host, l.LLM.Host)] = true, true
+			u.skips = u.skips || cmp.Or(s.Permissions, l.Permissions, fsm.PermissionsSkip) == fsm.PermissionsSkip
+		}
+		if ev := s.Evaluate; ev != nil && l.LLM.Enabled && slices.Contains([]string{"llm_structured", "comparator", "contract"}, ev.Type) {
+			u.hosts[cmp.Or(ev.Host, s.Host, l.LLM.Host)] = true
+		}
+	}
+}
+
+func hostNames(hosts []*host.Host) string {
+	list := make([]string, len(hosts))
+	for i, h := range hosts {
+		list[i] = h.Name
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// stopped says that a run stopped because it could not be written down, or because its folder was moved, and what is left
+// of it.
+func (e *Engine) stopped(ctx context.Context, j *job, s *site, run persistence.Run, err error) (Result, error) {
+	_, fenced := errors.AsType[*persistence.FencedError](err)
+	if m := s.moved(); m != nil && !fenced {
+		j.tell(Lost{run, m})
+		return e.leftBehind(ctx, j, run, m)
+	}
+	return Result{}, notRecorded(ctx, j.store, run, err, j.tell)
+}
+
+// notRecorded says that a run stopped because it could not be written down, and what is left of it.
+func notRecorded(ctx context.Context, store *project.Records, run persistence.Run, err error, tell func(Notice)) error {
+	if fenced, ok := errors.AsType[*persistence.FencedError](err); ok {
+		return takenOver(run, fenced)
+	}
+	tell(Lost{run, err})
+	where, mend := ".loops", "Free or mend the disk"
+	if !store.Files && !errors.Is(err, fsm.ErrNoRoom) {
+		where, mend = store.Name, "See that the database has room and can be reached"
+	}
+	if errors.Is(err, syscall.EMFILE) {
+		mend = "Let the program open more files (ulimit -n 256)"
+	}
+	id := string(run.ID)
+	var next Text
+	memory, lost := store.Snapshot(ctx, run.ID)
+	switch {
+	case errors.Is(err, fsm.ErrMoved):
+		next = textf("Nothing recorded before is lost. Move it back, then: %s", Do("resume", id))
+	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):
+		next = textf("Nothing of it is on record, so it cannot be resumed. %s, then start anew with: %s", mend, Do("run", run.Loop))
+	case errors.Is(lost, persistence.ErrNotFound):
+		next = textf("Its records were removed, so it cannot be resumed. Keep actions away from %s, then start anew with: %s", where, Do("run", run.Loop))
+	case errors.Is(err, persistence.ErrRemoved):
+		next = textf("The history of the run is lost, but not what it remembers. Keep actions away from %s, then: %s", where, Do("resume", id))
+	case lost == nil && memory.Outcome != nil:
+		next = textf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s", persistence.StatusOf(*memory.Outcome), mend, Do("status", id))
+	default:
+		next = textf("Nothing recorded before is lost. %s, then: %s", mend, Do("resume", id))
+	}
+	return &Refusal{Kind: NotRecorded, Text: textf("run %s was stopped: %s\n%s", run.ID, phrase.OneLine(err), next), Err: err}
+}
+
+// leftBehind says what can be done about a run whose folder was moved.
+func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m *MovedError) (Result, error) {
+	id := string(run.ID)
+	if m.to == "" {
+		_, lost := j.store.Snapshot(ctx, run.ID)
+		return Result{}, refuse(NotRecorded, "run %s was stopped: %s\n%s", id, m.Error(), leftSomewhere(id, m, lost == nil))
+	}
+	there, memory, err := e.foundAgain(ctx, j.project.Main(), run.ID, m)
+	recorded := !errors.Is(err, persistence.ErrNotFound)
+	at := func(r Remedy) Remedy {
+		r.Dir, r.Store = there.Dir, there.Store
+		return r
+	}
+	var next Text
+	switch {
+	case memory != nil && memory.Outcome != nil:
+		return e.endedThere(j, at, *memory.Outcome, m), nil
+	case !recorded && m.project != "":
+		next = textf("Nothing of it is on record, so it cannot be resumed. Start anew there with: %s", at(Do("run", run.Loop)))
+	case !recorded:
+		next = textf("Nothing of it is on record, so it cannot be resumed. Move the folder back, then start anew with: %s", Do("run", run.Loop))
+	case m.project != "":
+		next = textf("Nothing recorded before is lost. Go on there with: %s", at(Do("resume", id)))
+	default:
+		next = textf("Nothing recorded before is lost. Move the folder back, then: %s", Do("resume", id))
+	}
+	return Result{}, refuse(NotRecorded, "run %s was stopped: %s\n%s", id, m.Error(), next)
+}
+
+// leftSomewhere is what can be done where it is not known where the folder is. here reports whether the records of the run
+// are where they were.
+func leftSomewhere(id string, m *MovedError, here bool) Text {
+	resume := Do("resume", id)
+	switch {
+	case m.removed && !here:
+		return textf("Its records went with it. If it was moved to another disk, go on there with: %s", Remedy{Command: "resume", Args: []string{id}, Plain: true})
+	case m.removed:
+		return textf("Nothing recorded before is lost. Put the folder back, or go on where it is now, with: %s", resume)
+	case m.project != "": // its path leads elsewhere
+		return textf("Nothing recorded before is lost. Go on there with: %s", Remedy{Command: "resume", Args: []string{id}, Dir: m.project, Plain: true})
+	}
+	return textf("Nothing recorded before is lost. Move it back, or go on where it is now, with: %s", resume)
+}
+
+// endedThere tells of a run that has ended on record, which was moved in that moment.
+func (e *Engine) endedThere(j *job, at func(Remedy) Remedy, o fsm.Outcome, m *MovedError) Result {
+	id := j.journal.Run().ID
+	result := Result{Outcome: o}
+	if persistence.StatusOf(o).CanGoOn(o.Limited) {
+		result.Next = at(Do("resume", string(id)))
+	}
+	j.tell(Ended{id, o, result.Next})
+	j.tell(Said{Run: id, Text: textf("%v; that the run has ended is on record there", m), Problem: true})
+	return result
+}
+
+// foundAgain returns where a project is now, as a remedy names it, and what is on record of the run there.
+func (e *Engine) foundAgain(ctx context.Context, p *project.Project, id persistence.ID, m *MovedError) (there Remedy, memory *fsm.Snapshot, err error) {
+	moved := *p
+	if m.project != "" {
+		there.Dir = m.project
+		moved.Dir = m.project
+	}
+	moved.Loops = m.rebased(p.Loops)
+	location, from, err := p.Location()
+	if err != nil {
+		return there, nil, err
+	}
+	if path, ok := project.SQLiteFile(location); ok {
+		if now := m.rebased(path); now != path {
+			location = strings.Replace(location, path, now, 1)
+			there.Store = location
+		}
+	}
+	store, err := moved.RecordsAt(ctx, location, from, false)
+	if err != nil {
+		return there, nil, err
+	}
+	defer store.Close()
+	memory, err = store.Snapshot(ctx, id)
+	return there, memory, err
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/config"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// checkCost reads the prices of a project, and refuses a loop with a budget in dollars whose prompts cost nobody knows
+// what: their host does not say, and no table has a price for their model. Sub-loops are looked at when they prompt.
+func (e *Engine) checkCost(p *project.Project, l *fsm.Loop, choice project.Agents, conf *config.Config) (project.Prices, error) {
+	known, err := p.Pricer()
+	if err != nil {
+		return nil, err
+	}
+	r := &action.Runner{Dir: p.Dir, Env: e.actionEnv(), Prices: known}
+	ConfigureAgents(p, r, choice, conf)
+	if st, what := UnknownCost(p, l, r, conf); st != nil {
+		place := st.Pos
+		place.File = p.Short(place.File)
+		return nil, refuse(Invalid, "%s: %s", place, what)
+	}
+	return known, nil
+}
+
+// UnknownCost returns the first state whose cost is limited and cannot be told, and why; nil if there is none.
+func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config.Config) (*fsm.State, string) {
+	for _, name := range l.Order {
+		st := l.States[name]
+		if !fsm.Prompts(st) || !limitsCost(l.Budget) && !limitsCost(st.Budget) {
+			continue
+		}
+		h, _, err := r.FindHost(cmp.Or(st.Host, l.LLM.Host))
+		if err != nil || h.Has.Cost {
+			continue // that a host is missing is said when it is wanted: the loop may know what to do
+		}
+		what := "the model of its prompt is not named, and " + h.Name + " does not say what a prompt cost"
+		if model := cmp.Or(st.Model, r.Model); model != "" {
+			if _, ok := r.Prices(model, fsm.Usage{Input: 1}); ok {
+				continue
+			}
+			what = "no price is known of its model " + model
+		}
+		limits := "the budget limits cost_usd"
+		if _, ok := conf.At[project.BudgetCostKey]; ok && conf.Budget.Cost > 0 && l.Budget != nil && l.Budget.CostUSD == conf.Budget.Cost {
+			limits = p.SettingPlace(conf, project.BudgetCostKey) + " limits the cost"
+		}
+		return st, fmt.Sprintf("%s, but what state %s costs cannot be told: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
+			limits, phrase.Quote(name), what, p.Short(p.PricesFile()))
+	}
+	return nil, ""
+}
+
+func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.AllowUnknown }
+
+// RaisedLimit is what --budget needs to go on after a limit was reached: twice as much as was used, or no limit where a cost is unknown.
+func RaisedLimit(e fsm.Event) string {
+	name := text(e.Get("limit"))
+	for _, l := range project.BudgetLimits {
+		if l.Key == name {
+			name = l.Name
+		}
+	}
+	if unknown, _ := e.Get("cost_unknown").(bool); unknown {
+		return name + "=none"
+	}
+	most, _ := inspect.Number(e.Get("budget"))
+	spent, _ := inspect.Number(e.Get("spent")) // what one prompt uses may be more than all that was allowed
+	return name + "=" + twice(max(most, spent))
+}
+
+// reprice puts a price on what was used when nobody knew one, as far as all of it has a price now. What was recorded stays.
+func reprice(ctx context.Context, store *project.Records, run persistence.Run, memory *fsm.Snapshot, known project.Prices) error {
+	if memory.Spent.Unpriced == 0 {
+		return nil
+	}
+	sheet := inspect.CostSheet{Prices: known}
+	for e, err := range store.Events(ctx, run.ID, 0) {
+		if err != nil && !project.IsDamage(err) {
+			return store.Failed(err)
+		}
+		if err == nil {
+			sheet.Add(e)
+		}
+	}
+	if sheet.Total.Unknown > 0 {
+		return nil
+	}
+	memory.Spent.CostUSD, memory.Spent.Unpriced = sheet.Total.CostUSD, 0
+	for state, spent := range memory.StateSpent {
+		spent.CostUSD, spent.Unpriced = 0, 0
+		for _, name := range sheet.Order {
+			if name == state || strings.HasPrefix(name, state+" > ") {
+				spent.CostUSD += sheet.Line(name).CostUSD
+			}
+		}
+		memory.StateSpent[state] = spent
+	}
+	for c := memory.Child; c != nil; c = c.Memory.Child {
+		c.Memory.Spent.Unpriced = 0 // what it cost counts for the loops around it
+	}
+	return nil
+}

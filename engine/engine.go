@@ -1,0 +1,102 @@
+// Package engine carries runs of loops for any caller: a command line, a server, a program of its own. It starts, resumes and
+// forks runs of one project, waits for the files that they lock, ends what actions left, ends work trees, tells observers and
+// applies retention.
+//
+// It prints nothing, handles no signals, knows no exit codes and keeps no state of the package: several engines can work side
+// by side, and one engine carries any number of runs. It changes nothing of the process that embeds it.
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/persistence"
+)
+
+// Options say what an engine may use of the program around it. The zero Options are good for most.
+type Options struct {
+	Env []string // that actions start from, as os.Environ; nil = that of the process
+
+	// Detached means that this program is part of no action, whatever its environment says: it may outlive what started it.
+	Detached bool
+
+	// Adopt makes this process the one that adopts what its actions leave (see proc.AdoptOrphans), which only a program can
+	// that starts nothing else. nil = it does not; on Linux control groups find what is left all the same.
+	Adopt func() error
+
+	// WaitLog opens the log of a run that has to wait, and returns its path; nil, and "", are none. It is called before
+	// others are told of the path.
+	WaitLog func(Queued) string
+
+	// ToolCall returns how actions call tools of MCP servers; nil = they cannot.
+	ToolCall func(dir string) action.ToolCall
+}
+
+// An Engine carries runs of a project. All its methods may be called by several goroutines at once.
+type Engine struct {
+	p *project.Project
+	o Options
+
+	bus bus
+
+	mu     sync.Mutex
+	stores map[string]*project.Records // by durability; guarded by mu
+	closed bool                        // guarded by mu
+	runs   sync.WaitGroup
+}
+
+// New returns an engine for a project. It does nothing yet.
+func New(p *project.Project, o Options) *Engine {
+	if o.Env == nil {
+		o.Env = p.Env
+	}
+	return &Engine{p: p, o: o, stores: map[string]*project.Records{}}
+}
+
+// Project is the project of the engine.
+func (e *Engine) Project() *project.Project { return e.p }
+
+// errClosed is the error of an engine that was closed.
+var errClosed = errors.New("the engine is closed")
+
+// records returns the store in which runs are recorded so durably, "" = as it does anyway. It stays open until Close.
+func (e *Engine) records(ctx context.Context, create bool, level string) (*project.Records, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errClosed
+	}
+	if r := e.stores[level]; r != nil {
+		return r, nil
+	}
+	r, err := e.p.Records(ctx, create)
+	if err != nil {
+		return nil, err
+	}
+	r.SetDurability(level)
+	e.stores[level] = r
+	return r, nil
+}
+
+// Close waits until every run has ended and every observer was told all, and closes the stores. It stops no run: Control, or
+// the end of the context that a run was started with, does.
+func (e *Engine) Close() {
+	e.runs.Wait()
+	e.bus.close()
+	e.mu.Lock()
+	stores := e.stores
+	e.closed, e.stores = true, nil
+	e.mu.Unlock()
+	for _, r := range stores {
+		_ = r.Close() // the journals of its runs are closed
+	}
+}
+
+// getenv returns the value of a variable of the project's environment.
+func (e *Engine) getenv(name string) (string, bool) { return project.LookEnv(e.o.Env, name) }
+
+// alive reports whether a process owns a run.
+func alive(r persistence.Run) bool { return project.Alive(r) }

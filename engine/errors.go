@@ -1,0 +1,47 @@
+package engine
+
+import "fmt"
+
+// A Kind is what sort of thing keeps something from being done.
+type Kind int
+
+// The kinds.
+const (
+	Failed      Kind = iota // it was tried, and failed
+	Usage                   // what was asked for contradicts itself, or lacks something
+	Invalid                 // a loop or a setting has mistakes, or is not what the run began with
+	NotFound                // there is no such loop, run, state or step, or nothing to do
+	Conflict                // another run or process is in the way
+	Capped                  // a cap on steps or passes is reached
+	Exhausted               // a budget is used up
+	Undecided               // a person has to decide first
+	NotRecorded             // records cannot be read or written
+	Removed                 // it was taken out of the queue
+)
+
+// A Refusal is why something was not done, with what a user can do about it.
+type Refusal struct {
+	Kind Kind
+	Text Text
+	Err  error  // the cause; nil = it is all in Text
+	See  string // the command whose help tells more; "" = none
+}
+
+func (e *Refusal) Error() string { return e.Text.String() }
+func (e *Refusal) Unwrap() error { return e.Err }
+
+// Remedies are the commands that a user can go on with, the most likely first.
+func (e *Refusal) Remedies() []Remedy { return e.Text.remedies() }
+
+func misuse(see, format string, args ...any) error {
+	return &Refusal{Kind: Usage, Text: textf(format, args...), See: see}
+}
+
+func refuse(kind Kind, format string, args ...any) error {
+	return &Refusal{Kind: kind, Text: textf(format, args...)}
+}
+
+// because wraps an error with words around it, in which %w is its text.
+func because(kind Kind, err error, text string) error {
+	return &Refusal{Kind: kind, Text: textf("%s: %s", text, fmt.Sprint(err)), Err: err}
+}

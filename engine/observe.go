@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/worktree"
+	"loops/persistence"
+	"loops/reconcile"
+)
+
+// An Observer is told what becomes of runs, each in the order in which it happened, by one goroutine of its own. It never
+// slows a run: one that is slow is told what it missed (see Missed). One that panics is told nothing more.
+type Observer interface {
+	Observe(n Notice)
+}
+
+// ObserverFunc is an Observer that is a function.
+type ObserverFunc func(n Notice)
+
+// Observe calls the function.
+func (f ObserverFunc) Observe(n Notice) { f(n) }
+
+// A Notice is a [Queued], [Began], [Recorded], [Said], [Ended], [TreeEnded], [Reconciled], [Unpaused], [Lost] or [Missed].
+type Notice interface{ about() persistence.ID }
+
+// Queued says that a run waits for others, before it has an id, and again when it waits for another one.
+type Queued struct {
+	Waiter persistence.Waiter
+	For    persistence.Obstacle
+	Why    error // a *persistence.ConflictError or a *BehindError
+	First  bool  // nothing was told before
+	Now    time.Time
+	Log    string // where a process without a terminal writes while it waits
+}
+
+// Began says that this engine carries a run from now on. It comes before its first event.
+type Began struct{ Header }
+
+// A Header is what is known when a run begins or is resumed.
+type Header struct {
+	Loop     *fsm.Loop
+	File     string // as a person in the project would write it
+	Run      persistence.Run
+	RunDir   string // absolute, with a slash
+	ShortDir string // the same as a person would write it
+	Resumed  bool
+	Elapsed  time.Duration // before this process took over
+	Begin    time.Time     // of this process's part
+	Agents   string        // which it uses, and what they may do; "" = none
+	Worktree string        // of the run, absolute; "" = it is in the main checkout
+	Branch   string        // of the work tree; "" where another run's is used
+	Where    string        // of a run that is resumed: its state, and those of its sub-loops
+
+	Origin *persistence.Origin // of a fork; nil = it is none
+	Notes  []Text              // what else there is to say, a line each
+}
+
+// Recorded is an event of a run, after it was recorded.
+type Recorded struct {
+	Run   persistence.ID
+	Event fsm.Event
+}
+
+// Said is what a person should know, and is no part of the history of the run.
+type Said struct {
+	Run     persistence.ID // "" = it has none yet, or it is about another
+	Text    Text
+	Problem bool // something is wrong, and the run continues
+}
+
+// Ended says how a run ended, when that is recorded. Next is what resumes it, nil where it cannot be resumed.
+type Ended struct {
+	Run     persistence.ID
+	Outcome fsm.Outcome
+	Next    Remedy
+}
+
+// TreeEnded says what became of the work tree of a run.
+type TreeEnded struct {
+	Report TreeReport
+	Other  bool // of a run that died earlier, which was cleaned up after
+}
+
+// Reconciled says what was done about runs that were found dead when another one was about to begin.
+type Reconciled struct{ Changes []reconcile.Change }
+
+// Lost says that a run was stopped because what it does cannot be recorded here any more.
+type Lost struct {
+	Run persistence.Run
+	Err error
+}
+
+// Unpaused says that the pause of a run was lifted because it was resumed, or with Err why it could not be.
+type Unpaused struct {
+	Run   persistence.ID
+	Since time.Time
+	Err   error
+}
+
+// Missed says that an observer was too slow for events of a run: those behind After and up to Until can be read from the store.
+type Missed struct {
+	Run          persistence.ID
+	After, Until uint64
+}
+
+// A TreeReport is what became of the work tree of a run that ended or stopped.
+type TreeReport struct {
+	worktree.Report
+	Project *project.Project
+	Tree    worktree.Tree
+	Run     persistence.ID
+	How     string // what was to become of it
+	Stays   bool   // the run can be resumed, and stays in it
+	Err     error
+}
+
+func (n Queued) about() persistence.ID     { return "" }
+func (n Began) about() persistence.ID      { return n.Header.Run.ID }
+func (n Recorded) about() persistence.ID   { return n.Run }
+func (n Said) about() persistence.ID       { return n.Run }
+func (n Ended) about() persistence.ID      { return n.Run }
+func (n TreeEnded) about() persistence.ID  { return n.Report.Run }
+func (n Reconciled) about() persistence.ID { return "" }
+func (n Lost) about() persistence.ID       { return n.Run.ID }
+func (n Unpaused) about() persistence.ID   { return n.Run }
+func (n Missed) about() persistence.ID     { return n.Run }
+
+// bufferSize is how many notices an observer may be behind before it misses events.
+const bufferSize = 4096
+
+// A bus tells observers.
+type bus struct {
+	mu   sync.Mutex
+	subs []*subscription // guarded by mu
+}
+
+// Observe has an observer told of all runs of the engine from now on, until the function it returns is called.
+func (e *Engine) Observe(o Observer) (end func()) { return e.bus.add(o) }
+
+// add adds an observer of all runs. The function it returns takes it away when it was told all.
+func (b *bus) add(o Observer) (end func()) {
+	s, stop := newSubscription(o)
+	b.mu.Lock()
+	b.subs = append(b.subs, s)
+	b.mu.Unlock()
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		for i := range b.subs {
+			if b.subs[i] == s {
+				b.subs = append(b.subs[:i:i], b.subs[i+1:]...)
+				break
+			}
+		}
+		b.mu.Unlock()
+		stop()
+	})
+}
+
+// tell tells all of them.
+func (b *bus) tell(n Notice) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.subs {
+		s.put(n)
+	}
+}
+
+// close waits until all observers were told.
+func (b *bus) close() {
+	b.mu.Lock()
+	subs := b.subs
+	b.subs = nil
+	b.mu.Unlock()
+	for _, s := range subs {
+		s.close()
+	}
+}
+
+// A subscription is one observer with what it was not told yet.
+type subscription struct {
+	observer Observer
+	done     chan struct{} // closed when the observer is told nothing more
+
+	mu      sync.Mutex
+	more    *sync.Cond // on mu
+	waiting []Notice   // guarded by mu
+	closed  bool       // guarded by mu
+	dead    bool       // guarded by mu: it panicked
+}
+
+// newSubscription begins to tell an observer. stop ends that, when it was told all.
+func newSubscription(o Observer) (s *subscription, stop func()) {
+	s = &subscription{observer: o, done: make(chan struct{})}
+	s.more = sync.NewCond(&s.mu)
+	go s.deliver()
+	return s, sync.OnceFunc(s.close)
+}
+
+// put adds a notice, in the place of the oldest events if there are too many: those can be read from the store.
+func (s *subscription) put(n Notice) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead || s.closed {
+		return
+	}
+	if r, ok := n.(Recorded); ok && len(s.waiting) >= bufferSize {
+		if last, ok := s.waiting[len(s.waiting)-1].(Missed); ok && last.Run == r.Run {
+			last.Until = r.Event.Seq
+			s.waiting[len(s.waiting)-1] = last
+		} else {
+			s.waiting = append(s.waiting, Missed{r.Run, r.Event.Seq - 1, r.Event.Seq})
+		}
+		return
+	}
+	s.waiting = append(s.waiting, n)
+	s.more.Signal()
+}
+
+// deliver tells the observer, until close.
+func (s *subscription) deliver() {
+	defer close(s.done)
+	for {
+		s.mu.Lock()
+		for len(s.waiting) == 0 && !s.closed {
+			s.more.Wait()
+		}
+		batch := s.waiting
+		s.waiting = nil
+		over := len(batch) == 0
+		s.mu.Unlock()
+		if over {
+			return
+		}
+		for _, n := range batch {
+			if !s.observe(n) {
+				s.mu.Lock()
+				s.dead, s.waiting = true, nil
+				s.mu.Unlock()
+				return
+			}
+		}
+	}
+}
+
+// observe reports whether the observer did not panic.
+func (s *subscription) observe(n Notice) (well bool) {
+	defer func() {
+		if recover() != nil {
+			well = false
+		}
+	}()
+	s.observer.Observe(n)
+	return true
+}
+
+// close waits until the observer was told all.
+func (s *subscription) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.more.Signal()
+	s.mu.Unlock()
+	<-s.done
+}

@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/move"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// A NothingError means that there is nothing to do something to, because no run is meant.
+type NothingError struct {
+	Finder project.Finder
+	Verb   string
+	Arg    string // what was asked for
+	More   Text   // what to do where there is such a loop
+}
+
+func (e *NothingError) Error() string { return "nothing to " + e.Verb + ": there is no run " + e.Arg }
+
+// Resume continues a run. It returns when that is on record; compare Start.
+func (e *Engine) Resume(ctx context.Context, r ResumeRequest, o Observer) (*Run, error) {
+	j, err := e.prepareResume(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	return e.carry(ctx, j, o)
+}
+
+// prepareResume finds out how a run is to be resumed, and whether it can be.
+func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, error) {
+	p := e.p
+	if err := SetPairs(value.NewMap(), r.Context); err != nil {
+		return nil, err
+	}
+	look, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil, err
+	}
+	var run persistence.Run
+	err = UntilFree(ctx, func() (err error) { run, err = pickResumable(ctx, look.Finder(), r.Run); return err })
+	if err != nil {
+		return nil, err
+	}
+	tree := e.treeOf(p, run)
+	p = tree.project(p.Main(), run.ID)
+	memory, err := look.Snapshot(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	folders := movedSince(p, run, memory)
+	move.Rebase(memory, folders)
+	run.File = move.Path(run.File, folders)
+	def := look.Definition(ctx, run.ID)
+	def.Rebase(folders)
+	changed := &changes{e: e, p: p, run: run, def: def, recorded: r.Definition == RecordedDefinition, force: r.Force, warn: r.Warn}
+	l, err := changed.loop()
+	if err != nil {
+		return nil, err
+	}
+	over := r.Over.Over(run.Options)
+	conf, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	over.Config = conf
+	raised, err := r.extendLimits(ctx, look, run, l, over)
+	if err != nil {
+		return nil, err
+	}
+	if raised != nil {
+		over = r.Over.Over(run.Options)
+		over.Config = conf
+	}
+	l, recorded := over.Apply(l)
+	e.warnSettings(conf, r.Warn)
+	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, "loops resume --help"); err != nil {
+		return nil, err
+	}
+	known, err := e.checkCost(p, l, over.Agents, conf)
+	if err != nil {
+		return nil, err
+	}
+	loops, err := p.Library()
+	if err != nil {
+		return nil, err
+	}
+	store, err := e.records(ctx, false, over.Level())
+	if err != nil {
+		return nil, err
+	}
+	j := &job{project: p, loop: l, keeper: &project.Keeper{}, store: store, over: over, config: conf, prices: known, tree: tree, lock: r.Lock, resumes: run.ID, leave: run.ID}
+	j.library = changed.library(loops, l, over, j.keeper)
+	if r.From == "" {
+		err = checkInterrupted(j.library, l, run, memory, r.Rerun)
+	} else if l.States[r.From] == nil {
+		err = misuse("loops show "+run.Loop, "--from %s: %s has no such state", r.From, p.Short(l.File))
+	}
+	if err == nil && r.From == "" {
+		err = changed.checkSubloops(j.library, l, memory)
+	}
+	if err == nil {
+		err = reprice(ctx, look, run, memory, known)
+	}
+	if err == nil {
+		err = r.checkLimits(run, l, memory)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.Unused(l, r.Context, r.Warn)
+	values, err := resumeContext(p, l, memory, r)
+	if err != nil {
+		return nil, err
+	}
+	if j.spec, err = e.spec(p, l, j.keeper.Def, values, recorded); err != nil {
+		return nil, err
+	}
+	tree.keep(&j.spec)
+	j.begun = memory.Step > 0 && (run.Origin == nil || memory.Step >= run.Origin.Step)
+	if err := tree.there(ctx, p, run.ID, j.begun); err != nil {
+		return nil, err
+	}
+	j.spec.Loop = run.Loop // also where the file now calls it something else
+	r.Lock.apply(&j.spec)
+	var began time.Time
+	j.take = func(ctx context.Context, spec persistence.Spec) (journal persistence.Journal, err error) {
+		if err := asItWas(ctx, store, run); err != nil {
+			return nil, err
+		}
+		began = time.Now()
+		spec.StartedAt = began
+		journal, memory, err = store.Resume(ctx, run.ID, spec)
+		return journal, err
+	}
+	j.ready = func(ctx context.Context) (func(fsm.Config) *fsm.Executor, error) {
+		e.unpauseResumed(j, began)
+		for _, damage := range j.journal.Run().Damage {
+			j.tell(Said{Run: run.ID, Text: textf("%s", damage), Problem: true})
+		}
+		if err := reprice(ctx, store, j.journal.Run(), memory, known); err != nil {
+			return nil, err
+		}
+		if n := move.Rebase(memory, folders); n > 0 {
+			j.tell(Said{Run: run.ID, Text: textf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, phrase.Count(n, "text"), map[bool]string{true: "names", false: "name"}[n == 1], p.Dir)})
+		}
+		Fill(values, l, j.journal.Dir())
+		memory.Context = values
+		changed.adopt(memory)
+		if err := endSurvivors(ctx, p, j.journal.Run(), memory, folders, j.tell); err != nil {
+			return nil, refuse(Failed, "run %s: %v; end them by hand, then resume again", run.ID, err)
+		}
+		if r.From != "" {
+			goTo(memory, r.From)
+		}
+		shown := j.journal.Run()
+		shown.State, shown.Step = memory.Current, memory.Step
+		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised}
+		return func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) }, nil
+	}
+	return j, nil
+}
+
+// unpauseResumed takes away the pause of a run that no process carried: a user who resumes it wants it to continue. One asked for
+// since then stays.
+func (e *Engine) unpauseResumed(j *job, began time.Time) {
+	at, paused := j.project.PausedSince(j.resumes)
+	if !paused || at.After(began) {
+		return
+	}
+	if err := os.Remove(j.project.PauseFile(j.resumes)); err != nil {
+		j.tell(Unpaused{Run: j.resumes, Since: at, Err: err})
+		return
+	}
+	j.tell(Unpaused{Run: j.resumes, Since: at})
+}
+
+// where names the state a run stands in and, behind it, those of its sub-loops.
+func where(m *fsm.Snapshot) string {
+	if m.Child == nil {
+		return m.Current
+	}
+	return m.Current + " > " + where(m.Child.Memory)
+}
+
+// RecentRuns is how many runs are looked at before all of them are.
+const RecentRuns = 100
+
+// pickResumable returns the run to go on with, or says why there is none.
+func pickResumable(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
+	runs, err := f.Runs(ctx, arg, RecentRuns)
+	if err == nil && len(runs) == RecentRuns && !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.Resumable }) {
+		runs, err = f.Runs(ctx, arg, 0)
+	}
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	var held *persistence.Run
+	for i, r := range runs {
+		if alive(r) && !r.Lapsed {
+			if held == nil {
+				held = &runs[i]
+			}
+			continue
+		}
+		if r.Resumable {
+			return r, nil
+		}
+	}
+	switch {
+	case held != nil:
+		if _, paused := f.Project.PausedSince(held.ID); paused && project.Seen(*held) {
+			return persistence.Run{}, refuse(Conflict, "run %s (pid %d) is paused; let it go on with: %s", held.ID, held.Owner.PID, Do("unpause", string(held.ID)))
+		}
+		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
+	case len(runs) == 0:
+		return persistence.Run{}, &NothingError{Finder: f, Verb: "resume", Arg: arg, More: textf("; start one with: %s", Do("run", arg))}
+	case runs[0].Status == "":
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
+	case runs[0].Status == persistence.TimedOut:
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s, and its time is over; to begin a new run from its last step, with all of the time: %s", runs[0].ID, runs[0].Status, Do("fork --at last", string(runs[0].ID)))
+	case len(runs) == 1:
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
+	}
+	return persistence.Run{}, refuse(NotFound, "nothing to resume: none of the %d runs of %s can go on; the newest is %s", len(runs), arg, runs[0].Status)
+}
+
+// checkInterrupted refuses to run an interrupted action again whose state says idempotent: false.
+func checkInterrupted(lib fsm.Library, l *fsm.Loop, run persistence.Run, memory *fsm.Snapshot, rerun bool) error {
+	state, err := memory.Unrepeatable(l, lib)
+	if err != nil || state == "" || rerun { // what cannot be read is said by checkSubloops
+		return nil
+	}
+	return refuse(Undecided, "run %s was interrupted while the action of state %q ran, which says idempotent: false: nobody knows how far it came. Look what it did, then run it again with\n  %s\nor go on in another state with\n  %s",
+		run.ID, state, Do("resume --rerun", string(run.ID)), Do("resume --from STATE", string(run.ID)))
+}
+
+// goTo makes a run go on in another state. What it did so far it remembers.
+func goTo(m *fsm.Snapshot, state string) {
+	if m.Previous = m.Current; m.Previous == state {
+		m.Previous = "" // this is not the machine's own next try
+	}
+	m.Current, m.Phase, m.CappedAt = state, fsm.PhasePending, ""
+	m.Child, m.Result, m.Outcome, m.JustRouted, m.Flushing = nil, nil, nil, true, false
+	m.PendingRequest, m.PendingPayload = "", ""
+}
+
+// resumeContext returns the context to go on with: the recorded one, keys the loop file has and it lacks, and
+// --context over both. The caps follow the flags.
+func resumeContext(p *project.Project, l *fsm.Loop, memory *fsm.Snapshot, o *ResumeRequest) (*value.Map, error) {
+	values := memory.Context.Clone()
+	initial := declared(l)
+	for _, k := range initial.Keys() {
+		if _, ok := values.Get(k); !ok {
+			v, _ := initial.Get(k)
+			values.Set(k, v)
+		}
+	}
+	if o.Over.MaxSteps > 0 {
+		values.Set("max_steps", int64(o.Over.MaxSteps))
+	}
+	if o.Over.MaxIterations > 0 {
+		values.Set("max_iterations", int64(o.Over.MaxIterations))
+	}
+	given := value.NewMap()
+	if err := SetPairs(given, o.Context); err != nil {
+		return nil, err
+	}
+	if err := CheckGiven(l, given); err != nil {
+		return nil, err
+	}
+	Overlay(values, given)
+	planned := values.Clone()
+	Fill(planned, l, PlannedRunDir(p, l))
+	return values, Preflight(p, l, planned)
+}

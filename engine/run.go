@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"loops/engine/action"
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/internal/proc"
+	"loops/persistence"
+)
+
+const (
+	EnvRunID  = "LOOPS_RUN_ID" // set for actions: the run they belong to
+	EnvVerify = "LOOPS_VERIFY" // 1: check the machine's invariants
+)
+
+// Grace is how long a process that was asked to end has before it is killed.
+const Grace = 5 * time.Second
+
+// A Run is a run that this process carries. Its methods may be called by several goroutines at once.
+type Run struct {
+	header Header
+	runner *action.Runner
+	stop   context.CancelCauseFunc
+	wake   chan struct{}
+	hold   *hold
+	onTape chan struct{} // closed when the run is on record
+	done   chan struct{} // closed when it has ended
+	result Result        // once done is closed
+	err    error         // once done is closed
+}
+
+// A Result is how a run ended.
+type Result struct {
+	Outcome fsm.Outcome
+	Next    Remedy // what resumes it; without a command where it cannot be resumed
+}
+
+// Header is what was known when the run began.
+func (r *Run) Header() Header { return r.header }
+
+// ID is the id of the run.
+func (r *Run) ID() persistence.ID { return r.header.Run.ID }
+
+// Wait waits until the run has ended, or until ctx ends, which does not end the run. Observers may not have been told all yet:
+// Engine.Close waits for that. An error is
+// a *Refusal that says why the run stopped without an outcome, or what became of it is not sure.
+func (r *Run) Wait(ctx context.Context) (Result, error) {
+	select {
+	case <-r.done:
+		return r.result, r.err
+	case <-ctx.Done():
+		return Result{}, context.Cause(ctx)
+	}
+}
+
+// Stop ends the action of the run, and then the run, which is recorded as interrupted by the signal and can be resumed. It
+// returns at once.
+func (r *Run) Stop(signal string) { r.stop(&fsm.Stop{Signal: signal}) }
+
+// Kill kills the action of the run at once; a run that is not stopped judges that result.
+func (r *Run) Kill() { r.runner.Force() }
+
+// Wake ends the wait that the run is in, if it is in one.
+func (r *Run) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Look has the run look at once whether it was paused, or is no longer.
+func (r *Run) Look() { r.hold.look() }
+
+// carry takes a run and drives it to its end, on a goroutine. It returns when the run is on record.
+func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
+	endTell := func() {}
+	mine := &subscription{}
+	if o != nil {
+		mine, endTell = newSubscription(o)
+	}
+	j.tell = func(n Notice) {
+		if o != nil {
+			mine.put(n)
+		}
+		e.bus.tell(n)
+	}
+	r, err := e.taken(ctx, j)
+	if err != nil {
+		endTell()
+		return nil, err
+	}
+	start, err := j.ready(ctx)
+	if err != nil {
+		err = errors.Join(err, j.journal.Close(context.WithoutCancel(ctx)))
+		endTell()
+		return nil, err
+	}
+	r.hold = newHold(j.project.PauseFile(j.journal.Run().ID)) // a pause that the resume lifted is gone
+	e.runs.Add(1)
+	go func() {
+		defer e.runs.Done()
+		r.result, r.err = e.drive(j, r, start)
+		close(r.done)
+		endTell()
+	}()
+	select {
+	case <-r.onTape:
+		return r, nil
+	case <-r.done:
+		if r.err != nil {
+			return r, r.err
+		}
+		return r, nil
+	}
+}
+
+// taken makes this process the owner of the run.
+func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
+	t := turn{project: j.project, store: j.store, lock: j.lock, config: j.config, spec: j.spec, resumes: j.resumes, leave: j.leave, tell: j.tell}
+	journal, err := e.whenFree(ctx, t, func() (persistence.Journal, error) { return j.take(ctx, j.spec) })
+	if err != nil {
+		return nil, err
+	}
+	j.journal, j.keeper.Journal = journal, journal
+	id := journal.Run().ID
+	j.project = j.tree.project(j.project, id)
+	return &Run{wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
+}
+
+// drive drives a run to its end, lets go of it and tells how it ended.
+func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Result, error) {
+	ctx, stop := context.WithCancelCause(context.Background())
+	run := j.journal.Run()
+	id := run.ID
+	site := openSite(j.project, j.journal.Dir())
+	defer site.close()
+	durable := j.store.Level() != persistence.None
+	var tool action.ToolCall
+	if e.o.ToolCall != nil {
+		tool = e.o.ToolCall(j.project.Dir)
+	}
+	r.runner = &action.Runner{
+		There: site.there,
+		Dir:   j.project.WorkDir(), Env: e.treeEnv(j.tree, j.project.RecordsMark()+string(id)), RunID: string(id), Mark: j.project.Mark() + persistence.RunMark(id, run.Segment), RunDir: j.journal.Dir(), Grace: Grace,
+		Durable: durable, ToolCall: tool, Prices: j.prices, Adopt: e.o.Adopt,
+	}
+	r.stop = stop
+	ConfigureAgents(j.project, r.runner, j.over.Agents, j.config)
+	j.header.RunDir, j.header.ShortDir = j.journal.Dir()+"/", j.project.Short(j.journal.Dir())+"/"
+	j.header.Agents = e.agentLine(j.project, j.loop, r.runner)
+	j.tree.header(&j.header, j.project)
+	r.header = j.header
+	verify, _ := e.getenv(EnvVerify)
+	limit := "LIMIT=MORE"
+	tape := sync.OnceFunc(func() { close(r.onTape) })
+	observe := func(ev fsm.Event) {
+		if ev.Kind == fsm.EventBudgetExceeded {
+			limit = RaisedLimit(ev)
+		}
+		j.tell(Recorded{id, ev})
+		if first := ev.Kind == fsm.EventLoopStart || ev.Kind == fsm.EventLoopResume; j.header.Worktree == "" || !first {
+			tape() // the work tree is made after the first event
+		}
+	}
+	executor := start(fsm.Config{
+		Loop: j.loop, Runner: r.runner, Recorder: j.journal, Files: action.Files{Dir: j.project.WorkDir(), There: site.there}, Dir: j.project.WorkDir(), Prepare: j.tree.prepare(j.project, id, j.begun, durable), Library: j.library, MemoryUsed: proc.MemoryUsed, Getenv: e.getenv,
+		Circuit: persistence.ProjectCircuit(j.project.Loops), Wake: r.wake, Held: r.hold.held, Observe: observe, Verify: verify == "1",
+	})
+	j.tell(Began{j.header})
+	if r.hold.held() != nil {
+		j.tell(Said{Run: id, Text: textf("The run is paused. Let it go on with: %s", Do("unpause", string(id)))})
+	}
+	var (
+		outcome fsm.Outcome
+		err     error
+	)
+	gone := whileOwned(j.journal, func() {
+		j.tell(Said{Run: id, Text: textf("The run was taken over, or its lease ran out and could not be renewed: killing the action.")})
+		stop(errLost)
+		r.runner.Force()
+	}, func() { outcome, err = executor.Run(ctx) })
+	stop(nil)
+	r.runner.Close()
+	return e.end(context.Background(), j, r, site, outcome, err, gone, limit)
+}
+
+// end lets go of a run and tells how it ended.
+func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit string) (Result, error) {
+	run := j.journal.Run()
+	id := run.ID
+	if err != nil {
+		// What is recorded stays; the run counts as interrupted once nobody holds it.
+		_ = j.journal.Close(ctx) // its error would say the same again
+		if lacks, ok := errors.AsType[treeFailure](err); ok {
+			return Result{}, e.noTree(ctx, j, lacks)
+		}
+		return e.stopped(ctx, j, site, run, err)
+	}
+	j.tree.leave(ctx, j.project, id, outcome)
+	left := j.journal.Close(ctx)
+	if left != nil && !isRecorded(left) {
+		return e.stopped(ctx, j, site, run, left)
+	}
+	result := Result{Outcome: outcome}
+	if persistence.StatusOf(outcome).CanGoOn(outcome.Limited) {
+		result.Next = ResumeRemedy(outcome.TerminatedBy, string(id), j.loop.MaxSteps, j.loop.MaxIterations)
+		if outcome.TerminatedBy == fsm.EndBudget {
+			result.Next = Do("resume --budget "+limit, string(id))
+		}
+	} else {
+		r.hold.forget()
+	}
+	j.tell(Ended{id, outcome, result.Next})
+	j.tree.finish(ctx, j.project, id, outcome, j.tell)
+	if left != nil {
+		j.tell(Said{Run: id, Text: leftUndone(j, site, run, left), Problem: true})
+	}
+	if gone {
+		return result, refuse(NotRecorded, "run %s was stopped: %s could not be reached for as long as a lease is, so that another process could have begun its action again; all that happened is recorded", id, j.store.Name)
+	}
+	return result, nil
+}
+
+// isRecorded reports whether an error of Close leaves a run recorded whole, so that the record says how it ended.
+func isRecorded(err error) bool {
+	_, archive := errors.AsType[*persistence.ArchiveError](err)
+	_, other := errors.AsType[*persistence.LeftoverError](err)
+	return archive || other
+}
+
+// leftUndone says what could not be done when a run had ended, which is on record.
+func leftUndone(j *job, s *site, run persistence.Run, err error) Text {
+	place, sweep := j.store.Place(j.project, run), Do("sweep")
+	if m := s.moved(); m != nil {
+		place = m.rebased(filepath.Join(j.project.Dir, place))
+		sweep.Dir = m.project
+	}
+	if unarchived, ok := errors.AsType[*persistence.ArchiveError](err); ok {
+		return textf("the run is recorded in %s, but could not be moved to the archive: %s. Fix that, then: %s", place, phrase.OneLine(unarchived.Err), sweep)
+	}
+	left, _ := errors.AsType[*persistence.LeftoverError](err)
+	return textf("the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, phrase.OneLine(left.Err), sweep)
+}
+
+// ResumeRemedy is the command that resumes a run that ended so. One that was capped needs a higher cap; twice the old one (0 =
+// not known) is proposed.
+func ResumeRemedy(ended, id string, steps, passes int) Remedy {
+	more := func(limit int) string {
+		if limit == 0 {
+			return "MORE"
+		}
+		return fmt.Sprint(2 * limit)
+	}
+	switch ended {
+	case fsm.EndMaxSteps:
+		return Do("resume -n "+more(steps), id)
+	case fsm.EndBudget:
+		return Do("resume --budget LIMIT=MORE", id)
+	case fsm.EndMaxIterations:
+		return Do("resume --max-iterations "+more(passes), id)
+	}
+	return Do("resume", id)
+}

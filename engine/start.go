@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/persistence"
+)
+
+// A Plan is what a request would begin, found out without changing anything.
+type Plan struct {
+	Project *project.Project
+	Loop    *fsm.Loop  // with what the request changes in it
+	Values  *value.Map // the context; the working folder has no name yet
+	Tree    *TreePlan  // nil = the run would be in the main checkout
+	Fork    *ForkPlan  // of a fork; nil = it is none
+
+	job *job
+}
+
+// Plan returns what a run would be, or why it cannot begin.
+func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
+	p := e.p
+	l, err := e.loadNamed(p, r.Loop, r.Warn)
+	if err != nil {
+		return nil, err
+	}
+	lib, err := p.Library()
+	if err != nil {
+		return nil, err
+	}
+	conf, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	over := r.Over
+	over.Config = conf
+	l, recorded := over.Apply(l)
+	values, err := Seed(l, r.Input, r.Context)
+	if err != nil {
+		return nil, err
+	}
+	if r.Values != nil {
+		if err := CheckGiven(l, r.Values); err != nil {
+			return nil, err
+		}
+		Overlay(values, r.Values)
+	}
+	e.Unused(l, r.Context, r.Warn)
+	planned := values.Clone()
+	Fill(planned, l, PlannedRunDir(p, l))
+	if err := Preflight(p, l, planned); err != nil {
+		return nil, err
+	}
+	e.warnSettings(conf, r.Warn)
+	if err := e.checkHosts(p, l, over.Agents.Host, over, conf, r.Warn.say, "loops run --help"); err != nil {
+		return nil, err
+	}
+	known, err := e.checkCost(p, l, over.Agents, conf)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := e.planTree(ctx, p, l, r.Tree, conf)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{project: p, loop: l, keeper: &project.Keeper{}, over: over, config: conf, prices: known, tree: tree, lock: r.Lock}
+	j.keeper.Def, _ = project.NewDefinition(lib.Files, l) // one that is too large to write out is not kept
+	j.library = lib.Subloops(over, j.keeper)
+	if j.spec, err = e.spec(p, l, j.keeper.Def, planned, recorded); err != nil {
+		return nil, err
+	}
+	r.Lock.apply(&j.spec)
+	tree.describe(&j.spec, p, l, planned)
+	j.begin(func(journal persistence.Journal, began time.Time) (func(fsm.Config) *fsm.Executor, error) {
+		Fill(values, l, journal.Dir())
+		j.header = Header{Loop: l, File: p.Short(l.File), Run: journal.Run(), Begin: began}
+		return func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) }, nil
+	})
+	return &Plan{Project: p, Loop: l, Values: planned, Tree: tree.planned(p), job: j}, nil
+}
+
+// begin has a job make a new run; ready is called with it.
+func (j *job) begin(ready func(journal persistence.Journal, began time.Time) (func(fsm.Config) *fsm.Executor, error)) {
+	var began time.Time
+	j.take = func(ctx context.Context, spec persistence.Spec) (persistence.Journal, error) {
+		began = time.Now()
+		spec.StartedAt = began
+		return j.store.Create(ctx, spec)
+	}
+	j.ready = func(context.Context) (func(fsm.Config) *fsm.Executor, error) { return ready(j.journal, began) }
+}
+
+// Start begins a run, and returns when it is on record: its first event is durable, and its work tree is there. Until then the
+// end of ctx keeps it from beginning; after that nothing about ctx matters, and Run.Stop or Control ends it. The observer is told of this run
+// alone, before it has an id too; nil = nobody is.
+func (e *Engine) Start(ctx context.Context, r StartRequest, o Observer) (*Run, error) {
+	plan, err := e.Plan(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return e.begin(ctx, plan, o)
+}
+
+// Begin is Start of what was planned.
+func (e *Engine) Begin(ctx context.Context, plan *Plan, o Observer) (*Run, error) {
+	return e.begin(ctx, plan, o)
+}
+
+func (e *Engine) begin(ctx context.Context, plan *Plan, o Observer) (*Run, error) {
+	j := plan.job
+	if j.announce != nil {
+		j.announce()
+	}
+	var err error
+	if j.store, err = e.records(ctx, true, j.over.Level()); err != nil {
+		return nil, err
+	}
+	if err := j.tree.free(ctx, j.store); err != nil {
+		return nil, err
+	}
+	if !j.project.HasRecords() {
+		_ = j.project.IgnoreRecords() // whatever is wrong with the folder, recording the run will tell
+	}
+	return e.carry(ctx, j, o)
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/worktree"
+	"loops/persistence"
+)
+
+// leave lets go of the work tree of a run that can be resumed, before somebody else may have the run.
+func (t *runTree) leave(ctx context.Context, p *project.Project, id persistence.ID, o fsm.Outcome) {
+	if t == nil || t.hold == nil || !persistence.StatusOf(o).CanGoOn(o.Limited) {
+		return
+	}
+	git, done := Git(p, t.o, string(id))
+	defer done()
+	r := t.report(p, id)
+	r.Stays = true
+	r.State, r.Err = t.hold.State(ctx, git)
+	r.Kept = !r.State.Gone
+	t.left = &r
+	t.hold.Release()
+}
+
+// finish ends the work tree of a run that has ended for good, and says what became of it, or stays in it.
+func (t *runTree) finish(ctx context.Context, p *project.Project, id persistence.ID, o fsm.Outcome, tell func(Notice)) {
+	switch {
+	case t == nil:
+	case t.guest != nil:
+		_ = t.guest.Close() // nothing was written
+	case t.hold == nil:
+	case t.left != nil:
+		tell(TreeEnded{*t.left, false})
+	default:
+		defer t.hold.Release()
+		git, done := Git(p, t.o, string(id))
+		defer done()
+		r := t.report(p, id)
+		r.Report, r.Err = t.hold.End(ctx, git, t.end, persistence.StatusOf(o) == persistence.Completed)
+		tell(TreeEnded{r, false})
+	}
+}
+
+func (t *runTree) report(p *project.Project, id persistence.ID) TreeReport {
+	return TreeReport{Project: p, Tree: t.hold.Tree, Run: id, How: t.end}
+}
+
+// FinishTrees finishes what processes that were killed left undone about work trees.
+func FinishTrees(ctx context.Context, p *project.Project, o Options, store persistence.Store, print func(TreeReport)) error {
+	git, done := Git(p, o, "")
+	defer done()
+	left, runs, err := worktree.Unfinished(ctx, git, p.Dir)
+	for i, h := range left {
+		id := persistence.ID(runs[i])
+		found, e := store.Runs(ctx, persistence.Query{ID: id})
+		if e == nil && len(found) == 1 && !alive(found[0]) && !found[0].Resumable && found[0].Status != "" {
+			r := TreeReport{Project: p, Tree: h.Tree, Run: id, How: worktree.Keep}
+			if t := recordedTree(p, found[0]); t != nil {
+				r.How = t.end
+			}
+			if _, e := endMarked(ctx, p, gitMark(string(id))+fsm.AttemptMark(1, 1)); e != nil {
+				r.Err = e
+			} else {
+				r.Report, r.Err = h.End(ctx, git, r.How, found[0].Status == persistence.Completed)
+			}
+			print(r)
+		}
+		h.Release()
+	}
+	return err
+}
+
+// TreeLeft returns which work tree a run leaves whose records were removed, and what is in it: it is never removed with the
+// records.
+func TreeLeft(ctx context.Context, p *project.Project, o Options, run persistence.Run) (r TreeReport, left bool) {
+	t := recordedTree(p, run)
+	if t == nil || t.of != "" {
+		return r, false
+	}
+	if m, err := worktree.ReadMark(t.tree.Path); err != nil || m.Run != string(run.ID) {
+		return r, false // there is none, or another run has it
+	}
+	git, done := Git(p, o, "")
+	defer done()
+	r = TreeReport{Project: p, Tree: t.tree, Run: run.ID, How: t.end}
+	r.State, r.Err = t.tree.State(ctx, git)
+	r.Kept = true
+	return r, true
+}
