@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X loops/cmd/loops/cli.version=$(VERSION)
 BIN     := bin/loops
 CRASHES ?= 2000
 FUZZTIME ?= 10s
-TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile)$$
+TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestScriptPostgres)$$
 
 .PHONY: all build test race lint format tools golden generate bench torture fuzz clean
 

@@ -63,6 +63,7 @@ var (
 // Every archive that the reference tool left is shown by every command that looks at runs, whole and damaged: what can be
 // shown is, damage is named, nothing falls over, and nothing is changed.
 func TestArchivesOfTheReference(t *testing.T) {
+	t.Parallel()
 	bin := binary(t)
 	type tree struct {
 		in     *casefile.Case

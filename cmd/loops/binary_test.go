@@ -17,9 +17,9 @@ var buildDir string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Most tests here wait for processes that sleep, so four at once fit on two cores.
+	// Most tests here wait for processes that sleep, so six at once fit on two cores.
 	if !flagGiven("test.parallel") {
-		if err := flag.Set("test.parallel", "4"); err != nil {
+		if err := flag.Set("test.parallel", "6"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -21,6 +21,7 @@ var consoleLine = regexp.MustCompile(`(?m)^.*:CONSOLE[:(].*$`)
 // TestPagesInChromium opens the pages that loops writes in a browser: no console message, no request, no script. The loop
 // and its output try to bring all three about.
 func TestPagesInChromium(t *testing.T) {
+	t.Parallel()
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "SKIP %s: Chromium is not installed\n", t.Name())

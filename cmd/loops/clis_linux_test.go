@@ -108,6 +108,7 @@ func eachCLI(t *testing.T, test func(t *testing.T, cli string)) {
 // A loop with two prompts, a judge and a budget is killed in the middle of the second prompt: what was done is not done
 // again, what was left of the CLI ends, and the rest is done by the resume.
 func TestCLIKilledAndResumed(t *testing.T) {
+	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
@@ -150,6 +151,7 @@ states:
 
 // Ctrl-C ends the CLI and the tool it runs, and the run can be resumed.
 func TestCLICtrlC(t *testing.T) {
+	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
@@ -173,6 +175,7 @@ states:
 
 // A key that is refused ends the run with a message that names host, state and reason, after one request.
 func TestCLIWrongKey(t *testing.T) {
+	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
@@ -194,6 +197,7 @@ states:
 
 // A budget ends a run before the prompt that it is too small for.
 func TestCLIBudget(t *testing.T) {
+	t.Parallel()
 	eachCLI(t, func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work

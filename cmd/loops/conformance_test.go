@@ -21,6 +21,7 @@ const conformance = "testdata/conformance"
 // TestConformance runs the cases in testdata/conformance/cases that not_yet.txt does not name. Those that wait for minutes
 // run with -torture; the traces of package fsm show their waits in faked time.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	notYet := readNotYet(t)
 	for _, c := range casefile.Glob(t, conformance+"/cases/*.txtar") {
 		spec := readSpec(t, c)
@@ -67,6 +68,7 @@ func TestConformanceList(t *testing.T) {
 
 // TestFixtures runs commands in directories that the reference tool wrote.
 func TestFixtures(t *testing.T) {
+	t.Parallel()
 	notYet := readNotYet(t)
 	for _, f := range fixtures(t) {
 		if notYet[f.name] != "" {

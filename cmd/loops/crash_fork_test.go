@@ -30,6 +30,7 @@ states:
 // working folder and goes on. There is no new run then, or one that can be resumed and has all of the files; what was
 // copied for one that is not there goes with the next fork.
 func TestCrashOfFork(t *testing.T) {
+	t.Parallel()
 	t.Logf("again with: go test ./cmd/loops -run TestCrashOfFork -crashes %d -crash-seed %d", *crashes, *crashSeed)
 	for _, store := range stores {
 		t.Run(storeName(store), func(t *testing.T) {

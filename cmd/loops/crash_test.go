@@ -86,6 +86,7 @@ func crashLoop() string {
 // TestCrash kills the real program with SIGKILL at random moments of a run, resumes it until it is done, and
 // compares what is left with a run that was never killed. `make torture` does it more often.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	t.Logf("again with: go test ./cmd/loops -run TestCrash -crashes %d -crash-seed %d", *crashes, *crashSeed)
 	for _, store := range stores {
 		whole := newCrashDir(t, store)

@@ -286,6 +286,7 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 // that changes files after the other. Then it is called again, and then sweep: nothing may be left of what was begun, and no
 // other run may have changed. `make torture` does so at each call, and otherwise one is chosen, and one kind of trouble.
 func TestEachCommandCutShort(t *testing.T) {
+	t.Parallel()
 	for k, store := range []string{"dir", "sqlite:runs.db?lease=100ms", "postgres"} {
 		t.Run(storeName(store), func(t *testing.T) {
 			var points, commands atomic.Int64

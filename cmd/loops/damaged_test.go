@@ -23,6 +23,7 @@ states:
 // TestDamagedDatabase overwrites one page of a database of SQLite after the other. Whoever looks at a run is shown all of it,
 // or is told that the database is damaged and gets an exit code that is not 0: never nothing, or a part, as if it were all.
 func TestDamagedDatabase(t *testing.T) {
+	t.Parallel()
 	const pageSize = 4096
 	d := crashDir{t.TempDir(), "sqlite:runs.db"}
 	must(t, os.Mkdir(filepath.Join(d.cwd, ".loops"), 0o755))

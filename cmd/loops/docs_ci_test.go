@@ -65,6 +65,7 @@ var (
 
 // TestCIPage runs the steps of the workflows on the page as their services would.
 func TestCIPage(t *testing.T) {
+	t.Parallel()
 	const page = "../../docs/ci.md"
 	dir, files := pageFiles(t, page)
 	var workflow struct {
@@ -124,6 +125,7 @@ func TestCIPage(t *testing.T) {
 
 // TestNotifyPage runs the loop on the page with the config on it, and the function that checks signatures.
 func TestNotifyPage(t *testing.T) {
+	t.Parallel()
 	const page = "../../docs/notify.md"
 	dir, _ := pageFiles(t, page)
 	out := shell(t, dir, "loops run release; cat told.txt", "PATH="+linkedBinary(t, binary(t))+":/usr/bin:/bin", "LOOPS_HOOK_KEY=")

@@ -9,6 +9,7 @@ import (
 
 // On a terminal doctor asks before it sends a prompt, and takes anything but a yes for a no.
 func TestDoctorAsks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		answer string
 		sent   bool

@@ -22,6 +22,7 @@ esac
 `
 
 func TestExampleAgent(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name              string
 		verdict, evidence string

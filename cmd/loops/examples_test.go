@@ -67,6 +67,7 @@ func (d exampleDir) file(t *testing.T, name string) string {
 }
 
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		args  []string
@@ -131,6 +132,7 @@ func TestExamplesListed(t *testing.T) {
 
 // TestExampleLinksOfProject checks the links of the project's own documents.
 func TestExampleLinksOfProject(t *testing.T) {
+	t.Parallel()
 	d := newExampleDir(t)
 	must(t, os.RemoveAll(filepath.Join(d.cwd, "docs")))
 	must(t, os.CopyFS(filepath.Join(d.cwd, "docs"), os.DirFS("../../docs")))

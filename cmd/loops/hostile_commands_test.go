@@ -19,6 +19,7 @@ import (
 // acts on the terminal, has a colour but in lines of output, or looks like a line of this program. With -torture it does so on
 // SQLite and PostgreSQL too.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	stores := []string{"dir"}
 	if *torture {
 		stores = append(stores, "sqlite", "postgres")

@@ -104,6 +104,7 @@ func (d crashDir) goOn(t *testing.T) {
 // after the other: then the run is resumed, and what it leaves is compared with an unbroken one. `make torture` does so
 // at each call, and otherwise a few are chosen.
 func TestInterruptedAtEveryWrite(t *testing.T) {
+	t.Parallel()
 	for _, store := range stores {
 		for _, c := range []struct {
 			name string

@@ -326,6 +326,7 @@ func TestMCPOutput(t *testing.T) {
 // A run that an agent starts inside the action of another goes on when that action has ended, unless it ends with the
 // server: only then it shares what the other has locked.
 func TestServeWithinAction(t *testing.T) {
+	t.Parallel()
 	outer := newAgent(t)
 	id, _ := outer.ask("run", map[string]any{"name": "slow", "stop_with_server": true})["instance_id"].(string)
 	inner := agentIn(t, outer.dir, append(outer.env, "LOOPS_ANCESTORS="+id))

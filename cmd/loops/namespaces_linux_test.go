@@ -139,6 +139,7 @@ func leased(url string) string {
 // owner: in another PID namespace, such as a container, in a time namespace, on another machine of the same name. And stop
 // said that it had killed such an owner, by a pid that is nobody's here.
 func TestNamespaces(t *testing.T) {
+	t.Parallel()
 	for store, location := range namespaceStores(t) {
 		for i, w := range worlds {
 			if i == 0 {
@@ -221,6 +222,7 @@ func (s *started) wait() string {
 // TestNamespacesAtOnce: runners in all kinds of namespaces are killed, and others, elsewhere, sweep and resume at once. No
 // two copies of the action are ever at work. `make torture` does it more often.
 func TestNamespacesAtOnce(t *testing.T) {
+	t.Parallel()
 	rounds := 2
 	if *torture {
 		rounds = 40

@@ -21,6 +21,7 @@ states:
 // TestNoRoomForWhatAnActionNeeds: a disk that was full when a long capture was to be handed to the next action ended the
 // run as failed, or led it to on_error, and it could not be resumed when there was room again.
 func TestNoRoomForWhatAnActionNeeds(t *testing.T) {
+	t.Parallel()
 	for _, store := range stores {
 		t.Run(storeName(store), func(t *testing.T) {
 			t.Parallel()

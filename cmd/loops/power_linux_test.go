@@ -59,6 +59,7 @@ const (
 // that was recorded is done again, what a command said to be done is done, and what is shown is true. `make torture` cuts at
 // every flush, and again with random parts of what came later; otherwise a few cuts are chosen.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(powerChild) != "" {
 		powerCuts(t)
 		return
@@ -325,7 +326,7 @@ func (r *powerRig) cut(t *testing.T) {
 	}
 	step := 1
 	if !*torture {
-		step = max(1, len(flushes)/8)
+		step = max(1, len(flushes)/5)
 	}
 	rnd := rand.New(rand.NewPCG(*crashSeed, 0))
 	t.Logf("again with: go test ./cmd/loops -run TestPowerCut -crash-seed %d", *crashSeed)

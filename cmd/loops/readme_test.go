@@ -11,6 +11,7 @@ import (
 
 // TestReadmeLoops runs every YAML block of the README.
 func TestReadmeLoops(t *testing.T) {
+	t.Parallel()
 	bin := binary(t)
 	blocks := regexp.MustCompile("(?s)```yaml\n(name: ([a-z-]+)\n.*?)```").FindAllStringSubmatch(readText(t, "../../README.md"), -1)
 	if n := strings.Count(readText(t, "../../README.md"), "```yaml"); n == 0 || n != len(blocks) {

@@ -31,6 +31,7 @@ import (
 //	suites FILE... OUT    write what services read of files with JUnit XML
 //	sameevents A B        A, a stream of events, and B, a JSON array of them, hold the same
 func TestScript(t *testing.T) {
+	t.Parallel()
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	must(t, err)
 	runScripts(t, "dir", scripts, func(*testscript.Env) (location, name string) { return "", "" })

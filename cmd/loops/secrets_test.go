@@ -107,6 +107,7 @@ func (p *secretProject) files() {
 // A password in a log: run -b --store postgres://u:SECRET@… wrote its command line to the log of the run. Whatever is done
 // with such a store, what a user typed is in no file and no output, and in the arguments of no other process.
 func TestPasswordOfTheStore(t *testing.T) {
+	t.Parallel()
 	server := startPostgres(t)
 	for name, url := range map[string]string{
 		"user":      strings.Replace(server.URL("user"), "//loops@", "//loops:"+hush+"%2Fx@", 1),
@@ -153,6 +154,7 @@ func TestPasswordOfTheStore(t *testing.T) {
 
 // What an agent passes to a run is for the run, and not for every user of the machine.
 func TestContextOfAnAgentsRun(t *testing.T) {
+	t.Parallel()
 	p := newSecretProject(t)
 	a := agentIn(t, p.dir, p.env)
 	a.ask("run", map[string]any{"name": "slow", "context": map[string]any{"token": hush}})

@@ -22,6 +22,7 @@ states:
 
 // TestSignalsThatStopNothing: a run takes no harm from signals that are not meant to stop it: it runs to its end.
 func TestSignalsThatStopNothing(t *testing.T) {
+	t.Parallel()
 	signals := map[string]syscall.Signal{
 		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM, "PIPE": syscall.SIGPIPE, "CHLD": syscall.SIGCHLD,
 		"URG": syscall.SIGURG, "WINCH": syscall.SIGWINCH, "IO": syscall.SIGIO, "PROF": syscall.SIGPROF, "VTALRM": syscall.SIGVTALRM,
@@ -53,6 +54,7 @@ func TestSignalsThatStopNothing(t *testing.T) {
 
 // TestFileSizeLimit: where ulimit -f keeps a run from being recorded, that is what it says; nothing is lost.
 func TestFileSizeLimit(t *testing.T) {
+	t.Parallel()
 	d := slowRun{t, t.TempDir(), ""}
 	must(t, os.Mkdir(filepath.Join(d.dir, ".loops"), 0o755))
 	loop := strings.Replace(waitLoop, "echo $$", "printf %60000s x; echo $$", 1)

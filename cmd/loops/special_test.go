@@ -57,8 +57,10 @@ var specialCommands = []string{
 }
 
 // Something stands in place of a record: a pipe, a link out of the project, a device, a file without end. No command waits
-// for it, writes through it or dies of it, and what fails says why.
+// for it, writes through it or dies of it, and what fails says why. `make torture` tries every command on each of them;
+// otherwise one command meets every third.
 func TestSpecialFiles(t *testing.T) {
+	t.Parallel()
 	template, id, ended := specialProject(t)
 	archive := filepath.Base(globOne(t, filepath.Join(template, ".loops", ".history", "2*")))
 	n := 0
@@ -66,6 +68,9 @@ func TestSpecialFiles(t *testing.T) {
 		for j, special := range specials {
 			commands := specialCommands
 			if !*torture {
+				if (i+j)%3 != 0 {
+					continue
+				}
 				commands = specialCommands[(7*i+5*j)%len(specialCommands):][:1]
 			}
 			dir := filepath.Join(t.TempDir(), "p")

@@ -14,6 +14,7 @@ import (
 // TestCheckpointPage does what docs/checkpoint.md shows: it runs the script, kills it behind its first stage, runs it
 // again, and wants the output that stands there.
 func TestCheckpointPage(t *testing.T) {
+	t.Parallel()
 	bin := binary(t)
 	page := readText(t, "../../docs/checkpoint.md")
 	script := regexp.MustCompile("(?s)```bash\n(#!.*?)```").FindStringSubmatch(page)

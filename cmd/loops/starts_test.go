@@ -10,6 +10,7 @@ import (
 // TestManyStarts: a loop is started again and again, by several at once and faster than one a second, which is how fine
 // ids are. Each run is kept, under an id of its own. `make torture` does it 1,000 times.
 func TestManyStarts(t *testing.T) {
+	t.Parallel()
 	const lanes = 4
 	each := 5
 	if *torture {

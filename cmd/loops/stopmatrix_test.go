@@ -78,6 +78,7 @@ func (d slowRun) archived(loop string) {
 
 // TestSignalMatrix: however a run is told to stop, it can be resumed, is archived, and none of its processes is left.
 func TestSignalMatrix(t *testing.T) {
+	t.Parallel()
 	for _, store := range stores {
 		for name, c := range map[string]struct {
 			code int
@@ -140,6 +141,7 @@ func (d slowRun) says(s *started, text string) {
 
 // TestStopKills: a run that hangs, because nobody reads what it prints, is killed after the grace, with its action.
 func TestStopKills(t *testing.T) {
+	t.Parallel()
 	for _, store := range stores {
 		t.Run(storeName(store), func(t *testing.T) {
 			t.Parallel()
@@ -179,6 +181,7 @@ func TestStopKills(t *testing.T) {
 // TestStopSparesOthers: stop x ends x, and neither x-y, nor a process of the caller's group, nor one that merely has the
 // pid of a run that died (see also TestReusedPid).
 func TestStopSparesOthers(t *testing.T) {
+	t.Parallel()
 	for _, store := range stores {
 		t.Run(storeName(store), func(t *testing.T) {
 			t.Parallel()
@@ -238,6 +241,7 @@ func TestStopSparesOthers(t *testing.T) {
 // TestBackgroundOutlivesTerminal: the terminal that a run in the background was started from goes away, and with it
 // everything in its session but the run.
 func TestBackgroundOutlivesTerminal(t *testing.T) {
+	t.Parallel()
 	for _, store := range stores {
 		t.Run(storeName(store), func(t *testing.T) {
 			t.Parallel()

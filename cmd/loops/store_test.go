@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -15,22 +16,36 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// storeScripts are the scripts about runs. What a person sees of them is the same wherever they are recorded.
-func storeScripts() []string {
-	var scripts []string
-	for _, name := range []string{
-		"background", "ci", "completion", "conflict", "context", "daemon", "definition", "empty", "export", "explain", "graph", "history", "history_filters", "interrupted", "list", "list_runs", "logs", "long_line", "mcp_malformed", "names", "relocated", "moved", "nested", "notify", "output", "parameters", "pause", "project", "prune", "queue", "queue_background", "queue_killed", "queue_resume", "ratelimit", "report", "fork", "extend", "resume",
-		"resumecontext", "retention", "rm", "run", "signals", "status", "stop", "sweep", "watch", "worktree", "worktree_ends", "worktree_refused", "worktree_resume", "worktree_run",
-	} {
-		scripts = append(scripts, "testdata/script/"+name+".txtar")
+// storedScripts are about what is recorded of runs and who owns them. What a person sees of these is the same wherever they
+// are recorded.
+var storedScripts = []string{
+	"background", "conflict", "daemon", "export", "explain", "history", "history_filters", "interrupted", "list", "list_runs", "logs",
+	"relocated", "moved", "output", "pause", "prune", "queue", "queue_killed", "queue_resume", "report", "fork", "extend",
+	"resume", "resumecontext", "retention", "rm", "run", "signals", "status", "stop", "sweep", "watch", "worktree_resume",
+	"worktree_run",
+}
+
+// besideScripts are about what surrounds runs. A database of one kind shows whether they depend on where runs are recorded;
+// `make torture` runs them with each.
+var besideScripts = []string{
+	"ci", "completion", "context", "definition", "empty", "graph", "long_line", "mcp_malformed", "names",
+	"nested", "notify", "parameters", "project", "queue_background", "ratelimit", "worktree", "worktree_ends",
+	"worktree_refused",
+}
+
+// scriptsIn returns the files of scripts.
+func scriptsIn(names ...string) (files []string) {
+	for _, name := range names {
+		files = append(files, "testdata/script/"+name+".txtar")
 	}
-	return scripts
+	return files
 }
 
 // TestScriptSQLite runs the scripts about runs with their records in SQLite. The database is there, as those of the other
 // stores are: that only run makes one is in testdata/script/store.txtar.
 func TestScriptSQLite(t *testing.T) {
-	runScripts(t, "sqlite", storeScripts(), func(env *testscript.Env) (location, name string) {
+	t.Parallel()
+	runScripts(t, "sqlite", scriptsIn(slices.Concat(storedScripts, besideScripts)...), func(env *testscript.Env) (location, name string) {
 		path := filepath.Join(env.WorkDir, ".loops", "runs.db")
 		store, err := sqlstore.Open(context.Background(), "sqlite:"+path)
 		must(t, err)
@@ -56,11 +71,16 @@ func startPostgres(t *testing.T, settings ...string) *pgtest.Server {
 	return server
 }
 
-// TestScriptPostgres runs them with their records in PostgreSQL, in a schema for each script.
+// TestScriptPostgres runs those about what is recorded with their records in PostgreSQL, in a schema for each script.
 func TestScriptPostgres(t *testing.T) {
+	t.Parallel()
 	server := startPostgres(t)
 	var schemas atomic.Int64
-	runScripts(t, "postgres", storeScripts(), func(*testscript.Env) (location, name string) {
+	scripts := storedScripts
+	if *torture {
+		scripts = slices.Concat(storedScripts, besideScripts)
+	}
+	runScripts(t, "postgres", scriptsIn(scripts...), func(*testscript.Env) (location, name string) {
 		return server.URL(fmt.Sprintf("s%d", schemas.Add(1))), "postgres:///postgres"
 	})
 }

@@ -17,6 +17,7 @@ import (
 // TestTwoResumes: a run whose owner was killed is resumed by two at once. One has it, and the other exits with 9 and names
 // the holder. `make torture` does it 200 times.
 func TestTwoResumes(t *testing.T) {
+	t.Parallel()
 	rounds := 3
 	if *torture {
 		rounds = 200
@@ -74,6 +75,7 @@ func (d slowRun) output(args ...string) string {
 // TestReusedPid: the recorded pid of a run whose owner was killed is now that of another process, of this or of another
 // boot. The run is shown as interrupted, can be resumed, and nobody touches the other process.
 func TestReusedPid(t *testing.T) {
+	t.Parallel()
 	for _, store := range stores {
 		for _, boot := range []string{"", "11111111-2222-3333-4444-555555555555"} {
 			for _, then := range []string{"resume", "sweep", "stop", "run"} {

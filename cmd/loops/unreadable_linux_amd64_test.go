@@ -40,6 +40,7 @@ var looksAtRuns = []string{
 // as if that were all there is. Each read of each view fails once: the view says which file it is and exits with 74, or
 // shows all.
 func TestUnreadableJournal(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ store, file string }{{"dir", "events"}, {"dir", "state.json"}, {"sqlite:runs.db", "runs.db"}} {
 		for _, loop := range []string{"ended", "open"} {
 			t.Run(storeName(c.store)+"/"+c.file+"/"+loop, func(t *testing.T) {

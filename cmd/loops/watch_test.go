@@ -207,6 +207,7 @@ func (w *watching) end(code int) {
 
 // TestWatchKeys shows a run, and pauses, unpauses and stops it.
 func TestWatchKeys(t *testing.T) {
+	t.Parallel()
 	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
 		t.Run(strings.SplitN(store, ":", 2)[0], func(t *testing.T) {
 			t.Parallel()
