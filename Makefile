@@ -7,9 +7,15 @@ CRASHES ?= 2000
 FUZZTIME ?= 10s
 TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestScriptPostgres)$$
 
-.PHONY: all build test race lint format tools golden generate bench torture fuzz clean
+.PHONY: all help check build test race lint format tools golden generate bench torture fuzz clean
 
 all: build lint test
+
+help: ## what there is to make
+	@sed -n -E 's/^([a-z]+):[^#]*## (.*)/\1	\2/p' Makefile | expand -t 12
+
+check: ## the linters and every test this machine can run, a Mac and without root too; says what was skipped and why
+	@.ci/check
 
 build: ## the program, without cgo, as bin/loops
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/loops

@@ -225,3 +225,38 @@ func TestOneUpdateFlag(t *testing.T) {
 		t.Errorf("%s declares the flag %d times, and not once", home, found)
 	}
 }
+
+// TestSkips wants every test that is skipped to say what it needs by package needs, which does not skip where CI is set.
+func TestSkips(t *testing.T) {
+	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
+		if strings.HasPrefix(name, "internal/needs/") {
+			return
+		}
+		for _, at := range skips(f) {
+			t.Errorf("%s skips a test: let internal/needs do that", fset.Position(at))
+		}
+	})
+	f, err := parser.ParseFile(token.NewFileSet(), "a_test.go", "package a\nfunc f() { t.Skip(1); b.Skipf(2); x.y.SkipNow(); s.Skip = true; needs.Skip(t, 3) }", parser.SkipObjectResolution)
+	if err != nil || len(skips(f)) != 3 {
+		t.Errorf("%d skips are found, %v", len(skips(f)), err)
+	}
+}
+
+// skips returns where a file calls the methods of tests that skip them.
+func skips(f *ast.File) (found []token.Pos) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		method, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || !slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, method.Sel.Name) {
+			return true
+		}
+		if from, ok := method.X.(*ast.Ident); !ok || from.Name != "needs" {
+			found = append(found, call.Pos())
+		}
+		return true
+	})
+	return found
+}

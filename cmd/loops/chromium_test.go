@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"loops/internal/needs"
 )
 
 // consoleLine is a message in the console of Chromium: an error, a refused request, or what a script says.
@@ -22,11 +23,7 @@ var consoleLine = regexp.MustCompile(`(?m)^.*:CONSOLE[:(].*$`)
 // and its output try to bring all three about.
 func TestPagesInChromium(t *testing.T) {
 	t.Parallel()
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "SKIP %s: Chromium is not installed\n", t.Name())
-		t.Skip(err)
-	}
+	browser := needs.Command(t, "chromium")
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer server.Close()

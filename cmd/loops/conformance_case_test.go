@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"loops/internal/casefile"
+	"loops/internal/needs"
 )
 
 // A caseSpec is a case.json; a case without one is "loops run main".
@@ -89,9 +90,7 @@ func runCase(t *testing.T, c *casefile.Case, spec caseSpec) caseRun {
 		env = append(env, "FAKE_LOG="+cwd+"/host.log", "FAKE_JUDGE="+cwd+"/judge.txt")
 	}
 	if spec.Stub || strings.Contains(spec.Setup, "python3") {
-		if _, err := exec.LookPath("python3"); err != nil {
-			t.Skip("SKIPPED: the stub of this case is written for python3, which is not installed; CI installs it")
-		}
+		needs.Command(t, "python3")
 	}
 	if spec.Setup != "" {
 		if out, err := bash(cwd, env, spec.Setup); err != nil {

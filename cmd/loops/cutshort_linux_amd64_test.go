@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/needs"
 	"loops/internal/pgtest"
 	"loops/persistence"
 	"loops/persistence/dirstore"
@@ -287,6 +288,7 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 // other run may have changed. `make torture` does so at each call, and otherwise one is chosen, and one kind of trouble.
 func TestEachCommandCutShort(t *testing.T) {
 	t.Parallel()
+	needs.Tracing(t)
 	for k, store := range []string{"dir", "sqlite:runs.db?lease=100ms", "postgres"} {
 		t.Run(storeName(store), func(t *testing.T) {
 			var points, commands atomic.Int64

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/needs"
 )
 
 // heldLoop is a loop whose action holds flock on the file acting as long as it lives, which every PID namespace of the
@@ -140,6 +142,8 @@ func leased(url string) string {
 // said that it had killed such an owner, by a pid that is nobody's here.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
+	needs.Namespaces(t)
+	needs.Command(t, "bwrap")
 	for store, location := range namespaceStores(t) {
 		for i, w := range worlds {
 			if i == 0 {
@@ -223,6 +227,8 @@ func (s *started) wait() string {
 // two copies of the action are ever at work. `make torture` does it more often.
 func TestNamespacesAtOnce(t *testing.T) {
 	t.Parallel()
+	needs.Namespaces(t)
+	needs.Command(t, "bwrap")
 	rounds := 2
 	if *torture {
 		rounds = 40

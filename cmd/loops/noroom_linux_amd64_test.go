@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"loops/internal/needs"
 )
 
 const longLoop = `name: inject
@@ -22,6 +24,7 @@ states:
 // run as failed, or led it to on_error, and it could not be resumed when there was room again.
 func TestNoRoomForWhatAnActionNeeds(t *testing.T) {
 	t.Parallel()
+	needs.Tracing(t)
 	for _, store := range stores {
 		t.Run(storeName(store), func(t *testing.T) {
 			t.Parallel()

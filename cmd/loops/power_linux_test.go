@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"loops/internal/needs"
 )
 
 // Long outputs that the next state reads, out here and in a sub-loop, a variable too long for an environment, and texts with
@@ -64,9 +66,7 @@ func TestPowerCut(t *testing.T) {
 		powerCuts(t)
 		return
 	}
-	if lack := lacksForPower(); lack != "" {
-		t.Skip("SKIPPED, the power was not cut: " + lack)
-	}
+	needsDisk(t)
 	// The mounts belong to a process of their own: they go with it, however it ends.
 	exe, err := os.Executable()
 	must(t, err)
@@ -95,22 +95,18 @@ func powerArguments() []string {
 	return []string{"-test.v", "-test.timeout=0", "-test.run=" + which, fmt.Sprintf("-torture=%v", *torture), fmt.Sprintf("-crash-seed=%d", *crashSeed)}
 }
 
-// lacksForPower says what this machine lacks for the test, "" for nothing.
-func lacksForPower() string {
-	if os.Getuid() != 0 {
-		return "only root mounts file systems"
-	}
+// needsDisk skips the test where no disk can be made whose power is cut.
+func needsDisk(t *testing.T) {
+	t.Helper()
+	needs.Root(t, "only root mounts file systems")
 	for _, path := range []string{"/dev/fuse", "/dev/loop-control"} {
 		if _, err := os.Stat(path); err != nil {
-			return "there is no " + path
+			needs.Skip(t, path)
 		}
 	}
 	for _, name := range []string{"mkfs.ext4", "mount", "umount"} {
-		if _, err := exec.LookPath(name); err != nil {
-			return err.Error()
-		}
+		needs.Command(t, name)
 	}
-	return ""
 }
 
 // A powerScene is what is done before the power is cut: each line is a command of the program, in a folder, behind which the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"loops/internal/needs"
 	"loops/internal/pgtest"
 	"loops/persistence/sqlstore"
 )
@@ -54,13 +54,12 @@ func TestScriptSQLite(t *testing.T) {
 	})
 }
 
-// startPostgres starts a server for a test. Where there is no PostgreSQL, the test is skipped, loudly.
+// startPostgres starts a server for a test. Where there is no PostgreSQL, the test is skipped.
 func startPostgres(t *testing.T, settings ...string) *pgtest.Server {
 	t.Helper()
 	server, err := pgtest.Start(context.Background(), append(settings, "max_connections = 300")...)
 	if errors.Is(err, pgtest.ErrMissing) {
-		fmt.Fprintf(os.Stderr, "SKIP %s: PostgreSQL is not tested: %v\n", t.Name(), err)
-		t.Skip(err)
+		needs.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	must(t, err)
 	t.Cleanup(func() {

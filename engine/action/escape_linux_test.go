@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"loops/internal/needs"
 	"loops/internal/proc"
 )
 
@@ -24,7 +25,7 @@ func confined(t *testing.T) *Runner {
 		if os.Getuid() == 0 {
 			t.Errorf("no control group can be made: %v", err)
 		}
-		t.Skipf("SKIP: no control group can be made: %v", err)
+		needs.Skip(t, "leave to make control groups: "+err.Error())
 	} else {
 		g.Close()
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loops/internal/needs"
 )
 
 // CLIs are the hosts that can be driven, as loops knows them.
@@ -19,16 +21,14 @@ var CLIs = []string{"claude", "codex", "gemini", "qwen"}
 const setup = "npm --prefix internal/hosttest/testdata run setup"
 
 // Where returns the folder that holds the program of a CLI, under its own name, for a PATH. Where it is not
-// installed the test is skipped, with what to do about it; .ci/run takes that for a failure.
+// installed the test is skipped, with what to do about it.
 func Where(t testing.TB, cli string) string {
 	t.Helper()
 	bin := filepath.Join(root(t), "internal/hosttest/testdata/node_modules/.bin")
 	if _, err := os.Stat(filepath.Join(bin, cli)); err != nil {
-		t.Skipf("%s is not installed for tests; install it with: %s", cli, setup)
+		needs.Skip(t, cli+"; install it for tests with: "+setup)
 	}
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Skipf("%s needs node, which is not in the PATH", cli)
-	}
+	needs.Command(t, "node")
 	only := t.TempDir()
 	if err := os.Symlink(filepath.Join(bin, cli), filepath.Join(only, cli)); err != nil {
 		t.Fatal(err)

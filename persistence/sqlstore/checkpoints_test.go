@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/needs"
 	"loops/persistence/checkpoint"
 	"loops/persistence/checkpoint/checkpointtest"
 	"loops/persistence/sqlstore"
@@ -392,11 +392,7 @@ func TestCheckpointsKilled(t *testing.T) {
 
 // TestCheckpointsSyncs: every save and every append is synced once.
 func TestCheckpointsSyncs(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "SKIP %s: syncs are not counted: %v\n", t.Name(), err)
-		t.Skip(err)
-	}
+	strace := needs.Command(t, "strace")
 	count := func(times int) int {
 		log := filepath.Join(t.TempDir(), "calls")
 		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "checkpoints", filepath.Join(t.TempDir(), "c.db"), "", fmt.Sprint(times), "e")

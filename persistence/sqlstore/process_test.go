@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/needs"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 	"loops/reconcile"
@@ -371,11 +372,7 @@ func TestStartsInOneSecond(t *testing.T) {
 // TestSyncs counts what makes commits durable: one sync for a checkpoint, one for all decisions of 40 ms, and three each time
 // the log is full.
 func TestSyncs(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "SKIP %s: syncs are not counted: %v\n", t.Name(), err)
-		t.Skip(err)
-	}
+	strace := needs.Command(t, "strace")
 	count := func(checkpoints, decisions int) int {
 		log := t.TempDir() + "/calls"
 		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "commit", dialects[0].location(t), t.TempDir(),

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"loops/internal/needs"
 	"loops/internal/pgtest"
 )
 
@@ -39,8 +40,7 @@ func postgres(t testing.TB) string {
 	t.Helper()
 	s, err := server()
 	if errors.Is(err, pgtest.ErrMissing) {
-		fmt.Fprintf(os.Stderr, "SKIP %s: PostgreSQL is not tested: %v\n", t.Name(), err)
-		t.Skip(err)
+		needs.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,36 @@
+// Package needs skips tests that need what the machine lacks, and says what that is. Where the variable CI is set, as
+// services for continuous integration do, such a test fails: a test that does not look proves nothing.
+package needs
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Command returns the path of a program, without which the test is skipped.
+func Command(t testing.TB, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		Skip(t, program+", which is not in the PATH")
+	}
+	return path
+}
+
+// Root skips the test unless root runs it. What only root may do is told in a sentence of the form "only root mounts file systems".
+func Root(t testing.TB, why string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		Skip(t, "root: "+why)
+	}
+}
+
+// Skip skips the test, which needs what is named.
+func Skip(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("needs %s; CI may not skip a test", what)
+	}
+	t.Skipf("SKIPPED: needs %s", what)
+}
