@@ -13,7 +13,7 @@ type said struct {
 	how string
 }
 
-func (s *said) Helper() {}
+func (s *said) Helper()                          {}
 func (s *said) Skipf(format string, args ...any) { s.how = "skipped: " + fmt.Sprintf(format, args...) }
 
 func (s *said) Fatalf(format string, args ...any) {
