@@ -59,11 +59,10 @@ func readSpec(t testing.TB, c *casefile.Case) (spec caseSpec) {
 
 // A caseRun is what a case left behind.
 type caseRun struct {
-	cwd     string
-	exit    []any
-	stdout  []string
-	stderr  []string
-	seconds []float64
+	cwd    string
+	exit   []any
+	stdout []string
+	stderr []string
 }
 
 // runCase carries out the steps of a case in a fresh folder.
@@ -137,7 +136,6 @@ func (r *caseRun) step(t *testing.T, bin string, env []string, st caseStep) {
 		defer in.Close()
 		cmd.Stdin = in
 	}
-	begin := time.Now()
 	must(t, cmd.Start())
 	done := make(chan struct{})
 	go func() {
@@ -160,7 +158,6 @@ func (r *caseRun) step(t *testing.T, bin string, env []string, st caseStep) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // may have ended by now
 		<-done
 	}
-	r.seconds = append(r.seconds, time.Since(begin).Seconds())
 	r.exit = append(r.exit, exit)
 	r.stdout = append(r.stdout, normText(readText(t, home+"/out"), r.cwd))
 	r.stderr = append(r.stderr, normText(readText(t, home+"/err"), r.cwd))

@@ -61,18 +61,15 @@ func TestOverdueHost(t *testing.T) {
 	}
 }
 
-// TestOverdueHostStopped: while it waits for such a host, a stop ends everything.
+// TestOverdueHostStopped: while it waits for such a host, a stop ends everything. The end of the wait alone would spare what is in
+// the background.
 func TestOverdueHostStopped(t *testing.T) {
 	r := newRunner(t)
 	r.Hosts = []*host.Host{fakeHost(t, "fake", "setsid sleep 60 >/dev/null 2>&1 & echo say x; sleep 0.1; echo done; trap '' INT TERM; while :; do sleep 0.05; done")}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	var began time.Time
-	if _, err := r.Run(ctx, ask("x"), func(string) { began = time.Now(); stop() }); err != nil {
+	if _, err := r.Run(ctx, ask("x"), func(string) { stop() }); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(began); took > doneGrace {
-		t.Errorf("it took %v", took)
 	}
 	if left := r.alive(t, 1); len(left) > 0 {
 		t.Errorf("%v are alive", left)

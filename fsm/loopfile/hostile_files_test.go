@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/fsm"
 	"loops/fsm/value"
@@ -113,7 +112,6 @@ func TestHostileFiles(t *testing.T) {
 				tt.setup(t, dir)
 			}
 			t.Chdir(dir)
-			start := time.Now()
 			l := &Loader{Loops: "."}
 			loop, problems, err := l.Load("main.yaml")
 			if err != nil {
@@ -127,9 +125,6 @@ func TestHostileFiles(t *testing.T) {
 			}
 			if text, _, err := l.Effective("main.yaml", true); err == nil && len(text) > maxShown {
 				t.Errorf("%d bytes are shown", len(text))
-			}
-			if took := time.Since(start); took > 2*time.Minute {
-				t.Errorf("took %v", took)
 			}
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"loops/fsm"
 	"loops/fsm/value"
@@ -59,7 +58,6 @@ func TestHostile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			start := time.Now()
 			loop, problems := Parse("x.yaml", []byte(tt.text))
 			if loop == nil && len(problems) == 0 {
 				t.Error("neither a loop nor a problem")
@@ -74,10 +72,6 @@ func TestHostile(t *testing.T) {
 			if out := Render(problems[:min(100, len(problems))], func(string) []byte { return []byte(tt.text) }, false); len(out) > 100_000 {
 				t.Errorf("the report of 100 problems is %d bytes long", len(out))
 			}
-			if took := time.Since(start); took > 2*time.Minute {
-				t.Errorf("took %v", took)
-			}
-			t.Log(time.Since(start))
 		})
 	}
 }

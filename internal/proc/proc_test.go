@@ -305,10 +305,8 @@ func TestEndOfContextSkipsTheGrace(t *testing.T) {
 	deaf := start(t, "", "trap '' TERM; echo; while :; do sleep 0.01; done")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	began := time.Now()
-	ended, err := End(ctx, []Identity{identify(t, deaf.Process.Pid)}, time.Hour)
-	if ended != 1 || err != nil || time.Since(began) > time.Minute {
-		t.Errorf("End = %d, %v after %s", ended, err, time.Since(began))
+	if ended, err := End(ctx, []Identity{identify(t, deaf.Process.Pid)}, time.Hour); ended != 1 || err != nil {
+		t.Errorf("End = %d, %v", ended, err)
 	}
 }
 
