@@ -60,7 +60,8 @@ func TestUnreadableJournal(t *testing.T) {
 					}
 					told += d.unreadable(t, in, strings.NewReplacer("ID", id, "LOOP", loop).Replace(look))
 				}
-				if told == 0 {
+				// Most reads of state.json need not be told, for it follows from the journal: one chosen for each view may miss all others.
+				if told == 0 && (*torture || c.file != "state.json") {
 					t.Error("nothing was told")
 				}
 				t.Logf("%d reads were refused and told", told)
