@@ -118,7 +118,7 @@ type TreeReport struct {
 }
 
 func (n Queued) about() persistence.ID     { return "" }
-func (n Began) about() persistence.ID      { return n.Header.Run.ID }
+func (n Began) about() persistence.ID      { return n.Run.ID }
 func (n Recorded) about() persistence.ID   { return n.Run }
 func (n Said) about() persistence.ID       { return n.Run }
 func (n Ended) about() persistence.ID      { return n.Run }

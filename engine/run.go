@@ -15,6 +15,7 @@ import (
 	"loops/persistence"
 )
 
+// Environment variables of runs and their actions.
 const (
 	EnvRunID  = "LOOPS_RUN_ID" // set for actions: the run they belong to
 	EnvVerify = "LOOPS_VERIFY" // 1: check the machine's invariants

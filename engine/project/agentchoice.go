@@ -14,7 +14,7 @@ const (
 // PermissionsHost leaves what an agent may do to the agent's own settings; compare [fsm.PermissionsSkip].
 const PermissionsHost = "host"
 
-// An agentChoice is what a caller chose about the agents of a run. They hold in sub-loops too.
+// Agents are what a caller chose about the agents of a run. They hold in sub-loops too.
 type Agents struct {
 	Host        string // "" = the environment's, or the first there is
 	Model       string // "" = the host's own

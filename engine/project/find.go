@@ -93,7 +93,7 @@ func (f Finder) Run(ctx context.Context, loop, arg string) ([]persistence.Run, e
 	return found, nil
 }
 
-// named says whether arg is the id of a run, its run id or the name of its archive folder.
+// IsNamed says whether arg is the id of a run, its run id or the name of its archive folder.
 func IsNamed(r persistence.Run, arg string) bool {
 	return string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg || usualID(r) == arg
 }
@@ -164,7 +164,7 @@ func Current(runs []persistence.Run) []persistence.Run {
 // Alive says whether a live process owns a run.
 func Alive(r persistence.Run) bool { return reconcile.Alive(r) }
 
-// wordLast means the newest run of the project, where no loop has that name.
+// Last means the newest run of the project, where no loop has that name.
 const Last = "last"
 
 // Last returns the newest run of the project if arg asks for it.

@@ -69,6 +69,7 @@ func (p *Project) library() (*Library, error) {
 	return p.known.lib, nil
 }
 
+// NewLibrary returns a library that has read nothing yet.
 func NewLibrary(p *Project) *Library {
 	return &Library{Project: p, Files: p.Loader(), checked: map[string]func() (Loaded, error){}}
 }

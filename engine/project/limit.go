@@ -13,7 +13,7 @@ import (
 	"loops/internal/phrase"
 )
 
-// A budgetLimit is what a run may use, in the notation of --budget: limits that take the place of those of the loop, one by one; 0 is none.
+// A Budget is what a run may use, in the notation of --budget: limits that take the place of those of the loop, one by one; 0 is none.
 type Budget struct{ Limits map[string]float64 }
 
 // BudgetLimits are the names of limits on the command line, and their keys in a loop file.
@@ -21,10 +21,13 @@ var BudgetLimits = []struct{ Name, Key string }{
 	{"cost", "cost_usd"}, {"tokens", "tokens"}, {"wall", "wall"}, {"steps", "steps"}, {"prompts", "prompts"},
 }
 
+// BudgetForms are examples of limits in the notation of --budget.
 const BudgetForms = "cost=5 (US dollars), tokens=2M, wall=2h, steps=100, prompts=20; cost=none for no limit"
 
+// Type is how help calls the value.
 func (f *Budget) Type() string { return "LIMIT=N" }
 
+// String is the value as it would be given.
 func (f *Budget) String() string {
 	var parts []string
 	for _, l := range BudgetLimits {

@@ -13,6 +13,7 @@ import (
 	"loops/fsm/loopfile"
 )
 
+// CountErrors returns how many of the problems keep a loop from running.
 func CountErrors(problems []fsm.Problem) int {
 	n := 0
 	for _, p := range problems {

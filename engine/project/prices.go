@@ -16,7 +16,7 @@ import (
 // Prices tells what a use of a model cost, in USD; false where nobody knows.
 type Prices func(model string, u fsm.Usage) (float64, bool)
 
-// prices is the file with a project's own table of prices.
+// PricesFile is the file with a project's own table of prices.
 func (p *Project) PricesFile() string { return filepath.Join(p.Loops, "prices.yaml") }
 
 // ReadPrices reads the table that holds for a project: its own, if it has one, over the built-in one.

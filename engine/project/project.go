@@ -58,7 +58,7 @@ type known struct {
 	conf *declaration // guarded by mu; nil = not read yet
 }
 
-// openProject finds the project that dir is in: the nearest directory that has a .loops folder, upwards from dir. Without
+// Open finds the project that dir is in: the nearest directory that has a .loops folder, upwards from dir. Without
 // one it is dir itself, where a run makes .loops. In the work tree of a run it is the main checkout's. A relative dir is
 // below o.Cwd, and "" is that. The error is a *DirError.
 func Open(dir string, o Options) (*Project, error) {
@@ -132,7 +132,7 @@ func LookEnv(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// work returns the directory that actions run in.
+// WorkDir returns the directory that actions run in.
 func (p *Project) WorkDir() string { return cmp.Or(p.Work, p.Dir) }
 
 // Main returns the project as its main checkout sees it, whatever work tree it was opened in.
@@ -149,7 +149,7 @@ func (p *Project) In(tree, work string) *Project {
 // RunDir returns the working folder of a run, wherever it is recorded.
 func (p *Project) RunDir(id persistence.ID) string { return filepath.Join(p.RunsDir(), string(id)) }
 
-// runs is the folder of the working folders.
+// RunsDir is the folder of the working folders.
 func (p *Project) RunsDir() string { return filepath.Join(p.Loops, "runs") }
 
 // Loader reads loops as they are now; it keeps what it has read.
@@ -185,7 +185,7 @@ func markOf(scheme, path string) string {
 	return hex.EncodeToString(sum[:8]) + "/"
 }
 
-// errnoText returns the cause of a file error without the operation and the path, which the caller names.
+// Cause returns the cause of a file error without the operation and the path, which the caller names.
 func Cause(err error) error {
 	type wrapper interface{ Unwrap() error }
 	if w, ok := err.(wrapper); ok && w.Unwrap() != nil {
@@ -210,13 +210,14 @@ func (p *Project) Absolute(path string) string {
 	return filepath.Join(p.Dir, path)
 }
 
-// logs returns the folder of the logs of runs in the background.
+// LogsDir returns the folder of the logs of runs in the background.
 func (p *Project) LogsDir() string { return filepath.Join(p.Loops, "logs") }
 
 // pauseFile is what pause makes in the working folder of a run, and unpause removes. While it is there the run enters no
 // state, also when another process has taken it over.
 const pauseFile = ".paused"
 
+// PauseFile is that file of a run.
 func (p *Project) PauseFile(id persistence.ID) string { return filepath.Join(p.RunDir(id), pauseFile) }
 
 // PausedSince returns when a run was asked to pause, and whether it was.

@@ -150,7 +150,7 @@ func (r *Records) SetDurability(name string) {
 	}
 }
 
-// durability is when what runs record here can no longer be lost with the power.
+// Level is when what runs record here can no longer be lost with the power.
 func (r *Records) Level() persistence.Durability {
 	switch s := r.Store.(type) {
 	case *dirstore.Store:
@@ -186,40 +186,48 @@ func (e DatabaseError) Unwrap() error { return e.Err }
 // A Database is a store whose errors are known to be about it, whatever the driver calls them.
 type Database struct{ *sqlstore.Store }
 
+// Create is that of the store.
 func (d Database) Create(ctx context.Context, spec persistence.Spec) (persistence.Journal, error) {
 	j, err := d.Store.Create(ctx, spec)
 	return j, aboutDatabase(err)
 }
 
+// Resume is that of the store.
 func (d Database) Resume(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
 	j, m, err := d.Store.Resume(ctx, id, spec)
 	return j, m, aboutDatabase(err)
 }
 
+// Runs is that of the store.
 func (d Database) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	runs, err := d.Store.Runs(ctx, q)
 	return runs, aboutDatabase(err)
 }
 
+// Snapshot is that of the store.
 func (d Database) Snapshot(ctx context.Context, id persistence.ID) (*fsm.Snapshot, error) {
 	m, err := d.Store.Snapshot(ctx, id)
 	return m, aboutDatabase(err)
 }
 
+// Events is that of the store.
 func (d Database) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		d.Store.Events(ctx, id, after)(func(e fsm.Event, err error) bool { return yield(e, aboutDatabase(err)) })
 	}
 }
 
+// Interrupt is that of the store.
 func (d Database) Interrupt(ctx context.Context, id persistence.ID, at time.Time, why string) error {
 	return aboutDatabase(d.Store.Interrupt(ctx, id, at, why))
 }
 
+// Archive is that of the store.
 func (d Database) Archive(ctx context.Context, id persistence.ID) error {
 	return aboutDatabase(d.Store.Archive(ctx, id))
 }
 
+// Remove is that of the store.
 func (d Database) Remove(ctx context.Context, id persistence.ID) error {
 	err := d.Store.Remove(ctx, id)
 	if _, gone := errors.AsType[*persistence.RemainsError](err); gone {
@@ -228,16 +236,19 @@ func (d Database) Remove(ctx context.Context, id persistence.ID) error {
 	return aboutDatabase(err)
 }
 
+// FinishRemovals is that of the store.
 func (d Database) FinishRemovals(ctx context.Context) ([]persistence.ID, error) {
 	ids, err := d.Store.FinishRemovals(ctx)
 	return ids, aboutDatabase(err)
 }
 
+// Size is that of the store.
 func (d Database) Size(ctx context.Context, id persistence.ID) (int64, error) {
 	n, err := d.Store.Size(ctx, id)
 	return n, aboutDatabase(err)
 }
 
+// Import is that of the store.
 func (d Database) Import(ctx context.Context, r persistence.Recorded) error {
 	return aboutDatabase(d.Store.Import(ctx, r))
 }

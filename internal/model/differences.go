@@ -12,7 +12,7 @@ import (
 	"loops/internal/plain"
 )
 
-// shownChanges is how many lines differences has at most.
+// MostChanges is how many lines differences has at most.
 const MostChanges = 12
 
 // shownText is how many columns of a value are shown.
@@ -38,9 +38,10 @@ func states(m *value.Map) *value.Map {
 	return s
 }
 
-// A changeLines collects the lines of differences.
+// Changes collects the lines of differences.
 type Changes struct{ Lines []string }
 
+// Add adds a line.
 func (d *Changes) Add(format string, args ...any) {
 	d.Lines = append(d.Lines, fmt.Sprintf(format, args...))
 }
@@ -137,6 +138,7 @@ func Union(a, b *value.Map) []string {
 	return keys
 }
 
+// Same reports whether two values mean the same.
 func Same(a, b any) bool {
 	return string(value.AppendJSON(nil, a)) == string(value.AppendJSON(nil, b))
 }

@@ -72,7 +72,7 @@ func Of(l *fsm.Loop) *value.Map {
 	return w.m
 }
 
-// plainLoop has the default of everything a loop file may leave out.
+// Plain has the default of everything a loop file may leave out.
 func Plain() *fsm.Loop {
 	l, _ := loopfile.Parse("", []byte("name: plain\ninitial: plain\nstates: {plain: {action: a, next: end}, end: {terminal: true}}\n"))
 	return l

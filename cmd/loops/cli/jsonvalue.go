@@ -89,16 +89,3 @@ func eventObject(e fsm.Event) *value.Map {
 	}
 	return m
 }
-
-// parseObject reads text that is one JSON object.
-func parseObject(text string) (*value.Map, bool) {
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return nil, false
-	}
-	v, err := value.ParseJSON([]byte(text))
-	if err != nil {
-		return nil, false
-	}
-	m, ok := v.(*value.Map)
-	return m, ok
-}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-
-	"loops/engine/project"
 )
 
 // What the files of a project and of a person say holds where the command line and the environment say nothing, and, for
@@ -33,15 +31,4 @@ func (a *app) fillView(cmd *cobra.Command, v *viewFlags) {
 	}
 	c, _ := p.Declared()
 	v.quiet, v.verbose = c.Output == "quiet", c.Output == "verbose"
-}
-
-// warnConfig tells of files that were left out.
-func (a *app) warnConfig(p *project.Project, quiet bool) {
-	c, _ := p.Declared()
-	for _, w := range c.Warnings {
-		if !quiet {
-			w.File = p.Short(w.File)
-			say(a.Err, "loops: warning: %s\n", w)
-		}
-	}
 }
