@@ -120,7 +120,7 @@ func (e *Engine) foundAgain(ctx context.Context, p *project.Project, id persiste
 		moved.Dir = m.project
 	}
 	moved.Loops = m.rebased(p.Loops)
-	location, from, err := p.Location()
+	location, from, err := moved.Location() // a path in the project is where that is now
 	if err != nil {
 		return there, nil, err
 	}

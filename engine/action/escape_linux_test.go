@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"loops/internal/needs"
 	"loops/internal/proc"
@@ -30,7 +31,16 @@ func confined(t *testing.T) *Runner {
 		g.Close()
 	}
 	r := newRunner(t)
-	t.Cleanup(func() { _ = syscall.Kill(daemonOf(t, r), syscall.SIGKILL) })
+	t.Cleanup(func() {
+		pid := daemonOf(t, r)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		for range 500 { // the check that nothing is left comes next
+			if !isLive(pid) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 	return r
 }
 
