@@ -128,8 +128,14 @@ func (n Lost) about() persistence.ID       { return n.Run.ID }
 func (n Unpaused) about() persistence.ID   { return n.Run }
 func (n Missed) about() persistence.ID     { return n.Run }
 
-// bufferSize is how many notices an observer may be behind before it misses events.
-const bufferSize = 4096
+const (
+	// bufferSize is how many notices an observer may be behind before it misses events.
+	bufferSize = 4096
+	// An observer that was just told something rests for restTime before it is told of the next few events, and is told at once of
+	// batchSize of them, or of anything else: to wake its goroutine for each event would cost a short transition 5 %.
+	restTime  = 20 * time.Millisecond
+	batchSize = 256
+)
 
 // A bus tells observers.
 type bus struct {
@@ -183,18 +189,18 @@ func (b *bus) close() {
 type subscription struct {
 	observer Observer
 	done     chan struct{} // closed when the observer is told nothing more
+	wake     chan struct{} // of one element: there is something to tell
 
 	mu      sync.Mutex
-	more    *sync.Cond // on mu
-	waiting []Notice   // guarded by mu
-	closed  bool       // guarded by mu
-	dead    bool       // guarded by mu: it panicked
+	waiting []Notice // guarded by mu
+	idle    bool     // guarded by mu: any notice wakes the goroutine
+	closed  bool     // guarded by mu
+	dead    bool     // guarded by mu: it panicked
 }
 
 // newSubscription begins to tell an observer. stop ends that, when it was told all.
 func newSubscription(o Observer) (s *subscription, stop func()) {
-	s = &subscription{observer: o, done: make(chan struct{})}
-	s.more = sync.NewCond(&s.mu)
+	s = &subscription{observer: o, done: make(chan struct{}), wake: make(chan struct{}, 1), idle: true}
 	go s.deliver()
 	return s, sync.OnceFunc(s.close)
 }
@@ -206,7 +212,8 @@ func (s *subscription) put(n Notice) {
 	if s.dead || s.closed {
 		return
 	}
-	if r, ok := n.(Recorded); ok && len(s.waiting) >= bufferSize {
+	r, event := n.(Recorded)
+	if event && len(s.waiting) >= bufferSize {
 		if last, ok := s.waiting[len(s.waiting)-1].(Missed); ok && last.Run == r.Run {
 			last.Until = r.Event.Seq
 			s.waiting[len(s.waiting)-1] = last
@@ -216,33 +223,59 @@ func (s *subscription) put(n Notice) {
 		return
 	}
 	s.waiting = append(s.waiting, n)
-	s.more.Signal()
+	s.rouse(!event || len(s.waiting) >= batchSize)
+}
+
+// rouse wakes the goroutine if it is idle or the matter is urgent. The caller holds mu.
+func (s *subscription) rouse(urgent bool) {
+	if !s.idle && !urgent {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is awake
+	}
 }
 
 // deliver tells the observer, until close.
 func (s *subscription) deliver() {
 	defer close(s.done)
+	rest := time.NewTimer(0)
+	defer rest.Stop()
 	for {
-		s.mu.Lock()
-		for len(s.waiting) == 0 && !s.closed {
-			s.more.Wait()
-		}
-		batch := s.waiting
-		s.waiting = nil
-		over := len(batch) == 0
-		s.mu.Unlock()
-		if over {
-			return
-		}
-		for _, n := range batch {
-			if !s.observe(n) {
-				s.mu.Lock()
-				s.dead, s.waiting = true, nil
-				s.mu.Unlock()
+		<-s.wake
+		for {
+			batch, over := s.take()
+			if over {
 				return
+			}
+			if len(batch) == 0 {
+				break
+			}
+			for _, n := range batch {
+				if !s.observe(n) {
+					s.mu.Lock()
+					s.dead, s.waiting = true, nil
+					s.mu.Unlock()
+					return
+				}
+			}
+			rest.Reset(restTime)
+			select {
+			case <-rest.C:
+			case <-s.wake:
 			}
 		}
 	}
+}
+
+// take takes what waits; with nothing the goroutine is idle from now on, and over means that nothing comes any more.
+func (s *subscription) take() (batch []Notice, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batch, s.waiting = s.waiting, nil
+	s.idle = len(batch) == 0
+	return batch, s.idle && s.closed
 }
 
 // observe reports whether the observer did not panic.
@@ -260,7 +293,7 @@ func (s *subscription) observe(n Notice) (well bool) {
 func (s *subscription) close() {
 	s.mu.Lock()
 	s.closed = true
-	s.more.Signal()
+	s.rouse(true)
 	s.mu.Unlock()
 	<-s.done
 }

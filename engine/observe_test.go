@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// What an observer is told at once, and what together, under faked time.
+func TestObserverRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		type told struct {
+			seq uint64 // 0 = no event
+			at  time.Duration
+		}
+		var got []told
+		s, stop := newSubscription(ObserverFunc(func(n Notice) {
+			r, _ := n.(Recorded)
+			got = append(got, told{r.Event.Seq, time.Since(began)})
+		}))
+		event := func(seq uint64) Recorded { return Recorded{persistence.ID("a"), fsm.Event{Seq: seq}} }
+		s.put(event(1)) // at once: nothing was told yet
+		synctest.Wait()
+		s.put(event(2)) // when it has rested
+		time.Sleep(restTime / 2)
+		s.put(Said{}) // at once, with what came before
+		synctest.Wait()
+		s.put(event(3))
+		stop() // what waits is told before it ends
+		want := []told{{1, 0}, {2, restTime / 2}, {0, restTime / 2}, {3, restTime / 2}}
+		if len(got) != len(want) {
+			t.Fatalf("told %v, want %v", got, want)
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("told %v, want %v", got, want)
+			}
+		}
+	})
+}
+
+// An observer that is slower than a run is told what it missed, and the run does not wait.
+func TestObserverMisses(t *testing.T) {
+	release := make(chan struct{})
+	var got []Notice
+	s, stop := newSubscription(ObserverFunc(func(n Notice) {
+		<-release
+		got = append(got, n)
+	}))
+	for seq := range uint64(2*bufferSize + 10) {
+		s.put(Recorded{persistence.ID("a"), fsm.Event{Seq: seq + 1}})
+	}
+	close(release)
+	stop()
+	seen := uint64(0)
+	missed := false
+	for _, n := range got {
+		switch n := n.(type) {
+		case Recorded:
+			if n.Event.Seq != seen+1 {
+				t.Fatalf("event %d follows %d", n.Event.Seq, seen)
+			}
+			seen = n.Event.Seq
+		case Missed:
+			if n.After != seen {
+				t.Fatalf("missed after %d, but event %d was told", n.After, seen)
+			}
+			seen, missed = n.Until, true
+		}
+	}
+	if seen != 2*bufferSize+10 || !missed {
+		t.Errorf("told up to event %d, missed some: %v", seen, missed)
+	}
+}
