@@ -14,6 +14,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/ui"
 )
 
 // A backgroundStart is what that process says when its run is on record, in one line.
@@ -49,26 +50,26 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	if err != nil {
 		return failure(exitFailed, "a process for the run cannot be started: %v", err)
 	}
-	start, caught, err := c.await(ctx, verbatim(a.Err))
+	start, caught, err := c.await(ctx, ui.Verbatim(a.Err))
 	switch {
 	case err != nil:
 		return err
 	case start.Queue != nil:
 		return a.queuedInBackground(p, c, start, caught, view)
 	case caught != "":
-		say(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
+		ui.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
 		return exitError{code: c.wait()}
 	case view.json:
-		return writeJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log)))
+		return ui.WriteJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log)))
 	case view.quiet:
-		sayLine(a.out, start.ID)
+		ui.SayLine(a.out, start.ID)
 		return nil
 	}
-	say(a.out, "Run %s goes on in the background (pid %d).\n", start.ID, start.PID)
+	ui.Say(a.out, "Run %s goes on in the background (pid %d).\n", start.ID, start.PID)
 	if start.Log != "" {
-		say(a.out, "  log: %s\n", p.Short(start.Log))
+		ui.Say(a.out, "  log: %s\n", p.Short(start.Log))
 	}
-	say(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
+	ui.Say(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 )
 
 // A backgroundWait is what a process says that has to wait for others before its run begins.
@@ -24,19 +25,19 @@ type backgroundWait struct {
 func (a *app) queuedInBackground(p *project.Project, c *spawned, start backgroundStart, caught string, view viewFlags) error {
 	switch {
 	case caught != "":
-		say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
+		ui.Say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
 		return exitError{code: c.wait()}
 	case view.json:
-		return writeJSON(a.out, value.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", orNull(start.Log), "waits_for", start.Queue.Text))
+		return ui.WriteJSON(a.out, value.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log), "waits_for", start.Queue.Text))
 	case view.quiet:
-		sayLine(a.out, start.Queue.ID)
+		ui.SayLine(a.out, start.Queue.ID)
 		return nil
 	}
-	say(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
+	ui.Say(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
 	if start.Log != "" {
-		say(a.out, "  log: %s\n", p.Short(start.Log))
+		ui.Say(a.out, "  log: %s\n", p.Short(start.Log))
 	}
-	say(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
+	ui.Say(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
 	return nil
 }
 
@@ -54,7 +55,7 @@ func (d *detached) openWaitLog(q engine.Queued) string {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), phrase.Clock(d.began))
 	}
 	if err != nil {
-		say(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)
+		ui.Say(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)
 		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
 		start.Log, log = "", nil
 		d.use(io.Discard)
@@ -77,7 +78,7 @@ func (d *detached) begun(path string) {
 	w := d.inQueue
 	if w.log == nil {
 		if log, err := openLog(path, logSize, logKeep); err == nil {
-			d.log = &sink{w: log}
+			d.log = ui.NewSink(log)
 		}
 		return
 	}
@@ -86,7 +87,7 @@ func (d *detached) begun(path string) {
 		err = os.Rename(w.path, path)
 	}
 	if err != nil {
-		say(d.log, "loops: the output of the run stays here: %v\n", err)
+		ui.Say(d.log, "loops: the output of the run stays here: %v\n", err)
 		return
 	}
 	w.log.path = path // the file is the same

@@ -14,6 +14,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 )
 
 // backgroundName is the command that run --background starts. It is for this program only.
@@ -64,7 +65,7 @@ func runDetached(ctx context.Context, a *app) error {
 	}
 	spec, err := takeOver(fdCommand)
 	if err != nil {
-		say(d.messages, "loops: the run cannot be read by its process: %v\n", err)
+		ui.Say(d.messages, "loops: the run cannot be read by its process: %v\n", err)
 		return exitError{code: exitFailed}
 	}
 	d.line = commandText(keptArguments(spec.Args))
@@ -109,7 +110,7 @@ func (d *detached) recorded(a *app, h header) {
 	}
 	log, err := d.openLog(a, h)
 	if err != nil {
-		say(d.messages, "loops: the output of run %s is not kept: %v\n", h.Run.ID, err)
+		ui.Say(d.messages, "loops: the output of run %s is not kept: %v\n", h.Run.ID, err)
 		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
 		d.use(io.Discard)
 	} else {
@@ -141,7 +142,7 @@ func (d *detached) openLog(a *app, h header) (*runLog, error) {
 func (d *detached) use(w io.Writer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.log = &sink{w: w} // a full disk is no reason to end the run
+	d.log = ui.NewSink(w) // a full disk is no reason to end the run
 	_, _ = d.log.Write(d.held)
 	d.held = nil
 }
@@ -151,7 +152,7 @@ func (d *detached) close(code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.log != nil {
-		say(d.log, "# ended with exit code %d (%s)\n", code, phrase.Clock(time.Now()))
+		ui.Say(d.log, "# ended with exit code %d (%s)\n", code, phrase.Clock(time.Now()))
 	}
 }
 

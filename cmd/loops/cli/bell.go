@@ -20,6 +20,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/notify"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -204,11 +205,11 @@ func (b *bell) close() {
 		if r.Err != nil {
 			line := fmt.Sprintf("loops: %s (%s): not told by %s: %v", r.Event.Run, phrase.Words(r.Event.Kind), r.Target, r.Err)
 			// A job of GitHub Actions takes "##[" for a command, wherever it stands, and what others said has none to give.
-			sayLine(b.a.Err, strings.ReplaceAll(line, "##[", "#["))
+			ui.SayLine(b.a.Err, strings.ReplaceAll(line, "##[", "#["))
 		}
 	}
 	if log != nil {
-		say(b.a.Err, "loops: what became of notifications is not kept: %v\n", project.Cause(log))
+		ui.Say(b.a.Err, "loops: what became of notifications is not kept: %v\n", project.Cause(log))
 	}
 }
 
@@ -229,7 +230,7 @@ func (b *bell) wait() []notify.Result {
 		case <-signals:
 			cancel()
 		case <-quiet.C:
-			say(b.a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", phrase.Duration(bellWait))
+			ui.Say(b.a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", phrase.Duration(bellWait))
 		}
 	}
 }

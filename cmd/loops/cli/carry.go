@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -39,7 +40,7 @@ func (a *app) warner(p *project.Project, quiet bool) engine.Warn {
 	}
 	return func(w engine.Warning) {
 		if w.File == "" {
-			sayLines(a.Err, "loops: "+a.text(w.Text))
+			ui.SayLines(a.Err, "loops: "+a.text(w.Text))
 			return
 		}
 		a.tellProblems(p, w)
@@ -47,22 +48,22 @@ func (a *app) warner(p *project.Project, quiet bool) engine.Warn {
 }
 
 // text is a text of the engine for a person: its commands work here, and the texts of others in it are harmless.
-func (a *app) text(t engine.Text) block {
-	return block(t.With(func(arg any) any {
+func (a *app) text(t engine.Text) ui.Block {
+	return ui.Block(t.With(func(arg any) any {
 		switch v := arg.(type) {
 		case engine.Remedy:
-			return block(plain.Line(a.remedy(v)))
+			return ui.Block(plain.Line(a.remedy(v)))
 		case engine.Lines:
-			return blockOf(v.Front, v.Texts)
+			return ui.BlockOf(v.Front, v.Texts)
 		case engine.Trouble:
 			_, text := explain(v.Err)
-			return block(text)
+			return ui.Block(text)
 		case *persistence.ConflictError:
-			return block(inTheWayLine(v))
+			return ui.Block(inTheWayLine(v))
 		case *engine.BehindError:
-			return block(inTheWayLine(v))
+			return ui.Block(inTheWayLine(v))
 		}
-		return foreign(arg)
+		return ui.Safe(arg)
 	}))
 }
 

@@ -23,6 +23,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/proc"
+	"loops/internal/ui"
 )
 
 // An IO is what a command line touches of the world besides the project's files.
@@ -40,11 +41,11 @@ func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 // but the styles of this program: see package plain.
 type app struct {
 	IO
-	out        *sink  // Out, for all but the progress of a run
-	dir        string // -C
-	color      string // --color
-	colorGiven bool   // and it is on the command line
-	store      string // --store
+	out        *ui.Sink // Out, for all but the progress of a run
+	dir        string   // -C
+	color      string   // --color
+	colorGiven bool     // and it is on the command line
+	store      string   // --store
 
 	opened *project.Project // what project returned last; nil = nothing yet
 	where  [2]string        // the directory and store that it was for
@@ -76,7 +77,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	}
 	out, errs := plain.NewWriter(a.Out), plain.NewWriter(a.Err)
 	a.Out, a.Err = out, errs
-	a.out = &sink{w: a.Out, delay: holdBack}
+	a.out = ui.NewBatchedSink(a.Out)
 	root := newRootCommand(a)
 	if completing(args) {
 		var cancel context.CancelFunc
@@ -88,7 +89,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetIn(a.In)
 	root.SetErr(a.Err)
 	cmd, err := root.ExecuteContextC(ctx)
-	if lost := a.out.close(); err == nil && lost != nil {
+	if lost := a.out.Close(); err == nil && lost != nil {
 		err = failure(exitFailed, "the answer could not be written out: %v", lost)
 	}
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
@@ -99,7 +100,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		message += again(several, args)
 	}
 	if message = a.discreet(message); message != "" {
-		sayLines(a.Err, block("loops: "+message)) // explain made the texts of others clean
+		ui.SayLines(a.Err, ui.Block("loops: "+message)) // explain made the texts of others clean
 	}
 	a.leaveJob(cmd, message)
 	a.bell.close()

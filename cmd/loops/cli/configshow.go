@@ -17,6 +17,7 @@ import (
 	"loops/internal/config"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence/sqlstore"
 )
 
@@ -54,14 +55,14 @@ func runConfigShow(a *app, o configShowOptions) error {
 	c, wrong := p.Declared()
 	settings := a.settings(p, c)
 	if o.json {
-		err = writeJSON(a.out, value.NewMap("files", list(configFiles(p), configFile.object), "settings", list(settings, setting.object),
-			"mistakes", list(wrong, mistakeObject), "warnings", list(c.Warnings, mistakeObject)))
+		err = ui.WriteJSON(a.out, value.NewMap("files", ui.List(configFiles(p), configFile.object), "settings", ui.List(settings, setting.object),
+			"mistakes", ui.List(wrong, mistakeObject), "warnings", ui.List(c.Warnings, mistakeObject)))
 	} else {
 		a.printSettings(p, settings, o.origin)
 	}
 	for _, w := range c.Warnings {
 		w.File = p.Short(w.File)
-		say(a.Err, "loops: warning: %s\n", w)
+		ui.Say(a.Err, "loops: warning: %s\n", w)
 	}
 	if err == nil && len(wrong) > 0 {
 		err = failure(exitInvalid, "%s", settingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is mended"))
@@ -82,7 +83,7 @@ func (a *app) printSettings(p *project.Project, settings []setting, origin bool)
 	if !origin {
 		return
 	}
-	say(a.out, "\nFiles, of which a later one wins:\n")
+	ui.Say(a.out, "\nFiles, of which a later one wins:\n")
 	table = nil
 	for _, f := range configFiles(p) {
 		state := "not there"
@@ -171,7 +172,7 @@ func (a *app) settings(p *project.Project, c *config.Config) (all []setting) {
 		case s.value == nil:
 			s.text = "(" + cmp.Or(k.Default, "none") + ")"
 			if k.Form == config.FormWord || k.Form == config.FormDuration || k.Name == "store" {
-				s.value = orNull(k.Default)
+				s.value = ui.OrNull(k.Default)
 			}
 		case k.Name == "store":
 			s.text = sqlstore.Redacted(text)
@@ -247,7 +248,7 @@ func notifySettings(p *project.Project, c *config.Config) (all []setting) {
 			names     []string
 		}{{"on", "on", n.On}, {"loops", "of", n.Loops}} {
 			if len(l.names) > 0 {
-				m.Set(l.key, texts(l.names))
+				m.Set(l.key, ui.Texts(l.names))
 				text += " " + l.word + " " + strings.Join(l.names, ", ")
 			}
 		}

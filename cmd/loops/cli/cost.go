@@ -13,6 +13,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/price"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -122,7 +123,7 @@ func (a *app) costSheet(ctx context.Context, f project.Finder, r persistence.Run
 	sheet := &inspect.CostSheet{Prices: known}
 	for e, err := range f.Store.Events(ctx, r.ID, 0) {
 		if project.IsDamage(err) {
-			say(a.Err, "loops: %v; what was used there is not counted\n", err)
+			ui.Say(a.Err, "loops: %v; what was used there is not counted\n", err)
 			continue
 		}
 		if err != nil {
@@ -141,11 +142,11 @@ func (a *app) costOfRun(ctx context.Context, f project.Finder, r persistence.Run
 	if asJSON {
 		m := costObject(&sheet.Total, "instance_id", string(r.ID))
 		m.Set("loop", r.Loop)
-		m.Set("status", orNull(string(r.Status)))
-		m.Set("states", list(sheet.Order, func(name string) any { return costObject(sheet.Line(name), "state", name) }))
-		return writeJSON(a.out, m)
+		m.Set("status", ui.OrNull(string(r.Status)))
+		m.Set("states", ui.List(sheet.Order, func(name string) any { return costObject(sheet.Line(name), "state", name) }))
+		return ui.WriteJSON(a.out, m)
 	}
-	say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Duration(inspect.Elapsed(r)))
+	ui.Say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Duration(inspect.Elapsed(r)))
 	return writeCosts(a.out, sheet, "STATE")
 }
 
@@ -166,7 +167,7 @@ func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persisten
 		if objects = append(objects, costObject(&sheet.Total, "instance_id", string(r.ID))); o.json {
 			m, _ := objects[n-1].(*value.Map)
 			m.Set("loop", r.Loop)
-			m.Set("status", orNull(string(r.Status)))
+			m.Set("status", ui.OrNull(string(r.Status)))
 		}
 		name := string(r.ID) + " (" + inspect.StatusWord(r) + ")"
 		line := sheet.Total
@@ -179,25 +180,25 @@ func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persisten
 	}
 	if o.json {
 		m := value.NewMap("runs", append([]any{}, objects...), "total", costObject(&all.Total, "what", "all"), "waste", costObject(&waste, "what", "failed"))
-		return writeJSON(a.out, m)
+		return ui.WriteJSON(a.out, m)
 	}
 	if n == 0 {
 		of := "No run"
 		if o.name != "" {
 			of += " of " + o.name
 		}
-		say(a.out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[o.since != ""])
+		ui.Say(a.out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[o.since != ""])
 		return nil
 	}
 	if err := writeCosts(a.out, all, "RUN"); err != nil {
 		return err
 	}
 	if bad > 0 {
-		say(a.out, "\nWasted on %s that failed: %s", phrase.Count(bad, "run"), waste.Text())
+		ui.Say(a.out, "\nWasted on %s that failed: %s", phrase.Count(bad, "run"), waste.Text())
 		if all.Total.CostUSD > 0 {
-			say(a.out, " (%.0f%%)", 100*waste.CostUSD/all.Total.CostUSD)
+			ui.Say(a.out, " (%.0f%%)", 100*waste.CostUSD/all.Total.CostUSD)
 		}
-		say(a.out, ", %s of tokens, %s\n", phrase.Tokens(waste.Tokens()), phrase.Duration(waste.Time))
+		ui.Say(a.out, ", %s of tokens, %s\n", phrase.Tokens(waste.Tokens()), phrase.Duration(waste.Time))
 	}
 	return nil
 }

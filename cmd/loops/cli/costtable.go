@@ -12,6 +12,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // writeCosts writes a sheet as a table. Cached tokens are what was read from a cache and what was written to one.
@@ -23,15 +24,15 @@ func writeCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-plain.Width(name))) }
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	if s.Resumed {
-		sayLine(out, "Since the resume (loops cost RUN has all of it):")
+		ui.SayLine(out, "Since the resume (loops cost RUN has all of it):")
 	}
-	sayRow(w, pad(head), "VISITS", "PROMPTS", "JUDGES", "IN", "OUT", "CACHED", "COST", "TIME", "SHARE", "")
+	ui.SayRow(w, pad(head), "VISITS", "PROMPTS", "JUDGES", "IN", "OUT", "CACHED", "COST", "TIME", "SHARE", "")
 	row := func(name string, l *inspect.Cost) {
 		share := "-"
 		if s.Total.CostUSD > 0 {
 			share = fmt.Sprintf("%.0f%%", 100*l.CostUSD/s.Total.CostUSD)
 		}
-		sayRow(w,
+		ui.SayRow(w,
 			pad(plain.Line(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), phrase.Tokens(l.Input), phrase.Tokens(l.Output),
 			phrase.Tokens(l.CacheRead+l.CacheWrite), l.Text(), phrase.Duration(l.Time), share, "")
 	}

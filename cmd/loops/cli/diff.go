@@ -17,6 +17,7 @@ import (
 	"loops/internal/model"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // shownPairs is how many steps around each difference diff shows.
@@ -177,7 +178,7 @@ func (d *comparison) print(a *app) error {
 	x, y := d.sides[0], d.sides[1]
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	row := func(key string, cell func(*inspect.Path) string) {
-		say(w, "%s\t%s\t%s\n", key, cell(x), cell(y))
+		ui.Say(w, "%s\t%s\t%s\n", key, cell(x), cell(y))
 	}
 	row("RUN", func(p *inspect.Path) string { return string(p.Run.ID) })
 	row("Ended", func(p *inspect.Path) string { return inspect.OutcomeText(p.Run) + ", in " + phrase.Dash(p.Run.State) })
@@ -201,15 +202,15 @@ func (d *comparison) print(a *app) error {
 		}
 	}
 	if len(d.values) > 0 {
-		say(a.out, "\nValues at the end (first -> second):\n")
+		ui.Say(a.out, "\nValues at the end (first -> second):\n")
 		for _, line := range d.values {
-			sayLine(a.out, "  "+line)
+			ui.SayLine(a.out, "  "+line)
 		}
 	} else if d.memory[0] != nil && d.memory[1] != nil {
-		say(a.out, "\nBoth captured the same, and ended with the same context.\n")
+		ui.Say(a.out, "\nBoth captured the same, and ended with the same context.\n")
 	}
 	for _, note := range d.notes {
-		sayLine(a.Err, "loops: "+note)
+		ui.SayLine(a.Err, "loops: "+note)
 	}
 	return nil
 }
@@ -217,15 +218,15 @@ func (d *comparison) print(a *app) error {
 // printFirst says where the runs part.
 func (d *comparison) printFirst(a *app) {
 	if x, y := d.sides[0].Run, d.sides[1].Run; x.SHA256 != "" && y.SHA256 != "" && x.SHA256 != y.SHA256 && x.Loop == y.Loop {
-		sayLine(a.out, "They began with different definitions.")
+		ui.SayLine(a.out, "They began with different definitions.")
 	}
 	beginning := "the beginning"
 	if d.fork != "" {
-		sayLine(a.out, d.fork)
+		ui.SayLine(a.out, d.fork)
 		beginning = "there on"
 	}
 	if d.first == len(d.pairs) {
-		say(a.out, "Both took the same way: %s.\n", phrase.Count(len(d.pairs), "state"))
+		ui.Say(a.out, "Both took the same way: %s.\n", phrase.Count(len(d.pairs), "state"))
 		return
 	}
 	p := d.pairs[d.first]
@@ -236,17 +237,17 @@ func (d *comparison) printFirst(a *app) {
 	switch {
 	case p.A != inspect.None && p.B != inspect.None:
 		s := d.at(0, p.A)
-		say(a.out, "%s: step %s, %s\n", before, s.Number, s.Path)
+		ui.Say(a.out, "%s: step %s, %s\n", before, s.Number, s.Path)
 	default:
-		say(a.out, "%s:\n", before)
+		ui.Say(a.out, "%s:\n", before)
 	}
 	for i := range d.sides {
 		s := d.next(i)
 		if s == nil {
-			say(a.out, "  %s had no more steps\n", d.sides[i].Run.ID)
+			ui.Say(a.out, "  %s had no more steps\n", d.sides[i].Run.ID)
 			continue
 		}
-		say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].Run.ID, s.Number, s.Path, came(s), s.First, s.Last)
+		ui.Say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].Run.ID, s.Number, s.Path, came(s), s.First, s.Last)
 	}
 }
 
@@ -297,7 +298,7 @@ func (d *comparison) printSteps(a *app) error {
 		for i, cell := range cells {
 			line.WriteString(cell + strings.Repeat(" ", wide[i]-utf8.RuneCountInString(cell)+2))
 		}
-		sayLine(out, strings.TrimRight(line.String(), " "))
+		ui.SayLine(out, strings.TrimRight(line.String(), " "))
 	})
 	return out.Flush()
 }

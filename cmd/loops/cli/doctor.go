@@ -19,6 +19,7 @@ import (
 	"loops/internal/doctor"
 	"loops/internal/host"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 )
 
 type doctorOptions struct {
@@ -109,7 +110,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		}
 	}
 	if o.json {
-		if err := writeJSON(a.out, list(x.findings, findingObject)); err != nil {
+		if err := ui.WriteJSON(a.out, ui.List(x.findings, findingObject)); err != nil {
 			return err
 		}
 	}
@@ -126,26 +127,26 @@ func (x *examination) show(f doctor.Finding) {
 		return
 	}
 	a := x.app
-	paint := paint(a.coloured(a.Out))
+	paint := ui.Paint(a.coloured(a.Out))
 	word := fmt.Sprintf("%-7s", f.Level)
 	switch f.Level {
 	case doctor.OK:
-		word = paint.green(word)
+		word = paint.Green(word)
 	case doctor.Warning:
-		word = paint.amber(word)
+		word = paint.Amber(word)
 	default:
-		word = paint.red(word)
+		word = paint.Red(word)
 	}
 	line := fmt.Sprintf("%s  %-9s  %s", word, f.Check, f.Text)
 	if f.Todo != "" {
 		line += " -> " + f.Todo
 	}
-	sayLine(a.out, line)
-	a.out.flush()
+	ui.SayLine(a.out, line)
+	a.out.Flush()
 }
 
 func findingObject(f doctor.Finding) any {
-	m := value.NewMap("check", f.Check, "level", f.Level, "text", f.Text, "todo", orNull(f.Todo))
+	m := value.NewMap("check", f.Check, "level", f.Level, "text", f.Text, "todo", ui.OrNull(f.Todo))
 	if f.More != nil {
 		for _, key := range f.More.Keys() {
 			v, _ := f.More.Get(key)
@@ -162,16 +163,16 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
 		names[i] = h.Name
 	}
 	a := x.app
-	_, shown := terminal(a.Err)
+	_, shown := ui.Terminal(a.Err)
 	answer := ""
 	switch {
 	case ctx.Err() != nil:
 		return false
 	case x.options.yes:
 		return true
-	case !x.options.json && shown && interactive(a.In):
-		a.out.flush()
-		say(a.Err, "Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each. [y/N] ", phrase.And(names))
+	case !x.options.json && shown && ui.Interactive(a.In):
+		a.out.Flush()
+		ui.Say(a.Err, "Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each. [y/N] ", phrase.And(names))
 		lines := make(chan string, 1)
 		go func() { // who answers with Ctrl-C leaves it behind, and the program ends
 			line, _ := bufio.NewReader(a.In).ReadString('\n')

@@ -7,6 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/ui"
 )
 
 type eventsOptions struct {
@@ -58,9 +59,9 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 	return a.tail(ctx, f, run, o.since, o.follow, func(e fsm.Event) {
 		switch {
 		case o.json:
-			_, _ = a.out.Write(append(value.AppendJSON(nil, eventObject(e)), '\n')) // a sink never fails
+			_, _ = a.out.Write(append(value.AppendJSON(nil, ui.EventObject(e)), '\n')) // a sink never fails
 		case o.verbose || e.Kind != fsm.EventActionOutput:
-			say(a.out, "%6d  ", e.Seq)
+			ui.Say(a.out, "%6d  ", e.Seq)
 			printEvent(a, e, o.verbose)
 		}
 	})

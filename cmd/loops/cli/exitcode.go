@@ -16,6 +16,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -158,7 +159,7 @@ func (e exitError) Error() string { return e.text }
 // failure returns an error with a code and a line for a person. The texts among args are of others, as in say.
 func failure(code int, format string, args ...any) error {
 	for i := range args {
-		args[i] = foreign(args[i])
+		args[i] = ui.Safe(args[i])
 	}
 	return exitError{code, fmt.Sprintf(format, args...)}
 }

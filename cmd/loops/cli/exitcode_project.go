@@ -8,6 +8,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // explainProject is explain for the errors of a project; "" for others.
@@ -54,7 +55,7 @@ func explainProject(err error) (code int, text string) {
 	case errors.As(err, &database):
 		return exitNotFound, plain.Line(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
 	case errors.As(err, &prices) && prices.Text:
-		return exitInvalid, string(linesOf(prices.Err))
+		return exitInvalid, string(ui.LinesOf(prices.Err))
 	case errors.As(err, &prices):
 		return exitInvalid, plain.Line(prices.Error())
 	}
@@ -62,7 +63,7 @@ func explainProject(err error) (code int, text string) {
 }
 
 // settingsText says which files have mistakes, what follows from that, and what the mistakes are.
-func settingsText(e *project.SettingsError, then string) block {
+func settingsText(e *project.SettingsError, then string) ui.Block {
 	lines := append(e.Problems[:0:0], e.Problems...)
 	for i := range lines {
 		lines[i].File = e.Project.Short(lines[i].File)
@@ -72,5 +73,5 @@ func settingsText(e *project.SettingsError, then string) block {
 	if len(files) > 1 {
 		verb = " have"
 	}
-	return block(plain.Line(phrase.And(files))+verb+" mistakes"+then+":\n") + linesOf(lines)
+	return ui.Block(plain.Line(phrase.And(files))+verb+" mistakes"+then+":\n") + ui.LinesOf(lines)
 }

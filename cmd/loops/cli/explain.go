@@ -14,6 +14,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -75,7 +76,7 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 		return noSuchStep(run, o.step, story.Last())
 	}
 	if o.json {
-		return writeJSON(a.out, explanationObject(&story))
+		return ui.WriteJSON(a.out, explanationObject(&story))
 	}
 	printExplanation(a.out, &story)
 	return nil
@@ -105,7 +106,7 @@ func noSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
 
 func printExplanation(out io.Writer, x *inspect.Story) {
 	r := x.Path.Run
-	say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Count(r.Step, "step"), phrase.Duration(inspect.Elapsed(r)))
+	ui.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Count(r.Step, "step"), phrase.Duration(inspect.Elapsed(r)))
 	for _, p := range x.Parts {
 		front := ""
 		if p.Visit != nil {
@@ -114,14 +115,14 @@ func printExplanation(out io.Writer, x *inspect.Story) {
 			if apart := p.Visit.Apart(); apart != "" {
 				took += ", " + apart
 			}
-			say(out, "\nStep %s, %s, %s (events %d to %d)\n", p.Visit.Number(), p.Visit.Path(), took, from, to)
+			ui.Say(out, "\nStep %s, %s, %s (events %d to %d)\n", p.Visit.Number(), p.Visit.Path(), took, from, to)
 			front = "  "
 		}
 		for _, s := range p.Said {
-			sayLine(out, front+plain.Line(s.Text)+brackets(s.Events))
+			ui.SayLine(out, front+plain.Line(s.Text)+brackets(s.Events))
 		}
 		if p.Visit != nil && len(p.Said) == 0 {
-			sayLine(out, front+"Nothing more is recorded of it.")
+			ui.SayLine(out, front+"Nothing more is recorded of it.")
 		}
 	}
 }
@@ -141,11 +142,11 @@ func brackets(events []uint64) string {
 func explanationObject(x *inspect.Story) *value.Map {
 	r := x.Path.Run
 	sentences := func(said []inspect.Sentence) any {
-		return list(said, func(s inspect.Sentence) any {
-			return value.NewMap("text", s.Text, "events", list(s.Events, func(n uint64) any { return int64(n) }))
+		return ui.List(said, func(s inspect.Sentence) any {
+			return value.NewMap("text", s.Text, "events", ui.List(s.Events, func(n uint64) any { return int64(n) }))
 		})
 	}
-	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "terminated_by", orNull(r.Ended))
+	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "terminated_by", ui.OrNull(r.Ended))
 	addOrigin(m, r)
 	var run any = []any{}
 	steps := []any{}
@@ -155,7 +156,7 @@ func explanationObject(x *inspect.Story) *value.Map {
 			continue
 		}
 		from, to := p.Visit.Span()
-		steps = append(steps, value.NewMap("step", p.Visit.Number(), "state", p.Visit.Path(), "verdict", orNull(p.Visit.Verdict()), "to", orNull(p.Visit.To()),
+		steps = append(steps, value.NewMap("step", p.Visit.Number(), "state", p.Visit.Path(), "verdict", ui.OrNull(p.Visit.Verdict()), "to", ui.OrNull(p.Visit.To()),
 			"duration_ms", p.Visit.Took().Milliseconds(), "attempts", int64(p.Visit.Attempts), "waited_ms", p.Visit.Waited.Milliseconds(),
 			"paused_ms", p.Visit.Paused.Milliseconds(), "interrupted_ms", p.Visit.Gap.Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.Said)))
 	}

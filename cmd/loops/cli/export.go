@@ -15,6 +15,7 @@ import (
 	"loops/internal/bundle"
 	"loops/internal/disk"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -93,13 +94,13 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
 	}
 	for _, left := range written.Left {
-		say(a.Err, "loops: %s is no regular file and was left out\n", p.Short(left))
+		ui.Say(a.Err, "loops: %s is no regular file and was left out\n", p.Short(left))
 	}
 	if o.json {
-		return writeJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
-			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", texts(written.Left), "sha256", written.Digest.Hash))
+		return ui.WriteJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
+			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", ui.Texts(written.Left), "sha256", written.Digest.Hash))
 	}
-	say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, phrase.Count(written.Digest.Events, "event"), phrase.Count(written.Files, "file"), phrase.Bytes(size))
+	ui.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, phrase.Count(written.Digest.Events, "event"), phrase.Count(written.Files, "file"), phrase.Bytes(size))
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/report"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -212,7 +213,7 @@ func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
 		return damage
 	}
 	for _, n := range face.Notes {
-		say(a.Err, "loops: %s\n", n)
+		ui.Say(a.Err, "loops: %s\n", n)
 	}
 	err = a.writeFile(p, o.file, func(w io.Writer) error {
 		if o.format == "junit" {

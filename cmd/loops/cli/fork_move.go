@@ -6,6 +6,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm/value"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -18,35 +19,35 @@ func (a *app) printFork(planned *engine.Plan, asJSON bool) error {
 		if own && !f.Empty {
 			copied = dir + "/"
 		}
-		return writeJSON(a.out, value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", p.Short(l.File), "state", f.State, "step", int64(f.Step),
-			"max_steps", int64(l.MaxSteps), "changed", texts(f.Changed), "copies", copied, "context", values, "captured", list(f.Captured, func(k string) any { return k })))
+		return ui.WriteJSON(a.out, value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", p.Short(l.File), "state", f.State, "step", int64(f.Step),
+			"max_steps", int64(l.MaxSteps), "changed", ui.Texts(f.Changed), "copies", copied, "context", values, "captured", ui.List(f.Captured, func(k string) any { return k })))
 	}
 	w := a.out
-	say(w, "Fork of run %s at step %d (behind event %d)\n", f.Run.ID, f.Step, f.Origin.Seq)
-	say(w, "  loop: %s (%s)\n", l.Name, p.Short(l.File))
-	say(w, "  begins with: %s, step %d of at most %d\n", f.State, f.Step, l.MaxSteps)
+	ui.Say(w, "Fork of run %s at step %d (behind event %d)\n", f.Run.ID, f.Step, f.Origin.Seq)
+	ui.Say(w, "  loop: %s (%s)\n", l.Name, p.Short(l.File))
+	ui.Say(w, "  begins with: %s, step %d of at most %d\n", f.State, f.Step, l.MaxSteps)
 	for i, line := range f.Changed {
-		say(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
+		ui.Say(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
 	}
 	switch {
 	case !own:
-		say(w, "  run_dir: %s, as that run was told\n", dir)
+		ui.Say(w, "  run_dir: %s, as that run was told\n", dir)
 	case !f.Empty:
-		say(w, "  copies: %s/, as it is now\n", p.Short(dir))
+		ui.Say(w, "  copies: %s/, as it is now\n", p.Short(dir))
 	}
 	if keys := f.Captured; len(keys) > 0 {
-		say(w, "  remembers: %s\n", strings.Join(keys, ", "))
+		ui.Say(w, "  remembers: %s\n", strings.Join(keys, ", "))
 	}
 	for _, line := range f.Spent {
-		say(w, "  %s\n", a.text(line))
+		ui.Say(w, "  %s\n", a.text(line))
 	}
-	say(w, "\nContext:\n")
+	ui.Say(w, "\nContext:\n")
 	for _, k := range values.Keys() {
 		if v, _ := values.Get(k); k != "run_dir" || !own {
-			say(w, "  %s: %s\n", k, value.AppendJSON(nil, v))
+			ui.Say(w, "  %s: %s\n", k, value.AppendJSON(nil, v))
 		}
 	}
-	say(w, "\nNothing was run.\n")
+	ui.Say(w, "\nNothing was run.\n")
 	return nil
 }
 

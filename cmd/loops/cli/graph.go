@@ -16,6 +16,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -142,7 +143,7 @@ func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*d
 	t := inspect.NewAccount(known)
 	for e, err := range store.Events(ctx, run.ID, 0) {
 		if project.IsDamage(err) {
-			say(a.Err, "loops: %v; what happened there is not drawn\n", err)
+			ui.Say(a.Err, "loops: %v; what happened there is not drawn\n", err)
 			continue
 		}
 		if err != nil {
@@ -159,7 +160,7 @@ func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*d
 		return nil, err
 	}
 	if note != "" {
-		say(a.Err, "loops: %s\n", note)
+		ui.Say(a.Err, "loops: %s\n", note)
 	}
 	return g, nil
 }
@@ -190,7 +191,7 @@ func (a *app) graphWidth(given int) int {
 	if given > 0 {
 		return given
 	}
-	if file, is := terminal(a.Out); is {
+	if file, is := ui.Terminal(a.Out); is {
 		if w, _, err := term.GetSize(int(file.Fd())); err == nil && w > 0 {
 			return w
 		}

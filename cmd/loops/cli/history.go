@@ -15,6 +15,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -190,7 +191,7 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 	}
 	events, damage, err := lastEvents(f.Store.Events(ctx, run.ID, 0), keep, limit)
 	for _, d := range damage {
-		say(a.Err, "loops: %v; reading goes on behind it\n", d)
+		ui.Say(a.Err, "loops: %v; reading goes on behind it\n", d)
 	}
 	if err != nil {
 		return err
@@ -201,19 +202,19 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 	}
 	if o.json {
 		if more != "" {
-			sayLine(a.Err, "loops: "+more)
+			ui.SayLine(a.Err, "loops: "+more)
 		}
-		return writeJSON(a.out, list(events, func(e fsm.Event) any { return eventObject(e) }))
+		return ui.WriteJSON(a.out, ui.List(events, func(e fsm.Event) any { return ui.EventObject(e) }))
 	}
 	if len(events) == 0 {
-		say(a.out, "No such events in run %s.\n", run.ID)
+		ui.Say(a.out, "No such events in run %s.\n", run.ID)
 		return nil
 	}
 	for _, e := range events {
 		printEvent(a, inspect.Honest(e, run), o.verbose)
 	}
 	if more != "" {
-		sayLine(a.out, more)
+		ui.SayLine(a.out, more)
 	}
 	return nil
 }
@@ -224,25 +225,25 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 	if !e.Time.IsZero() {
 		when = e.Time.Local().Format(time.TimeOnly)
 	}
-	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, eventDetail(e, paint(a.coloured(a.Out)), verbose))
+	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, eventDetail(e, ui.Paint(a.coloured(a.Out)), verbose))
 	line = strings.TrimRight(line, " ")
 	output := e.Kind == fsm.EventActionOutput
 	if !verbose && !output {
-		sayLine(a.out, line)
+		ui.SayLine(a.out, line)
 		return
 	}
 	front := ""
 	for part := range strings.SplitSeq(line, "\n") {
 		if output {
-			sayOutput(a.out, front, part)
+			ui.SayOutput(a.out, front, part)
 		} else {
-			sayLine(a.out, front+part)
+			ui.SayLine(a.out, front+part)
 		}
 		front = strings.Repeat(" ", 28)
 	}
 }
 
-func eventDetail(e fsm.Event, p paint, verbose bool) string {
+func eventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 	get := func(k string) string { return inspect.Text(e.Get(k)) }
 	switch e.Kind {
 	case fsm.EventStateEnter:
@@ -256,9 +257,9 @@ func eventDetail(e fsm.Event, p paint, verbose bool) string {
 		return get("line")
 	case fsm.EventActionComplete:
 		ms, _ := e.Get("duration_ms").(int64)
-		line := p.green("ok")
-		if code := shown(e.Get("exit_code")); code != "0" {
-			line = p.red("exit=" + code)
+		line := p.Green("ok")
+		if code := ui.ValueText(e.Get("exit_code")); code != "0" {
+			line = p.Red("exit=" + code)
 		}
 		line += "  " + phrase.Duration(time.Duration(ms)*time.Millisecond)
 		if errors := get("stderr_preview"); verbose && errors != "" {

@@ -14,6 +14,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -80,15 +81,15 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 	}
 	switch {
 	case o.group != "" && o.json:
-		return writeJSON(a.out, list(groups(runs), t.groupObject))
+		return ui.WriteJSON(a.out, ui.List(groups(runs), t.groupObject))
 	case o.json:
-		return writeJSON(a.out, list(runs, t.runObject))
+		return ui.WriteJSON(a.out, ui.List(runs, t.runObject))
 	case len(runs) == 0:
 		what := "recorded"
 		if len(o.status) > 0 || o.since+o.until+o.text != "" {
 			what = "such"
 		}
-		say(a.out, "No %s runs of %s.\n", what, o.name)
+		ui.Say(a.out, "No %s runs of %s.\n", what, o.name)
 		return nil
 	case o.group != "":
 		return t.printGroups(groups(runs))
@@ -97,7 +98,7 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 		return err
 	}
 	if limit > 0 && len(runs) == limit {
-		say(a.out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
+		ui.Say(a.out, "The newest %d; all of them: loops history %s -n 0\n", limit, quote(o.name))
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (a *app) runSays(ctx context.Context, f project.Finder, r persistence.Run, 
 	for e, err := range f.Store.Events(ctx, r.ID, 0) {
 		switch {
 		case project.IsDamage(err):
-			say(a.Err, "loops: %v; reading goes on behind it\n", err)
+			ui.Say(a.Err, "loops: %v; reading goes on behind it\n", err)
 		case err != nil:
 			return false, f.Store.Failed(err)
 		case says(e, what):
@@ -155,20 +156,20 @@ func (t runTable) print(runs []persistence.Run) error {
 	if len(t.costs) > 0 {
 		head = "COST\t"
 	}
-	say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
+	ui.Say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
 	for _, r := range runs {
 		if head != "" {
 			cost = t.costs[r.ID].Text() + "\t"
 		}
-		say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(inspect.Elapsed(r)), cost, phrase.Dash(r.Ended), instance(r))
+		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(inspect.Elapsed(r)), cost, phrase.Dash(r.Ended), instance(r))
 	}
 	return w.Flush()
 }
 
 func (t runTable) runObject(r persistence.Run) any {
 	m := value.NewMap(
-		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", orNull(string(r.Status)), "started_at", stamp(r.StartedAt),
-		"iterations", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", orNull(r.Ended), "error", orNull(inspect.HonestError(r)),
+		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "started_at", ui.Stamp(r.StartedAt),
+		"iterations", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(inspect.HonestError(r)),
 		"current_state", r.State,
 	)
 	addOrigin(m, r)
@@ -240,14 +241,14 @@ func (t runTable) printGroups(all []group) error {
 	if len(t.costs) > 0 {
 		head = "COST\t"
 	}
-	say(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
+	ui.Say(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
 	for _, g := range all {
 		p50, p95, longest := g.times()
 		cost := ""
 		if sum := t.cost(g); sum != nil {
 			cost = sum.Text() + "\t"
 		}
-		say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), cost, g.runs[0].ID)
+		ui.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), cost, g.runs[0].ID)
 	}
 	return w.Flush()
 }

@@ -15,6 +15,7 @@ import (
 	"loops/internal/bundle"
 	"loops/internal/disk"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -105,14 +106,14 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	}
 	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
 	if o.json {
-		return writeJSON(a.out, value.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
+		return ui.WriteJSON(a.out, value.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
 			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
 	}
 	if result == already {
-		say(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
+		ui.Say(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
 		return nil
 	}
-	say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, phrase.Count(digest.Events, "event"), phrase.Count(b.Files, "file"))
+	ui.Say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, phrase.Count(digest.Events, "event"), phrase.Count(b.Files, "file"))
 	return nil
 }
 

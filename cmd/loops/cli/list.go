@@ -16,6 +16,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -89,7 +90,7 @@ func runList(a *app, o listOptions) error {
 		return err
 	}
 	if o.json {
-		return writeJSON(a.out, append(list(entries, entryObject), list(more, func(e loopfile.Entry) any {
+		return ui.WriteJSON(a.out, append(ui.List(entries, entryObject), ui.List(more, func(e loopfile.Entry) any {
 			m := entryObject(e).(*value.Map)
 			m.Set("catalog", true)
 			return m
@@ -97,10 +98,10 @@ func runList(a *app, o listOptions) error {
 	}
 	if len(entries)+len(more) == 0 {
 		if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
-			say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
+			ui.Say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
 			return nil
 		}
-		say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
+		ui.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
 		return nil
 	}
 	writeTable(a.out, rows(entries))
@@ -108,7 +109,7 @@ func runList(a *app, o listOptions) error {
 		if len(entries) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		say(a.out, "In the catalog %s:\n", p.Short(p.Catalog))
+		ui.Say(a.out, "In the catalog %s:\n", p.Short(p.Catalog))
 		writeTable(a.out, rows(more))
 	}
 	return nil
@@ -148,8 +149,8 @@ func rows(entries []loopfile.Entry) [][]string {
 
 func entryObject(e loopfile.Entry) any {
 	m := value.NewMap(
-		"name", e.Name, "path", e.Path, "description", e.Title, "category", orNull(e.Category), "labels", texts(e.Labels),
-		"visibility", orNull(e.Visibility),
+		"name", e.Name, "path", e.Path, "description", e.Title, "category", ui.OrNull(e.Category), "labels", ui.Texts(e.Labels),
+		"visibility", ui.OrNull(e.Visibility),
 	)
 	if e.Problem != "" {
 		m.Set("problem", e.Problem)
@@ -172,12 +173,12 @@ func statusObject(p *project.Project, store *project.Records, r persistence.Run)
 		pid = int64(r.Owner.PID)
 	}
 	m := value.NewMap(
-		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", orNull(string(r.Status)),
+		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", ui.OrNull(string(r.Status)),
 		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", orNone(r.MaxSteps),
-		"started_at", stamp(r.StartedAt), "updated_at", stamp(r.UpdatedAt), "elapsed_ms", inspect.Elapsed(r).Milliseconds(),
+		"started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt), "elapsed_ms", inspect.Elapsed(r).Milliseconds(),
 		"pid", pid, "alive", held, "owner", ownerObject(r.Owner), "archived", r.Archived, "resumable", r.Resumable && !held,
-		"terminated_by", orNull(r.Ended), "error", orNull(r.Error), "continuation_prompt", orNull(r.Continuation),
-		"reconciled_at", stamp(r.Reconciled), "file", orNull(r.File), "events_file", orNull(r.Events),
+		"terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(r.Error), "continuation_prompt", ui.OrNull(r.Continuation),
+		"reconciled_at", ui.Stamp(r.Reconciled), "file", ui.OrNull(r.File), "events_file", ui.OrNull(r.Events),
 		"run_dir", filepath.Join(p.Loops, "runs", string(r.ID))+"/",
 	)
 	addOrigin(m, r)
@@ -186,7 +187,7 @@ func statusObject(p *project.Project, store *project.Records, r persistence.Run)
 		m.Set("store", store.Name)
 	}
 	if len(r.Damage) > 0 {
-		m.Set("damage", texts(r.Damage))
+		m.Set("damage", ui.Texts(r.Damage))
 	}
 	return m
 }
@@ -195,7 +196,7 @@ func ownerObject(o persistence.Owner) any {
 	if o.PID == 0 {
 		return nil
 	}
-	m := value.NewMap("pid", int64(o.PID), "host", orNull(o.Host), "boot", orNull(o.Boot), "start", nil)
+	m := value.NewMap("pid", int64(o.PID), "host", ui.OrNull(o.Host), "boot", ui.OrNull(o.Boot), "start", nil)
 	if o.Start != 0 {
 		m.Set("start", o.Start)
 	}

@@ -13,6 +13,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -47,14 +48,14 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		}
 	}
 	if o.json {
-		objects := list(chosen, func(v *inspect.Vitals) any { return listedObject(p, store, v) })
+		objects := ui.List(chosen, func(v *inspect.Vitals) any { return listedObject(p, store, v) })
 		for _, w := range waiting {
 			objects = append(objects, waiterStatus(p, w))
 		}
-		return joined([]error{writeJSON(a.out, objects), unreadRuns(looked)})
+		return joined([]error{ui.WriteJSON(a.out, objects), unreadRuns(looked)})
 	}
 	if len(chosen)+len(waiting) == 0 {
-		sayLine(a.out, o.runs.none())
+		ui.SayLine(a.out, o.runs.none())
 		return unreadRuns(looked)
 	}
 	var lines []runLine
@@ -96,7 +97,7 @@ func failedSince(ctx context.Context, store *project.Records, since time.Time) (
 func listedObject(p *project.Project, store *project.Records, v *inspect.Vitals) any {
 	m := statusObject(p, store, v.Run)
 	if v.Run.Limited {
-		m.Set("error", orNull(inspect.HonestError(v.Run)))
+		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
 	}
 	m.Set("idle_ms", nil)
 	if project.Alive(v.Run) {
@@ -107,7 +108,7 @@ func listedObject(p *project.Project, store *project.Records, v *inspect.Vitals)
 		m.Set("waiting", waitObject(v.Wait))
 	}
 	if !v.PausedAt.IsZero() {
-		m.Set("pause_asked_at", stamp(v.PausedAt))
+		m.Set("pause_asked_at", ui.Stamp(v.PausedAt))
 	}
 	return m
 }
@@ -238,7 +239,7 @@ func writeRuns(out io.Writer, lines []runLine, width int) {
 			if width > 0 {
 				note = plain.Cut(note, max(20, width-3))
 			}
-			sayLine(out, "  "+note)
+			ui.SayLine(out, "  "+note)
 		}
 		i++
 	}

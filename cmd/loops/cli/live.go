@@ -9,6 +9,7 @@ import (
 
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // redraw is how often the live line is drawn.
@@ -30,7 +31,7 @@ func newLive(f *os.File) *live { return &live{file: f} }
 func (l *live) set(head string, since time.Time) { l.head, l.last, l.since = head, "", since }
 
 // draw brings the line up to date.
-func (l *live) draw(now time.Time, p paint) {
+func (l *live) draw(now time.Time, p ui.Paint) {
 	if l.head == "" {
 		return
 	}
@@ -39,7 +40,7 @@ func (l *live) draw(now time.Time, p paint) {
 		return
 	}
 	l.drawn = text
-	fmt.Fprint(l.file, "\r"+plain.Sequences(p.dim(text))+"\x1b[K") // past the writer that lets no cursor be moved
+	fmt.Fprint(l.file, "\r"+plain.Sequences(p.Dim(text))+"\x1b[K") // past the writer that lets no cursor be moved
 }
 
 // text returns the line, cut to the width of the terminal less one column, where the cursor stays.

@@ -12,6 +12,7 @@ import (
 	"loops/fsm/loopfile"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // loadNamed finds and reads a loop by name or path. Problems are printed on standard error; a loop with errors
@@ -49,7 +50,7 @@ func (a *app) loadFile(p *project.Project, path string, quiet bool) (*fsm.Loop, 
 func (a *app) tellProblems(p *project.Project, w engine.Warning) {
 	fmt.Fprint(a.Err, a.render(p, w.Problems))
 	if w.Advice > 0 {
-		say(a.Err, "loops: %s about %s: %s\n", phrase.Count(w.Advice, "warning"), w.File, a.command("validate", w.File))
+		ui.Say(a.Err, "loops: %s about %s: %s\n", phrase.Count(w.Advice, "warning"), w.File, a.command("validate", w.File))
 	}
 }
 

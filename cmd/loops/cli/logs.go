@@ -19,6 +19,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 type logsOptions struct {
@@ -74,10 +75,10 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	}
 	out := a.out
 	if o.raw {
-		out = &sink{w: verbatim(a.Out), delay: holdBack}
-		defer out.flush()
+		out = ui.NewBatchedSink(ui.Verbatim(a.Out))
+		defer out.Flush()
 	}
-	l := &logPrinter{logsOptions: o, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(run.ID)), paint: paint(a.coloured(a.Out))}
+	l := &logPrinter{logsOptions: o, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(run.ID)), paint: ui.Paint(a.coloured(a.Out))}
 	if err := a.tail(ctx, f, run, 0, o.follow, l.event); err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		if o.state != "" {
 			what = "action of " + o.state
 		}
-		say(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
+		ui.Say(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ type logPrinter struct {
 	logsOptions
 	out   io.Writer
 	p     *project.Project
-	paint paint
+	paint ui.Paint
 
 	dir      string   // of the run
 	attempts int      // of the state the run is in
@@ -263,7 +264,7 @@ func (l *logPrinter) flush() {
 
 func (l *logPrinter) title() {
 	if l.head != "" && !l.bare && !l.raw {
-		sayLine(l.out, l.paint.bold(l.head))
+		ui.SayLine(l.out, l.paint.Bold(l.head))
 	}
 	l.head = ""
 }

@@ -17,6 +17,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/mcpserver"
+	"loops/internal/ui"
 )
 
 func newMCPCommand(a *app) *cobra.Command {
@@ -43,8 +44,8 @@ func runMCP(ctx context.Context, a *app) error {
 	if _, err := a.project(); err != nil {
 		return err
 	}
-	if interactive(a.In) {
-		sayLine(a.Err, "loops: this is a server that agents start, and it waits for their messages; Ctrl-C ends it. How to tell an agent of it: loops help mcp")
+	if ui.Interactive(a.In) {
+		ui.SayLine(a.Err, "loops: this is a server that agents start, and it waits for their messages; Ctrl-C ends it. How to tell an agent of it: loops help mcp")
 	}
 	in, ok := a.In.(io.ReadCloser)
 	if !ok {
@@ -54,7 +55,7 @@ func runMCP(ctx context.Context, a *app) error {
 	defer stop()
 	s := &served{app: a}
 	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpInstructions, Tools: s.tools()}
-	err := server.Serve(ctx, in, verbatim(a.Out))
+	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.stopBound()
 	if err != nil {
 		return failure(exitFailed, "the conversation with the agent ended: %s", oneLine(err))

@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/mcpserver"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -188,7 +189,7 @@ func (s *served) events(ctx context.Context, v mcpserver.Values) (json.RawMessag
 			if more = len(events) == v.Number("limit") || size > mcpEventBytes; more {
 				break
 			}
-			events = append(events, eventObject(e))
+			events = append(events, ui.EventObject(e))
 			size += len(value.AppendJSON(nil, events[len(events)-1]))
 		}
 		next = int64(e.Seq)

@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 )
 
 type newOptions struct {
@@ -81,7 +82,7 @@ func runNew(a *app, o newOptions, named bool) error {
 	if err != nil {
 		return err
 	}
-	say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
+	ui.Say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
 		p.Short(path), a.prefixed(firstCommand(text)), a.command("validate", o.name))
 	return nil
 }

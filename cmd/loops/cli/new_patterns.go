@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"loops/internal/ui"
 )
 
 // patternFiles are the loops that new starts from. Each is called as its file and runs as it stands.
@@ -60,7 +62,7 @@ func listPatterns(out io.Writer) error {
 		text, _ := pattern(name, name)
 		_, after, _ := strings.Cut(text, "\ndescription: ")
 		about, _, _ := strings.Cut(after, "\n")
-		say(w, "%s\t%s\n", name, about)
+		ui.Say(w, "%s\t%s\n", name, about)
 	}
 	return w.Flush()
 }

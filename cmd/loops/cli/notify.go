@@ -14,6 +14,7 @@ import (
 	"loops/internal/config"
 	"loops/internal/notify"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 )
 
 func newNotifyCommand(a *app) *cobra.Command {
@@ -142,7 +143,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 
 func (a *app) printNotified(chosen []int, results []*notify.Result, asJSON bool) error {
 	failed := false
-	values := list(chosen, func(i int) any {
+	values := ui.List(chosen, func(i int) any {
 		r := results[i]
 		failed = failed || r.Err != nil
 		if !asJSON {
@@ -150,13 +151,13 @@ func (a *app) printNotified(chosen []int, results []*notify.Result, asJSON bool)
 			if r.Err != nil {
 				what = "not delivered: " + r.Err.Error()
 			}
-			say(a.out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, phrase.Count(r.Attempts, "attempt"), phrase.Duration(r.Took))
+			ui.Say(a.out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, phrase.Count(r.Attempts, "attempt"), phrase.Duration(r.Took))
 		}
 		return value.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
 			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", errorText(r.Err))
 	})
 	if asJSON {
-		if err := writeJSON(a.out, values); err != nil {
+		if err := ui.WriteJSON(a.out, values); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -32,7 +33,7 @@ func (a *app) eachEvent(ctx context.Context, f project.Finder, r persistence.Run
 	for e, err := range f.Store.Events(ctx, r.ID, 0) {
 		if project.IsDamage(err) {
 			if damage++; damage <= 10 {
-				say(a.Err, "loops: %v; reading goes on behind it\n", err)
+				ui.Say(a.Err, "loops: %v; reading goes on behind it\n", err)
 			}
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 	"loops/internal/disk"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -161,10 +162,10 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", w != nil, "current_state", r.State))
 			continue
 		}
-		sayLine(a.out, pausedText(a, r, w))
+		ui.SayLine(a.out, pausedText(a, r, w))
 	}
 	if o.json {
-		errs = append(errs, writeJSON(a.out, done))
+		errs = append(errs, ui.WriteJSON(a.out, done))
 	}
 	return joined(errs)
 }
@@ -252,12 +253,12 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		case o.json:
 			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State))
 		default:
-			sayLine(a.out, unpausedText(a, r))
+			ui.SayLine(a.out, unpausedText(a, r))
 		}
 	}
 	switch {
 	case found && o.json:
-		errs = append(errs, writeJSON(a.out, done))
+		errs = append(errs, ui.WriteJSON(a.out, done))
 	case found:
 	case o.name == "":
 		return failure(exitNotFound, "nothing to unpause: no run is paused")

@@ -11,6 +11,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/model"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 )
 
 // printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
@@ -21,62 +22,62 @@ func (a *app) printPlan(planned *engine.Plan, asJSON bool) error {
 		if tree != nil {
 			plan.Set("worktree", plannedTreeObject(tree))
 		}
-		return writeJSON(a.out, plan)
+		return ui.WriteJSON(a.out, plan)
 	}
 	w := a.out
-	say(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.Short(l.File))
-	say(w, "Initial state: %s\nMax steps: %d\n", l.Initial, l.MaxSteps)
+	ui.Say(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.Short(l.File))
+	ui.Say(w, "Initial state: %s\nMax steps: %d\n", l.Initial, l.MaxSteps)
 	if l.MaxIterations > 0 {
-		say(w, "Max passes: %d\n", l.MaxIterations)
+		ui.Say(w, "Max passes: %d\n", l.MaxIterations)
 	}
 	if l.Timeout > 0 {
-		say(w, "Timeout: %s\n", phrase.Duration(l.Timeout))
+		ui.Say(w, "Timeout: %s\n", phrase.Duration(l.Timeout))
 	}
 	if l.Backoff > 0 {
-		say(w, "Pause between states: %s\n", phrase.Duration(l.Backoff))
+		ui.Say(w, "Pause between states: %s\n", phrase.Duration(l.Backoff))
 	}
 	for _, line := range plannedTree(p, tree) {
-		sayLine(w, line)
+		ui.SayLine(w, line)
 	}
-	say(w, "\nStates:\n")
+	ui.Say(w, "\nStates:\n")
 	for _, name := range l.Order {
 		s := l.States[name]
 		if s == nil {
 			continue
 		}
-		say(w, "  [%s]%s\n", name, kindOf(s))
+		ui.Say(w, "  [%s]%s\n", name, kindOf(s))
 		if s.Fragment != nil {
-			say(w, "      fragment: %s%s\n", s.Fragment.Name, bindings(s.Fragment.Bindings))
+			ui.Say(w, "      fragment: %s%s\n", s.Fragment.Name, bindings(s.Fragment.Bindings))
 		}
 		if s.Loop != "" {
-			say(w, "      loop: %s%s\n", s.Loop, bindings(s.With))
-			say(w, "            %s\n", a.subloopLine(p, l, s))
+			ui.Say(w, "      loop: %s%s\n", s.Loop, bindings(s.With))
+			ui.Say(w, "            %s\n", a.subloopLine(p, l, s))
 		}
 		if s.Action != "" {
-			say(w, "      action: %s\n", blockOf("              ", strings.Split(strings.TrimSpace(s.Action), "\n")))
+			ui.Say(w, "      action: %s\n", ui.BlockOf("              ", strings.Split(strings.TrimSpace(s.Action), "\n")))
 			if from := l.Place(0, "states", name, "action").File; from != l.File {
-				say(w, "              (from %s)\n", p.Short(from))
+				ui.Say(w, "              (from %s)\n", p.Short(from))
 			}
 		}
 		if s.Evaluate != nil {
-			say(w, "      evaluate: %s\n", s.Evaluate.Type)
+			ui.Say(w, "      evaluate: %s\n", s.Evaluate.Type)
 		}
 		for _, e := range edges(s) {
-			say(w, "      %s -> %s\n", e[0], e[1])
+			ui.Say(w, "      %s -> %s\n", e[0], e[1])
 		}
 	}
 	if len(l.Parameters) > 0 {
-		say(w, "\nParameters:\n")
+		ui.Say(w, "\nParameters:\n")
 		for _, prm := range l.Parameters {
-			say(w, "  %s\n", parameterLine(prm))
+			ui.Say(w, "  %s\n", parameterLine(prm))
 		}
 	}
-	say(w, "\nContext:\n")
+	ui.Say(w, "\nContext:\n")
 	for _, k := range values.Keys() {
 		v, _ := values.Get(k)
-		say(w, "  %s: %s\n", k, value.AppendJSON(nil, v))
+		ui.Say(w, "  %s: %s\n", k, value.AppendJSON(nil, v))
 	}
-	say(w, "\nNothing was run.\n")
+	ui.Say(w, "\nNothing was run.\n")
 	return nil
 }
 
@@ -155,7 +156,7 @@ func planObject(p *project.Project, l *fsm.Loop, values *value.Map) *value.Map {
 		if s == nil {
 			continue
 		}
-		m := value.NewMap("name", name, "action", orNull(s.Action), "terminal", s.Terminal, "failure", s.Terminal && s.Failure)
+		m := value.NewMap("name", name, "action", ui.OrNull(s.Action), "terminal", s.Terminal, "failure", s.Terminal && s.Failure)
 		if s.Loop != "" {
 			m.Set("loop", s.Loop)
 			m.Set("with", s.With)

@@ -17,6 +17,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/policy"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // Where a table of rules and the scores come from, and where the answer goes.
@@ -94,14 +95,14 @@ func runPolicy(a *app, o policyOptions, args []string) error {
 		}
 	}
 	for _, n := range notes {
-		sayLine(a.Err, "loops: "+n)
+		ui.SayLine(a.Err, "loops: "+n)
 	}
 	if ok {
-		say(a.Err, "loops: line %d holds: %s%s\n", rule.Line, plain.Line(rule.String()), scoreList(dimensions(rule), scores))
+		ui.Say(a.Err, "loops: line %d holds: %s%s\n", rule.Line, plain.Line(rule.String()), scoreList(dimensions(rule), scores))
 	} else {
-		say(a.Err, "loops: no rule holds%s; a last rule \"* -> TARGET\" would take everything else\n", scoreList(names, scores))
+		ui.Say(a.Err, "loops: no rule holds%s; a last rule \"* -> TARGET\" would take everything else\n", scoreList(names, scores))
 	}
-	sayLine(a.out, rule.Target)
+	ui.SayLine(a.out, rule.Target)
 	return nil
 }
 
@@ -169,7 +170,7 @@ func (a *app) policyRules(file string) ([]policy.Rule, error) {
 		for i, m := range mistakes {
 			lines[i] = fmt.Sprintf("%s:%d:%d: %s", from, m.Line, column(text, m.Offset), m.Message)
 		}
-		return nil, failure(exitInvalid, "%s", blockOf("loops: ", lines))
+		return nil, failure(exitInvalid, "%s", ui.BlockOf("loops: ", lines))
 	}
 	if len(rules) == 0 {
 		return nil, failure(exitInvalid, "%s holds no rules", from)

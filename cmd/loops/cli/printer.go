@@ -5,6 +5,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -80,14 +81,14 @@ func (a *app) newPrinter(v viewFlags) printer {
 
 func (a *app) foregroundPrinter(v viewFlags) printer {
 	if v.json {
-		return &jsonPrinter{out: &sink{w: a.Out}, err: &sink{w: a.Err}}
+		return &jsonPrinter{out: ui.NewSink(a.Out), err: ui.NewSink(a.Err)}
 	}
 	t := &textPrinter{
-		out: &sink{w: a.Out, delay: holdBack}, err: &sink{w: a.Err}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.coloured(a.Out)),
+		out: ui.NewBatchedSink(a.Out), err: ui.NewSink(a.Err), quiet: v.quiet, verbose: v.verbose, paint: ui.Paint(a.coloured(a.Out)),
 	}
-	if f, ok := terminal(a.Out); ok && !v.quiet {
+	if f, ok := ui.Terminal(a.Out); ok && !v.quiet {
 		if kind, _ := a.getenv("TERM"); kind != "dumb" && !v.verbose {
-			t.live, t.out = newLive(f), &sink{w: a.Out} // both write to the screen, in turn
+			t.live, t.out = newLive(f), ui.NewSink(a.Out) // both write to the screen, in turn
 		}
 	}
 	return t

@@ -10,12 +10,13 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer p.out.flush()
+	defer p.out.Flush()
 	out, code := p.out, codeOf(o)
 	if p.quiet {
 		if code == exitOK {
@@ -39,21 +40,21 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	if o.Error == inspect.NoTransition && p.judged != "" {
 		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", plain.Line(p.state), plain.Line(p.judged), plain.Line(p.judged))
 	}
-	style := p.paint.amber
+	style := p.paint.Amber
 	switch {
 	case code == exitOK && resume == "":
-		style = p.paint.green
+		style = p.paint.Green
 	case code == exitFailed:
-		style = p.paint.red
+		style = p.paint.Red
 	}
 	if !p.quiet {
 		fmt.Fprintln(out)
 	}
 	for part := range strings.SplitSeq(line, "\n") {
-		sayLine(out, style(part))
+		ui.SayLine(out, style(part))
 	}
 	if resume != "" {
-		sayLine(out, "Resume with: "+resume)
+		ui.SayLine(out, "Resume with: "+resume)
 	}
 }
 
@@ -64,13 +65,13 @@ func (p *textPrinter) tree(r engine.TreeReport) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer p.out.flush()
+	defer p.out.Flush()
 	out := p.out
 	if p.quiet {
 		out = p.err
 	}
 	for _, line := range treeLines(r) {
-		sayLine(out, line)
+		ui.SayLine(out, line)
 	}
 }
 
@@ -83,8 +84,8 @@ func (p *textPrinter) showFailure(out io.Writer) {
 	if said == "" || (p.live == nil && !p.quiet) {
 		return
 	}
-	sayLine(out, "The last action said:")
+	ui.SayLine(out, "The last action said:")
 	for line := range strings.SplitSeq(phrase.LastLines(said, 40), "\n") {
-		sayOutput(out, indent, line)
+		ui.SayOutput(out, indent, line)
 	}
 }

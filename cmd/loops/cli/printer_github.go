@@ -19,6 +19,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/report"
+	"loops/internal/ui"
 )
 
 // Files of a job of GitHub Actions, and how much of a summary it shows, in bytes.
@@ -44,9 +45,9 @@ type githubPrinter struct {
 const mostWarnings = 8
 
 func (a *app) newGitHubPrinter(v viewFlags) printer {
-	log := &guardedLog{w: &sink{w: a.Out}}
+	log := &guardedLog{w: ui.NewSink(a.Out)}
 	p := &githubPrinter{a: a, log: log, textPrinter: &textPrinter{
-		out: &sink{w: log, delay: holdBack}, err: &sink{w: log}, quiet: v.quiet, verbose: v.verbose, paint: paint(a.coloured(a.Out)),
+		out: ui.NewBatchedSink(log), err: ui.NewSink(log), quiet: v.quiet, verbose: v.verbose, paint: ui.Paint(a.coloured(a.Out)),
 	}}
 	a.endJob = p.leave
 	return p
@@ -98,7 +99,7 @@ func (p *githubPrinter) event(e fsm.Event) {
 
 // group ends the group that is open, and begins one of that name; "" = none.
 func (p *githubPrinter) group(title string) {
-	p.out.flush()
+	p.out.Flush()
 	var lines []string
 	if p.open {
 		lines = append(lines, "::endgroup::")
@@ -123,7 +124,7 @@ func (p *githubPrinter) annotate(level fsm.Severity, title, message string) {
 		at.File = p.h.Loop.File
 	}
 	line := report.Annotation(p.a.sourceRoot(pr), fsm.Problem{Pos: at, Severity: level, Rule: title, Message: message})
-	p.out.flush()
+	p.out.Flush()
 	p.log.command(strings.TrimSuffix(line, "\n"))
 }
 
@@ -167,7 +168,7 @@ func (p *githubPrinter) finish(o fsm.Outcome, resume string) {
 	if err != nil {
 		p.note("loops: no outputs were written: " + oneLine(err))
 	}
-	p.out.flush()
+	p.out.Flush()
 	p.log.command()
 }
 

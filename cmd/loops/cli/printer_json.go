@@ -7,6 +7,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/ui"
 )
 
 // A jsonPrinter writes one JSON object a line on standard output: run_info first, then every event as it stands
@@ -24,21 +25,21 @@ func (p *jsonPrinter) line(b []byte) {
 
 func (p *jsonPrinter) header(h header) {
 	m := value.NewMap(
-		"event", "run_info", "ts", stamp(h.Begin), "loop", h.Loop.Name, "instance_id", string(h.Run.ID),
+		"event", "run_info", "ts", ui.Stamp(h.Begin), "loop", h.Loop.Name, "instance_id", string(h.Run.ID),
 		"run_id", h.Run.RunID, "resumed", h.Resumed, "max_steps", int64(h.Loop.MaxSteps), "file", h.Loop.File,
 		"run_dir", h.RunDir,
 	)
 	addOrigin(m, h.Run)
 	if h.Worktree != "" {
 		m.Set("worktree", h.Worktree)
-		m.Set("branch", orNull(h.Branch))
+		m.Set("branch", ui.OrNull(h.Branch))
 	}
 	p.line(value.AppendJSON(p.buf[:0], m))
 }
 
 func (p *jsonPrinter) queued(q queued) {
 	p.line(value.AppendJSON(p.buf[:0], value.NewMap(
-		"event", "queue_wait", "ts", stamp(q.Now), "loop", q.Waiter.Loop, "queue_id", q.Waiter.ID, "resumes", orNull(string(q.Waiter.Resumes)),
+		"event", "queue_wait", "ts", ui.Stamp(q.Now), "loop", q.Waiter.Loop, "queue_id", q.Waiter.ID, "resumes", ui.OrNull(string(q.Waiter.Resumes)),
 		"waits_for", waitsForJSON(q.For),
 	)))
 }
@@ -50,7 +51,7 @@ func (p *jsonPrinter) event(e fsm.Event) { p.line(e.AppendJSON(p.buf[:0])) }
 func (p *jsonPrinter) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	sayLine(p.err, text)
+	ui.SayLine(p.err, text)
 }
 
 func (p *jsonPrinter) finish(fsm.Outcome, string) {}

@@ -2,15 +2,13 @@ package cli
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"loops/fsm"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -31,7 +29,7 @@ func event(after time.Duration, kind string, pairs ...any) fsm.Event {
 // show feeds a run to a printer and returns what it printed.
 func show(p *textPrinter, outcome fsm.Outcome, resume string, events ...fsm.Event) (out, errs string) {
 	var a, b bytes.Buffer
-	p.out, p.err = &sink{w: plain.NewWriter(&a), delay: holdBack}, &sink{w: plain.NewWriter(&b)}
+	p.out, p.err = ui.NewBatchedSink(plain.NewWriter(&a)), ui.NewSink(plain.NewWriter(&b))
 	p.header(header{
 		Loop: &fsm.Loop{Name: "fix", MaxSteps: 50}, File: ".loops/fix.yaml", ShortDir: ".loops/runs/fix-1/", Run: persistence.Run{ID: "fix-1"}, Begin: began, Wake: "loops retry-now fix-1",
 	})
@@ -128,55 +126,4 @@ func TestJSONPrinter(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("got %s", out.String())
 	}
-}
-
-type brokenWriter struct{ calls int }
-
-func (w *brokenWriter) Write([]byte) (int, error) { w.calls++; return 0, errors.New("gone") }
-
-// A reader that has gone away is written to once and never again.
-func TestSink(t *testing.T) {
-	w := &brokenWriter{}
-	s := &sink{w: w}
-	for range 3 {
-		if n, err := s.Write([]byte("abc")); n != 3 || err != nil {
-			t.Fatalf("%d %v", n, err)
-		}
-	}
-	if w.calls != 1 {
-		t.Errorf("%d writes", w.calls)
-	}
-}
-
-// Lines that are held back go out in time, in order, and at the latest when asked for.
-func TestSinkHoldsBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
-		s := &sink{w: &b, delay: holdBack}
-		fmt.Fprint(s, "one ")
-		fmt.Fprint(s, "two ")
-		s.mu.Lock() // the timer of the sink writes
-		if b.Len() != 0 {
-			t.Errorf("written at once: %q", &b)
-		}
-		s.mu.Unlock()
-		time.Sleep(2 * holdBack)
-		synctest.Wait()
-		if b.String() != "one two " {
-			t.Errorf("after the delay: %q", &b)
-		}
-		fmt.Fprint(s, "three")
-		s.flush()
-		if b.String() != "one two three" {
-			t.Errorf("after flush: %q", &b)
-		}
-		fmt.Fprint(s, strings.Repeat("x", maxHeld))
-		if b.Len() != len("one two three") {
-			t.Errorf("%d bytes written before there were too many", b.Len())
-		}
-		fmt.Fprint(s, "y")
-		if b.Len() != len("one two three")+maxHeld+1 {
-			t.Errorf("%d bytes written of a long text", b.Len())
-		}
-	})
 }

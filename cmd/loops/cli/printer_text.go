@@ -11,6 +11,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // liveTail is how many lines of an action's output stay on a terminal.
@@ -23,9 +24,9 @@ const indent = "       "
 // becomes permanent lines when it is over; elsewhere every output line is printed.
 type textPrinter struct {
 	mu             sync.Mutex // guards all below: the live line is redrawn by a goroutine of watch
-	out, err       *sink
+	out, err       *ui.Sink
 	quiet, verbose bool
-	paint          paint
+	paint          ui.Paint
 	live           *live // nil = none
 
 	max     int // steps
@@ -63,22 +64,22 @@ func (p *textPrinter) header(h header) {
 	case h.Origin != nil:
 		doing = "Forking"
 	}
-	say(p.out, "%s loop: %s\n", doing, p.paint.bold(plain.Line(h.Loop.Name)))
+	ui.Say(p.out, "%s loop: %s\n", doing, p.paint.Bold(plain.Line(h.Loop.Name)))
 	if p.max > 0 { // old records do not tell
-		say(p.out, "Max steps: %d\n", p.max)
+		ui.Say(p.out, "Max steps: %d\n", p.max)
 	}
-	say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", plain.Line(h.File), plain.Line(string(h.Run.ID)), plain.Line(h.ShortDir))
+	ui.Say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", plain.Line(h.File), plain.Line(string(h.Run.ID)), plain.Line(h.ShortDir))
 	if h.Origin != nil {
-		say(p.out, "  forked from: %s\n", plain.Line(forkedText(h.Origin)))
+		ui.Say(p.out, "  forked from: %s\n", plain.Line(forkedText(h.Origin)))
 	}
 	for _, note := range h.Notes {
-		say(p.out, "  %s\n", note)
+		ui.Say(p.out, "  %s\n", note)
 	}
 	if h.Agents != "" {
-		say(p.out, "  agents: %s\n", h.Agents)
+		ui.Say(p.out, "  agents: %s\n", h.Agents)
 	}
 	if h.Where != "" {
-		say(p.out, "  at: %s, step %d, after %s\n", plain.Line(h.Where), h.Run.Step, phrase.Duration(h.Elapsed))
+		ui.Say(p.out, "  at: %s, step %d, after %s\n", plain.Line(h.Where), h.Run.Step, phrase.Duration(h.Elapsed))
 	}
 	fmt.Fprintln(p.out)
 }
@@ -91,7 +92,7 @@ func (p *textPrinter) queued(q queued) {
 
 // watch redraws the live line ten times a second while run runs.
 func (p *textPrinter) watch(run func()) {
-	defer p.out.flush()
+	defer p.out.Flush()
 	if p.live == nil {
 		run()
 		return
@@ -126,8 +127,8 @@ func (p *textPrinter) note(text string) {
 	if p.live != nil {
 		p.live.erase()
 	}
-	p.out.flush()
-	sayLine(p.err, text)
+	p.out.Flush()
+	ui.SayLine(p.err, text)
 }
 
 // print writes one permanent line.
@@ -135,7 +136,7 @@ func (p *textPrinter) print(line string) {
 	if p.live != nil {
 		p.live.erase()
 	}
-	sayLine(p.out, line)
+	ui.SayLine(p.out, line)
 }
 
 // missed takes an event that is not shown, for what is said at the end.
@@ -169,17 +170,17 @@ func (p *textPrinter) event(e fsm.Event) {
 	case fsm.EventLoopStart, fsm.EventLoopResume:
 		if e.Depth > 0 {
 			p.flushHead()
-			p.print(pad + "sub-loop " + shown(e.Get("loop")))
+			p.print(pad + "sub-loop " + ui.ValueText(e.Get("loop")))
 		}
 	case fsm.EventStateEnter:
 		p.flushHead()
 		p.acted = false
-		step, state := fmt.Sprintf("%s[%s/%d] ", pad, shown(e.Get("iteration")), p.max), shown(e.Get("state"))
+		step, state := fmt.Sprintf("%s[%s/%d] ", pad, ui.ValueText(e.Get("iteration")), p.max), ui.ValueText(e.Get("state"))
 		if e.Depth > 0 || p.max == 0 { // the cap is that of the outermost loop, where it is known
-			step = fmt.Sprintf("%s[%s] ", pad, shown(e.Get("iteration")))
+			step = fmt.Sprintf("%s[%s] ", pad, ui.ValueText(e.Get("iteration")))
 		}
 		p.place = step + state
-		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.bold(state), phrase.Duration(p.base+e.Time.Sub(p.begin)))
+		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.Bold(state), phrase.Duration(p.base+e.Time.Sub(p.begin)))
 	case fsm.EventActionStart:
 		p.startAction(e, pad)
 	case fsm.EventActionOutput:
@@ -195,7 +196,7 @@ func (p *textPrinter) event(e fsm.Event) {
 		}
 		for _, text := range inspect.VerdictLines(e) {
 			for line := range strings.SplitSeq(text, "\n") {
-				p.print(pad + indent + p.paint.dim(plain.Line(line)))
+				p.print(pad + indent + p.paint.Dim(plain.Line(line)))
 			}
 		}
 	case fsm.EventRoute:
@@ -204,7 +205,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	case fsm.EventLoopComplete:
 		p.flushHead()
 		if e.Depth > 0 {
-			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, shown(e.Get("final_state")), shown(e.Get("terminated_by"))))
+			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, ui.ValueText(e.Get("final_state")), ui.ValueText(e.Get("terminated_by"))))
 		}
 	case fsm.EventNote:
 		p.flushHead()
@@ -212,18 +213,18 @@ func (p *textPrinter) event(e fsm.Event) {
 		if inspect.Text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
 			line += "; to go on at once: " + p.wake
 		}
-		p.print(pad + indent + p.paint.amber(plain.Line(line)))
+		p.print(pad + indent + p.paint.Amber(plain.Line(line)))
 	case fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventHostSubprocRSS, fsm.EventActionKilled:
 		if p.verbose {
-			p.print(pad + indent + p.paint.dim(plain.Line(e.Kind+" "+inspect.Pairs(e))))
+			p.print(pad + indent + p.paint.Dim(plain.Line(e.Kind+" "+inspect.Pairs(e))))
 		}
 	default:
 		p.flushHead()
 		if line := inspect.EventText(e); line != "" {
-			p.print(pad + indent + p.paint.amber(plain.Line(line)))
+			p.print(pad + indent + p.paint.Amber(plain.Line(line)))
 			break
 		}
-		p.print(pad + indent + p.paint.amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))
+		p.print(pad + indent + p.paint.Amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))
 	}
 }
 
@@ -316,13 +317,13 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 	}
 	ms, _ := e.Get("duration_ms").(int64)
 	line := "(" + phrase.Duration(time.Duration(ms)*time.Millisecond) + ")"
-	code := shown(e.Get("exit_code"))
+	code := ui.ValueText(e.Get("exit_code"))
 	failed := code != "0" && code != ""
 	switch {
 	case code == "124":
-		line += " " + p.paint.red("timed out")
+		line += " " + p.paint.Red("timed out")
 	case failed:
-		line += " " + p.paint.red("exit: "+code)
+		line += " " + p.paint.Red("exit: "+code)
 	}
 	switch {
 	case p.live == nil && (failed || p.verbose):
@@ -332,7 +333,7 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 	}
 	p.print(pad + indent + line)
 	if skipped := inspect.Text(e.Get("skipped")); skipped != "" {
-		p.print(pad + indent + p.paint.amber("skipped of what the host printed: "+skipped))
+		p.print(pad + indent + p.paint.Amber("skipped of what the host printed: "+skipped))
 	}
 }
 
@@ -350,11 +351,11 @@ func (p *textPrinter) showErrors(pad string) {
 }
 
 func (p *textPrinter) route(e fsm.Event, pad string) {
-	line := "-> " + p.paint.cyan(shown(e.Get("to")))
+	line := "-> " + p.paint.Cyan(ui.ValueText(e.Get("to")))
 	if p.verdict != "" {
 		line = p.takeVerdict() + " " + line
 	}
-	if why := shown(e.Get("reason")); why != "" {
+	if why := ui.ValueText(e.Get("reason")); why != "" {
 		line += " (" + why + ")"
 	}
 	p.print(pad + indent + line)
@@ -373,9 +374,9 @@ func (p *textPrinter) takeVerdict() string {
 func (p *textPrinter) mark(verdict string) string {
 	switch verdict {
 	case "yes", "success", "target", "progress":
-		return p.paint.green(verdict)
+		return p.paint.Green(verdict)
 	case "no", "error", "blocked", "stall", "timeout":
-		return p.paint.red(verdict)
+		return p.paint.Red(verdict)
 	}
-	return p.paint.amber(plain.Line(verdict))
+	return p.paint.Amber(plain.Line(verdict))
 }

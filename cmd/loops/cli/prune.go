@@ -12,6 +12,7 @@ import (
 	"loops/internal/config"
 	"loops/internal/phrase"
 	"loops/internal/retention"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -124,7 +125,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 		if o.maxSize != "" {
 			limit = "--max-size " + o.maxSize
 		}
-		say(a.Err, "loops: what stays takes %s, more than %s: %s\n", phrase.Bytes(choice.Bytes), limit, keptText(choice.Kept))
+		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", phrase.Bytes(choice.Bytes), limit, keptText(choice.Kept))
 	}
 	return errors.Join(joined([]error{unfinished, err}), a.tellPruned(o, choice, gone, finished))
 }
@@ -132,21 +133,21 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 // tellFinished says which removals that were cut short came to their end.
 func (a *app) tellFinished(ids []persistence.ID) {
 	for _, id := range ids {
-		say(a.out, "Removed what was left of %s: %s.\n", id, finishedWhy)
+		ui.Say(a.out, "Removed what was left of %s: %s.\n", id, finishedWhy)
 	}
 }
 
 func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal, finished []persistence.ID) error {
 	stay := c.Stay + len(c.Go) - len(gone)
 	if o.json {
-		return writeJSON(a.out, value.NewMap(
-			"dry_run", o.dryRun, "removed", list(gone, removal.object), "bytes", total(gone), "finished", list(finished, idObject), "stay", int64(stay), "kept",
+		return ui.WriteJSON(a.out, value.NewMap(
+			"dry_run", o.dryRun, "removed", ui.List(gone, removal.object), "bytes", total(gone), "finished", ui.List(finished, idObject), "stay", int64(stay), "kept",
 			value.NewMap("live", int64(c.Kept.Live), "resumable", int64(c.Kept.Resumable), "newest", int64(c.Kept.Newest), "unreadable", int64(c.Kept.Unreadable)),
 		))
 	}
 	a.tellFinished(finished)
 	if len(gone) == 0 {
-		say(a.out, "Nothing to remove: %s.\n", stayText(stay, c.Kept))
+		ui.Say(a.out, "Nothing to remove: %s.\n", stayText(stay, c.Kept))
 		return nil
 	}
 	var table [][]string
@@ -158,7 +159,7 @@ func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal, fin
 	if o.dryRun {
 		verb, makes = "Would remove", "would make"
 	}
-	say(a.out, "%s %s, which %s %s of room; %s.\n", verb, phrase.Count(len(gone), "run"), makes, phrase.Bytes(total(gone)), stayText(stay, c.Kept))
+	ui.Say(a.out, "%s %s, which %s %s of room; %s.\n", verb, phrase.Count(len(gone), "run"), makes, phrase.Bytes(total(gone)), stayText(stay, c.Kept))
 	return nil
 }
 

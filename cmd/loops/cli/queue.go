@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -74,16 +75,16 @@ func runQueueList(a *app, o queueListOptions) error {
 		return err
 	}
 	if o.json {
-		return writeJSON(a.out, list(line, func(w persistence.Waiter) any { return waiterJSON(w, line) }))
+		return ui.WriteJSON(a.out, ui.List(line, func(w persistence.Waiter) any { return waiterJSON(w, line) }))
 	}
 	if len(line) == 0 {
-		sayLine(a.out, "Nobody waits.")
+		ui.SayLine(a.out, "Nobody waits.")
 		return nil
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	say(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID\n")
+	ui.Say(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID\n")
 	for _, w := range line {
-		say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", shortWaiter(w.ID), waiterLoop(w), age(w.Since), place(w, line), waitsForText(w.For), shortScope(p, w), strings.TrimPrefix(process(w.Owner), "pid "))
+		ui.Say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", shortWaiter(w.ID), waiterLoop(w), age(w.Since), place(w, line), waitsForText(w.For), shortScope(p, w), strings.TrimPrefix(process(w.Owner), "pid "))
 	}
 	return t.Flush()
 }
@@ -95,9 +96,9 @@ func place(w persistence.Waiter, line []persistence.Waiter) int {
 
 func waiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
 	return value.NewMap(
-		"queue_id", w.ID, "loop", w.Loop, "resumes", orNull(string(w.Resumes)), "since", stamp(w.Since), "place", int64(place(w, line)),
-		"waits_for", waitsForJSON(w.For), "scope", texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", orNull(w.Owner.Host),
-		"log", orNull(w.Log), "reference_tool", w.Foreign,
+		"queue_id", w.ID, "loop", w.Loop, "resumes", ui.OrNull(string(w.Resumes)), "since", ui.Stamp(w.Since), "place", int64(place(w, line)),
+		"waits_for", waitsForJSON(w.For), "scope", ui.Texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", ui.OrNull(w.Owner.Host),
+		"log", ui.OrNull(w.Log), "reference_tool", w.Foreign,
 	)
 }
 
@@ -160,7 +161,7 @@ func findWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, e
 		for _, w := range found {
 			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, waiterLoop(w), process(w.Owner), age(w.Since)))
 		}
-		return nil, failure(exitUsage, "%s", blockOf("  ", lines))
+		return nil, failure(exitUsage, "%s", ui.BlockOf("  ", lines))
 	}
 	return found, nil
 }
@@ -235,7 +236,7 @@ func runQueueRemove(ctx context.Context, a *app, o queueRemoveOptions) error {
 	removed, err := a.takeOutAll(ctx, q, line, o.json)
 	errs := []error{err}
 	if o.json {
-		errs = append(errs, writeJSON(a.out, removed))
+		errs = append(errs, ui.WriteJSON(a.out, removed))
 	}
 	return joined(errs)
 }

@@ -10,6 +10,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/proc"
+	"loops/internal/ui"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -36,7 +37,7 @@ func (a *app) takeOutAll(ctx context.Context, q *persistence.Queue, line []persi
 			end = ", which ends when it notices"
 		}
 		if !quiet {
-			say(a.out, "Took %s out of the queue: loop %s (%s)%s. Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner), end)
+			ui.Say(a.out, "Took %s out of the queue: loop %s (%s)%s. Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner), end)
 		}
 	}
 	return removed, joined(append(errs, q.Tidy(ctx)))

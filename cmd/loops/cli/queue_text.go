@@ -10,6 +10,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -28,7 +29,7 @@ func age(t time.Time) string { return phrase.Duration(max(0, time.Since(t))) }
 
 // waitsForJSON is whom somebody waits for.
 func waitsForJSON(o persistence.Obstacle) any {
-	return value.NewMap("loop", orNull(o.Loop), "instance_id", orNull(string(o.Run)), "queue_id", orNull(o.Waiter), "path", orNull(o.Path), "since", stamp(o.Since))
+	return value.NewMap("loop", ui.OrNull(o.Loop), "instance_id", ui.OrNull(string(o.Run)), "queue_id", ui.OrNull(o.Waiter), "path", ui.OrNull(o.Path), "since", ui.Stamp(o.Since))
 }
 
 // inTheWayLine says who has what a run wants, or wants it before.
@@ -64,7 +65,7 @@ func (a *app) busy(err error, waited time.Duration) error {
 		lines = append(lines, fmt.Sprintf("%-14s %s", "see who waits:", a.command("queue list")))
 	}
 	lines = append(lines, fmt.Sprintf("%-14s %s", "lock nothing:", a.again("--no-lock")))
-	return failure(exitConflict, "%s", blockOf("  ", lines))
+	return failure(exitConflict, "%s", ui.BlockOf("  ", lines))
 }
 
 // timeoutText is a time as --queue-timeout takes it.

@@ -10,6 +10,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
+	"loops/internal/ui"
 )
 
 type renderOptions struct {
@@ -68,13 +69,13 @@ func runRender(a *app, o *renderOptions) error {
 		return failure(exitUsage, "the fragment %s of the state %s: %v", st.Fragment.Name, phrase.Quote(st.Name), err)
 	}
 	if o.json {
-		unknown := list(got.Unknown, func(u rehearse.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
-		m := value.NewMap("loop", r.loop.Name, "state", st.Name, "action_type", orNull(st.ActionType), "action", got.Action)
+		unknown := ui.List(got.Unknown, func(u rehearse.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
+		m := value.NewMap("loop", r.loop.Name, "state", st.Name, "action_type", ui.OrNull(st.ActionType), "action", got.Action)
 		if got.Params != nil {
 			m.Set("params", got.Params)
 		}
 		m.Set("unknown", unknown)
-		return writeJSON(a.out, m)
+		return ui.WriteJSON(a.out, m)
 	}
 	text := got.Action
 	if !strings.HasSuffix(text, "\n") {
@@ -85,7 +86,7 @@ func runRender(a *app, o *renderOptions) error {
 	}
 	_, err = fmt.Fprint(a.out, text)
 	for _, u := range got.Unknown {
-		say(a.Err, "loops: %s is left as it stands: %s\n", phrase.Clip(u.Ref), u.Why)
+		ui.Say(a.Err, "loops: %s is left as it stands: %s\n", phrase.Clip(u.Ref), u.Why)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/report"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -87,7 +88,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 		return err
 	}
 	for _, n := range page.Notes {
-		say(a.Err, "loops: %s\n", n)
+		ui.Say(a.Err, "loops: %s\n", n)
 	}
 	graph, note, damage := a.graphOfRun(ctx, f, run, t, o.by)
 	page.Graph = graph

@@ -8,6 +8,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -34,7 +35,7 @@ func (a *app) tellUnpaused(n engine.Unpaused, print printer, quiet bool) {
 		print.note(fmt.Sprintf("loops: run %s stays paused: %v", n.Run, n.Err))
 	case quiet:
 	case a.detached != nil:
-		sayLine(a.Err, "The pause of "+phrase.Clock(n.Since)+" is lifted.")
+		ui.SayLine(a.Err, "The pause of "+phrase.Clock(n.Since)+" is lifted.")
 	default:
 		print.note("The pause of " + phrase.Clock(n.Since) + " is lifted.")
 	}

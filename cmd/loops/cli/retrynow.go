@@ -14,6 +14,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -67,7 +68,7 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 			busy = r
 		default:
 			woken++
-			sayLine(a.out, wokenText(r, w))
+			ui.SayLine(a.out, wokenText(r, w))
 		}
 	}
 	if woken == 0 && len(errs) == 0 {
@@ -122,6 +123,6 @@ func wake(ctx context.Context, store *project.Records, r persistence.Run, w fsm.
 }
 
 func waitObject(w *fsm.Wait) *value.Map {
-	return value.NewMap("for", w.Why, "tier", orNull(w.Tier), "state", w.State, "since", stamp(w.Since), "until", stamp(w.Until),
-		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())), "host", orNull(w.Host))
+	return value.NewMap("for", w.Why, "tier", ui.OrNull(w.Tier), "state", w.State, "since", ui.Stamp(w.Since), "until", ui.Stamp(w.Until),
+		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())), "host", ui.OrNull(w.Host))
 }

@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -79,11 +80,11 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 	err = joined([]error{unfinished, err})
 	a.tellTrees(ctx, p, todo)
 	if o.json {
-		return errors.Join(err, writeJSON(a.out, value.NewMap("removed", list(todo, removal.object), "bytes", total(todo), "finished", list(finished, idObject))))
+		return errors.Join(err, ui.WriteJSON(a.out, value.NewMap("removed", ui.List(todo, removal.object), "bytes", total(todo), "finished", ui.List(finished, idObject))))
 	}
 	a.tellFinished(finished)
 	for _, t := range todo {
-		say(a.out, "Removed %s (%s, %s).\n", t.run.ID, t.run.Status, phrase.Bytes(t.bytes))
+		ui.Say(a.out, "Removed %s (%s, %s).\n", t.run.ID, t.run.Status, phrase.Bytes(t.bytes))
 	}
 	return err
 }
@@ -131,7 +132,7 @@ type removal struct {
 }
 
 func (r removal) object() any {
-	return value.NewMap("instance_id", string(r.run.ID), "loop", r.run.Loop, "status", orNull(string(r.run.Status)), "started_at", stamp(r.run.StartedAt), "bytes", r.bytes)
+	return value.NewMap("instance_id", string(r.run.ID), "loop", r.run.Loop, "status", ui.OrNull(string(r.run.Status)), "started_at", ui.Stamp(r.run.StartedAt), "bytes", r.bytes)
 }
 
 func total(rs []removal) (n int64) {

@@ -14,6 +14,7 @@ import (
 	"loops/fsm/lint"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // The rules of validate itself, about files that are not read at all.
@@ -54,12 +55,12 @@ func newRulesTopic(a *app) *cobra.Command {
 }
 
 func printRules(out io.Writer) {
-	sayLine(out, "What loops validate looks for. An error keeps a loop from running, a warning does not.")
-	sayLine(out, "loops help rule NAME says what one means, how to silence it, and shows an example.")
+	ui.SayLine(out, "What loops validate looks for. An error keeps a loop from running, a warning does not.")
+	ui.SayLine(out, "loops help rule NAME says what one means, how to silence it, and shows an example.")
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, r := range rules() {
-		say(w, "%s\t%s\t%s\n", r.Name, r.Severity, r.Summary)
+		ui.Say(w, "%s\t%s\t%s\n", r.Name, r.Severity, r.Summary)
 	}
 	w.Flush() //nolint:errcheck // a sink never fails
 }

@@ -10,6 +10,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/model"
+	"loops/internal/ui"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +91,7 @@ func runShow(a *app, name string, o showOptions) error {
 		if o.origins {
 			m.Set("origins", originsOf(p, f.Loop, m))
 		}
-		return writeJSON(a.out, m)
+		return ui.WriteJSON(a.out, m)
 	}
 	a.printLoop(p, f.Loop)
 	return nil

@@ -13,6 +13,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 // previewWidth is how much of an action the summary of a loop shows, in columns.
@@ -20,11 +21,11 @@ const previewWidth = 44
 
 // printLoop prints the summary of a loop: what to know before it is run, on a screen where it fits on one.
 func (a *app) printLoop(p *project.Project, l *fsm.Loop) {
-	paint := paint(a.coloured(a.Out))
-	say(a.out, "%s  %s\n", paint.bold(l.Name), paint.dim(p.Short(l.File)))
+	paint := ui.Paint(a.coloured(a.Out))
+	ui.Say(a.out, "%s  %s\n", paint.Bold(l.Name), paint.Dim(p.Short(l.File)))
 	about, _, _ := strings.Cut(strings.TrimSpace(l.Description), "\n\n")
 	for line := range strings.SplitSeq(about, "\n") {
-		sayLine(a.out, line)
+		ui.SayLine(a.out, line)
 	}
 	fmt.Fprintln(a.out)
 	var facts [][]string
@@ -63,11 +64,11 @@ func writeTable(out io.Writer, rows [][]string) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	for _, cells := range rows {
-		sayRow(w, cells...)
+		ui.SayRow(w, cells...)
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder never fails
 	for line := range strings.Lines(b.String()) {
-		sayLine(out, strings.TrimRight(line, " \n"))
+		ui.SayLine(out, strings.TrimRight(line, " \n"))
 	}
 }
 

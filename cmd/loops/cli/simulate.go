@@ -19,6 +19,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
+	"loops/internal/ui"
 )
 
 type simulateOptions struct {
@@ -191,7 +192,7 @@ func (a *app) replies(r *rehearsal, o *simulateOptions) (rehearse.Replies, error
 	for i, w := range wrong {
 		lines[i] = scriptLine(o, w)
 	}
-	return nil, failure(exitUsage, "%s", blockOf("loops: ", lines))
+	return nil, failure(exitUsage, "%s", ui.BlockOf("loops: ", lines))
 }
 
 func scriptLine(o *simulateOptions, e *rehearse.ScriptError) string {

@@ -12,6 +12,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/rehearse"
+	"loops/internal/ui"
 )
 
 // A simulationPrinter prints the way of a simulation, as lines while it goes on or as JSON at its end.
@@ -19,7 +20,7 @@ type simulationPrinter struct {
 	a     *app
 	r     *rehearsal
 	o     *simulateOptions
-	paint paint
+	paint ui.Paint
 
 	head  string       // line of the state entered last, not printed yet
 	more  []string     // lines below that one
@@ -31,7 +32,7 @@ type simulationPrinter struct {
 }
 
 func newSimulationPrinter(a *app, r *rehearsal, o *simulateOptions) *simulationPrinter {
-	p := &simulationPrinter{a: a, r: r, o: o, paint: paint(a.coloured(a.Out))}
+	p := &simulationPrinter{a: a, r: r, o: o, paint: ui.Paint(a.coloured(a.Out))}
 	if !o.json {
 		a.simulationHeader(r, o)
 	}
@@ -42,10 +43,10 @@ func (a *app) simulationHeader(r *rehearsal, o *simulateOptions) {
 	if o.quiet {
 		return
 	}
-	say(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.Short(r.loop.File))
+	ui.Say(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.Short(r.loop.File))
 	for _, k := range o.how.Keys() {
 		v, _ := o.how.Get(k)
-		say(a.out, "  %s: %s\n", k, inspect.Text(v))
+		ui.Say(a.out, "  %s: %s\n", k, inspect.Text(v))
 	}
 	fmt.Fprintln(a.out)
 }
@@ -83,7 +84,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		if e.Depth > 0 { // the cap is that of the outermost loop
 			step = fmt.Sprintf("%s[%s] ", pad, inspect.Text(e.Get("iteration")))
 		}
-		p.head = step + p.paint.bold(inspect.Text(e.Get("state")))
+		p.head = step + p.paint.Bold(inspect.Text(e.Get("state")))
 	case fsm.EventActionStart:
 		lines := p.short(inspect.Text(e.Get("action")))
 		p.head += " -> " + lines[0]
@@ -92,10 +93,10 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 	case fsm.EventActionComplete:
 		for _, line := range p.short(inspect.Text(e.Get("output_preview"))) {
-			p.line(pad + indent + p.paint.dim(plain.Line(line)))
+			p.line(pad + indent + p.paint.Dim(plain.Line(line)))
 		}
 		if code := inspect.Text(e.Get("exit_code")); code != "0" {
-			p.line(pad + indent + p.paint.red("exit: "+code))
+			p.line(pad + indent + p.paint.Red("exit: "+code))
 		}
 	case fsm.EventEvaluate:
 		p.verdict = inspect.Text(e.Get("verdict"))
@@ -106,7 +107,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 			p.verdict += " (" + plain.Cut(phrase.FirstLine(plain.Line(why)), 160) + ")"
 		}
 	case fsm.EventRoute:
-		line := "-> " + p.paint.cyan(inspect.Text(e.Get("to")))
+		line := "-> " + p.paint.Cyan(inspect.Text(e.Get("to")))
 		if p.verdict != "" {
 			line = p.verdict + " " + line
 		}
@@ -122,7 +123,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 	default:
 		if note := simulationNote(e); note != "" {
-			p.line(pad + indent + p.paint.amber(note))
+			p.line(pad + indent + p.paint.Amber(note))
 		}
 	}
 }
@@ -146,10 +147,10 @@ func (p *simulationPrinter) short(s string) []string {
 
 func (p *simulationPrinter) flush() {
 	if p.head != "" {
-		sayLine(p.a.out, p.head)
+		ui.SayLine(p.a.out, p.head)
 		p.head = ""
 		for _, line := range p.more {
-			sayLine(p.a.out, line)
+			ui.SayLine(p.a.out, line)
 		}
 		p.more = nil
 	}
@@ -157,7 +158,7 @@ func (p *simulationPrinter) flush() {
 
 func (p *simulationPrinter) line(s string) {
 	p.flush()
-	sayLine(p.a.out, s)
+	ui.SayLine(p.a.out, s)
 }
 
 // collect notes an event for JSON.
@@ -202,27 +203,27 @@ func (p *simulationPrinter) collect(e fsm.Event) {
 func (p *simulationPrinter) finish(o fsm.Outcome) error {
 	if p.o.json {
 		m := p.a.simulationObject(p.r, p.o)
-		m.Set("path", list(p.steps, func(step *value.Map) any { return step }))
+		m.Set("path", ui.List(p.steps, func(step *value.Map) any { return step }))
 		m.Set("end", endObject(o))
-		return writeJSON(p.a.out, m)
+		return ui.WriteJSON(p.a.out, m)
 	}
 	p.flush()
 	if !p.o.quiet {
 		if p.verdict != "" {
-			sayLine(p.a.out, indent+p.verdict)
+			ui.SayLine(p.a.out, indent+p.verdict)
 		}
 		fmt.Fprintln(p.a.out)
 	}
-	say(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), codeOf(o))
+	ui.Say(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), codeOf(o))
 	if o.Error != "" {
 		line := "Error: " + o.Error
 		if o.Error == inspect.NoTransition && p.judged != "" {
 			line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)
 		}
-		sayLine(p.a.out, line)
+		ui.SayLine(p.a.out, line)
 	}
 	if !p.o.quiet {
-		sayLine(p.a.out, "Nothing was run.")
+		ui.SayLine(p.a.out, "Nothing was run.")
 	}
 	return nil
 }
@@ -232,7 +233,7 @@ func (a *app) simulationObject(r *rehearsal, o *simulateOptions) *value.Map {
 }
 
 func endObject(o fsm.Outcome) *value.Map {
-	return value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "failure", o.Failure, "error", orNull(o.Error),
+	return value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "failure", o.Failure, "error", ui.OrNull(o.Error),
 		"steps", int64(o.Steps), "exit_code", int64(codeOf(o)))
 }
 
@@ -243,7 +244,7 @@ func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) er
 		m := a.simulationObject(r, o)
 		m.Set("runs", int64(t.Runs))
 		m.Set("steps", value.NewMap("least", int64(t.Least), "most", int64(t.Most), "mean", mean))
-		m.Set("ends", list(t.Endings(), func(e *rehearse.Ending) any {
+		m.Set("ends", ui.List(t.Endings(), func(e *rehearse.Ending) any {
 			end := endObject(e.Outcome)
 			end.Delete("steps")
 			end.Set("runs", int64(e.Runs))
@@ -251,18 +252,18 @@ func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) er
 			end.Set("seed", int64(e.Seed)) //nolint:gosec // checked where it was read
 			return end
 		}))
-		return writeJSON(a.out, m)
+		return ui.WriteJSON(a.out, m)
 	}
 	a.simulationHeader(r, o)
-	say(a.out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
+	ui.Say(a.out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
 	for _, e := range t.Endings() {
-		say(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), inspect.EndWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
+		ui.Say(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), inspect.EndWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
 		if e.Outcome.Error != "" {
-			say(a.out, "%18s%s\n", "", plain.Cut(phrase.FirstLine(plain.Line(e.Outcome.Error)), 160))
+			ui.Say(a.out, "%18s%s\n", "", plain.Cut(phrase.FirstLine(plain.Line(e.Outcome.Error)), 160))
 		}
 	}
 	if !o.quiet {
-		sayLine(a.out, "Nothing was run.")
+		ui.SayLine(a.out, "Nothing was run.")
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm/value"
+	"loops/internal/ui"
 	"loops/persistence/checkpoint"
 )
 
@@ -143,11 +144,11 @@ func runStageBegin(ctx context.Context, a *app, o stageOptions) error {
 		if b.Resume {
 			then = "; to be done again"
 		}
-		sayLine(a.Err, "loops: "+oneLine(err)+then)
+		ui.SayLine(a.Err, "loops: "+oneLine(err)+then)
 	case err != nil:
 		return stageFailure(err)
 	}
-	return a.answer(value.NewMap("resume", b.Resume, "run_date", b.RunDate, "completed", texts(b.Completed)))
+	return a.answer(value.NewMap("resume", b.Resume, "run_date", b.RunDate, "completed", ui.Texts(b.Completed)))
 }
 
 func runStageSave(ctx context.Context, a *app, o stageOptions, name string) error {
@@ -164,7 +165,7 @@ func runStageSave(ctx context.Context, a *app, o stageOptions, name string) erro
 	case errors.Is(err, checkpoint.ErrNotJSON):
 		return failure(exitFailed, "stage %s was not saved, its value is %s", name, oneLine(err))
 	case errors.Is(err, checkpoint.ErrDamaged):
-		say(a.Err, "loops: %s; it is kept as manifest.damaged.json, and a new one begins with stage %s\n", oneLine(err), name)
+		ui.Say(a.Err, "loops: %s; it is kept as manifest.damaged.json, and a new one begins with stage %s\n", oneLine(err), name)
 	case err != nil:
 		return failure(exitFailed, "stage %s was not saved: %s", name, oneLine(err))
 	}
@@ -185,9 +186,9 @@ func runStageLoad(ctx context.Context, a *app, o stageOptions, name string) erro
 	case err != nil:
 		return stageFailure(err)
 	}
-	data := &sink{w: verbatim(a.Out)} // it is not for people
-	_, _ = data.Write(value)          // close says what went wrong
-	return data.close()
+	data := ui.NewSink(ui.Verbatim(a.Out)) // it is not for people
+	_, _ = data.Write(value)               // close says what went wrong
+	return data.Close()
 }
 
 func runStageDone(ctx context.Context, a *app, o stageOptions) error {
@@ -198,7 +199,7 @@ func runStageDone(ctx context.Context, a *app, o stageOptions) error {
 	err = s.Done(ctx)
 	switch {
 	case errors.Is(err, checkpoint.ErrDamaged):
-		sayLine(a.Err, "loops: "+oneLine(err)+"; it is removed, but the values of its stages stay as files that count for nothing")
+		ui.SayLine(a.Err, "loops: "+oneLine(err)+"; it is removed, but the values of its stages stay as files that count for nothing")
 	case err != nil:
 		return stageFailure(err)
 	}

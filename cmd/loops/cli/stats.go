@@ -12,6 +12,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 )
 
 type statsOptions struct {
@@ -76,42 +77,42 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 		}
 	}
 	if o.json {
-		return writeJSON(a.out, statsObject(s))
+		return ui.WriteJSON(a.out, statsObject(s))
 	}
 	if len(runs) == 0 {
-		say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
+		ui.Say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
 		return nil
 	}
 	return printStats(a, s)
 }
 
 func printStats(a *app, s *inspect.Stats) error {
-	say(a.out, "%s of %s\n", phrase.Count(s.Runs, "run"), s.Name)
+	ui.Say(a.out, "%s of %s\n", phrase.Count(s.Runs, "run"), s.Name)
 	if s.Done > 0 {
 		p50, p95, longest := inspect.Percentiles(s.Times)
-		say(a.out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, share(s.Succeeded, s.Done))
-		say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest))
+		ui.Say(a.out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, share(s.Succeeded, s.Done))
+		ui.Say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest))
 	} else {
-		sayLine(a.out, "Success: none has ended for good")
+		ui.SayLine(a.out, "Success: none has ended for good")
 	}
 	var words []string
 	for _, name := range s.Outcomes() {
 		words = append(words, fmt.Sprintf("%s %d", name, s.Ended[name]))
 	}
-	say(a.out, "Outcomes: %s\n\n", strings.Join(words, ", "))
+	ui.Say(a.out, "Outcomes: %s\n\n", strings.Join(words, ", "))
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
+	ui.Say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
 	for _, st := range s.Tally.States() {
 		p50, p95, longest := st.Times()
-		say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, verdictShares(st))
+		ui.Say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, verdictShares(st))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	head := block("\nEvaluators that never said no:\n")
+	head := ui.Block("\nEvaluators that never said no:\n")
 	for _, st := range s.Tally.States() {
 		if verdict, always := st.AlwaysYes(); always {
-			say(a.out, "%s  %s (%s): %s, %d times out of %d\n", head, st.Path, st.Evaluator, verdict, st.Judged(), st.Judged())
+			ui.Say(a.out, "%s  %s (%s): %s, %d times out of %d\n", head, st.Path, st.Evaluator, verdict, st.Judged(), st.Judged())
 			head = ""
 		}
 	}
@@ -151,7 +152,7 @@ func statsObject(s *inspect.Stats) *value.Map {
 		outcomes.Set(name, int64(s.Ended[name]))
 	}
 	p50, p95, longest := inspect.Percentiles(s.Times)
-	states := list(s.Tally.States(), func(st *inspect.StateTally) any {
+	states := ui.List(s.Tally.States(), func(st *inspect.StateTally) any {
 		verdicts := value.NewMap()
 		for _, name := range st.Names() {
 			verdicts.Set(name, int64(st.Verdicts[name]))
@@ -159,7 +160,7 @@ func statsObject(s *inspect.Stats) *value.Map {
 		_, always := st.AlwaysYes()
 		p50, p95, longest := st.Times()
 		return value.NewMap("state", st.Path, "visits", int64(st.Visits), "runs", int64(st.Runs), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
-			"longest_ms", longest.Milliseconds(), "failed_actions", int64(st.Failed), "evaluator", orNull(st.Evaluator), "verdicts", verdicts, "never_said_no", always)
+			"longest_ms", longest.Milliseconds(), "failed_actions", int64(st.Failed), "evaluator", ui.OrNull(st.Evaluator), "verdicts", verdicts, "never_said_no", always)
 	})
 	return value.NewMap("loop", s.Name, "runs", int64(s.Runs), "open", int64(s.Open), "ended", int64(s.Done), "succeeded", int64(s.Succeeded), "success_rate", rate,
 		"outcomes", outcomes, "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(), "longest_ms", longest.Milliseconds(), "states", states)

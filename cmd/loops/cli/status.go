@@ -8,6 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/inspect"
+	"loops/internal/ui"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -72,7 +73,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	}
 	v := a.vitals(ctx, f, run)
 	if asJSON {
-		err = writeJSON(a.out, a.vitalsObject(p, store, v, waiting))
+		err = ui.WriteJSON(a.out, a.vitalsObject(p, store, v, waiting))
 	} else {
 		a.printVitals(p, store, v, waiting)
 	}
@@ -118,9 +119,9 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		err = writeJSON(a.out, objects)
+		err = ui.WriteJSON(a.out, objects)
 	case len(open)+len(waiting) == 0:
-		sayLine(a.out, noneOpen)
+		ui.SayLine(a.out, noneOpen)
 	}
 	return joined([]error{err, unreadRuns(shown)})
 }

@@ -8,6 +8,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -15,15 +16,15 @@ import (
 func (a *app) vitalsObject(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) *value.Map {
 	m := statusObject(p, store, v.Run)
 	if v.Run.Limited {
-		m.Set("error", orNull(inspect.HonestError(v.Run)))
+		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
 	}
 	m.Set("elapsed_ms", v.Elapsed().Milliseconds())
-	m.Set("path", list(v.Levels(), func(l inspect.Level) any {
+	m.Set("path", ui.List(v.Levels(), func(l inspect.Level) any {
 		return value.NewMap("loop", l.Loop, "state", l.State, "step", int64(l.Step), "max_steps", orNone(l.Most))
 	}))
 	m.Set("lease_until", nil)
 	if !v.Run.Leased.IsZero() {
-		m.Set("lease_until", stamp(v.Run.Leased))
+		m.Set("lease_until", ui.Stamp(v.Run.Leased))
 	}
 	m.Set("idle_ms", nil)
 	if v.Alive {
@@ -33,18 +34,18 @@ func (a *app) vitalsObject(p *project.Project, store *project.Records, v *inspec
 	m.Set("used", usedObject(v))
 	m.Set("verdict", verdictObject(v))
 	m.Set("way", wayObject(v))
-	m.Set("limits", list(v.Limits, limitObject))
-	m.Set("why", orNull(v.Why()))
+	m.Set("limits", ui.List(v.Limits, limitObject))
+	m.Set("why", ui.OrNull(v.Why()))
 	m.Set("owner_elsewhere", outOfSight(v.Run))
-	m.Set("queued", list(waiting, func(w persistence.Waiter) any { return waiterObject(w) }))
+	m.Set("queued", ui.List(waiting, func(w persistence.Waiter) any { return waiterObject(w) }))
 	word, command := a.next(v)
-	m.Set("next", orNull(word))
-	m.Set("next_command", orNull(command))
+	m.Set("next", ui.OrNull(word))
+	m.Set("next_command", ui.OrNull(command))
 	if v.Wait != nil {
 		m.Set("waiting", waitObject(v.Wait))
 	}
 	if !v.PausedAt.IsZero() {
-		m.Set("pause_asked_at", stamp(v.PausedAt))
+		m.Set("pause_asked_at", ui.Stamp(v.PausedAt))
 	}
 	return m
 }
@@ -55,7 +56,7 @@ func actionObject(v *inspect.Vitals) any {
 		return nil
 	}
 	e := v.Glance.Acting
-	return value.NewMap("text", inspect.Text(e.Get("action")), "started_at", stamp(e.Time), "running_ms", d.Milliseconds())
+	return value.NewMap("text", inspect.Text(e.Get("action")), "started_at", ui.Stamp(e.Time), "running_ms", d.Milliseconds())
 }
 
 // usedObject is what prompts and judges used; nil = none was asked.
@@ -80,7 +81,7 @@ func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *value.Map {
 	if len(said) == 0 {
 		return nil
 	}
-	m := value.NewMap("state", nil, "step", nil, "text", said[0].Text, "events", list(said[0].Events, func(n uint64) any { return int64(n) }))
+	m := value.NewMap("state", nil, "step", nil, "text", said[0].Text, "events", ui.List(said[0].Events, func(n uint64) any { return int64(n) }))
 	if visit != nil {
 		m.Set("state", visit.Path())
 		m.Set("step", visit.Number())
@@ -119,7 +120,7 @@ func wayObject(v *inspect.Vitals) any {
 
 // limitObject is one limit. What is counted in time is in seconds.
 func limitObject(l inspect.Limit) any {
-	m := value.NewMap("limit", l.Name, "loop", l.Loop, "state", orNull(l.State), "used", plainNumber(l.Used), "most", plainNumber(l.Most), "share", plainNumber(l.Share()), "ends_run", !l.Routes)
+	m := value.NewMap("limit", l.Name, "loop", l.Loop, "state", ui.OrNull(l.State), "used", plainNumber(l.Used), "most", plainNumber(l.Most), "share", plainNumber(l.Share()), "ends_run", !l.Routes)
 	if l.Unknown {
 		m.Set("used", nil)
 		m.Set("share", nil)
@@ -139,16 +140,16 @@ func plainNumber(v float64) any {
 // waiterObject is somebody in the queue.
 func waiterObject(w persistence.Waiter) *value.Map {
 	f := w.For
-	return value.NewMap("id", w.ID, "loop", w.Loop, "instance_id", orNull(string(w.Resumes)), "pid", int64(w.Owner.PID), "host", orNull(w.Owner.Host),
-		"since", stamp(w.Since), "waits_ms", time.Since(w.Since).Milliseconds(), "scope", texts(w.Scope), "log", orNull(w.Log),
-		"for", value.NewMap("path", orNull(f.Path), "loop", orNull(f.Loop), "instance_id", orNull(string(f.Run)), "waiter", orNull(f.Waiter), "since", stamp(f.Since)))
+	return value.NewMap("id", w.ID, "loop", w.Loop, "instance_id", ui.OrNull(string(w.Resumes)), "pid", int64(w.Owner.PID), "host", ui.OrNull(w.Owner.Host),
+		"since", ui.Stamp(w.Since), "waits_ms", time.Since(w.Since).Milliseconds(), "scope", ui.Texts(w.Scope), "log", ui.OrNull(w.Log),
+		"for", value.NewMap("path", ui.OrNull(f.Path), "loop", ui.OrNull(f.Loop), "instance_id", ui.OrNull(string(f.Run)), "waiter", ui.OrNull(f.Waiter), "since", ui.Stamp(f.Since)))
 }
 
 // waiterStatus is somebody in the queue in the place of a run.
 func waiterStatus(p *project.Project, w persistence.Waiter) *value.Map {
-	m := value.NewMap("loop", w.Loop, "loop_name", w.Loop, "instance_id", orNull(string(w.Resumes)), "status", "queued", "alive", true,
+	m := value.NewMap("loop", w.Loop, "loop_name", w.Loop, "instance_id", ui.OrNull(string(w.Resumes)), "status", "queued", "alive", true,
 		"pid", int64(w.Owner.PID), "owner", ownerObject(w.Owner), "resumable", false)
 	m.Set("queued", []any{waiterObject(w)})
-	m.Set("log", orNull(cmp.Or(w.Log)))
+	m.Set("log", ui.OrNull(cmp.Or(w.Log)))
 	return m
 }

@@ -11,6 +11,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -31,12 +32,12 @@ func (a *app) row(key, value string) {
 			lines = append(lines[:rowLines-1:rowLines-1], plain.Cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
 		}
 	}
-	say(a.out, "%-10s %s\n", key+":", block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
+	ui.Say(a.out, "%-10s %s\n", key+":", ui.Block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
 }
 
 // width is that of the terminal; 0 = the output is none.
 func (a *app) width() int {
-	f, is := terminal(a.Out)
+	f, is := ui.Terminal(a.Out)
 	if !is {
 		return 0
 	}
@@ -221,13 +222,13 @@ func (a *app) indented(front, line string) {
 	if width := a.width(); width > 0 {
 		line = plain.Cut(line, max(20, width-1-len(front)))
 	}
-	sayLine(a.out, front+line)
+	ui.SayLine(a.out, front+line)
 }
 
 // showWaiter tells of a run that is none yet.
 func (a *app) showWaiter(p *project.Project, w persistence.Waiter, asJSON bool) error {
 	if asJSON {
-		return writeJSON(a.out, waiterStatus(p, w))
+		return ui.WriteJSON(a.out, waiterStatus(p, w))
 	}
 	a.row("Loop", w.Loop)
 	a.row("Run", string(w.Resumes))

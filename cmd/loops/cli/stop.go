@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -97,11 +98,11 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 			continue
 		}
 		if ended = append(ended, s); !o.json {
-			sayLine(a.out, s.text(a, o.grace))
+			ui.SayLine(a.out, s.text(a, o.grace))
 		}
 	}
 	if o.json {
-		errs = append(errs, writeJSON(a.out, append(taken, list(ended, func(s stoppedRun) any {
+		errs = append(errs, ui.WriteJSON(a.out, append(taken, ui.List(ended, func(s stoppedRun) any {
 			r := s.Run
 			return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.pid), "stopped", r.Status.Resumable(), "killed", s.killed, "status", string(r.Status), "current_state", r.State)
 		})...)))

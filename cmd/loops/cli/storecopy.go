@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -145,7 +146,7 @@ func (a *app) tellCopied(o storeCopyOptions, from, to *project.Records, results 
 			there++
 		case leftOut:
 			left++
-			say(a.Err, "loops: run %s goes on (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
+			ui.Say(a.Err, "loops: run %s goes on (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
 		case differs:
 			errs = append(errs, fmt.Errorf("%w; it was left as it is there", c.err))
 		default:
@@ -156,7 +157,7 @@ func (a *app) tellCopied(o storeCopyOptions, from, to *project.Records, results 
 		errs = append(errs, failure(exitConflict, "%s left out", wereRuns(left)))
 	}
 	if o.json {
-		err := writeJSON(a.out, list(results, func(c copyResult) any {
+		err := ui.WriteJSON(a.out, ui.List(results, func(c copyResult) any {
 			m := value.NewMap("instance_id", string(c.run.ID), "loop", c.run.Loop, "result", c.result, "events", nil, "sha256", nil, "error", nil)
 			if c.digest.Hash != "" {
 				m.Set("events", int64(c.digest.Events))
@@ -170,17 +171,17 @@ func (a *app) tellCopied(o storeCopyOptions, from, to *project.Records, results 
 		return errors.Join(joined(errs), err)
 	}
 	if len(results) == 0 {
-		say(a.out, "There are no runs in %s.\n", from.Name)
+		ui.Say(a.out, "There are no runs in %s.\n", from.Name)
 		return nil
 	}
 	switch {
 	case n > 0:
-		say(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", phrase.Count(n, "run"), phrase.Count(events, "event"), from.Name, to.Name)
+		ui.Say(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", phrase.Count(n, "run"), phrase.Count(events, "event"), from.Name, to.Name)
 	default:
-		say(a.out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
+		ui.Say(a.out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
 	}
 	if there > 0 {
-		say(a.out, "%s there already, and the same.\n", wereRuns(there))
+		ui.Say(a.out, "%s there already, and the same.\n", wereRuns(there))
 	}
 	return joined(errs)
 }

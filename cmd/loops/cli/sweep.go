@@ -10,6 +10,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/ui"
 	"loops/reconcile"
 )
 
@@ -59,7 +60,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		changes, err = append(changes, finishedChanges(finished)...), errors.Join(err, unfinished)
 	}
 	if o.json {
-		return errors.Join(err, writeJSON(a.out, list(changes, func(c reconcile.Change) any {
+		return errors.Join(err, ui.WriteJSON(a.out, ui.List(changes, func(c reconcile.Change) any {
 			return value.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
 		})))
 	}
@@ -68,15 +69,15 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		err = engine.FinishTrees(ctx, p, a.engineOptions(), store.Store, func(r engine.TreeReport) {
 			trees++
 			for _, line := range treeLines(r) {
-				sayLine(a.out, line)
+				ui.SayLine(a.out, line)
 			}
 		})
 	}
 	if len(changes)+trees == 0 && err == nil {
-		sayLine(a.out, "Nothing to tidy up.")
+		ui.SayLine(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
-		sayLine(a.out, changeLine(c))
+		ui.SayLine(a.out, changeLine(c))
 	}
 	return err
 }

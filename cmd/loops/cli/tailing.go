@@ -6,6 +6,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -20,11 +21,11 @@ func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, aft
 	in := follower{store: f.Store, id: r.ID, after: after}
 	show := func(e fsm.Event, err error) {
 		if err != nil {
-			say(a.Err, "loops: %v; reading goes on behind it\n", err)
+			ui.Say(a.Err, "loops: %v; reading goes on behind it\n", err)
 			return
 		}
 		each(e)
-		if a.out.gone() {
+		if a.out.Gone() {
 			cancel(errUnread)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/rehearse"
+	"loops/internal/ui"
 )
 
 type testOptions struct {
@@ -225,17 +226,17 @@ func (p *testPrinter) begin(act fsm.Action) {
 	if p.o.stdin != "" {
 		what += ", not run"
 	}
-	say(p.a.out, "State %s of loop %s\nAction (%s):\n", p.st.Name, p.r.loop.Name, what)
+	ui.Say(p.a.out, "State %s of loop %s\nAction (%s):\n", p.st.Name, p.r.loop.Name, what)
 	texts := []string{act.Text}
 	if act.Kind == fsm.KindMCP {
 		texts = append(texts, act.Params)
 	}
 	for _, text := range texts {
 		for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-			sayLine(p.a.out, "    "+line)
+			ui.SayLine(p.a.out, "    "+line)
 		}
 	}
-	p.a.out.flush()
+	p.a.out.Flush()
 }
 
 func (p *testPrinter) output(text string) {
@@ -244,7 +245,7 @@ func (p *testPrinter) output(text string) {
 	}
 	if !p.opened {
 		p.opened = true
-		sayLine(p.a.out, "Output:")
+		ui.SayLine(p.a.out, "Output:")
 	}
 	p.block(text)
 }
@@ -252,21 +253,21 @@ func (p *testPrinter) output(text string) {
 // block prints output.
 func (p *testPrinter) block(text string) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		sayOutput(p.a.out, "    ", line)
+		ui.SayOutput(p.a.out, "    ", line)
 	}
 }
 
 func (p *testPrinter) finish(v *rehearse.Visited) error {
 	if p.o.json {
-		return writeJSON(p.a.out, p.object(v))
+		return ui.WriteJSON(p.a.out, p.object(v))
 	}
 	w := p.a.out
 	if v.Action == nil {
-		say(w, "State %s of loop %s\n", p.st.Name, p.r.loop.Name)
+		ui.Say(w, "State %s of loop %s\n", p.st.Name, p.r.loop.Name)
 	}
 	if res := v.Result; res != nil {
 		if strings.TrimSpace(res.Stderr) != "" {
-			sayLine(w, "Standard error:")
+			ui.SayLine(w, "Standard error:")
 			p.block(res.Stderr)
 		}
 		line := fmt.Sprintf("Exit code: %d", res.ExitCode)
@@ -276,9 +277,9 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		if p.o.stdin == "" {
 			line += " (" + phrase.Duration(res.Duration) + ")"
 		}
-		sayLine(w, line)
+		ui.SayLine(w, line)
 		if res.Background > 0 {
-			say(w, "It left %s running.\n", phrase.Count(res.Background, "process"))
+			ui.Say(w, "It left %s running.\n", phrase.Count(res.Background, "process"))
 		}
 	}
 	if v.Evaluator != "" {
@@ -286,18 +287,18 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		if by == "default" {
 			by = rehearse.EvaluatorOf(p.st) + ", by default"
 		}
-		say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
+		ui.Say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
 		for _, k := range v.Details.Keys() {
 			d, _ := v.Details.Get(k)
-			say(w, "    %s: %s\n", k, plain.Cut(plain.Line(phrase.FirstLine(inspect.Text(d))), 200))
+			ui.Say(w, "    %s: %s\n", k, plain.Cut(plain.Line(phrase.FirstLine(inspect.Text(d))), 200))
 		}
 	}
 	for _, e := range v.Notes {
 		if e.Kind == fsm.EventNote {
-			sayLine(w, inspect.NoteText(e))
+			ui.SayLine(w, inspect.NoteText(e))
 			continue
 		}
-		say(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), inspect.Pairs(e))
+		ui.Say(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), inspect.Pairs(e))
 	}
 	switch {
 	case v.Next != "":
@@ -305,9 +306,9 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		if to := p.r.loop.States[v.Next]; to.Terminal {
 			kind = " (" + strings.TrimSpace(kindOf(to)) + ")"
 		}
-		say(w, "Would transition: %s -> %s%s\n", p.st.Name, v.Next, kind)
+		ui.Say(w, "Would transition: %s -> %s%s\n", p.st.Name, v.Next, kind)
 	case v.Outcome.Signal != "":
-		sayLine(w, "Stopped by "+v.Outcome.Signal)
+		ui.SayLine(w, "Stopped by "+v.Outcome.Signal)
 	default:
 		line := "Would end: " + inspect.EndWord(v.Outcome, p.r.loop.MaxSteps)
 		if v.Outcome.Error != "" {
@@ -316,7 +317,7 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 		if v.Outcome.Error == inspect.NoTransition && v.Evaluator != "" {
 			line += fmt.Sprintf(": the state has no way for the verdict %s", shownVerdict(v.Verdict))
 		}
-		sayLine(w, line)
+		ui.SayLine(w, line)
 	}
 	return nil
 }
@@ -340,7 +341,7 @@ func (p *testPrinter) object(v *rehearse.Visited) *value.Map {
 	}
 	if res := v.Result; res != nil {
 		m.Set("exit_code", int64(res.ExitCode))
-		m.Set("timeout_kind", orNull(res.TimeoutKind))
+		m.Set("timeout_kind", ui.OrNull(res.TimeoutKind))
 		m.Set("duration_ms", res.Duration.Milliseconds())
 		m.Set("output", res.Stdout)
 		m.Set("stderr", res.Stderr)
@@ -350,11 +351,11 @@ func (p *testPrinter) object(v *rehearse.Visited) *value.Map {
 		m.Set("verdict", v.Verdict)
 		m.Set("details", v.Details)
 	}
-	m.Set("next", orNull(v.Next))
+	m.Set("next", ui.OrNull(v.Next))
 	if v.Next == "" {
 		m.Set("end", endObject(v.Outcome))
 	}
-	m.Set("events", list(v.Notes, func(e fsm.Event) any {
+	m.Set("events", ui.List(v.Notes, func(e fsm.Event) any {
 		o := value.NewMap("event", e.Kind)
 		for _, f := range e.Fields {
 			o.Set(f.Key, f.Value)

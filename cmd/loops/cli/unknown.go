@@ -12,6 +12,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -74,7 +75,7 @@ func nothingTo(ctx context.Context, f project.Finder, verb, arg, more string) er
 		}
 	}
 	code, text := explain(noSuchRun(ctx, f, arg))
-	return failure(code, "nothing to %s: %s", verb, block(text))
+	return failure(code, "nothing to %s: %s", verb, ui.Block(text))
 }
 
 // noLoop says that arg is no loop, for commands that are about all runs of one.

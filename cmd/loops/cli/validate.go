@@ -18,6 +18,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/report"
+	"loops/internal/ui"
 )
 
 type validateOptions struct {
@@ -180,9 +181,9 @@ func runValidate(a *app, o validateOptions) error {
 func (a *app) writeReport(p *project.Project, r findings, format string) error {
 	switch format {
 	case "json":
-		return writeJSON(a.out, list(slices.Concat(r.files, r.project), func(c checked) any { return checkedObject(p, c, r.strict) }))
+		return ui.WriteJSON(a.out, ui.List(slices.Concat(r.files, r.project), func(c checked) any { return checkedObject(p, c, r.strict) }))
 	case "sarif":
-		return writeJSON(a.out, r.forServices(a.sourceRoot(p)).SARIF())
+		return ui.WriteJSON(a.out, r.forServices(a.sourceRoot(p)).SARIF())
 	case "github":
 		return r.forServices(a.sourceRoot(p)).GitHub(a.out)
 	}
@@ -217,26 +218,26 @@ func (a *app) writeText(p *project.Project, r findings) {
 	for _, c := range r.files {
 		if c.failure != nil {
 			_, text := explain(c.failure)
-			sayLines(a.Err, block("loops: "+text))
+			ui.SayLines(a.Err, ui.Block("loops: "+text))
 		}
 	}
 	switch len(r.others) {
 	case 0:
 	case 1:
-		say(a.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
+		ui.Say(a.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
 	default:
-		say(a.Err, "loops: passed over, as they define no loop: %s\n", phrase.List(r.others))
+		ui.Say(a.Err, "loops: passed over, as they define no loop: %s\n", phrase.List(r.others))
 	}
 	fmt.Fprint(a.Err, a.render(p, r.problems))
-	if _, is := terminal(a.Err); is && len(r.problems) > 0 {
-		say(a.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
+	if _, is := ui.Terminal(a.Err); is && len(r.problems) > 0 {
+		ui.Say(a.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
 	}
 	var w io.Writer = a.out
 	if r.code() != exitOK {
 		w = a.Err
 	}
 	if line := r.summary(p); line != "" {
-		sayLine(w, line)
+		ui.SayLine(w, line)
 	}
 }
 
@@ -285,7 +286,7 @@ func checkedObject(p *project.Project, c checked, strict bool) *value.Map {
 	if c.failure != nil {
 		problems = []fsm.Problem{failureProblem(c)}
 	}
-	m.Set("violations", list(problems, func(pr fsm.Problem) any { return problemObject(p, pr) }))
+	m.Set("violations", ui.List(problems, func(pr fsm.Problem) any { return problemObject(p, pr) }))
 	return m
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm/value"
+	"loops/internal/ui"
 )
 
 // version is set by the linker for releases.
@@ -30,7 +31,7 @@ func newVersionCommand(a *app) *cobra.Command {
 func printVersion(a *app, asJSON bool) error {
 	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
 	if asJSON {
-		return writeJSON(a.out, value.NewMap("version", v, "go", runtime.Version(), "platform", platform))
+		return ui.WriteJSON(a.out, value.NewMap("version", v, "go", runtime.Version(), "platform", platform))
 	}
 	_, err := fmt.Fprintf(a.out, "loops %s (%s, %s)\n", v, runtime.Version(), platform)
 	return err

@@ -16,6 +16,7 @@ import (
 	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/internal/ui/dashboard"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -119,7 +120,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 
 // board is how the screen of watch is.
 func (a *app) board(l *looker, o watchOptions, signals <-chan os.Signal) dashboard.Options {
-	f, _ := terminal(a.Out)
+	f, _ := ui.Terminal(a.Out)
 	return dashboard.Options{
 		First: l.first, Interval: o.interval, ASCII: a.watchASCII(), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
 		Explain: func(err error) string { _, text := explain(err); return text },
@@ -142,7 +143,7 @@ func (a *app) watchExit(err error) error {
 
 // watchesScreen reports whether there is a screen to draw on.
 func (a *app) watchesScreen(o watchOptions) bool {
-	_, is := terminal(a.Out)
+	_, is := ui.Terminal(a.Out)
 	kind, _ := a.getenv("TERM")
 	return is && !o.once && !o.json && kind != "dumb" && kind != ""
 }

@@ -11,6 +11,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -33,7 +34,7 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 				return err
 			}
 			if text := oneLine(err); text != trouble {
-				say(a.Err, "loops: the runs cannot be read now: %s; trying again\n", text)
+				ui.Say(a.Err, "loops: the runs cannot be read now: %s; trying again\n", text)
 				trouble = text
 			}
 		} else {
@@ -75,15 +76,15 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 		switch {
 		case o.once:
 			if shown == 0 && !o.json {
-				sayLine(a.out, "No run goes on, and none has ended in the last ten minutes.")
+				ui.SayLine(a.out, "No run goes on, and none has ended in the last ten minutes.")
 			}
 			return nil
 		case goOn == 0:
 			if first && !o.json {
-				sayLine(a.out, "No run goes on.")
+				ui.SayLine(a.out, "No run goes on.")
 			}
 			return nil
-		case a.out.gone():
+		case a.out.Gone():
 			return nil
 		}
 		select {
@@ -109,12 +110,12 @@ func (a *app) watchLine(w *watchedRun, p *project.Project, asJSON bool) {
 		if row.Note != "" {
 			line += "  " + plain.Line(row.Note)
 		}
-		sayLine(a.out, line)
+		ui.SayLine(a.out, line)
 		return
 	}
-	m := value.NewMap("time", stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "alive", row.Live,
+	m := value.NewMap("time", ui.Stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "alive", row.Live,
 		"current_state", w.State, "iteration", int64(w.Step), "max_steps", orNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(),
-		"cost_usd", nil, "waiting", nil, "terminated_by", orNull(w.Ended), "error", orNull(w.Error))
+		"cost_usd", nil, "waiting", nil, "terminated_by", ui.OrNull(w.Ended), "error", ui.OrNull(w.Error))
 	if w.cost.Unknown == 0 {
 		m.Set("cost_usd", microDollars(w.cost.CostUSD))
 	}

@@ -11,6 +11,7 @@ import (
 	"loops/internal/diagram"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -50,9 +51,9 @@ func (a *app) watchWaiter(w persistence.Waiter, p *project.Project, asJSON bool)
 	row, now := queuedRow(p, w), time.Now()
 	if asJSON {
 		m := waiterStatus(p, w)
-		m.Set("time", stamp(now))
+		m.Set("time", ui.Stamp(now))
 		_, _ = a.out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
 		return
 	}
-	say(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, row.State, row.Step, row.Elapsed, plain.Line(row.Note))
+	ui.Say(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, row.State, row.Step, row.Elapsed, plain.Line(row.Note))
 }

@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/internal/worktree"
 )
 
@@ -166,7 +167,7 @@ func some(s worktree.State) string {
 // object is the same for a program.
 func treeObject(r engine.TreeReport) *value.Map {
 	m := value.NewMap("event", "worktree_end", "instance_id", string(r.Run), "worktree", r.Tree.Path, "branch", r.Tree.Branch, "kept", r.Kept,
-		"merged_into", orNull(r.Merged), "commits", int64(r.State.Commits), "changed_files", int64(r.State.Files), "why", orNull(r.Why))
+		"merged_into", ui.OrNull(r.Merged), "commits", int64(r.State.Commits), "changed_files", int64(r.State.Files), "why", ui.OrNull(r.Why))
 	if r.Err != nil {
 		m.Set("error", oneLine(r.Err))
 	}
@@ -175,7 +176,7 @@ func treeObject(r engine.TreeReport) *value.Map {
 
 // tellTrees says of runs whose records were removed which work trees they leave.
 func (a *app) tellTrees(ctx context.Context, p *project.Project, gone []removal) {
-	a.treesLeft(ctx, p, gone, func(lines []string) { sayLines(a.Err, "loops: "+blockOf("", lines)) })
+	a.treesLeft(ctx, p, gone, func(lines []string) { ui.SayLines(a.Err, "loops: "+ui.BlockOf("", lines)) })
 }
 
 // treesLeft says of runs whose records were removed which work trees they leave, and what is in them: those are never removed

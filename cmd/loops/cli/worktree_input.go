@@ -8,6 +8,7 @@ import (
 
 	"loops/engine"
 
+	"loops/internal/ui"
 	"loops/internal/worktree"
 )
 
@@ -32,7 +33,7 @@ func (a *app) checkTreeInput(ctx context.Context, o *runOptions) error {
 	case is:
 		return usageError{fmt.Sprintf("--worktree %s: the branch comes behind a =: --worktree=%s; if %s is the INPUT, put it before --worktree", word, word, word), "loops run --help"}
 	case !o.view.quiet && !strings.ContainsAny(*o.input, " \t\n{"):
-		say(a.Err, "loops: %s is the INPUT; the branch of a work tree comes behind a =: --worktree=%s\n", word, word)
+		ui.Say(a.Err, "loops: %s is the INPUT; the branch of a work tree comes behind a =: --worktree=%s\n", word, word)
 	}
 	return nil
 }

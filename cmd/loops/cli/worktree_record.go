@@ -6,6 +6,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -34,7 +35,7 @@ func plannedTreeObject(t *engine.TreePlan) *value.Map {
 		return value.NewMap("path", t.Path, "of", t.Of)
 	}
 	return value.NewMap("path", t.Path, "branch", t.Branch, "new_branch", t.New, "commit", t.Commit, "end", t.End,
-		"left_by", orNull(t.LeftBy), "changed_files", int64(t.Changed), "submodules", t.Submodules)
+		"left_by", ui.OrNull(t.LeftBy), "changed_files", int64(t.Changed), "submodules", t.Submodules)
 }
 
 // treeText says for a person in which work tree a run is, "" if it is in none.
@@ -52,6 +53,6 @@ func treeText(p *project.Project, r persistence.Run) string {
 // addTree adds to an object in which work tree a run is, if it is in one.
 func addTree(m *value.Map, r persistence.Run) {
 	if t := engine.TreeOf(&project.Project{}, r); t != nil {
-		m.Set("worktree", value.NewMap("path", t.Tree.Path, "branch", orNull(t.Tree.Branch), "end", t.End, "of", orNull(t.Of)))
+		m.Set("worktree", value.NewMap("path", t.Tree.Path, "branch", ui.OrNull(t.Tree.Branch), "end", t.End, "of", ui.OrNull(t.Of)))
 	}
 }

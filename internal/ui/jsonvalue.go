@@ -1,4 +1,4 @@
-package cli
+package ui
 
 import (
 	"bufio"
@@ -11,14 +11,14 @@ import (
 	"loops/fsm/value"
 )
 
-// writeJSON prints a value with two-space indent and a line end.
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON prints a value with two-space indent and a line end.
+func WriteJSON(w io.Writer, v any) error {
 	_, err := w.Write(append(value.AppendJSONIndent(nil, v, "  "), '\n'))
 	return err
 }
 
-// writeLongJSON is writeJSON of an object in which a list of n items, made one by one, stands under key.
-func writeLongJSON(w io.Writer, m *value.Map, key string, n int, item func(int) any) error {
+// WriteLongJSON is writeJSON of an object in which a list of n items, made one by one, stands under key.
+func WriteLongJSON(w io.Writer, m *value.Map, key string, n int, item func(int) any) error {
 	out := bufio.NewWriter(w)
 	const indent = "  "
 	var buf []byte
@@ -50,24 +50,24 @@ func writeLongJSON(w io.Writer, m *value.Map, key string, n int, item func(int) 
 	return out.Flush()
 }
 
-// stamp writes a time as the files do, UTC with microseconds; the zero time is null.
-func stamp(t time.Time) any {
+// Stamp writes a time as the files do, UTC with microseconds; the zero time is null.
+func Stamp(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
 	return fsm.FormatTime(t)
 }
 
-// orNull returns nil for "".
-func orNull(s string) any {
+// OrNull returns nil for "".
+func OrNull(s string) any {
 	if s == "" {
 		return nil
 	}
 	return s
 }
 
-// list returns a list that is [] in JSON when it is empty.
-func list[T any](items []T, value func(T) any) []any {
+// List returns a list that is [] in JSON when it is empty.
+func List[T any](items []T, value func(T) any) []any {
 	values := make([]any, 0, len(items))
 	for _, item := range items {
 		values = append(values, value(item))
@@ -75,12 +75,12 @@ func list[T any](items []T, value func(T) any) []any {
 	return values
 }
 
-// texts returns a list of strings as a list of values.
-func texts(items []string) []any { return list(items, func(s string) any { return s }) }
+// Texts returns a list of strings as a list of values.
+func Texts(items []string) []any { return List(items, func(s string) any { return s }) }
 
-// eventObject is an event as one JSON object, with the keys it has in the event file.
-func eventObject(e fsm.Event) *value.Map {
-	m := value.NewMap("event", e.Kind, "ts", stamp(e.Time), "seq", e.Seq)
+// EventObject is an event as one JSON object, with the keys it has in the event file.
+func EventObject(e fsm.Event) *value.Map {
+	m := value.NewMap("event", e.Kind, "ts", Stamp(e.Time), "seq", e.Seq)
 	for _, f := range e.Fields {
 		m.Set(f.Key, f.Value)
 	}

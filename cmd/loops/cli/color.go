@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"loops/internal/ui"
+)
+
+func (a *app) checkColor(cmd *cobra.Command) error {
+	a.colorGiven = cmd.Flags().Changed("color")
+	switch a.color {
+	case "auto", "always", "never":
+		return nil
+	}
+	return usageError{fmt.Sprintf("--color %q: expected auto, always or never", a.color), "loops --help"}
+}
+
+// coloured says whether to use colours on w: as the command line says, the environment, a file, or whether it is a terminal.
+func (a *app) coloured(w io.Writer) bool {
+	switch a.color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if v, ok := a.getenv("NO_COLOR"); ok && v != "" {
+		return false
+	}
+	if v, _ := a.getenv("TERM"); v == "dumb" {
+		return false
+	}
+	_, is := ui.Terminal(w)
+	switch a.configuredColor() {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return is
+}

@@ -1,0 +1,59 @@
+package ui
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"loops/internal/plain"
+)
+
+// Terminal returns the file behind w if it is a terminal.
+func Terminal(w io.Writer) (*os.File, bool) {
+	f, ok := Verbatim(w).(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Verbatim returns the writer behind Out or Err of an app, for what is not for people to read: data, a protocol, or text
+// that another process of this program made harmless.
+func Verbatim(w io.Writer) io.Writer {
+	if p, ok := w.(*plain.Writer); ok {
+		return p.Unwrap()
+	}
+	return w
+}
+
+// Interactive says whether r is a terminal, where a person can answer.
+func Interactive(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// A Paint styles words, or does not.
+type Paint bool
+
+func (p Paint) with(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return plain.Style(code, s)
+}
+
+// Bold returns s in bold.
+func (p Paint) Bold(s string) string { return p.with("1", s) }
+
+// Dim returns s dimmed.
+func (p Paint) Dim(s string) string { return p.with("2", s) }
+
+// Red returns s in red.
+func (p Paint) Red(s string) string { return p.with("31", s) }
+
+// Green returns s in green.
+func (p Paint) Green(s string) string { return p.with("32", s) }
+
+// Amber returns s in amber.
+func (p Paint) Amber(s string) string { return p.with("33", s) }
+
+// Cyan returns s in cyan.
+func (p Paint) Cyan(s string) string { return p.with("36", s) }
