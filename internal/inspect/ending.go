@@ -41,6 +41,11 @@ func EndKind(o fsm.Outcome) string {
 	return "failed"
 }
 
+// Succeeded reports whether a run ended as its loop means it to: at a success terminal, or with a text LOOP_STOP.
+func Succeeded(o fsm.Outcome) bool {
+	return o.Signal == "" && (o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndTerminal && !o.Failure)
+}
+
 // ComesNext reports whether a cap ended a run before it came to its final state: at is the one of its last visit.
 func ComesNext(o fsm.Outcome, at string) bool {
 	return o.TerminatedBy == fsm.EndMaxSteps && at != "" && o.FinalState != at

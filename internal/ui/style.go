@@ -57,3 +57,11 @@ func (p Paint) Amber(s string) string { return p.with("33", s) }
 
 // Cyan returns s in cyan.
 func (p Paint) Cyan(s string) string { return p.with("36", s) }
+
+// Width returns how many columns a terminal has.
+func Width(f *os.File) int {
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}

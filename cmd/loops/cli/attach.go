@@ -15,6 +15,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/ui/progress"
 	"loops/persistence"
 )
 
@@ -83,7 +84,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	v := &viewer{app: a, project: p, print: a.newPrinter(o.view), follower: follower{store: store, id: r.ID}}
 	if r, err = v.show(ctx, r, o.all); err != nil {
 		if stop, detached := errors.AsType[*fsm.Stop](err); detached {
-			v.print.note(fmt.Sprintf("Detached; run %s goes on. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
+			v.print.Note(fmt.Sprintf("Detached; run %s goes on. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
 			return exitError{code: codeOf(fsm.Outcome{Signal: stop.Signal})}
 		}
 		return err
@@ -114,7 +115,7 @@ func pickAttached(ctx context.Context, f project.Finder, arg string) (persistenc
 type viewer struct {
 	app     *app
 	project *project.Project
-	print   printer
+	print   progress.Printer
 	follower
 
 	past  []fsm.Event // of the state the run is in, while it catches up
@@ -154,7 +155,7 @@ func (v *viewer) show(ctx context.Context, r persistence.Run, all bool) (persist
 		v.event(e)
 	}
 	v.past = nil
-	v.print.watch(func() {
+	v.print.Watch(func() {
 		r, err = v.follow(ctx, r, func(e fsm.Event, err error) {
 			if err != nil {
 				v.damaged(err)
@@ -168,9 +169,9 @@ func (v *viewer) show(ctx context.Context, r persistence.Run, all bool) (persist
 
 // missed forgets what belongs to an earlier state, for all but the sums at the end.
 func (v *viewer) missed() {
-	if t, ok := v.print.(*textPrinter); ok {
+	if t, ok := v.print.(*progress.Text); ok {
 		for _, e := range v.past {
-			t.missed(e)
+			t.Missed(e)
 		}
 	}
 	v.past = v.past[:0]
@@ -178,20 +179,20 @@ func (v *viewer) missed() {
 
 func (v *viewer) header(r persistence.Run, enter fsm.Event) {
 	dir := v.project.RunDir(r.ID)
-	h := header{
+	h := progress.Header{
 		Loop: &fsm.Loop{Name: r.Loop, MaxSteps: r.MaxSteps, File: r.File}, File: cmp.Or(v.project.Short(r.File), "(not recorded)"), Run: r,
 		RunDir: dir + "/", ShortDir: v.project.Short(dir) + "/", Attached: true, Begin: r.StartedAt, Resumed: r.Segment > 0,
 	}
 	if step, ok := enter.Get("iteration").(int64); ok {
 		h.Where, h.Run.Step, h.Elapsed = inspect.Text(enter.Get("state")), int(step), v.clock.at(enter.Time)
 	}
-	v.print.header(h)
+	v.print.Header(h)
 }
 
 // tell has the printer count time as the clock does.
 func (v *viewer) tell() {
-	if t, ok := v.print.(*textPrinter); ok {
-		t.since(v.clock.before, v.clock.begin)
+	if t, ok := v.print.(*progress.Text); ok {
+		t.Since(v.clock.before, v.clock.begin)
 	}
 }
 
@@ -200,13 +201,13 @@ func (v *viewer) event(e fsm.Event) {
 	if v.clock.add(e) {
 		v.tell()
 	}
-	v.print.event(e)
+	v.print.Event(e)
 }
 
 func (v *viewer) damaged(err error) {
 	if text := oneLine(err); !v.said[text] {
 		v.said[text] = true
-		v.print.note("loops: " + text)
+		v.print.Note("loops: " + text)
 	}
 }
 
@@ -231,7 +232,7 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 	if persistence.StatusOf(o).CanGoOn(o.Limited) {
 		resume = v.app.goOn(ctx, v.store, r)
 	}
-	v.print.finish(o, resume)
+	v.print.Finish(o, resume)
 	if code := codeOf(o); code != exitOK {
 		return exitError{code: code}
 	}

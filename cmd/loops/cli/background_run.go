@@ -15,6 +15,7 @@ import (
 	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/internal/ui"
+	"loops/internal/ui/progress"
 )
 
 // backgroundName is the command that run --background starts. It is for this program only.
@@ -102,7 +103,7 @@ func (t toPerson) Write(b []byte) (int, error) {
 }
 
 // recorded says that the run is on record, and from now on writes to its log.
-func (d *detached) recorded(a *app, h header) {
+func (d *detached) recorded(a *app, h progress.Header) {
 	start := backgroundStart{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
 	if p, err := a.project(); err == nil && d.inQueue != nil { // whoever started it is not there any more
 		d.begun(p.LogPath(h.Run.ID))
@@ -125,7 +126,7 @@ func (d *detached) recorded(a *app, h header) {
 	_ = d.report.Close()
 }
 
-func (d *detached) openLog(a *app, h header) (*runLog, error) {
+func (d *detached) openLog(a *app, h progress.Header) (*runLog, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
@@ -158,22 +159,22 @@ func (d *detached) close(code int) {
 
 // A detachedPrinter tells of the first event of a run, which is on record then, and has its work tree if it is to have one.
 type detachedPrinter struct {
-	printer
+	progress.Printer
 	a    *app
-	h    header
+	h    progress.Header
 	told bool
 }
 
-func (p *detachedPrinter) header(h header) {
+func (p *detachedPrinter) Header(h progress.Header) {
 	p.h = h
-	p.printer.header(h)
+	p.Printer.Header(h)
 }
 
-func (p *detachedPrinter) event(e fsm.Event) {
+func (p *detachedPrinter) Event(e fsm.Event) {
 	first := e.Kind == fsm.EventLoopStart || e.Kind == fsm.EventLoopResume
 	if !p.told && (p.h.Worktree == "" || !first) { // the work tree is made after the first event
 		p.told = true
 		p.a.detached.recorded(p.a, p.h)
 	}
-	p.printer.event(e)
+	p.Printer.Event(e)
 }

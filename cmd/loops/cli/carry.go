@@ -12,6 +12,7 @@ import (
 	"loops/fsm"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/progress"
 	"loops/persistence"
 )
 
@@ -130,17 +131,17 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	stops.during(r, func(n int, s os.Signal) {
 		switch {
 		case n > 1:
-			v.print.note("Received " + signalName(s) + " again: killing the action.")
+			v.print.Note("Received " + signalName(s) + " again: killing the action.")
 			r.Kill()
 		case s == syscall.SIGQUIT:
-			v.print.note("Received SIGQUIT: killing the action, then ending the run.")
+			v.print.Note("Received SIGQUIT: killing the action, then ending the run.")
 			r.Stop(signalName(s))
 			r.Kill()
 		default:
-			v.print.note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
+			v.print.Note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
 			r.Stop(signalName(s))
 		}
-	}, func() { v.print.watch(func() { result, err = r.Wait(ctx) }) })
+	}, func() { v.print.Watch(func() { result, err = r.Wait(ctx) }) })
 	close(v.over)
 	e.Close()
 	retained(err == nil && result.Outcome.Signal == "")
@@ -157,7 +158,7 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 type runView struct {
 	a     *app
 	p     *project.Project
-	print printer
+	print progress.Printer
 	quiet bool
 	bell  *runBell
 	began chan struct{} // closed when the header of the run was shown
@@ -169,10 +170,10 @@ type runView struct {
 func (v *runView) Observe(n engine.Notice) {
 	switch n := n.(type) {
 	case engine.Queued:
-		v.print.queued(queued{Waiter: n.Waiter, For: n.For, Text: waitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
+		v.print.Queued(progress.Queued{Waiter: n.Waiter, For: n.For, Text: waitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
 	case engine.Began:
 		v.bell = v.a.ringFor(v.p, n.Header)
-		v.print.header(v.a.headerOf(n.Header))
+		v.print.Header(v.a.headerOf(n.Header))
 		close(v.began)
 	case engine.Recorded:
 		v.event(n.Event)
@@ -184,7 +185,7 @@ func (v *runView) Observe(n engine.Notice) {
 		if n.Problem {
 			text = "loops: " + text
 		}
-		v.print.note(text)
+		v.print.Note(text)
 	case engine.Reconciled:
 		v.a.reconciled(v.p, n.Changes, v.print, v.quiet)
 	case engine.Unpaused:
@@ -195,15 +196,15 @@ func (v *runView) Observe(n engine.Notice) {
 		v.ended = true
 		v.waitUntilOver()
 		next := v.a.remedy(n.Next)
-		v.print.finish(n.Outcome, next)
+		v.print.Finish(n.Outcome, next)
 		v.bell.ended(n.Outcome, next)
 	case engine.TreeEnded:
 		switch lines := treeLines(n.Report); {
 		case !n.Other:
 			v.waitUntilOver()
-			v.print.tree(n.Report)
+			v.print.Tree(progress.Tree{Lines: lines, Object: treeObject(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
 		case !v.quiet || n.Report.Kept:
-			noteLines(v.print, "loops: ", lines)
+			progress.NoteLines(v.print, "loops: ", lines)
 		}
 	}
 }
@@ -216,7 +217,7 @@ func (v *runView) waitUntilOver() {
 }
 
 func (v *runView) event(e fsm.Event) {
-	v.print.event(e)
+	v.print.Event(e)
 	v.bell.event(e)
 }
 
@@ -224,13 +225,13 @@ func (v *runView) event(e fsm.Event) {
 func (v *runView) catchUp(m engine.Missed) {
 	store, err := v.p.Records(context.Background(), false)
 	if err != nil {
-		v.print.note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
+		v.print.Note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
 		return
 	}
 	defer store.Close()
 	for e, err := range store.Events(context.Background(), m.Run, m.After) {
 		if err != nil {
-			v.print.note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
+			v.print.Note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
 			return
 		}
 		if e.Seq > m.Until {
@@ -241,8 +242,8 @@ func (v *runView) catchUp(m engine.Missed) {
 }
 
 // headerOf is what printers show when a run begins or is resumed.
-func (a *app) headerOf(h engine.Header) header {
-	out := header{
+func (a *app) headerOf(h engine.Header) progress.Header {
+	out := progress.Header{
 		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed, Elapsed: h.Elapsed, Begin: h.Begin,
 		Agents: h.Agents, Wake: a.command("retry-now", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin,
 	}

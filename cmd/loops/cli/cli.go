@@ -1,6 +1,6 @@
 // Package cli is the command line of loops: flags, wiring, printing, signals and exit codes. Each command is a
-// file of its own (newXCommand, xOptions, runX); only exitcode.go knows exit codes and only printers print the
-// progress of a run.
+// file of its own (newXCommand, xOptions, runX); only exitcode.go knows exit codes and what shows the
+// progress of a run is internal/ui/progress.
 package cli
 
 import (

@@ -140,14 +140,14 @@ func (a *app) costOfRun(ctx context.Context, f project.Finder, r persistence.Run
 		return err
 	}
 	if asJSON {
-		m := costObject(&sheet.Total, "instance_id", string(r.ID))
+		m := ui.CostObject(&sheet.Total, "instance_id", string(r.ID))
 		m.Set("loop", r.Loop)
 		m.Set("status", ui.OrNull(string(r.Status)))
-		m.Set("states", ui.List(sheet.Order, func(name string) any { return costObject(sheet.Line(name), "state", name) }))
+		m.Set("states", ui.List(sheet.Order, func(name string) any { return ui.CostObject(sheet.Line(name), "state", name) }))
 		return ui.WriteJSON(a.out, m)
 	}
 	ui.Say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Duration(inspect.Elapsed(r)))
-	return writeCosts(a.out, sheet, "STATE")
+	return ui.WriteCosts(a.out, sheet, "STATE")
 }
 
 func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persistence.Run, known project.Prices, o costOptions) error {
@@ -164,7 +164,7 @@ func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persisten
 			continue
 		}
 		n++
-		if objects = append(objects, costObject(&sheet.Total, "instance_id", string(r.ID))); o.json {
+		if objects = append(objects, ui.CostObject(&sheet.Total, "instance_id", string(r.ID))); o.json {
 			m, _ := objects[n-1].(*value.Map)
 			m.Set("loop", r.Loop)
 			m.Set("status", ui.OrNull(string(r.Status)))
@@ -179,7 +179,7 @@ func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persisten
 		}
 	}
 	if o.json {
-		m := value.NewMap("runs", append([]any{}, objects...), "total", costObject(&all.Total, "what", "all"), "waste", costObject(&waste, "what", "failed"))
+		m := value.NewMap("runs", append([]any{}, objects...), "total", ui.CostObject(&all.Total, "what", "all"), "waste", ui.CostObject(&waste, "what", "failed"))
 		return ui.WriteJSON(a.out, m)
 	}
 	if n == 0 {
@@ -190,7 +190,7 @@ func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persisten
 		ui.Say(a.out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[o.since != ""])
 		return nil
 	}
-	if err := writeCosts(a.out, all, "RUN"); err != nil {
+	if err := ui.WriteCosts(a.out, all, "RUN"); err != nil {
 		return err
 	}
 	if bad > 0 {

@@ -147,7 +147,7 @@ func explanationObject(x *inspect.Story) *value.Map {
 		})
 	}
 	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "terminated_by", ui.OrNull(r.Ended))
-	addOrigin(m, r)
+	ui.AddOrigin(m, r)
 	var run any = []any{}
 	steps := []any{}
 	for _, p := range x.Parts {

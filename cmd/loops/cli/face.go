@@ -15,6 +15,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/report"
 	"loops/internal/ui"
+	"loops/internal/ui/progress"
 	"loops/persistence"
 )
 
@@ -54,7 +55,7 @@ func (v viewFlags) checkFace(command string) error {
 }
 
 // facePrinter is foregroundPrinter with the formats for services.
-func (a *app) facePrinter(v viewFlags) printer {
+func (a *app) facePrinter(v viewFlags) progress.Printer {
 	switch v.format {
 	case "json":
 		v.json = true
@@ -67,26 +68,26 @@ func (a *app) facePrinter(v viewFlags) printer {
 		if v.file == "" || v.file == "-" {
 			b.Out = a.Err // standard output is for the report
 		}
-		return &junitPrinter{printer: b.foregroundPrinter(v), a: a, file: v.file}
+		return &junitPrinter{Printer: b.foregroundPrinter(v), a: a, file: v.file}
 	}
 	return a.foregroundPrinter(v)
 }
 
 // A junitPrinter writes a report when the run has ended, and shows it meanwhile as another printer does.
 type junitPrinter struct {
-	printer
+	progress.Printer
 	a    *app
 	file string
 	id   persistence.ID
 }
 
-func (p *junitPrinter) header(h header) {
+func (p *junitPrinter) Header(h progress.Header) {
 	p.id = h.Run.ID
-	p.printer.header(h)
+	p.Printer.Header(h)
 }
 
-func (p *junitPrinter) finish(o fsm.Outcome, resume string) {
-	p.printer.finish(o, resume)
+func (p *junitPrinter) Finish(o fsm.Outcome, resume string) {
+	p.Printer.Finish(o, resume)
 	pr, err := p.a.project()
 	if err == nil {
 		err = p.a.faceOf(context.Background(), p.id, &o, func(r *report.Suite, run report.Run) error {
@@ -94,7 +95,7 @@ func (p *junitPrinter) finish(o fsm.Outcome, resume string) {
 		})
 	}
 	if err != nil {
-		p.note("loops: the report could not be written: " + oneLine(err) + "; to write it again: " + p.a.command("report --format junit -o FILE", string(p.id)))
+		p.Note("loops: the report could not be written: " + oneLine(err) + "; to write it again: " + p.a.command("report --format junit -o FILE", string(p.id)))
 	}
 }
 
@@ -174,7 +175,7 @@ func faceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 		}
 	} else {
 		switch {
-		case codeOf(*o) == exitOK:
+		case inspect.Succeeded(*o):
 			face.End = report.Good
 		case o.TerminatedBy == fsm.EndTerminal:
 			face.End = report.Failed

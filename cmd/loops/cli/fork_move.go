@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
-	"loops/persistence"
 )
 
 // printFork prints from where a fork would go on.
@@ -49,27 +47,4 @@ func (a *app) printFork(planned *engine.Plan, asJSON bool) error {
 	}
 	ui.Say(w, "\nNothing was run.\n")
 	return nil
-}
-
-// forkedText says in a few words where a run comes from; "" = it is no fork.
-func forkedText(o *persistence.Origin) string {
-	if o == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s at step %d [%d]", o.ID, o.Step, o.Seq)
-}
-
-// addOrigin adds to an object where a run comes from, if it is a fork.
-func addOrigin(m *value.Map, r persistence.Run) {
-	if r.Origin != nil {
-		m.Set("forked_from", r.Origin.Map())
-	}
-}
-
-// instance is the id of a run for a table, with where it comes from.
-func instance(r persistence.Run) string {
-	if r.Origin == nil {
-		return string(r.ID)
-	}
-	return fmt.Sprintf("%s (fork of %s:%d)", r.ID, r.Origin.ID, r.Origin.Step)
 }

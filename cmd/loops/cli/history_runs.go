@@ -161,7 +161,7 @@ func (t runTable) print(runs []persistence.Run) error {
 		if head != "" {
 			cost = t.costs[r.ID].Text() + "\t"
 		}
-		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(inspect.Elapsed(r)), cost, phrase.Dash(r.Ended), instance(r))
+		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(inspect.Elapsed(r)), cost, phrase.Dash(r.Ended), ui.Instance(r))
 	}
 	return w.Flush()
 }
@@ -172,7 +172,7 @@ func (t runTable) runObject(r persistence.Run) any {
 		"iterations", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(inspect.HonestError(r)),
 		"current_state", r.State,
 	)
-	addOrigin(m, r)
+	ui.AddOrigin(m, r)
 	addTree(m, r)
 	if l := t.costs[r.ID]; l != nil {
 		addCost(m, l)
@@ -182,7 +182,7 @@ func (t runTable) runObject(r persistence.Run) any {
 
 // addCost adds what was used to an object, in the words of loops cost.
 func addCost(m *value.Map, l *inspect.Cost) {
-	cost := costObject(l, "", "")
+	cost := ui.CostObject(l, "", "")
 	for _, key := range []string{"cost_usd", "known_cost_usd", "unknown_costs"} {
 		v, _ := cost.Get(key)
 		m.Set(key, v)

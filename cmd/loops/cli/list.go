@@ -181,7 +181,7 @@ func statusObject(p *project.Project, store *project.Records, r persistence.Run)
 		"reconciled_at", ui.Stamp(r.Reconciled), "file", ui.OrNull(r.File), "events_file", ui.OrNull(r.Events),
 		"run_dir", filepath.Join(p.Loops, "runs", string(r.ID))+"/",
 	)
-	addOrigin(m, r)
+	ui.AddOrigin(m, r)
 	addTree(m, r)
 	if !store.Files {
 		m.Set("store", store.Name)

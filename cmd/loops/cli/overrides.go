@@ -40,9 +40,3 @@ func checkOverrides(o *project.Overrides, cmd *cobra.Command) error {
 	}
 	return checkAgents(&o.Agents, cmd)
 }
-
-func (v *viewFlags) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVarP(&v.quiet, "quiet", "q", false, "print errors only, and how a run failed")
-	flags.BoolVarP(&v.verbose, "verbose", "v", false, "print whole actions, all output and details of verdicts")
-	flags.BoolVar(&v.json, "json", false, "print events as JSON, one a line")
-}

@@ -13,6 +13,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/progress"
 	"loops/persistence"
 )
 
@@ -97,7 +98,7 @@ func place(w persistence.Waiter, line []persistence.Waiter) int {
 func waiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
 	return value.NewMap(
 		"queue_id", w.ID, "loop", w.Loop, "resumes", ui.OrNull(string(w.Resumes)), "since", ui.Stamp(w.Since), "place", int64(place(w, line)),
-		"waits_for", waitsForJSON(w.For), "scope", ui.Texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", ui.OrNull(w.Owner.Host),
+		"waits_for", progress.ObstacleObject(w.For), "scope", ui.Texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", ui.OrNull(w.Owner.Host),
 		"log", ui.OrNull(w.Log), "reference_tool", w.Foreign,
 	)
 }

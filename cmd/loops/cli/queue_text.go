@@ -6,31 +6,14 @@ import (
 	"time"
 
 	"loops/engine"
-
-	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
 )
 
-// A queued is what is told of somebody who waits.
-type queued struct {
-	Waiter persistence.Waiter
-	For    persistence.Obstacle
-	Text   string // whom he waits for, for a person
-	First  bool   // nothing was told before
-	Now    time.Time
-	Log    string // where a process in the background writes while it waits
-}
-
 // age is how long ago something was, which a clock that was set does not make negative.
 func age(t time.Time) string { return phrase.Duration(max(0, time.Since(t))) }
-
-// waitsForJSON is whom somebody waits for.
-func waitsForJSON(o persistence.Obstacle) any {
-	return value.NewMap("loop", ui.OrNull(o.Loop), "instance_id", ui.OrNull(string(o.Run)), "queue_id", ui.OrNull(o.Waiter), "path", ui.OrNull(o.Path), "since", ui.Stamp(o.Since))
-}
 
 // inTheWayLine says who has what a run wants, or wants it before.
 func inTheWayLine(err error) string {

@@ -147,7 +147,7 @@ func reportFacts(p *project.Project, store *project.Records, r persistence.Run, 
 			facts = append(facts, [2]string{key, value})
 		}
 	}
-	add("Fork of", forkedText(r.Origin))
+	add("Fork of", ui.ForkedText(r.Origin))
 	add("Ended by", r.Ended)
 	add("Error", inspect.HonestError(r))
 	add("State", r.State)

@@ -9,6 +9,7 @@ import (
 	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/internal/ui"
+	"loops/internal/ui/progress"
 	"loops/persistence"
 )
 
@@ -29,14 +30,14 @@ func (a *app) goOn(ctx context.Context, store *project.Records, r persistence.Ru
 }
 
 // tellUnpaused says that a pause was lifted: in the background to whoever started the run.
-func (a *app) tellUnpaused(n engine.Unpaused, print printer, quiet bool) {
+func (a *app) tellUnpaused(n engine.Unpaused, print progress.Printer, quiet bool) {
 	switch {
 	case n.Err != nil:
-		print.note(fmt.Sprintf("loops: run %s stays paused: %v", n.Run, n.Err))
+		print.Note(fmt.Sprintf("loops: run %s stays paused: %v", n.Run, n.Err))
 	case quiet:
 	case a.detached != nil:
 		ui.SayLine(a.Err, "The pause of "+phrase.Clock(n.Since)+" is lifted.")
 	default:
-		print.note("The pause of " + phrase.Clock(n.Since) + " is lifted.")
+		print.Note("The pause of " + phrase.Clock(n.Since) + " is lifted.")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"loops/internal/config"
 	"loops/internal/phrase"
 	"loops/internal/retention"
+	"loops/internal/ui/progress"
 	"loops/persistence"
 )
 
@@ -21,7 +22,7 @@ const retainPatience = 3 * time.Second
 // process is about to carry on. It has a store of its own, and is nothing that could keep the run from going on or
 // change how it ends: what goes wrong is a note. The function it returns ends it: after a while if patient, else as
 // soon as the run it is at is whole or gone. What is left then, a later run goes on with.
-func (a *app) retain(ctx context.Context, p *project.Project, run persistence.ID, print printer, quiet bool) (end func(patient bool)) {
+func (a *app) retain(ctx context.Context, p *project.Project, run persistence.ID, print progress.Printer, quiet bool) (end func(patient bool)) {
 	conf, _ := p.Declared() // the run began, so there are no mistakes in it
 	policy, wanted := retentionPolicy(conf)
 	if !wanted {
@@ -29,7 +30,7 @@ func (a *app) retain(ctx context.Context, p *project.Project, run persistence.ID
 	}
 	claim, err := claimRetention(p.RetentionStamp(), time.Now())
 	if err != nil {
-		print.note("loops: retention: nothing was removed: " + oneLine(err))
+		print.Note("loops: retention: nothing was removed: " + oneLine(err))
 	}
 	if claim == nil {
 		return func(bool) {}
@@ -45,11 +46,11 @@ func (a *app) retain(ctx context.Context, p *project.Project, run persistence.ID
 			err = nil // that it was ended is no mistake
 		}
 		if text := retainedText(gone, short && late.Load()); text != "" && !quiet {
-			print.note(text)
-			a.treesLeft(context.WithoutCancel(ctx), p, gone, func(lines []string) { noteLines(print, "", lines) })
+			print.Note(text)
+			a.treesLeft(context.WithoutCancel(ctx), p, gone, func(lines []string) { progress.NoteLines(print, "", lines) })
 		}
 		if err = errors.Join(err, claim.release(time.Now(), !short)); err != nil {
-			print.note("loops: retention: " + oneLine(err))
+			print.Note("loops: retention: " + oneLine(err))
 		}
 	}()
 	return func(patient bool) {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"loops/engine"
-
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
@@ -13,6 +12,7 @@ import (
 	"loops/internal/plain"
 	"loops/internal/rehearse"
 	"loops/internal/ui"
+	"loops/internal/ui/progress"
 )
 
 // A simulationPrinter prints the way of a simulation, as lines while it goes on or as JSON at its end.
@@ -70,7 +70,7 @@ func (p *simulationPrinter) event(e fsm.Event) {
 func (p *simulationPrinter) show(e fsm.Event) {
 	pad := strings.Repeat("  ", e.Depth)
 	if e.Kind != fsm.EventRoute && p.verdict != "" {
-		p.line(pad + indent + p.verdict)
+		p.line(pad + progress.Indent + p.verdict)
 		p.verdict = ""
 	}
 	switch e.Kind {
@@ -89,14 +89,14 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		lines := p.short(inspect.Text(e.Get("action")))
 		p.head += " -> " + lines[0]
 		for _, line := range lines[1:] {
-			p.more = append(p.more, pad+indent+line)
+			p.more = append(p.more, pad+progress.Indent+line)
 		}
 	case fsm.EventActionComplete:
 		for _, line := range p.short(inspect.Text(e.Get("output_preview"))) {
-			p.line(pad + indent + p.paint.Dim(plain.Line(line)))
+			p.line(pad + progress.Indent + p.paint.Dim(plain.Line(line)))
 		}
 		if code := inspect.Text(e.Get("exit_code")); code != "0" {
-			p.line(pad + indent + p.paint.Red("exit: "+code))
+			p.line(pad + progress.Indent + p.paint.Red("exit: "+code))
 		}
 	case fsm.EventEvaluate:
 		p.verdict = inspect.Text(e.Get("verdict"))
@@ -115,7 +115,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 			line += " (" + why + ")"
 		}
 		p.verdict = ""
-		p.line(pad + indent + line)
+		p.line(pad + progress.Indent + line)
 	case fsm.EventLoopComplete:
 		p.flush()
 		if e.Depth > 0 {
@@ -123,7 +123,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 	default:
 		if note := simulationNote(e); note != "" {
-			p.line(pad + indent + p.paint.Amber(note))
+			p.line(pad + progress.Indent + p.paint.Amber(note))
 		}
 	}
 }
@@ -210,7 +210,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) error {
 	p.flush()
 	if !p.o.quiet {
 		if p.verdict != "" {
-			ui.SayLine(p.a.out, indent+p.verdict)
+			ui.SayLine(p.a.out, progress.Indent+p.verdict)
 		}
 		fmt.Fprintln(p.a.out)
 	}

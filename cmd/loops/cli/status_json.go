@@ -68,10 +68,10 @@ func usedObject(v *inspect.Vitals) any {
 	if s == (fsm.Spent{Steps: s.Steps}) {
 		return nil
 	}
-	m := value.NewMap("cost_usd", microDollars(s.CostUSD), "unknown_costs", int64(s.Unpriced), "tokens", s.Usage.Total(), "prompts", int64(s.Prompts))
+	m := value.NewMap("cost_usd", ui.MicroDollars(s.CostUSD), "unknown_costs", int64(s.Unpriced), "tokens", s.Usage.Total(), "prompts", int64(s.Prompts))
 	if s.Unpriced > 0 {
 		m.Set("cost_usd", nil)
-		m.Set("known_cost_usd", microDollars(s.CostUSD))
+		m.Set("known_cost_usd", ui.MicroDollars(s.CostUSD))
 	}
 	return m
 }

@@ -41,7 +41,7 @@ func (a *app) width() int {
 	if !is {
 		return 0
 	}
-	return newLive(f).width()
+	return ui.Width(f)
 }
 
 // printVitals prints one screen about a run.
@@ -50,7 +50,7 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *inspect
 	lives, id := project.Alive(r), string(r.ID)
 	a.row("Loop", r.Loop)
 	a.row("Run", id)
-	a.row("Fork of", forkedText(r.Origin))
+	a.row("Fork of", ui.ForkedText(r.Origin))
 	a.row("Work tree", treeText(p, r))
 	a.row("Status", inspect.StatusWord(r))
 	a.row("State", v.WhereText())

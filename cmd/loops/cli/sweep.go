@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/ui"
+	"loops/internal/ui/progress"
 	"loops/reconcile"
 )
 
@@ -83,14 +84,14 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 }
 
 // reconciled tells what was done about runs that were found dead.
-func (a *app) reconciled(p *project.Project, changes []reconcile.Change, print printer, quiet bool) {
+func (a *app) reconciled(p *project.Project, changes []reconcile.Change, print progress.Printer, quiet bool) {
 	if store, err := p.Records(context.Background(), false); err == nil {
 		a.ring(p).dead(context.Background(), store.Store, changes)
 		_ = store.Close() // it was only read
 	}
 	if !quiet {
 		for _, c := range changes {
-			print.note("loops: " + changeLine(c))
+			print.Note("loops: " + changeLine(c))
 		}
 	}
 }

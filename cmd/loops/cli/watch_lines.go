@@ -117,7 +117,7 @@ func (a *app) watchLine(w *watchedRun, p *project.Project, asJSON bool) {
 		"current_state", w.State, "iteration", int64(w.Step), "max_steps", orNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(),
 		"cost_usd", nil, "waiting", nil, "terminated_by", ui.OrNull(w.Ended), "error", ui.OrNull(w.Error))
 	if w.cost.Unknown == 0 {
-		m.Set("cost_usd", microDollars(w.cost.CostUSD))
+		m.Set("cost_usd", ui.MicroDollars(w.cost.CostUSD))
 	}
 	if w.wait != nil {
 		m.Set("waiting", waitObject(w.wait))

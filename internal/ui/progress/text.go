@@ -1,8 +1,9 @@
-package cli
+package progress
 
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -17,12 +18,12 @@ import (
 // liveTail is how many lines of an action's output stay on a terminal.
 const liveTail = 3
 
-// indent is where the lines below a state begin.
-const indent = "       "
+// Indent is where the lines below a state begin.
+const Indent = "       "
 
-// A textPrinter shows a run as lines for people. On a terminal the action that runs is shown in a live line and
+// Text shows a run as lines for people. On a terminal the action that runs is shown in a live line and
 // becomes permanent lines when it is over; elsewhere every output line is printed.
-type textPrinter struct {
+type Text struct {
 	mu             sync.Mutex // guards all below: the live line is redrawn by a goroutine of watch
 	out, err       *ui.Sink
 	quiet, verbose bool
@@ -48,7 +49,24 @@ type textPrinter struct {
 	costs   inspect.CostSheet
 }
 
-func (p *textPrinter) header(h header) {
+// A View is how a run is shown as text.
+type View struct {
+	Quiet, Verbose bool
+	Paint          ui.Paint
+}
+
+// NewText returns a printer that writes lines to out, and notes to err.
+func NewText(out, err io.Writer, v View) *Text {
+	return &Text{out: ui.NewBatchedSink(out), err: ui.NewSink(err), quiet: v.Quiet, verbose: v.Verbose, paint: v.Paint}
+}
+
+// ShowLive has the action that runs shown in a line that is drawn in place. out is the terminal as other lines are written.
+func (p *Text) ShowLive(terminal *os.File, out io.Writer) {
+	p.live, p.out = newLive(terminal), ui.NewSink(out) // both write to the screen, in turn
+}
+
+// Header implements [Printer].
+func (p *Text) Header(h Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.max, p.name, p.base, p.begin, p.wake = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake
@@ -70,7 +88,7 @@ func (p *textPrinter) header(h header) {
 	}
 	ui.Say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", plain.Line(h.File), plain.Line(string(h.Run.ID)), plain.Line(h.ShortDir))
 	if h.Origin != nil {
-		ui.Say(p.out, "  forked from: %s\n", plain.Line(forkedText(h.Origin)))
+		ui.Say(p.out, "  forked from: %s\n", plain.Line(ui.ForkedText(h.Origin)))
 	}
 	for _, note := range h.Notes {
 		ui.Say(p.out, "  %s\n", note)
@@ -84,14 +102,15 @@ func (p *textPrinter) header(h header) {
 	fmt.Fprintln(p.out)
 }
 
-func (p *textPrinter) queued(q queued) {
+// Queued implements [Printer].
+func (p *Text) Queued(q Queued) {
 	if q.First && !p.quiet {
-		p.note(q.Text + ". Who waits: loops queue list; Ctrl-C leaves the queue.")
+		p.Note(q.Text + ". Who waits: loops queue list; Ctrl-C leaves the queue.")
 	}
 }
 
-// watch redraws the live line ten times a second while run runs.
-func (p *textPrinter) watch(run func()) {
+// Watch redraws the live line ten times a second while run runs.
+func (p *Text) Watch(run func()) {
 	defer p.out.Flush()
 	if p.live == nil {
 		run()
@@ -121,7 +140,8 @@ func (p *textPrinter) watch(run func()) {
 	p.mu.Unlock()
 }
 
-func (p *textPrinter) note(text string) {
+// Note implements [Printer].
+func (p *Text) Note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.live != nil {
@@ -132,29 +152,30 @@ func (p *textPrinter) note(text string) {
 }
 
 // print writes one permanent line.
-func (p *textPrinter) print(line string) {
+func (p *Text) print(line string) {
 	if p.live != nil {
 		p.live.erase()
 	}
 	ui.SayLine(p.out, line)
 }
 
-// missed takes an event that is not shown, for what is said at the end.
-func (p *textPrinter) missed(e fsm.Event) {
+// Missed takes an event that is not shown, for what is said at the end.
+func (p *Text) Missed(e fsm.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(e)
 	p.costs.Add(e)
 }
 
-// since has the time of the run count from begin on, at which it had run for base.
-func (p *textPrinter) since(base time.Duration, begin time.Time) {
+// Since has the time of the run count from begin on, at which it had run for base.
+func (p *Text) Since(base time.Duration, begin time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.base, p.begin = base, begin
 }
 
-func (p *textPrinter) event(e fsm.Event) {
+// Event implements [Printer].
+func (p *Text) Event(e fsm.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remember(e)
@@ -164,7 +185,7 @@ func (p *textPrinter) event(e fsm.Event) {
 	}
 	pad := strings.Repeat("  ", e.Depth)
 	if e.Kind != fsm.EventRoute && p.verdict != "" { // a verdict that no route followed
-		p.print(pad + indent + p.takeVerdict())
+		p.print(pad + Indent + p.takeVerdict())
 	}
 	switch e.Kind {
 	case fsm.EventLoopStart, fsm.EventLoopResume:
@@ -196,7 +217,7 @@ func (p *textPrinter) event(e fsm.Event) {
 		}
 		for _, text := range inspect.VerdictLines(e) {
 			for line := range strings.SplitSeq(text, "\n") {
-				p.print(pad + indent + p.paint.Dim(plain.Line(line)))
+				p.print(pad + Indent + p.paint.Dim(plain.Line(line)))
 			}
 		}
 	case fsm.EventRoute:
@@ -213,40 +234,22 @@ func (p *textPrinter) event(e fsm.Event) {
 		if inspect.Text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
 			line += "; to go on at once: " + p.wake
 		}
-		p.print(pad + indent + p.paint.Amber(plain.Line(line)))
+		p.print(pad + Indent + p.paint.Amber(plain.Line(line)))
 	case fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventHostSubprocRSS, fsm.EventActionKilled:
 		if p.verbose {
-			p.print(pad + indent + p.paint.Dim(plain.Line(e.Kind+" "+inspect.Pairs(e))))
+			p.print(pad + Indent + p.paint.Dim(plain.Line(e.Kind+" "+inspect.Pairs(e))))
 		}
 	default:
 		p.flushHead()
 		if line := inspect.EventText(e); line != "" {
-			p.print(pad + indent + p.paint.Amber(plain.Line(line)))
+			p.print(pad + Indent + p.paint.Amber(plain.Line(line)))
 			break
 		}
-		p.print(pad + indent + p.paint.Amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))
+		p.print(pad + Indent + p.paint.Amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))
 	}
 }
 
-// remember keeps what the end of a failed run has to say about its last action.
-func (p *textPrinter) remember(e fsm.Event) {
-	switch e.Kind {
-	case fsm.EventStateEnter:
-		if e.Depth == 0 {
-			p.state, p.judged = inspect.Text(e.Get("state")), ""
-		}
-	case fsm.EventEvaluate:
-		if e.Depth == 0 {
-			p.judged = inspect.Text(e.Get("verdict"))
-		}
-	case fsm.EventActionStart:
-		p.output, p.errors, p.shown = "", "", false
-	case fsm.EventActionComplete:
-		p.output, p.errors = inspect.Text(e.Get("output_preview")), inspect.Text(e.Get("stderr_preview"))
-	}
-}
-
-func (p *textPrinter) flushHead() {
+func (p *Text) flushHead() {
 	if p.head == "" {
 		return
 	}
@@ -263,21 +266,21 @@ func (p *textPrinter) flushHead() {
 	p.action = nil
 }
 
-func (p *textPrinter) startAction(e fsm.Event, pad string) {
+func (p *Text) startAction(e fsm.Event, pad string) {
 	action := inspect.Text(e.Get("action"))
 	lines := []string{plain.Cut(plain.Line(phrase.FirstLine(action)), 100)}
 	if p.verbose {
 		lines = strings.Split(strings.TrimRight(action, "\n| "), "\n")
 		for i := range lines[1:] {
-			lines[i+1] = pad + indent + "| " + lines[i+1]
+			lines[i+1] = pad + Indent + "| " + lines[i+1]
 		}
 	}
 	switch {
 	case p.head != "":
 	case p.acted: // a second action in one state
-		p.head = pad + indent + "also"
+		p.head = pad + Indent + "also"
 	default: // after a wait
-		p.head = pad + indent + "now"
+		p.head = pad + Indent + "now"
 	}
 	p.acted = true
 	p.action = lines
@@ -288,18 +291,18 @@ func (p *textPrinter) startAction(e fsm.Event, pad string) {
 	p.live.set(p.place+" > "+lines[0], e.Time)
 }
 
-func (p *textPrinter) showOutput(pad, lines string) {
+func (p *Text) showOutput(pad, lines string) {
 	if p.live != nil {
 		lines = strings.TrimRight(lines, "\n \t")
 		p.live.last = plain.Line(plain.Uncoloured(lines[strings.LastIndexByte(lines, '\n')+1:]))
 		return
 	}
 	p.flushHead()
-	p.block(pad+indent, strings.TrimSuffix(lines, "\n"))
+	p.block(pad+Indent, strings.TrimSuffix(lines, "\n"))
 }
 
 // block prints lines of output, with their colours, and with something in front of each, in one write.
-func (p *textPrinter) block(front, lines string) {
+func (p *Text) block(front, lines string) {
 	var b strings.Builder
 	for line := range strings.SplitSeq(lines, "\n") {
 		b.WriteString(front)
@@ -309,7 +312,7 @@ func (p *textPrinter) block(front, lines string) {
 	io.WriteString(p.out, b.String()) //nolint:errcheck // a sink never fails
 }
 
-func (p *textPrinter) endAction(e fsm.Event, pad string) {
+func (p *Text) endAction(e fsm.Event, pad string) {
 	p.flushHead()
 	if p.live != nil {
 		p.live.erase()
@@ -329,16 +332,16 @@ func (p *textPrinter) endAction(e fsm.Event, pad string) {
 	case p.live == nil && (failed || p.verbose):
 		p.showErrors(pad)
 	case p.live != nil && p.output != "": // the live line had them one at a time
-		p.block(pad+indent, phrase.LastLines(p.output, liveTail))
+		p.block(pad+Indent, phrase.LastLines(p.output, liveTail))
 	}
-	p.print(pad + indent + line)
+	p.print(pad + Indent + line)
 	if skipped := inspect.Text(e.Get("skipped")); skipped != "" {
-		p.print(pad + indent + p.paint.Amber("skipped of what the host printed: "+skipped))
+		p.print(pad + Indent + p.paint.Amber("skipped of what the host printed: "+skipped))
 	}
 }
 
 // showErrors prints the end of what an action wrote to standard error.
-func (p *textPrinter) showErrors(pad string) {
+func (p *Text) showErrors(pad string) {
 	p.shown = true
 	text := strings.TrimSpace(p.errors)
 	if text == "" {
@@ -347,36 +350,5 @@ func (p *textPrinter) showErrors(pad string) {
 	if !p.verbose {
 		text = phrase.LastLines(text, 10)
 	}
-	p.block(pad+indent+"! ", text)
-}
-
-func (p *textPrinter) route(e fsm.Event, pad string) {
-	line := "-> " + p.paint.Cyan(ui.ValueText(e.Get("to")))
-	if p.verdict != "" {
-		line = p.takeVerdict() + " " + line
-	}
-	if why := ui.ValueText(e.Get("reason")); why != "" {
-		line += " (" + why + ")"
-	}
-	p.print(pad + indent + line)
-}
-
-// takeVerdict returns the verdict that was not printed yet, with its reason.
-func (p *textPrinter) takeVerdict() string {
-	line := p.mark(p.verdict)
-	if p.why != "" {
-		line += " (" + p.why + ")"
-	}
-	p.verdict, p.why = "", ""
-	return line
-}
-
-func (p *textPrinter) mark(verdict string) string {
-	switch verdict {
-	case "yes", "success", "target", "progress":
-		return p.paint.Green(verdict)
-	case "no", "error", "blocked", "stall", "timeout":
-		return p.paint.Red(verdict)
-	}
-	return p.paint.Amber(plain.Line(verdict))
+	p.block(pad+Indent+"! ", text)
 }

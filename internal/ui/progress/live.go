@@ -1,11 +1,9 @@
-package cli
+package progress
 
 import (
 	"fmt"
 	"os"
 	"time"
-
-	"golang.org/x/term"
 
 	"loops/internal/phrase"
 	"loops/internal/plain"
@@ -35,7 +33,7 @@ func (l *live) draw(now time.Time, p ui.Paint) {
 	if l.head == "" {
 		return
 	}
-	text := l.text(now, l.width())
+	text := l.text(now, ui.Width(l.file))
 	if text == l.drawn {
 		return
 	}
@@ -61,11 +59,4 @@ func (l *live) erase() {
 		fmt.Fprint(l.file, "\r\x1b[K")
 		l.drawn = ""
 	}
-}
-
-func (l *live) width() int {
-	if w, _, err := term.GetSize(int(l.file.Fd())); err == nil && w > 0 {
-		return w
-	}
-	return 80
 }

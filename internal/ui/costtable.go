@@ -1,4 +1,4 @@
-package cli
+package ui
 
 import (
 	"fmt"
@@ -12,11 +12,10 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
-	"loops/internal/ui"
 )
 
-// writeCosts writes a sheet as a table. Cached tokens are what was read from a cache and what was written to one.
-func writeCosts(out io.Writer, s *inspect.CostSheet, head string) error {
+// WriteCosts writes a sheet as a table. Cached tokens are what was read from a cache and what was written to one.
+func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 	wide := len(head)
 	for _, name := range s.Order {
 		wide = max(wide, plain.Width(plain.Line(name)))
@@ -24,15 +23,15 @@ func writeCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-plain.Width(name))) }
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	if s.Resumed {
-		ui.SayLine(out, "Since the resume (loops cost RUN has all of it):")
+		SayLine(out, "Since the resume (loops cost RUN has all of it):")
 	}
-	ui.SayRow(w, pad(head), "VISITS", "PROMPTS", "JUDGES", "IN", "OUT", "CACHED", "COST", "TIME", "SHARE", "")
+	SayRow(w, pad(head), "VISITS", "PROMPTS", "JUDGES", "IN", "OUT", "CACHED", "COST", "TIME", "SHARE", "")
 	row := func(name string, l *inspect.Cost) {
 		share := "-"
 		if s.Total.CostUSD > 0 {
 			share = fmt.Sprintf("%.0f%%", 100*l.CostUSD/s.Total.CostUSD)
 		}
-		ui.SayRow(w,
+		SayRow(w,
 			pad(plain.Line(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), phrase.Tokens(l.Input), phrase.Tokens(l.Output),
 			phrase.Tokens(l.CacheRead+l.CacheWrite), l.Text(), phrase.Duration(l.Time), share, "")
 	}
@@ -45,16 +44,16 @@ func writeCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 	return w.Flush()
 }
 
-// microDollars rounds a sum, which adds up to a little more or less than what it is of.
-func microDollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+// MicroDollars rounds a sum, which adds up to a little more or less than what it is of.
+func MicroDollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
-// costObject is a line as JSON. A cost that is not known is null; so is a sum with one in it, and known_cost_usd is the rest.
-func costObject(l *inspect.Cost, key, name string) *value.Map {
+// CostObject is a line as JSON. A cost that is not known is null; so is a sum with one in it, and known_cost_usd is the rest.
+func CostObject(l *inspect.Cost, key, name string) *value.Map {
 	var cost any
 	if l.Unknown == 0 {
-		cost = microDollars(l.CostUSD)
+		cost = MicroDollars(l.CostUSD)
 	}
 	return value.NewMap(key, name, "visits", int64(l.Visits), "prompts", int64(l.Prompts), "judges", int64(l.Judges),
 		"input_tokens", l.Input, "output_tokens", l.Output, "cache_read_tokens", l.CacheRead, "cache_creation_tokens", l.CacheWrite,
-		"cost_usd", cost, "known_cost_usd", microDollars(l.CostUSD), "unknown_costs", int64(l.Unknown), "duration_ms", l.Time.Milliseconds())
+		"cost_usd", cost, "known_cost_usd", MicroDollars(l.CostUSD), "unknown_costs", int64(l.Unknown), "duration_ms", l.Time.Milliseconds())
 }

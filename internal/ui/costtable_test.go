@@ -1,4 +1,4 @@
-package cli
+package ui
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func TestCostSheet(t *testing.T) {
 		s.Add(e)
 	}
 	var b bytes.Buffer
-	if err := writeCosts(&b, &s, "STATE"); err != nil {
+	if err := WriteCosts(&b, &s, "STATE"); err != nil {
 		t.Fatal(err)
 	}
 	const want = `

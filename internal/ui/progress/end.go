@@ -1,11 +1,10 @@
-package cli
+package progress
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
-	"loops/engine"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
@@ -13,25 +12,26 @@ import (
 	"loops/internal/ui"
 )
 
-func (p *textPrinter) finish(o fsm.Outcome, resume string) {
+// Finish implements [Printer].
+func (p *Text) Finish(o fsm.Outcome, resume string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.out.Flush()
-	out, code := p.out, codeOf(o)
+	out, done, failed := p.out, inspect.Succeeded(o), inspect.EndKind(o) == "failed"
 	if p.quiet {
-		if code == exitOK {
+		if done {
 			return
 		}
 		out = p.err
 	} else {
 		p.flushHead()
 	}
-	if code == exitFailed && !p.shown {
+	if failed && !p.shown {
 		p.showFailure(out)
 	}
 	if !p.quiet && p.costs.Asked() {
 		fmt.Fprintln(out)
-		_ = writeCosts(out, &p.costs, "STATE") // a screen that is gone is noticed by the sink
+		_ = ui.WriteCosts(out, &p.costs, "STATE") // a screen that is gone is noticed by the sink
 	}
 	if o.Limited && o.Error == inspect.NoTransition {
 		o.Error = inspect.RateLimited
@@ -42,9 +42,9 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	}
 	style := p.paint.Amber
 	switch {
-	case code == exitOK && resume == "":
+	case done && resume == "":
 		style = p.paint.Green
-	case code == exitFailed:
+	case failed:
 		style = p.paint.Red
 	}
 	if !p.quiet {
@@ -58,9 +58,9 @@ func (p *textPrinter) finish(o fsm.Outcome, resume string) {
 	}
 }
 
-// tree tells of the work tree: with --quiet only where something is left in it, or it could not be ended.
-func (p *textPrinter) tree(r engine.TreeReport) {
-	if p.quiet && !r.Kept && r.Err == nil {
+// Tree tells of the work tree: with --quiet only where something is left in it, or it could not be ended.
+func (p *Text) Tree(t Tree) {
+	if p.quiet && !t.Left {
 		return
 	}
 	p.mu.Lock()
@@ -70,13 +70,13 @@ func (p *textPrinter) tree(r engine.TreeReport) {
 	if p.quiet {
 		out = p.err
 	}
-	for _, line := range treeLines(r) {
+	for _, line := range t.Lines {
 		ui.SayLine(out, line)
 	}
 }
 
 // showFailure prints what the last action of a failed run said, where the live line swallowed it.
-func (p *textPrinter) showFailure(out io.Writer) {
+func (p *Text) showFailure(out io.Writer) {
 	said := strings.TrimSpace(p.errors)
 	if said == "" {
 		said = strings.TrimSpace(p.output)
@@ -86,6 +86,6 @@ func (p *textPrinter) showFailure(out io.Writer) {
 	}
 	ui.SayLine(out, "The last action said:")
 	for line := range strings.SplitSeq(phrase.LastLines(said, 40), "\n") {
-		ui.SayOutput(out, indent, line)
+		ui.SayOutput(out, Indent, line)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"strings"
@@ -81,8 +81,8 @@ func TestEventsAreSentences(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, _ := show(&textPrinter{verbose: c.verbose}, fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "b"}, "", c.events...)
-			want := top + "[1/50] a (0ms)\n" + indent + c.want + "\nLoop completed: b (0 steps, 0ms)\n"
+			out, _ := show(&Text{verbose: c.verbose}, fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "b"}, "", c.events...)
+			want := top + "[1/50] a (0ms)\n" + Indent + c.want + "\nLoop completed: b (0 steps, 0ms)\n"
 			if out != want {
 				t.Errorf("got\n%s\nwant\n%s", out, want)
 			}
@@ -92,7 +92,7 @@ func TestEventsAreSentences(t *testing.T) {
 
 // A run whose waits for a rate limit were used up ended with: Error: No valid transition.
 func TestUsedUpWaitsAreNoMissingTransition(t *testing.T) {
-	out, _ := show(&textPrinter{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: inspect.NoTransition, Limited: true}, "loops resume fix-1",
+	out, _ := show(&Text{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: inspect.NoTransition, Limited: true}, "loops resume fix-1",
 		event(0, "state_enter", "state", "a", "iteration", int64(1)))
 	want := "Error: the agent host still refuses for its rate, and the waits for that are used up; resume the run later\nResume with: loops resume fix-1\n"
 	if !strings.HasSuffix(out, want) || strings.Contains(out, inspect.NoTransition) {

@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"bytes"
@@ -27,18 +27,18 @@ func event(after time.Duration, kind string, pairs ...any) fsm.Event {
 }
 
 // show feeds a run to a printer and returns what it printed.
-func show(p *textPrinter, outcome fsm.Outcome, resume string, events ...fsm.Event) (out, errs string) {
+func show(p *Text, outcome fsm.Outcome, resume string, events ...fsm.Event) (out, errs string) {
 	var a, b bytes.Buffer
 	p.out, p.err = ui.NewBatchedSink(plain.NewWriter(&a)), ui.NewSink(plain.NewWriter(&b))
-	p.header(header{
+	p.Header(Header{
 		Loop: &fsm.Loop{Name: "fix", MaxSteps: 50}, File: ".loops/fix.yaml", ShortDir: ".loops/runs/fix-1/", Run: persistence.Run{ID: "fix-1"}, Begin: began, Wake: "loops retry-now fix-1",
 	})
-	p.watch(func() {
+	p.Watch(func() {
 		for _, e := range events {
-			p.event(e)
+			p.Event(e)
 		}
 	})
-	p.finish(outcome, resume)
+	p.Finish(outcome, resume)
 	return a.String(), b.String()
 }
 
@@ -57,38 +57,38 @@ func TestTextPrinter(t *testing.T) {
 	end := fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "failed", Failure: true, Steps: 1, Duration: 1234 * time.Millisecond}
 	for _, c := range []struct {
 		name        string
-		p           *textPrinter
+		p           *Text
 		OutcomeText fsm.Outcome
 		resume      string
 		events      []fsm.Event
 		out         string
 		err         string
 	}{
-		{"a failure", &textPrinter{}, end, "", failed, top +
+		{"a failure", &Text{}, end, "", failed, top +
 			"[1/50] check (0ms) -> make test …\n       one\n       two\n       ! make: oops\n       (1.2s) exit: 2\n       no -> failed\n" +
 			"\nLoop failed: failed (1 step, 1.2s)\n", ""},
-		{"verbose", &textPrinter{verbose: true}, end, "", failed, top +
+		{"verbose", &Text{verbose: true}, end, "", failed, top +
 			"[1/50] check (0ms) -> make test\n       | make more\n       one\n       two\n       ! make: oops\n       (1.2s) exit: 2\n       type=exit_code\n       no -> failed\n" +
 			"\nLoop failed: failed (1 step, 1.2s)\n", ""},
-		{"verbose shows what a good action complained of", &textPrinter{verbose: true}, fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done", Steps: 1}, "", []fsm.Event{
+		{"verbose shows what a good action complained of", &Text{verbose: true}, fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done", Steps: 1}, "", []fsm.Event{
 			event(0, "state_enter", "state", "a", "iteration", int64(1)),
 			event(0, "action_start", "action", "make"),
 			event(0, "action_complete", "exit_code", int64(0), "duration_ms", int64(5), "output_preview", nil, "stderr_preview", "careful"),
 			event(0, "route", "from", "a", "to", "done"),
 		}, top + "[1/50] a (0ms) -> make\n       ! careful\n       (5ms)\n       -> done\n\nLoop completed: done (1 step, 0ms)\n", ""},
-		{"quiet says how it failed", &textPrinter{quiet: true}, end, "", failed, "", "The last action said:\n       make: oops\nLoop failed: failed (1 step, 1.2s)\n"},
+		{"quiet says how it failed", &Text{quiet: true}, end, "", failed, "", "The last action said:\n       make: oops\nLoop failed: failed (1 step, 1.2s)\n"},
 		{
 			"quiet says nothing on success",
-			&textPrinter{quiet: true},
+			&Text{quiet: true},
 			fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "done"},
 			"",
 			failed,
 			"",
 			"",
 		},
-		{"colours", &textPrinter{paint: true}, end, "", failed[:1], strings.Replace(top, "fix\n", "\x1b[1mfix\x1b[0m\n", 1) +
+		{"colours", &Text{paint: true}, end, "", failed[:1], strings.Replace(top, "fix\n", "\x1b[1mfix\x1b[0m\n", 1) +
 			"[1/50] \x1b[1mcheck\x1b[0m (0ms)\n\n\x1b[31mLoop failed: failed (1 step, 1.2s)\x1b[0m\n", ""},
-		{"a timeout, a state without action, an interruption", &textPrinter{}, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, Signal: "SIGINT", FinalState: "b", Steps: 2, Duration: 65 * time.Second}, "loops resume fix-1", []fsm.Event{
+		{"a timeout, a state without action, an interruption", &Text{}, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, Signal: "SIGINT", FinalState: "b", Steps: 2, Duration: 65 * time.Second}, "loops resume fix-1", []fsm.Event{
 			event(0, "state_enter", "state", "a", "iteration", int64(1)),
 			event(0, "action_start", "action", "sleep 99"),
 			event(0, "action_complete", "exit_code", int64(124), "duration_ms", int64(60000), "stderr_preview", nil),
@@ -99,7 +99,7 @@ func TestTextPrinter(t *testing.T) {
 			event(65*time.Second, "loop_complete", "final_state", "b"),
 		}, top + "[1/50] a (0ms) -> sleep 99\n       (1m00s) timed out\n       error -> b\n[2/50] b (1m01s)\n       yes\n" +
 			"\nLoop interrupted by SIGINT: b (2 steps, 1m05s)\nResume with: loops resume fix-1\n", ""},
-		{"a sub-loop and other events", &textPrinter{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: "no way on"}, "", []fsm.Event{
+		{"a sub-loop and other events", &Text{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: "no way on"}, "", []fsm.Event{
 			event(0, "state_enter", "state", "a", "iteration", int64(1)),
 			event(0, "loop_start", "loop", "child", "depth", 1),
 			event(0, "state_enter", "state", "x", "iteration", int64(1), "depth", 1),
@@ -120,8 +120,8 @@ func TestTextPrinter(t *testing.T) {
 
 func TestJSONPrinter(t *testing.T) {
 	var out bytes.Buffer
-	p := &jsonPrinter{out: &out, err: &bytes.Buffer{}}
-	p.event(event(0, "state_enter", "state", "a", "iteration", int64(1)))
+	p := &JSON{out: &out, err: &bytes.Buffer{}}
+	p.Event(event(0, "state_enter", "state", "a", "iteration", int64(1)))
 	want := `{"event": "state_enter", "ts": "2026-11-21T10:00:00.000000+00:00", "state": "a", "iteration": 1}` + "\n"
 	if out.String() != want {
 		t.Errorf("got %s", out.String())

@@ -1,0 +1,31 @@
+package ui
+
+import (
+	"fmt"
+
+	"loops/fsm/value"
+	"loops/persistence"
+)
+
+// ForkedText says in a few words where a run comes from; "" = it is no fork.
+func ForkedText(o *persistence.Origin) string {
+	if o == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s at step %d [%d]", o.ID, o.Step, o.Seq)
+}
+
+// AddOrigin adds to an object where a run comes from, if it is a fork.
+func AddOrigin(m *value.Map, r persistence.Run) {
+	if r.Origin != nil {
+		m.Set("forked_from", r.Origin.Map())
+	}
+}
+
+// Instance is the id of a run for a table, with where it comes from.
+func Instance(r persistence.Run) string {
+	if r.Origin == nil {
+		return string(r.ID)
+	}
+	return fmt.Sprintf("%s (fork of %s:%d)", r.ID, r.Origin.ID, r.Origin.Step)
+}

@@ -1,0 +1,57 @@
+package progress
+
+import (
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/internal/plain"
+	"loops/internal/ui"
+)
+
+// remember keeps what the end of a failed run has to say about its last action.
+func (p *Text) remember(e fsm.Event) {
+	switch e.Kind {
+	case fsm.EventStateEnter:
+		if e.Depth == 0 {
+			p.state, p.judged = inspect.Text(e.Get("state")), ""
+		}
+	case fsm.EventEvaluate:
+		if e.Depth == 0 {
+			p.judged = inspect.Text(e.Get("verdict"))
+		}
+	case fsm.EventActionStart:
+		p.output, p.errors, p.shown = "", "", false
+	case fsm.EventActionComplete:
+		p.output, p.errors = inspect.Text(e.Get("output_preview")), inspect.Text(e.Get("stderr_preview"))
+	}
+}
+
+func (p *Text) route(e fsm.Event, pad string) {
+	line := "-> " + p.paint.Cyan(ui.ValueText(e.Get("to")))
+	if p.verdict != "" {
+		line = p.takeVerdict() + " " + line
+	}
+	if why := ui.ValueText(e.Get("reason")); why != "" {
+		line += " (" + why + ")"
+	}
+	p.print(pad + Indent + line)
+}
+
+// takeVerdict returns the verdict that was not printed yet, with its reason.
+func (p *Text) takeVerdict() string {
+	line := p.mark(p.verdict)
+	if p.why != "" {
+		line += " (" + p.why + ")"
+	}
+	p.verdict, p.why = "", ""
+	return line
+}
+
+func (p *Text) mark(verdict string) string {
+	switch verdict {
+	case "yes", "success", "target", "progress":
+		return p.paint.Green(verdict)
+	case "no", "error", "blocked", "stall", "timeout":
+		return p.paint.Red(verdict)
+	}
+	return p.paint.Amber(plain.Line(verdict))
+}
