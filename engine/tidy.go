@@ -16,10 +16,12 @@ import (
 // tidy reconciles before a run begins, all runs but one. A record that cannot be reconciled is no reason not to run: it is
 // told, and stays as it is.
 func (e *Engine) tidy(ctx context.Context, t turn) {
-	changes, err := PlanReconcile(ctx, t.store, t.leave)
-	changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.Unsure }) // no run waits for what sweep does
+	changes, err := planReconcile(ctx, t.store)
+	changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool {
+		return c.ID == t.leave || c.Unsure // no run waits for what sweep does
+	})
 	if err == nil && len(changes) > 0 {
-		changes, err = reconcile.Apply(ctx, t.store.Store, changes, Ender(ctx, t.project))
+		changes, err = reconcile.Apply(ctx, t.store.Store, changes, ender(ctx, t.project))
 	}
 	if err != nil {
 		t.tell(Said{Text: textf("not tidied up: %s", err), Problem: true})
@@ -33,23 +35,18 @@ func (e *Engine) tidy(ctx context.Context, t turn) {
 	}
 }
 
-// PlanReconcile returns what has to change so that the records agree with the processes that run, for all runs but one.
-func PlanReconcile(ctx context.Context, store persistence.Store, except persistence.ID) ([]reconcile.Change, error) {
+// planReconcile returns what has to change so that the records agree with the processes that run.
+func planReconcile(ctx context.Context, store persistence.Store) ([]reconcile.Change, error) {
 	runs, err := store.Runs(ctx, persistence.Query{Live: true})
 	if err != nil {
 		return nil, err
 	}
-	var changes []reconcile.Change
-	for _, c := range reconcile.Plan(runs, alive, time.Now()) {
-		if c.ID != except {
-			changes = append(changes, c)
-		}
-	}
-	return changes, nil
+	return reconcile.Plan(runs, alive, time.Now()), nil
 }
 
-// Ender returns what ends the processes that actions left, by their marker. It looks once whether there is anything: of many runs that died, most left nothing.
-func Ender(ctx context.Context, p *project.Project) func(marker string) (int, error) {
+// ender returns what ends the processes that actions left, by their marker. It looks once whether there is
+// anything: of many runs that died, most left nothing.
+func ender(ctx context.Context, p *project.Project) func(marker string) (int, error) {
 	marks := sync.OnceValues(func() (map[string]bool, error) { return proc.Marks(action.Variable) })
 	return func(marker string) (int, error) {
 		if there, err := marks(); err != nil || !there[p.Mark()+marker] {

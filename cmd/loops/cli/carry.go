@@ -88,6 +88,13 @@ func (a *app) remedy(r engine.Remedy) string {
 
 // refused returns an error of the engine as one of this command line: with its exit code, and commands that work here.
 func (a *app) refused(err error) error {
+	if several, ok := errors.AsType[engine.Several](err); ok {
+		errs := make([]error, len(several))
+		for i := range several {
+			errs[i] = a.refused(several[i])
+		}
+		return joined(errs)
+	}
 	if busy, ok := errors.AsType[*engine.BusyError](err); ok {
 		return a.busy(busy.Err, busy.Waited)
 	}

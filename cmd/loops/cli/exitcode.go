@@ -178,6 +178,9 @@ func explain(err error) (int, string) {
 		operation *fs.PathError
 		database  project.DatabaseError
 	)
+	if several, ok := errors.AsType[engine.Several](err); ok {
+		return explain(joined(several))
+	}
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		return explain((&app{}).refused(refusal))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/bundle"
@@ -85,10 +86,10 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	if err := disk.MakeFolder(p.Loops, runs); err != nil {
 		return err
 	}
-	if _, err := a.finish(ctx, p, store); err != nil { // it could remove what is about to be placed
+	if _, err := engine.FinishRemovals(ctx, store); err != nil { // it could remove what is about to be placed
 		return err
 	}
-	dir, done, err := importFolder(runs)
+	dir, done, err := bundle.NewFolder(runs)
 	if err != nil {
 		return err
 	}
@@ -125,8 +126,8 @@ func takeIn(ctx context.Context, store *project.Records, b *bundle.Bundle, work 
 	}
 	undo := func() {}
 	if len(there) == 0 {
-		undo = func() { takeBack(b.Work(), work) }
-		err = errors.Join(willPlace(store, b.Work(), b.Run.ID), placeFiles(b.Work(), work))
+		undo = func() { bundle.TakeBack(b.Work(), work) }
+		err = errors.Join(bundle.WillPlace(store, b.Work(), b.Run.ID), bundle.Place(b.Work(), work))
 		if err == nil && b.Files > 0 {
 			err = disk.SyncTree(work) // before the record that names them
 		}

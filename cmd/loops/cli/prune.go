@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/phrase"
@@ -104,7 +105,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 	var finished []persistence.ID
 	var unfinished error
 	if !o.dryRun {
-		finished, unfinished = a.finish(ctx, p, store)
+		finished, unfinished = engine.FinishRemovals(ctx, store)
 	}
 	choice, err := chooseRuns(ctx, store, policy, "")
 	if err != nil {
@@ -133,7 +134,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Poli
 // tellFinished says which removals that were cut short came to their end.
 func (a *app) tellFinished(ids []persistence.ID) {
 	for _, id := range ids {
-		ui.Say(a.out, "Removed what was left of %s: %s.\n", id, finishedWhy)
+		ui.Say(a.out, "Removed what was left of %s: %s.\n", id, engine.RemovedWhy)
 	}
 }
 
@@ -141,7 +142,7 @@ func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal, fin
 	stay := c.Stay + len(c.Go) - len(gone)
 	if o.json {
 		return ui.WriteJSON(a.out, value.NewMap(
-			"dry_run", o.dryRun, "removed", ui.List(gone, removal.object), "bytes", total(gone), "finished", ui.List(finished, idObject), "stay", int64(stay), "kept",
+			"dry_run", o.dryRun, "removed", ui.List(gone, removal.object), "bytes", total(gone), "finished", ui.List(finished, func(id persistence.ID) any { return string(id) }), "stay", int64(stay), "kept",
 			value.NewMap("live", int64(c.Kept.Live), "resumable", int64(c.Kept.Resumable), "newest", int64(c.Kept.Newest), "unreadable", int64(c.Kept.Unreadable)),
 		))
 	}

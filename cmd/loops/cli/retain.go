@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/config"
 	"loops/internal/phrase"
@@ -101,7 +102,7 @@ func (a *app) applyRetention(ctx context.Context, p *project.Project, policy ret
 		return nil, err
 	}
 	defer store.Close()
-	_, unfinished := a.finish(ctx, p, store)
+	_, unfinished := engine.FinishRemovals(ctx, store)
 	choice, err := chooseRuns(ctx, store, policy, except)
 	if err != nil {
 		return nil, joined([]error{unfinished, err})

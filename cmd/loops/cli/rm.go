@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -49,7 +50,7 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 		return err
 	}
 	defer store.Close()
-	finished, unfinished := a.finish(ctx, p, store)
+	finished, unfinished := engine.FinishRemovals(ctx, store)
 	f := store.Finder()
 	var todo []removal
 	var errs []error
@@ -80,7 +81,7 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 	err = joined([]error{unfinished, err})
 	a.tellTrees(ctx, p, todo)
 	if o.json {
-		return errors.Join(err, ui.WriteJSON(a.out, value.NewMap("removed", ui.List(todo, removal.object), "bytes", total(todo), "finished", ui.List(finished, idObject))))
+		return errors.Join(err, ui.WriteJSON(a.out, value.NewMap("removed", ui.List(todo, removal.object), "bytes", total(todo), "finished", ui.List(finished, func(id persistence.ID) any { return string(id) }))))
 	}
 	a.tellFinished(finished)
 	for _, t := range todo {

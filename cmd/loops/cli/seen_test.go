@@ -17,7 +17,7 @@ var asRecorded = map[string]string{
 	"Database.Runs": "is the store",
 	"Records.Runs":  "is the store",
 	"Finder.Near":   "takes only names",
-	"PlanReconcile": "finds out what is recorded and not true",
+	"planReconcile": "finds out what is recorded and not true",
 	"turn.shared":   "takes only the scope",
 	"asItWas":       "compares with what was recorded",
 	"runStoreCopy":  "copies what is recorded, and compares it",
@@ -25,7 +25,6 @@ var asRecorded = map[string]string{
 	"bell.dead":     "tells of a run that was just interrupted",
 	"FinishTrees":   "asks whether its process lives",
 	"takeIn":        "asks whether it is there",
-	"forgetImport":  "asks whether it is there",
 }
 
 // A status that is recorded is that of a dead run, too: what is shown is the one that [project.Current] gives. So a function that

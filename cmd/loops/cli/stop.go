@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"syscall"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/persistence"
-	"loops/reconcile"
 )
 
 // stopWait is how long stop waits for a run to end, unless told: longer than an action may take to end after TERM.
@@ -176,11 +174,9 @@ func killRun(ctx context.Context, f project.Finder, r persistence.Run, grace tim
 	if err != nil {
 		return r, err
 	}
-	changes, err := engine.PlanReconcile(ctx, f.Store, "")
-	if err == nil {
-		changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.ID != r.ID })
-		_, err = reconcile.Apply(ctx, f.Store.Store, changes, engine.Ender(ctx, f.Project))
-	}
+	e := engine.New(f.Project, engine.Options{})
+	defer e.Close()
+	_, err = e.Reconcile(ctx, r.ID)
 	if err != nil {
 		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: loops sweep", did, r.Owner.PID, oneLine(err))
 	}

@@ -37,44 +37,38 @@ when they start, but for what was to be removed.` + exitCodes(exitOK, exitFailed
 }
 
 func runSweep(ctx context.Context, a *app, o sweepOptions) error {
-	p, store, err := a.open(ctx)
+	e, err := a.engine()
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	changes, err := engine.PlanReconcile(ctx, store, "")
-	if err != nil {
-		return err
-	}
-	if !o.dryRun {
-		changes, err = reconcile.Apply(ctx, store.Store, changes, engine.Ender(ctx, p))
-	}
-	if !o.dryRun {
-		a.ring(p).dead(ctx, store.Store, changes)
+	defer e.Close()
+	var changes []reconcile.Change
+	var trees []string
+	if o.dryRun {
+		changes, err = e.PlanReconcile(ctx)
+	} else {
+		told := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
+			switch n := n.(type) {
+			case engine.Reconciled:
+				a.tellDead(e.Project(), n.Changes)
+			case engine.TreeEnded:
+				trees = append(trees, treeLines(n.Report)...)
+			}
+		}))
+		changes, err = e.Reconcile(ctx)
+		told()
+		err = a.refused(err)
 	}
 	// What was done is said also where something else failed.
-	if err != nil {
-		err = store.Failed(err)
-	}
-	if !o.dryRun {
-		finished, unfinished := a.finish(ctx, p, store)
-		changes, err = append(changes, finishedChanges(finished)...), errors.Join(err, unfinished)
-	}
 	if o.json {
 		return errors.Join(err, ui.WriteJSON(a.out, ui.List(changes, func(c reconcile.Change) any {
 			return value.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
 		})))
 	}
-	trees := 0
-	if !o.dryRun && err == nil {
-		err = engine.FinishTrees(ctx, p, a.engineOptions(), store.Store, func(r engine.TreeReport) {
-			trees++
-			for _, line := range treeLines(r) {
-				ui.SayLine(a.out, line)
-			}
-		})
+	for _, line := range trees {
+		ui.SayLine(a.out, line)
 	}
-	if len(changes)+trees == 0 && err == nil {
+	if len(changes)+len(trees) == 0 && err == nil {
 		ui.SayLine(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
@@ -85,14 +79,19 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 
 // reconciled tells what was done about runs that were found dead.
 func (a *app) reconciled(p *project.Project, changes []reconcile.Change, print progress.Printer, quiet bool) {
-	if store, err := p.Records(context.Background(), false); err == nil {
-		a.ring(p).dead(context.Background(), store.Store, changes)
-		_ = store.Close() // it was only read
-	}
+	a.tellDead(p, changes)
 	if !quiet {
 		for _, c := range changes {
 			print.Note("loops: " + changeLine(c))
 		}
+	}
+}
+
+// tellDead notifies of runs that were found dead.
+func (a *app) tellDead(p *project.Project, changes []reconcile.Change) {
+	if store, err := p.Records(context.Background(), false); err == nil {
+		a.ring(p).dead(context.Background(), store.Store, changes)
+		_ = store.Close() // it was only read
 	}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package bundle
 
 import (
 	"os"
@@ -17,10 +17,13 @@ func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	opened := func(a *app) (*project.Project, *project.Records) {
+	opened := func(cwd, arg string) (*project.Project, *project.Records) {
 		t.Helper()
-		a.Env = []string{}
-		p, store, err := a.open(ctx)
+		p, err := project.Open(arg, project.Options{Cwd: cwd, Env: []string{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := p.Records(ctx, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,8 +31,8 @@ func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
 		return p, store
 	}
 
-	p, store := opened(&app{IO: IO{Dir: above}, dir: "project"})
-	unpacked := filepath.Join(p.RunsDir(), importPrefix+"1") // nobody holds its lock
+	p, store := opened(above, "project")
+	unpacked := filepath.Join(p.RunsDir(), folderPrefix+"1") // nobody holds its lock
 	from, placed := filepath.Join(unpacked, "work"), filepath.Join(p.RunsDir(), "fix-1", "ledger")
 	if err := os.MkdirAll(from, 0o700); err != nil {
 		t.Fatal(err)
@@ -37,18 +40,18 @@ func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(from, "ledger"), []byte("1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := willPlace(store, from, "fix-1"); err != nil {
+	if err := WillPlace(store, from, "fix-1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := placeFiles(from, filepath.Dir(placed)); err != nil {
+	if err := Place(from, filepath.Dir(placed)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(placed); err != nil {
 		t.Fatal(err)
 	}
 
-	p, store = opened(&app{IO: IO{Dir: dir}})
-	forgetImports(ctx, store, p.RunsDir())
+	p, store = opened(dir, "")
+	ForgetDead(ctx, store, p.RunsDir())
 	for _, path := range []string{placed, filepath.Dir(placed), unpacked} {
 		if _, err := os.Lstat(path); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", path, err)

@@ -1,4 +1,4 @@
-package cli
+package bundle
 
 import (
 	"context"
@@ -14,19 +14,24 @@ import (
 	"syscall"
 	"time"
 
-	"loops/engine/project"
 	"loops/internal/disk"
 	"loops/persistence"
 )
 
-// importPrefix begins the names of folders that imports unpack to.
-const importPrefix = ".import-"
+// Records are the recorded runs that an archive is imported to.
+type Records interface {
+	Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error)
+	Key() string // tells the store from others, the same in every process
+}
 
-// importFolder makes a folder to unpack to, on the disk where the working folder will be. Its lock says that the import
+// folderPrefix begins the names of folders that imports unpack to.
+const folderPrefix = ".import-"
+
+// NewFolder makes a folder for an import to unpack to, on the disk where the working folder will be. Its lock says that the import
 // lives; done removes it.
-func importFolder(runs string) (dir string, done func(), err error) {
+func NewFolder(runs string) (dir string, done func(), err error) {
 	for {
-		if dir, err = os.MkdirTemp(runs, importPrefix+"*"); err != nil {
+		if dir, err = os.MkdirTemp(runs, folderPrefix+"*"); err != nil {
 			return "", nil, err
 		}
 		lock, err := lockFolder(dir)
@@ -34,11 +39,11 @@ func importFolder(runs string) (dir string, done func(), err error) {
 			return "", nil, errors.Join(err, os.Remove(dir))
 		}
 		if _, gone := os.Lstat(dir); err != nil || lock == nil || gone != nil {
-			_ = lock.Close() // forgetImports was quicker: it takes what has no lock for dead
+			_ = lock.Close() // ForgetDead was quicker: it takes what has no lock for dead
 			continue
 		}
 		return dir, func() {
-			_ = disk.RemoveTree(dir) // forgetImports tries again
+			_ = disk.RemoveTree(dir) // ForgetDead tries again
 			_ = lock.Close()
 		}, nil
 	}
@@ -69,8 +74,8 @@ type placing struct {
 // placingFile is the name of the file with the placing. No file of an archive can have it.
 const placingFile = ".placing"
 
-// willPlace records what an import is about to do, for whoever finds that it died.
-func willPlace(store *project.Records, from string, id persistence.ID) error {
+// WillPlace records what an import is about to do, for the process that finds that it died.
+func WillPlace(store Records, from string, id persistence.ID) error {
 	b, err := json.Marshal(placing{Run: id, Store: store.Key(), Work: filepath.Base(from)})
 	if err != nil {
 		return err
@@ -78,8 +83,8 @@ func willPlace(store *project.Records, from string, id persistence.ID) error {
 	return os.WriteFile(filepath.Join(filepath.Dir(from), placingFile), b, 0o600)
 }
 
-// placeFiles gives files their places in a working folder. Those that are there must have the same content.
-func placeFiles(from, work string) error {
+// Place gives the files of the folder from their places in a working folder. Those that are there must have the same content.
+func Place(from, work string) error {
 	names, err := filesIn(from)
 	if err != nil {
 		return err
@@ -94,7 +99,7 @@ func placeFiles(from, work string) error {
 			return err
 		}
 		if string(have) != string(want) {
-			return failure(exitFailed, "%s is there with another content; move it away, then try again", filepath.Join(work, name))
+			return fmt.Errorf("%s is there with another content; move it away, then try again", filepath.Join(work, name))
 		}
 	}
 	if len(names) == 0 {
@@ -121,7 +126,7 @@ func placeFiles(from, work string) error {
 }
 
 // placeFile gives a file a second name, or a copy where the file system has no second names. Which are copies is on record
-// before they are there: takeBack does not know them by what they are.
+// before they are there: TakeBack does not know them by what they are.
 func placeFile(from, name, to string) error {
 	if err := os.Link(filepath.Join(from, name), to); err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -190,8 +195,8 @@ func filesIn(folder string) (names []string, err error) {
 	return names, err
 }
 
-// takeBack removes what placeFiles placed, and the folders that are empty then. Another file of the same name stays.
-func takeBack(from, work string) {
+// TakeBack removes what Place placed, and the folders that are empty then. Another file of the same name stays.
+func TakeBack(from, work string) {
 	names, _ := filesIn(from)
 	folders, copies := []string{work}, copiedNames(from)
 	for _, name := range names {
@@ -211,13 +216,13 @@ func takeBack(from, work string) {
 	}
 }
 
-// forgetImports takes back what imports that died placed of a run that then was not recorded, and removes what they unpacked.
+// ForgetDead takes back what imports that died placed of a run that then was not recorded, and removes what they unpacked.
 // What was placed for a run of another store only a command with that store can judge; it is left for a day.
-func forgetImports(ctx context.Context, store *project.Records, runs string) {
-	folders, _ := filepath.Glob(filepath.Join(runs, importPrefix+"*"))
+func ForgetDead(ctx context.Context, store Records, runs string) {
+	folders, _ := filepath.Glob(filepath.Join(runs, folderPrefix+"*"))
 	for _, dir := range folders {
 		if lock, err := lockFolder(dir); err == nil && lock != nil {
-			if forgetImport(ctx, store, runs, dir) {
+			if forgetDead(ctx, store, runs, dir) {
 				_ = disk.RemoveTree(dir)
 			}
 			_ = lock.Close()
@@ -225,8 +230,8 @@ func forgetImports(ctx context.Context, store *project.Records, runs string) {
 	}
 }
 
-// forgetImport takes back what an import that died placed. It reports whether its folder can go.
-func forgetImport(ctx context.Context, store *project.Records, runs, dir string) bool {
+// forgetDead takes back what an import that died placed. It reports whether its folder can go.
+func forgetDead(ctx context.Context, store Records, runs, dir string) bool {
 	b, err := os.ReadFile(filepath.Join(dir, placingFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return true // it placed nothing
@@ -246,7 +251,7 @@ func forgetImport(ctx context.Context, store *project.Records, runs, dir string)
 		return false
 	}
 	if len(there) == 0 {
-		takeBack(filepath.Join(dir, p.Work), filepath.Join(runs, filepath.FromSlash(string(p.Run))))
+		TakeBack(filepath.Join(dir, p.Work), filepath.Join(runs, filepath.FromSlash(string(p.Run))))
 	}
 	return true
 }

@@ -1,4 +1,4 @@
-package cli
+package bundle
 
 import (
 	"os"
@@ -37,7 +37,7 @@ func TestImportWithoutSecondNames(t *testing.T) {
 	write(filepath.Join(from, "mine"), "3\n")
 	write(filepath.Join(work, "mine"), "3\n") // was there before
 
-	if err := placeFiles(from, work); err != nil {
+	if err := Place(from, work); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"ledger": "1\n", "sub/deep": "2\n", "mine": "3\n"} {
@@ -50,7 +50,7 @@ func TestImportWithoutSecondNames(t *testing.T) {
 	if err := os.Truncate(filepath.Join(work, "ledger"), 1); err != nil { // it was killed while it copied
 		t.Fatal(err)
 	}
-	takeBack(from, work)
+	TakeBack(from, work)
 	left, err := filesIn(work)
 	if err != nil || len(left) != 1 || left[0] != "mine" {
 		t.Errorf("left: %q, %v", left, err)
