@@ -27,19 +27,23 @@ func Inside(o Options) string {
 // ancestors returns the runs whose actions this process is part of, and whose scopes a run of the project shares for that.
 // A run that is recorded elsewhere is none of them: its id may be that of a run here which is a stranger.
 func (e *Engine) ancestors(p *project.Project) []persistence.ID {
-	list := e.inside()
-	if list == "" {
-		return nil
-	}
 	mark := p.RecordsMark()
 	var ids []persistence.ID
-	for entry := range strings.SplitSeq(list, ",") {
+	for _, entry := range e.around() {
 		id, here := strings.CutPrefix(entry, mark)
 		if here || !strings.Contains(entry, "/") { // the program may have been replaced while the outer run goes on
 			ids = append(ids, persistence.ID(id))
 		}
 	}
 	return ids
+}
+
+// around returns the runs whose actions this process is part of, wherever they are recorded.
+func (e *Engine) around() []string {
+	if list := e.inside(); list != "" {
+		return strings.Split(list, ",")
+	}
+	return nil
 }
 
 // actionEnv returns the environment that actions start from, of a run if they are part of one, as EnvAncestors names it.

@@ -100,7 +100,7 @@ func (e *Engine) spec(p *project.Project, l *fsm.Loop, def *project.Definition, 
 	options.Set(projectOption, p.Dir)
 	return persistence.Spec{
 		Loop: l.Name, File: p.Relative(l.File), SHA256: l.SHA256, Definition: def.Encode(), Scope: project.Scopes(p, l, values), Singleton: l.Singleton,
-		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: e.ancestors(p),
+		MaxSteps: l.MaxSteps, Options: options, Owner: owner, Ancestors: e.ancestors(p), Mark: p.RecordsMark(), Around: e.around(),
 	}, err
 }
 

@@ -134,7 +134,9 @@ type Spec struct {
 	Options    *value.Map
 	Origin     *Origin // of a run that is created; nil = it is no fork
 	Owner      Owner
-	Ancestors  []ID // runs whose action started us: their scopes are ours too
+	Ancestors  []ID     // runs whose action started us: their scopes are ours too
+	Mark       string   // tells where the run is recorded from everywhere else
+	Around     []string // Ancestors and those recorded elsewhere, each as its Mark and its ID
 	StartedAt  time.Time
 }
 
@@ -289,15 +291,21 @@ func (e *NotResumableError) Error() string {
 
 // A ConflictError means that a live run has locked an overlapping scope.
 type ConflictError struct {
-	Holder ID
+	Holder ID // "" = not known yet, as it begins just now in another store
 	Loop   string
 	Owner  Owner
 	Path   string // of the holder's that overlaps
 	Since  time.Time
+	Store  string // where the holder is recorded, as --store takes it; "" = in the store that was asked
+	Lock   string // the file whose flock the holder has; "" = there is none
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s is locked by run %s (pid %d) since %s", e.Path, e.Holder, e.Owner.PID, e.Since.Format(time.TimeOnly))
+	holder := "a run"
+	if e.Holder != "" {
+		holder = "run " + string(e.Holder)
+	}
+	return fmt.Sprintf("%s is locked by %s (pid %d) since %s", e.Path, holder, e.Owner.PID, e.Since.Format(time.TimeOnly))
 }
 
 // A DamageError names recorded bytes of one run that cannot be believed. Others can be read.

@@ -98,6 +98,12 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 		return nil, DatabaseError{Err: err}
 	}
 	store.Liveness, store.Sight, store.Folder = reconcile.OwnerAlive, reconcile.Sight, p.RunsDir()
+	files, err := dirstore.Open(p.Loops)
+	if err != nil {
+		return nil, errors.Join(p.CannotOpen(err), store.Close())
+	}
+	files.Liveness = reconcile.OwnerAlive
+	store.Paths = files.PathLocks(sqlstore.Redacted(location))
 	return &Records{Store: Database{store}, Project: p, Name: store.Name(), Logs: p.LogsDir()}, nil
 }
 

@@ -112,7 +112,7 @@ func (d *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 	scope := persistence.ResolveScope(spec.Scope)
 	var j *journal
 	err := d.exclusive(ctx, func() error {
-		if err := d.conflict("", spec, scope); err != nil {
+		if err := d.conflict("", "", spec, scope); err != nil {
 			return err
 		}
 		id, at, lock, err := d.reserve(spec)
@@ -185,7 +185,7 @@ func (d *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 		if err != nil {
 			return err
 		}
-		if err := d.conflict(t.id, spec, scope); err != nil {
+		if err := d.conflict(t.id, "", spec, scope); err != nil {
 			t.release()
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,6 +35,10 @@ type scopeLock struct {
 	Start int64  `json:"start,omitempty"`
 
 	Segment int `json:"segment,omitempty"` // of the run; its record says so only when the owner recorded something
+
+	Run   persistence.ID `json:"run,omitempty"`   // which run of another store has the lock; "" = not known yet
+	Mark  string         `json:"mark,omitempty"`  // of where the run is recorded
+	Store string         `json:"store,omitempty"` // where that run is recorded; "" = it is one of this store, and the file has its name
 }
 
 func (l scopeLock) owner() persistence.Owner {
@@ -110,27 +115,20 @@ func (d *Store) claim(id persistence.ID) (*os.File, error) {
 
 // own writes who owns the run and what it locks into the files that say so.
 func (d *Store) own(lock *os.File, id persistence.ID, segment int, spec persistence.Spec, scope []string) error {
-	l := scopeLock{
-		Loop: spec.Loop, Scope: scope, PID: spec.Owner.PID, Singleton: spec.Singleton, Fork: spec.Origin != nil, Flock: true,
-		StartedAt: spec.StartedAt.UTC().Format("2006-01-02T15:04:05.000000+00:00"),
-		Host:      spec.Owner.Host, Boot: spec.Owner.Boot, PIDNS: spec.Owner.PIDNS, Start: spec.Owner.Start,
-		Segment: segment,
-	}
-	b, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	if _, err := lock.WriteAt(b, 0); err != nil {
-		return err
-	}
-	if err := lock.Truncate(int64(len(b))); err != nil {
+	l := contentOf(spec, scope)
+	l.Fork, l.Segment = spec.Origin != nil, segment
+	if err := writeLock(lock, l); err != nil {
 		return err
 	}
 	return disk.Write(d.live(id).pid, strconv.AppendInt(nil, int64(spec.Owner.PID), 10))
 }
 
-// conflict looks for a live run whose scope overlaps. Locks of dead runs are removed. Called within exclusive.
-func (d *Store) conflict(self persistence.ID, spec persistence.Spec, scope []string) error {
+// filesLocation names a store in files, for those of other stores.
+const filesLocation = "dir"
+
+// conflict looks for a live run whose scope overlaps, for the run self of the store at a location; "" = this one. Locks of
+// dead runs are removed. Called within exclusive.
+func (d *Store) conflict(self persistence.ID, location string, spec persistence.Spec, scope []string) error {
 	if len(scope) == 0 && !spec.Singleton && spec.Origin == nil {
 		return nil
 	}
@@ -140,7 +138,7 @@ func (d *Store) conflict(self persistence.ID, spec persistence.Spec, scope []str
 	}
 	for _, name := range names {
 		stem := strings.TrimSuffix(name, ".lock")
-		if persistence.ID(stem) == self {
+		if location == "" && persistence.ID(stem) == self {
 			continue
 		}
 		path := filepath.Join(d.running, name)
@@ -159,14 +157,26 @@ func (d *Store) conflict(self persistence.ID, spec persistence.Spec, scope []str
 			d.discard(persistence.ID(stem), l.Fork)
 			continue
 		}
-		if ancestor(persistence.ID(stem), spec.Ancestors) {
+		holder := persistence.ID(stem)
+		if l.Store != "" {
+			holder = l.Run
+		}
+		shared := ancestor(holder, spec.Ancestors)
+		if l.Store != location {
+			shared = l.Mark != "" && slices.Contains(spec.Around, l.Mark+string(holder))
+		}
+		if shared || l.Store == location && holder == self && self != "" {
 			continue
 		}
 		if p, ok := persistence.Overlap(l.Scope, scope); ok || spec.Singleton && l.Singleton && l.Loop == spec.Loop {
 			if !ok && len(l.Scope) > 0 {
 				p = l.Scope[0]
 			}
-			return &persistence.ConflictError{Holder: persistence.ID(stem), Loop: l.Loop, Owner: l.owner(), Path: p, Since: l.since()}
+			c := &persistence.ConflictError{Holder: holder, Loop: l.Loop, Owner: l.owner(), Path: p, Since: l.since(), Lock: path}
+			if l.Store != location {
+				c.Store = cmp.Or(l.Store, filesLocation)
+			}
+			return c
 		}
 	}
 	return nil

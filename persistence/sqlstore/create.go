@@ -33,6 +33,20 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 	if err != nil {
 		return nil, err
 	}
+	lock, err := s.lockPaths(ctx, "", spec)
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.create(ctx, spec, scope, place, lock)
+	if err != nil {
+		_ = lock.Unlock() // a file that is left says nothing, as nobody holds it
+		return nil, err
+	}
+	return j, nil
+}
+
+// create makes a run whose paths are locked on this machine.
+func (s *Store) create(ctx context.Context, spec persistence.Spec, scope []string, place string, lock persistence.PathLock) (persistence.Journal, error) {
 	for {
 		r, err := s.begin(ctx, spec, scope, place)
 		if err != nil {
@@ -50,10 +64,32 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 			return nil, err
 		}
 		j := s.newJournal(r, "")
+		j.paths = lock
 		j.begin(r.given)
+		var more []string
+		if spec.ScopeOf != nil {
+			more = spec.ScopeOf(r.ID)
+		}
+		if err := lock.Assign(r.ID, more); err != nil {
+			return nil, errors.Join(err, j.Close(ctx))
+		}
 		return j, nil
 	}
 }
+
+// lockPaths locks what a run works on in the files of this machine.
+func (s *Store) lockPaths(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.PathLock, error) {
+	if s.Paths == nil {
+		return unlocked{}, nil
+	}
+	return s.Paths.LockPaths(ctx, id, spec)
+}
+
+// unlocked is the lock of a run that locks nothing outside the database.
+type unlocked struct{}
+
+func (unlocked) Assign(persistence.ID, []string) error { return nil }
+func (unlocked) Unlock() error                         { return nil }
 
 // begin makes the row of a new run and gives it to the caller. Its working folder is made after that: if the process dies
 // between the two, the row tells of it.

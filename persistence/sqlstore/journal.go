@@ -29,6 +29,7 @@ type journal struct {
 	s   *Store
 	dir string
 	heart
+	paths persistence.PathLock // given up by Close
 
 	mu      sync.Mutex // held while something is recorded; guards these
 	enc     *snapshot.Encoder
@@ -52,7 +53,7 @@ type journal struct {
 
 // newJournal makes the journal of a run that this process owns. status is what is recorded.
 func (s *Store) newJournal(r *row, status persistence.Status) *journal {
-	j := &journal{s: s, dir: s.work(r.ID), run: r.Run, seq: r.seq, known: map[string]bool{}}
+	j := &journal{s: s, dir: s.work(r.ID), paths: unlocked{}, run: r.Run, seq: r.seq, known: map[string]bool{}}
 	j.enc = snapshot.NewEncoder(j)
 	j.next = batch{
 		run: r.n, epoch: r.epoch, from: r.seq, whole: r.whole, status: string(status), about: string(appendAbout(nil, &r.Run)),
@@ -254,9 +255,18 @@ func (j *journal) fail(err error) error {
 	return j.failed
 }
 
-// Close implements [persistence.Journal].
+// Close implements [persistence.Journal]. The paths are given up last: nobody begins on them before the run is let go of.
 func (j *journal) Close(ctx context.Context) error {
 	j.stop()
+	err := j.close(ctx)
+	if e := j.paths.Unlock(); e != nil && err == nil {
+		err = &persistence.LeftoverError{ID: j.run.ID, Err: e}
+	}
+	return err
+}
+
+// close ends what the database knows of an owner.
+func (j *journal) close(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.s.owned.CompareAndDelete(j.run.ID, j)

@@ -30,6 +30,10 @@ type Store struct {
 	// and else to .loops/runs.
 	Folder string
 
+	// Paths locks what runs work on in the files of this machine as well, so that those recorded elsewhere respect it. nil:
+	// only runs recorded in this database do.
+	Paths persistence.PathLocker
+
 	// Durability says when what runs record can no longer be lost with the power. Open sets it to what the URL says.
 	Durability persistence.Durability
 

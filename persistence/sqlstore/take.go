@@ -28,8 +28,23 @@ func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 	if err != nil {
 		return nil, nil, err
 	}
+	lock, err := s.lockPaths(ctx, id, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, memory, err := s.takeOver(ctx, id, spec, scope, place)
+	if err != nil {
+		_ = lock.Unlock() // a file that is left says nothing, as nobody holds it
+		return nil, nil, err
+	}
+	j.paths = lock
+	return j, memory, nil
+}
+
+// takeOver gives a run whose paths are locked on this machine to the caller.
+func (s *Store) takeOver(ctx context.Context, id persistence.ID, spec persistence.Spec, scope []string, place string) (*journal, *fsm.Snapshot, error) {
 	var r *row
-	err = s.change(ctx, func(tx *sql.Tx) error {
+	err := s.change(ctx, func(tx *sql.Tx) error {
 		err := s.d.serialise(ctx, tx)
 		if err != nil {
 			return err

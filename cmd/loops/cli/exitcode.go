@@ -239,7 +239,10 @@ func joined(errs []error) error {
 
 // conflictLine says who is in the way and what to do.
 func conflictLine(c *persistence.ConflictError) string {
-	return inTheWayLine(c) + "; wait for it, or: loops stop " + quote(string(c.Holder))
+	if c.Holder == "" {
+		return inTheWayLine(c) + "; wait for it"
+	}
+	return inTheWayLine(c) + "; wait for it, or: " + (&app{}).stopHolder(c)
 }
 
 // exitCodes returns the part of a command's help that lists its exit codes. The command carries on no run.

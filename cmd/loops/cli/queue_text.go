@@ -18,7 +18,15 @@ func age(t time.Time) string { return phrase.Duration(max(0, time.Since(t))) }
 // inTheWayLine says who has what a run wants, or wants it before.
 func inTheWayLine(err error) string {
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
-		return plain.Line(fmt.Sprintf("%s is locked by run %s of loop %s (%s, for %s)", locked.Path, locked.Holder, locked.Loop, process(locked.Owner), age(locked.Since)))
+		about := fmt.Sprintf("%s, for %s", process(locked.Owner), age(locked.Since))
+		if locked.Store != "" {
+			about += ", recorded in " + locked.Store
+		}
+		run := "run " + string(locked.Holder)
+		if locked.Holder == "" {
+			run = "a run" // it begins just now in another store, which has not named it yet
+		}
+		return plain.Line(fmt.Sprintf("%s is locked by %s of loop %s (%s)", locked.Path, run, locked.Loop, about))
 	}
 	if behind, ok := errors.AsType[*engine.BehindError](err); ok {
 		who := fmt.Sprintf("loop %s (%s, for %s)", behind.Ahead.Loop, process(behind.Ahead.Owner), age(behind.Ahead.Since))
@@ -43,12 +51,23 @@ func (a *app) busy(err error, waited time.Duration) error {
 		lines[1] = fmt.Sprintf("%-14s %s", "wait longer:", a.again("--queue --queue-timeout "+timeoutText(2*waited)))
 	}
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
-		lines = append(lines, fmt.Sprintf("%-14s %s", "stop it:", a.command("stop", string(locked.Holder))))
+		if locked.Holder != "" {
+			lines = append(lines, fmt.Sprintf("%-14s %s", "stop it:", a.stopHolder(locked)))
+		}
 	} else {
 		lines = append(lines, fmt.Sprintf("%-14s %s", "see who waits:", a.command("queue list")))
 	}
 	lines = append(lines, fmt.Sprintf("%-14s %s", "lock nothing:", a.again("--no-lock")))
 	return failure(exitConflict, "%s", ui.BlockOf("  ", lines))
+}
+
+// stopHolder is the command that stops the run that is in the way, where it is recorded.
+func (a *app) stopHolder(c *persistence.ConflictError) string {
+	there := *a
+	if c.Store != "" {
+		there.store = c.Store
+	}
+	return there.command("stop", string(c.Holder))
 }
 
 // timeoutText is a time as --queue-timeout takes it.
