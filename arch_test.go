@@ -278,6 +278,61 @@ func TestFileLength(t *testing.T) {
 	}
 }
 
+const maxPackage = 4500
+
+// largePackage is a row of the table in ARCHITECTURE.md that says why a package is so long.
+var largePackage = regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| [^|]*\\w[^|]* \\|$")
+
+// TestPackageLength wants a reason, in ARCHITECTURE.md, of every package over 4,500 lines, tests aside, and of no other.
+func TestPackageLength(t *testing.T) {
+	lines := map[string]int{}
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			src, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines[strings.TrimPrefix(p.ImportPath, "loops/")] += bytes.Count(src, []byte("\n"))
+		}
+	}
+	for _, problem := range packageLengths(lines, read(t, "ARCHITECTURE.md")) {
+		t.Error(problem)
+	}
+}
+
+// packageLengths returns which packages are too long without a row in the table, and which rows are of packages that are not.
+func packageLengths(lines map[string]int, page string) (problems []string) {
+	_, table, _ := strings.Cut(page, "\n## Packages over 4,500 lines\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	reasons := map[string]bool{}
+	for _, m := range largePackage.FindAllStringSubmatch(table, -1) {
+		reasons[m[1]] = true
+		if n := lines[m[1]]; n <= maxPackage {
+			problems = append(problems, fmt.Sprintf("ARCHITECTURE.md says why %s is long, and it has %d lines: remove the row", m[1], n))
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(lines)) {
+		if lines[p] > maxPackage && !reasons[p] {
+			problems = append(problems, fmt.Sprintf("%s has %d lines: split it, or say under \"Packages over 4,500 lines\" in ARCHITECTURE.md why it is so long", p, lines[p]))
+		}
+	}
+	return problems
+}
+
+// TestPackageLengths makes sure that TestPackageLength can fail.
+func TestPackageLengths(t *testing.T) {
+	page := "\n## Packages over 4,500 lines\n\n| package | why |\n|---|---|\n| `a/b` | it is one table |\n| `c` |  |\n| `d` | it was long |\n\n## More\n\n| `e` | elsewhere |\n"
+	got := packageLengths(map[string]int{"a/b": 4501, "c": 4501, "d": 4500, "e": 5000, "f": 4500}, page)
+	want := []string{
+		"ARCHITECTURE.md says why d is long, and it has 4500 lines: remove the row",
+		`c has 4501 lines: split it, or say under "Packages over 4,500 lines" in ARCHITECTURE.md why it is so long`,
+		`e has 5000 lines: split it, or say under "Packages over 4,500 lines" in ARCHITECTURE.md why it is so long`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func firstComment(t *testing.T, name string, src []byte) string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ParseComments)

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"loops/fsm"
@@ -46,7 +44,8 @@ const (
 // An action that is stopped or timed out is over when nothing of it is alive: its group and every process
 // with its marker get TERM, and KILL after Grace. Its process gets KILL when the program that runs it dies (Linux).
 //
-// The first Run makes this process ignore SIGTTIN and SIGTTOU.
+// An action is in the background of the terminal, if there is one. A program whose actions should get an error when they ask
+// the terminal for a password, where they would be stopped and wait for ever, ignores SIGTTIN and SIGTTOU: actions inherit that.
 type Runner struct {
 	Dir        string        // working directory of actions that name none; "" is the current one
 	Env        []string      // environment of actions, before what is added; nil is that of this process
@@ -211,9 +210,6 @@ var own = []string{"LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP",
 
 // environ prepares what all actions share.
 func (r *Runner) environ() {
-	// An action is in the background of the terminal. Where these are ignored, which actions inherit, one that
-	// asks the terminal for a password gets an error; else it would be stopped and wait for ever.
-	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 	env := r.Env
 	if env == nil {
 		env = os.Environ()

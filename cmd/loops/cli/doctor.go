@@ -82,6 +82,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	if err != nil {
 		return err
 	}
+	denyTerminal()
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	x := &examination{app: a, options: o}

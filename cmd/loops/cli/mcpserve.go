@@ -51,6 +51,7 @@ func runMCP(ctx context.Context, a *app) error {
 	if !ok {
 		in = io.NopCloser(a.In)
 	}
+	denyTerminal()
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	s := &served{app: a}

@@ -25,6 +25,7 @@ var ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SI
 // catchSignals begins to collect. SIGHUP stays ignored where it is (nohup).
 func catchSignals() *stops {
 	s := &stops{make(chan os.Signal, 8), make(chan os.Signal, 1), make(chan os.Signal, 1)}
+	denyTerminal()
 	// For good: where nobody catches them, they end the process.
 	signal.Notify(s.usr1, syscall.SIGUSR1)
 	signal.Notify(s.usr2, syscall.SIGUSR2)
@@ -34,6 +35,10 @@ func catchSignals() *stops {
 	}
 	return s
 }
+
+// denyTerminal has an action that asks the terminal for a password get an error. It inherits that these are ignored; else, in
+// the background of the terminal as it is, it would be stopped and wait for ever.
+func denyTerminal() { signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU) }
 
 func (s *stops) release() { signal.Stop(s.ch) }
 

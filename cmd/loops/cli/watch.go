@@ -104,7 +104,11 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	if a.watchesScreen(o) {
-		return a.watchExit(dashboard.Show(ctx, l, a.board(l, o, signals)))
+		jobs := heedJobs()
+		defer jobs.release()
+		board := a.board(l, o, signals)
+		board.Jobs, board.Stop = jobs.signals, jobs.stop
+		return a.watchExit(dashboard.Show(ctx, l, board))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -37,6 +36,8 @@ type Options struct {
 	Colour   bool
 	Terminal *os.File               // whose modes are kept; nil = they are not known
 	Signals  <-chan os.Signal       // those that end it
+	Jobs     <-chan os.Signal       // SIGTSTP and SIGCONT, as they come
+	Stop     func(pid int)          // stops a process, or for 0 all of the group, and returns when it continues; nil = that cannot be done
 	Explain  func(err error) string // in words for users
 }
 
@@ -70,10 +71,9 @@ type board struct {
 	wants   chan persistence.ID // the run that is selected now
 	poke    chan struct{}       // look now
 	results chan result
-	crashes chan string    // of a goroutine
-	jobs    chan os.Signal // of job control: stop, go on
-	busy    int            // keys whose work goes on
-	leaving bool           // q was pressed while there is some
+	crashes chan string // of a goroutine
+	busy    int         // keys whose work goes on
+	leaving bool        // q was pressed while there is some
 }
 
 // A result is what came of a key, or of all of it.
@@ -112,10 +112,7 @@ func ShowOn(ctx context.Context, src Source, o Options, tty tcell.Tty) error {
 	ui := &board{
 		src: src, options: o, screen: screen, model: watch.New(o.ASCII, o.First),
 		views: make(chan watch.View), wants: make(chan persistence.ID, 1), poke: make(chan struct{}, 1), results: make(chan result), crashes: make(chan string, 1),
-		jobs: make(chan os.Signal, 1),
 	}
-	ui.heedJobs()
-	defer signal.Stop(ui.jobs)
 	ctx, cancel := context.WithCancel(ctx)
 	looked, left := make(chan struct{}), make(chan result, 1)
 	defer func() {
@@ -234,7 +231,7 @@ func (ui *board) run(ctx context.Context) error {
 			case ui.poke <- struct{}{}:
 			default:
 			}
-		case s := <-ui.jobs:
+		case s := <-ui.options.Jobs:
 			if s == syscall.SIGTSTP {
 				ui.suspend(os.Getpid())
 			} else if ui.screen.Suspend() == nil { // it was stopped without a word, and the shell had the terminal since
