@@ -81,7 +81,8 @@ func (e *Engine) records(ctx context.Context, create bool, level string) (*proje
 	return r, nil
 }
 
-// Close waits until every run has ended and every observer was told all, and closes the stores. It stops no run: Control, or
+// Close waits until every run has ended, for a few seconds more for what retention removes beside them, and until every observer was told
+// all, and closes the stores. It stops no run: Control, or
 // the end of the context that a run was started with, does.
 func (e *Engine) Close() {
 	e.runs.Wait()

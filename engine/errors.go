@@ -16,7 +16,7 @@ const (
 	Exhausted               // a budget is used up
 	Undecided               // a person has to decide first
 	NotRecorded             // records cannot be read or written
-	Removed                 // it was taken out of the queue
+	TakenOut                // it was taken out of the queue
 )
 
 // A Refusal is why something was not done, with what a user can do about it.

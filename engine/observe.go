@@ -23,7 +23,8 @@ type ObserverFunc func(n Notice)
 // Observe calls the function.
 func (f ObserverFunc) Observe(n Notice) { f(n) }
 
-// A Notice is a [Queued], [Began], [Recorded], [Said], [Ended], [TreeEnded], [Reconciled], [Unpaused], [Lost] or [Missed].
+// A Notice is a [Queued], [Began], [Recorded], [Said], [Ended], [TreeEnded], [Reconciled], [Unpaused], [Retained], [Lost] or
+// [Missed].
 type Notice interface{ about() persistence.ID }
 
 // Queued says that a run waits for others, before it has an id, and again when it waits for another one.

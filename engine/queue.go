@@ -312,7 +312,7 @@ func (e *BehindError) Error() string {
 }
 
 // errTakenOut means that somebody took this process out of the queue.
-var errTakenOut = refuse(Removed, "taken out of the queue (loops queue remove); nothing was run")
+var errTakenOut = refuse(TakenOut, "taken out of the queue (loops queue remove); nothing was run")
 
 // errQueueGone means that the queue was removed, and with it the project, or what is recorded of it.
 var errQueueGone = refuse(NotRecorded, "the queue (.loops/.queue) was removed while this command waited in it; nothing was run")

@@ -31,10 +31,11 @@ type Run struct {
 	stop   context.CancelCauseFunc
 	wake   chan struct{}
 	hold   *hold
-	onTape chan struct{} // closed when the run is on record
-	done   chan struct{} // closed when it has ended
-	result Result        // once done is closed
-	err    error         // once done is closed
+	onTape chan struct{}      // closed when the run is on record
+	done   chan struct{}      // closed when it has ended
+	result Result             // once done is closed
+	err    error              // once done is closed
+	retain func(patient bool) // ends what retention does beside the run
 }
 
 // A Result is how a run ended.
@@ -109,6 +110,7 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 		defer e.runs.Done()
 		r.result, r.err = e.drive(j, r, start)
 		close(r.done)
+		r.retain(r.err == nil && r.result.Outcome.Signal == "") // nobody waits for it but Close
 		endTell()
 	}()
 	select {
@@ -175,6 +177,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 		Circuit: persistence.ProjectCircuit(j.project.Loops), Wake: r.wake, Held: r.hold.held, Observe: observe, Verify: verify == "1",
 	})
 	j.tell(Began{j.header})
+	r.retain = e.retain(id, j.tell)
 	if r.hold.held() != nil {
 		j.tell(Said{Run: id, Text: textf("The run is paused. Let it go on with: %s", Do("unpause", string(id)))})
 	}

@@ -127,3 +127,12 @@ type NoRunError struct {
 }
 
 func (e *NoRunError) Error() string { return "there is no run " + e.Arg }
+
+// A NoIDError means that no recorded run has an id.
+type NoIDError struct {
+	ID   string
+	Runs int    // that are recorded of the loop of that name
+	Near string // the id that is most like it; "" = none is
+}
+
+func (e *NoIDError) Error() string { return "there is no run " + e.ID }

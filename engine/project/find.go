@@ -257,3 +257,35 @@ func (f Finder) One(ctx context.Context, arg string) (persistence.Run, error) {
 	}
 	return persistence.Run{}, &NoRunError{f, arg}
 }
+
+// Exactly returns the run with this id, run id or name of an archive folder; the name of a loop is not enough. None is a *NoIDError, more than one
+// an *AmbiguousError.
+func (f Finder) Exactly(ctx context.Context, id string) (persistence.Run, error) {
+	found, err := f.Run(ctx, "", id)
+	if err == nil && len(found) == 0 { // one that cannot be read may have an id of no form
+		found, err = f.Store.Runs(ctx, persistence.Query{ID: persistence.ID(id)})
+		found = Current(found)
+	}
+	switch {
+	case err != nil:
+		return persistence.Run{}, f.Store.Failed(err)
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return persistence.Run{}, Only(id, found)
+	}
+	runs, err := f.Store.Runs(ctx, persistence.Query{})
+	if err != nil {
+		return persistence.Run{}, f.Store.Failed(err)
+	}
+	no := &NoIDError{ID: id}
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, string(r.ID))
+		if r.Loop == id {
+			no.Runs++
+		}
+	}
+	no.Near = phrase.Nearest(id, ids)
+	return persistence.Run{}, no
+}

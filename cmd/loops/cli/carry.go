@@ -133,7 +133,6 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 		return a.refused(err)
 	}
 	<-v.began // the notices before it are shown
-	retained := a.retain(ctx, e.Project(), r.ID(), v.print, view.quiet)
 	var result engine.Result
 	stops.during(r, func(n int, s os.Signal) {
 		switch {
@@ -151,7 +150,6 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	}, func() { v.print.Watch(func() { result, err = r.Wait(ctx) }) })
 	close(v.over)
 	e.Close()
-	retained(err == nil && result.Outcome.Signal == "")
 	if err != nil {
 		return a.refused(err)
 	}
@@ -197,6 +195,9 @@ func (v *runView) Observe(n engine.Notice) {
 		v.a.reconciled(v.p, n.Changes, v.print, v.quiet)
 	case engine.Unpaused:
 		v.a.tellUnpaused(n, v.print, v.quiet)
+	case engine.Retained:
+		v.waitUntilOver()
+		v.a.retained(n, v.print, v.quiet)
 	case engine.Lost:
 		v.a.ring(v.p).lost(n.Run, n.Err)
 	case engine.Ended:

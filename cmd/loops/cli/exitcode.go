@@ -127,7 +127,7 @@ func kindCode(k engine.Kind) int {
 		return exitAwaiting
 	case engine.NotRecorded:
 		return exitRecord
-	case engine.Removed:
+	case engine.TakenOut:
 		return exitTerm
 	}
 	return exitFailed
@@ -176,6 +176,7 @@ func explain(err error) (int, string) {
 		damage    *persistence.DamageError
 		closed    *persistence.UnreadableError
 		operation *fs.PathError
+		resumable *engine.ResumableError
 		database  project.DatabaseError
 	)
 	if several, ok := errors.AsType[engine.Several](err); ok {
@@ -194,6 +195,8 @@ func explain(err error) (int, string) {
 		return exit.code, exit.text
 	case errors.As(err, &usage):
 		return exitUsage, plain.Line(usage.text) + "\nTry: " + plain.Line(usage.see)
+	case errors.As(err, &resumable):
+		return exitConflict, plain.Line(resumable.Error()) + "; to remove it all the same: --force"
 	case errors.As(err, &held):
 		return exitConflict, plain.Line(heldText(held))
 	case errors.As(err, &ambiguous):

@@ -15,6 +15,7 @@ import (
 func explainProject(err error) (code int, text string) {
 	var (
 		dir      *project.DirError
+		id       *project.NoIDError
 		settings *project.SettingsError
 		catalog  *project.CatalogError
 		missing  *project.LoopNotFoundError
@@ -25,6 +26,8 @@ func explainProject(err error) (code int, text string) {
 		prices   *project.PricesError
 	)
 	switch {
+	case errors.As(err, &id):
+		return exitNotFound, plain.Line(noIDText(id))
 	case errors.As(err, &dir) && dir.Dir != "":
 		return explain(usageError{"-C " + dir.Error(), "loops --help"})
 	case errors.As(err, &dir):
@@ -74,4 +77,15 @@ func settingsText(e *project.SettingsError, then string) ui.Block {
 		verb = " have"
 	}
 	return ui.Block(plain.Line(phrase.And(files))+verb+" mistakes"+then+":\n") + ui.LinesOf(lines)
+}
+
+// noIDText says that no run has an id, and what the user may have meant.
+func noIDText(no *project.NoIDError) string {
+	switch {
+	case no.Runs > 0:
+		return fmt.Sprintf("%s is a loop with %s, and no run; loops history %s lists their ids, loops prune removes old ones", no.ID, phrase.Count(no.Runs, "run"), quote(no.ID))
+	case no.Near != "":
+		return fmt.Sprintf("there is no run %s; did you mean %s?", no.ID, no.Near)
+	}
+	return fmt.Sprintf("there is no run %s; loops history NAME lists the runs of a loop", no.ID)
 }

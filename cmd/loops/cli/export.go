@@ -68,7 +68,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return store.Failed(err)
 	} else if len(runs) == 1 {
 		run = runs[0]
-	} else if run, err = exactly(ctx, f, arg); err != nil {
+	} else if run, err = f.Exactly(ctx, arg); err != nil {
 		return noSuchRun(ctx, f, arg)
 	}
 	if project.Alive(run) || run.Held {

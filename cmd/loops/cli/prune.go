@@ -12,10 +12,11 @@ import (
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/phrase"
-	"loops/internal/retention"
 	"loops/internal/ui"
-	"loops/persistence"
 )
+
+// pruneHelp tells more about what prune is given.
+const pruneHelp = "loops prune --help"
 
 type pruneOptions struct {
 	keepLast           int
@@ -55,7 +56,7 @@ another store has one working folder and one log with the copy: prune removes th
   loops prune --keep-last 0                                every run that has ended for good`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			policy, err := o.policy(a, cmd)
+			policy, err := o.policy(cmd)
 			if err != nil {
 				return err
 			}
@@ -71,101 +72,79 @@ another store has one working folder and one log with the copy: prune removes th
 	return cmd
 }
 
-// policy is what the flags say may go, or, where there are none, the retention of the config.
-func (o pruneOptions) policy(a *app, cmd *cobra.Command) (p retention.Policy, err error) {
-	const see = "loops prune --help"
+// policy is what the flags say may go; nil = there are none, so the retention of the config does.
+func (o pruneOptions) policy(cmd *cobra.Command) (p *engine.Policy, err error) {
 	given := cmd.Flags().Changed
 	if !given("keep-last") && !given("older-than") && !given("max-size") {
-		if p, wanted, err := a.configuredRetention(); wanted || err != nil {
-			return p, err
-		}
-		return p, usageError{"nothing says what may go: give --keep-last, --older-than or --max-size, or set retention in .loops/" + config.Name, see}
+		return nil, nil
 	}
 	if o.keepLast < 0 {
-		return p, usageError{fmt.Sprintf("--keep-last %d: expected 0 or more", o.keepLast), see}
+		return p, usageError{fmt.Sprintf("--keep-last %d: expected 0 or more", o.keepLast), pruneHelp}
 	}
-	p = retention.Policy{KeepLast: o.keepLast, MaxSize: -1}
+	p = &engine.Policy{KeepLast: o.keepLast, MaxSize: -1}
 	if given("older-than") {
 		if p.OlderThan, err = parseAge(o.olderThan); err != nil || p.OlderThan == 0 {
-			return p, usageError{fmt.Sprintf("--older-than %q: expected a number above 0 and s, m, h or d, such as 30d", o.olderThan), see}
+			return p, usageError{fmt.Sprintf("--older-than %q: expected a number above 0 and s, m, h or d, such as 30d", o.olderThan), pruneHelp}
 		}
 	}
 	if given("max-size") {
-		p.MaxSize, err = parseRoom("--max-size", o.maxSize, see)
+		p.MaxSize, err = parseRoom("--max-size", o.maxSize, pruneHelp)
 	}
 	return p, err
 }
 
-func runPrune(ctx context.Context, a *app, o pruneOptions, policy retention.Policy) error {
-	p, store, err := a.open(ctx)
+func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy) error {
+	e, err := a.engine()
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	var finished []persistence.ID
-	var unfinished error
-	if !o.dryRun {
-		finished, unfinished = engine.FinishRemovals(ctx, store)
+	defer e.Close()
+	pruned, err := e.Prune(ctx, engine.PruneRequest{Policy: policy, DryRun: o.dryRun})
+	if errors.Is(err, engine.ErrNoPolicy) {
+		return usageError{"nothing says what may go: give --keep-last, --older-than or --max-size, or set retention in .loops/" + config.Name, pruneHelp}
 	}
-	choice, err := chooseRuns(ctx, store, policy, "")
-	if err != nil {
+	if err = a.refused(err); pruned == nil {
 		return err
 	}
-	gone := removals(choice)
-	if policy.MaxSize < 0 {
-		if err := measure(ctx, store, gone); err != nil {
-			return store.Failed(err)
-		}
-	}
-	if !o.dryRun {
-		gone, err = removeRuns(ctx, gone, store)
-		a.tellTrees(ctx, p, gone)
-	}
-	if policy.MaxSize >= 0 && choice.Bytes > policy.MaxSize {
+	finished, gone := cutShort(pruned.Gone)
+	a.tellTrees(gone)
+	if most := pruned.Policy.MaxSize; most >= 0 && pruned.Bytes > most {
 		limit := "retention.max_size"
 		if o.maxSize != "" {
 			limit = "--max-size " + o.maxSize
 		}
-		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", phrase.Bytes(choice.Bytes), limit, keptText(choice.Kept))
+		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", phrase.Bytes(pruned.Bytes), limit, keptText(pruned.Kept))
 	}
-	return errors.Join(joined([]error{unfinished, err}), a.tellPruned(o, choice, gone, finished))
+	return errors.Join(err, a.tellPruned(o, *pruned, gone, finished))
 }
 
-// tellFinished says which removals that were cut short came to their end.
-func (a *app) tellFinished(ids []persistence.ID) {
-	for _, id := range ids {
-		ui.Say(a.out, "Removed what was left of %s: %s.\n", id, engine.RemovedWhy)
-	}
-}
-
-func (a *app) tellPruned(o pruneOptions, c retention.Choice, gone []removal, finished []persistence.ID) error {
-	stay := c.Stay + len(c.Go) - len(gone)
+func (a *app) tellPruned(o pruneOptions, p engine.Pruned, gone, finished []engine.Removed) error {
 	if o.json {
 		return ui.WriteJSON(a.out, value.NewMap(
-			"dry_run", o.dryRun, "removed", ui.List(gone, removal.object), "bytes", total(gone), "finished", ui.List(finished, func(id persistence.ID) any { return string(id) }), "stay", int64(stay), "kept",
-			value.NewMap("live", int64(c.Kept.Live), "resumable", int64(c.Kept.Resumable), "newest", int64(c.Kept.Newest), "unreadable", int64(c.Kept.Unreadable)),
+			"dry_run", o.dryRun, "removed", ui.List(gone, removedObject), "bytes", total(gone), "finished", ui.List(finished, removedID), "stay", int64(p.Stay), "kept",
+			value.NewMap("live", int64(p.Kept.Live), "resumable", int64(p.Kept.Resumable), "newest", int64(p.Kept.Newest), "unreadable", int64(p.Kept.Unreadable)),
 		))
 	}
 	a.tellFinished(finished)
 	if len(gone) == 0 {
-		ui.Say(a.out, "Nothing to remove: %s.\n", stayText(stay, c.Kept))
+		ui.Say(a.out, "Nothing to remove: %s.\n", stayText(p.Stay, p.Kept))
 		return nil
 	}
 	var table [][]string
 	for _, r := range gone {
-		table = append(table, []string{string(r.run.ID), string(r.run.Status), since(r.run.UpdatedAt), phrase.Bytes(r.bytes)})
+		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), since(r.Run.UpdatedAt), phrase.Bytes(r.Bytes)})
 	}
 	writeTable(a.out, table)
 	verb, makes := "Removed", "makes"
 	if o.dryRun {
 		verb, makes = "Would remove", "would make"
 	}
-	ui.Say(a.out, "%s %s, which %s %s of room; %s.\n", verb, phrase.Count(len(gone), "run"), makes, phrase.Bytes(total(gone)), stayText(stay, c.Kept))
+	ui.Say(a.out, "%s %s, which %s %s of room; %s.\n", verb, phrase.Count(len(gone), "run"), makes, phrase.Bytes(total(gone)), stayText(p.Stay, p.Kept))
 	return nil
 }
 
 // stayText says how many runs stay, and why.
-func stayText(n int, k retention.Kept) string {
+func stayText(n int, k engine.Kept) string {
 	if n == 0 {
 		return "no run stays"
 	}
@@ -180,7 +159,7 @@ func stayText(n int, k retention.Kept) string {
 }
 
 // keptText says why runs stay whatever they take.
-func keptText(k retention.Kept) string {
+func keptText(k engine.Kept) string {
 	var words []string
 	for _, w := range []struct {
 		n    int

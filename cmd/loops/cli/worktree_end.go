@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 
@@ -174,17 +173,11 @@ func treeObject(r engine.TreeReport) *value.Map {
 	return m
 }
 
-// tellTrees says of runs whose records were removed which work trees they leave.
-func (a *app) tellTrees(ctx context.Context, p *project.Project, gone []removal) {
-	a.treesLeft(ctx, p, gone, func(lines []string) { ui.SayLines(a.Err, "loops: "+ui.BlockOf("", lines)) })
-}
-
-// treesLeft says of runs whose records were removed which work trees they leave, and what is in them: those are never removed
-// with the records.
-func (a *app) treesLeft(ctx context.Context, p *project.Project, gone []removal, tell func(lines []string)) {
-	for _, g := range gone {
-		if r, left := engine.TreeLeft(ctx, p, a.engineOptions(), g.run); left {
-			tell(treeLines(r))
+// tellTrees says which work trees runs leave that were removed, and what is in them.
+func (a *app) tellTrees(gone []engine.Removed) {
+	for _, r := range gone {
+		if r.Tree != nil {
+			ui.SayLines(a.Err, "loops: "+ui.BlockOf("", treeLines(*r.Tree)))
 		}
 	}
 }

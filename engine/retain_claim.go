@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"loops/internal/disk"
 )
 
-// How often retention is applied in a project, and how soon again where it was cut short, also by the death of its
+// How often retention is applied in a project, and how soon again where it failed or was cut short, also by the death of its
 // process.
 const (
 	retainEvery = 24 * time.Hour
@@ -28,7 +28,7 @@ const (
 // A claim is the right to apply retention in a project. Of all processes that ask, one has it: it holds a lock on the stamp.
 type claim struct{ stamp *os.File }
 
-// claimRetention takes the right to apply retention now. nil: somebody has it, or it is not due.
+// claimRetention takes the right to apply retention now. nil: another process has it, or it is not due.
 func claimRetention(path string, now time.Time) (_ *claim, err error) {
 	f, err := disk.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -60,7 +60,7 @@ func claimRetention(path string, now time.Time) (_ *claim, err error) {
 	return mine, nil
 }
 
-// retentionDue says whether a stamp is old enough. One that nobody can read, or from the future, is.
+// retentionDue reports whether a stamp is old enough. One that cannot be read, or is from the future, is.
 func retentionDue(stamp string, now time.Time) bool {
 	when, how, _ := strings.Cut(strings.TrimSpace(stamp), " ")
 	last, err := time.Parse(time.RFC3339, when)
@@ -81,7 +81,7 @@ func (c *claim) write(now time.Time, how string) error {
 	return c.stamp.Truncate(int64(len(line)))
 }
 
-// release lets go of the claim, after all was done or only a part.
+// release gives the claim up, after all was done or only a part: then it is due again in an hour.
 func (c *claim) release(now time.Time, all bool) error {
 	how := stampBegun
 	if all {

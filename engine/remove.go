@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"loops/engine/project"
+	"loops/persistence"
+)
+
+// A RemoveRequest names runs that are to be removed for good.
+type RemoveRequest struct {
+	Runs  []string // their ids
+	Force bool     // also those that can be resumed
+}
+
+// A Removed is a run that is gone, with its events, memory, definition, working folder and logs; or one that would go.
+type Removed struct {
+	Run      persistence.Run
+	Bytes    int64       // that it took
+	CutShort bool        // a process that died had begun to remove it: of Run only ID and Loop are known, and Bytes is not
+	Tree     *TreeReport // the work tree that it leaves, which is never removed with the records; nil = none
+}
+
+// ErrNothingRemoved is among the errors of Remove where no run was removed because one of them may not be.
+var ErrNothingRemoved = errors.New("nothing was removed")
+
+// A ResumableError means that a run is not removed because it can be resumed.
+type ResumableError struct{ Run persistence.Run }
+
+func (e *ResumableError) Error() string {
+	return fmt.Sprintf("run %s is %s and can be resumed", e.Run.ID, e.Run.Status)
+}
+
+// Remove removes runs and returns those that are gone by it, also where something failed: first those whose removal a process that died
+// had begun, then those of the request. Unless every run may be removed, none is, and [ErrNothingRemoved] is among the errors: a
+// run that a live process owns is a *persistence.HeldError, one that can be resumed a *ResumableError, and one that is not recorded a
+// *project.NoIDError.
+func (e *Engine) Remove(ctx context.Context, r RemoveRequest) ([]Removed, error) {
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil, err
+	}
+	finished, unfinished := finishRemovals(ctx, store)
+	todo, err := removable(ctx, store, r, finished)
+	if err != nil {
+		return finished, several(err, unfinished, ErrNothingRemoved)
+	}
+	if err := measure(ctx, store, todo); err != nil {
+		return finished, several(store.Failed(err), unfinished)
+	}
+	gone, err := e.remove(ctx, store, todo)
+	return append(finished, gone...), several(unfinished, err)
+}
+
+// removable returns the runs of a request, or why one of them may not be removed. Those that are gone already are none.
+func removable(ctx context.Context, store *project.Records, r RemoveRequest, gone []Removed) (todo []Removed, _ error) {
+	f := store.Finder()
+	var errs []error
+	for _, id := range r.Runs {
+		run, err := f.Exactly(ctx, id)
+		switch {
+		case err != nil && slices.ContainsFunc(gone, func(g Removed) bool { return string(g.Run.ID) == id }):
+		case err != nil:
+			errs = append(errs, err)
+		case alive(run):
+			errs = append(errs, &persistence.HeldError{ID: run.ID, Owner: run.Owner})
+		case run.Resumable && !r.Force:
+			errs = append(errs, &ResumableError{run})
+		case !slices.ContainsFunc(todo, func(t Removed) bool { return t.Run.ID == run.ID }):
+			todo = append(todo, Removed{Run: run})
+		}
+	}
+	return todo, several(errs...)
+}
+
+// finishRemovals is [FinishRemovals] with what is gone by it.
+func finishRemovals(ctx context.Context, store *project.Records) (gone []Removed, _ error) {
+	ids, err := FinishRemovals(ctx, store)
+	for _, id := range ids {
+		gone = append(gone, Removed{Run: persistence.Run{ID: id, Loop: project.LoopOf(string(id))}, CutShort: true})
+	}
+	return gone, err
+}
+
+// measure finds out how much room runs take. One that went since it was listed takes none.
+func measure(ctx context.Context, store *project.Records, runs []Removed) (err error) {
+	for i := range runs {
+		if runs[i].Bytes, err = store.Size(ctx, runs[i].Run.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes runs and returns those that are gone by it. One that cannot be removed does not keep the others.
+func (e *Engine) remove(ctx context.Context, store *project.Records, todo []Removed) (gone []Removed, _ error) {
+	var errs []error
+	for _, t := range todo {
+		if ctx.Err() != nil {
+			errs = append(errs, context.Cause(ctx))
+			break
+		}
+		err := store.Remove(ctx, t.Run.ID)
+		_, remains := errors.AsType[*persistence.RemainsError](err)
+		switch {
+		case remains:
+			errs = append(errs, &Refusal{Kind: Failed, Err: err, Text: textf("%s; remove them by hand", err)})
+		case errors.Is(err, persistence.ErrNotFound):
+			continue // another process was quicker
+		case err != nil:
+			errs = append(errs, fmt.Errorf("run %s was not removed: %w", t.Run.ID, err))
+			continue
+		}
+		if tree, left := TreeLeft(context.WithoutCancel(ctx), e.p, e.o, t.Run); left {
+			t.Tree = &tree
+		}
+		gone = append(gone, t)
+	}
+	return gone, several(errs...)
+}
