@@ -104,7 +104,7 @@ func leftSomewhere(id string, m *MovedError, here bool) Text {
 func (e *Engine) endedThere(j *job, at func(Remedy) Remedy, o fsm.Outcome, m *MovedError) Result {
 	id := j.journal.Run().ID
 	result := Result{Outcome: o}
-	if persistence.StatusOf(o).CanGoOn(o.Limited) {
+	if persistence.StatusOf(o).CanGoOn(o.Retriable()) {
 		result.Next = at(Do("resume", string(id)))
 	}
 	j.tell(Ended{id, o, result.Next})

@@ -213,7 +213,7 @@ func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fs
 		return e.stopped(ctx, j, site, run, left)
 	}
 	result := Result{Outcome: outcome}
-	if persistence.StatusOf(outcome).CanGoOn(outcome.Limited) {
+	if persistence.StatusOf(outcome).CanGoOn(outcome.Retriable()) {
 		result.Next = ResumeRemedy(outcome.TerminatedBy, string(id), j.loop.MaxSteps, j.loop.MaxIterations)
 		if outcome.TerminatedBy == fsm.EndBudget {
 			result.Next = Do("resume --budget "+limit, string(id))

@@ -51,7 +51,7 @@ func spentOn(res Result) Spent {
 	}
 	s.Usage = r.Usage
 	switch r.Failure {
-	case FailRateLimited, FailAuth, FailMissing:
+	case FailRateLimited, FailAuth, FailBilling, FailModel, FailMissing:
 		if r.Usage == (Usage{}) && (r.Cost == nil || *r.Cost == 0) {
 			s.Prompts = 0
 		}

@@ -269,6 +269,7 @@ type decision struct {
 	fatal   string // text of an error that ends the run
 	died    bool   // the action was killed by a signal that this program did not send
 	limited bool   // a rate limit was waited out in vain, and no route takes that
+	refused string // why a prompt failed for good, where no route takes that; "" = it did not
 	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
 
 	unjudged bool // the same, of a judge: the result still waits for it
@@ -293,7 +294,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	e.tellRest(st)
 	if d.unjudged && m.PendingRequest == "" {
 		m.Answers = nil // the refusal is no answer: a resumed run asks again, and does not act again
-		e.end(ctx, Outcome{TerminatedBy: EndError, Error: "No valid transition", Limited: true})
+		e.end(ctx, d.unanswered())
 		return
 	}
 	m.Result, m.Answers, m.Asking = nil, nil, false
@@ -323,9 +324,9 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	if ended := e.memoryBudget(ctx, &next); ended {
 		return
 	}
-	if next == "" && d.limited {
+	if next == "" && (d.limited || d.refused != "") {
 		m.Attempt = 0 // the prompt was answered: it is not an interrupted one that is started again
-		e.end(ctx, Outcome{TerminatedBy: EndError, Error: "No valid transition", Limited: true})
+		e.end(ctx, d.unanswered())
 		return
 	}
 	if next == "" && d.died {

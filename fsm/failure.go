@@ -22,7 +22,7 @@ var failureSigns = []struct {
 }{
 	{FailureTransient, "rate_limit", []string{
 		"out of extra usage", "rate limit", "quota exceeded", "too many requests", "api limit",
-		"usage limit", "429", "resource exhausted", "resourceexhausted",
+		"usage limit", "429", "resource exhausted", "resourceexhausted", "resource_exhausted", "resource-exhausted", "resource has been exhausted",
 	}, nil},
 	{FailureTransient, "network", []string{
 		"connection refused", "connection timeout", "network error", "dns resolution", "connection reset",

@@ -50,8 +50,8 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 		return decision{target: forced}
 	}
 	scope := e.scope(value.NewMap("verdict", v.Name, "details", v.Details))
-	refused := v.Name == "error" && v.Details.Value("failure") == string(FailRateLimited) // until its waits were used up
-	if refused && st.OnRateLimitExhausted != "" {
+	limited := v.Name == "error" && v.Details.Value("failure") == string(FailRateLimited) // until its waits were used up
+	if limited && st.OnRateLimitExhausted != "" {
 		target, err := e.target(st.OnRateLimitExhausted, scope)
 		if err != nil {
 			return e.exception(st, err)
@@ -71,11 +71,21 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 			return decision{target: target}
 		}
 	}
-	target, err := e.route(st, v.Name, scope)
-	if err != nil {
-		return e.exception(st, err)
+	// A prompt that failed for good is no verdict on its work, whatever its text would be judged to be.
+	name := v.Name
+	if refusedForGood(res) && !judgesFailure(st) {
+		name = "error"
 	}
-	return decision{target: target, unjudged: refused && target == ""}
+	target, err := e.route(st, name, scope)
+	switch {
+	case err != nil:
+		return e.exception(st, err)
+	case target != "":
+		return decision{target: target}
+	case refusedForGood(res):
+		return decision{refused: refusal(st, res.Reply, res.Stderr)}
+	}
+	return decision{unjudged: limited}
 }
 
 // evaluate finds the verdict on a result. It reports false where there is nothing to evaluate.

@@ -51,17 +51,19 @@ type Failure string
 
 // The classes of failure.
 const (
-	FailTransient   Failure = "transient"    // worth trying again soon: overload, network, server error
-	FailRateLimited Failure = "rate_limited" // worth trying again after ResetAt
-	FailAuth        Failure = "auth"         // the key or login is refused
-	FailAdminLimit  Failure = "admin_limit"  // a limit that a user has to raise: credit, quota, the host's own ceiling
-	FailPermission  Failure = "permission"   // it needs a permission that cannot be given here
-	FailContext     Failure = "context"      // the prompt or session is too long for the model
-	FailSchema      Failure = "schema"       // the answer of a judge does not match, or there is none
-	FailMissing     Failure = "host_missing" // no such host is installed
-	FailTimeout     Failure = "timeout"      // ended by our clock
-	FailTruncated   Failure = "truncated"    // the host ended without a result
-	FailOther       Failure = "failed"       // anything else
+	FailTransient   Failure = "transient"     // worth trying again soon: overload, network, server error
+	FailRateLimited Failure = "rate_limited"  // worth trying again after ResetAt
+	FailAuth        Failure = "auth"          // the key or login is refused
+	FailBilling     Failure = "billing"       // the account has to be paid for, or its credit or quota raised
+	FailModel       Failure = "unknown_model" // the host has no such model, or not for this account
+	FailAdminLimit  Failure = "admin_limit"   // the host's own ceiling: turns or costs of one prompt
+	FailPermission  Failure = "permission"    // it needs a permission that cannot be given here
+	FailContext     Failure = "context"       // the prompt or session is too long for the model
+	FailSchema      Failure = "schema"        // the answer of a judge does not match, or there is none
+	FailMissing     Failure = "host_missing"  // no such host is installed
+	FailTimeout     Failure = "timeout"       // ended by our clock
+	FailTruncated   Failure = "truncated"     // the host ended without a result
+	FailOther       Failure = "failed"        // anything else
 )
 
 // wasAsked reports whether a host was started, which costs something even where nothing comes of it.

@@ -33,17 +33,18 @@ func failureOf(res Result) (class, kind string) {
 		return FailureTransient, "rate_limit"
 	case FailAuth, FailPermission, FailMissing:
 		return FailureNonRecoverable, "auth"
+	case FailBilling, FailAdminLimit:
+		return FailureNonRecoverable, "limit" // whatever else it says: waiting does not raise it
+	case FailModel:
+		return FailureNonRecoverable, "model"
 	case FailContext:
 		return FailureTransient, "context"
 	case FailTimeout:
 		return FailureTransient, "timeout"
-	case FailTransient, FailAdminLimit:
+	case FailTransient:
 		// What the host printed may tell more exactly which, in the words of the language.
 		if class, kind = FailureClass(res.Stderr, res.ExitCode, complete); class == FailureTransient {
 			return class, kind
-		}
-		if host == FailAdminLimit {
-			return FailureNonRecoverable, "limit"
 		}
 		return FailureTransient, "api_error"
 	}
@@ -90,6 +91,8 @@ func (e *Executor) failed(ctx context.Context, st *State, res *Result) (decision
 			return e.exception(st, err), true
 		}
 		return decision{target: target}, true
+	case st.Next != "" && refusedForGood(res):
+		return decision{refused: refusal(st, res.Reply, res.Stderr)}, true
 	}
 	m.forgive(st.Name)
 	return decision{}, false

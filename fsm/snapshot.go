@@ -172,5 +172,9 @@ type Outcome struct {
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit lasted longer than the run may wait: it can be resumed later
+	Refused      bool   // a prompt failed for good (D28): it can be resumed once the cause is removed
 	Duration     time.Duration
 }
+
+// Retriable reports whether a run that ended so as an error can be resumed all the same: its host refused, and may not do so later.
+func (o Outcome) Retriable() bool { return o.Limited || o.Refused }

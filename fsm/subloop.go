@@ -31,7 +31,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 			return e.exception(st, err)
 		}
 	}
-	if o := m.Child.Memory.Outcome; o == nil || paused(o) || o.TerminatedBy == EndBudget {
+	if o := m.Child.Memory.Outcome; o == nil || paused(o) || o.TerminatedBy == EndBudget || o.Refused {
 		if loop == nil {
 			if loop, err = e.childLoop(m.Child.Name); err != nil {
 				return e.exception(st, err)
@@ -59,6 +59,8 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 		return decision{}
 	case paused(o):
 		return decision{halted: true}
+	case o.Refused && !takesError(st):
+		return decision{refused: "sub-loop " + m.Child.Name + ": " + o.Error}
 	case o.TerminatedBy == EndBudget:
 		if err := e.affordable(); err != nil {
 			return e.exception(st, err) // ours, or one around us; otherwise it was the sub-loop's own

@@ -176,10 +176,10 @@ func (r *memoryRun) listed() Run {
 		run.StartedAt = s.StartedAt
 		run.Marker = Marker(run.ID, run.Segment, s)
 		if s.Outcome != nil {
-			run.Ended, run.Error, run.Limited = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Limited
+			run.Ended, run.Error, run.Limited, run.Refused = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Limited, s.Outcome.Refused
 		}
 	}
-	run.Resumable = run.Status.CanGoOn(run.Limited) && !(run.Archived && run.Foreign)
+	run.Resumable = run.Status.CanGoOn(run.Retriable()) && !(run.Archived && run.Foreign)
 	return run
 }
 

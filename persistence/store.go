@@ -35,8 +35,8 @@ func (s Status) Resumable() bool {
 	return s == Running || s == Interrupted || s == Awaiting || s == UserStopped
 }
 
-// CanGoOn says whether a run with this status can be gone on with. limited is [Run.Limited].
-func (s Status) CanGoOn(limited bool) bool { return s.Resumable() || s == Failed && limited }
+// CanGoOn reports whether a run with this status can be resumed. retriable is [fsm.Outcome.Retriable], or [Run.Retriable].
+func (s Status) CanGoOn(retriable bool) bool { return s.Resumable() || s == Failed && retriable }
 
 // StatusOf returns the status of a run that ended so.
 func StatusOf(o fsm.Outcome) Status {
@@ -57,6 +57,9 @@ func StatusOf(o fsm.Outcome) Status {
 	}
 	return Failed
 }
+
+// Retriable reports whether the run failed because its host refused, and may not do so later.
+func (r *Run) Retriable() bool { return r.Limited || r.Refused }
 
 // An Owner is the process that runs a run. Host, boot, PID namespace and start time tell it from a process that got the
 // same pid elsewhere, or later.
@@ -94,6 +97,7 @@ type Run struct {
 	Ended     string        // terminated_by, where known
 	Error     string
 	Limited   bool // it failed because a rate limit lasted, so it can be resumed all the same
+	Refused   bool // it failed because a prompt failed for good (D28), so it can be resumed once the cause is removed
 
 	Owner        Owner     // zero where unknown
 	Held         bool      // somebody owns it: a live process on this host holds its lock, or its lease

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"strings"
 
 	"loops/fsm"
@@ -31,7 +32,32 @@ func Optional(l *fsm.Loop) []fsm.Problem {
 			}
 		}
 	}
+	c.unguarded()
 	return c.sorted()
+}
+
+// unguarded tells once where prompts that fail for good end the run.
+func (c *checker) unguarded() {
+	var names []string
+	var first *fsm.State
+	for _, s := range c.states {
+		if !s.Terminal && s.Loop == "" && s.Next != "" && s.On["error"] == "" && isPrompt(s) {
+			if first == nil {
+				first = s
+			}
+			names = append(names, phrase.Quote(s.Name))
+		}
+	}
+	if first == nil {
+		return
+	}
+	const most = 3
+	which := phrase.And(names)
+	if more := len(names) - most; more > 0 {
+		which = strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	c.warnf("prompt-refused", ofState(first, "next"), "a prompt that no host can answer (login, billing, unknown model, no host) ends the run here as an error, because %s %s next and no on_error; the run can be resumed there; to go elsewhere, add on_error",
+		which, map[bool]string{true: "has", false: "have"}[len(names) == 1])
 }
 
 // worked reports whether a state that does something leads to the state i.

@@ -50,7 +50,7 @@ func encodeRun(r persistence.Run, d persistence.Digest) []byte {
 		"format", int64(format), "id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "state", r.State,
 		"step", int64(r.Step), "passes", int64(r.Passes), "max_steps", int64(r.MaxSteps), "started_at", fsm.FormatTime(r.StartedAt),
 		"updated_at", fsm.FormatTime(r.UpdatedAt), "elapsed_ns", int64(r.Elapsed), "ended", r.Ended, "error", r.Error,
-		"rate_limited", r.Limited, "archived", r.Archived, "foreign", r.Foreign, "reconciled_at", "", "why", r.Why,
+		"rate_limited", r.Limited, "refused", r.Refused, "archived", r.Archived, "foreign", r.Foreign, "reconciled_at", "", "why", r.Why,
 		"continuation", r.Continuation, "file", r.File, "sha256", r.SHA256, "segment", int64(r.Segment), "options", nil,
 		"events", int64(d.Events), "digest", d.Hash,
 	)
@@ -81,7 +81,7 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 		ID: persistence.ID(f.text("id")), RunID: f.text("run_id"), Loop: f.text("loop"), Status: persistence.Status(f.text("status")),
 		State: f.text("state"), Step: int(f.number("step")), Passes: int(f.number("passes")), MaxSteps: int(f.number("max_steps")),
 		StartedAt: f.time("started_at"), UpdatedAt: f.time("updated_at"), Elapsed: time.Duration(f.number("elapsed_ns")), Ended: f.text("ended"),
-		Error: f.text("error"), Limited: f.flag("rate_limited"), Archived: f.flag("archived"), Foreign: f.flag("foreign"),
+		Error: f.text("error"), Limited: f.flag("rate_limited"), Refused: f.flag("refused"), Archived: f.flag("archived"), Foreign: f.flag("foreign"),
 		Reconciled: f.time("reconciled_at"), Why: f.text("why"), Continuation: f.text("continuation"), File: f.text("file"),
 		SHA256: f.text("sha256"), Segment: int(f.number("segment")),
 	}
@@ -102,7 +102,7 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 	case !r.ID.Valid() || persistence.CheckLoop(r.Loop) != nil || r.Status == "" || r.StartedAt.IsZero():
 		return r, d, bad("%s names no run: id %q of loop %q", runFile, r.ID, r.Loop)
 	}
-	r.Resumable = r.Status.CanGoOn(r.Limited) && !(r.Archived && r.Foreign)
+	r.Resumable = r.Status.CanGoOn(r.Retriable()) && !(r.Archived && r.Foreign)
 	return r, d, nil
 }
 

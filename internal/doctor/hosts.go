@@ -314,8 +314,12 @@ func failedAnswer(h *host.Host, what string, res fsm.Result) Finding {
 		f.Level, f.Todo = Warning, "wait; runs wait by themselves"
 	case fsm.FailTransient:
 		f.Level, f.Todo = Warning, "try again; look at the network and its proxy"
-	case fsm.FailAdminLimit:
+	case fsm.FailBilling:
 		f.Todo = "raise the limit of the account, or pay"
+	case fsm.FailModel:
+		f.Todo = "choose a model that the host has: --model, or llm.model in the loop file"
+	case fsm.FailAdminLimit:
+		f.Todo = "raise the ceiling in the settings of " + h.Program
 	case fsm.FailSchema:
 		f.Todo = "judge with another host: llm.host in the loop file"
 	case fsm.FailTimeout:

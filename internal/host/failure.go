@@ -32,9 +32,13 @@ func classify(status int, text string) Class {
 	case has(text, "prompt is too long", "prompt too long", "context length", "context_length_exceeded", "context window",
 		"maximum context", "input is too long", "request_too_large", "exceeds the maximum number of tokens", "input token count"):
 		return Context
-	case has(text, "credit balance", "insufficient_quota", "insufficient quota", "insufficient balance", "billing", "out of extra usage",
+	case has(text, "credit balance", "insufficient_quota", "insufficient quota", "insufficient balance", "billing",
 		"payment required", "spending limit", "spend limit", "arrearage", "exceeded your current quota"):
-		return AdminLimit
+		return Billing
+	case exhausted(text): // gateways send it with any status
+		return RateLimited
+	case unknownModel(text) && (status == 0 || status >= 400 && status < 500 && status != 429):
+		return NoModel
 	}
 	switch {
 	case status == 403 && refusedForRate(text): // as some gateways have it
@@ -42,7 +46,7 @@ func classify(status int, text string) Class {
 	case status == 401, status == 403:
 		return Auth
 	case status == 402:
-		return AdminLimit
+		return Billing
 	case status == 429:
 		return RateLimited
 	case status == 413:
@@ -68,8 +72,21 @@ func classify(status int, text string) Class {
 }
 
 func refusedForRate(text string) bool {
-	return has(text, "rate limit", "rate_limit", "ratelimit", "too many requests", "usage limit", "hit your limit", "limit reached",
-		"quota exceeded", "resource exhausted", "resource_exhausted", "quota limitations")
+	return exhausted(text) || has(text, "rate limit", "rate_limit", "ratelimit", "usage limit", "hit your limit", "limit reached",
+		"quota limitations", "out of extra usage")
+}
+
+var exhaustedPattern = pattern.Lazy(`\bresources?(?:[ _-]?| (?:has|have) been )exhausted|\btoo[ _-]?many[ _-]?requests|\bquota[ _-]?exceeded`)
+
+// exhausted reports whether a text says in any spelling that too much was asked in too short a time.
+func exhausted(text string) bool { return exhaustedPattern().MatchString(text) }
+
+var modelPattern = pattern.Lazy(`\b(?:model_not_found|(?:unknown|invalid|unsupported|unrecognized) model\b|no such model|issue with the selected model` +
+	`|model[^.;\n]{0,120}(?:not found|not_found|does not exist|doesn't exist|may not exist|is not supported|is not available|not have access))`)
+
+// unknownModel reports whether a text says that there is no such model, or not for this account.
+func unknownModel(text string) bool {
+	return modelPattern().MatchString(text) || has(text, "not_found_error") && strings.Contains(text, "model:")
 }
 
 func has(text string, any ...string) bool {

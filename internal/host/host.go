@@ -121,15 +121,17 @@ type Class string
 
 // The classes.
 const (
-	Transient   Class = "transient"    // worth trying again soon
-	RateLimited Class = "rate_limited" // worth trying again later
-	Auth        Class = "auth"         // key or login refused
-	AdminLimit  Class = "admin_limit"  // a person has to raise a limit
-	Permission  Class = "permission"   // it needs a permission nobody can give here
-	Context     Class = "context"      // too long for the model
-	Schema      Class = "schema"       // no answer that matches
-	Truncated   Class = "truncated"    // it ended without saying how it went
-	Other       Class = "failed"       // anything else
+	Transient   Class = "transient"     // worth trying again soon
+	RateLimited Class = "rate_limited"  // worth trying again later
+	Auth        Class = "auth"          // key or login refused
+	Billing     Class = "billing"       // the account has to be paid for, or its credit or quota raised
+	NoModel     Class = "unknown_model" // the host has no such model, or not for this account
+	AdminLimit  Class = "admin_limit"   // the host's own ceiling: turns or costs of one prompt
+	Permission  Class = "permission"    // it needs a permission nobody can give here
+	Context     Class = "context"       // too long for the model
+	Schema      Class = "schema"        // no answer that matches
+	Truncated   Class = "truncated"     // it ended without saying how it went
+	Other       Class = "failed"        // anything else
 )
 
 // Hosts are those that are known, in the order in which they are looked for.

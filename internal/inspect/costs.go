@@ -87,7 +87,7 @@ func (s *CostSheet) used(v *Visit, get func(string) any, more func(*Cost)) {
 	case u.Total() > 0 && s.Prices != nil:
 		usd, known = s.Prices(Text(get("model")), u)
 	case u.Total() == 0: // nothing was used, if somebody says so
-		known = Text(get("coverage")) == fsm.CoverageComplete || failure == fsm.FailMissing || failure == fsm.FailAuth
+		known = Text(get("coverage")) == fsm.CoverageComplete || failure == fsm.FailMissing || failure == fsm.FailAuth || failure == fsm.FailModel
 	}
 	s.count(v, func(l *Cost) {
 		if failure != fsm.FailMissing { // that one was never sent

@@ -224,7 +224,7 @@ func (d *Store) goOn(t *taken, spec persistence.Spec, scope []string) (*journal,
 	if err != nil {
 		return nil, nil, err
 	}
-	if !l.status.CanGoOn(l.limited()) || t.folder != "" && l.foreign {
+	if !l.status.CanGoOn(l.outcome().Retriable()) || t.folder != "" && l.foreign {
 		return nil, nil, &persistence.NotResumableError{ID: t.id, Status: l.status}
 	}
 	text, inFile := t.definition(l.flat)

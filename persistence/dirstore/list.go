@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"loops/fsm"
 	"loops/internal/disk"
 	"loops/persistence"
 )
@@ -352,8 +353,13 @@ func (d *Store) merge(live []persistence.Run) ([]persistence.Run, map[string]boo
 	return live, seen
 }
 
-// limited is what Run calls so.
-func (l *loaded) limited() bool { return l.Outcome != nil && l.Outcome.Limited }
+// outcome is how the run ended; zero if it has not.
+func (l *loaded) outcome() fsm.Outcome {
+	if l.Outcome == nil {
+		return fsm.Outcome{}
+	}
+	return *l.Outcome
+}
 
 // run is what a listing says about a loaded run.
 func (p place) run(l *loaded) persistence.Run {
@@ -361,7 +367,8 @@ func (p place) run(l *loaded) persistence.Run {
 		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
 		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
 		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
-		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed, Limited: l.limited(), Resumable: l.status.CanGoOn(l.limited()),
+		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed, Limited: l.outcome().Limited, Refused: l.outcome().Refused,
+		Resumable: l.status.CanGoOn(l.outcome().Retriable()),
 	}
 	if p.aside != "" && disk.Exists(p.aside) {
 		r.Damage = append(slices.Clip(r.Damage), p.aside+": damaged lines of the journal are kept here")

@@ -55,9 +55,13 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o == nil {
 		return false
 	}
-	return e.Value(value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "iterations", o.Steps,
+	m := value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "iterations", o.Steps,
 		"failure_terminal", o.Failure, "error", o.Error, "signal", o.Signal, "continuation", o.Continuation,
-		"rate_limited", o.Limited, "duration_ns", int64(o.Duration)))
+		"rate_limited", o.Limited, "duration_ns", int64(o.Duration))
+	if o.Refused {
+		m.Set("refused", true)
+	}
+	return e.Value(m)
 }
 
 // TakeOutcome reads how a run ended.
@@ -73,6 +77,7 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"signal":           func(v any) error { return TakeText(&x.Signal, v) },
 		"continuation":     func(v any) error { return TakeText(&x.Continuation, v) },
 		"rate_limited":     func(v any) error { return takeBool(&x.Limited, v) },
+		"refused":          func(v any) error { return takeBool(&x.Refused, v) },
 		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
 	})
 }

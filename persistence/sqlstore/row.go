@@ -66,7 +66,7 @@ func (s *Store) scan(scan func(...any) error) (*row, error) {
 	if r.Held { // what is saved may be the last owner's
 		r.Segment = max(r.Segment, int(segment))
 	}
-	r.Resumable = r.Status.CanGoOn(r.Limited) && !(r.Archived && r.Foreign)
+	r.Resumable = r.Status.CanGoOn(r.Retriable()) && !(r.Archived && r.Foreign)
 	return &r, nil
 }
 
@@ -132,6 +132,9 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Limited {
 		m.Set("rate_limited", true)
 	}
+	if r.Refused {
+		m.Set("refused", true)
+	}
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
@@ -176,6 +179,8 @@ func readAbout(r *persistence.Run, about string) error {
 	r.Foreign = foreign == true
 	limited, _ := m.Get("rate_limited")
 	r.Limited = limited == true
+	refused, _ := m.Get("refused")
+	r.Refused = refused == true
 	options, _ := m.Get("options")
 	r.Options, _ = options.(*value.Map)
 	origin, _ := m.Get("forked_from")
@@ -187,9 +192,9 @@ func readAbout(r *persistence.Run, about string) error {
 func learn(r *persistence.Run, m *fsm.Snapshot) {
 	r.State, r.Step, r.Passes, r.Elapsed, r.Continuation = m.Current, m.Step, m.Passes, m.Elapsed, m.Continuation
 	r.StartedAt = m.StartedAt
-	r.Ended, r.Error, r.Limited = "", "", false
+	r.Ended, r.Error, r.Limited, r.Refused = "", "", false, false
 	if o := m.Outcome; o != nil {
-		r.Ended, r.Error, r.Limited = o.TerminatedBy, o.Error, o.Limited
+		r.Ended, r.Error, r.Limited, r.Refused = o.TerminatedBy, o.Error, o.Limited, o.Refused
 	}
 	r.Marker = persistence.Marker(r.ID, r.Segment, m)
 }

@@ -56,6 +56,26 @@ var living = []test{
 			t.Errorf("failed for another reason: run = %+v", r)
 		}
 	}},
+	{"a run whose prompt failed for good has failed and can be resumed", func(t *T) {
+		j := t.create("fix")
+		b := t.ended(snap("fix", 1), fsm.EndError)
+		b.Snapshot.Outcome.Refused = true
+		t.record(j, b)
+		t.close(j)
+		id := j.Run().ID
+		if r := t.one(id); r.Status != persistence.Failed || !r.Refused || r.Limited || !r.Resumable {
+			t.Errorf("run = %+v", r)
+		}
+		j, s := t.resume(id, "fix")
+		if s.Outcome == nil || !s.Outcome.Refused {
+			t.Errorf("outcome = %+v", s.Outcome)
+		}
+		t.record(j, t.ended(snap("fix", 2), fsm.EndError))
+		t.close(j)
+		if r := t.one(id); r.Refused || r.Resumable {
+			t.Errorf("failed for another reason: run = %+v", r)
+		}
+	}},
 	{"an archived run keeps memory and history", func(t *T) {
 		j := t.create("fix")
 		s := Filled("fix")

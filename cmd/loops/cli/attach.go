@@ -229,7 +229,7 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 	}
 	o := *m.Outcome
 	resume := ""
-	if persistence.StatusOf(o).CanGoOn(o.Limited) {
+	if persistence.StatusOf(o).CanGoOn(o.Retriable()) {
 		resume = v.app.goOn(ctx, v.store, r)
 	}
 	v.print.Finish(o, resume)

@@ -258,7 +258,7 @@ func (w *watchedRun) end() (watch.Health, string) {
 		health = watch.Unreadable
 	case w.Status == persistence.Completed:
 		health = watch.Completed
-	case w.Status.CanGoOn(w.Limited):
+	case w.Status.CanGoOn(w.Retriable()):
 		health = watch.Stopped
 	}
 	note := "ended " + phrase.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
