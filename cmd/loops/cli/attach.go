@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
@@ -85,7 +86,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	if r, err = v.show(ctx, r, o.all); err != nil {
 		if stop, detached := errors.AsType[*fsm.Stop](err); detached {
 			v.print.Note(fmt.Sprintf("Detached; run %s goes on. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
-			return exitError{code: codeOf(fsm.Outcome{Signal: stop.Signal})}
+			return endedBy(stop.Signal)
 		}
 		return err
 	}
@@ -223,9 +224,9 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 			resume = "; go on with it: " + v.app.goOn(ctx, v.store, r)
 		}
 		if r.Owner.PID == 0 {
-			return failure(exitFailed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.StatusWord(r), r.State, resume)
+			return failure(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.StatusWord(r), r.State, resume)
 		}
-		return failure(exitFailed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, resume)
+		return failure(engine.Failed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, resume)
 	}
 	o := *m.Outcome
 	resume := ""
@@ -233,10 +234,7 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 		resume = v.app.goOn(ctx, v.store, r)
 	}
 	v.print.Finish(o, resume)
-	if code := codeOf(o); code != exitOK {
-		return exitError{code: code}
-	}
-	return nil
+	return endedAs(o)
 }
 
 // A runClock tells how long a run has run at an event, from the events before it.

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/ui"
@@ -48,7 +49,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	}
 	c, err := a.spawn(p)
 	if err != nil {
-		return failure(exitFailed, "a process for the run cannot be started: %v", err)
+		return failure(engine.Failed, "a process for the run cannot be started: %v", err)
 	}
 	start, caught, err := c.await(ctx, ui.Verbatim(a.Err))
 	switch {
@@ -58,7 +59,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 		return a.queuedInBackground(p, c, start, caught, view)
 	case caught != "":
 		ui.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
-		return exitError{code: c.wait()}
+		return passOn(c.wait())
 	case view.json:
 		return ui.WriteJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log)))
 	case view.quiet:
@@ -147,12 +148,12 @@ func (c *spawned) await(ctx context.Context, to io.Writer) (start backgroundStar
 // ended is the error of a process that ended before its run was on record.
 func (c *spawned) ended() error {
 	switch code := c.wait(); {
-	case code == exitOK:
-		return failure(exitFailed, "the process of the run (pid %d) ended before anything was on record", c.cmd.Process.Pid)
+	case succeeded(code):
+		return failure(engine.Failed, "the process of the run (pid %d) ended before anything was on record", c.cmd.Process.Pid)
 	case c.cmd.ProcessState.ExitCode() < 0:
-		return failure(code, "the process of the run (pid %d) was killed before anything was on record: %s", c.cmd.Process.Pid, c.cmd.ProcessState)
+		return failureOf(code, "the process of the run (pid %d) was killed before anything was on record: %s", c.cmd.Process.Pid, c.cmd.ProcessState)
 	default:
-		return exitError{code: code}
+		return passOn(code)
 	}
 }
 

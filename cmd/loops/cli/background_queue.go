@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 
 	"loops/engine"
-
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -26,7 +25,7 @@ func (a *app) queuedInBackground(p *project.Project, c *spawned, start backgroun
 	switch {
 	case caught != "":
 		ui.Say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
-		return exitError{code: c.wait()}
+		return passOn(c.wait())
 	case view.json:
 		return ui.WriteJSON(a.out, value.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log), "waits_for", start.Queue.Text))
 	case view.quiet:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/internal/ui"
@@ -67,13 +68,13 @@ func runDetached(ctx context.Context, a *app) error {
 	spec, err := takeOver(fdCommand)
 	if err != nil {
 		ui.Say(d.messages, "loops: the run cannot be read by its process: %v\n", err)
-		return exitError{code: exitFailed}
+		return told(engine.Failed)
 	}
 	d.line = commandText(keptArguments(spec.Args))
 	inner := &app{IO: IO{In: a.In, Out: d, Err: d.toPerson(), Dir: spec.Dir, Env: a.Env}, detached: d}
 	code := inner.execute(ctx, spec.Args)
 	d.close(code)
-	return exitError{code: code}
+	return passOn(code)
 }
 
 // Write adds to the log of the run.

@@ -112,7 +112,7 @@ func (a *app) refused(err error) error {
 	if refusal.See != "" {
 		text += "\nTry: " + plain.Line(refusal.See)
 	}
-	return exitError{kindCode(refusal.Kind), text}
+	return failure(refusal.Kind, "%s", ui.Block(text))
 }
 
 // carry begins a run by start, shows it until it has ended, and returns what the exit code of the command is.
@@ -153,10 +153,7 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	if err != nil {
 		return a.refused(err)
 	}
-	if code := codeOf(result.Outcome); code != exitOK {
-		return exitError{code: code}
-	}
-	return nil
+	return endedAs(result.Outcome)
 }
 
 // A runView shows a run that this process carries, and tells those who are to be notified.

@@ -90,7 +90,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetErr(a.Err)
 	cmd, err := root.ExecuteContextC(ctx)
 	if lost := a.out.Close(); err == nil && lost != nil {
-		err = failure(exitFailed, "the answer could not be written out: %v", lost)
+		err = failure(engine.Failed, "the answer could not be written out: %v", lost)
 	}
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		err = a.refused(refusal) // its commands are those that work here

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/config"
@@ -65,7 +66,7 @@ func runConfigShow(a *app, o configShowOptions) error {
 		ui.Say(a.Err, "loops: warning: %s\n", w)
 	}
 	if err == nil && len(wrong) > 0 {
-		err = failure(exitInvalid, "%s", settingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is mended"))
+		err = failure(engine.Invalid, "%s", settingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is mended"))
 	}
 	return err
 }

@@ -8,10 +8,9 @@ import (
 	"os/signal"
 	"strings"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
@@ -102,7 +101,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return failure(exitFailed, "stopped before everything was looked at")
+		return failure(engine.Failed, "stopped before everything was looked at")
 	}
 	problems := 0
 	for _, f := range x.findings {
@@ -116,7 +115,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		}
 	}
 	if problems > 0 {
-		return exitError{code: exitFailed}
+		return told(engine.Failed)
 	}
 	return nil
 }

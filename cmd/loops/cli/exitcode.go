@@ -9,10 +9,9 @@ import (
 	"strings"
 	"syscall"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/plain"
@@ -156,12 +155,53 @@ type exitError struct {
 
 func (e exitError) Error() string { return e.text }
 
-// failure returns an error with a code and a line for a person. The texts among args are of others, as in say.
-func failure(code int, format string, args ...any) error {
+// failure returns an error of a kind with a line for a person. The texts among args are of others, as in [ui.Say].
+func failure(kind engine.Kind, format string, args ...any) error {
+	return failureOf(kindCode(kind), format, args...)
+}
+
+// failureOf is failure with the exit code of something else that failed: a process, or what an error already explained.
+func failureOf(code int, format string, args ...any) error {
 	for i := range args {
 		args[i] = ui.Safe(args[i])
 	}
 	return exitError{code, fmt.Sprintf(format, args...)}
+}
+
+// told is the error of a command that failed and has said so already.
+func told(kind engine.Kind) error { return exitError{code: kindCode(kind)} }
+
+// passOn is the error of a command that ends with the exit code of a process, or of what it checked, that said why.
+func passOn(code int) error { return exitError{code: code} }
+
+// endedAs is the error of a command that carried or showed a run that ended so; nil where that is a success.
+func endedAs(o fsm.Outcome) error {
+	if code := codeOf(o); code != exitOK {
+		return exitError{code: code}
+	}
+	return nil
+}
+
+// endedBy is the error of a command that a signal ended.
+func endedBy(signal string) error { return exitError{code: codeOf(fsm.Outcome{Signal: signal})} }
+
+// endedByText is endedBy with a line for a person.
+func endedByText(signal, format string, args ...any) error {
+	return failureOf(codeOf(fsm.Outcome{Signal: signal}), format, args...)
+}
+
+// stageMissing is the error of loops stage load where the stage is not completed.
+func stageMissing(name string) error {
+	return failureOf(exitNoStage, "stage %s is not completed", name)
+}
+
+// succeeded reports whether a command ended well, by its exit code.
+func succeeded(code int) bool { return code == exitOK }
+
+// isOfKind reports whether the exit code of an error is that of a kind.
+func isOfKind(err error, kind engine.Kind) bool {
+	code, _ := explain(err)
+	return code == kindCode(kind)
 }
 
 // explain returns the exit code of an error and the lines to print for it.

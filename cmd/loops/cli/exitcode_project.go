@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/phrase"
 	"loops/internal/plain"
@@ -27,11 +28,11 @@ func explainProject(err error) (code int, text string) {
 	)
 	switch {
 	case errors.As(err, &id):
-		return exitNotFound, plain.Line(noIDText(id))
+		return kindCode(engine.NotFound), plain.Line(noIDText(id))
 	case errors.As(err, &dir) && dir.Dir != "":
 		return explain(usageError{"-C " + dir.Error(), "loops --help"})
 	case errors.As(err, &dir):
-		return exitNotFound, plain.Line(dir.Error())
+		return kindCode(engine.NotFound), plain.Line(dir.Error())
 	case errors.As(err, &settings):
 		then := "; nothing was started"
 		switch settings.About {
@@ -40,27 +41,27 @@ func explainProject(err error) (code int, text string) {
 		case "store":
 			then = ", so where runs are recorded is not known; mend that, or say it with --store"
 		}
-		return exitInvalid, string(settingsText(settings, then))
+		return kindCode(engine.Invalid), string(settingsText(settings, then))
 	case errors.As(err, &catalog):
-		return exitUsage, plain.Line(catalog.Error())
+		return kindCode(engine.Usage), plain.Line(catalog.Error())
 	case errors.As(err, &missing) && len(missing.Near) > 0:
-		return exitNotFound, plain.Line(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
+		return kindCode(engine.NotFound), plain.Line(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
 	case errors.As(err, &missing):
-		return exitNotFound, plain.Line(missing.Error() + "; see: loops list")
+		return kindCode(engine.NotFound), plain.Line(missing.Error() + "; see: loops list")
 	case errors.As(err, &file) && file.Missing:
-		return exitNotFound, plain.Line(file.Error())
+		return kindCode(engine.NotFound), plain.Line(file.Error())
 	case errors.As(err, &file):
-		return exitInvalid, plain.Line(file.Error())
+		return kindCode(engine.Invalid), plain.Line(file.Error())
 	case errors.As(err, &invalid):
-		return exitInvalid, plain.Line(fmt.Sprintf("%v; nothing was started", invalid))
+		return kindCode(engine.Invalid), plain.Line(fmt.Sprintf("%v; nothing was started", invalid))
 	case errors.As(err, &url):
 		return explain(usageError{url.Error(), "loops store --help"})
 	case errors.As(err, &database):
-		return exitNotFound, plain.Line(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
+		return kindCode(engine.NotFound), plain.Line(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
 	case errors.As(err, &prices) && prices.Text:
-		return exitInvalid, string(ui.LinesOf(prices.Err))
+		return kindCode(engine.Invalid), string(ui.LinesOf(prices.Err))
 	case errors.As(err, &prices):
-		return exitInvalid, plain.Line(prices.Error())
+		return kindCode(engine.Invalid), plain.Line(prices.Error())
 	}
 	return 0, ""
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
@@ -61,7 +62,7 @@ func TestExplain(t *testing.T) {
 		{nil, 0, ""},
 		{usageError{"bad flag", "loops run --help"}, 2, "bad flag\nTry: loops run --help"},
 		{exitError{code: 5}, 5, ""},
-		{failure(exitInvalid, "no %s", "way"), 3, "no way"},
+		{failure(engine.Invalid, "no %s", "way"), 3, "no way"},
 		{fmt.Errorf("x: %w", persistence.ErrNotFound), 4, "no such run"},
 		{&persistence.HeldError{ID: "a-1", Owner: persistence.Owner{PID: 7}}, 9, "pid 7"},
 		{&persistence.ConflictError{Holder: "a-1", Path: "/p", Owner: persistence.Owner{PID: 7}}, 9, "loops stop a-1"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/inspect"
@@ -98,9 +99,9 @@ func checkStep(step string) error {
 // noSuchStep is the error for a step that the run has not, which came to last; nil = to no step.
 func noSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
 	if last == nil {
-		return failure(exitNotFound, "nothing is recorded of the steps of run %s", r.ID)
+		return failure(engine.NotFound, "nothing is recorded of the steps of run %s", r.ID)
 	}
-	return failure(exitNotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
+	return failure(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
 		r.ID, number, phrase.Count(last.Step, "step"), quote(r.Loop), quote(r.RunID))
 }
 

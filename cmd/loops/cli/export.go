@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/bundle"
@@ -87,7 +88,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	}
 	path := a.at(o.out)
 	if _, err := os.Lstat(path); err == nil && !o.force {
-		return failure(exitFailed, "%s is there already; to replace it: --force", o.out)
+		return failure(engine.Failed, "%s is there already; to replace it: --force", o.out)
 	}
 	written, size, err := exportTo(ctx, path, useZstd, store, run, filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID))))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
@@ -181,7 +182,7 @@ func (a *app) graphOfLoop(p *project.Project, name string) (*diagram.Graph, erro
 	}
 	if f.Loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.All()))
-		return nil, failure(exitInvalid, "%s has %s; nothing was drawn", p.Short(path), phrase.Count(project.CountErrors(f.All()), "error"))
+		return nil, failure(engine.Invalid, "%s has %s; nothing was drawn", p.Short(path), phrase.Count(project.CountErrors(f.All()), "error"))
 	}
 	return diagram.Of(f.Loop), nil
 }
@@ -214,11 +215,11 @@ func (a *app) writeFile(p *project.Project, file string, write func(io.Writer) e
 		path = filepath.Join(p.Cwd, path)
 	}
 	cannot := func(err error) error {
-		return failure(exitFailed, "%s cannot be written: %v", file, project.Cause(err))
+		return failure(engine.Failed, "%s cannot be written: %v", file, project.Cause(err))
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		if info.IsDir() {
-			return failure(exitFailed, "%s cannot be written: it is a folder", file)
+			return failure(engine.Failed, "%s cannot be written: it is a folder", file)
 		}
 		w, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe or a device is not replaced
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/persistence/sqlstore"
 )
@@ -87,10 +88,10 @@ what an agent passes to a run is not for every user of the machine to see; it is
 			}
 			h, err := takeOver(fd)
 			if err != nil {
-				return failure(exitFailed, "the command line cannot be read: %v", err)
+				return failure(engine.Failed, "the command line cannot be read: %v", err)
 			}
 			inner := &app{IO: IO{In: a.In, Out: a.Out, Err: a.Err, Dir: h.Dir, Env: a.Env}}
-			return exitError{code: inner.execute(cmd.Context(), h.Args)}
+			return passOn(inner.execute(cmd.Context(), h.Args))
 		},
 	}
 }

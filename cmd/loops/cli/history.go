@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
@@ -168,7 +169,7 @@ func pickRun(ctx context.Context, f project.Finder, loop, run string) (persisten
 			return found[0], nil
 		}
 	}
-	return persistence.Run{}, failure(exitNotFound, "loop %s has no run %s; see: loops history %s", loop, run, quote(loop))
+	return persistence.Run{}, failure(engine.NotFound, "loop %s has no run %s; see: loops history %s", loop, run, quote(loop))
 }
 
 func historyEvents(ctx context.Context, a *app, f project.Finder, run persistence.Run, o historyOptions, when period) error {

@@ -64,9 +64,9 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	path := a.at(arg)
 	switch st, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure(exitNotFound, "there is no file %s", arg)
+		return failure(engine.NotFound, "there is no file %s", arg)
 	case err == nil && !st.Mode().IsRegular():
-		return failure(exitFailed, "%s is no regular file", arg)
+		return failure(engine.Failed, "%s is no regular file", arg)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -96,7 +96,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	defer done()
 	b, err := bundle.Open(ctx, file, dir, limit)
 	if bad, ok := errors.AsType[*bundle.Error](err); ok {
-		return failure(exitFailed, "%s was not imported: %v", arg, bad)
+		return failure(engine.Failed, "%s was not imported: %v", arg, bad)
 	}
 	if err != nil {
 		return fmt.Errorf("%s was not imported: %w", arg, err)

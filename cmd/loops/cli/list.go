@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
@@ -122,7 +123,7 @@ func catalogOnly(l *project.Library, entries []loopfile.Entry) ([]loopfile.Entry
 	}
 	more, err := l.Files.List(l.Project.Catalog)
 	if err != nil {
-		return nil, failure(exitUsage, "%s=%s: %v", project.EnvCatalog, l.Project.Short(l.Project.Catalog), project.Cause(err))
+		return nil, failure(engine.Usage, "%s=%s: %v", project.EnvCatalog, l.Project.Short(l.Project.Catalog), project.Cause(err))
 	}
 	own := make(map[string]bool, len(entries))
 	for _, e := range entries {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/manual"
 	"loops/internal/phrase"
@@ -49,7 +50,7 @@ func runMan(a *app, root *cobra.Command, dir string) error {
 		path = filepath.Join(p.Cwd, path)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return failure(exitFailed, "the folder %s cannot be made: %v", dir, project.Cause(err))
+		return failure(engine.Failed, "the folder %s cannot be made: %v", dir, project.Cause(err))
 	}
 	pages := manPages(root)
 	for _, page := range pages {
@@ -60,7 +61,7 @@ func runMan(a *app, root *cobra.Command, dir string) error {
 			err = os.WriteFile(filepath.Join(path, name), b.Bytes(), 0o644)
 		}
 		if err != nil {
-			return failure(exitFailed, "%s cannot be written to %s: %v", name, dir, project.Cause(err))
+			return failure(engine.Failed, "%s cannot be written to %s: %v", name, dir, project.Cause(err))
 		}
 	}
 	fmt.Fprintf(a.out, "Wrote %s to %s.\n", phrase.Count(len(pages), "page"), dir)

@@ -90,7 +90,7 @@ func runMCPCall(ctx context.Context, a *app, o mcpCallOptions, args []string) er
 		}
 	}
 	if failed, ok := errors.AsType[*mcp.Error](err); ok {
-		return failure(failed.Code, "%s", failed.Text)
+		return failureOf(failed.Code, "%s", failed.Text)
 	}
 	return err
 }

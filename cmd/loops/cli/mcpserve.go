@@ -11,10 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/mcpserver"
 	"loops/internal/ui"
@@ -59,7 +58,7 @@ func runMCP(ctx context.Context, a *app) error {
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.stopBound()
 	if err != nil {
-		return failure(exitFailed, "the conversation with the agent ended: %s", oneLine(err))
+		return failure(engine.Failed, "the conversation with the agent ended: %s", oneLine(err))
 	}
 	return nil
 }
@@ -75,7 +74,7 @@ type served struct {
 func (s *served) ask(ctx context.Context, args ...string) (json.RawMessage, int, error) {
 	var out, errs bytes.Buffer
 	code := execute(ctx, s.command(args...), IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: s.app.Dir, Env: s.env()})
-	if code != exitOK {
+	if !succeeded(code) {
 		return out.Bytes(), code, errors.New(said(errs.String(), code))
 	}
 	return out.Bytes(), code, nil

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine"
 	"loops/internal/mcpserver"
 	"loops/internal/phrase"
 )
@@ -184,8 +185,8 @@ func (r *startedRun) watch(cmd *exec.Cmd, stdout io.ReadCloser, stderr io.Reader
 	r.stderr, r.code = tail.kept, cmd.ProcessState.ExitCode()
 	if state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && state.Signaled() {
 		r.code = 128 + int(state.Signal())
-	} else if err != nil && r.code == exitOK {
-		r.code = exitFailed
+	} else if err != nil && succeeded(r.code) {
+		r.code = kindCode(engine.Failed)
 	}
 }
 

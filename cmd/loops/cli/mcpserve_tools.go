@@ -136,7 +136,7 @@ func (s *served) validate(ctx context.Context, v mcpserver.Values) (json.RawMess
 	if len(loops) == 0 {
 		return nil, err // there was nothing to check
 	}
-	return json.Marshal(map[string]any{"valid": code == exitOK, "loops": loops})
+	return json.Marshal(map[string]any{"valid": succeeded(code), "loops": loops})
 }
 
 func (s *served) status(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm/loopfile"
@@ -116,12 +117,12 @@ func badName(name string) string {
 // writeNew writes the file of a new loop, and the schema its first line names.
 func writeNew(p *project.Project, name, text string) (string, error) {
 	refuse := func(err error) error {
-		return failure(exitFailed, "the loop cannot be written: %v", err)
+		return failure(engine.Failed, "the loop cannot be written: %v", err)
 	}
 	path := filepath.Join(p.Loops, filepath.FromSlash(name)+".yaml")
 	tidyBeside(filepath.Dir(path)) // also where this one is refused, because the one that was killed gave the loop its name
 	if there, err := p.Resolve(name); err == nil {
-		return "", failure(exitFailed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
+		return "", failure(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", refuse(err)
@@ -142,7 +143,7 @@ func writeNew(p *project.Project, name, text string) (string, error) {
 		err = linkNew(f.Name(), path)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return "", failure(exitFailed, "%s is there already; nothing was written", p.Short(path))
+		return "", failure(engine.Failed, "%s is there already; nothing was written", p.Short(path))
 	}
 	if err != nil {
 		return "", refuse(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/notify"
@@ -104,7 +105,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		return err
 	}
 	if len(conf.Notify) == 0 {
-		return failure(exitNotFound, "nobody is to be told what becomes of runs: %s has no notify; see: loops notify --help", p.Short(p.Layers.Project))
+		return failure(engine.NotFound, "nobody is to be told what becomes of runs: %s has no notify; see: loops notify --help", p.Short(p.Layers.Project))
 	}
 	chosen := make([]int, len(conf.Notify))
 	for i := range chosen {
@@ -116,7 +117,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		case err != nil || n < 1:
 			return usageError{fmt.Sprintf("%q: expected the number of who is to be told, from 1", o.number), "loops notify test --help"}
 		case n > len(conf.Notify):
-			return failure(exitNotFound, "there is no number %d: notify names %s", n, phrase.Count(len(conf.Notify), "target"))
+			return failure(engine.NotFound, "there is no number %d: notify names %s", n, phrase.Count(len(conf.Notify), "target"))
 		}
 		chosen = []int{n - 1}
 	}
@@ -162,7 +163,7 @@ func (a *app) printNotified(chosen []int, results []*notify.Result, asJSON bool)
 		}
 	}
 	if failed {
-		return exitError{code: exitFailed}
+		return told(engine.Failed)
 	}
 	return nil
 }

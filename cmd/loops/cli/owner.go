@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/plain"
 	"loops/internal/proc"
@@ -67,15 +68,15 @@ func (e *strangerError) Error() string {
 // is recorded to have, or that is little-loops and no younger than its record. verb is what they are for.
 func tellRun(store *project.Records, r persistence.Run, verb string, signals ...syscall.Signal) error {
 	if outOfSight(r) {
-		return failure(exitFailed, "%s", awayText(r, verb))
+		return failure(engine.Failed, "%s", awayText(r, verb))
 	}
 	owner, err := owner(store, r)
 	if err != nil {
-		return failure(exitFailed, "cannot %s run %s: %v. See what it is: ps -fp %d", verb, r.ID, err, r.Owner.PID)
+		return failure(engine.Failed, "cannot %s run %s: %v. See what it is: ps -fp %d", verb, r.ID, err, r.Owner.PID)
 	}
 	for _, s := range signals {
 		if err := owner.Signal(s); err != nil {
-			return failure(exitFailed, "cannot %s run %s: signal to pid %d: %v", verb, r.ID, owner.PID, err)
+			return failure(engine.Failed, "cannot %s run %s: signal to pid %d: %v", verb, r.ID, owner.PID, err)
 		}
 	}
 	return nil

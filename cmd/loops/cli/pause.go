@@ -9,10 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
@@ -124,11 +123,11 @@ func goingOn(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	case len(live) > 0:
 		return live, nil
 	case arg == "":
-		return nil, failure(exitNotFound, "nothing to %s: no run goes on", verb)
+		return nil, failure(engine.NotFound, "nothing to %s: no run goes on", verb)
 	case newest == nil:
 		return nil, nothingTo(ctx, f, verb, arg, "")
 	}
-	return nil, failure(exitNotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.StatusWord(*newest))
+	return nil, failure(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.StatusWord(*newest))
 }
 
 func runPause(ctx context.Context, a *app, o pauseOptions) error {
@@ -181,7 +180,7 @@ func pausedText(a *app, r persistence.Run, w *fsm.Wait) string {
 // tellOwner has the process that carries a run on look whether it is paused.
 func tellOwner(store *project.Records, r persistence.Run, verb string) error {
 	if !outOfSight(r) && (r.Foreign || !r.Held) {
-		return failure(exitFailed, "run %s is carried on by another program (pid %d), which cannot pause; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
+		return failure(engine.Failed, "run %s is carried on by another program (pid %d), which cannot pause; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
 	}
 	return tellRun(store, r, verb, syscall.SIGUSR2)
 }
@@ -195,7 +194,7 @@ func askToPause(p *project.Project, store *project.Records, r persistence.Run) e
 		err = f.Close()
 	}
 	if err != nil {
-		return failure(exitRecord, "run %s cannot be paused: %v", r.ID, err)
+		return failure(engine.NotRecorded, "run %s cannot be paused: %v", r.ID, err)
 	}
 	return tellOwner(store, r, "pause")
 }
@@ -261,11 +260,11 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		errs = append(errs, ui.WriteJSON(a.out, done))
 	case found:
 	case o.name == "":
-		return failure(exitNotFound, "nothing to unpause: no run is paused")
+		return failure(engine.NotFound, "nothing to unpause: no run is paused")
 	case len(runs) == 0:
 		return nothingTo(ctx, f, "unpause", o.name, "")
 	default:
-		return failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.StatusWord(runs[0]))
+		return failure(engine.NotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.StatusWord(runs[0]))
 	}
 	return joined(errs)
 }
@@ -294,7 +293,7 @@ func unpause(ctx context.Context, p *project.Project, store *project.Records, r 
 		return tellOwner(store, r, "unpause") // says why not
 	}
 	if err := os.Remove(p.PauseFile(r.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failure(exitRecord, "run %s stays paused: %v", r.ID, err)
+		return failure(engine.NotRecorded, "run %s stays paused: %v", r.ID, err)
 	}
 	if !project.Alive(r) {
 		return nil
@@ -308,5 +307,5 @@ func unpause(ctx context.Context, p *project.Project, store *project.Records, r 
 			return err
 		}
 	}
-	return failure(exitFailed, "run %s was told to go on and is paused still after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(unpauseWait), r.Owner.PID)
+	return failure(engine.Failed, "run %s was told to go on and is paused still after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(unpauseWait), r.Owner.PID)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/policy"
 	"loops/internal/plain"
@@ -82,7 +83,7 @@ func runPolicy(a *app, o policyOptions, args []string) error {
 	scores := map[string]any{}
 	if o.runDir != "" {
 		if scores, err = readScores(a.at(o.runDir)); err != nil {
-			return failure(exitFailed, "the folder of the run %s cannot be read: %v", o.runDir, err)
+			return failure(engine.Failed, "the folder of the run %s cannot be read: %v", o.runDir, err)
 		}
 	}
 	maps.Copy(scores, given)
@@ -91,7 +92,7 @@ func runPolicy(a *app, o policyOptions, args []string) error {
 	notes, names := missingScores(asked, scores)
 	if o.runDir != "" {
 		if err := os.WriteFile(filepath.Join(a.at(o.runDir), policyAction), []byte(rule.Target), 0o666); err != nil {
-			return failure(exitFailed, "the folder of the run %s cannot be written: %v", o.runDir, err)
+			return failure(engine.Failed, "the folder of the run %s cannot be written: %v", o.runDir, err)
 		}
 	}
 	for _, n := range notes {
@@ -139,7 +140,7 @@ func (a *app) policyRules(file string) ([]policy.Rule, error) {
 	case file == "-":
 		data, err := io.ReadAll(a.In)
 		if err != nil {
-			return nil, failure(exitFailed, "standard input cannot be read: %v", err)
+			return nil, failure(engine.Failed, "standard input cannot be read: %v", err)
 		}
 		text, from = string(data), "standard input"
 	case file != "":
@@ -160,7 +161,7 @@ func (a *app) policyRules(file string) ([]policy.Rule, error) {
 		}
 		data, err := os.ReadFile(a.at(long))
 		if err != nil {
-			return nil, failure(exitFailed, "the rules cannot be read: %v", err)
+			return nil, failure(engine.Failed, "the rules cannot be read: %v", err)
 		}
 		text, from = string(data), long
 	}
@@ -170,10 +171,10 @@ func (a *app) policyRules(file string) ([]policy.Rule, error) {
 		for i, m := range mistakes {
 			lines[i] = fmt.Sprintf("%s:%d:%d: %s", from, m.Line, column(text, m.Offset), m.Message)
 		}
-		return nil, failure(exitInvalid, "%s", ui.BlockOf("loops: ", lines))
+		return nil, failure(engine.Invalid, "%s", ui.BlockOf("loops: ", lines))
 	}
 	if len(rules) == 0 {
-		return nil, failure(exitInvalid, "%s holds no rules", from)
+		return nil, failure(engine.Invalid, "%s holds no rules", from)
 	}
 	return rules, nil
 }

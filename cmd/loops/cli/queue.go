@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/plain"
@@ -154,7 +155,7 @@ func findWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, e
 	}
 	switch {
 	case len(found) == 0:
-		return nil, failure(exitNotFound, "nobody waits in the queue as %s; see: loops queue list", arg)
+		return nil, failure(engine.NotFound, "nobody waits in the queue as %s; see: loops queue list", arg)
 	case len(arg) < 4:
 		return nil, usageError{fmt.Sprintf("%s is too short: give at least 4 characters of the id", arg), "loops queue remove --help"}
 	case len(found) > 1:
@@ -162,7 +163,7 @@ func findWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, e
 		for _, w := range found {
 			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, waiterLoop(w), process(w.Owner), age(w.Since)))
 		}
-		return nil, failure(exitUsage, "%s", ui.BlockOf("  ", lines))
+		return nil, failure(engine.Usage, "%s", ui.BlockOf("  ", lines))
 	}
 	return found, nil
 }
@@ -232,7 +233,7 @@ func runQueueRemove(ctx context.Context, a *app, o queueRemoveOptions) error {
 		}
 	}
 	if len(line) == 0 {
-		return failure(exitNotFound, "nobody waits in the queue")
+		return failure(engine.NotFound, "nobody waits in the queue")
 	}
 	removed, err := a.takeOutAll(ctx, q, line, o.json)
 	errs := []error{err}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/proc"
@@ -49,7 +50,7 @@ func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (e
 	if w.Foreign {
 		// It does not look at its file, so that it is taken out by its end.
 		if err := littleLoops(w.Owner.PID, w.Since); err != nil {
-			return false, failure(exitFailed, "%s stays in the queue: %v. See what it is: ps -fp %d; if it does not wait, delete its entry: rm .loops/.queue/%s.json", shortWaiter(w.ID), err, w.Owner.PID, w.ID)
+			return false, failure(engine.Failed, "%s stays in the queue: %v. See what it is: ps -fp %d; if it does not wait, delete its entry: rm .loops/.queue/%s.json", shortWaiter(w.ID), err, w.Owner.PID, w.ID)
 		}
 		return true, endWaiter(ctx, w, owner)
 	}
@@ -60,7 +61,7 @@ func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (e
 	// From here on he does not begin: of him and us, one removes the file.
 	switch err := q.Remove(ctx, w.ID); {
 	case errors.Is(err, persistence.ErrNotWaiting):
-		return false, failure(exitNotFound, "%s does not wait any more: loop %s (%s) began, or left the queue, just now", shortWaiter(w.ID), waiterLoop(w), process(w.Owner))
+		return false, failure(engine.NotFound, "%s does not wait any more: loop %s (%s) began, or left the queue, just now", shortWaiter(w.ID), waiterLoop(w), process(w.Owner))
 	case err != nil:
 		return false, err
 	case elsewhere:
@@ -84,7 +85,7 @@ func entryHolder(q *persistence.Queue, id string, recorded proc.Identity) (owner
 // endWaiter sends TERM to somebody's process and waits until it has ended.
 func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) error {
 	if err := owner.Signal(syscall.SIGTERM); err != nil {
-		return failure(exitFailed, "%s: its process cannot be ended: signal to pid %d: %v", shortWaiter(w.ID), owner.PID, err)
+		return failure(engine.Failed, "%s: its process cannot be ended: signal to pid %d: %v", shortWaiter(w.ID), owner.PID, err)
 	}
 	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it goes on
 	for limit := time.Now().Add(takeOutWait); time.Now().Before(limit); {
@@ -97,5 +98,5 @@ func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) e
 			return context.Cause(ctx)
 		}
 	}
-	return failure(exitFailed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", shortWaiter(w.ID), owner.PID, phrase.Duration(takeOutWait))
+	return failure(engine.Failed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", shortWaiter(w.ID), owner.PID, phrase.Duration(takeOutWait))
 }

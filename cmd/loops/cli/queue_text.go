@@ -58,7 +58,7 @@ func (a *app) busy(err error, waited time.Duration) error {
 		lines = append(lines, fmt.Sprintf("%-14s %s", "see who waits:", a.command("queue list")))
 	}
 	lines = append(lines, fmt.Sprintf("%-14s %s", "lock nothing:", a.again("--no-lock")))
-	return failure(exitConflict, "%s", ui.BlockOf("  ", lines))
+	return failure(engine.Conflict, "%s", ui.BlockOf("  ", lines))
 }
 
 // stopHolder is the command that stops the run that is in the way, where it is recorded.

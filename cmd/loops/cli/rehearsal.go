@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"loops/engine"
-
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
@@ -74,21 +73,21 @@ func (a *app) readGiven(flag, name string, limit int64) (string, error) {
 	from := a.In
 	if name != "-" {
 		if info, err := os.Stat(a.at(name)); err == nil && info.IsDir() {
-			return "", failure(exitUsage, "--%s %s: is a folder, and not a file", flag, name)
+			return "", failure(engine.Usage, "--%s %s: is a folder, and not a file", flag, name)
 		}
 		f, err := os.Open(a.at(name))
 		if err != nil {
-			return "", failure(exitUsage, "--%s %s: %v", flag, name, project.Cause(err))
+			return "", failure(engine.Usage, "--%s %s: %v", flag, name, project.Cause(err))
 		}
 		defer func() { _ = f.Close() }()
 		from = f
 	}
 	data, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err != nil {
-		return "", failure(exitUsage, "--%s %s: %v", flag, name, project.Cause(err))
+		return "", failure(engine.Usage, "--%s %s: %v", flag, name, project.Cause(err))
 	}
 	if int64(len(data)) > limit {
-		return "", failure(exitUsage, "--%s %s: it is longer than %d KiB, which is the most that can be looked at", flag, name, limit>>10)
+		return "", failure(engine.Usage, "--%s %s: it is longer than %d KiB, which is the most that can be looked at", flag, name, limit>>10)
 	}
 	return string(data), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -66,7 +67,7 @@ func runRender(a *app, o *renderOptions) error {
 	}
 	got, err := rehearse.Render(r.loop, st, r.values, a.getenv)
 	if err != nil {
-		return failure(exitUsage, "the fragment %s of the state %s: %v", st.Fragment.Name, phrase.Quote(st.Name), err)
+		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, phrase.Quote(st.Name), err)
 	}
 	if o.json {
 		unknown := ui.List(got.Unknown, func(u rehearse.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })

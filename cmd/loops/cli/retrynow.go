@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
@@ -55,7 +56,7 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 		if newest.Resumable {
 			more = "; go on with it: " + a.goOn(ctx, store, *newest)
 		}
-		return failure(exitNotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.StatusWord(*newest), more)
+		return failure(engine.NotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.StatusWord(*newest), more)
 	}
 	var errs []error
 	woken, busy := 0, live[0]
@@ -72,7 +73,7 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 		}
 	}
 	if woken == 0 && len(errs) == 0 {
-		return failure(exitNotFound, "nothing to wake: run %s does not wait; it is in state %s", busy.ID, busy.State)
+		return failure(engine.NotFound, "nothing to wake: run %s does not wait; it is in state %s", busy.ID, busy.State)
 	}
 	return joined(errs)
 }
@@ -84,7 +85,7 @@ func (a *app) wakeRun(ctx context.Context, store *project.Records, r persistence
 	case err != nil || w == nil:
 		return nil, err
 	case w.Why == fsm.WaitPaused:
-		return nil, failure(exitFailed, "run %s is paused; let it go on with: %s", r.ID, a.command("unpause", string(r.ID)))
+		return nil, failure(engine.Failed, "run %s is paused; let it go on with: %s", r.ID, a.command("unpause", string(r.ID)))
 	}
 	return w, wake(ctx, store, r, *w)
 }
@@ -105,7 +106,7 @@ func waitOf(ctx context.Context, store *project.Records, id persistence.ID) (*fs
 // wake ends a wait, and returns when it is over.
 func wake(ctx context.Context, store *project.Records, r persistence.Run, w fsm.Wait) error {
 	if !outOfSight(r) && (r.Foreign || !r.Held) {
-		return failure(exitFailed, "run %s is carried on by another program (pid %d), which cannot be woken; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
+		return failure(engine.Failed, "run %s is carried on by another program (pid %d), which cannot be woken; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
 	}
 	if err := tellRun(store, r, "retry-now", syscall.SIGUSR1); err != nil {
 		return err
@@ -119,7 +120,7 @@ func wake(ctx context.Context, store *project.Records, r persistence.Run, w fsm.
 			return nil
 		}
 	}
-	return failure(exitFailed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(wakeWait), r.Owner.PID)
+	return failure(engine.Failed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(wakeWait), r.Owner.PID)
 }
 
 func waitObject(w *fsm.Wait) *value.Map {

@@ -6,15 +6,15 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/model"
-	"loops/internal/ui"
-
-	"github.com/spf13/cobra"
-
 	"loops/internal/phrase"
+	"loops/internal/ui"
 )
 
 type showOptions struct{ effective, json, origins bool }
@@ -74,13 +74,13 @@ func runShow(a *app, name string, o showOptions) error {
 	var invalid error
 	if f.Loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.All()))
-		invalid = failure(exitInvalid, "%s has %s", p.Short(path), phrase.Count(project.CountErrors(f.All()), "error"))
+		invalid = failure(engine.Invalid, "%s has %s", p.Short(path), phrase.Count(project.CountErrors(f.All()), "error"))
 	}
 	switch {
 	case o.effective:
 		text, _, err := lib.Files.Effective(path, true)
 		if err != nil {
-			return errors.Join(invalid, failure(exitInvalid, "%v", err))
+			return errors.Join(invalid, failure(engine.Invalid, "%v", err))
 		}
 		_, err = a.out.Write(text)
 		return errors.Join(invalid, err)

@@ -69,7 +69,7 @@ func (s *stops) before(ctx context.Context, run func(context.Context) error) err
 		}
 	default:
 		name := signalName(first)
-		return failure(codeOf(fsm.Outcome{Signal: name}), "stopped by %s before the run began; nothing was run", name)
+		return endedByText(name, "stopped by %s before the run began; nothing was run", name)
 	}
 	return err
 }

@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
@@ -192,7 +191,7 @@ func (a *app) replies(r *rehearsal, o *simulateOptions) (rehearse.Replies, error
 	for i, w := range wrong {
 		lines[i] = scriptLine(o, w)
 	}
-	return nil, failure(exitUsage, "%s", ui.BlockOf("loops: ", lines))
+	return nil, failure(engine.Usage, "%s", ui.BlockOf("loops: ", lines))
 }
 
 func scriptLine(o *simulateOptions, e *rehearse.ScriptError) string {
@@ -206,10 +205,10 @@ func scriptLine(o *simulateOptions, e *rehearse.ScriptError) string {
 // simulationError gives what ended a simulation before the run its exit code.
 func simulationError(o *simulateOptions, err error) error {
 	if mistake, ok := errors.AsType[*rehearse.ScriptError](err); ok {
-		return failure(exitUsage, "%s", scriptLine(o, mistake))
+		return failure(engine.Usage, "%s", scriptLine(o, mistake))
 	}
 	if errors.Is(err, rehearse.ErrEndless) {
-		return failure(exitFailed, "%v; -n caps the steps of the loop itself", err)
+		return failure(engine.Failed, "%v; -n caps the steps of the loop itself", err)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
 	"loops/persistence/checkpoint"
@@ -101,7 +102,7 @@ func stageArguments(n int) cobra.PositionalArgs {
 }
 
 func badStageUse(cmd *cobra.Command, format string, args ...any) error {
-	return failure(exitFailed, "%s; see: %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
+	return failure(engine.Failed, "%s; see: %s --help", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
 // stageFailure gives every error the exit code and the one line that scripts expect.
@@ -109,7 +110,7 @@ func stageFailure(err error) error {
 	if err == nil {
 		return nil
 	}
-	return failure(exitFailed, "%s", oneLine(err))
+	return failure(engine.Failed, "%s", oneLine(err))
 }
 
 func (o stageOptions) open(a *app) (*checkpoint.Stages, error) {
@@ -118,7 +119,7 @@ func (o stageOptions) open(a *app) (*checkpoint.Stages, error) {
 		dir, _ = a.getenv(envStageDir)
 	}
 	if dir == "" {
-		return nil, failure(exitFailed, "which directory? Give --dir DIR or set %s", envStageDir)
+		return nil, failure(engine.Failed, "which directory? Give --dir DIR or set %s", envStageDir)
 	}
 	if a.Dir != "" && !filepath.IsAbs(dir) {
 		dir = filepath.Join(a.Dir, dir)
@@ -158,16 +159,16 @@ func runStageSave(ctx context.Context, a *app, o stageOptions, name string) erro
 	}
 	val, err := io.ReadAll(a.In)
 	if err != nil {
-		return failure(exitFailed, "stdin cannot be read: %s", oneLine(err))
+		return failure(engine.Failed, "stdin cannot be read: %s", oneLine(err))
 	}
 	err = s.Save(ctx, name, val)
 	switch {
 	case errors.Is(err, checkpoint.ErrNotJSON):
-		return failure(exitFailed, "stage %s was not saved, its value is %s", name, oneLine(err))
+		return failure(engine.Failed, "stage %s was not saved, its value is %s", name, oneLine(err))
 	case errors.Is(err, checkpoint.ErrDamaged):
 		ui.Say(a.Err, "loops: %s; it is kept as manifest.damaged.json, and a new one begins with stage %s\n", oneLine(err), name)
 	case err != nil:
-		return failure(exitFailed, "stage %s was not saved: %s", name, oneLine(err))
+		return failure(engine.Failed, "stage %s was not saved: %s", name, oneLine(err))
 	}
 	return a.answer(value.NewMap("saved", name))
 }
@@ -180,9 +181,9 @@ func runStageLoad(ctx context.Context, a *app, o stageOptions, name string) erro
 	value, err := s.Load(ctx, name)
 	switch {
 	case errors.Is(err, checkpoint.ErrNotFound):
-		return failure(exitNoStage, "stage %s is not completed", name)
+		return stageMissing(name)
 	case errors.Is(err, checkpoint.ErrDamaged):
-		return failure(exitFailed, "%s; after loops stage begin it can be done again", oneLine(err))
+		return failure(engine.Failed, "%s; after loops stage begin it can be done again", oneLine(err))
 	case err != nil:
 		return stageFailure(err)
 	}

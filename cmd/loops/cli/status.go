@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/ui"
@@ -152,7 +153,7 @@ func inQueue(p *project.Project) ([]persistence.Waiter, error) {
 	q.Liveness = reconcile.OwnerAlive
 	line, err := q.Waiters()
 	if err != nil {
-		return nil, failure(exitRecord, "who waits in the queue cannot be read: %v", err)
+		return nil, failure(engine.NotRecorded, "who waits in the queue cannot be read: %v", err)
 	}
 	return line, nil
 }

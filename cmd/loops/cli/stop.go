@@ -6,10 +6,9 @@ import (
 	"syscall"
 	"time"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -75,7 +74,7 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	taken, err := a.takeOutAll(ctx, p.Queue(), queuedAs(f, o.name), o.json)
 	errs := []error{err}
 	live, err := goingOn(ctx, f, o.name, "stop")
-	if code, _ := explain(err); err != nil && (code != exitNotFound || len(taken) == 0) {
+	if err != nil && (!isOfKind(err, engine.NotFound) || len(taken) == 0) {
 		errs = append(errs, err)
 	}
 	// All are told before one is waited for, and one that cannot be stopped does not keep the others going.
@@ -162,14 +161,14 @@ func awaitStop(ctx context.Context, f project.Finder, r persistence.Run, limit t
 func killRun(ctx context.Context, f project.Finder, r persistence.Run, grace time.Duration) (persistence.Run, error) {
 	did := fmt.Sprintf("run %s did not stop within %s", r.ID, phrase.Duration(grace))
 	if outOfSight(r) || r.Foreign || !r.Held {
-		return r, failure(exitFailed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
+		return r, failure(engine.Failed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
 	}
 	if err := tellRun(f.Store, r, "kill", syscall.SIGKILL); err != nil {
-		return r, failure(exitFailed, "%s; %s", did, oneLine(err))
+		return r, failure(engine.Failed, "%s; %s", did, oneLine(err))
 	}
 	now, ended, err := awaitStop(ctx, f, r, time.Now().Add(killWait))
 	if err == nil && !ended {
-		err = failure(exitFailed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did, r.Owner.PID)
+		err = failure(engine.Failed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did, r.Owner.PID)
 	}
 	if err != nil {
 		return r, err
@@ -178,7 +177,7 @@ func killRun(ctx context.Context, f project.Finder, r persistence.Run, grace tim
 	defer e.Close()
 	_, err = e.Reconcile(ctx, r.ID)
 	if err != nil {
-		return now, failure(exitFailed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: loops sweep", did, r.Owner.PID, oneLine(err))
+		return now, failure(engine.Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: loops sweep", did, r.Owner.PID, oneLine(err))
 	}
 	if runs, err := f.Run(ctx, r.Loop, string(r.ID)); err == nil && len(runs) > 0 {
 		now = runs[0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
@@ -80,7 +81,7 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 		return usageError{"FROM and TO are the same store", "loops store copy --help"}
 	}
 	if path, missing := project.MissingFile(fromAt); missing {
-		return failure(exitNotFound, "there is no database %s to copy from", p.Short(path))
+		return failure(engine.NotFound, "there is no database %s to copy from", p.Short(path))
 	}
 	from, err := p.RecordsAt(ctx, fromAt, "FROM", false)
 	if err != nil {
@@ -154,7 +155,7 @@ func (a *app) tellCopied(o storeCopyOptions, from, to *project.Records, results 
 		}
 	}
 	if left > 0 {
-		errs = append(errs, failure(exitConflict, "%s left out", wereRuns(left)))
+		errs = append(errs, failure(engine.Conflict, "%s left out", wereRuns(left)))
 	}
 	if o.json {
 		err := ui.WriteJSON(a.out, ui.List(results, func(c copyResult) any {

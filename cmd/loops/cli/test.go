@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
@@ -142,11 +141,11 @@ func runTest(ctx context.Context, a *app, o *testOptions) error {
 	if err := tp.finish(&seen); err != nil {
 		return err
 	}
-	switch code := codeOf(seen.Outcome); {
+	switch {
 	case seen.Outcome.Signal != "":
-		return exitError{code: code}
+		return endedBy(seen.Outcome.Signal)
 	case seen.Verdict == "error" || seen.Next == "" && seen.Outcome.TerminatedBy == fsm.EndError:
-		return exitError{code: exitFailed}
+		return told(engine.Failed)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/lint"
@@ -119,13 +120,13 @@ func newFindings(files, around []checked, others []string, strict bool) findings
 
 // code is the exit code of the worst that was found.
 func (r findings) code() int {
-	code := exitOK
+	var code int
 	for _, c := range slices.Concat(r.project, r.files) {
 		if c.failure != nil {
 			worse, _ := explain(c.failure)
 			code = max(code, worse)
 		} else if !c.valid(r.strict) {
-			code = max(code, exitInvalid)
+			code = max(code, kindCode(engine.Invalid))
 		}
 	}
 	return code
@@ -172,8 +173,8 @@ func runValidate(a *app, o validateOptions) error {
 	if err := a.writeReport(p, r, o.format); err != nil {
 		return err
 	}
-	if code := r.code(); code != exitOK {
-		return exitError{code: code}
+	if code := r.code(); !succeeded(code) {
+		return passOn(code)
 	}
 	return nil
 }
@@ -233,7 +234,7 @@ func (a *app) writeText(p *project.Project, r findings) {
 		ui.Say(a.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
 	}
 	var w io.Writer = a.out
-	if r.code() != exitOK {
+	if !succeeded(r.code()) {
 		w = a.Err
 	}
 	if line := r.summary(p); line != "" {
@@ -292,9 +293,9 @@ func checkedObject(p *project.Project, c checked, strict bool) *value.Map {
 
 // failureProblem says what kept a file from being checked, as a problem of it.
 func failureProblem(c checked) fsm.Problem {
-	code, text := explain(c.failure)
+	_, text := explain(c.failure)
 	rule := ruleUnreadable
-	if code == exitNotFound {
+	if isOfKind(c.failure, engine.NotFound) {
 		rule = ruleNotFound
 	}
 	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
@@ -60,7 +61,7 @@ func noLoops(folders, others []string) error {
 	if len(others) > 0 {
 		text += fmt.Sprintf(", only %s", phrase.List(others))
 	}
-	return failure(exitNotFound, "%s; loops new writes one", text)
+	return failure(engine.NotFound, "%s; loops new writes one", text)
 }
 
 // projectLoops returns the loops that list shows.
@@ -71,7 +72,7 @@ func projectLoops(l *project.Library) ([]checked, error) {
 		return nil, p.CannotOpen(err)
 	}
 	if len(entries) == 0 {
-		return nil, failure(exitNotFound, "there is no loop in %s; loops new writes one", p.Short(p.Loops))
+		return nil, failure(engine.NotFound, "there is no loop in %s; loops new writes one", p.Short(p.Loops))
 	}
 	files := make([]checked, len(entries))
 	for i, e := range entries {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
@@ -76,7 +77,7 @@ func unreadRuns(runs []*inspect.Vitals) error {
 	var errs []error
 	for _, v := range runs {
 		if v.Unread != nil {
-			errs = append(errs, failure(exitRecord, "what is recorded of run %s cannot all be read: %v", v.Run.ID, v.Unread))
+			errs = append(errs, failure(engine.NotRecorded, "what is recorded of run %s cannot all be read: %v", v.Run.ID, v.Unread))
 		}
 	}
 	return joined(errs)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/phrase"
@@ -134,13 +135,13 @@ func (a *app) board(l *looker, o watchOptions, signals <-chan os.Signal) dashboa
 // watchExit is the error of the command for what ended its screen.
 func (a *app) watchExit(err error) error {
 	if stop, ok := errors.AsType[*dashboard.SignalError](err); ok {
-		return exitError{code: codeOf(fsm.Outcome{Signal: signalName(stop.Signal)})}
+		return endedBy(signalName(stop.Signal))
 	}
 	if none, ok := errors.AsType[*dashboard.ScreenError](err); ok {
-		return failure(exitFailed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", none.Err)
+		return failure(engine.Failed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", none.Err)
 	}
 	if errors.Is(err, dashboard.ErrGone) {
-		return failure(exitHangup, "")
+		return endedBy("SIGHUP")
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/watch"
@@ -17,11 +18,11 @@ func (l *looker) Act(ctx context.Context, c watch.Command) (string, error) {
 		return "", l.Store.Failed(err)
 	}
 	if found = project.Current(found); len(found) == 0 {
-		return "", failure(exitNotFound, "run %s is not recorded any more", c.Run)
+		return "", failure(engine.NotFound, "run %s is not recorded any more", c.Run)
 	}
 	r := found[0]
 	if c.Verb != watch.Unpause && !project.Alive(r) {
-		return "", failure(exitNotFound, "run %s is %s", r.ID, inspect.StatusWord(r))
+		return "", failure(engine.NotFound, "run %s is %s", r.ID, inspect.StatusWord(r))
 	}
 	switch c.Verb {
 	case watch.Stop:
@@ -44,7 +45,7 @@ func (l *looker) Act(ctx context.Context, c watch.Command) (string, error) {
 		return pausedText(l.app, r, w), nil
 	case watch.Unpause:
 		if _, paused := l.Project.PausedSince(r.ID); !paused {
-			return "", failure(exitNotFound, "nothing to unpause: run %s is %s and not paused", r.ID, inspect.StatusWord(r))
+			return "", failure(engine.NotFound, "nothing to unpause: run %s is %s and not paused", r.ID, inspect.StatusWord(r))
 		}
 		if err := unpause(ctx, l.Project, l.Store, r); err != nil {
 			return "", err
@@ -56,7 +57,7 @@ func (l *looker) Act(ctx context.Context, c watch.Command) (string, error) {
 			return "", err
 		}
 		if w == nil {
-			return "", failure(exitNotFound, "nothing to wake: run %s does not wait; it is in state %s", r.ID, r.State)
+			return "", failure(engine.NotFound, "nothing to wake: run %s does not wait; it is in state %s", r.ID, r.State)
 		}
 		return wokenText(r, w), nil
 	}

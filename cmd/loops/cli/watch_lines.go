@@ -95,7 +95,7 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 		break
 	}
 	if stop, stopped := errors.AsType[*fsm.Stop](context.Cause(ctx)); stopped {
-		return exitError{code: codeOf(fsm.Outcome{Signal: stop.Signal})}
+		return endedBy(stop.Signal)
 	}
 	return context.Cause(ctx)
 }
