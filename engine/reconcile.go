@@ -98,6 +98,44 @@ func (e *Engine) Reconcile(ctx context.Context, ids ...persistence.ID) ([]reconc
 	return changes, FinishTrees(ctx, e.p, e.o, store.Store, func(r TreeReport) { e.bus.tell(TreeEnded{r, true}) })
 }
 
+// PlanUnowned returns what TakeUnowned would change. It changes nothing.
+func (e *Engine) PlanUnowned(ctx context.Context) ([]reconcile.Change, error) {
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil, err
+	}
+	return planUnowned(ctx, store)
+}
+
+// TakeUnowned records those runs as interrupted of which nobody can tell whether a process runs them, because none is recorded,
+// and returns what was done. It is for a user who knows that no process does; [Engine.Reconcile] leaves such runs alone.
+func (e *Engine) TakeUnowned(ctx context.Context) ([]reconcile.Change, error) {
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil, err
+	}
+	changes, err := planUnowned(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	changes, err = reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p))
+	if err != nil {
+		err = store.Failed(err)
+	}
+	if len(changes) > 0 {
+		e.bus.tell(Reconciled{changes})
+	}
+	return changes, err
+}
+
+func planUnowned(ctx context.Context, store *project.Records) ([]reconcile.Change, error) {
+	runs, err := store.Runs(ctx, persistence.Query{Live: true})
+	if err != nil {
+		return nil, store.Failed(err)
+	}
+	return reconcile.PlanUnowned(runs, time.Now()), nil
+}
+
 // FinishRemovals finishes what processes that were killed had begun: removals of runs, whose ids it returns, and imports.
 func FinishRemovals(ctx context.Context, store *project.Records) ([]persistence.ID, error) {
 	bundle.ForgetDead(ctx, store, store.Project.RunsDir())

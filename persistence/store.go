@@ -28,6 +28,7 @@ const (
 	TimedOut    Status = "timed_out"
 	Awaiting    Status = "awaiting_continuation"
 	UserStopped Status = "user_stopped"
+	Starting    Status = "starting" // never recorded: a live process of little-loops is about to record a run
 )
 
 // Resumable says whether a run with this status can be gone on with.
@@ -96,6 +97,7 @@ type Run struct {
 	Elapsed   time.Duration // all segments
 	Ended     string        // terminated_by, where known
 	Error     string
+	Unowned   bool // it says running, and nothing names a process that runs it: nobody can tell whether one does
 	Limited   bool // it failed because a rate limit lasted, so it can be resumed all the same
 	Refused   bool // it failed because a prompt failed for good (D28), so it can be resumed once the cause is removed
 

@@ -34,14 +34,16 @@ type Change struct {
 	Unsure bool           `json:"-"`                // its owner may be alive, out of sight: Apply gives it time to say so
 }
 
-// Plan says what to do about these runs. It never changes a run that alive says lives, nor one whose status could not be
-// read, nor a resumable one that only the reference tool has written: that tool would not find it in the archive.
+// Plan says what to do about these runs. It never changes a run that alive says lives, nor one of which nobody can tell, nor
+// one whose status could not be read, nor a resumable one that only the reference tool has written: that tool would not find it in the archive.
 func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Time) []Change {
 	var plan []Change
 	for _, r := range runs {
 		c := Change{ID: r.ID, Loop: r.Loop, At: now}
 		switch {
-		case r.Archived && !r.Leftover, r.Status == "", alive(r):
+		case r.Archived && !r.Leftover, r.Status == "", r.Status == persistence.Starting, alive(r):
+			continue
+		case r.Unowned && !r.Archived:
 			continue
 		case r.Archived:
 			c.Kind, c.Why = Clean, "it is in the archive, but its files are also among the running ones"
@@ -59,6 +61,18 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 			c.Kind, c.Why = Archive, fmt.Sprintf("it has ended (%s)", r.Status)
 		}
 		plan = append(plan, c)
+	}
+	return plan
+}
+
+// PlanUnowned says what to do about those of these runs of which nobody can tell whether they live, for a user who knows that
+// they do not: they are interrupted.
+func PlanUnowned(runs []persistence.Run, now time.Time) []Change {
+	var plan []Change
+	for _, r := range runs {
+		if r.Unowned && !r.Archived {
+			plan = append(plan, Change{ID: r.ID, Loop: r.Loop, Kind: Interrupt, Why: "no pid is recorded of it, and --unowned says that it is dead", At: now, Marker: r.Marker})
+		}
 	}
 	return plan
 }
@@ -155,9 +169,10 @@ func tidy(ctx context.Context, store persistence.Store, todo []persistence.Tidyi
 	return errs
 }
 
-// View returns what is true about a run, whatever is recorded: one that says running and is not alive is interrupted.
+// View returns what is true about a run, whatever is recorded: one that says running and is not alive is
+// interrupted, unless nobody can tell.
 func View(r persistence.Run, alive bool) persistence.Run {
-	if r.Status == persistence.Running && !alive {
+	if r.Status == persistence.Running && !alive && !r.Unowned {
 		r.Status = persistence.Interrupted
 		r.Resumable = r.Resumable || !r.Archived
 	}

@@ -32,6 +32,8 @@ func TestPlan(t *testing.T) {
 		{"lapsed", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{Host: "box", PID: 7}, Lapsed: true}, false, "interrupt  its process (pid 7 on box) was not heard of for longer than its lease"},
 		{"dead, owner unknown", persistence.Run{Status: persistence.Running}, false, "interrupt  nobody owns it any more"},
 		{"dead, by the reference tool", persistence.Run{Status: persistence.Running, Foreign: true}, false, "interrupt  nobody owns it any more"},
+		{"nobody can tell", persistence.Run{Status: persistence.Running, Foreign: true, Unowned: true}, false, ""},
+		{"starting", persistence.Run{Status: persistence.Starting, Foreign: true}, false, ""},
 		{"finished", persistence.Run{Status: persistence.Completed}, false, "archive  it has ended (completed)"},
 		{"finished, by the reference tool", persistence.Run{Status: persistence.Failed, Foreign: true}, false, "archive  it has ended (failed)"},
 		{"interrupted", persistence.Run{Status: persistence.Interrupted}, false, "archive  it has ended (interrupted)"},

@@ -7,10 +7,16 @@ import (
 	"loops/persistence"
 )
 
+// UnknownOwner is the word for a run that says running where nobody can tell whether a process runs it.
+const UnknownOwner = "unknown owner"
+
 // StatusWord is the status of a run, also where its record cannot be read.
 func StatusWord(r persistence.Run) string {
 	if r.Status == "" {
 		return "unreadable"
+	}
+	if r.Unowned && r.Status == persistence.Running {
+		return UnknownOwner
 	}
 	return string(r.Status)
 }
@@ -25,7 +31,7 @@ func StepText(r persistence.Run) string {
 
 // Elapsed returns how long a run has run, with the time since its last record while it is running.
 func Elapsed(r persistence.Run) time.Duration {
-	if r.Status == persistence.Running && !r.UpdatedAt.IsZero() {
+	if r.Status == persistence.Running && !r.Unowned && !r.UpdatedAt.IsZero() {
 		return r.Elapsed + max(0, time.Since(r.UpdatedAt))
 	}
 	return r.Elapsed

@@ -8,6 +8,33 @@ import (
 	"loops/persistence"
 )
 
+// starting returns a run of little-loops of which there is a .pid whose process lives, and nothing else yet: that tool writes it
+// before it waits for its scope and before its first state. Our own runs are not listed before they recorded something.
+func (d *Store) starting(id persistence.ID) (persistence.Run, bool) {
+	p := d.live(id)
+	if disk.Exists(p.state) || disk.Exists(p.events) || disk.Exists(p.parts) {
+		return persistence.Run{}, false
+	}
+	if l, err := readLock(p.lock); err == nil && l.Flock {
+		return persistence.Run{}, false
+	}
+	st, err := os.Lstat(p.pid)
+	if err != nil {
+		return persistence.Run{}, false
+	}
+	at := st.ModTime().UTC()
+	owner, recorded := d.foreignOwner(id, persistence.Owner{}, at)
+	if !d.alive(owner, recorded) {
+		return persistence.Run{}, false
+	}
+	r := persistence.Run{ID: id, Loop: string(id), Status: persistence.Starting, Owner: owner, Foreign: true, StartedAt: at, UpdatedAt: at, Log: p.pid}
+	if loop, began, ok := persistence.SplitID(id); ok {
+		r.Loop, r.StartedAt = loop, began
+	}
+	r.RunID = persistence.MakeRunID(r.StartedAt)
+	return r, true
+}
+
 // adopt works out what a run of the reference tool does not say: where in its state it stood, and its run id.
 func (l *loaded) adopt(p place) {
 	if l.runID == "" {

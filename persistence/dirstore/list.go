@@ -95,10 +95,13 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 	if err != nil {
 		p, err = d.find(q.ID) // it was on its way into the archive, or back
 	}
-	if err != nil {
-		return nil
-	}
 	var runs []persistence.Run
+	if err != nil {
+		if r, ok := d.starting(q.ID); ok && (q.Loop == "" || q.Loop == r.Loop) {
+			runs = append(runs, r)
+		}
+		return runs
+	}
 	if p.folder == "" || d.leftover(q.ID) {
 		runs, _ = d.merge(d.liveRuns(map[string]bool{string(q.ID): true}))
 	} else {
@@ -255,7 +258,7 @@ func (d *Store) stems(ctx context.Context, stems map[string]bool) error {
 			}
 			return ctx.Err()
 		}
-		for _, suffix := range []string{".state.json", ".events.jsonl"} {
+		for _, suffix := range []string{".state.json", ".events.jsonl", ".pid"} {
 			if stem, ok := strings.CutSuffix(rel, suffix); ok && stem != "" {
 				stems[filepath.ToSlash(stem)] = true
 			}
@@ -288,6 +291,9 @@ func (d *Store) liveRuns(stems map[string]bool) []persistence.Run {
 
 func (d *Store) liveRun(id persistence.ID) (persistence.Run, bool) {
 	files, p := d.live(id), d.livePlace(id)
+	if r, ok := d.starting(id); ok {
+		return r, true
+	}
 	if d.unrecorded(id) || disk.Exists(files.removed) {
 		return persistence.Run{}, false
 	}
@@ -308,6 +314,7 @@ func (d *Store) liveRun(id persistence.ID) (persistence.Run, bool) {
 	if r.Owner.PID == 0 || l.foreign {
 		r.Owner, _ = d.foreignOwner(id, l.owner, l.updated)
 	}
+	r.Unowned = l.foreign && r.Status == persistence.Running && r.Owner.PID == 0 && !r.Held
 	lock, err := readLock(files.lock)
 	if err == nil && (lock.PID == r.Owner.PID || r.Held && lock.Flock && lock.PID != 0) { // the memory may be the last owner's
 		r.Owner = lock.owner()

@@ -58,6 +58,8 @@ var openStatuses = []struct {
 	{string(persistence.Failed), true}, // because a rate limit lasted
 	{statusQueued, true},
 	{"unreadable", true},
+	{inspect.UnknownOwner, true},
+	{string(persistence.Starting), true},
 	{string(persistence.TimedOut), false},
 	{string(persistence.Completed), false},
 }
@@ -169,7 +171,7 @@ func (f *openFilter) queued() bool {
 func endedBadly(r persistence.Run) bool {
 	switch r.Status {
 	case persistence.Running:
-		return !project.Alive(r)
+		return !project.Alive(r) && !r.Unowned
 	case persistence.Interrupted:
 		return r.Ended != fsm.EndInterrupted
 	}

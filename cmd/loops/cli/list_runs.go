@@ -103,6 +103,9 @@ func listedObject(p *project.Project, store *project.Records, v *inspect.Vitals)
 	if project.Alive(v.Run) {
 		m.Set("idle_ms", v.Idle().Milliseconds())
 	}
+	if v.Run.Unowned {
+		m.Set("owner_unknown", true)
+	}
 	m.Set("owner_elsewhere", outOfSight(v.Run))
 	if v.Wait != nil {
 		m.Set("waiting", waitObject(v.Wait))

@@ -144,7 +144,7 @@ func openNow(ctx context.Context, store *project.Records) ([]persistence.Run, er
 	if err != nil {
 		return nil, store.Failed(err)
 	}
-	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !project.Alive(r) && !r.Resumable }), nil
+	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !project.Alive(r) && !r.Resumable && !r.Unowned }), nil
 }
 
 // inQueue returns those who wait for a scope of the project.

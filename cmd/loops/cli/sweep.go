@@ -15,7 +15,7 @@ import (
 	"loops/reconcile"
 )
 
-type sweepOptions struct{ dryRun, json bool }
+type sweepOptions struct{ dryRun, json, unowned bool }
 
 func newSweepCommand(a *app) *cobra.Command {
 	var o sweepOptions
@@ -24,7 +24,8 @@ func newSweepCommand(a *app) *cobra.Command {
 		Short: "Tidy up after runs that died",
 		Long: `sweep makes the records agree with what really runs: a run whose owner is dead becomes interrupted and stays resumable,
 what its action left running is ended, and runs that have ended are moved to .loops/.history. What commands that were
-killed had begun to remove, or had half taken in, is removed. A live run is never touched. run and resume do the same
+killed had begun to remove, or had half taken in, is removed. A live run is never touched, nor one of little-loops that says
+running and of which no pid is recorded, unless --unowned says that it is dead. run and resume do the same
 when they start, but for what was to be removed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops sweep --dry-run    what would be done
   loops sweep`,
@@ -32,6 +33,7 @@ when they start, but for what was to be removed.` + exitCodes(exitOK, exitFailed
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSweep(cmd.Context(), a, o) },
 	}
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
+	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "interrupt runs of little-loops, too, of which no pid is recorded: you know that they are dead")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd
 }
@@ -46,6 +48,11 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	var trees []string
 	if o.dryRun {
 		changes, err = e.PlanReconcile(ctx)
+		if o.unowned && err == nil {
+			var more []reconcile.Change
+			more, err = e.PlanUnowned(ctx)
+			changes = append(changes, more...)
+		}
 	} else {
 		told := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
 			switch n := n.(type) {
@@ -56,6 +63,11 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 			}
 		}))
 		changes, err = e.Reconcile(ctx)
+		if o.unowned && err == nil {
+			var more []reconcile.Change
+			more, err = e.TakeUnowned(ctx)
+			changes = append(changes, more...)
+		}
 		told()
 		err = a.refused(err)
 	}
