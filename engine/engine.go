@@ -45,6 +45,7 @@ type Engine struct {
 	mu     sync.Mutex
 	stores map[string]*project.Records // by durability; guarded by mu
 	closed bool                        // guarded by mu
+	live   map[persistence.ID]*Run     // those that it carries now; guarded by mu
 	runs   sync.WaitGroup
 }
 
@@ -53,7 +54,7 @@ func New(p *project.Project, o Options) *Engine {
 	if o.Env == nil {
 		o.Env = p.Env
 	}
-	return &Engine{p: p, o: o, stores: map[string]*project.Records{}}
+	return &Engine{p: p, o: o, stores: map[string]*project.Records{}, live: map[persistence.ID]*Run{}}
 }
 
 // Project is the project of the engine.
@@ -79,6 +80,34 @@ func (e *Engine) records(ctx context.Context, create bool, level string) (*proje
 	r.SetDurability(level)
 	e.stores[level] = r
 	return r, nil
+}
+
+// Records returns the recorded runs of the project. They stay open until Close.
+func (e *Engine) Records(ctx context.Context) (*project.Records, error) {
+	return e.records(ctx, false, "")
+}
+
+// keep notes a run that the engine carries from now on, and drop that it does not any more.
+func (e *Engine) keep(r *Run) {
+	e.runs.Add(1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.live[r.id] = r
+}
+
+func (e *Engine) drop(r *Run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.live[r.id] == r {
+		delete(e.live, r.id)
+	}
+}
+
+// carried returns a run that the engine carries, nil for any other.
+func (e *Engine) carried(id persistence.ID) *Run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.live[id]
 }
 
 // Close waits until every run has ended, for a few seconds more for what retention removes beside them, and until every observer was told

@@ -34,6 +34,10 @@ type job struct {
 	resumes persistence.ID // the run that is resumed; "" = a new one
 	leave   persistence.ID // a run that is not reconciled; "" = none
 
+	asked  []persistence.Command // of the run that is resumed, from before this process took it
+	heard  uint64                // number of the last of them
+	paused bool                  // a pause holds for the run
+
 	// take gives this process the run, ready brings it to where it can be driven. Between them others are reconciled.
 	take  func(ctx context.Context, spec persistence.Spec) (persistence.Journal, error)
 	ready func(ctx context.Context) (start func(fsm.Config) *fsm.Executor, err error)

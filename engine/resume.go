@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -135,13 +134,14 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		if err := asItWas(ctx, store, run); err != nil {
 			return nil, err
 		}
+		j.hear(ctx)
 		began = time.Now()
 		spec.StartedAt = began
 		journal, memory, err = store.Resume(ctx, run.ID, spec)
 		return journal, err
 	}
 	j.ready = func(ctx context.Context) (func(fsm.Config) *fsm.Executor, error) {
-		e.unpauseResumed(j, began)
+		j.liftPause(ctx)
 		for _, damage := range j.journal.Run().Damage {
 			j.tell(Said{Run: run.ID, Text: textf("%s", damage), Problem: true})
 		}
@@ -166,20 +166,6 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) }, nil
 	}
 	return j, nil
-}
-
-// unpauseResumed takes away the pause of a run that no process carried: a user who resumes it wants it to continue. One asked for
-// since then stays.
-func (e *Engine) unpauseResumed(j *job, began time.Time) {
-	at, paused := j.project.PausedSince(j.resumes)
-	if !paused || at.After(began) {
-		return
-	}
-	if err := os.Remove(j.project.PauseFile(j.resumes)); err != nil {
-		j.tell(Unpaused{Run: j.resumes, Since: at, Err: err})
-		return
-	}
-	j.tell(Unpaused{Run: j.resumes, Since: at})
 }
 
 // where names the state a run stands in and, behind it, those of its sub-loops.
@@ -216,7 +202,7 @@ func pickResumable(ctx context.Context, f project.Finder, arg string) (persisten
 	}
 	switch {
 	case held != nil:
-		if _, paused := f.Project.PausedSince(held.ID); paused && project.Seen(*held) {
+		if _, paused := f.Store.PausedSince(ctx, *held); paused {
 			return persistence.Run{}, refuse(Conflict, "run %s (pid %d) is paused; let it go on with: %s", held.ID, held.Owner.PID, Do("unpause", string(held.ID)))
 		}
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}

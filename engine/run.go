@@ -26,11 +26,13 @@ const Grace = 5 * time.Second
 
 // A Run is a run that this process carries. Its methods may be called by several goroutines at once.
 type Run struct {
+	id     persistence.ID
 	header Header
 	runner *action.Runner
 	stop   context.CancelCauseFunc
 	wake   chan struct{}
-	hold   *hold
+	hold   hold
+	look   chan struct{}      // of one element: there may be a command
 	onTape chan struct{}      // closed when the run is on record
 	done   chan struct{}      // closed when it has ended
 	result Result             // once done is closed
@@ -77,8 +79,13 @@ func (r *Run) Wake() {
 	}
 }
 
-// Look has the run look at once whether it was paused, or is no longer.
-func (r *Run) Look() { r.hold.look() }
+// Look has the run look at once for commands that were recorded for it. It would by itself, within a second.
+func (r *Run) Look() {
+	select {
+	case r.look <- struct{}{}:
+	default: // it is about to
+	}
+}
 
 // carry takes a run and drives it to its end, on a goroutine. It returns when the run is on record.
 func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
@@ -104,13 +111,14 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 		endTell()
 		return nil, err
 	}
-	r.hold = newHold(j.project.PauseFile(j.journal.Run().ID)) // a pause that the resume lifted is gone
-	e.runs.Add(1)
+	r.hold.set(j.paused)
+	e.keep(r)
 	go func() {
 		defer e.runs.Done()
 		r.result, r.err = e.drive(j, r, start)
+		e.drop(r)
 		close(r.done)
-		r.retain(r.err == nil && r.result.Outcome.Signal == "") // nobody waits for it but Close
+		r.retain(r.err == nil && r.result.Outcome.Signal == "" && r.result.Outcome.TerminatedBy != fsm.EndUserStopped) // nobody waits for it but Close
 		endTell()
 	}()
 	select {
@@ -134,7 +142,7 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 	j.journal, j.keeper.Journal = journal, journal
 	id := journal.Run().ID
 	j.project = j.tree.project(j.project, id)
-	return &Run{wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
+	return &Run{id: id, look: make(chan struct{}, 1), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
 // drive drives a run to its end, lets go of it and tells how it ended.
@@ -163,11 +171,14 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	verify, _ := e.getenv(EnvVerify)
 	limit := "LIMIT=MORE"
 	tape := sync.OnceFunc(func() { close(r.onTape) })
+	mine := make(chan struct{}) // closed when the segment is on record
+	claim := sync.OnceFunc(func() { close(mine) })
 	observe := func(ev fsm.Event) {
 		if ev.Kind == fsm.EventBudgetExceeded {
 			limit = RaisedLimit(ev)
 		}
 		j.tell(Recorded{id, ev})
+		claim()
 		if first := ev.Kind == fsm.EventLoopStart || ev.Kind == fsm.EventLoopResume; j.header.Worktree == "" || !first {
 			tape() // the work tree is made after the first event
 		}
@@ -189,7 +200,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 		j.tell(Said{Run: id, Text: textf("The run was taken over, or its lease ran out and could not be renewed: killing the action.")})
 		stop(errLost)
 		r.runner.Force()
-	}, func() { outcome, err = executor.Run(ctx) })
+	}, func() { e.whileObeying(j, r, mine, func() { outcome, err = executor.Run(ctx) }) })
 	stop(nil)
 	r.runner.Close()
 	return e.end(context.Background(), j, r, site, outcome, err, gone, limit)
@@ -218,8 +229,6 @@ func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fs
 		if outcome.TerminatedBy == fsm.EndBudget {
 			result.Next = Do("resume --budget "+limit, string(id))
 		}
-	} else {
-		r.hold.forget()
 	}
 	j.tell(Ended{id, outcome, result.Next})
 	j.tree.finish(ctx, j.project, id, outcome, j.tell)

@@ -178,16 +178,12 @@ func watchFrom(d slowRun, there, here world) {
 	if s := d.in(here, "status", "held", "--json"); !strings.Contains(s.wait(), `"status": "running"`) {
 		d.t.Errorf("status says %s", s.said())
 	}
+	begun := 1
 	if !there.sees || !here.sees {
-		for _, verb := range []string{"stop", "pause", "retry-now"} {
-			s := d.in(here, verb, "held")
-			code := s.exit()
-			if verb == "retry-now" && strings.Contains(s.said(), "does not wait") {
-				continue
-			}
-			if code != 1 || !strings.Contains(s.said(), "cannot be reached from here; there, this does it: loops "+verb+" held-") {
-				d.t.Errorf("%s exits with %d: %s", verb, code, s.said())
-			}
+		d.commanded(owner, here)
+		begun++
+		if owner = d.in(there, "resume", "held", "--quiet"); !d.begun(begun, owner) {
+			d.t.Fatalf("resume exits with %d: %s", owner.exit(), owner.said())
 		}
 	}
 	if !d.acts() || owner.ended() {
@@ -204,7 +200,7 @@ func watchFrom(d slowRun, there, here world) {
 	// Once it is dead the lock is free, and the lease runs out.
 	var next *started
 	for range 200 {
-		if next = d.in(here, "resume", "held", "--quiet"); d.begun(2, next) {
+		if next = d.in(here, "resume", "held", "--quiet"); d.begun(begun+1, next) {
 			break
 		}
 		if next.exit() != 9 {
@@ -214,6 +210,23 @@ func watchFrom(d slowRun, there, here world) {
 	}
 	if !d.acts() {
 		d.t.Errorf("resume says %s", next.said())
+	}
+}
+
+// commanded has a run, whose owner cannot be seen, paused, let go on and stopped.
+func (d slowRun) commanded(owner *started, here world) {
+	d.t.Helper()
+	for _, c := range []struct{ verb, says string }{
+		{"pause", "is in state work and pauses before its next one."},
+		{"unpause", " goes on."},
+		{"stop", ": user_stopped in state work. Resume with: loops resume held-"},
+	} {
+		if s := d.in(here, c.verb, "held"); s.exit() != 0 || !strings.Contains(s.said(), c.says) {
+			d.t.Errorf("%s exits with %d: %s", c.verb, s.exit(), s.said())
+		}
+	}
+	if owner.exit() != 143 || d.acts() {
+		d.t.Errorf("the run that was stopped exits with %d: %s", owner.exit(), owner.said())
 	}
 }
 

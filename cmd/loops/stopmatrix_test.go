@@ -64,11 +64,11 @@ func (d slowRun) ended(pids []int) {
 	}
 }
 
-// archived says whether the newest run of a loop is recorded as interrupted, can be resumed and is out of the way.
-func (d slowRun) archived(loop string) {
+// archived reports whether the newest run of a loop is recorded with a status, can be resumed and is out of the way.
+func (d slowRun) archived(loop, as string) {
 	d.t.Helper()
 	status := d.output("status", loop, "--json")
-	if !strings.Contains(status, `"status": "interrupted"`) || !strings.Contains(status, `"resumable": true`) {
+	if !strings.Contains(status, `"status": "`+as+`"`) || !strings.Contains(status, `"resumable": true`) {
 		d.t.Errorf("%s is recorded as %s", loop, status)
 	}
 	if said := d.output("sweep"); said != "Nothing to tidy up.\n" {
@@ -121,7 +121,11 @@ func TestSignalMatrix(t *testing.T) {
 					t.Errorf("it says: %s", said)
 				}
 				d.ended(pids)
-				d.archived("tree")
+				as := "interrupted"
+				if strings.HasPrefix(name, "stop") {
+					as = "user_stopped"
+				}
+				d.archived("tree", as)
 			})
 		}
 	}
@@ -173,7 +177,7 @@ func TestStopKills(t *testing.T) {
 			}
 			<-done
 			d.ended(pids)
-			d.archived("tree")
+			d.archived("tree", "interrupted")
 		})
 	}
 }
@@ -233,7 +237,7 @@ func TestStopSparesOthers(t *testing.T) {
 			}
 			<-y.done
 			d.ended(both)
-			d.archived("x-y")
+			d.archived("x-y", "user_stopped")
 		})
 	}
 }
@@ -279,7 +283,7 @@ func TestBackgroundOutlivesTerminal(t *testing.T) {
 			}
 			d.output("stop", "tree")
 			d.ended(pids)
-			d.archived("tree")
+			d.archived("tree", "user_stopped")
 		})
 	}
 }

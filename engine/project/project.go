@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"loops/fsm/loopfile"
 	"loops/internal/config"
@@ -212,22 +211,6 @@ func (p *Project) Absolute(path string) string {
 
 // LogsDir returns the folder of the logs of runs in the background.
 func (p *Project) LogsDir() string { return filepath.Join(p.Loops, "logs") }
-
-// pauseFile is what pause makes in the working folder of a run, and unpause removes. While it is there the run enters no
-// state, also when another process has taken it over.
-const pauseFile = ".paused"
-
-// PauseFile is that file of a run.
-func (p *Project) PauseFile(id persistence.ID) string { return filepath.Join(p.RunDir(id), pauseFile) }
-
-// PausedSince returns when a run was asked to pause, and whether it was.
-func (p *Project) PausedSince(id persistence.ID) (time.Time, bool) {
-	info, err := os.Stat(p.PauseFile(id))
-	if err != nil {
-		return time.Time{}, false
-	}
-	return info.ModTime(), true
-}
 
 // Queue returns who waits in the project.
 func (p *Project) Queue() *persistence.Queue {

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"loops/internal/plain"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -9,4 +10,18 @@ import (
 // another PID namespace, where pids mean other processes.
 func Seen(r persistence.Run) bool {
 	return r.Owner.PID == 0 || reconcile.Sight(r.Owner) == persistence.Visible
+}
+
+// Where says where a recorded process is that cannot be seen from here; "" = it can.
+func Where(o persistence.Owner) string {
+	id := reconcile.Identity(o)
+	switch {
+	case id.Visible():
+		return ""
+	case id.Near():
+		return "in another PID namespace of this machine (a container or a sandbox)"
+	case !id.Elsewhere():
+		return plain.Line("on another machine with the name " + o.Host + ", or on this one before it was started again")
+	}
+	return plain.Line("on host " + o.Host)
 }

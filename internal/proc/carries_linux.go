@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Opened reports whether a process of this PID namespace has a file open. known is false where that cannot be told.
@@ -43,4 +44,24 @@ func CommandLine(pid int) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+}
+
+// Catches reports whether a process of this PID namespace is known to handle a signal itself, so that sending it does not end
+// the process.
+func Catches(pid int, sig syscall.Signal) bool {
+	st, err := look(pid)
+	if err != nil {
+		return false
+	}
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(st.entry()) + "/status")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(b)) {
+		if mask, ok := strings.CutPrefix(line, "SigCgt:"); ok {
+			caught, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			return err == nil && caught>>(sig-1)&1 == 1
+		}
+	}
+	return false
 }

@@ -73,8 +73,8 @@ type runFilter struct {
 var (
 	isAny    = runFilter{all: true, fits: func(persistence.Run, bool) bool { return true }}
 	isLive   = runFilter{live: true, fits: func(_ persistence.Run, alive bool) bool { return alive }}
-	isPaused = runFilter{live: true, fits: func(persistence.Run, bool) bool { return true }, also: func(_ context.Context, f project.Finder, r persistence.Run) bool {
-		_, paused := f.Project.PausedSince(r.ID)
+	isPaused = runFilter{live: true, fits: func(persistence.Run, bool) bool { return true }, also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
+		_, paused := f.Store.PausedSince(ctx, r)
 		return paused
 	}}
 	isWaiting = runFilter{live: true, fits: isLive.fits, also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {

@@ -148,7 +148,7 @@ func lineOf(v *inspect.Vitals) runLine {
 		l.notes = append(l.notes, "waits for "+inspect.WaitLine(v.Wait))
 	}
 	if project.Alive(r) && outOfSight(r) {
-		l.notes = append(l.notes, whereIs(r.Owner))
+		l.notes = append(l.notes, project.Where(r.Owner))
 	}
 	if inspect.Wasted(r) {
 		l.notes = append(l.notes, inspect.HonestError(r))

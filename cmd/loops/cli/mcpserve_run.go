@@ -221,7 +221,7 @@ func (s *served) stopBound() {
 			_ = r.process.Signal(syscall.SIGTERM) // it may end just now
 		}
 	}
-	limit := time.After(stopWait)
+	limit := time.After(engine.StopGrace)
 	for _, r := range s.runs.bound {
 		select {
 		case <-r.ended:

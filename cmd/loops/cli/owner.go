@@ -2,30 +2,21 @@ package cli
 
 import (
 	"fmt"
-	"io/fs"
-	"path/filepath"
-	"strings"
-	"syscall"
-	"time"
 
-	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/plain"
-	"loops/internal/proc"
 	"loops/persistence"
-	"loops/persistence/dirstore"
 	"loops/reconcile"
 )
 
 // outOfSight reports whether the process that owns a run cannot be seen from here: it is another machine's, or in another
 // PID namespace, where pids mean other processes.
 func outOfSight(r persistence.Run) bool {
-	return r.Owner.PID != 0 && reconcile.Sight(r.Owner) != persistence.Visible
+	return !project.Seen(r)
 }
 
-// awayText says that a run is owned by a process that cannot be seen from here, and where verb can be done.
-func awayText(r persistence.Run, verb string) string {
-	text := fmt.Sprintf("run %s is owned by %s, and cannot be reached from here; there, this does it: loops %s %s", r.ID, process(r.Owner), verb, quote(string(r.ID)))
+// awayText says that a run is owned by a process that cannot be seen from here, and what to do about it.
+func awayText(r persistence.Run) string {
+	text := fmt.Sprintf("run %s is owned by %s; wait for it, or: loops stop %s", r.ID, process(r.Owner), quote(string(r.ID)))
 	if id := reconcile.Identity(r.Owner); !id.Near() && !id.Elsewhere() {
 		text += "; if the machine was started again, the lease ends by itself, then: loops resume " + quote(string(r.ID))
 	}
@@ -34,127 +25,8 @@ func awayText(r persistence.Run, verb string) string {
 
 // process names a recorded process for a person, with its place where that is another one.
 func process(o persistence.Owner) string {
-	if where := whereIs(o); where != "" {
+	if where := project.Where(o); where != "" {
 		return fmt.Sprintf("pid %d %s", o.PID, where)
 	}
 	return fmt.Sprintf("pid %d", o.PID)
-}
-
-// whereIs says where a recorded process is that cannot be seen from here.
-func whereIs(o persistence.Owner) string {
-	id := reconcile.Identity(o)
-	switch {
-	case id.Visible():
-		return ""
-	case id.Near():
-		return "in another PID namespace of this machine (a container or a sandbox)"
-	case !id.Elsewhere():
-		return plain.Line("on another machine with the name " + o.Host + ", or on this one before it was started again")
-	}
-	return plain.Line("on host " + o.Host)
-}
-
-// A strangerError means that the process with a recorded pid is not known to be the one that was recorded.
-type strangerError struct {
-	pid int
-	why string
-}
-
-func (e *strangerError) Error() string {
-	return fmt.Sprintf("pid %d, which is recorded as its process, %s; nothing was signalled", e.pid, e.why)
-}
-
-// tellRun sends signals to the process that owns a run, and to no other: one that holds its lock, or that started when it
-// is recorded to have, or that is little-loops and no younger than its record. verb is what they are for.
-func tellRun(store *project.Records, r persistence.Run, verb string, signals ...syscall.Signal) error {
-	if outOfSight(r) {
-		return failure(engine.Failed, "%s", awayText(r, verb))
-	}
-	owner, err := owner(store, r)
-	if err != nil {
-		return failure(engine.Failed, "cannot %s run %s: %v. See what it is: ps -fp %d", verb, r.ID, err, r.Owner.PID)
-	}
-	for _, s := range signals {
-		if err := owner.Signal(s); err != nil {
-			return failure(engine.Failed, "cannot %s run %s: signal to pid %d: %v", verb, r.ID, owner.PID, err)
-		}
-	}
-	return nil
-}
-
-// owner returns the process that owns a run, once it is known to be the one that was recorded.
-func owner(store *project.Records, r persistence.Run) (proc.Identity, error) {
-	id := reconcile.Identity(r.Owner)
-	if r.Foreign {
-		return id, littleLoops(r.Owner.PID, r.UpdatedAt)
-	}
-	if files, ok := store.Store.(*dirstore.Store); ok && r.Held {
-		lock, err := files.LockInfo(r.ID)
-		return holderOf(id, lock, err, "does not hold its lock")
-	}
-	if id.StartMS == 0 {
-		return id, &strangerError{id.PID, "cannot be told from others, because it is not recorded when it started"}
-	}
-	return id, nil
-}
-
-// holderOf returns a process that is recorded in a file which it holds locked.
-func holderOf(id proc.Identity, file fs.FileInfo, err error, otherwise string) (proc.Identity, error) {
-	if err != nil {
-		return id, &strangerError{id.PID, otherwise}
-	}
-	switch open, known := proc.Opened(id.PID, file); {
-	case known && !open:
-		return id, &strangerError{id.PID, otherwise}
-	case known || !id.Exact():
-		id.StartMS = 0 // the lock tells more than the start, which may move when the clock is set
-	}
-	return id, nil
-}
-
-// littleLoops is nil for a process that runs little-loops and did not start after it was recorded.
-func littleLoops(pid int, recorded time.Time) error {
-	words := proc.CommandLine(pid)
-	switch {
-	case len(words) == 0:
-		return &strangerError{pid, "is of little-loops, and its command line cannot be read"}
-	case !runsLittleLoops(words):
-		return &strangerError{pid, fmt.Sprintf("is not little-loops, but %s", plain.Line(filepath.Base(words[0])))}
-	case recorded.IsZero() || proc.StartedAfter(pid, recorded):
-		return &strangerError{pid, "started after it was recorded"}
-	}
-	return nil
-}
-
-// runsLittleLoops reports whether a command line is one of little-loops: ll-loop by itself, or as the script or the module
-// that Python runs.
-func runsLittleLoops(words []string) bool {
-	program := filepath.Base(words[0])
-	if program == "ll-loop" {
-		return true
-	}
-	if !strings.HasPrefix(program, "python") && !strings.HasPrefix(program, "pypy") {
-		return false
-	}
-	for i := 1; i < len(words); i++ {
-		switch word := words[i]; {
-		case word == "-m":
-			return i+1 < len(words) && littleLoopsModule(words[i+1])
-		case word == "-X" || word == "-W":
-			i++
-		case strings.HasPrefix(word, "-"):
-			if word == "-c" {
-				return false
-			}
-		default:
-			module := strings.ReplaceAll(strings.TrimSuffix(word, ".py"), "/", ".")
-			return filepath.Base(word) == "ll-loop" || littleLoopsModule(module)
-		}
-	}
-	return false
-}
-
-func littleLoopsModule(name string) bool {
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".__main__"), ".__init__")
-	return name == "little_loops.cli.loop" || strings.HasSuffix(name, ".little_loops.cli.loop")
 }

@@ -2,29 +2,17 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"syscall"
-	"time"
+
+	"loops/engine"
 
 	"github.com/spf13/cobra"
 
-	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/disk"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/persistence"
-)
-
-const (
-	pauseWait   = time.Second     // how long pause looks whether the run stands already
-	unpauseWait = 5 * time.Second // how long unpause waits for it to go on
 )
 
 type pauseOptions struct {
@@ -131,97 +119,46 @@ func goingOn(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 }
 
 func runPause(ctx context.Context, a *app, o pauseOptions) error {
-	p, store, err := a.open(ctx)
+	e, store, err := a.controller(ctx)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer e.Close()
 	runs, err := goingOn(ctx, store.Finder(), o.name, "pause")
 	if err != nil {
 		return err
 	}
-	var errs []error
-	asked := runs[:0:0]
-	for _, r := range runs {
-		if err := askToPause(p, store, r); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		asked = append(asked, r)
-	}
 	done := []any{}
-	limit := time.Now().Add(pauseWait)
-	for _, r := range asked {
-		w, err := awaitPause(ctx, store, r, limit)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
+	err = a.askAll(ctx, e, runs, engine.Command{Kind: persistence.CommandPause}, func(s engine.Effect) {
+		r := s.Before
 		if o.json {
-			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", w != nil, "current_state", r.State))
-			continue
+			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", s.Wait != nil, "current_state", r.State))
+			return
 		}
-		ui.SayLine(a.out, pausedText(a, r, w))
-	}
+		ui.SayLine(a.out, pausedText(a, s))
+	})
+	errs := []error{err}
 	if o.json {
 		errs = append(errs, ui.WriteJSON(a.out, done))
 	}
 	return joined(errs)
 }
 
-// pausedText says that a run was asked to pause, and with w that it stands.
-func pausedText(a *app, r persistence.Run, w *fsm.Wait) string {
-	if w == nil {
+// pausedText says that a run was asked to pause, or that it stands.
+func pausedText(a *app, s engine.Effect) string {
+	r := s.Before
+	if s.Wait == nil {
 		return fmt.Sprintf("Run %s (pid %d) is in state %s and pauses before its next one. Let it go on with: %s", r.ID, r.Owner.PID, r.State, a.command("unpause", string(r.ID)))
 	}
-	return fmt.Sprintf("Paused %s (pid %d) before state %s. Let it go on with: %s", r.ID, r.Owner.PID, w.State, a.command("unpause", string(r.ID)))
-}
-
-// tellOwner has the process that carries a run on look whether it is paused.
-func tellOwner(store *project.Records, r persistence.Run, verb string) error {
-	if !outOfSight(r) && (r.Foreign || !r.Held) {
-		return failure(engine.Failed, "run %s is carried on by another program (pid %d), which cannot pause; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
-	}
-	return tellRun(store, r, verb, syscall.SIGUSR2)
-}
-
-func askToPause(p *project.Project, store *project.Records, r persistence.Run) error {
-	if outOfSight(r) || r.Foreign || !r.Held {
-		return tellOwner(store, r, "pause") // says why not
-	}
-	f, err := disk.Open(p.PauseFile(r.ID), os.O_WRONLY|os.O_CREATE)
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return failure(engine.NotRecorded, "run %s cannot be paused: %v", r.ID, err)
-	}
-	return tellOwner(store, r, "pause")
-}
-
-// awaitPause returns the pause a run is in, nil if it has not come to that by limit.
-func awaitPause(ctx context.Context, store *project.Records, r persistence.Run, limit time.Time) (*fsm.Wait, error) {
-	for {
-		w, err := waitOf(ctx, store, r.ID)
-		if err != nil {
-			return nil, err
-		}
-		if w != nil && w.Why == fsm.WaitPaused {
-			return w, nil
-		}
-		if !time.Now().Before(limit) {
-			return nil, nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	return fmt.Sprintf("Paused %s (pid %d) before state %s. Let it go on with: %s", r.ID, r.Owner.PID, s.Wait.State, a.command("unpause", string(r.ID)))
 }
 
 func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
-	p, store, err := a.open(ctx)
+	e, store, err := a.controller(ctx)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer e.Close()
 	f := store.Finder()
 	var runs []persistence.Run
 	if o.name == "" {
@@ -234,27 +171,25 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		return store.Failed(err)
 	}
 	var errs []error
-	done := []any{}
-	found := false
+	var standing []persistence.Run
 	for _, r := range runs {
-		if paused, err := inPause(ctx, p, store, r); err != nil {
-			errs = append(errs, err)
-			continue
-		} else if !paused {
-			continue
+		paused, err := e.Paused(ctx, r)
+		if err != nil {
+			errs = append(errs, a.refused(err))
 		}
-		found = true
-		if err := unpause(ctx, p, store, r); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		switch {
-		case o.json:
-			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State))
-		default:
-			ui.SayLine(a.out, unpausedText(a, r))
+		if paused {
+			standing = append(standing, r)
 		}
 	}
+	done, found := []any{}, len(standing) > 0 || len(errs) > 0
+	errs = append(errs, a.askAll(ctx, e, standing, engine.Command{Kind: persistence.CommandUnpause}, func(s engine.Effect) {
+		r := s.Before
+		if o.json {
+			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State))
+			return
+		}
+		ui.SayLine(a.out, unpausedText(a, r))
+	}))
 	switch {
 	case found && o.json:
 		errs = append(errs, ui.WriteJSON(a.out, done))
@@ -269,43 +204,10 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 	return joined(errs)
 }
 
-// inPause reports whether a run is to pause, or stands still in a pause that an unpause which was killed took away: its owner
-// was not told.
-func inPause(ctx context.Context, p *project.Project, store *project.Records, r persistence.Run) (bool, error) {
-	if _, paused := p.PausedSince(r.ID); paused || !project.Alive(r) {
-		return paused, nil
-	}
-	w, err := waitOf(ctx, store, r.ID)
-	return w != nil && w.Why == fsm.WaitPaused, err
-}
-
 // unpausedText says that a run is paused no more.
 func unpausedText(a *app, r persistence.Run) string {
 	if project.Alive(r) {
 		return fmt.Sprintf("Run %s (pid %d) goes on.", r.ID, r.Owner.PID)
 	}
 	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, inspect.StatusWord(r), a.command("resume", string(r.ID)))
-}
-
-// unpause takes a pause away, and returns when the run goes on.
-func unpause(ctx context.Context, p *project.Project, store *project.Records, r persistence.Run) error {
-	if outOfSight(r) && project.Alive(r) {
-		return tellOwner(store, r, "unpause") // says why not
-	}
-	if err := os.Remove(p.PauseFile(r.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failure(engine.NotRecorded, "run %s stays paused: %v", r.ID, err)
-	}
-	if !project.Alive(r) {
-		return nil
-	}
-	if err := tellOwner(store, r, "unpause"); err != nil {
-		return err
-	}
-	for limit := time.Now().Add(unpauseWait); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
-		w, err := waitOf(ctx, store, r.ID)
-		if err != nil || w == nil || w.Why != fsm.WaitPaused {
-			return err
-		}
-	}
-	return failure(engine.Failed, "run %s was told to go on and is paused still after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(unpauseWait), r.Owner.PID)
 }

@@ -49,7 +49,7 @@ func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (e
 	owner := reconcile.Identity(w.Owner)
 	if w.Foreign {
 		// It does not look at its file, so that it is taken out by its end.
-		if err := littleLoops(w.Owner.PID, w.Since); err != nil {
+		if err := engine.LittleLoops(w.Owner.PID, w.Since); err != nil {
 			return false, failure(engine.Failed, "%s stays in the queue: %v. See what it is: ps -fp %d; if it does not wait, delete its entry: rm .loops/.queue/%s.json", shortWaiter(w.ID), err, w.Owner.PID, w.ID)
 		}
 		return true, endWaiter(ctx, w, owner)
@@ -75,7 +75,7 @@ func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (e
 func entryHolder(q *persistence.Queue, id string, recorded proc.Identity) (owner proc.Identity, other bool) {
 	for range 5 { // an entry that is written anew is another file
 		entry, err := q.EntryInfo(id)
-		if owner, err = holderOf(recorded, entry, err, "does not hold its entry"); err == nil {
+		if owner, err = engine.HolderOf(recorded, entry, err, "does not hold its entry"); err == nil {
 			return owner, false
 		}
 	}

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,21 +14,17 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/persistence"
 )
-
-// wakeWait is how long retry-now looks for a run that goes on.
-const wakeWait = 5 * time.Second
 
 func newRetryNowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry-now NAME|RUN",
 		Short: "Wake a run that waits",
 		Long: `retry-now ends the wait that the run RUN is in, or those of every run of the loop NAME: for a rate limit, after a failure
-of an agent host, or between states. The run goes on at once; loops status shows what it waits for. It sends SIGUSR1
-to the process that owns the run.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+of an agent host, or between states. The run goes on at once, also on another machine that shares the database; loops
+status shows what it waits for.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops retry-now fix
   loops retry-now fix-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
@@ -37,11 +33,11 @@ to the process that owns the run.` + exitCodes(exitOK, exitFailed, exitUsage, ex
 }
 
 func runRetryNow(ctx context.Context, a *app, arg string) error {
-	_, store, err := a.open(ctx)
+	e, store, err := a.controller(ctx)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer e.Close()
 	f := store.Finder()
 	runs, newest, err := f.Live(ctx, arg)
 	if err != nil {
@@ -61,15 +57,17 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 	var errs []error
 	woken, busy := 0, live[0]
 	for _, r := range live {
-		w, err := a.wakeRun(ctx, store, r)
+		s, err := e.Ask(ctx, r.ID, engine.Command{Kind: persistence.CommandWake})
+		a.tellUnrecorded(s)
+		refusal, ok := errors.AsType[*engine.Refusal](err)
 		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case w == nil:
+		case ok && refusal.Kind == engine.NotFound:
 			busy = r
+		case err != nil:
+			errs = append(errs, a.refused(err))
 		default:
 			woken++
-			ui.SayLine(a.out, wokenText(r, w))
+			ui.SayLine(a.out, wokenText(s))
 		}
 	}
 	if woken == 0 && len(errs) == 0 {
@@ -78,20 +76,8 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 	return joined(errs)
 }
 
-// wakeRun ends the wait of a run, and returns what it waited for; nil = it does not wait.
-func (a *app) wakeRun(ctx context.Context, store *project.Records, r persistence.Run) (*fsm.Wait, error) {
-	w, err := waitOf(ctx, store, r.ID)
-	switch {
-	case err != nil || w == nil:
-		return nil, err
-	case w.Why == fsm.WaitPaused:
-		return nil, failure(engine.Failed, "run %s is paused; let it go on with: %s", r.ID, a.command("unpause", string(r.ID)))
-	}
-	return w, wake(ctx, store, r, *w)
-}
-
-func wokenText(r persistence.Run, w *fsm.Wait) string {
-	return fmt.Sprintf("Woke %s (pid %d): it waited for %s.", r.ID, r.Owner.PID, inspect.WaitText(w))
+func wokenText(s engine.Effect) string {
+	return fmt.Sprintf("Woke %s (pid %d): it waited for %s.", s.Before.ID, s.Before.Owner.PID, inspect.WaitText(s.Wait))
 }
 
 // waitOf returns what a run waits for; nil = nothing.
@@ -101,26 +87,6 @@ func waitOf(ctx context.Context, store *project.Records, id persistence.ID) (*fs
 		return nil, store.Failed(err)
 	}
 	return m.Waiting(), nil
-}
-
-// wake ends a wait, and returns when it is over.
-func wake(ctx context.Context, store *project.Records, r persistence.Run, w fsm.Wait) error {
-	if !outOfSight(r) && (r.Foreign || !r.Held) {
-		return failure(engine.Failed, "run %s is carried on by another program (pid %d), which cannot be woken; stop it with: loops stop %s", r.ID, r.Owner.PID, quote(string(r.ID)))
-	}
-	if err := tellRun(store, r, "retry-now", syscall.SIGUSR1); err != nil {
-		return err
-	}
-	for limit := time.Now().Add(wakeWait); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
-		now, err := waitOf(ctx, store, r.ID)
-		if err != nil {
-			return err
-		}
-		if now == nil || *now != w {
-			return nil
-		}
-	}
-	return failure(engine.Failed, "run %s was told to go on and still waits after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(wakeWait), r.Owner.PID)
 }
 
 func waitObject(w *fsm.Wait) *value.Map {

@@ -3,24 +3,18 @@ package cli
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"time"
+
+	"loops/engine"
 
 	"github.com/spf13/cobra"
 
-	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/persistence"
 )
-
-// stopWait is how long stop waits for a run to end, unless told: longer than an action may take to end after TERM.
-const stopWait = 15 * time.Second
-
-// killWait is how long stop waits for a process that it killed.
-const killWait = 5 * time.Second
 
 type stopOptions struct {
 	name  string // "" with all
@@ -34,14 +28,16 @@ func newStopCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stop NAME|RUN",
 		Short: "Stop a run that goes on",
-		Long: `stop asks the run RUN, every run of the loop NAME that goes on, or with --all every run of the project, to stop: it sends
-SIGTERM to the process that owns the run, which ends its action, records the run as interrupted and exits with 143. Its
-action has five seconds to end before it is killed.
+		Long: `stop asks the run RUN, every run of the loop NAME that goes on, or with --all every run of the project, to stop. That
+is recorded for the run, wherever the process that owns it is: on this machine, in a container, or on another machine
+that shares the database. The process ends its action, records the run as user_stopped and exits with 143. The action
+has five seconds to end before it is killed. The run can be resumed.
 
-A process that has not ended after --grace is killed. stop then ends what the action has left running, which carries the
-mark of the run, and records the run as interrupted. No other process is ever signalled: the owner is told from others by
-its lock, or its pid and its start; one of little-loops by its command line. One on another machine or in another PID
-namespace, such as a container, cannot be seen, and is stopped there. The run can be resumed.
+A process of this machine that has not ended after --grace is killed. stop then ends what the action has left running,
+which carries the mark of the run, and records the run as interrupted. Where the stop cannot be recorded, because the
+disk is full or the database is away, a process of this machine is sent SIGTERM instead, and stop says so. No other
+process is ever signalled: the owner is told from others by its lock, or its pid and its start. A run of little-loops
+is sent SIGTERM; its process is known by its command line.
 
 Those of the loop NAME that wait in the queue, and with --all everybody there, are taken out of it first, as by loops
 queue remove: nothing of them was run. So none of them begins when the runs that are stopped give up what they locked.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
@@ -58,129 +54,98 @@ queue remove: nothing of them was run. So none of them begins when the runs that
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.all, "all", false, "stop every run of the project that goes on, and empty its queue")
-	flags.DurationVar(&o.grace, "grace", stopWait, "`TIME` that a run has to end before its process is killed")
+	flags.DurationVar(&o.grace, "grace", engine.StopGrace, "`TIME` that a run has to end before its process is killed")
 	flags.BoolVar(&o.json, "json", false, "print a JSON array of the runs that were stopped, after those that were taken out of the queue")
 	return cmd
 }
 
 func runStop(ctx context.Context, a *app, o stopOptions) error {
-	p, store, err := a.open(ctx)
+	e, store, err := a.controller(ctx)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer e.Close()
 	f := store.Finder()
 	// Who waits would begin when the runs end.
-	taken, err := a.takeOutAll(ctx, p.Queue(), queuedAs(f, o.name), o.json)
+	taken, err := a.takeOutAll(ctx, e.Project().Queue(), queuedAs(f, o.name), o.json)
 	errs := []error{err}
 	live, err := goingOn(ctx, f, o.name, "stop")
 	if err != nil && (!isOfKind(err, engine.NotFound) || len(taken) == 0) {
 		errs = append(errs, err)
 	}
-	// All are told before one is waited for, and one that cannot be stopped does not keep the others going.
-	asked := live[:0:0]
-	for _, r := range live {
-		if err := askToStop(store, r); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		asked = append(asked, r)
-	}
-	limit := time.Now().Add(o.grace)
-	var ended []stoppedRun
-	for _, r := range asked {
-		s, err := finishStop(ctx, f, r, limit, o.grace)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
+	var ended []engine.Effect
+	errs = append(errs, a.askAll(ctx, e, live, engine.Command{Kind: persistence.CommandStop, Grace: o.grace}, func(s engine.Effect) {
 		if ended = append(ended, s); !o.json {
-			ui.SayLine(a.out, s.text(a, o.grace))
+			ui.SayLine(a.out, stoppedText(a, s, o.grace))
 		}
-	}
+	}))
 	if o.json {
-		errs = append(errs, ui.WriteJSON(a.out, append(taken, ui.List(ended, func(s stoppedRun) any {
+		errs = append(errs, ui.WriteJSON(a.out, append(taken, ui.List(ended, func(s engine.Effect) any {
 			r := s.Run
-			return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.pid), "stopped", r.Status.Resumable(), "killed", s.killed, "status", string(r.Status), "current_state", r.State)
+			return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable(), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
 		})...)))
 	}
 	return joined(errs)
 }
 
-// A stoppedRun is a run that was asked to stop, as it is when its process has ended.
-type stoppedRun struct {
-	persistence.Run
-	pid    int // of that process; the record has no owner any more
-	killed bool
+// controller returns the engine by which a command tells runs what to do, and the records in which it finds them. The caller
+// closes the engine, and the records with it.
+func (a *app) controller(ctx context.Context) (*engine.Engine, *project.Records, error) {
+	e, err := a.engine()
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := e.Records(ctx)
+	if err != nil {
+		e.Close()
+		return nil, nil, err
+	}
+	return e, store, nil
 }
 
-// text says what became of the run.
-func (s stoppedRun) text(a *app, grace time.Duration) string {
+// askAll asks the same of several runs, of all of them before one is waited for, and calls done with what it came to, in the
+// order of the runs. One that cannot do it does not keep the others from it.
+func (a *app) askAll(ctx context.Context, e *engine.Engine, runs []persistence.Run, c engine.Command, done func(engine.Effect)) error {
+	type answer struct {
+		effect engine.Effect
+		err    error
+	}
+	answers := make([]chan answer, len(runs))
+	for i, r := range runs {
+		answers[i] = make(chan answer, 1)
+		go func() {
+			effect, err := e.Ask(ctx, r.ID, c)
+			answers[i] <- answer{effect, err}
+		}()
+	}
+	var errs []error
+	for _, ch := range answers {
+		got := <-ch
+		a.tellUnrecorded(got.effect)
+		if got.err != nil {
+			errs = append(errs, a.refused(got.err))
+			continue
+		}
+		done(got.effect)
+	}
+	return joined(errs)
+}
+
+// tellUnrecorded says that a signal had to do.
+func (a *app) tellUnrecorded(s engine.Effect) {
+	if s.Unrecorded != nil {
+		ui.SayLine(a.Err, fmt.Sprintf("loops: this cannot be recorded for run %s (%s); its process (pid %d) was sent %s instead", s.Before.ID, oneLine(s.Unrecorded), s.Before.Owner.PID, s.Signal))
+	}
+}
+
+// stoppedText says what became of a run that was asked to stop.
+func stoppedText(a *app, s engine.Effect, grace time.Duration) string {
+	r, pid := s.Run, s.Before.Owner.PID
 	switch {
-	case s.killed:
-		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", s.ID, s.pid, phrase.Duration(grace), s.Status, s.State, a.command("resume", string(s.ID)))
-	case s.Status.Resumable():
-		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", s.ID, s.pid, s.Status, s.State, a.command("resume", string(s.ID)))
+	case s.Killed:
+		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", r.ID, pid, phrase.Duration(grace), r.Status, r.State, a.command("resume", string(r.ID)))
+	case r.Status.Resumable():
+		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", r.ID, pid, r.Status, r.State, a.command("resume", string(r.ID)))
 	}
-	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", s.ID, s.pid, s.Status, s.State)
-}
-
-// finishStop waits until a run has ended that was asked to, and kills its process if it has not by limit.
-func finishStop(ctx context.Context, f project.Finder, r persistence.Run, limit time.Time, grace time.Duration) (stoppedRun, error) {
-	now, ended, err := awaitStop(ctx, f, r, limit)
-	if err == nil && !ended {
-		now, err = killRun(ctx, f, r, grace)
-	}
-	return stoppedRun{now, r.Owner.PID, !ended}, err
-}
-
-// askToStop sends SIGTERM to the owner of a run, and to it alone.
-func askToStop(store *project.Records, r persistence.Run) error {
-	return tellRun(store, r, "stop", syscall.SIGTERM, syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only then
-}
-
-// awaitStop waits until nobody holds a run, and returns it as it is then and whether that came about.
-func awaitStop(ctx context.Context, f project.Finder, r persistence.Run, limit time.Time) (now persistence.Run, ended bool, err error) {
-	for ; time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
-		runs, err := f.Run(ctx, r.Loop, string(r.ID))
-		if err != nil {
-			return r, false, f.Store.Failed(err)
-		}
-		if len(runs) == 0 {
-			return r, true, nil // never recorded anything
-		}
-		if r = runs[0]; !project.Alive(r) {
-			return r, true, nil
-		}
-	}
-	return r, false, nil
-}
-
-// killRun kills the process of a run that does not end, ends what its action left running, and records the run as
-// interrupted. A process that is no runner of this program, such as one of the reference tool, is left alone.
-func killRun(ctx context.Context, f project.Finder, r persistence.Run, grace time.Duration) (persistence.Run, error) {
-	did := fmt.Sprintf("run %s did not stop within %s", r.ID, phrase.Duration(grace))
-	if outOfSight(r) || r.Foreign || !r.Held {
-		return r, failure(engine.Failed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
-	}
-	if err := tellRun(f.Store, r, "kill", syscall.SIGKILL); err != nil {
-		return r, failure(engine.Failed, "%s; %s", did, oneLine(err))
-	}
-	now, ended, err := awaitStop(ctx, f, r, time.Now().Add(killWait))
-	if err == nil && !ended {
-		err = failure(engine.Failed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did, r.Owner.PID)
-	}
-	if err != nil {
-		return r, err
-	}
-	e := engine.New(f.Project, engine.Options{})
-	defer e.Close()
-	_, err = e.Reconcile(ctx, r.ID)
-	if err != nil {
-		return now, failure(engine.Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: loops sweep", did, r.Owner.PID, oneLine(err))
-	}
-	if runs, err := f.Run(ctx, r.Loop, string(r.ID)); err == nil && len(runs) > 0 {
-		now = runs[0]
-	}
-	return now, nil
+	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", r.ID, pid, r.Status, r.State)
 }

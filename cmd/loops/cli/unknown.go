@@ -94,7 +94,7 @@ func noLoop(ctx context.Context, f project.Finder, arg string) error {
 func heldText(e *persistence.HeldError) string {
 	r := persistence.Run{ID: e.ID, Owner: e.Owner, Held: true}
 	if outOfSight(r) {
-		return awayText(r, "stop")
+		return awayText(r)
 	}
 	return e.Error() + "; wait for it, or: loops stop " + quote(string(e.ID))
 }

@@ -16,7 +16,7 @@ import (
 func glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Vitals {
 	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}
 	missed(f, v, r.Unread)
-	if at, paused := f.Project.PausedSince(r.ID); paused && r.Resumable {
+	if at, paused := f.Store.PausedSince(ctx, r); paused && r.Resumable {
 		v.PausedAt = at
 	}
 	if !v.Alive {
@@ -36,7 +36,7 @@ func glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.
 func (a *app) vitals(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Vitals {
 	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}
 	missed(f, v, r.Unread)
-	if at, paused := f.Project.PausedSince(r.ID); paused && r.Resumable {
+	if at, paused := f.Store.PausedSince(ctx, r); paused && r.Resumable {
 		v.PausedAt = at
 	}
 	if m := snapshotOf(ctx, f, v); m != nil {

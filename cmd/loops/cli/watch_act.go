@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"time"
+	"fmt"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -24,42 +24,25 @@ func (l *looker) Act(ctx context.Context, c watch.Command) (string, error) {
 	if c.Verb != watch.Unpause && !project.Alive(r) {
 		return "", failure(engine.NotFound, "run %s is %s", r.ID, inspect.StatusWord(r))
 	}
-	switch c.Verb {
-	case watch.Stop:
-		if err := askToStop(l.Store, r); err != nil {
-			return "", err
-		}
-		s, err := finishStop(ctx, l.Finder, r, time.Now().Add(stopWait), stopWait)
-		if err != nil {
-			return "", err
-		}
-		return s.text(l.app, stopWait), nil
-	case watch.Pause:
-		if err := askToPause(l.Project, l.Store, r); err != nil {
-			return "", err
-		}
-		w, err := awaitPause(ctx, l.Store, r, time.Now().Add(pauseWait))
-		if err != nil {
-			return "", err
-		}
-		return pausedText(l.app, r, w), nil
-	case watch.Unpause:
-		if _, paused := l.Project.PausedSince(r.ID); !paused {
-			return "", failure(engine.NotFound, "nothing to unpause: run %s is %s and not paused", r.ID, inspect.StatusWord(r))
-		}
-		if err := unpause(ctx, l.Project, l.Store, r); err != nil {
-			return "", err
-		}
-		return unpausedText(l.app, r), nil
-	case watch.Retry:
-		w, err := l.app.wakeRun(ctx, l.Store, r)
-		if err != nil {
-			return "", err
-		}
-		if w == nil {
-			return "", failure(engine.NotFound, "nothing to wake: run %s does not wait; it is in state %s", r.ID, r.State)
-		}
-		return wokenText(r, w), nil
+	e := engine.New(l.Project, l.app.engineOptions())
+	defer e.Close()
+	s, err := e.Ask(ctx, r.ID, engine.Command{Kind: commandKinds[c.Verb]})
+	if err != nil {
+		return "", l.app.refused(err)
 	}
-	return "", nil
+	text := map[watch.Verb]func() string{
+		watch.Stop:    func() string { return stoppedText(l.app, s, engine.StopGrace) },
+		watch.Pause:   func() string { return pausedText(l.app, s) },
+		watch.Unpause: func() string { return unpausedText(l.app, r) },
+		watch.Retry:   func() string { return wokenText(s) },
+	}[c.Verb]()
+	if s.Unrecorded != nil {
+		text += fmt.Sprintf(" It could not be recorded (%s): the process was sent %s.", oneLine(s.Unrecorded), s.Signal)
+	}
+	return text, nil
+}
+
+// commandKinds are what the keys ask for.
+var commandKinds = map[watch.Verb]persistence.CommandKind{
+	watch.Stop: persistence.CommandStop, watch.Pause: persistence.CommandPause, watch.Unpause: persistence.CommandUnpause, watch.Retry: persistence.CommandWake,
 }

@@ -49,7 +49,7 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 				goOn++
 			}
 			shown++
-			row := w.row(l.Project)
+			row := w.row()
 			if row.Live && w.Status != persistence.Running && !o.once {
 				continue // its process is about to end
 			}
@@ -101,7 +101,7 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 }
 
 func (a *app) watchLine(w *watchedRun, p *project.Project, asJSON bool) {
-	row, now := w.row(p), time.Now()
+	row, now := w.row(), time.Now()
 	if !asJSON {
 		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, plain.Line(row.State), row.Step, row.Elapsed)
 		if row.Cost != "" {

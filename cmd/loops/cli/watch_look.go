@@ -41,6 +41,7 @@ type watchedRun struct {
 	persistence.Run
 	wait  *fsm.Wait // it waits for this; nil = it does not
 	cost  inspect.Cost
+	asked bool      // it was asked to pause
 	ended time.Time // when it was seen to have; zero = it goes on
 
 	read time.Time     // when its memory was
@@ -102,6 +103,12 @@ func (l *looker) look(ctx context.Context, selected persistence.ID) (changed boo
 		l.take(now[0])
 	}
 	for _, w := range l.runs {
+		asked := false
+		if w.ended.IsZero() {
+			_, asked = l.Store.PausedSince(ctx, w.Run)
+		}
+		changed = changed || asked != w.asked
+		w.asked = asked
 		l.remember(ctx, w, w.ID == selected)
 	}
 	l.forget(selected)
@@ -220,7 +227,7 @@ func (l *looker) detailOf(ctx context.Context, w *watchedRun) (*watch.Detail, er
 }
 
 // row is a run in the list.
-func (w *watchedRun) row(p *project.Project) watch.Run {
+func (w *watchedRun) row() watch.Run {
 	r := watch.Run{
 		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.StatusWord(w.Run), State: w.State, Step: inspect.StepText(w.Run),
 		Elapsed: phrase.Seconds(w.elapsed()), Cost: w.paid(),
@@ -235,11 +242,10 @@ func (w *watchedRun) row(p *project.Project) watch.Run {
 		r.Health, r.Note = w.end()
 		return r
 	}
-	_, asked := p.PausedSince(w.ID)
 	switch {
 	case w.wait != nil && w.wait.Why == fsm.WaitPaused:
 		r.Health, r.Status, r.Note = watch.Paused, "paused", "since "+phrase.Clock(w.wait.Since)+", before state "+w.wait.State
-	case asked:
+	case w.asked:
 		r.Note = "pauses before its next state"
 	case w.wait != nil:
 		r.Health, r.Status, r.Note = watch.Waiting, "waiting", "waits for "+inspect.WaitText(w.wait)

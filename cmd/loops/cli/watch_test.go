@@ -180,11 +180,7 @@ func TestWatchPaused(t *testing.T) {
 	c := newWatchedCase(t)
 	id := c.begin("fix")
 	c.record("work", nil, entered("work", 1))
-	file := c.Project.PauseFile(id)
-	if err := os.MkdirAll(c.Project.RunDir(id), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
+	if _, err := c.store.Send(t.Context(), id, persistence.Command{Kind: persistence.CommandPause, Segment: persistence.AnySegment}); err != nil {
 		t.Fatal(err)
 	}
 	c.see(watch.Running, "running", "work", "pauses before its next state", "")

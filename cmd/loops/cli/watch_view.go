@@ -17,7 +17,7 @@ func (l *looker) View(ctx context.Context, selected persistence.ID) (v watch.Vie
 	changed, err := l.look(ctx, selected)
 	ended := 0 // the first that has; those in the queue come before it
 	for _, w := range l.list() {
-		row := w.row(l.Project)
+		row := w.row()
 		v.Runs = append(v.Runs, row)
 		changed = changed || row.Health == watch.Waiting
 		if w.ended.IsZero() {

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"loops/engine/project"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// stop has the run end, and kills its process if it does not.
+func (a *asking) stop(ctx context.Context, c Command) error {
+	r := a.Before
+	if !alive(r) {
+		return refuse(NotFound, "nothing to stop: run %s is %s", r.ID, inspect.StatusWord(r))
+	}
+	grace := cmp.Or(c.Grace, StopGrace)
+	if c.Kind == persistence.CommandKill {
+		grace = killWait
+	}
+	var err error
+	switch {
+	case r.Foreign && !project.Seen(r):
+		return refuse(Failed, "run %s is of little-loops, whose process (pid %d %s) cannot be reached from here; there, this does it: %s", r.ID, r.Owner.PID, project.Where(r.Owner), Do("stop", string(r.ID)))
+	case r.Foreign:
+		err = tellRun(a.store, r, "stop", syscall.SIGTERM, syscall.SIGCONT)
+	default:
+		err = a.send(ctx, c.Kind, r.Segment, "stop", syscall.SIGTERM, syscall.SIGCONT)
+	}
+	if err != nil {
+		return err
+	}
+	ended, err := a.awaitEnd(ctx, grace/2)
+	if err == nil && !ended {
+		// Its owner may be of a former version, which knows no commands, or be kept from reading its records.
+		if a.Unrecorded == nil && a.mayEnd() {
+			_ = tellRun(a.store, r, "stop", syscall.SIGTERM)
+		}
+		ended, err = a.awaitEnd(ctx, grace-grace/2)
+	}
+	if err == nil && !ended {
+		err = a.kill(ctx, grace)
+		a.Killed = err == nil
+	}
+	return err
+}
+
+// mayEnd reports whether the process of the run is one that this one may end: it carries the run, can be seen, and is another.
+func (a *asking) mayEnd() bool {
+	r := a.Before
+	return !r.Foreign && r.Held && project.Seen(r) && r.Owner.PID != os.Getpid()
+}
+
+// awaitEnd waits until nobody holds the run, and reports whether that came about in time.
+func (a *asking) awaitEnd(ctx context.Context, limit time.Duration) (bool, error) {
+	return until(ctx, limit, func() (bool, error) {
+		now, err := a.now(ctx)
+		if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Kind == NotFound {
+			return true, nil // never recorded anything
+		}
+		if err != nil {
+			return false, err
+		}
+		a.Run = now
+		if now.Segment != a.Before.Segment && alive(now) {
+			return false, refuse(Conflict, "run %s ended and was resumed meanwhile, by pid %d; stop it with: %s", a.id, now.Owner.PID, Do("stop", string(a.id)))
+		}
+		return !alive(now), nil
+	})
+}
+
+// kill kills the process of a run that does not end, ends what its action left running, and records the run as interrupted. A
+// process that is no runner of this program, such as one of little-loops, is left alone.
+func (a *asking) kill(ctx context.Context, grace time.Duration) error {
+	r := a.Before
+	did := textf("run %s did not stop within %s", r.ID, phrase.Duration(grace))
+	switch {
+	case r.Foreign || project.Seen(r) && !r.Held:
+		return refuse(Failed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
+	case !project.Seen(r):
+		return a.killUnseen(ctx, did)
+	case r.Owner.PID == os.Getpid():
+		return refuse(Failed, "%s; this process carries it", did)
+	}
+	if err := tellRun(a.store, r, "kill", syscall.SIGKILL); err != nil {
+		return refuse(Failed, "%s; %s", did, phrase.OneLine(err))
+	}
+	ended, err := a.awaitEnd(ctx, killWait)
+	if err == nil && !ended {
+		err = refuse(Failed, "%s; its process (pid %d) was killed and is still there: it hangs in the kernel", did, r.Owner.PID)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.e.Reconcile(ctx, r.ID)
+	if err != nil {
+		return refuse(Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: %s", did, r.Owner.PID, phrase.OneLine(err), Do("sweep"))
+	}
+	return a.look(ctx, nil)
+}
+
+// killUnseen has an owner that cannot be seen from here kill its action. Its process nobody can end from here.
+func (a *asking) killUnseen(ctx context.Context, did Text) error {
+	r := a.Before
+	if err := a.send(ctx, persistence.CommandKill, r.Segment, "kill"); err != nil {
+		return err
+	}
+	ended, err := a.awaitEnd(ctx, killWait)
+	if err == nil && !ended {
+		err = refuse(Failed, "%s; that is recorded for its process (pid %d %s), which does not act on it: end that process there, or wait until it does", did, r.Owner.PID, project.Where(r.Owner))
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// How often the owner of a run looks for commands that nobody woke it for. In files that is a look at the length of one.
+const (
+	filesLook    = 250 * time.Millisecond
+	databaseLook = 750 * time.Millisecond
+)
+
+// A subordinate acts on the commands of a run that this process carries. It is used by one goroutine.
+type subordinate struct {
+	run     *Run
+	store   persistence.Controller
+	id      persistence.ID
+	segment int
+	last    uint64 // number of the last command that was read
+	tell    func(Notice)
+	stopped bool // a stop was told
+}
+
+// obey acts on commands until ctx ends. It begins when on is closed, by which the segment of the run is on record: one that
+// recorded nothing gives its number, and so its commands, to the next one.
+func (s *subordinate) obey(ctx context.Context, on <-chan struct{}, every time.Duration) {
+	select {
+	case <-on:
+	case <-ctx.Done():
+		return
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.run.look:
+		case <-ctx.Done():
+			return
+		}
+		s.read(ctx)
+	}
+}
+
+// read acts on what was asked for since the last time. What cannot be read now is looked for again.
+func (s *subordinate) read(ctx context.Context) {
+	commands, _ := s.store.Commands(ctx, s.id, s.last)
+	for _, c := range commands {
+		s.last = max(s.last, c.N)
+		if c.For(s.segment) {
+			s.act(c)
+		}
+	}
+}
+
+func (s *subordinate) act(c persistence.Command) {
+	switch c.Kind {
+	case persistence.CommandStop:
+		if !s.stopped {
+			s.tell(Said{Run: s.id, Text: textf("Asked to stop by loops stop: ending the action, then the run.")})
+		}
+		s.stop()
+	case persistence.CommandKill:
+		s.tell(Said{Run: s.id, Text: textf("Asked to end at once: killing the action, then ending the run.")})
+		s.stop()
+		s.run.Kill()
+	case persistence.CommandPause:
+		s.run.hold.set(true)
+	case persistence.CommandUnpause:
+		s.run.hold.set(false)
+	case persistence.CommandWake:
+		s.run.Wake()
+	}
+}
+
+func (s *subordinate) stop() {
+	s.stopped = true
+	s.run.stop(&fsm.Stop{ByUser: true})
+}
+
+// whileObeying calls run, and meanwhile acts on the commands of the run.
+func (e *Engine) whileObeying(j *job, r *Run, on <-chan struct{}, run func()) {
+	store, ok := j.store.Store.(persistence.Controller)
+	if !ok {
+		run()
+		return
+	}
+	every := filesLook
+	if _, ok := j.journal.(persistence.Leased); ok {
+		every = databaseLook
+	}
+	s := &subordinate{run: r, store: store, id: r.id, segment: j.journal.Run().Segment, last: j.heard, tell: j.tell}
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.obey(ctx, on, every)
+	}()
+	run()
+	end()
+	<-done
+}
