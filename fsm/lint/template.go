@@ -63,11 +63,11 @@ func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[strin
 		return
 	}
 	if !strings.Contains(inner, ".") && r.Namespace != "messages" && !plainName().MatchString(name) {
-		say("no-namespace", "${%s} is taken for a template, and none is called so, which the run will fail on; for bash write $${%s}", phrase.Clip(inner), phrase.Clip(inner))
+		say("no-namespace", "${%s} is not a template; for bash write $${%s}", phrase.Clip(inner), phrase.Clip(inner))
 		return
 	}
 	if !strings.Contains(inner, ".") && r.Namespace != "messages" {
-		say("no-namespace", "${%s} is taken for a template, and none is called so, which the run will fail on; write $${%s} for bash, or ${env.%s}, ${context.%s}",
+		say("no-namespace", "${%s} is not a template; for bash write $${%s}; a template is ${env.%s} or ${context.%s}",
 			phrase.Clip(inner), phrase.Clip(inner), phrase.Clip(name), phrase.Clip(name))
 		return
 	}

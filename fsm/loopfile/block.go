@@ -228,9 +228,7 @@ func (d *decoder) allowed(key *Key, n *yaml.Node, s, path string) {
 	}
 	meant := meantValue(s, key)
 	report := d.errorf
-	// An action_type that is nearly a known one is a slip of the pen, and its prompt would run as a bash script. Any other
-	// may be that of an extension.
-	if key.Advisory && (key.Name != "action_type" || meant == "") {
+	if key.Advisory {
 		report = d.warnf
 	}
 	report(d.pos(n), path, "bad-value", "%s is not a value of %s%s (values: %s)", quote(s), key.full(), meant, enumerate(key.Values))

@@ -152,6 +152,7 @@ func (d *decoder) verdicts(s *stateDecl) {
 		}
 	}
 	b.other = rest
+	s.slips()
 	b.unknown()
 }
 

@@ -57,8 +57,12 @@ func (d *decoder) learn(s *stateDecl) {
 		d.notify(s.b.fields["type"].key, "type (without learning the state is an ordinary one)")
 		return
 	}
+	verdicts, why := []string{"blocked", "no", "error"}, "nothing is proven"
+	if s.provesNothing() {
+		verdicts, why = []string{"yes"}, "it has no targets, so there is nothing to prove"
+	}
 	verdict := ""
-	for _, v := range []string{"blocked", "no", "error"} {
+	for _, v := range verdicts {
 		taken := s.On[v] != ""
 		if s.Route != nil {
 			_, taken = s.Route.Table.Get(v)
@@ -69,12 +73,37 @@ func (d *decoder) learn(s *stateDecl) {
 			break
 		}
 	}
+	if verdict == "" && verdicts[0] == "yes" {
+		verdict = "yes" // which leads nowhere, as it would where there was something to prove
+	}
 	if verdict == "" {
 		d.errorf(s.Pos, s.path, "no-transition", "the learning state %s lacks on_blocked or on_no; nothing is proven here, so it would never take on_yes", quote(s.Name))
 		return
 	}
-	d.notify(s.b.fields["learning"].key, "learning (nothing is proven: the verdict of the state "+quote(s.Name)+" is always "+verdict+")")
+	d.notify(s.b.fields["learning"].key, "learning ("+why+": the verdict of the state "+quote(s.Name)+" is always "+verdict+")")
 	ev := fsm.DefaultEvaluate("classify")
 	ev.Pos, ev.Source, ev.HasSource = s.b.keyPos("learning"), verdict, true
 	s.Action, s.Evaluate = "", &ev
+}
+
+// provesNothing reports whether a learning state names no targets.
+func (s *stateDecl) provesNothing() bool {
+	learning := s.b.fields["learning"].node
+	if learning == nil || learning.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i+1 < len(learning.Content); i += 2 {
+		v := deref(learning.Content[i+1])
+		switch learning.Content[i].Value {
+		case "targets":
+			if v.Kind != yaml.SequenceNode && !isNull(v) || len(v.Content) > 0 {
+				return false
+			}
+		case "targets_csv":
+			if !isNull(v) && strings.TrimSpace(v.Value) != "" {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package loopfile
 
 import (
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -40,7 +41,11 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 			continue
 		}
 		if before := at.find(out, key.Value); before != nil {
-			d.errorf(d.pos(key), join(path, key.Value), "duplicate-key", "%s stands here twice; the first is at line %d, column %d", quote(key.Value), before.Line, before.Column)
+			report, same := d.errorf, ""
+			if first := out[slices.IndexFunc(out, func(e entry) bool { return e.key == before })]; alike(first.val, val) {
+				report, same = d.warnf, ", with the same value"
+			}
+			report(d.pos(key), join(path, key.Value), "duplicate-key", "%s stands here twice%s; the first is at line %d, column %d", quote(key.Value), same, before.Line, before.Column)
 			continue
 		}
 		at.add(key)
@@ -61,6 +66,16 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 		}
 	}
 	return out
+}
+
+// alike reports whether two nodes stand for the same value, however they are written. The keys of a mapping have an order,
+// so it counts.
+func alike(a, b *yaml.Node) bool {
+	a, b = deref(a), deref(b)
+	if a == b {
+		return true
+	}
+	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, alike)
 }
 
 // A nameIndex finds the key of a name among the entries so far; of a few it looks at each.

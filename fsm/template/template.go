@@ -146,7 +146,7 @@ func (s *Scope) expandReference(ref string) (string, error) {
 	}
 	namespace, path, dotted := strings.Cut(r.name, ".")
 	if !dotted && namespace != "messages" {
-		return "", &Error{ref, "Invalid variable: ${" + r.name + "} (expected namespace.path)"}
+		return "", &Error{ref, ref + " is not a template; for bash write $" + ref}
 	}
 	v, problem := s.resolve(namespace, path)
 	if problem != "" {

@@ -20,7 +20,7 @@ func TestExpandErrors(t *testing.T) {
 		"${prev.output}":                    "No previous state result available",
 		"${result.verdict}":                 "No evaluation result available",
 		"${bogus.x}":                        "Unknown namespace: bogus",
-		"${HOME}":                           "Invalid variable: ${HOME} (expected namespace.path)",
+		"${HOME}":                           "${HOME} is not a template; for bash write $${HOME}",
 		"${env.NOPE}":                       "Environment variable 'NOPE' not set",
 		"${state.x}":                        "Unknown state property: x",
 		"${loop.x}":                         "Unknown loop property: x",
@@ -35,7 +35,7 @@ func TestExpandErrors(t *testing.T) {
 		"${context.a:upper:trim}":           "Path 'a:upper' not found in context; there is no filter :upper, only :trim, :lines, :first, :last, :json and :shell",
 		"${context.a:-d}":                   "Path 'a:-d' not found in context",
 		"${context.a:}":                     "Path 'a:' not found in context",
-		"${trim:first}":                     "Invalid variable: ${trim} (expected namespace.path)",
+		"${trim:first}":                     "${trim:first} is not a template; for bash write $${trim:first}",
 		"ok ${context.a} ${loop.y}":         "Unknown loop property: y",
 	} {
 		_, err := Expand(text, s)

@@ -57,6 +57,32 @@ func alike(a, b string) int {
 // limit, which is then what it returns.
 func Distance(a, b string, limit int) int { return min(distance(a, b, limit), limit) }
 
+// Slips reports whether at most n letters were added, dropped or swapped with their neighbour to make slip of word. Another
+// letter in the place of one counts as two: one dropped and one added.
+func Slips(slip, word string, n int) bool {
+	if slip == word || len(slip) > len(word)+n || len(word) > len(slip)+n {
+		return false
+	}
+	return slipsBetween(slip, word, n+1) <= n
+}
+
+// slipsBetween counts letters added, dropped or swapped, up to limit.
+func slipsBetween(a, b string, limit int) int {
+	switch {
+	case limit <= 0:
+		return 0
+	case a == "" || b == "":
+		return min(len(a)+len(b), limit)
+	case a[0] == b[0]:
+		return slipsBetween(a[1:], b[1:], limit)
+	}
+	best := 1 + min(slipsBetween(a[1:], b, limit-1), slipsBetween(a, b[1:], limit-1))
+	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+		best = min(best, 1+slipsBetween(a[2:], b[2:], limit-1))
+	}
+	return min(best, limit)
+}
+
 func distance(a, b string, limit int) int {
 	prev2, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {
