@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -105,6 +106,25 @@ type Unpaused struct {
 type Missed struct {
 	Run          persistence.ID
 	After, Until uint64
+}
+
+// CatchUp calls each with the events that an observer missed, in their order.
+func CatchUp(ctx context.Context, p *project.Project, m Missed, each func(fsm.Event)) error {
+	store, err := p.Records(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	for e, err := range store.Events(ctx, m.Run, m.After) {
+		if err != nil {
+			return err
+		}
+		if e.Seq > m.Until {
+			return nil
+		}
+		each(e)
+	}
+	return nil
 }
 
 // A TreeReport is what became of the work tree of a run that ended or stopped.

@@ -9,7 +9,6 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
@@ -25,13 +24,16 @@ func (a *app) engineOptions() engine.Options {
 	return o
 }
 
-// engine returns an engine for the project of this command line. The caller closes it.
+// engine returns an engine for the project of this command line, of whose runs those are notified that the settings name. The caller
+// closes it.
 func (a *app) engine() (*engine.Engine, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
 	}
-	return engine.New(p, a.engineOptions()), nil
+	e := engine.New(p, a.engineOptions())
+	a.notify(e)
+	return e, nil
 }
 
 // warner prints what a person should know before a run begins, unless quiet.
@@ -156,13 +158,12 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	return endedAs(result.Outcome)
 }
 
-// A runView shows a run that this process carries, and tells those who are to be notified.
+// A runView shows a run that this process carries.
 type runView struct {
 	a     *app
 	p     *project.Project
 	print progress.Printer
 	quiet bool
-	bell  *runBell
 	began chan struct{} // closed when the header of the run was shown
 	over  chan struct{} // closed when its progress is shown no more, so that its end can be
 	ended bool
@@ -174,11 +175,10 @@ func (v *runView) Observe(n engine.Notice) {
 	case engine.Queued:
 		v.print.Queued(progress.Queued{Waiter: n.Waiter, For: n.For, Text: waitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
 	case engine.Began:
-		v.bell = v.a.ringFor(v.p, n.Header)
 		v.print.Header(v.a.headerOf(n.Header))
 		close(v.began)
 	case engine.Recorded:
-		v.event(n.Event)
+		v.print.Event(n.Event)
 	case engine.Missed:
 		v.catchUp(n)
 	case engine.Said:
@@ -189,20 +189,16 @@ func (v *runView) Observe(n engine.Notice) {
 		}
 		v.print.Note(text)
 	case engine.Reconciled:
-		v.a.reconciled(v.p, n.Changes, v.print, v.quiet)
+		v.reconciled(n.Changes)
 	case engine.Unpaused:
 		v.a.tellUnpaused(n, v.print, v.quiet)
 	case engine.Retained:
 		v.waitUntilOver()
 		v.a.retained(n, v.print, v.quiet)
-	case engine.Lost:
-		v.a.ring(v.p).lost(n.Run, n.Err)
 	case engine.Ended:
 		v.ended = true
 		v.waitUntilOver()
-		next := v.a.remedy(n.Next)
-		v.print.Finish(n.Outcome, next)
-		v.bell.ended(n.Outcome, next)
+		v.print.Finish(n.Outcome, v.a.remedy(n.Next))
 	case engine.TreeEnded:
 		switch lines := treeLines(n.Report); {
 		case !n.Other:
@@ -221,28 +217,10 @@ func (v *runView) waitUntilOver() {
 	}
 }
 
-func (v *runView) event(e fsm.Event) {
-	v.print.Event(e)
-	v.bell.event(e)
-}
-
 // catchUp shows what was recorded while this observer was too slow.
 func (v *runView) catchUp(m engine.Missed) {
-	store, err := v.p.Records(context.Background(), false)
-	if err != nil {
+	if err := engine.CatchUp(context.Background(), v.p, m, v.print.Event); err != nil {
 		v.print.Note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
-		return
-	}
-	defer store.Close()
-	for e, err := range store.Events(context.Background(), m.Run, m.After) {
-		if err != nil {
-			v.print.Note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
-			return
-		}
-		if e.Seq > m.Until {
-			return
-		}
-		v.event(e)
 	}
 }
 

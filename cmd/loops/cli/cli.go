@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/engine"
+	"loops/engine/notifier"
 	"loops/engine/project"
 	"loops/internal/phrase"
 	"loops/internal/plain"
@@ -50,10 +51,10 @@ type app struct {
 	opened *project.Project // what project returned last; nil = nothing yet
 	where  [2]string        // the directory and store that it was for
 
-	args     []string     // the command line
-	detached *detached    // of the process of a run in the background; else nil
-	bell     *bell        // what ring returned first; nil = nobody is told
-	adopt    func() error // makes this process adopt what its actions leave; nil where it is not ours alone
+	args     []string           // the command line
+	detached *detached          // of the process of a run in the background; else nil
+	notifier *notifier.Notifier // of the first engine; nil = nobody is told
+	adopt    func() error       // makes this process adopt what its actions leave; nil where it is not ours alone
 
 	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
 }
@@ -103,7 +104,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		ui.SayLines(a.Err, ui.Block("loops: "+message)) // explain made the texts of others clean
 	}
 	a.leaveJob(cmd, message)
-	a.bell.close()
+	a.notified()
 	_, _ = out.Flush(), errs.Flush() // half a character, of text that ended in it
 	return code
 }

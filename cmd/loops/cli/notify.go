@@ -6,14 +6,13 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
+	"loops/engine/notifier"
 	"loops/fsm/value"
 	"loops/internal/config"
-	"loops/internal/notify"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 )
@@ -123,26 +122,26 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
-	b := a.newBell(p, notify.New(conf.Notify))
+	n := notifier.To(p, conf.Notify, a.notifierOptions())
 	zero := 0
 	for _, i := range chosen {
 		kind := "completed"
 		if on := conf.Notify[i].On; len(on) > 0 {
 			kind = on[0]
 		}
-		b.sender.TellOne(i, notify.Event{
+		n.Try(i, notifier.Event{
 			Kind: kind, Text: "test: this is how loops tells that a run is " + phrase.Words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
-			State: "done", Steps: 1, Seconds: 1, ExitCode: &zero, Time: time.Now().UTC(), Project: p.Dir, Host: b.host, Test: true,
+			State: "done", Steps: 1, Seconds: 1, ExitCode: &zero, Test: true,
 		})
 	}
-	results := make([]*notify.Result, len(conf.Notify))
-	for _, r := range b.sender.Close(ctx) {
+	results := make([]*notifier.Result, len(conf.Notify))
+	for _, r := range n.Tried(ctx) {
 		results[r.Place] = &r
 	}
 	return a.printNotified(chosen, results, o.json)
 }
 
-func (a *app) printNotified(chosen []int, results []*notify.Result, asJSON bool) error {
+func (a *app) printNotified(chosen []int, results []*notifier.Result, asJSON bool) error {
 	failed := false
 	values := ui.List(chosen, func(i int) any {
 		r := results[i]
@@ -155,7 +154,7 @@ func (a *app) printNotified(chosen []int, results []*notify.Result, asJSON bool)
 			ui.Say(a.out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, phrase.Count(r.Attempts, "attempt"), phrase.Duration(r.Took))
 		}
 		return value.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
-			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", errorText(r.Err))
+			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", notifier.ErrorText(r.Err))
 	})
 	if asJSON {
 		if err := ui.WriteJSON(a.out, values); err != nil {

@@ -22,7 +22,7 @@ var asRecorded = map[string]string{
 	"asItWas":       "compares with what was recorded",
 	"runStoreCopy":  "copies what is recorded, and compares it",
 	"runExport":     "exports what is recorded",
-	"bell.dead":     "tells of a run that was just interrupted",
+	"Notifier.dead": "tells of a run that was just interrupted",
 	"FinishTrees":   "asks whether its process lives",
 	"takeIn":        "asks whether it is there",
 }
@@ -31,7 +31,7 @@ var asRecorded = map[string]string{
 // asks the store for runs passes them through it, or says above why not.
 func TestRunsAreShownAsTheyAre(t *testing.T) {
 	var files []string
-	for _, dir := range []string{".", "../../../engine", "../../../engine/project"} {
+	for _, dir := range []string{".", "../../../engine", "../../../engine/notifier", "../../../engine/project"} {
 		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -8,10 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/ui"
-	"loops/internal/ui/progress"
 	"loops/reconcile"
 )
 
@@ -55,10 +53,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		}
 	} else {
 		told := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
-			switch n := n.(type) {
-			case engine.Reconciled:
-				a.tellDead(e.Project(), n.Changes)
-			case engine.TreeEnded:
+			if n, ok := n.(engine.TreeEnded); ok {
 				trees = append(trees, treeLines(n.Report)...)
 			}
 		}))
@@ -90,20 +85,11 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 }
 
 // reconciled tells what was done about runs that were found dead.
-func (a *app) reconciled(p *project.Project, changes []reconcile.Change, print progress.Printer, quiet bool) {
-	a.tellDead(p, changes)
-	if !quiet {
+func (v *runView) reconciled(changes []reconcile.Change) {
+	if !v.quiet {
 		for _, c := range changes {
-			print.Note("loops: " + changeLine(c))
+			v.print.Note("loops: " + changeLine(c))
 		}
-	}
-}
-
-// tellDead notifies of runs that were found dead.
-func (a *app) tellDead(p *project.Project, changes []reconcile.Change) {
-	if store, err := p.Records(context.Background(), false); err == nil {
-		a.ring(p).dead(context.Background(), store.Store, changes)
-		_ = store.Close() // it was only read
 	}
 }
 

@@ -1,17 +1,16 @@
-package cli
+package notifier
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"loops/engine"
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/internal/inspect"
-	"loops/internal/notify"
 	"loops/persistence"
 )
 
@@ -50,16 +49,19 @@ func TestEndKind(t *testing.T) {
 	}
 }
 
-// TestRunBell: what of the events of a run is told while it goes on.
-func TestRunBell(t *testing.T) {
+// TestRun: what of the events of a run is told while it goes on.
+func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{IO: IO{Env: append(os.Environ(), "LOOPS_ACTION=x", "LOOPS_RUN_ID=x", "LOOPS_ANCESTORS=x"), Err: &bytes.Buffer{}}}
-	p := openIn(t, dir)
-	b := a.newBell(p, notify.New([]config.Notify{{
+	p, err := project.Open(dir, project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := To(p, []config.Notify{{
 		On:      config.NotifyNames(),
 		Command: `echo "$LOOPS_NOTIFY_EVENT|$LOOPS_NOTIFY_TEXT|$LOOPS_NOTIFY_STATE|$LOOPS_NOTIFY_STEPS|$LOOPS_NOTIFY_RESUME|$LOOPS_ACTION$LOOPS_RUN_ID$LOOPS_ANCESTORS" >>told`,
-	}}))
-	r := &runBell{bell: b, h: engine.Header{Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: "fix-1", Loop: "fix"}, Begin: time.Now()}}
+	}}, Options{Env: append(os.Environ(), "LOOPS_ACTION=x", "LOOPS_RUN_ID=x", "LOOPS_ANCESTORS=x")})
+	const id persistence.ID = "fix-1"
+	n.Observe(engine.Began{Header: engine.Header{Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: id, Loop: "fix"}, Begin: time.Now()}})
 	event := func(kind string, fields ...any) fsm.Event {
 		e := fsm.Event{Kind: kind}
 		for i := 0; i < len(fields); i += 2 {
@@ -81,12 +83,15 @@ func TestRunBell(t *testing.T) {
 		event("note", "state", "ask", "message", "another", "wait", fsm.WaitCircuit, "seconds", int64(3000)),
 		event("note", "state", "ask", "message", "paused", "wait", fsm.WaitPaused),
 	} {
-		r.event(e)
+		n.Observe(engine.Recorded{Run: id, Event: e})
 	}
-	b.close()
+	results, err := n.Close(t.Context())
+	if err != nil || len(results) != 4 {
+		t.Errorf("%+v, %v", results, err)
+	}
 	got, err := os.ReadFile(filepath.Join(dir, "told"))
 	if err != nil {
-		t.Fatal(err, a.Err)
+		t.Fatal(err)
 	}
 	const want = `started|fix: started||0||
 waiting|fix: waits in ask: long|ask|3|loops retry-now fix-1|

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"loops/engine"
+	"loops/engine/notifier"
+	"loops/engine/project"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+)
+
+const (
+	// notifyWait is how long a command waits at its end until everybody was told.
+	notifyWait = 30 * time.Second
+	// notifyQuiet is how long it waits before it says what for.
+	notifyQuiet = 2 * time.Second
+)
+
+// notify has those notified of the runs of an engine that the settings name.
+func (a *app) notify(e *engine.Engine) {
+	if a.notifier == nil {
+		a.notifier = notifier.New(e.Project(), a.notifierOptions())
+	}
+	a.notifier.Follow(e)
+}
+
+// notifierOptions are those of the notifier of this command line.
+func (a *app) notifierOptions() notifier.Options {
+	return notifier.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: codeOf}
+}
+
+// notified waits until everybody was notified, half a minute at most and until a signal comes, and says who could not be.
+func (a *app) notified() {
+	if a.notifier == nil {
+		return
+	}
+	results, log := a.waitNotified()
+	for _, r := range results {
+		if r.Err != nil {
+			line := "loops: " + r.Event.Run + " (" + phrase.Words(r.Event.Kind) + "): not told by " + r.Target + ": " + r.Err.Error()
+			// A job of GitHub Actions takes "##[" for a command, wherever it stands, and what others said has none to give.
+			ui.SayLine(a.Err, strings.ReplaceAll(line, "##[", "#["))
+		}
+	}
+	if log != nil {
+		ui.Say(a.Err, "loops: what became of notifications is not kept: %v\n", project.Cause(log))
+	}
+}
+
+func (a *app) waitNotified() (results []notifier.Result, log error) {
+	ctx, cancel := context.WithTimeout(context.Background(), notifyWait)
+	defer cancel()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, ends...)
+	defer signal.Stop(signals)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		results, log = a.notifier.Close(ctx)
+	}()
+	quiet := time.NewTimer(notifyQuiet)
+	defer quiet.Stop()
+	for {
+		select {
+		case <-done:
+			return results, log
+		case <-signals:
+			cancel()
+		case <-quiet.C:
+			ui.Say(a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", phrase.Duration(notifyWait))
+		}
+	}
+}

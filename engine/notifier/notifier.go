@@ -1,0 +1,190 @@
+// Package notifier tells those that the settings of a project name what becomes of its runs: commands, the desktop and webhooks. A
+// [Notifier] is an observer of an engine, so it never delays a run or changes how one ends, and every program that carries runs
+// notifies in the same way.
+package notifier
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"loops/engine"
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/config"
+	"loops/internal/inspect"
+	"loops/internal/notify"
+	"loops/internal/phrase"
+	"loops/persistence"
+	"loops/reconcile"
+)
+
+// longWait is how long the wait of a run is that people may want to hear of.
+const longWait = 5 * time.Minute
+
+// An Event is what is told, and the JSON that commands and webhooks get.
+type Event = notify.Event
+
+// A Result is what became of one event at one target.
+type Result = notify.Result
+
+// Options say what a notifier may use of the program around it. The zero Options are good for most.
+type Options struct {
+	Env      []string                   // of the commands that are called, as os.Environ; nil = that of the project
+	Detached bool                       // this program is part of no action, whatever its environment says
+	Remedy   func(engine.Remedy) string // writes a command that a user can give; nil = as [engine.Remedy.String] does
+	ExitCode func(fsm.Outcome) int      // that loops run has for an outcome; nil = it is not told
+}
+
+// A Notifier tells of runs. Its methods may be called by several goroutines at once, and a nil Notifier tells nobody; after Close it
+// may observe nothing.
+type Notifier struct {
+	p      *project.Project
+	o      Options
+	sender *notify.Sender
+	host   string
+	loops  os.FileInfo // the folder .loops as it was; nil = it was not there
+
+	mu   sync.Mutex
+	runs map[persistence.ID]*run // guarded by mu
+}
+
+// New returns what tells those that the settings of a project name, nil where nobody is to be told: also where this program is part
+// of an action of another run, which is part of what that run does.
+func New(p *project.Project, o Options) *Notifier {
+	if o.Env == nil {
+		o.Env = p.Env
+	}
+	conf, wrong := p.Declared()
+	if len(wrong) > 0 || len(conf.Notify) == 0 || engine.Inside(engine.Options{Env: o.Env, Detached: o.Detached}) != "" {
+		return nil
+	}
+	return To(p, conf.Notify, o)
+}
+
+// To is New for these targets, whatever the settings say and whether or not this program is part of an action.
+func To(p *project.Project, targets []config.Notify, o Options) *Notifier {
+	if o.Env == nil {
+		o.Env = p.Env
+	}
+	if o.Remedy == nil {
+		o.Remedy = func(r engine.Remedy) string {
+			if r.Command == "" {
+				return ""
+			}
+			return r.String()
+		}
+	}
+	n := &Notifier{p: p, o: o, sender: notify.New(targets), runs: map[persistence.ID]*run{}}
+	n.loops, _ = os.Stat(p.Loops) // nil where there is none
+	n.host, _ = os.Hostname()     // "" is no reason to be silent
+	n.sender.Dir, n.sender.Getenv = p.Dir, func(name string) (string, bool) { return project.LookEnv(o.Env, name) }
+	for _, kv := range o.Env {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case action.Variable, engine.EnvRunID, engine.EnvAncestors: // what is told is no part of any action
+		default:
+			n.sender.Env = append(n.sender.Env, kv)
+		}
+	}
+	return n
+}
+
+// Follow has the notifier tell of all runs of an engine, until that is closed.
+func (n *Notifier) Follow(e *engine.Engine) {
+	if n != nil {
+		e.Observe(n)
+	}
+}
+
+// Try hands an event to one target, by its place in the settings from 0, whether or not the target asked for it.
+func (n *Notifier) Try(i int, e Event) { n.sender.TellOne(i, n.stamped(e)) }
+
+// Tried is Close without the log: what was tried out is no part of it.
+func (n *Notifier) Tried(ctx context.Context) []Result { return n.sender.Close(ctx) }
+
+// Close waits until everybody was told, or until ctx ends: then it gives up what is under way, which takes a few seconds at most.
+// It returns what became of each event, which it adds to .loops/logs/notify.log; the error is that of the log.
+func (n *Notifier) Close(ctx context.Context) ([]Result, error) {
+	if n == nil {
+		return nil, nil
+	}
+	results := n.sender.Close(ctx)
+	return results, n.log(results)
+}
+
+func (n *Notifier) tell(e Event) { n.sender.Tell(n.stamped(e)) }
+
+func (n *Notifier) stamped(e Event) Event {
+	e.Time, e.Project, e.Host = time.Now().UTC(), n.p.Dir, n.host
+	return e
+}
+
+// Observe implements [engine.Observer].
+func (n *Notifier) Observe(notice engine.Notice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch notice := notice.(type) {
+	case engine.Began:
+		h := notice.Header
+		n.runs[h.Run.ID] = &run{Notifier: n, h: h, state: h.Run.State, step: h.Run.Step}
+	case engine.Recorded:
+		if r := n.runs[notice.Run]; r != nil {
+			r.event(notice.Event)
+		}
+	case engine.Missed:
+		if r := n.runs[notice.Run]; r != nil {
+			_ = engine.CatchUp(context.Background(), n.p, notice, r.event) // what cannot be read is not told
+		}
+	case engine.Ended:
+		if r := n.runs[notice.Run]; r != nil {
+			r.ended(notice)
+			delete(n.runs, notice.Run)
+		}
+	case engine.Lost:
+		n.lost(notice)
+		delete(n.runs, notice.Run.ID)
+	case engine.Reconciled:
+		n.dead(notice.Changes)
+	}
+}
+
+// dead tells of runs that were found dead.
+func (n *Notifier) dead(changes []reconcile.Change) {
+	var store *project.Records
+	for _, c := range changes {
+		if c.Kind != reconcile.Interrupt {
+			continue
+		}
+		e := Event{
+			Kind: "interrupted", Run: string(c.ID), Loop: c.Loop, Status: string(persistence.Interrupted),
+			Text: fmt.Sprintf("%s: interrupted: %s", c.Loop, c.Why), Resume: n.o.Remedy(engine.Do("resume", string(c.ID))),
+		}
+		if store == nil {
+			var err error
+			if store, err = n.p.Records(context.Background(), false); err == nil {
+				defer store.Close() //nolint:errcheck // it is only read
+			}
+		}
+		if store != nil { // else it is told without
+			if runs, err := store.Runs(context.Background(), persistence.Query{ID: c.ID}); err == nil && len(runs) == 1 {
+				e.State, e.Steps, e.Seconds = runs[0].State, runs[0].Step, seconds(inspect.Elapsed(runs[0]))
+			}
+		}
+		n.tell(e)
+	}
+}
+
+// lost tells of a run that could not be recorded any more.
+func (n *Notifier) lost(l engine.Lost) {
+	why := phrase.OneLine(l.Err)
+	n.tell(Event{
+		Kind: "failed", Run: string(l.Run.ID), Loop: l.Run.Loop, Status: string(persistence.Interrupted), State: l.Run.State, Steps: l.Run.Step, Error: why,
+		Text: l.Run.Loop + ": stopped, because it could not be recorded: " + why, Resume: n.o.Remedy(engine.Do("resume", string(l.Run.ID))),
+	})
+}
+
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }

@@ -1,0 +1,92 @@
+package notifier
+
+import (
+	"fmt"
+	"time"
+
+	"loops/engine"
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// A run is one that the notifier was told began.
+type run struct {
+	*Notifier
+	h       engine.Header
+	begun   bool
+	state   string
+	step    int
+	waiting bool // that was told, and the run has not continued since
+}
+
+// event takes an event of the run, sub-loops included, when it was recorded.
+func (r *run) event(e fsm.Event) {
+	if !r.begun {
+		r.begun = true
+		doing := "started"
+		if r.h.Resumed {
+			doing = "goes on"
+		}
+		r.tell(r.now("started", doing))
+	}
+	switch e.Kind {
+	case fsm.EventStateEnter:
+		if e.Depth == 0 {
+			r.state, r.step = inspect.Text(e.Get("state")), int(inspect.Whole(e.Get("iteration")))
+		}
+	case fsm.EventRoute:
+		r.waiting = false
+	case fsm.EventNote:
+		r.note(e)
+	}
+}
+
+func (r *run) note(e fsm.Event) {
+	switch wait := inspect.Text(e.Get("wait")); wait {
+	case "", fsm.WaitBackoff:
+	case fsm.WaitPaused:
+		n := r.now("paused", "paused before "+inspect.Text(e.Get("state")))
+		n.Resume = r.o.Remedy(engine.Do("unpause", n.Run))
+		r.tell(n)
+	default:
+		seconds, _ := inspect.Number(e.Get("seconds"))
+		if r.waiting || seconds < longWait.Seconds() {
+			return
+		}
+		r.waiting = true
+		n := r.now("waiting", "waits in "+inspect.Text(e.Get("state"))+": "+inspect.NoteText(e))
+		if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {
+			n.Until = &until
+		}
+		n.Resume = r.o.Remedy(engine.Do("retry-now", n.Run))
+		r.tell(n)
+	}
+}
+
+// now is something that happens to the run while it is running.
+func (r *run) now(kind, what string) Event {
+	return Event{
+		Kind: kind, Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.Running), State: r.state, Steps: r.step,
+		Seconds: seconds(r.h.Elapsed + time.Since(r.h.Begin)), Text: r.h.Run.Loop + ": " + what,
+	}
+}
+
+// ended tells how the run ended.
+func (r *run) ended(n engine.Ended) {
+	o := n.Outcome
+	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
+	if why := phrase.FirstLine(o.Error); why != "" {
+		line += ": " + why
+	}
+	e := Event{
+		Kind: inspect.EndKind(o), Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.StatusOf(o)), EndedBy: o.TerminatedBy,
+		State: o.FinalState, Steps: o.Steps, Seconds: seconds(o.Duration), Error: o.Error, Text: line, Resume: r.o.Remedy(n.Next),
+	}
+	if r.o.ExitCode != nil {
+		code := r.o.ExitCode(o)
+		e.ExitCode = &code
+	}
+	r.tell(e)
+}
