@@ -78,15 +78,15 @@ func (c *changes) forked(o *ForkRequest) (*fsm.Loop, error) {
 		return l, nil
 	}
 	if o.Definition != "" {
-		return c.e.loadNamed(c.p, o.Definition, c.warn)
+		return Load(c.p, o.Definition, c.warn)
 	}
 	if c.run.File == "" {
-		return c.e.loadNamed(c.p, c.run.Loop, c.warn)
+		return Load(c.p, c.run.Loop, c.warn)
 	}
 	path := c.p.Absolute(c.run.File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if other, err := c.p.Resolve(c.run.Loop); err == nil {
-			return c.e.loadFile(c.p, other, c.warn) // the project moved
+			return loadFile(c.p, other, c.warn) // the project moved
 		}
 		or := ""
 		if c.def != nil {
@@ -94,7 +94,7 @@ func (c *changes) forked(o *ForkRequest) (*fsm.Loop, error) {
 		}
 		return nil, refuse(NotFound, "run %s was started from %s, which is gone; put it back, or give another: --definition FILE%s", c.run.ID, c.p.Short(path), or)
 	}
-	return c.e.loadFile(c.p, path, c.warn)
+	return loadFile(c.p, path, c.warn)
 }
 
 // tell says how the loop differs from that of the other run.

@@ -49,8 +49,9 @@ type job struct {
 	tell    func(Notice)
 }
 
-// loadNamed finds and reads a loop by name or path.
-func (e *Engine) loadNamed(p *project.Project, name string, warn Warn) (*fsm.Loop, error) {
+// Load finds and reads a loop by name or path, with all that it is made of, and warns of what is wrong with it and keeps nothing from running.
+// A loop with errors is a *project.InvalidError.
+func Load(p *project.Project, name string, warn Warn) (*fsm.Loop, error) {
 	lib, err := p.Library()
 	if err != nil {
 		return nil, err
@@ -59,12 +60,12 @@ func (e *Engine) loadNamed(p *project.Project, name string, warn Warn) (*fsm.Loo
 	if err != nil {
 		return nil, err
 	}
-	return e.loadFile(p, path, warn)
+	return loadFile(p, path, warn)
 }
 
-// loadFile is loadNamed of a file. Of advice that keeps nothing from running it only says that there is some: whoever runs a
-// loop is seldom about to edit it.
-func (e *Engine) loadFile(p *project.Project, path string, warn Warn) (*fsm.Loop, error) {
+// loadFile is Load of a file. Of advice that keeps nothing from running it only says that there is some: a user who runs
+// a loop is seldom about to edit it.
+func loadFile(p *project.Project, path string, warn Warn) (*fsm.Loop, error) {
 	lib, err := p.Library()
 	if err != nil {
 		return nil, err
@@ -83,16 +84,16 @@ func (e *Engine) loadFile(p *project.Project, path string, warn Warn) (*fsm.Loop
 // a person can do where it is gone.
 func (e *Engine) loadRecorded(p *project.Project, run persistence.Run, or Text, warn Warn) (*fsm.Loop, error) {
 	if run.File == "" {
-		return e.loadNamed(p, run.Loop, warn)
+		return Load(p, run.Loop, warn)
 	}
 	path := p.Absolute(run.File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if other, err := p.Resolve(run.Loop); err == nil {
-			return e.loadFile(p, other, warn) // the project moved
+			return loadFile(p, other, warn) // the project moved
 		}
 		return nil, refuse(NotFound, "run %s was started from %s, which is gone; put it back, then resume%s", run.ID, p.Short(path), or)
 	}
-	return e.loadFile(p, path, warn)
+	return loadFile(p, path, warn)
 }
 
 // spec describes a run of a loop with this context that this process is about to own.

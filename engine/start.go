@@ -24,7 +24,7 @@ type Plan struct {
 // Plan returns what a run would be, or why it cannot begin.
 func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	p := e.p
-	l, err := e.loadNamed(p, r.Loop, r.Warn)
+	l, err := Load(p, r.Loop, r.Warn)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := runNamed(ctx, f, string(id))
+	run, err := f.Named(ctx, string(id))
 	if err == nil && run == nil {
 		err = noSuchRun(ctx, f, string(id))
 	}

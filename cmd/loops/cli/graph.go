@@ -124,7 +124,7 @@ func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*d
 	if o.by != "" {
 		run, err = oneRun(ctx, f, o.name)
 	} else {
-		named, problem := runNamed(ctx, f, o.name)
+		named, problem := f.Named(ctx, o.name)
 		if err = problem; err == nil && named == nil {
 			if _, none := p.Resolve(o.name); none == nil {
 				return a.graphOfLoop(p, o.name) // a loop whose name looks like a run

@@ -112,7 +112,7 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 	f := store.Finder()
 	if o.run == "" {
 		// The id of a run in the place of the loop's name means that run.
-		run, err := runNamed(ctx, f, o.name)
+		run, err := f.Named(ctx, o.name)
 		if err != nil {
 			return err
 		}

@@ -15,37 +15,6 @@ import (
 	"loops/internal/ui"
 )
 
-// loadNamed finds and reads a loop by name or path. Problems are printed on standard error; a loop with errors
-// is not returned. With quiet, warnings are not printed.
-func (a *app) loadNamed(p *project.Project, name string, quiet bool) (*fsm.Loop, error) {
-	lib, err := p.Library()
-	if err != nil {
-		return nil, err
-	}
-	path, err := lib.Find(name)
-	if err != nil {
-		return nil, err
-	}
-	return a.loadFile(p, path, quiet)
-}
-
-// loadFile is loadNamed of a file. Of advice that keeps nothing from running it only says that there is some: whoever
-// runs a loop is seldom about to edit it.
-func (a *app) loadFile(p *project.Project, path string, quiet bool) (*fsm.Loop, error) {
-	lib, err := p.Library()
-	if err != nil {
-		return nil, err
-	}
-	f, err := lib.Read(path)
-	if err != nil {
-		return nil, a.shown(err)
-	}
-	if !quiet {
-		a.tellProblems(p, engine.Warning{File: p.Short(path), Problems: f.Problems, Advice: len(f.Advice)})
-	}
-	return f.Loop, nil
-}
-
 // tellProblems prints problems of a loop that keep nothing from running.
 func (a *app) tellProblems(p *project.Project, w engine.Warning) {
 	fmt.Fprint(a.Err, a.render(p, w.Problems))

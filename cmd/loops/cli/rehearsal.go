@@ -27,9 +27,9 @@ func (a *app) rehearsal(name string, input *string, pairs []string, over project
 	if err != nil {
 		return nil, err
 	}
-	l, err := a.loadNamed(p, name, quiet)
+	l, err := engine.Load(p, name, a.warner(p, quiet))
 	if err != nil {
-		return nil, err
+		return nil, a.shown(err)
 	}
 	lib, err := p.Library()
 	if err != nil {

@@ -18,6 +18,7 @@ var asRecorded = map[string]string{
 	"Records.Runs":  "is the store",
 	"Finder.Near":   "takes only names",
 	"planReconcile": "finds out what is recorded and not true",
+	"planUnowned":   "finds out what is recorded and not true",
 	"turn.shared":   "takes only the scope",
 	"asItWas":       "compares with what was recorded",
 	"runStoreCopy":  "copies what is recorded, and compares it",

@@ -12,40 +12,13 @@ import (
 	"loops/persistence"
 )
 
-// runNamed returns the run with that id, nil where arg is no run's. An id that more than one run has is an error.
-func runNamed(ctx context.Context, f project.Finder, arg string) (*persistence.Run, error) {
-	found, err := f.Run(ctx, "", arg)
-	if err != nil {
-		return nil, f.Store.Failed(err)
-	}
-	if len(found) == 0 {
-		if found, err = f.Last(ctx, arg); err != nil {
-			return nil, f.Store.Failed(err)
-		}
-	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], project.Only(arg, found)
-}
-
-// oneRun returns the run that arg means: the one with that id, else the newest of the loop with that name.
+// oneRun returns the run that arg means, and says what the user may have meant where there is none.
 func oneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
-	run, err := runNamed(ctx, f, arg)
-	if err != nil {
-		return persistence.Run{}, err
+	run, err := f.One(ctx, arg)
+	if no, ok := errors.AsType[*project.NoRunError](err); ok {
+		return run, noSuchRun(ctx, no.Finder, no.Arg) // while the store is open
 	}
-	if run != nil {
-		return *run, nil
-	}
-	runs, err := f.Runs(ctx, arg, 1)
-	if err != nil {
-		return persistence.Run{}, f.Store.Failed(err)
-	}
-	if len(runs) > 0 {
-		return runs[0], nil
-	}
-	return persistence.Run{}, noSuchRun(ctx, f, arg)
+	return run, err
 }
 
 // ranLoop returns the loop that a run is of: as it was recorded in def, or else as the file is now that has its name, and
