@@ -12,6 +12,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 // A backgroundWait is what a process says that has to wait for others before its run begins.
@@ -48,7 +49,7 @@ type waitLog struct {
 
 // openWaitLog says that the run has to wait for why, and from now on writes to a log of its own, whose path it returns.
 func (d *detached) openWaitLog(q engine.Queued) string {
-	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, waitsFor(q.Why)}}
+	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, views.WaitsFor(q.Why)}}
 	log, err := openLog(q.Log, logSize, logKeep)
 	if err == nil {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), phrase.Clock(d.began))

@@ -12,6 +12,7 @@ import (
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -62,9 +63,9 @@ func (a *app) text(t engine.Text) ui.Block {
 			_, text := explain(v.Err)
 			return ui.Block(text)
 		case *persistence.ConflictError:
-			return ui.Block(inTheWayLine(v))
+			return ui.Block(views.InTheWayLine(v))
 		case *engine.BehindError:
-			return ui.Block(inTheWayLine(v))
+			return ui.Block(views.InTheWayLine(v))
 		}
 		return ui.Safe(arg)
 	}))
@@ -173,7 +174,7 @@ type runView struct {
 func (v *runView) Observe(n engine.Notice) {
 	switch n := n.(type) {
 	case engine.Queued:
-		v.print.Queued(progress.Queued{Waiter: n.Waiter, For: n.For, Text: waitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
+		v.print.Queued(progress.Queued{Waiter: n.Waiter, For: n.For, Text: views.WaitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
 	case engine.Began:
 		v.print.Header(v.a.headerOf(n.Header))
 		close(v.began)
@@ -200,10 +201,10 @@ func (v *runView) Observe(n engine.Notice) {
 		v.waitUntilOver()
 		v.print.Finish(n.Outcome, v.a.remedy(n.Next))
 	case engine.TreeEnded:
-		switch lines := treeLines(n.Report); {
+		switch lines := views.TreeLines(n.Report); {
 		case !n.Other:
 			v.waitUntilOver()
-			v.print.Tree(progress.Tree{Lines: lines, Object: treeObject(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
+			v.print.Tree(progress.Tree{Lines: lines, Object: views.TreeObject(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
 		case !v.quiet || n.Report.Kept:
 			progress.NoteLines(v.print, "loops: ", lines)
 		}

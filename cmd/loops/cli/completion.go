@@ -6,14 +6,14 @@ import (
 	"strings"
 	"unicode"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/rehearse"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -278,7 +278,7 @@ func topics(root *cobra.Command) completer {
 }
 
 func ruleNames() (names []string) {
-	for _, r := range rules() {
+	for _, r := range views.RuleList() {
 		names = append(names, cobra.CompletionWithDesc(r.Name, r.Summary))
 	}
 	return names

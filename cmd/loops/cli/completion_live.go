@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
-	"loops/engine"
-
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/host"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -126,7 +126,7 @@ func offerRuns(runs []persistence.Run, word string) (found []cobra.Completion) {
 		if r.State != "" {
 			about += " in " + r.State
 		}
-		found = append(found, described(string(r.ID), about+", "+since(r.UpdatedAt)))
+		found = append(found, described(string(r.ID), about+", "+views.Since(r.UpdatedAt)))
 	}
 	return found
 }

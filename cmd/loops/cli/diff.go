@@ -18,10 +18,8 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
-
-// shownPairs is how many steps around each difference diff shows.
-const shownPairs = 2
 
 type diffOptions struct {
 	a, b      string
@@ -108,8 +106,8 @@ func (d *comparison) compare() {
 		d.first++
 	}
 	if d.memory[0] != nil && d.memory[1] != nil {
-		d.valuesOf("captured.", steady(d.memory[0].Captured), steady(d.memory[1].Captured))
-		d.valuesOf("context.", orEmpty(d.memory[0].Context), orEmpty(d.memory[1].Context))
+		d.valuesOf("captured.", views.Steady(d.memory[0].Captured), views.Steady(d.memory[1].Captured))
+		d.valuesOf("context.", views.OrEmpty(d.memory[0].Context), views.OrEmpty(d.memory[1].Context))
 	}
 }
 
@@ -130,48 +128,6 @@ func (d *comparison) valuesOf(in string, x, y *value.Map) {
 		}
 	}
 	d.values = append(d.values, lines.Lines...)
-}
-
-func orEmpty(m *value.Map) *value.Map {
-	if m == nil {
-		return value.NewMap()
-	}
-	return m
-}
-
-// steady leaves out of captures what is another in every run: how long it took, and where its output is.
-func steady(captured *value.Map) *value.Map {
-	out := value.NewMap()
-	for _, name := range orEmpty(captured).Keys() {
-		v, _ := captured.Get(name)
-		if rec, ok := v.(*value.Map); ok {
-			kept := value.NewMap()
-			for _, k := range rec.Keys() {
-				if k != "duration_ms" && k != "file" {
-					field, _ := rec.Get(k)
-					kept.Set(k, field)
-				}
-			}
-			v = kept
-		}
-		out.Set(name, v)
-	}
-	return out
-}
-
-// came is what a step came to.
-func came(s *inspect.Step) string {
-	var parts []string
-	if s.Exited {
-		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
-	}
-	if s.Verdict != "" {
-		parts = append(parts, plain.Line(s.Verdict))
-	}
-	if s.To != "" {
-		parts = append(parts, "-> "+plain.Line(s.To))
-	}
-	return phrase.Dash(strings.Join(parts, ", "))
 }
 
 func (d *comparison) print(a *app) error {
@@ -247,7 +203,7 @@ func (d *comparison) printFirst(a *app) {
 			ui.Say(a.out, "  %s had no more steps\n", d.sides[i].Run.ID)
 			continue
 		}
-		ui.Say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].Run.ID, s.Number, s.Path, came(s), s.First, s.Last)
+		ui.Say(a.out, "  %s: step %s, %s: %s (events %d to %d)\n", d.sides[i].Run.ID, s.Number, s.Path, views.Came(s), s.First, s.Last)
 	}
 }
 
@@ -268,18 +224,6 @@ func (d *comparison) next(side int) *inspect.Step {
 		}
 	}
 	return nil
-}
-
-func mark(p inspect.Pair) string {
-	switch {
-	case p.B == inspect.None:
-		return "<"
-	case p.A == inspect.None:
-		return ">"
-	case p.Same:
-		return "="
-	}
-	return "!"
 }
 
 // printSteps prints the steps that differ, or all. There can be very many, so they are gone through twice: to find out how
@@ -321,10 +265,10 @@ func (d *comparison) eachRow(row func([8]string)) {
 		}
 		rest()
 		x, y := d.at(0, p.A), d.at(1, p.B)
-		cells := [8]string{mark(p), plain.Line(cmp.Or(x, y).Path)}
+		cells := [8]string{views.Mark(p), plain.Line(cmp.Or(x, y).Path)}
 		for i, s := range []*inspect.Step{x, y} {
 			if s != nil {
-				cells[2+3*i], cells[3+3*i], cells[4+3*i] = s.Number, came(s), phrase.Duration(s.Took)
+				cells[2+3*i], cells[3+3*i], cells[4+3*i] = s.Number, views.Came(s), phrase.Duration(s.Took)
 			}
 		}
 		row(cells)
@@ -337,7 +281,7 @@ func (d *comparison) near() []bool {
 	near := make([]bool, len(d.pairs))
 	for i, p := range d.pairs {
 		if !p.Same {
-			for j := max(0, i-shownPairs); j <= min(len(near)-1, i+shownPairs); j++ {
+			for j := max(0, i-views.ShownPairs); j <= min(len(near)-1, i+views.ShownPairs); j++ {
 				near[j] = true
 			}
 		}

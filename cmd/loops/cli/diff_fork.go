@@ -8,6 +8,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/move"
+	"loops/internal/ui/views"
 )
 
 // begin returns the steps from which on the two runs are compared. What a run did before the other one was forked from it
@@ -30,7 +31,7 @@ func (d *comparison) begin() (from [2]int) {
 // one is no difference.
 func (d *comparison) inFirst(v any) any {
 	dir := func(m *fsm.Snapshot) string {
-		dir, _ := orEmpty(m.Context).Get("run_dir")
+		dir, _ := views.OrEmpty(m.Context).Get("run_dir")
 		return strings.TrimRight(inspect.Text(dir), "/")
 	}
 	m := &fsm.Snapshot{Captured: value.NewMap("v", v)}

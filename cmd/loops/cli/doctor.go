@@ -14,11 +14,11 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/doctor"
 	"loops/internal/host"
 	"loops/internal/phrase"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 type doctorOptions struct {
@@ -110,7 +110,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		}
 	}
 	if o.json {
-		if err := ui.WriteJSON(a.out, ui.List(x.findings, findingObject)); err != nil {
+		if err := ui.WriteJSON(a.out, ui.List(x.findings, views.FindingObject)); err != nil {
 			return err
 		}
 	}
@@ -143,17 +143,6 @@ func (x *examination) show(f doctor.Finding) {
 	}
 	ui.SayLine(a.out, line)
 	a.out.Flush()
-}
-
-func findingObject(f doctor.Finding) any {
-	m := value.NewMap("check", f.Check, "level", f.Level, "text", f.Text, "todo", ui.OrNull(f.Todo))
-	if f.More != nil {
-		for _, key := range f.More.Keys() {
-			v, _ := f.More.Get(key)
-			m.Set(key, v)
-		}
-	}
-	return m
 }
 
 // mayPrompt reports whether prompts may be sent, and asks where a user can answer.

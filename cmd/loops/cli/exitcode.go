@@ -16,6 +16,7 @@ import (
 	"loops/fsm"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -238,9 +239,9 @@ func explain(err error) (int, string) {
 	case errors.As(err, &resumable):
 		return exitConflict, plain.Line(resumable.Error()) + "; to remove it all the same: --force"
 	case errors.As(err, &held):
-		return exitConflict, plain.Line(heldText(held))
+		return exitConflict, plain.Line(views.HeldText(held))
 	case errors.As(err, &ambiguous):
-		return exitUsage, ambiguousText(ambiguous)
+		return exitUsage, views.AmbiguousText(ambiguous)
 	case errors.As(err, &conflict):
 		return exitConflict, plain.Line(conflictLine(conflict))
 	case errors.Is(err, persistence.ErrBusy):
@@ -283,9 +284,9 @@ func joined(errs []error) error {
 // conflictLine says who is in the way and what to do.
 func conflictLine(c *persistence.ConflictError) string {
 	if c.Holder == "" {
-		return inTheWayLine(c) + "; wait for it"
+		return views.InTheWayLine(c) + "; wait for it"
 	}
-	return inTheWayLine(c) + "; wait for it, or: " + (&app{}).stopHolder(c)
+	return views.InTheWayLine(c) + "; wait for it, or: " + (&app{}).stopHolder(c)
 }
 
 // exitCodes returns the part of a command's help that lists its exit codes. The command carries on no run.

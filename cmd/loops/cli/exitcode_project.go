@@ -7,9 +7,9 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 // explainProject is explain for the errors of a project; "" for others.
@@ -28,7 +28,7 @@ func explainProject(err error) (code int, text string) {
 	)
 	switch {
 	case errors.As(err, &id):
-		return kindCode(engine.NotFound), plain.Line(noIDText(id))
+		return kindCode(engine.NotFound), plain.Line(views.NoIDText(id))
 	case errors.As(err, &dir) && dir.Dir != "":
 		return explain(usageError{"-C " + dir.Error(), "loops --help"})
 	case errors.As(err, &dir):
@@ -41,7 +41,7 @@ func explainProject(err error) (code int, text string) {
 		case "store":
 			then = ", so where runs are recorded is not known; mend that, or say it with --store"
 		}
-		return kindCode(engine.Invalid), string(settingsText(settings, then))
+		return kindCode(engine.Invalid), string(views.SettingsText(settings, then))
 	case errors.As(err, &catalog):
 		return kindCode(engine.Usage), plain.Line(catalog.Error())
 	case errors.As(err, &missing) && len(missing.Near) > 0:
@@ -64,29 +64,4 @@ func explainProject(err error) (code int, text string) {
 		return kindCode(engine.Invalid), plain.Line(prices.Error())
 	}
 	return 0, ""
-}
-
-// settingsText says which files have mistakes, what follows from that, and what the mistakes are.
-func settingsText(e *project.SettingsError, then string) ui.Block {
-	lines := append(e.Problems[:0:0], e.Problems...)
-	for i := range lines {
-		lines[i].File = e.Project.Short(lines[i].File)
-	}
-	files := e.Files()
-	verb := " has"
-	if len(files) > 1 {
-		verb = " have"
-	}
-	return ui.Block(plain.Line(phrase.And(files))+verb+" mistakes"+then+":\n") + ui.LinesOf(lines)
-}
-
-// noIDText says that no run has an id, and what the user may have meant.
-func noIDText(no *project.NoIDError) string {
-	switch {
-	case no.Runs > 0:
-		return fmt.Sprintf("%s is a loop with %s, and no run; loops history %s lists their ids, loops prune removes old ones", no.ID, phrase.Count(no.Runs, "run"), quote(no.ID))
-	case no.Near != "":
-		return fmt.Sprintf("there is no run %s; did you mean %s?", no.ID, no.Near)
-	}
-	return fmt.Sprintf("there is no run %s; loops history NAME lists the runs of a loop", no.ID)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -11,11 +10,10 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
-	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -77,9 +75,9 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 		return noSuchStep(run, o.step, story.Last())
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, explanationObject(&story))
+		return ui.WriteJSON(a.out, views.ExplanationObject(&story))
 	}
-	printExplanation(a.out, &story)
+	views.PrintExplanation(a.out, &story)
 	return nil
 }
 
@@ -103,65 +101,4 @@ func noSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
 	}
 	return failure(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
 		r.ID, number, phrase.Count(last.Step, "step"), quote(r.Loop), quote(r.RunID))
-}
-
-func printExplanation(out io.Writer, x *inspect.Story) {
-	r := x.Path.Run
-	ui.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Count(r.Step, "step"), phrase.Duration(inspect.Elapsed(r)))
-	for _, p := range x.Parts {
-		front := ""
-		if p.Visit != nil {
-			from, to := p.Visit.Span()
-			took := phrase.Duration(p.Visit.Took())
-			if apart := p.Visit.Apart(); apart != "" {
-				took += ", " + apart
-			}
-			ui.Say(out, "\nStep %s, %s, %s (events %d to %d)\n", p.Visit.Number(), p.Visit.Path(), took, from, to)
-			front = "  "
-		}
-		for _, s := range p.Said {
-			ui.SayLine(out, front+plain.Line(s.Text)+brackets(s.Events))
-		}
-		if p.Visit != nil && len(p.Said) == 0 {
-			ui.SayLine(out, front+"Nothing more is recorded of it.")
-		}
-	}
-}
-
-// brackets writes the numbers of events behind a sentence.
-func brackets(events []uint64) string {
-	if len(events) == 0 {
-		return ""
-	}
-	words := make([]string, len(events))
-	for i, n := range events {
-		words[i] = strconv.FormatUint(n, 10)
-	}
-	return " [" + strings.Join(words, ", ") + "]"
-}
-
-func explanationObject(x *inspect.Story) *value.Map {
-	r := x.Path.Run
-	sentences := func(said []inspect.Sentence) any {
-		return ui.List(said, func(s inspect.Sentence) any {
-			return value.NewMap("text", s.Text, "events", ui.List(s.Events, func(n uint64) any { return int64(n) }))
-		})
-	}
-	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "terminated_by", ui.OrNull(r.Ended))
-	ui.AddOrigin(m, r)
-	var run any = []any{}
-	steps := []any{}
-	for _, p := range x.Parts {
-		if p.Visit == nil {
-			run = sentences(p.Said)
-			continue
-		}
-		from, to := p.Visit.Span()
-		steps = append(steps, value.NewMap("step", p.Visit.Number(), "state", p.Visit.Path(), "verdict", ui.OrNull(p.Visit.Verdict()), "to", ui.OrNull(p.Visit.To()),
-			"duration_ms", p.Visit.Took().Milliseconds(), "attempts", int64(p.Visit.Attempts), "waited_ms", p.Visit.Waited.Milliseconds(),
-			"paused_ms", p.Visit.Paused.Milliseconds(), "interrupted_ms", p.Visit.Gap.Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.Said)))
-	}
-	m.Set("run", run)
-	m.Set("steps", steps)
-	return m
 }

@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/report"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -129,7 +128,7 @@ func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o
 		return nil, face, err
 	}
 	r, t := &report.Suite{}, inspect.NewAccount(known)
-	face.Notes, err = readSteps(ctx, f.Store, run, t, r)
+	face.Notes, err = views.ReadSteps(ctx, f.Store, run, t, r)
 	if err != nil {
 		return nil, face, err
 	}
@@ -138,7 +137,7 @@ func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o
 	if note != "" {
 		face.Notes = append(face.Notes, note)
 	}
-	for _, fact := range reportFacts(f.Project, f.Store, run, t.Costs.Total) {
+	for _, fact := range views.ReportFacts(f.Project, f.Store, run, t.Costs.Total) {
 		if !slices.Contains([]string{"Loop", "Run", "Error"}, fact[0]) {
 			face.Facts = append(face.Facts, fact)
 		}
@@ -151,46 +150,8 @@ func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o
 	if run.Resumable {
 		face.Next = a.goOn(ctx, f.Store, run)
 	}
-	faceEnd(&face, run, o, r.At())
+	views.FaceEnd(&face, run, o, r.At())
 	return r, face, damage
-}
-
-// faceEnd says how the run ended, whose last visit was of the state at; "" = it is not known.
-func faceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
-	if o == nil {
-		o = &fsm.Outcome{
-			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: inspect.Elapsed(run),
-		}
-		if run.Ended == "" {
-			o.TerminatedBy = phrase.Words(inspect.StatusWord(run))
-		}
-		face.End = report.Broken
-		switch {
-		case run.Status == persistence.Completed:
-			face.End = report.Good
-		case run.Status == persistence.Failed && run.Ended == fsm.EndTerminal:
-			face.End = report.Failed
-		case run.Status == persistence.Running && project.Alive(run):
-			face.End = report.Going
-		}
-	} else {
-		switch {
-		case inspect.Succeeded(*o):
-			face.End = report.Good
-		case o.TerminatedBy == fsm.EndTerminal:
-			face.End = report.Failed
-		default:
-			face.End = report.Broken
-		}
-	}
-	face.Text, _, _ = strings.Cut(inspect.EndAt(*o, run.MaxSteps, at), "\n")
-	if inspect.ComesNext(*o, at) {
-		for i := range face.Facts {
-			if face.Facts[i][0] == "State" {
-				face.Facts[i][0] = "Next state"
-			}
-		}
-	}
 }
 
 // runFaceReport is loops report in a format for services.

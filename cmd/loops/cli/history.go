@@ -14,9 +14,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
-	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -183,7 +182,7 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		case o.event != "" && e.Kind != o.event,
 			!o.verbose && !o.json && o.event == "" && o.text == "" && e.Kind == fsm.EventActionOutput,
 			!when.contains(e.Time),
-			o.text != "" && !says(e, o.text),
+			o.text != "" && !views.Mentions(e, o.text),
 			o.state != "" && e.Get("state") != o.state && e.Get("from") != o.state && e.Get("to") != o.state && e.Get("final_state") != o.state:
 			return false
 		}
@@ -226,7 +225,7 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 	if !e.Time.IsZero() {
 		when = e.Time.Local().Format(time.TimeOnly)
 	}
-	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, eventDetail(e, ui.Paint(a.coloured(a.Out)), verbose))
+	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, views.EventDetail(e, ui.Paint(a.coloured(a.Out)), verbose))
 	line = strings.TrimRight(line, " ")
 	output := e.Kind == fsm.EventActionOutput
 	if !verbose && !output {
@@ -242,43 +241,6 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 		}
 		front = strings.Repeat(" ", 28)
 	}
-}
-
-func eventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
-	get := func(k string) string { return inspect.Text(e.Get(k)) }
-	switch e.Kind {
-	case fsm.EventStateEnter:
-		return get("state") + "  (step " + get("iteration") + ")"
-	case fsm.EventActionStart:
-		if verbose {
-			return get("action")
-		}
-		return plain.Cut(phrase.FirstLine(get("action")), 120)
-	case fsm.EventActionOutput:
-		return get("line")
-	case fsm.EventActionComplete:
-		ms, _ := e.Get("duration_ms").(int64)
-		line := p.Green("ok")
-		if code := ui.ValueText(e.Get("exit_code")); code != "0" {
-			line = p.Red("exit=" + code)
-		}
-		line += "  " + phrase.Duration(time.Duration(ms)*time.Millisecond)
-		if errors := get("stderr_preview"); verbose && errors != "" {
-			line += "\n" + strings.TrimRight(errors, "\n")
-		}
-		return line
-	case fsm.EventEvaluate:
-		return strings.TrimSpace(get("verdict") + "  " + inspect.Pairs(e, "verdict"))
-	case fsm.EventRoute:
-		return strings.TrimSpace(get("from") + " -> " + get("to") + "  " + inspect.Pairs(e, "from", "to"))
-	case fsm.EventLoopComplete:
-		line := fmt.Sprintf("%s  after %s  [%s]", get("final_state"), stepsText(get("iterations")), get("terminated_by"))
-		if get("failure_terminal") == "true" {
-			line += "  failure"
-		}
-		return strings.TrimSpace(line + "  " + get("error"))
-	}
-	return inspect.Pairs(e)
 }
 
 // lastEvents returns the last n events that keep accepts, 0 for all, and the damage between them. Memory is
@@ -305,12 +267,4 @@ func lastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n
 		}
 	}
 	return append(last[next:len(last):len(last)], last[:next]...), damage, nil
-}
-
-// stepsText writes the number of steps an event names.
-func stepsText(n string) string {
-	if n == "1" {
-		return "1 step"
-	}
-	return n + " steps"
 }

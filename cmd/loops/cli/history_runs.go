@@ -1,20 +1,18 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"loops/engine/project"
-	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -81,7 +79,7 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 	}
 	switch {
 	case o.group != "" && o.json:
-		return ui.WriteJSON(a.out, ui.List(groups(runs), t.groupObject))
+		return ui.WriteJSON(a.out, ui.List(views.Groups(runs), t.groupObject))
 	case o.json:
 		return ui.WriteJSON(a.out, ui.List(runs, t.runObject))
 	case len(runs) == 0:
@@ -92,7 +90,7 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 		ui.Say(a.out, "No %s runs of %s.\n", what, o.name)
 		return nil
 	case o.group != "":
-		return t.printGroups(groups(runs))
+		return t.printGroups(views.Groups(runs))
 	}
 	if err := t.print(runs); err != nil {
 		return err
@@ -103,17 +101,6 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 	return nil
 }
 
-// says says whether a text is in an event, in whatever case.
-func says(e fsm.Event, what string) bool {
-	what = strings.ToLower(what)
-	for _, field := range e.Fields {
-		if strings.Contains(strings.ToLower(inspect.Text(field.Value)), what) {
-			return true
-		}
-	}
-	return false
-}
-
 // runSays says whether a text is in an event of a run.
 func (a *app) runSays(ctx context.Context, f project.Finder, r persistence.Run, what string) (bool, error) {
 	for e, err := range f.Store.Events(ctx, r.ID, 0) {
@@ -122,7 +109,7 @@ func (a *app) runSays(ctx context.Context, f project.Finder, r persistence.Run, 
 			ui.Say(a.Err, "loops: %v; reading goes on behind it\n", err)
 		case err != nil:
 			return false, f.Store.Failed(err)
-		case says(e, what):
+		case views.Mentions(e, what):
 			return true, nil
 		}
 	}
@@ -173,69 +160,25 @@ func (t runTable) runObject(r persistence.Run) any {
 		"current_state", r.State,
 	)
 	ui.AddOrigin(m, r)
-	addTree(m, r)
+	views.AddTree(m, r)
 	if l := t.costs[r.ID]; l != nil {
-		addCost(m, l)
+		views.AddCost(m, l)
 	}
 	return m
 }
 
-// addCost adds what was used to an object, in the words of loops cost.
-func addCost(m *value.Map, l *inspect.Cost) {
-	cost := ui.CostObject(l, "", "")
-	for _, key := range []string{"cost_usd", "known_cost_usd", "unknown_costs"} {
-		v, _ := cost.Get(key)
-		m.Set(key, v)
-	}
-}
-
-// A group is the runs that ended in one way.
-type group struct {
-	outcome string
-	runs    []persistence.Run // newest first
-	all     int               // of all groups
-}
-
-// groups puts runs together by how they ended, the most frequent first.
-func groups(runs []persistence.Run) []group {
-	by := map[string]*group{}
-	for _, r := range runs {
-		name := inspect.OutcomeText(r)
-		if by[name] == nil {
-			by[name] = &group{outcome: name, all: len(runs)}
-		}
-		by[name].runs = append(by[name].runs, r)
-	}
-	var all []group
-	for _, g := range by {
-		all = append(all, *g)
-	}
-	slices.SortFunc(all, func(a, b group) int {
-		return cmp.Or(len(b.runs)-len(a.runs), cmp.Compare(a.outcome, b.outcome))
-	})
-	return all
-}
-
-func (g group) times() (p50, p95, longest time.Duration) {
-	times := make([]time.Duration, len(g.runs))
-	for i, r := range g.runs {
-		times[i] = inspect.Elapsed(r)
-	}
-	return inspect.Percentiles(times)
-}
-
-func (t runTable) cost(g group) *inspect.Cost {
+func (t runTable) cost(g views.Group) *inspect.Cost {
 	if len(t.costs) == 0 {
 		return nil
 	}
 	sum := &inspect.Cost{}
-	for _, r := range g.runs {
+	for _, r := range g.Runs {
 		sum.Plus(*t.costs[r.ID])
 	}
 	return sum
 }
 
-func (t runTable) printGroups(all []group) error {
+func (t runTable) printGroups(all []views.Group) error {
 	w := tabwriter.NewWriter(t.a.out, 0, 4, 2, ' ', 0)
 	head := ""
 	if len(t.costs) > 0 {
@@ -243,22 +186,22 @@ func (t runTable) printGroups(all []group) error {
 	}
 	ui.Say(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
 	for _, g := range all {
-		p50, p95, longest := g.times()
+		p50, p95, longest := g.Times()
 		cost := ""
 		if sum := t.cost(g); sum != nil {
 			cost = sum.Text() + "\t"
 		}
-		ui.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.outcome, len(g.runs), share(len(g.runs), g.all), phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), cost, g.runs[0].ID)
+		ui.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.Outcome, len(g.Runs), views.SharePercent(len(g.Runs), g.All), phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), cost, g.Runs[0].ID)
 	}
 	return w.Flush()
 }
 
-func (t runTable) groupObject(g group) any {
-	p50, p95, longest := g.times()
-	m := value.NewMap("outcome", g.outcome, "runs", int64(len(g.runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
-		"longest_ms", longest.Milliseconds(), "newest", string(g.runs[0].ID))
+func (t runTable) groupObject(g views.Group) any {
+	p50, p95, longest := g.Times()
+	m := value.NewMap("outcome", g.Outcome, "runs", int64(len(g.Runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
+		"longest_ms", longest.Milliseconds(), "newest", string(g.Runs[0].ID))
 	if sum := t.cost(g); sum != nil {
-		addCost(m, sum)
+		views.AddCost(m, sum)
 	}
 	return m
 }

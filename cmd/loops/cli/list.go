@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +13,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
-	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/ui"
-	"loops/persistence"
+	"loops/internal/ui/views"
 )
 
 // openRuns is among how many of the newest runs list --running looks for those that can be resumed.
@@ -91,8 +87,8 @@ func runList(a *app, o listOptions) error {
 		return err
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, append(ui.List(entries, entryObject), ui.List(more, func(e loopfile.Entry) any {
-			m := entryObject(e).(*value.Map)
+		return ui.WriteJSON(a.out, append(ui.List(entries, views.EntryObject), ui.List(more, func(e loopfile.Entry) any {
+			m := views.EntryObject(e).(*value.Map)
 			m.Set("catalog", true)
 			return m
 		})...))
@@ -105,13 +101,13 @@ func runList(a *app, o listOptions) error {
 		ui.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
 		return nil
 	}
-	writeTable(a.out, rows(entries))
+	views.WriteTable(a.out, views.ListRows(entries))
 	if len(more) > 0 {
 		if len(entries) > 0 {
 			fmt.Fprintln(a.out)
 		}
 		ui.Say(a.out, "In the catalog %s:\n", p.Short(p.Catalog))
-		writeTable(a.out, rows(more))
+		views.WriteTable(a.out, views.ListRows(more))
 	}
 	return nil
 }
@@ -130,83 +126,4 @@ func catalogOnly(l *project.Library, entries []loopfile.Entry) ([]loopfile.Entry
 		own[e.Name] = true
 	}
 	return slices.DeleteFunc(more, func(e loopfile.Entry) bool { return own[e.Name] }), nil
-}
-
-// rows returns loops as lines of a table.
-func rows(entries []loopfile.Entry) [][]string {
-	out := make([][]string, len(entries))
-	for i, e := range entries {
-		about := phrase.FirstLine(e.Title)
-		if e.Problem != "" {
-			about = "cannot run: " + phrase.FirstLine(e.Problem)
-		}
-		if e.Category != "" {
-			about = "[" + e.Category + "] " + about
-		}
-		out[i] = []string{e.Name, about}
-	}
-	return out
-}
-
-func entryObject(e loopfile.Entry) any {
-	m := value.NewMap(
-		"name", e.Name, "path", e.Path, "description", e.Title, "category", ui.OrNull(e.Category), "labels", ui.Texts(e.Labels),
-		"visibility", ui.OrNull(e.Visibility),
-	)
-	if e.Problem != "" {
-		m.Set("problem", e.Problem)
-	}
-	return m
-}
-
-func since(t time.Time) string {
-	if t.IsZero() {
-		return "?"
-	}
-	return phrase.Ago(time.Since(t))
-}
-
-// statusObject is a run as one flat JSON object, in the words of the state file.
-func statusObject(p *project.Project, store *project.Records, r persistence.Run) *value.Map {
-	held := project.Alive(r)
-	var pid any
-	if r.Owner.PID != 0 {
-		pid = int64(r.Owner.PID)
-	}
-	m := value.NewMap(
-		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", ui.OrNull(string(r.Status)),
-		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", orNone(r.MaxSteps),
-		"started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt), "elapsed_ms", inspect.Elapsed(r).Milliseconds(),
-		"pid", pid, "alive", held, "owner", ownerObject(r.Owner), "archived", r.Archived, "resumable", r.Resumable && !held,
-		"terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(r.Error), "continuation_prompt", ui.OrNull(r.Continuation),
-		"reconciled_at", ui.Stamp(r.Reconciled), "file", ui.OrNull(r.File), "events_file", ui.OrNull(r.Events),
-		"run_dir", filepath.Join(p.Loops, "runs", string(r.ID))+"/",
-	)
-	ui.AddOrigin(m, r)
-	addTree(m, r)
-	if !store.Files {
-		m.Set("store", store.Name)
-	}
-	if len(r.Damage) > 0 {
-		m.Set("damage", ui.Texts(r.Damage))
-	}
-	return m
-}
-
-func ownerObject(o persistence.Owner) any {
-	if o.PID == 0 {
-		return nil
-	}
-	m := value.NewMap("pid", int64(o.PID), "host", ui.OrNull(o.Host), "boot", ui.OrNull(o.Boot), "start", nil)
-	if o.Start != 0 {
-		m.Set("start", o.Start)
-	}
-	return m
-}
-
-func orNone(n int) any {
-	if n == 0 {
-		return nil
-	}
-	return int64(n)
 }

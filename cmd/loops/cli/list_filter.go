@@ -10,17 +10,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/engine/project"
-	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
 // stuckAfter is how long a run is silent before it counts as stuck, unless told.
 const stuckAfter = 10 * time.Minute
-
-// statusQueued is what a run that waits in the queue shows as: it is no run yet, so no store knows the word.
-const statusQueued = "queued"
 
 // An openFilter chooses among the runs that list --running shows. All that is set must hold.
 type openFilter struct {
@@ -56,7 +53,7 @@ var openStatuses = []struct {
 	{string(persistence.UserStopped), true},
 	{string(persistence.Awaiting), true},
 	{string(persistence.Failed), true}, // because a rate limit lasted
-	{statusQueued, true},
+	{views.StatusQueued, true},
 	{"unreadable", true},
 	{inspect.UnknownOwner, true},
 	{string(persistence.Starting), true},
@@ -163,17 +160,5 @@ func (f *openFilter) keeps(v *inspect.Vitals) bool {
 
 // queued says whether those in the queue are asked for.
 func (f *openFilter) queued() bool {
-	return f.silent == 0 && f.failed.IsZero() && f.has(statusQueued)
-}
-
-// endedBadly says whether a run ended so that somebody has to look at it: it failed, timed out, came to its cap or the end
-// of its budget, or its process died. One that a person stopped did not.
-func endedBadly(r persistence.Run) bool {
-	switch r.Status {
-	case persistence.Running:
-		return !project.Alive(r) && !r.Unowned
-	case persistence.Interrupted:
-		return r.Ended != fsm.EndInterrupted
-	}
-	return inspect.Wasted(r)
+	return f.silent == 0 && f.failed.IsZero() && f.has(views.StatusQueued)
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"testing"
 	"time"
+
+	"loops/internal/ui/views"
 )
 
 func TestParseWhen(t *testing.T) {
@@ -39,7 +41,7 @@ func TestShare(t *testing.T) {
 		n, of int
 		want  string
 	}{{0, 0, "-"}, {0, 3, "0%"}, {1, 3, "33%"}, {2, 3, "67%"}, {999, 1000, "99%"}, {1, 1000, "1%"}, {5, 5, "100%"}} {
-		if got := share(c.n, c.of); got != c.want {
+		if got := views.SharePercent(c.n, c.of); got != c.want {
 			t.Errorf("share(%d, %d) = %s, want %s", c.n, c.of, got, c.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"loops/internal/config"
 	"loops/internal/phrase"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 // pruneHelp tells more about what prune is given.
@@ -132,9 +133,9 @@ func (a *app) tellPruned(o pruneOptions, p engine.Pruned, gone, finished []engin
 	}
 	var table [][]string
 	for _, r := range gone {
-		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), since(r.Run.UpdatedAt), phrase.Bytes(r.Bytes)})
+		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), views.Since(r.Run.UpdatedAt), phrase.Bytes(r.Bytes)})
 	}
-	writeTable(a.out, table)
+	views.WriteTable(a.out, table)
 	verb, makes := "Removed", "makes"
 	if o.dryRun {
 		verb, makes = "Would remove", "would make"

@@ -11,15 +11,10 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
-	"loops/internal/plain"
 	"loops/internal/ui"
-	"loops/internal/ui/progress"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
-
-// shortID is how many characters of an id in the queue people are shown.
-const shortID = 8
 
 func newQueueCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -77,7 +72,7 @@ func runQueueList(a *app, o queueListOptions) error {
 		return err
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, ui.List(line, func(w persistence.Waiter) any { return waiterJSON(w, line) }))
+		return ui.WriteJSON(a.out, ui.List(line, func(w persistence.Waiter) any { return views.WaiterJSON(w, line) }))
 	}
 	if len(line) == 0 {
 		ui.SayLine(a.out, "Nobody waits.")
@@ -86,54 +81,10 @@ func runQueueList(a *app, o queueListOptions) error {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	ui.Say(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID\n")
 	for _, w := range line {
-		ui.Say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", shortWaiter(w.ID), waiterLoop(w), age(w.Since), place(w, line), waitsForText(w.For), shortScope(p, w), strings.TrimPrefix(process(w.Owner), "pid "))
+		ui.Say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Age(w.Since), views.QueuePlace(w, line), views.WaitsForText(w.For), views.ShortScope(p, w), strings.TrimPrefix(views.Process(w.Owner), "pid "))
 	}
 	return t.Flush()
 }
-
-// place is which of those somebody is whose scopes overlap with his, from 1.
-func place(w persistence.Waiter, line []persistence.Waiter) int {
-	return 1 + len(persistence.Blocking(w, line, nil))
-}
-
-func waiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
-	return value.NewMap(
-		"queue_id", w.ID, "loop", w.Loop, "resumes", ui.OrNull(string(w.Resumes)), "since", ui.Stamp(w.Since), "place", int64(place(w, line)),
-		"waits_for", progress.ObstacleObject(w.For), "scope", ui.Texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", ui.OrNull(w.Owner.Host),
-		"log", ui.OrNull(w.Log), "reference_tool", w.Foreign,
-	)
-}
-
-// waiterLoop names what somebody waits with. What is read of the queue anybody may have written.
-func waiterLoop(w persistence.Waiter) string {
-	if w.Resumes != "" {
-		return plain.Line(w.Loop + " (resumes " + string(w.Resumes) + ")")
-	}
-	return plain.Line(w.Loop)
-}
-
-func waitsForText(o persistence.Obstacle) string {
-	switch {
-	case o.Run != "":
-		return plain.Line("run " + string(o.Run))
-	case o.Waiter != "":
-		return plain.Line(o.Loop + " (" + shortWaiter(o.Waiter) + ")")
-	case o.Loop != "":
-		return plain.Line("loop " + o.Loop)
-	}
-	return "-" // it came just now
-}
-
-// shortScope is what a waiter will lock, as a person in the project would write it.
-func shortScope(p *project.Project, w persistence.Waiter) string {
-	paths := make([]string, len(w.Scope))
-	for i, path := range w.Scope {
-		paths[i] = plain.Line(p.Short(path))
-	}
-	return strings.Join(paths, ", ")
-}
-
-func shortWaiter(id string) string { return plain.Line(id[:min(len(id), shortID)]) }
 
 // findWaiters returns the one with that id, or all of the loop of that name or with that run to resume, or the one whose id
 // begins so.
@@ -161,7 +112,7 @@ func findWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, e
 	case len(found) > 1:
 		lines := []string{fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))}
 		for _, w := range found {
-			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, waiterLoop(w), process(w.Owner), age(w.Since)))
+			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, views.WaiterLoop(w), views.Process(w.Owner), views.Age(w.Since)))
 		}
 		return nil, failure(engine.Usage, "%s", ui.BlockOf("  ", lines))
 	}
@@ -176,7 +127,7 @@ func (a *app) waiterIDs(_ *cobra.Command, _ []string, word string) (found []cobr
 	}
 	for _, w := range line {
 		if strings.HasPrefix(w.ID, word) {
-			found = append(found, described(w.ID, waiterLoop(w)+", since "+age(w.Since)))
+			found = append(found, described(w.ID, views.WaiterLoop(w)+", since "+views.Age(w.Since)))
 		}
 		if strings.HasPrefix(w.Loop, word) && !slices.ContainsFunc(found, func(c string) bool { return strings.HasPrefix(c, w.Loop+"\t") }) {
 			found = append(found, described(w.Loop, "all of this loop that wait"))

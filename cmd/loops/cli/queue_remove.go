@@ -12,6 +12,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/proc"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -38,7 +39,7 @@ func (a *app) takeOutAll(ctx context.Context, q *persistence.Queue, line []persi
 			end = ", which ends when it notices"
 		}
 		if !quiet {
-			ui.Say(a.out, "Took %s out of the queue: loop %s (%s)%s. Nothing of it was run.\n", shortWaiter(w.ID), waiterLoop(w), process(w.Owner), end)
+			ui.Say(a.out, "Took %s out of the queue: loop %s (%s)%s. Nothing of it was run.\n", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Process(w.Owner), end)
 		}
 	}
 	return removed, joined(append(errs, q.Tidy(ctx)))
@@ -50,7 +51,7 @@ func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (e
 	if w.Foreign {
 		// It does not look at its file, so that it is taken out by its end.
 		if err := engine.LittleLoops(w.Owner.PID, w.Since); err != nil {
-			return false, failure(engine.Failed, "%s stays in the queue: %v. See what it is: ps -fp %d; if it does not wait, delete its entry: rm .loops/.queue/%s.json", shortWaiter(w.ID), err, w.Owner.PID, w.ID)
+			return false, failure(engine.Failed, "%s stays in the queue: %v. See what it is: ps -fp %d; if it does not wait, delete its entry: rm .loops/.queue/%s.json", views.ShortWaiter(w.ID), err, w.Owner.PID, w.ID)
 		}
 		return true, endWaiter(ctx, w, owner)
 	}
@@ -61,7 +62,7 @@ func takeOut(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (e
 	// From here on he does not begin: of him and us, one removes the file.
 	switch err := q.Remove(ctx, w.ID); {
 	case errors.Is(err, persistence.ErrNotWaiting):
-		return false, failure(engine.NotFound, "%s does not wait any more: loop %s (%s) began, or left the queue, just now", shortWaiter(w.ID), waiterLoop(w), process(w.Owner))
+		return false, failure(engine.NotFound, "%s does not wait any more: loop %s (%s) began, or left the queue, just now", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Process(w.Owner))
 	case err != nil:
 		return false, err
 	case elsewhere:
@@ -85,7 +86,7 @@ func entryHolder(q *persistence.Queue, id string, recorded proc.Identity) (owner
 // endWaiter sends TERM to somebody's process and waits until it has ended.
 func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) error {
 	if err := owner.Signal(syscall.SIGTERM); err != nil {
-		return failure(engine.Failed, "%s: its process cannot be ended: signal to pid %d: %v", shortWaiter(w.ID), owner.PID, err)
+		return failure(engine.Failed, "%s: its process cannot be ended: signal to pid %d: %v", views.ShortWaiter(w.ID), owner.PID, err)
 	}
 	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it goes on
 	for limit := time.Now().Add(takeOutWait); time.Now().Before(limit); {
@@ -98,5 +99,5 @@ func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) e
 			return context.Cause(ctx)
 		}
 	}
-	return failure(engine.Failed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", shortWaiter(w.ID), owner.PID, phrase.Duration(takeOutWait))
+	return failure(engine.Failed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", views.ShortWaiter(w.ID), owner.PID, phrase.Duration(takeOutWait))
 }

@@ -7,6 +7,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -76,7 +77,7 @@ func TestInTheWay(t *testing.T) {
 		{behind(1), "Waiting behind 1 other in the queue for /p, of loop y (pid 7 on host elsewhere)"},
 		{behind(3), "Waiting behind 3 others in the queue for /p; the last of them is of loop y (pid 7 on host elsewhere)"},
 	} {
-		if text := waitsFor(c.err); text != c.want {
+		if text := views.WaitsFor(c.err); text != c.want {
 			t.Errorf("%s\nwant %s", text, c.want)
 		}
 	}
@@ -94,7 +95,7 @@ func TestObstacleText(t *testing.T) {
 		{persistence.Waiter{Scope: []string{"/p/src"}, For: persistence.Obstacle{Run: "fix-1", Path: "/p/src/a"}}, "src/a, which run fix-1 has"},
 		{persistence.Waiter{}, "its scope"},
 	} {
-		if got := obstacleText(p, c.w); got != c.want {
+		if got := views.ObstacleText(p, c.w); got != c.want {
 			t.Errorf("obstacleText(%+v) = %q, want %q", c.w, got, c.want)
 		}
 	}

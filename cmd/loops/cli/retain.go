@@ -6,6 +6,7 @@ import (
 	"loops/engine"
 	"loops/internal/phrase"
 	"loops/internal/ui/progress"
+	"loops/internal/ui/views"
 )
 
 // retained tells what retention removed beside a run. Quiet, it tells only what went wrong.
@@ -14,7 +15,7 @@ func (a *app) retained(n engine.Retained, print progress.Printer, quiet bool) {
 		print.Note(text)
 		for _, r := range n.Removed {
 			if r.Tree != nil {
-				progress.NoteLines(print, "", treeLines(*r.Tree))
+				progress.NoteLines(print, "", views.TreeLines(*r.Tree))
 			}
 		}
 	}

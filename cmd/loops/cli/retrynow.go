@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -87,9 +85,4 @@ func waitOf(ctx context.Context, store *project.Records, id persistence.ID) (*fs
 		return nil, store.Failed(err)
 	}
 	return m.Waiting(), nil
-}
-
-func waitObject(w *fsm.Wait) *value.Map {
-	return value.NewMap("for", w.Why, "tier", ui.OrNull(w.Tier), "state", w.State, "since", ui.Stamp(w.Since), "until", ui.Stamp(w.Until),
-		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())), "host", ui.OrNull(w.Host))
 }

@@ -1,68 +1,21 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm"
-	"loops/fsm/lint"
 	"loops/internal/phrase"
-	"loops/internal/plain"
-	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
-
-// The rules of validate itself, about files that are not read at all.
-const (
-	ruleNotFound   = "not-found"
-	ruleUnreadable = "unreadable"
-	ruleProject    = "project-file"
-)
-
-var ownRules = []lint.Rule{
-	{
-		Name: ruleNotFound, Severity: fsm.SeverityError, Summary: "There is no loop, file or folder of this name.",
-		Why: "A name is looked for in .loops as NAME.fsm.yaml and NAME.yaml, then in the folder that the environment variable LOOPS_CATALOG names. " +
-			"What has a slash or ends in .yaml is first taken as a path from the working directory.",
-	},
-	{
-		Name: ruleProject, Severity: fsm.SeverityError, Summary: "The project's config.yaml or prices.yaml has a mistake.",
-		Why: "These files in .loops declare agents and prices for every loop. While one of them has a mistake no loop of the project starts.",
-	},
-	{
-		Name: ruleUnreadable, Severity: fsm.SeverityError, Summary: "The file cannot be read as a loop.",
-		Why: "It is a folder, a pipe or a device, it is larger than 16 MiB, or this user may not read it. A link that leads to itself or nowhere cannot be read either.",
-	},
-}
-
-// rules returns every rule that validate can name, by name.
-func rules() []lint.Rule {
-	all := slices.Concat(lint.Rules(), ownRules)
-	slices.SortFunc(all, func(a, b lint.Rule) int { return cmp.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(all, func(a, b lint.Rule) bool { return a.Name == b.Name })
-}
 
 // newRulesTopic is "loops help rules". Its text is made when somebody asks.
 func newRulesTopic(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "rules", Short: "What validate looks for"}
-	cmd.SetHelpFunc(func(*cobra.Command, []string) { printRules(a.out) })
+	cmd.SetHelpFunc(func(*cobra.Command, []string) { views.PrintRules(a.out) })
 	return cmd
-}
-
-func printRules(out io.Writer) {
-	ui.SayLine(out, "What loops validate looks for. An error keeps a loop from running, a warning does not.")
-	ui.SayLine(out, "loops help rule NAME says what one means, how to silence it, and shows an example.")
-	fmt.Fprintln(out)
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for _, r := range rules() {
-		ui.Say(w, "%s\t%s\t%s\n", r.Name, r.Severity, r.Summary)
-	}
-	w.Flush() //nolint:errcheck // a sink never fails
 }
 
 // printRule is "loops help rule NAME".
@@ -75,67 +28,12 @@ func printRule(out io.Writer, args []string) error {
 	}
 	name := strings.Trim(args[0], "[]") // as a message shows it
 	var names []string
-	for _, r := range rules() {
+	for _, r := range views.RuleList() {
 		if r.Name == name {
-			_, err := io.WriteString(out, ruleText(r))
+			_, err := io.WriteString(out, views.RuleText(r))
 			return err
 		}
 		names = append(names, r.Name)
 	}
 	return usageError{fmt.Sprintf("there is no rule %s%s", phrase.Quote(name), phrase.DidYouMean(name, names)), "loops help rules"}
-}
-
-// ruleText says all there is to say about a rule.
-func ruleText(r lint.Rule) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s)\n\n%s\n\n%s\n\n", r.Name, r.Severity, fold(r.Summary, 100), fold(r.Why, 100))
-	if r.Optional {
-		b.WriteString("It is a matter of habit, so only \"loops validate --all\" reports it.\n")
-	} else if r.Flag != "" {
-		fmt.Fprintf(&b, "To silence it, write this at the top level of the loop file:\n\n    %s: true\n", r.Flag)
-	} else if !strings.Contains(r.Why, "_ok: true") { // a flag for a part of it
-		b.WriteString("It cannot be silenced.\n")
-	}
-	for _, example := range [][2]string{{"This has it", r.Bad}, {"This does not", r.Good}} {
-		if example[1] != "" {
-			fmt.Fprintf(&b, "\n%s:\n\n%s", example[0], indented(example[1]))
-		}
-	}
-	return b.String()
-}
-
-// fold breaks the lines of paragraphs at so many characters. Paragraphs that begin with "- " or with blanks stay as they are.
-func fold(text string, width int) string {
-	var out []string
-	for paragraph := range strings.SplitSeq(text, "\n") {
-		if strings.HasPrefix(paragraph, "- ") || strings.HasPrefix(paragraph, " ") {
-			out = append(out, paragraph)
-			continue
-		}
-		line := ""
-		for _, word := range strings.Fields(paragraph) {
-			if line != "" && plain.Width(line)+1+plain.Width(word) > width {
-				out = append(out, line)
-				line = ""
-			}
-			if line != "" {
-				line += " "
-			}
-			line += word
-		}
-		out = append(out, line)
-	}
-	return strings.Join(out, "\n")
-}
-
-// indented puts four blanks in front of every line that has text.
-func indented(text string) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		if line != "" {
-			line = "    " + line
-		}
-		b.WriteString(line + "\n")
-	}
-	return b.String()
 }

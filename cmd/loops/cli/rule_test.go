@@ -10,11 +10,12 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/plain"
+	"loops/internal/ui/views"
 )
 
 // Every rule has a page that says how to silence it, and that fits a terminal.
 func TestRuleText(t *testing.T) {
-	all := rules()
+	all := views.RuleList()
 	if len(all) < 40 {
 		t.Fatalf("only %d rules", len(all))
 	}
@@ -56,7 +57,7 @@ func TestFold(t *testing.T) {
 		{"- a list item stays", "- a list item stays"},
 		{"zwölf Ämter da", "zwölf\nÄmter da"},
 	} {
-		if got := fold(c.Text, 8); got != c.want {
+		if got := views.Fold(c.Text, 8); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.Text, got, c.want)
 		}
 	}
@@ -65,7 +66,7 @@ func TestFold(t *testing.T) {
 // What the SARIF 2.1.0 schema requires of the parts that are written here.
 func TestSarifIsComplete(t *testing.T) {
 	var problems []fsm.Problem
-	for _, r := range rules() {
+	for _, r := range views.RuleList() {
 		problems = append(problems, fsm.Problem{Pos: fsm.Pos{File: "/p/a b%.yaml", Line: 3, Col: 1}, Severity: r.Severity, Rule: r.Name, Path: "states.a", Message: "x"})
 	}
 	problems = append(problems, fsm.Problem{Severity: fsm.SeverityError, Rule: "a-rule-without-page", Message: "y"},

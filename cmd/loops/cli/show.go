@@ -3,18 +3,15 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"reflect"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/model"
 	"loops/internal/phrase"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 type showOptions struct{ effective, json, origins bool }
@@ -89,31 +86,10 @@ func runShow(a *app, name string, o showOptions) error {
 	case o.json:
 		m := model.Of(f.Loop)
 		if o.origins {
-			m.Set("origins", originsOf(p, f.Loop, m))
+			m.Set("origins", views.OriginsOf(p, f.Loop, m))
 		}
 		return ui.WriteJSON(a.out, m)
 	}
 	a.printLoop(p, f.Loop)
 	return nil
-}
-
-// originsOf says for every value of a model where it stands.
-func originsOf(p *project.Project, l *fsm.Loop, m *value.Map) *value.Map {
-	out := value.NewMap()
-	var walk func(m *value.Map, path []string)
-	walk = func(m *value.Map, path []string) {
-		for _, k := range m.Keys() {
-			v, _ := m.Get(k)
-			at := append(path[:len(path):len(path)], k)
-			if inner, ok := v.(*value.Map); ok && !reflect.DeepEqual(path, []string{"context"}) {
-				walk(inner, at)
-				continue
-			}
-			pos := l.Place(0, at...)
-			pos.File = p.Short(pos.File)
-			out.Set(strings.Join(at, "."), pos.String())
-		}
-	}
-	walk(m, nil)
-	return out
 }

@@ -2,22 +2,16 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
-
-// previewWidth is how much of an action the summary of a loop shows, in columns.
-const previewWidth = 44
 
 // printLoop prints the summary of a loop: what to know before it is run, on a screen where it fits on one.
 func (a *app) printLoop(p *project.Project, l *fsm.Loop) {
@@ -35,261 +29,26 @@ func (a *app) printLoop(p *project.Project, l *fsm.Loop) {
 		}
 	}
 	row("starts in", l.Initial)
-	row("ends in", endings(l))
-	row("limits", limits(l))
-	row("then", handlers(l))
-	row("inputs", inputs(l))
+	row("ends in", views.Endings(l))
+	row("limits", views.Limits(l))
+	row("then", views.Handlers(l))
+	row("inputs", views.Inputs(l))
 	for i, prm := range l.Parameters {
 		key := ""
 		if i == 0 {
 			key = "parameters"
 		}
-		row(key, parameterLine(prm))
+		row(key, views.ParameterLine(prm))
 	}
-	row("context", contextLine(l))
-	row("made of", strings.Join(madeOf(p, l), ", "))
+	row("context", views.ContextLine(l))
+	row("made of", strings.Join(views.MadeOf(p, l), ", "))
 	row("locks", strings.Join(l.Scope, ", "))
 	row("silenced", strings.Join(slices.Sorted(maps.Keys(l.SuppressFlags)), ", "))
-	writeTable(a.out, facts)
+	views.WriteTable(a.out, facts)
 	fmt.Fprintln(a.out)
 	var states [][]string
 	for _, name := range l.Order {
-		states = append(states, []string{plain.Line(name), does(l.States[name]), ways(l.States[name])})
+		states = append(states, []string{plain.Line(name), views.Does(l.States[name]), views.Ways(l.States[name])})
 	}
-	writeTable(a.out, states)
-}
-
-// writeTable writes rows with their cells below each other, and no blanks at the end of a line.
-func writeTable(out io.Writer, rows [][]string) {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
-	for _, cells := range rows {
-		ui.SayRow(w, cells...)
-	}
-	w.Flush() //nolint:errcheck // a strings.Builder never fails
-	for line := range strings.Lines(b.String()) {
-		ui.SayLine(out, strings.TrimRight(line, " \n"))
-	}
-}
-
-// endings names the terminals.
-func endings(l *fsm.Loop) string {
-	var out []string
-	for _, name := range l.Order {
-		if s := l.States[name]; s.Terminal {
-			if s.Failure {
-				name += " (failure)"
-			}
-			out = append(out, name)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-func limits(l *fsm.Loop) string {
-	out := []string{phrase.Count(l.MaxSteps, "step")}
-	if l.MaxIterations > 0 {
-		out = append(out, passes(l.MaxIterations))
-	}
-	if l.Timeout > 0 {
-		out = append(out, phrase.Duration(l.Timeout)+" in all")
-	}
-	out = append(out, budgetLimitsText(l.Budget)...)
-	if l.Backoff > 0 {
-		out = append(out, "a pause of "+phrase.Duration(l.Backoff)+" between states")
-	}
-	if l.Stall != nil {
-		out = append(out, fmt.Sprintf("%d equal results in a row", l.Stall.Window))
-	}
-	if l.Maintain {
-		out = append(out, "begins again where no way leads on")
-	}
-	return strings.Join(out, ", ")
-}
-
-// budgetLimitsText is what a budget allows, for a person.
-func budgetLimitsText(b *fsm.Budget) (out []string) {
-	if b == nil {
-		return nil
-	}
-	if b.CostUSD > 0 {
-		out = append(out, fmt.Sprintf("a cost of $%g", b.CostUSD))
-	}
-	if b.Tokens > 0 {
-		out = append(out, phrase.Count(int(b.Tokens), "token"))
-	}
-	if b.Wall > 0 {
-		out = append(out, "a budget of "+phrase.Duration(b.Wall))
-	}
-	if b.Steps > 0 {
-		out = append(out, "a budget of "+phrase.Count(b.Steps, "step"))
-	}
-	if b.Prompts > 0 {
-		out = append(out, phrase.Count(b.Prompts, "prompt"))
-	}
-	return out
-}
-
-func passes(n int) string {
-	if n == 1 {
-		return "1 pass"
-	}
-	return fmt.Sprintf("%d passes", n)
-}
-
-// handlers says where caps lead.
-func handlers(l *fsm.Loop) string {
-	var out []string
-	for _, h := range [][2]string{{"steps used up", l.OnMaxSteps}, {"passes used up", l.OnMaxIterations}, {"budget used up", l.OnBudget}} {
-		if h[1] != "" {
-			out = append(out, h[0]+" -> "+h[1])
-		}
-	}
-	if l.Stall != nil && l.Stall.OnRepeated != "abort" && l.Stall.OnRepeated != "" {
-		out = append(out, "no progress -> "+l.Stall.OnRepeated)
-	}
-	return strings.Join(out, ", ")
-}
-
-// inputs says what whoever runs the loop can give it.
-func inputs(l *fsm.Loop) string {
-	key := l.InputKey
-	var out []string
-	for _, name := range l.RequiredInputs {
-		what := " (required)"
-		if name == key {
-			what = " (required, behind the name)"
-			key = ""
-		}
-		out = append(out, name+what)
-	}
-	if _, ok := l.Context.Get(key); ok && key != "" {
-		out = append(out, key+" (behind the name)")
-	}
-	return strings.Join(out, ", ")
-}
-
-func parameterLine(p fsm.Parameter) string {
-	line := p.Name + ": " + p.Type
-	if len(p.Values) > 0 {
-		values := make([]string, len(p.Values))
-		for i, v := range p.Values {
-			values[i] = value.Text(v)
-		}
-		line += " of " + strings.Join(values, ", ")
-	}
-	switch {
-	case p.Required:
-		line += ", required"
-	case p.Default != nil:
-		line += " = " + plain.Cut(plain.Line(oneLineOf(value.Text(p.Default))), 40)
-	}
-	if p.Description != "" {
-		line += "; " + phrase.FirstLine(plain.Line(p.Description))
-	}
-	return line
-}
-
-func contextLine(l *fsm.Loop) string {
-	var out []string
-	for _, k := range l.Context.Keys() {
-		v, _ := l.Context.Get(k)
-		out = append(out, k+"="+plain.Cut(plain.Line(oneLineOf(value.Text(v))), 24))
-	}
-	return plain.Cut(strings.Join(out, "  "), 200)
-}
-
-func oneLineOf(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// madeOf names the other files that a loop's states come from.
-func madeOf(p *project.Project, l *fsm.Loop) []string {
-	var files []string
-	add := func(pos fsm.Pos) {
-		if name := p.Short(pos.File); pos.File != "" && pos.File != l.File && !slices.Contains(files, name) {
-			files = append(files, name)
-		}
-	}
-	for _, k := range []string{"name", "initial", "max_steps", "context", "parameters"} {
-		add(l.Place(0, k))
-	}
-	for _, name := range l.Order {
-		add(l.Place(fsm.KeyPlace, "states", name))
-		for _, k := range []string{"action", "evaluate", "loop", "on_yes", "next", "on_error"} {
-			add(l.Place(fsm.KeyPlace, "states", name, k))
-		}
-	}
-	slices.Sort(files)
-	return files
-}
-
-// does says in a few words what a state does.
-func does(s *fsm.State) string {
-	var out []string
-	switch {
-	case s.Loop != "":
-		text := "runs loop " + s.Loop
-		if s.Worktree != "" {
-			text += " in a work tree"
-		}
-		out = append(out, text)
-	case s.Terminal && s.Failure:
-		out = append(out, "end, failure")
-	case s.Terminal:
-		out = append(out, "end")
-	case s.Action != "":
-		kind := s.ActionType
-		if kind == "" || kind == "shell" {
-			kind = "$"
-		} else {
-			kind += ":"
-		}
-		out = append(out, plain.Cut(kind+" "+plain.Line(firstCodeLine(s.Action)), previewWidth))
-	}
-	if s.Evaluate != nil && s.Next == "" {
-		out = append(out, "? "+s.Evaluate.Type)
-	}
-	if s.Fragment != nil {
-		out = append(out, "("+s.Fragment.Name+")")
-	}
-	return strings.Join(out, " ")
-}
-
-// firstCodeLine returns the first line of a script that is neither blank nor a comment.
-func firstCodeLine(s string) string {
-	for line := range strings.SplitSeq(s, "\n") {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			return line
-		}
-	}
-	return phrase.FirstLine(s)
-}
-
-// ways writes the ways out of a state, those to one target together: yes -> done  no, error -> fix.
-func ways(s *fsm.State) string {
-	var targets []string
-	when := map[string][]string{}
-	for _, e := range edges(s) {
-		if when[e[1]] == nil {
-			targets = append(targets, e[1])
-		}
-		when[e[1]] = append(when[e[1]], condition(e[0]))
-	}
-	out := make([]string, len(targets))
-	for i, to := range targets {
-		out[i] = strings.TrimSpace(strings.Join(when[to], ", ") + " -> " + to)
-	}
-	return strings.Join(out, "  ")
-}
-
-// condition says in words when a key of a state leads on; "" is always.
-func condition(key string) string {
-	switch key {
-	case "next":
-		return ""
-	case "route _":
-		return "else"
-	case "route _error":
-		return "error"
-	}
-	return strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(key, "on_"), "route "), "_", " ")
+	views.WriteTable(a.out, states)
 }

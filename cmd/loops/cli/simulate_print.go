@@ -13,6 +13,7 @@ import (
 	"loops/internal/rehearse"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/internal/ui/views"
 )
 
 // A simulationPrinter prints the way of a simulation, as lines while it goes on or as JSON at its end.
@@ -122,19 +123,10 @@ func (p *simulationPrinter) show(e fsm.Event) {
 			p.line(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, inspect.Text(e.Get("final_state")), inspect.Text(e.Get("terminated_by"))))
 		}
 	default:
-		if note := simulationNote(e); note != "" {
+		if note := views.SimulationNote(e); note != "" {
 			p.line(pad + progress.Indent + p.paint.Amber(note))
 		}
 	}
-}
-
-// simulationNote is what else an event has to say; "" of those that are about what was not done.
-func simulationNote(e fsm.Event) string {
-	switch e.Kind {
-	case fsm.EventNote, fsm.EventActionOutput, fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventWorktreeAttached, fsm.EventWorktreeDetached:
-		return ""
-	}
-	return strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ") + ": " + inspect.Pairs(e))
 }
 
 // short is a text on one line, or with -v all its lines.
@@ -191,7 +183,7 @@ func (p *simulationPrinter) collect(e fsm.Event) {
 	case fsm.EventRoute:
 		step.Set("to", e.Get("to"))
 	default:
-		if note := simulationNote(e); note != "" {
+		if note := views.SimulationNote(e); note != "" {
 			notes, _ := step.Get("notes")
 			all, _ := notes.([]any)
 			step.Set("notes", append(all, note))

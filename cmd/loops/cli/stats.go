@@ -8,11 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
-	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 type statsOptions struct {
@@ -77,7 +76,7 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 		}
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, statsObject(s))
+		return ui.WriteJSON(a.out, views.StatsObject(s))
 	}
 	if len(runs) == 0 {
 		ui.Say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
@@ -90,7 +89,7 @@ func printStats(a *app, s *inspect.Stats) error {
 	ui.Say(a.out, "%s of %s\n", phrase.Count(s.Runs, "run"), s.Name)
 	if s.Done > 0 {
 		p50, p95, longest := inspect.Percentiles(s.Times)
-		ui.Say(a.out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, share(s.Succeeded, s.Done))
+		ui.Say(a.out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, views.SharePercent(s.Succeeded, s.Done))
 		ui.Say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest))
 	} else {
 		ui.SayLine(a.out, "Success: none has ended for good")
@@ -104,7 +103,7 @@ func printStats(a *app, s *inspect.Stats) error {
 	ui.Say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
 	for _, st := range s.Tally.States() {
 		p50, p95, longest := st.Times()
-		ui.Say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, verdictShares(st))
+		ui.Say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, views.VerdictShares(st))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -117,51 +116,4 @@ func printStats(a *app, s *inspect.Stats) error {
 		}
 	}
 	return nil
-}
-
-func verdictShares(st *inspect.StateTally) string {
-	var words []string
-	for _, name := range st.Names() {
-		words = append(words, fmt.Sprintf("%s %d (%s)", phrase.Dash(plain.Line(name)), st.Verdicts[name], share(st.Verdicts[name], st.Judged())))
-	}
-	return phrase.Dash(strings.Join(words, ", "))
-}
-
-// share writes a part of a whole in percent. What is not all is not 100 %, and what is not nothing is not 0 %.
-func share(n, of int) string {
-	if of == 0 {
-		return "-"
-	}
-	pct := (200*n + of) / (2 * of)
-	switch {
-	case pct == 100 && n < of:
-		pct = 99
-	case pct == 0 && n > 0:
-		pct = 1
-	}
-	return fmt.Sprintf("%d%%", pct)
-}
-
-func statsObject(s *inspect.Stats) *value.Map {
-	var rate any
-	if s.Done > 0 {
-		rate = float64(s.Succeeded) / float64(s.Done)
-	}
-	outcomes := value.NewMap()
-	for _, name := range s.Outcomes() {
-		outcomes.Set(name, int64(s.Ended[name]))
-	}
-	p50, p95, longest := inspect.Percentiles(s.Times)
-	states := ui.List(s.Tally.States(), func(st *inspect.StateTally) any {
-		verdicts := value.NewMap()
-		for _, name := range st.Names() {
-			verdicts.Set(name, int64(st.Verdicts[name]))
-		}
-		_, always := st.AlwaysYes()
-		p50, p95, longest := st.Times()
-		return value.NewMap("state", st.Path, "visits", int64(st.Visits), "runs", int64(st.Runs), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
-			"longest_ms", longest.Milliseconds(), "failed_actions", int64(st.Failed), "evaluator", ui.OrNull(st.Evaluator), "verdicts", verdicts, "never_said_no", always)
-	})
-	return value.NewMap("loop", s.Name, "runs", int64(s.Runs), "open", int64(s.Open), "ended", int64(s.Done), "succeeded", int64(s.Succeeded), "success_rate", rate,
-		"outcomes", outcomes, "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(), "longest_ms", longest.Milliseconds(), "states", states)
 }

@@ -10,6 +10,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -113,7 +114,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	}
 	for _, w := range waiting {
 		if asJSON {
-			objects = append(objects, waiterStatus(p, w))
+			objects = append(objects, views.WaiterStatus(p, w))
 			continue
 		}
 		a.printWaiter(p, w)

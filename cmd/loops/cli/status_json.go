@@ -1,26 +1,23 @@
 package cli
 
 import (
-	"cmp"
-	"time"
-
 	"loops/engine/project"
-	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
 // vitalsObject is what status shows of a run as one JSON object. What is not known is null.
 func (a *app) vitalsObject(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) *value.Map {
-	m := statusObject(p, store, v.Run)
+	m := views.StatusObject(p, store, v.Run)
 	if v.Run.Limited {
 		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
 	}
 	m.Set("elapsed_ms", v.Elapsed().Milliseconds())
 	m.Set("path", ui.List(v.Levels(), func(l inspect.Level) any {
-		return value.NewMap("loop", l.Loop, "state", l.State, "step", int64(l.Step), "max_steps", orNone(l.Most))
+		return value.NewMap("loop", l.Loop, "state", l.State, "step", int64(l.Step), "max_steps", views.OrNone(l.Most))
 	}))
 	m.Set("lease_until", nil)
 	if !v.Run.Leased.IsZero() {
@@ -30,126 +27,22 @@ func (a *app) vitalsObject(p *project.Project, store *project.Records, v *inspec
 	if v.Alive {
 		m.Set("idle_ms", v.Idle().Milliseconds())
 	}
-	m.Set("action", actionObject(v))
-	m.Set("used", usedObject(v))
-	m.Set("verdict", verdictObject(v))
-	m.Set("way", wayObject(v))
-	m.Set("limits", ui.List(v.Limits, limitObject))
+	m.Set("action", views.ActionObject(v))
+	m.Set("used", views.UsedObject(v))
+	m.Set("verdict", views.VerdictObject(v))
+	m.Set("way", views.WayObject(v))
+	m.Set("limits", ui.List(v.Limits, views.LimitObject))
 	m.Set("why", ui.OrNull(v.Why()))
-	m.Set("owner_elsewhere", outOfSight(v.Run))
-	m.Set("queued", ui.List(waiting, func(w persistence.Waiter) any { return waiterObject(w) }))
+	m.Set("owner_elsewhere", views.OutOfSight(v.Run))
+	m.Set("queued", ui.List(waiting, func(w persistence.Waiter) any { return views.WaiterObject(w) }))
 	word, command := a.next(v)
 	m.Set("next", ui.OrNull(word))
 	m.Set("next_command", ui.OrNull(command))
 	if v.Wait != nil {
-		m.Set("waiting", waitObject(v.Wait))
+		m.Set("waiting", views.WaitObject(v.Wait))
 	}
 	if !v.PausedAt.IsZero() {
 		m.Set("pause_asked_at", ui.Stamp(v.PausedAt))
 	}
-	return m
-}
-
-func actionObject(v *inspect.Vitals) any {
-	d := v.Acting()
-	if d == 0 {
-		return nil
-	}
-	e := v.Glance.Acting
-	return value.NewMap("text", inspect.Text(e.Get("action")), "started_at", ui.Stamp(e.Time), "running_ms", d.Milliseconds())
-}
-
-// usedObject is what prompts and judges used; nil = none was asked.
-func usedObject(v *inspect.Vitals) any {
-	if v.Memory == nil {
-		return nil
-	}
-	s := v.Memory.Spent
-	if s == (fsm.Spent{Steps: s.Steps}) {
-		return nil
-	}
-	m := value.NewMap("cost_usd", ui.MicroDollars(s.CostUSD), "unknown_costs", int64(s.Unpriced), "tokens", s.Usage.Total(), "prompts", int64(s.Prompts))
-	if s.Unpriced > 0 {
-		m.Set("cost_usd", nil)
-		m.Set("known_cost_usd", ui.MicroDollars(s.CostUSD))
-	}
-	return m
-}
-
-// sentenceObject is what is said of a visit, nil where nothing is.
-func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *value.Map {
-	if len(said) == 0 {
-		return nil
-	}
-	m := value.NewMap("state", nil, "step", nil, "text", said[0].Text, "events", ui.List(said[0].Events, func(n uint64) any { return int64(n) }))
-	if visit != nil {
-		m.Set("state", visit.Path())
-		m.Set("step", visit.Number())
-	}
-	return m
-}
-
-func verdictObject(v *inspect.Vitals) any {
-	visit, said := v.VerdictText()
-	m := sentenceObject(visit, said)
-	if m == nil {
-		return nil
-	}
-	word := ""
-	if visit != nil {
-		word = visit.Verdict()
-	} else if v.Memory != nil {
-		word = inspect.Text(inspect.ValueOf(v.Memory.LastResult, "verdict"))
-	}
-	m.Set("verdict", word)
-	return m
-}
-
-func wayObject(v *inspect.Vitals) any {
-	left := v.Glance.Left()
-	if left == nil {
-		return nil
-	}
-	m := sentenceObject(left, inspect.Way(left, v.LoopOf(left)))
-	if m == nil {
-		return nil
-	}
-	m.Set("to", left.To())
-	return m
-}
-
-// limitObject is one limit. What is counted in time is in seconds.
-func limitObject(l inspect.Limit) any {
-	m := value.NewMap("limit", l.Name, "loop", l.Loop, "state", ui.OrNull(l.State), "used", plainNumber(l.Used), "most", plainNumber(l.Most), "share", plainNumber(l.Share()), "ends_run", !l.Routes)
-	if l.Unknown {
-		m.Set("used", nil)
-		m.Set("share", nil)
-	}
-	return m
-}
-
-// plainNumber is a number to a thousandth, and an integer where it is one.
-func plainNumber(v float64) any {
-	n := int64(v*1000 + 0.5)
-	if n%1000 == 0 {
-		return n / 1000
-	}
-	return float64(n) / 1000
-}
-
-// waiterObject is somebody in the queue.
-func waiterObject(w persistence.Waiter) *value.Map {
-	f := w.For
-	return value.NewMap("id", w.ID, "loop", w.Loop, "instance_id", ui.OrNull(string(w.Resumes)), "pid", int64(w.Owner.PID), "host", ui.OrNull(w.Owner.Host),
-		"since", ui.Stamp(w.Since), "waits_ms", time.Since(w.Since).Milliseconds(), "scope", ui.Texts(w.Scope), "log", ui.OrNull(w.Log),
-		"for", value.NewMap("path", ui.OrNull(f.Path), "loop", ui.OrNull(f.Loop), "instance_id", ui.OrNull(string(f.Run)), "waiter", ui.OrNull(f.Waiter), "since", ui.Stamp(f.Since)))
-}
-
-// waiterStatus is somebody in the queue in the place of a run.
-func waiterStatus(p *project.Project, w persistence.Waiter) *value.Map {
-	m := value.NewMap("loop", w.Loop, "loop_name", w.Loop, "instance_id", ui.OrNull(string(w.Resumes)), "status", "queued", "alive", true,
-		"pid", int64(w.Owner.PID), "owner", ownerObject(w.Owner), "resumable", false)
-	m.Set("queued", []any{waiterObject(w)})
-	m.Set("log", ui.OrNull(cmp.Or(w.Log)))
 	return m
 }

@@ -12,6 +12,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -27,7 +28,7 @@ func (a *app) row(key, value string) {
 	}
 	lines := []string{value}
 	if width := a.width(); width > 0 {
-		lines = strings.Split(fold(value, max(20, width-rowIndent-1)), "\n")
+		lines = strings.Split(views.Fold(value, max(20, width-rowIndent-1)), "\n")
 		if len(lines) > rowLines {
 			lines = append(lines[:rowLines-1:rowLines-1], plain.Cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
 		}
@@ -51,7 +52,7 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *inspect
 	a.row("Loop", r.Loop)
 	a.row("Run", id)
 	a.row("Fork of", ui.ForkedText(r.Origin))
-	a.row("Work tree", treeText(p, r))
+	a.row("Work tree", views.TreeText(p, r))
 	a.row("Status", inspect.StatusWord(r))
 	a.row("State", v.WhereText())
 	a.row("Step", v.StepsText())
@@ -67,7 +68,7 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *inspect
 	}
 	a.printWait(v)
 	for _, w := range waiting {
-		a.row("Queued", waiterText(p, w))
+		a.row("Queued", views.WaiterText(p, w))
 	}
 	a.row("Used", v.UsedText())
 	if visit, said := v.VerdictText(); len(said) > 0 {
@@ -81,10 +82,10 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *inspect
 		a.row("Started", phrase.Clock(r.StartedAt))
 	}
 	if !r.UpdatedAt.IsZero() {
-		a.row("Updated", phrase.Clock(r.UpdatedAt)+" ("+since(r.UpdatedAt)+")")
+		a.row("Updated", phrase.Clock(r.UpdatedAt)+" ("+views.Since(r.UpdatedAt)+")")
 	}
-	a.row("Owner", ownerText(r))
-	a.row("Lease", leaseText(r))
+	a.row("Owner", views.OwnerText(r))
+	a.row("Lease", views.LeaseText(r))
 	a.row("Ended by", r.Ended)
 	why := v.Why()
 	a.row("Why", why)
@@ -128,38 +129,6 @@ func (a *app) printWait(v *inspect.Vitals) {
 	}
 }
 
-// ownerText says which process carries a run on, and whether it lives.
-func ownerText(r persistence.Run) string {
-	elsewhere := outOfSight(r)
-	switch {
-	case r.Owner.PID == 0:
-		return ""
-	case elsewhere && r.Held && r.Leased.IsZero():
-		return process(r.Owner) + ", which holds its lock; from here it cannot be asked more"
-	case elsewhere && r.Held:
-		return process(r.Owner) + ", which keeps its lease; from here it cannot be asked more"
-	case elsewhere && r.Lapsed:
-		return process(r.Owner) + ", whose lease ran out; loops resume takes the run over"
-	case elsewhere && project.Alive(r):
-		return process(r.Owner) + "; whether it lives cannot be asked from here"
-	case project.Alive(r):
-		return fmt.Sprintf("pid %d, alive", r.Owner.PID)
-	}
-	return fmt.Sprintf("pid %d, gone", r.Owner.PID)
-}
-
-// leaseText says how long the owner of a run in a database keeps it without being heard of.
-func leaseText(r persistence.Run) string {
-	switch d := time.Until(r.Leased); {
-	case r.Leased.IsZero():
-		return ""
-	case r.Lapsed:
-		return "ran out at " + phrase.Clock(r.Leased)
-	default:
-		return fmt.Sprintf("until %s (%s left), unless it is renewed", phrase.Clock(r.Leased), phrase.Duration(max(0, d)))
-	}
-}
-
 // next is what a person may want to do with a run: a word for it, and the command.
 func (a *app) next(v *inspect.Vitals) (word, command string) {
 	r, id := v.Run, string(v.Run.ID)
@@ -198,8 +167,8 @@ func (a *app) printBrief(v *inspect.Vitals) {
 	case !project.Alive(r):
 		a.indented("  ", cmp.Or(v.Why(), inspect.HonestError(r)))
 	}
-	if outOfSight(r) {
-		a.indented("  ", "owner: "+ownerText(r))
+	if views.OutOfSight(r) {
+		a.indented("  ", "owner: "+views.OwnerText(r))
 	}
 	if len(r.Damage) > 0 {
 		a.indented("  ", "damaged: "+strings.Join(r.Damage, "; "))
@@ -228,42 +197,22 @@ func (a *app) indented(front, line string) {
 // showWaiter tells of a run that is none yet.
 func (a *app) showWaiter(p *project.Project, w persistence.Waiter, asJSON bool) error {
 	if asJSON {
-		return ui.WriteJSON(a.out, waiterStatus(p, w))
+		return ui.WriteJSON(a.out, views.WaiterStatus(p, w))
 	}
 	a.row("Loop", w.Loop)
 	a.row("Run", string(w.Resumes))
 	a.row("Status", "queued")
-	a.row("Waits for", obstacleText(p, w))
+	a.row("Waits for", views.ObstacleText(p, w))
 	a.row("Waits", phrase.Duration(time.Since(w.Since))+", since "+phrase.Clock(w.Since))
 	a.row("Owner", w.Owner.String())
 	if w.Log != "" {
 		a.row("Log", p.Short(w.Log))
 	}
-	a.row("Take it out", a.command("queue remove", shortWaiter(w.ID)))
+	a.row("Take it out", a.command("queue remove", views.ShortWaiter(w.ID)))
 	return nil
 }
 
 func (a *app) printWaiter(p *project.Project, w persistence.Waiter) {
 	a.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), phrase.Duration(time.Since(w.Since))))
-	a.indented("  ", "waits for "+obstacleText(p, w))
-}
-
-// waiterText says in one line that somebody waits in the queue.
-func waiterText(p *project.Project, w persistence.Waiter) string {
-	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, obstacleText(p, w), phrase.Duration(time.Since(w.Since)))
-}
-
-// obstacleText is what somebody in the queue waits for.
-func obstacleText(p *project.Project, w persistence.Waiter) string {
-	o := w.For
-	path := plain.Line(cmp.Or(p.Short(o.Path), shortScope(p, w), "its scope"))
-	switch {
-	case o.Run != "":
-		return fmt.Sprintf("%s, which run %s has", path, o.Run)
-	case o.Waiter != "":
-		return fmt.Sprintf("%s, which loop %s waits for since %s", path, o.Loop, phrase.Clock(o.Since))
-	case o.Loop != "":
-		return fmt.Sprintf("%s, which loop %s has", path, o.Loop)
-	}
-	return path
+	a.indented("  ", "waits for "+views.ObstacleText(p, w))
 }

@@ -10,6 +10,7 @@ import (
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/reconcile"
 )
 
@@ -54,7 +55,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	} else {
 		told := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
 			if n, ok := n.(engine.TreeEnded); ok {
-				trees = append(trees, treeLines(n.Report)...)
+				trees = append(trees, views.TreeLines(n.Report)...)
 			}
 		}))
 		changes, err = e.Reconcile(ctx)

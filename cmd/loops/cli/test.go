@@ -19,6 +19,7 @@ import (
 	"loops/internal/plain"
 	"loops/internal/rehearse"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 type testOptions struct {
@@ -303,7 +304,7 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 	case v.Next != "":
 		kind := ""
 		if to := p.r.loop.States[v.Next]; to.Terminal {
-			kind = " (" + strings.TrimSpace(kindOf(to)) + ")"
+			kind = " (" + strings.TrimSpace(views.KindOf(to)) + ")"
 		}
 		ui.Say(w, "Would transition: %s -> %s%s\n", p.st.Name, v.Next, kind)
 	case v.Outcome.Signal != "":

@@ -10,23 +10,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/loopfile"
-	"loops/internal/inspect"
-	"loops/internal/phrase"
-	"loops/internal/plain"
 	"loops/internal/ui"
-	"loops/persistence"
 )
-
-// ambiguousText lists the runs of which one is to be named.
-func ambiguousText(e *project.AmbiguousError) string {
-	var rows [][]string
-	for _, r := range e.Runs {
-		rows = append(rows, []string{"  " + string(r.ID), inspect.StatusWord(r), "started " + phrase.Clock(r.StartedAt)})
-	}
-	var b strings.Builder
-	writeTable(&b, rows)
-	return plain.Line(e.What) + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
-}
 
 // again is the command line with the first of the runs in the place of what was written.
 func again(e *project.AmbiguousError, args []string) string {
@@ -88,13 +73,4 @@ func noLoop(ctx context.Context, f project.Finder, arg string) error {
 		return failure(engine.Usage, "%s is a run, and the name of a loop is expected: %s", arg, found[0].Loop)
 	}
 	return noSuchRun(ctx, f, arg)
-}
-
-// heldText says that a live process owns a run, and what to do.
-func heldText(e *persistence.HeldError) string {
-	r := persistence.Run{ID: e.ID, Owner: e.Owner, Held: true}
-	if outOfSight(r) {
-		return awayText(r)
-	}
-	return e.Error() + "; wait for it, or: loops stop " + quote(string(e.ID))
 }

@@ -20,6 +20,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/report"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 type validateOptions struct {
@@ -194,7 +195,7 @@ func (a *app) writeReport(p *project.Project, r findings, format string) error {
 
 // forServices is what was found as a report on the files below root; what could not be checked comes first.
 func (r findings) forServices(root string) report.Problems {
-	out := report.Problems{Root: root, Rules: rules(), Help: ruleText, Version: buildVersion(), Complete: true}
+	out := report.Problems{Root: root, Rules: views.RuleList(), Help: views.RuleText, Version: buildVersion(), Complete: true}
 	for _, c := range r.files {
 		if c.failure != nil {
 			out.Complete = false
@@ -287,28 +288,16 @@ func checkedObject(p *project.Project, c checked, strict bool) *value.Map {
 	if c.failure != nil {
 		problems = []fsm.Problem{failureProblem(c)}
 	}
-	m.Set("violations", ui.List(problems, func(pr fsm.Problem) any { return problemObject(p, pr) }))
+	m.Set("violations", ui.List(problems, func(pr fsm.Problem) any { return views.ProblemObject(p, pr) }))
 	return m
 }
 
 // failureProblem says what kept a file from being checked, as a problem of it.
 func failureProblem(c checked) fsm.Problem {
 	_, text := explain(c.failure)
-	rule := ruleUnreadable
+	rule := views.RuleUnreadable
 	if isOfKind(c.failure, engine.NotFound) {
-		rule = ruleNotFound
+		rule = views.RuleNotFound
 	}
 	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}
-}
-
-func problemObject(p *project.Project, pr fsm.Problem) *value.Map {
-	m := value.NewMap("severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message)
-	if pr.Pos.File != "" {
-		m.Set("file", p.Short(pr.Pos.File))
-	}
-	if pr.Pos.Line > 0 {
-		m.Set("line", int64(pr.Pos.Line))
-		m.Set("col", int64(pr.Pos.Col))
-	}
-	return m
 }

@@ -12,6 +12,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
+	"loops/internal/ui/views"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -97,7 +98,7 @@ func (d *runDetail) event(e fsm.Event, err error) {
 	cost, visit := d.tally.Take(e)
 	row := d.row(visit)
 	if e.Kind == fsm.EventLoopComplete {
-		d.line(watch.Line{Text: strings.Repeat("  ", e.Depth) + "==> ended: " + eventDetail(e, false, false), Head: true})
+		d.line(watch.Line{Text: strings.Repeat("  ", e.Depth) + "==> ended: " + views.EventDetail(e, false, false), Head: true})
 	} else if row != nil && e.Depth == visit.Depth() {
 		row.add(e, cost)
 	}

@@ -12,6 +12,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -69,7 +70,7 @@ func watchLines(ctx context.Context, a *app, l *looker, o watchOptions) error {
 			goOn++
 			shown++
 			if id := persistence.ID(queuedID(w)); said[id] == "" {
-				said[id] = statusQueued
+				said[id] = views.StatusQueued
 				a.watchWaiter(w, l.Project, o.json)
 			}
 		}
@@ -114,13 +115,13 @@ func (a *app) watchLine(w *watchedRun, p *project.Project, asJSON bool) {
 		return
 	}
 	m := value.NewMap("time", ui.Stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "alive", row.Live,
-		"current_state", w.State, "iteration", int64(w.Step), "max_steps", orNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(),
+		"current_state", w.State, "iteration", int64(w.Step), "max_steps", views.OrNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(),
 		"cost_usd", nil, "waiting", nil, "terminated_by", ui.OrNull(w.Ended), "error", ui.OrNull(w.Error))
 	if w.cost.Unknown == 0 {
 		m.Set("cost_usd", ui.MicroDollars(w.cost.CostUSD))
 	}
 	if w.wait != nil {
-		m.Set("waiting", waitObject(w.wait))
+		m.Set("waiting", views.WaitObject(w.wait))
 	}
 	_, _ = a.out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
 }

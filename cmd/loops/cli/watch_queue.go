@@ -12,6 +12,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -24,8 +25,8 @@ func queuedID(w persistence.Waiter) string {
 // queuedRow is somebody in the queue in the list of runs.
 func queuedRow(p *project.Project, w persistence.Waiter) watch.Run {
 	return watch.Run{
-		ID: queuedID(w), Loop: w.Loop, Health: watch.Waiting, Status: statusQueued, Queued: true, State: "-", Step: "-",
-		Elapsed: phrase.Seconds(time.Since(w.Since)), Note: "waits for " + obstacleText(p, w),
+		ID: queuedID(w), Loop: w.Loop, Health: watch.Waiting, Status: views.StatusQueued, Queued: true, State: "-", Step: "-",
+		Elapsed: phrase.Seconds(time.Since(w.Since)), Note: "waits for " + views.ObstacleText(p, w),
 	}
 }
 
@@ -50,7 +51,7 @@ func (l *looker) queuedDetail(id string) *watch.Detail {
 func (a *app) watchWaiter(w persistence.Waiter, p *project.Project, asJSON bool) {
 	row, now := queuedRow(p, w), time.Now()
 	if asJSON {
-		m := waiterStatus(p, w)
+		m := views.WaiterStatus(p, w)
 		m.Set("time", ui.Stamp(now))
 		_, _ = a.out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
 		return

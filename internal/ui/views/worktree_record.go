@@ -1,4 +1,4 @@
-package cli
+package views
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"loops/persistence"
 )
 
-// plannedTree tells of the work tree in a plan. RUN stands for the id that the run will have.
-func plannedTree(p *project.Project, t *engine.TreePlan) (lines []string) {
+// PlannedTree tells of the work tree in a plan. RUN stands for the id that the run will have.
+func PlannedTree(p *project.Project, t *engine.TreePlan) (lines []string) {
 	if t == nil {
 		return nil
 	}
@@ -29,8 +29,8 @@ func plannedTree(p *project.Project, t *engine.TreePlan) (lines []string) {
 	return lines
 }
 
-// plannedTreeObject is the same for a program.
-func plannedTreeObject(t *engine.TreePlan) *value.Map {
+// PlannedTreeObject is the same for a program.
+func PlannedTreeObject(t *engine.TreePlan) *value.Map {
 	if t.Of != "" {
 		return value.NewMap("path", t.Path, "of", t.Of)
 	}
@@ -38,8 +38,8 @@ func plannedTreeObject(t *engine.TreePlan) *value.Map {
 		"left_by", ui.OrNull(t.LeftBy), "changed_files", int64(t.Changed), "submodules", t.Submodules)
 }
 
-// treeText says for a person in which work tree a run is, "" if it is in none.
-func treeText(p *project.Project, r persistence.Run) string {
+// TreeText says for a person in which work tree a run is, "" if it is in none.
+func TreeText(p *project.Project, r persistence.Run) string {
 	t := engine.TreeOf(p, r)
 	switch {
 	case t == nil:
@@ -50,8 +50,8 @@ func treeText(p *project.Project, r persistence.Run) string {
 	return p.Short(t.Tree.Path) + " (branch " + t.Tree.Branch + ")"
 }
 
-// addTree adds to an object in which work tree a run is, if it is in one.
-func addTree(m *value.Map, r persistence.Run) {
+// AddTree adds to an object in which work tree a run is, if it is in one.
+func AddTree(m *value.Map, r persistence.Run) {
 	if t := engine.TreeOf(&project.Project{}, r); t != nil {
 		m.Set("worktree", value.NewMap("path", t.Tree.Path, "branch", ui.OrNull(t.Tree.Branch), "end", t.End, "of", ui.OrNull(t.Of)))
 	}

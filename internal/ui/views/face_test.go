@@ -1,4 +1,4 @@
-package cli
+package views
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestFaceEnd(t *testing.T) {
 			ID: "fix-1", Loop: "fix", Status: c.status, Ended: c.ended, State: "work", Step: 3, StartedAt: began, Elapsed: 7 * time.Second, Foreign: true,
 		}
 		var face report.Run
-		faceEnd(&face, run, nil, "work")
+		FaceEnd(&face, run, nil, "work")
 		if face.End != c.end || face.Text != c.Text {
 			t.Errorf("%s: %d %q, want %d %q", name, face.End, face.Text, c.end, c.Text)
 		}
@@ -46,7 +46,7 @@ func TestFaceEndOfCapped(t *testing.T) {
 		"":      {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
 	} {
 		face := report.Run{Facts: [][2]string{{"State", "mend"}}}
-		faceEnd(&face, run, nil, at)
+		FaceEnd(&face, run, nil, at)
 		if face.Text != want[0] || face.Facts[0][0] != want[1] {
 			t.Errorf("last in %q: %q, %q; want %q", at, face.Text, face.Facts[0][0], want)
 		}

@@ -1,0 +1,31 @@
+package views
+
+import (
+	"strings"
+
+	"loops/engine/project"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/persistence"
+)
+
+// AmbiguousText lists the runs of which one is to be named.
+func AmbiguousText(e *project.AmbiguousError) string {
+	var rows [][]string
+	for _, r := range e.Runs {
+		rows = append(rows, []string{"  " + string(r.ID), inspect.StatusWord(r), "started " + phrase.Clock(r.StartedAt)})
+	}
+	var b strings.Builder
+	WriteTable(&b, rows)
+	return plain.Line(e.What) + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
+}
+
+// HeldText says that a live process owns a run, and what to do.
+func HeldText(e *persistence.HeldError) string {
+	r := persistence.Run{ID: e.ID, Owner: e.Owner, Held: true}
+	if OutOfSight(r) {
+		return awayText(r)
+	}
+	return e.Error() + "; wait for it, or: loops stop " + plain.ShellWord(string(e.ID))
+}

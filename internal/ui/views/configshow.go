@@ -1,0 +1,138 @@
+package views
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/config"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+)
+
+// A Setting is one value that holds.
+type Setting struct {
+	Key   string
+	Value any    // for JSON; nil = nobody set it, or the default is no single value
+	Text  string // for a person
+	From  Origin
+}
+
+// An Origin is where a setting comes from.
+type Origin struct {
+	Kind string // default, file, environment or flag
+	Name string // of the variable or flag
+	file string // absolute
+	line int    // 0 = not known
+	Text string // for a person
+}
+
+func FromFile(p *project.Project, c *config.Config, key string) Origin {
+	at := c.At[key]
+	return Origin{Kind: "file", file: at.File, line: at.Line, Text: p.SettingPlace(c, key)}
+}
+
+func (s Setting) Object() any {
+	m := value.NewMap("key", s.Key, "value", s.Value, "origin", s.From.Kind)
+	if s.From.Name != "" {
+		m.Set("name", s.From.Name)
+	}
+	if s.From.file != "" {
+		m.Set("file", s.From.file)
+		m.Set("line", UnlessZero(s.From.line))
+	}
+	return m
+}
+
+func UnlessZero(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return int64(n)
+}
+
+// NotifySettings are the elements of notify, of all files.
+func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
+	for i, n := range c.Notify {
+		key := "notify." + strconv.Itoa(i)
+		m := value.NewMap()
+		var text string
+		switch {
+		case n.Desktop:
+			m.Set("desktop", true)
+			text = "desktop"
+		case n.Command != "":
+			m.Set("command", n.Command)
+			text = "command " + phrase.FirstLine(n.Command)
+		default:
+			m.Set("webhook", hostOf(n.URL))
+			m.Set("retries", int64(n.Retries))
+			text = "webhook " + hostOf(n.URL)
+		}
+		for _, l := range []struct {
+			key, word string
+			names     []string
+		}{{"on", "on", n.On}, {"loops", "of", n.Loops}} {
+			if len(l.names) > 0 {
+				m.Set(l.key, ui.Texts(l.names))
+				text += " " + l.word + " " + strings.Join(l.names, ", ")
+			}
+		}
+		if n.Secret != "" {
+			m.Set("secret_env", n.Secret)
+		}
+		all = append(all, Setting{key, m, text, FromFile(p, c, key)})
+	}
+	return all
+}
+
+// hostOf is the part of the address of a webhook that holds no secret.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + "/…"
+}
+
+// HostSettings are the agent hosts that files declare, in the order of their names.
+func HostSettings(p *project.Project, c *config.Config) (all []Setting) {
+	for _, h := range c.Hosts {
+		key := "hosts." + h.Name
+		all = append(all, Setting{key, h.Program, h.Program, FromFile(p, c, key)})
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// A ConfigFile is one that settings are read from.
+type ConfigFile struct {
+	Path, layer, Whose string
+	Exists             bool
+}
+
+func (f ConfigFile) Object() any {
+	return value.NewMap("file", f.Path, "layer", f.layer, "exists", f.Exists)
+}
+
+// ConfigFiles are the files that settings are read from, the lowest first.
+func ConfigFiles(p *project.Project) (files []ConfigFile) {
+	for _, f := range []ConfigFile{
+		{Path: p.Layers.Reference, layer: "reference", Whose: "the reference tool's"},
+		{Path: p.Layers.User, layer: "user", Whose: "yours, for all projects"},
+		{Path: p.Layers.Project, layer: "project", Whose: "the project's"},
+	} {
+		if f.Path == "" {
+			continue
+		}
+		_, err := os.Stat(filepath.Clean(f.Path))
+		f.Exists = err == nil
+		files = append(files, f)
+	}
+	return files
+}

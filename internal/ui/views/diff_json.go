@@ -1,0 +1,27 @@
+package views
+
+import (
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/ui"
+)
+
+func PathObject(p *inspect.Path) *value.Map {
+	m := value.NewMap("instance_id", string(p.Run.ID), "loop", p.Run.Loop, "status", ui.OrNull(string(p.Run.Status)), "terminated_by", ui.OrNull(p.Run.Ended),
+		"current_state", p.Run.State, "iterations", int64(p.Run.Step), "duration_ms", inspect.Elapsed(p.Run).Milliseconds(),
+		"sha256", ui.OrNull(p.Run.SHA256))
+	AddCost(m, &p.Costs.Total)
+	return m
+}
+
+func StepObject(s *inspect.Step) any {
+	if s == nil {
+		return nil
+	}
+	var code any
+	if s.Exited {
+		code = int64(s.Exit)
+	}
+	return value.NewMap("step", s.Number, "state", s.Path, "exit_code", code, "verdict", ui.OrNull(s.Verdict), "to", ui.OrNull(s.To),
+		"duration_ms", s.Took.Milliseconds(), "first_event", int64(s.First), "last_event", int64(s.Last))
+}

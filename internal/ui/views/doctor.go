@@ -1,0 +1,18 @@
+package views
+
+import (
+	"loops/fsm/value"
+	"loops/internal/doctor"
+	"loops/internal/ui"
+)
+
+func FindingObject(f doctor.Finding) any {
+	m := value.NewMap("check", f.Check, "level", f.Level, "text", f.Text, "todo", ui.OrNull(f.Todo))
+	if f.More != nil {
+		for _, key := range f.More.Keys() {
+			v, _ := f.More.Get(key)
+			m.Set(key, v)
+		}
+	}
+	return m
+}

@@ -1,0 +1,50 @@
+package views
+
+import (
+	"strings"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/report"
+	"loops/persistence"
+)
+
+// FaceEnd says how the run ended, whose last visit was of the state at; "" = it is not known.
+func FaceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
+	if o == nil {
+		o = &fsm.Outcome{
+			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: inspect.Elapsed(run),
+		}
+		if run.Ended == "" {
+			o.TerminatedBy = phrase.Words(inspect.StatusWord(run))
+		}
+		face.End = report.Broken
+		switch {
+		case run.Status == persistence.Completed:
+			face.End = report.Good
+		case run.Status == persistence.Failed && run.Ended == fsm.EndTerminal:
+			face.End = report.Failed
+		case run.Status == persistence.Running && project.Alive(run):
+			face.End = report.Going
+		}
+	} else {
+		switch {
+		case inspect.Succeeded(*o):
+			face.End = report.Good
+		case o.TerminatedBy == fsm.EndTerminal:
+			face.End = report.Failed
+		default:
+			face.End = report.Broken
+		}
+	}
+	face.Text, _, _ = strings.Cut(inspect.EndAt(*o, run.MaxSteps, at), "\n")
+	if inspect.ComesNext(*o, at) {
+		for i := range face.Facts {
+			if face.Facts[i][0] == "State" {
+				face.Facts[i][0] = "Next state"
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/internal/ui"
+)
+
+func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
+	get := func(k string) string { return inspect.Text(e.Get(k)) }
+	switch e.Kind {
+	case fsm.EventStateEnter:
+		return get("state") + "  (step " + get("iteration") + ")"
+	case fsm.EventActionStart:
+		if verbose {
+			return get("action")
+		}
+		return plain.Cut(phrase.FirstLine(get("action")), 120)
+	case fsm.EventActionOutput:
+		return get("line")
+	case fsm.EventActionComplete:
+		ms, _ := e.Get("duration_ms").(int64)
+		line := p.Green("ok")
+		if code := ui.ValueText(e.Get("exit_code")); code != "0" {
+			line = p.Red("exit=" + code)
+		}
+		line += "  " + phrase.Duration(time.Duration(ms)*time.Millisecond)
+		if errors := get("stderr_preview"); verbose && errors != "" {
+			line += "\n" + strings.TrimRight(errors, "\n")
+		}
+		return line
+	case fsm.EventEvaluate:
+		return strings.TrimSpace(get("verdict") + "  " + inspect.Pairs(e, "verdict"))
+	case fsm.EventRoute:
+		return strings.TrimSpace(get("from") + " -> " + get("to") + "  " + inspect.Pairs(e, "from", "to"))
+	case fsm.EventLoopComplete:
+		line := fmt.Sprintf("%s  after %s  [%s]", get("final_state"), stepsText(get("iterations")), get("terminated_by"))
+		if get("failure_terminal") == "true" {
+			line += "  failure"
+		}
+		return strings.TrimSpace(line + "  " + get("error"))
+	}
+	return inspect.Pairs(e)
+}
+
+// stepsText writes the number of steps an event names.
+func stepsText(n string) string {
+	if n == "1" {
+		return "1 step"
+	}
+	return n + " steps"
+}

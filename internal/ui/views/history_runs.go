@@ -1,0 +1,69 @@
+package views
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+// Mentions says whether a text is in an event, in whatever case.
+func Mentions(e fsm.Event, what string) bool {
+	what = strings.ToLower(what)
+	for _, field := range e.Fields {
+		if strings.Contains(strings.ToLower(inspect.Text(field.Value)), what) {
+			return true
+		}
+	}
+	return false
+}
+
+// AddCost adds what was used to an object, in the words of loops cost.
+func AddCost(m *value.Map, l *inspect.Cost) {
+	cost := ui.CostObject(l, "", "")
+	for _, key := range []string{"cost_usd", "known_cost_usd", "unknown_costs"} {
+		v, _ := cost.Get(key)
+		m.Set(key, v)
+	}
+}
+
+// A Group is the runs that ended in one way.
+type Group struct {
+	Outcome string
+	Runs    []persistence.Run // newest first
+	All     int               // of all groups
+}
+
+// Groups puts runs together by how they ended, the most frequent first.
+func Groups(runs []persistence.Run) []Group {
+	by := map[string]*Group{}
+	for _, r := range runs {
+		name := inspect.OutcomeText(r)
+		if by[name] == nil {
+			by[name] = &Group{Outcome: name, All: len(runs)}
+		}
+		by[name].Runs = append(by[name].Runs, r)
+	}
+	var all []Group
+	for _, g := range by {
+		all = append(all, *g)
+	}
+	slices.SortFunc(all, func(a, b Group) int {
+		return cmp.Or(len(b.Runs)-len(a.Runs), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	return all
+}
+
+func (g Group) Times() (p50, p95, longest time.Duration) {
+	times := make([]time.Duration, len(g.Runs))
+	for i, r := range g.Runs {
+		times[i] = inspect.Elapsed(r)
+	}
+	return inspect.Percentiles(times)
+}

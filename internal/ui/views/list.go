@@ -1,0 +1,93 @@
+package views
+
+import (
+	"path/filepath"
+	"time"
+
+	"loops/engine/project"
+	"loops/fsm/loopfile"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+// ListRows returns loops as lines of a table.
+func ListRows(entries []loopfile.Entry) [][]string {
+	out := make([][]string, len(entries))
+	for i, e := range entries {
+		about := phrase.FirstLine(e.Title)
+		if e.Problem != "" {
+			about = "cannot run: " + phrase.FirstLine(e.Problem)
+		}
+		if e.Category != "" {
+			about = "[" + e.Category + "] " + about
+		}
+		out[i] = []string{e.Name, about}
+	}
+	return out
+}
+
+func EntryObject(e loopfile.Entry) any {
+	m := value.NewMap(
+		"name", e.Name, "path", e.Path, "description", e.Title, "category", ui.OrNull(e.Category), "labels", ui.Texts(e.Labels),
+		"visibility", ui.OrNull(e.Visibility),
+	)
+	if e.Problem != "" {
+		m.Set("problem", e.Problem)
+	}
+	return m
+}
+
+func Since(t time.Time) string {
+	if t.IsZero() {
+		return "?"
+	}
+	return phrase.Ago(time.Since(t))
+}
+
+// StatusObject is a run as one flat JSON object, in the words of the state file.
+func StatusObject(p *project.Project, store *project.Records, r persistence.Run) *value.Map {
+	held := project.Alive(r)
+	var pid any
+	if r.Owner.PID != 0 {
+		pid = int64(r.Owner.PID)
+	}
+	m := value.NewMap(
+		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", ui.OrNull(string(r.Status)),
+		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", OrNone(r.MaxSteps),
+		"started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt), "elapsed_ms", inspect.Elapsed(r).Milliseconds(),
+		"pid", pid, "alive", held, "owner", ownerObject(r.Owner), "archived", r.Archived, "resumable", r.Resumable && !held,
+		"terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(r.Error), "continuation_prompt", ui.OrNull(r.Continuation),
+		"reconciled_at", ui.Stamp(r.Reconciled), "file", ui.OrNull(r.File), "events_file", ui.OrNull(r.Events),
+		"run_dir", filepath.Join(p.Loops, "runs", string(r.ID))+"/",
+	)
+	ui.AddOrigin(m, r)
+	AddTree(m, r)
+	if !store.Files {
+		m.Set("store", store.Name)
+	}
+	if len(r.Damage) > 0 {
+		m.Set("damage", ui.Texts(r.Damage))
+	}
+	return m
+}
+
+func ownerObject(o persistence.Owner) any {
+	if o.PID == 0 {
+		return nil
+	}
+	m := value.NewMap("pid", int64(o.PID), "host", ui.OrNull(o.Host), "boot", ui.OrNull(o.Boot), "start", nil)
+	if o.Start != 0 {
+		m.Set("start", o.Start)
+	}
+	return m
+}
+
+func OrNone(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return int64(n)
+}

@@ -1,0 +1,23 @@
+package views
+
+import (
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/persistence"
+)
+
+// StatusQueued is what a run that waits in the queue shows as: it is no run yet, so no store knows the word.
+const StatusQueued = "queued"
+
+// endedBadly says whether a run ended so that somebody has to look at it: it failed, timed out, came to its cap or the end
+// of its budget, or its process died. One that a person stopped did not.
+func endedBadly(r persistence.Run) bool {
+	switch r.Status {
+	case persistence.Running:
+		return !project.Alive(r) && !r.Unowned
+	case persistence.Interrupted:
+		return r.Ended != fsm.EndInterrupted
+	}
+	return inspect.Wasted(r)
+}

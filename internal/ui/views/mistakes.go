@@ -1,0 +1,35 @@
+package views
+
+import (
+	"fmt"
+
+	"loops/engine/project"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/internal/ui"
+)
+
+// SettingsText says which files have mistakes, what follows from that, and what the mistakes are.
+func SettingsText(e *project.SettingsError, then string) ui.Block {
+	lines := append(e.Problems[:0:0], e.Problems...)
+	for i := range lines {
+		lines[i].File = e.Project.Short(lines[i].File)
+	}
+	files := e.Files()
+	verb := " has"
+	if len(files) > 1 {
+		verb = " have"
+	}
+	return ui.Block(plain.Line(phrase.And(files))+verb+" mistakes"+then+":\n") + ui.LinesOf(lines)
+}
+
+// NoIDText says that no run has an id, and what the user may have meant.
+func NoIDText(no *project.NoIDError) string {
+	switch {
+	case no.Runs > 0:
+		return fmt.Sprintf("%s is a loop with %s, and no run; loops history %s lists their ids, loops prune removes old ones", no.ID, phrase.Count(no.Runs, "run"), plain.ShellWord(no.ID))
+	case no.Near != "":
+		return fmt.Sprintf("there is no run %s; did you mean %s?", no.ID, no.Near)
+	}
+	return fmt.Sprintf("there is no run %s; loops history NAME lists the runs of a loop", no.ID)
+}

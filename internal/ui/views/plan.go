@@ -1,0 +1,90 @@
+package views
+
+import (
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/model"
+	"loops/internal/ui"
+)
+
+// Bindings writes what a state gives a fragment or a loop.
+func Bindings(given *value.Map) string {
+	if given.Len() == 0 {
+		return ""
+	}
+	return " with " + string(value.AppendJSON(nil, given))
+}
+
+func KindOf(s *fsm.State) string {
+	switch {
+	case s.Terminal && s.Failure:
+		return " end, failure"
+	case s.Terminal:
+		return " end"
+	}
+	return ""
+}
+
+// Edges returns the ways out of a state as pairs of condition and target.
+func Edges(s *fsm.State) [][2]string {
+	var out [][2]string
+	for _, v := range model.Verdicts(s) {
+		out = append(out, [2]string{"on_" + v, s.On[v]})
+	}
+	if s.Route != nil {
+		for _, v := range s.Route.Table.Keys() {
+			target, _ := s.Route.Table.Get(v)
+			out = append(out, [2]string{"route " + v, inspect.Text(target)})
+		}
+		if s.Route.Default != "" {
+			out = append(out, [2]string{"route _", s.Route.Default})
+		}
+		if s.Route.Error != "" {
+			out = append(out, [2]string{"route _error", s.Route.Error})
+		}
+	}
+	for _, slot := range [][2]string{
+		{"next", s.Next},
+		{"on_maintain", s.OnMaintain},
+		{"on_retry_exhausted", s.OnRetryExhausted},
+		{"on_rate_limit_exhausted", s.OnRateLimitExhausted},
+		{"on_throttle_hard", s.OnThrottleHard},
+		{"on_interrupted", s.OnInterrupted},
+		{"on_budget", s.OnBudget},
+	} {
+		if slot[1] != "" {
+			out = append(out, slot)
+		}
+	}
+	return out
+}
+
+func PlanObject(p *project.Project, l *fsm.Loop, values *value.Map) *value.Map {
+	states := make([]any, 0, len(l.Order))
+	for _, name := range l.Order {
+		s := l.States[name]
+		if s == nil {
+			continue
+		}
+		m := value.NewMap("name", name, "action", ui.OrNull(s.Action), "terminal", s.Terminal, "failure", s.Terminal && s.Failure)
+		if s.Loop != "" {
+			m.Set("loop", s.Loop)
+			m.Set("with", s.With)
+		}
+		if s.Fragment != nil {
+			m.Set("fragment", s.Fragment.Name)
+		}
+		if s.Evaluate != nil {
+			m.Set("evaluate", s.Evaluate.Type)
+		}
+		ways := value.NewMap()
+		for _, e := range Edges(s) {
+			ways.Set(e[0], e[1])
+		}
+		m.Set("to", ways)
+		states = append(states, m)
+	}
+	return value.NewMap("loop", l.Name, "file", p.Short(l.File), "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", values, "states", states)
+}

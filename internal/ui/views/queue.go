@@ -1,0 +1,59 @@
+package views
+
+import (
+	"strings"
+
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/plain"
+	"loops/internal/ui"
+	"loops/internal/ui/progress"
+	"loops/persistence"
+)
+
+// shortID is how many characters of an id in the queue people are shown.
+const shortID = 8
+
+// QueuePlace is which of those somebody is whose scopes overlap with his, from 1.
+func QueuePlace(w persistence.Waiter, line []persistence.Waiter) int {
+	return 1 + len(persistence.Blocking(w, line, nil))
+}
+
+func WaiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
+	return value.NewMap(
+		"queue_id", w.ID, "loop", w.Loop, "resumes", ui.OrNull(string(w.Resumes)), "since", ui.Stamp(w.Since), "place", int64(QueuePlace(w, line)),
+		"waits_for", progress.ObstacleObject(w.For), "scope", ui.Texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", ui.OrNull(w.Owner.Host),
+		"log", ui.OrNull(w.Log), "reference_tool", w.Foreign,
+	)
+}
+
+// WaiterLoop names what somebody waits with. What is read of the queue anybody may have written.
+func WaiterLoop(w persistence.Waiter) string {
+	if w.Resumes != "" {
+		return plain.Line(w.Loop + " (resumes " + string(w.Resumes) + ")")
+	}
+	return plain.Line(w.Loop)
+}
+
+func WaitsForText(o persistence.Obstacle) string {
+	switch {
+	case o.Run != "":
+		return plain.Line("run " + string(o.Run))
+	case o.Waiter != "":
+		return plain.Line(o.Loop + " (" + ShortWaiter(o.Waiter) + ")")
+	case o.Loop != "":
+		return plain.Line("loop " + o.Loop)
+	}
+	return "-" // it came just now
+}
+
+// ShortScope is what a waiter will lock, as a person in the project would write it.
+func ShortScope(p *project.Project, w persistence.Waiter) string {
+	paths := make([]string, len(w.Scope))
+	for i, path := range w.Scope {
+		paths[i] = plain.Line(p.Short(path))
+	}
+	return strings.Join(paths, ", ")
+}
+
+func ShortWaiter(id string) string { return plain.Line(id[:min(len(id), shortID)]) }

@@ -1,0 +1,82 @@
+package views
+
+import (
+	"context"
+	"fmt"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/report"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+// ReadSteps hands the events of a run to a form of report, with what each step cost, and returns what is damaged.
+func ReadSteps(ctx context.Context, store *project.Records, run persistence.Run, t *inspect.Account, into interface {
+	Add(e fsm.Event, v *inspect.Visit) *report.Step
+},
+) (notes []string, err error) {
+	const mostNotes = 20
+	var (
+		last    *report.Step
+		spent   inspect.Cost // of last
+		damaged int
+	)
+	for e, err := range store.Events(ctx, run.ID, 0) {
+		if project.IsDamage(err) {
+			if damaged++; damaged <= mostNotes {
+				notes = append(notes, err.Error()+"; what happened there is not shown")
+			}
+			continue
+		}
+		if err != nil {
+			return nil, store.Failed(err)
+		}
+		cost, visit := t.Take(e)
+		step := into.Add(e, visit)
+		if step != last {
+			last, spent = step, inspect.Cost{}
+		}
+		if cost.Prompts+cost.Judges > 0 && step != nil {
+			spent.Plus(cost)
+			step.Cost = spent.Text()
+		}
+	}
+	if damaged > mostNotes {
+		notes = append(notes, fmt.Sprintf("… and %d more damaged places", damaged-mostNotes))
+	}
+	return notes, nil
+}
+
+// ReportFacts is what a report says about a run as a whole.
+func ReportFacts(p *project.Project, store *project.Records, r persistence.Run, total inspect.Cost) [][2]string {
+	facts := [][2]string{{"Loop", r.Loop}, {"Run", string(r.ID)}, {"Status", inspect.StatusWord(r)}}
+	add := func(key, value string) {
+		if value != "" {
+			facts = append(facts, [2]string{key, value})
+		}
+	}
+	add("Fork of", ui.ForkedText(r.Origin))
+	add("Ended by", r.Ended)
+	add("Error", inspect.HonestError(r))
+	add("State", r.State)
+	add("Step", inspect.StepText(r))
+	if !r.StartedAt.IsZero() {
+		add("Started", r.StartedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if !r.UpdatedAt.IsZero() {
+		add("Updated", r.UpdatedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	add("Elapsed", phrase.Duration(inspect.Elapsed(r)))
+	if total.Prompts+total.Judges > 0 {
+		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.Text(), phrase.Tokens(total.Tokens()),
+			phrase.Count(total.Prompts, "prompt"), phrase.Count(total.Judges, "judge")))
+	}
+	add("Recorded in", store.Name)
+	if r.Foreign {
+		add("Written by", "the reference tool")
+	}
+	return facts
+}

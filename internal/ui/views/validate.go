@@ -1,0 +1,19 @@
+package views
+
+import (
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+)
+
+func ProblemObject(p *project.Project, pr fsm.Problem) *value.Map {
+	m := value.NewMap("severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message)
+	if pr.Pos.File != "" {
+		m.Set("file", p.Short(pr.Pos.File))
+	}
+	if pr.Pos.Line > 0 {
+		m.Set("line", int64(pr.Pos.Line))
+		m.Set("col", int64(pr.Pos.Col))
+	}
+	return m
+}
