@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"context"
-	"strings"
 	"time"
 )
 
@@ -12,11 +11,8 @@ func (e *Executor) emit(kind string, fields ...Field) {
 	e.batch.Events = append(e.batch.Events, Event{Kind: kind, Time: time.Now(), Fields: fields})
 }
 
-// emitOutput logs lines. A last line that is empty is ended like the others, so that it can be told from none.
+// emitOutput logs lines: they are joined by line ends, so a text that ends with one has an empty last line.
 func (e *Executor) emitOutput(b *Batch, text string) {
-	if strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
 	b.Events = append(b.Events, Event{Kind: EventActionOutput, Time: time.Now(), Fields: []Field{{"line", text}}})
 }
 

@@ -19,7 +19,15 @@ func StoreOwned(rel string) bool {
 		return true
 	}
 	n, ok := strings.CutPrefix(rel, "definition.")
-	return ok && !strings.Contains(rel, "/") && (n == "yaml" || strings.HasSuffix(n, ".yaml") && strings.Trim(strings.TrimSuffix(n, ".yaml"), "0123456789") == "")
+	if !ok || strings.Contains(rel, "/") {
+		return false
+	}
+	for _, suffix := range []string{"loop", "yaml"} { // the second is that of earlier versions
+		if number, found := strings.CutSuffix(n, suffix); found && (number == "" || strings.HasSuffix(number, ".") && strings.Trim(number[:len(number)-1], "0123456789") == "") {
+			return true
+		}
+	}
+	return false
 }
 
 // A WorkCopy says what CopyWork copied.

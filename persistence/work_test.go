@@ -15,7 +15,7 @@ import (
 func TestCopyWork(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	for name, mode := range map[string]os.FileMode{
-		"out/deep/file é": 0o644, "script": 0o755, "read-only": 0o444, "definition.yaml": 0o644, "definition.2.yaml": 0o644, "blobs/abc": 0o600, ".paused": 0o644, "definition.txt": 0o644,
+		"out/deep/file é": 0o644, "script": 0o755, "read-only": 0o444, "definition.yaml": 0o644, "definition.2.yaml": 0o644, "definition.loop": 0o644, "definition.2.loop": 0o644, "blobs/abc": 0o600, ".paused": 0o644, "definition.txt": 0o644,
 	} {
 		path := filepath.Join(from, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(name), mode)); err != nil {

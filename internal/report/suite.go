@@ -135,7 +135,7 @@ func (s *suiteStep) add(e fsm.Event) {
 	say := func(line string) { out.line(strings.TrimSuffix(line, "\n"), outputHead, outputTail) }
 	switch e.Kind {
 	case fsm.EventActionOutput:
-		say(inspect.Text(e.Get("line")))
+		out.line(inspect.Text(e.Get("line")), outputHead, outputTail)
 	case fsm.EventActionComplete:
 		s.Exit = inspect.Text(e.Get("exit_code"))
 		if out.size == 0 {

@@ -18,8 +18,9 @@ import (
 )
 
 // The definition of a run travels in its journal: every whole memory there has the text, so that it is durable with the
-// first record, without a sync of its own. The files definition.yaml, definition.2.yaml … are views of it for people.
-// They are not synced, and are believed only where they hold what was recorded.
+// first record, without a sync of its own. The files definition.loop, definition.2.loop … are views of it for people.
+// They are not synced, and are believed only where they hold what was recorded. Their suffix is not .yaml, because
+// little-loops takes every *.yaml below .loops for a loop of the project; earlier versions wrote definition.yaml.
 
 // definitionText is the key of the text in a whole memory of the journal. No state file has it.
 const definitionText = "definition_text"
@@ -49,18 +50,33 @@ func (j *journal) define(text []byte) {
 	j.rec.def = def
 }
 
+// The suffixes of the files of definitions.
+const (
+	definitionSuffix    = ".loop"
+	oldDefinitionSuffix = ".yaml" // of earlier versions
+)
+
 // definitionFile is the path of the nth file of a definition in a folder; they are counted from 1.
-func definitionFile(dir string, n int) string {
+func definitionFile(dir string, n int, suffix string) string {
 	if n == 1 {
-		return filepath.Join(dir, "definition.yaml")
+		return filepath.Join(dir, "definition"+suffix)
 	}
-	return filepath.Join(dir, fmt.Sprintf("definition.%d.yaml", n))
+	return filepath.Join(dir, fmt.Sprintf("definition.%d", n)+suffix)
+}
+
+// readDefinition reads the nth file of a definition in a folder, whichever version wrote it.
+func readDefinition(dir string, n int) ([]byte, error) {
+	text, err := disk.Read(definitionFile(dir, n, definitionSuffix))
+	if errors.Is(err, fs.ErrNotExist) {
+		return disk.Read(definitionFile(dir, n, oldDefinitionSuffix))
+	}
+	return text, err
 }
 
 // readDefinitions returns the files of a definition in a folder, the first one first.
 func readDefinitions(dir string) (texts [][]byte, err error) {
 	for n := 1; ; n++ {
-		text, err := disk.Read(definitionFile(dir, n))
+		text, err := readDefinition(dir, n)
 		if errors.Is(err, fs.ErrNotExist) {
 			return texts, nil
 		}
@@ -88,7 +104,7 @@ func keepDefinition(work string, text []byte) error {
 	if n > 0 && len(texts[n-1]) == 0 {
 		n--
 	}
-	return disk.Write(definitionFile(work, n+1), text)
+	return disk.Write(definitionFile(work, n+1, definitionSuffix), text)
 }
 
 // restoreDefinition writes what was recorded of a definition to the working folder again, where a loss of power took it.

@@ -15,7 +15,7 @@ import (
 	"loops/persistence"
 )
 
-// What a loss of power leaves of definition.yaml, and what people do to it: the journal has the text all the same, and a
+// What a loss of power leaves of definition.loop, and what people do to it: the journal has the text all the same, and a
 // resume writes it again.
 func TestDefinitionFileLost(t *testing.T) {
 	short := "name: fix\n# é \x00 \n"
@@ -44,9 +44,9 @@ func TestDefinitionFileLost(t *testing.T) {
 					} else {
 						j.(*journal).die()
 					}
-					file := filepath.Join(j.Dir(), "definition.yaml")
+					file := filepath.Join(j.Dir(), "definition.loop")
 					must(t, spoil(file)) // which is the one in the archive, too, or is gone there
-					_ = os.Remove(filepath.Join(d.history, j.Run().RunID+"-fix", "definition.yaml"))
+					_ = os.Remove(filepath.Join(d.history, j.Run().RunID+"-fix", "definition.loop"))
 					id := j.Run().ID
 					wantDefinition(t, d, id, text)
 
@@ -61,7 +61,7 @@ func TestDefinitionFileLost(t *testing.T) {
 					must(t, j.Record(t.Context(), step(14)))
 					j.(*journal).die()
 					for n := range files {
-						must(t, os.Remove(definitionFile(j.Dir(), n+1)))
+						must(t, os.Remove(definitionFile(j.Dir(), n+1, definitionSuffix)))
 					}
 					wantDefinition(t, d, id, text) // of the second segment
 				})
@@ -104,7 +104,7 @@ func TestDefinitionTravels(t *testing.T) {
 		if spec.Definition != nil {
 			must(t, j.(persistence.Redefiner).Redefine(t.Context(), []byte("name: fix\n# more\n")))
 			must(t, j.Record(t.Context(), step(2)))
-			must(t, os.Remove(definitionFile(j.Dir(), 2)))
+			must(t, os.Remove(definitionFile(j.Dir(), 2, definitionSuffix)))
 			wantDefinition(t, d, j.Run().ID, "name: fix\n# more\n")
 			for e, err := range d.Events(context.Background(), j.Run().ID, 0) {
 				if must(t, err); bytes.Contains(e.AppendJSON(nil), []byte(definitionText)) {
@@ -127,7 +127,8 @@ func TestDefinitionOfEarlierVersions(t *testing.T) {
 	d := open(t)
 	j := begin(t, d, step(1))
 	j.die()
-	must(t, os.WriteFile(definitionFile(j.Dir(), 1), []byte("name: fix\n# old\n"), 0o644))
+	must(t, os.Remove(definitionFile(j.Dir(), 1, definitionSuffix)))
+	must(t, os.WriteFile(definitionFile(j.Dir(), 1, oldDefinitionSuffix), []byte("name: fix\n# old\n"), 0o644))
 	flat := value.NewMap("definition", value.NewMap("file", "fix.yaml", "sha256", "abc"))
 	if text, inFile := d.livePlace(j.id).definition(flat); !inFile || string(text) != "name: fix\n# old\n" {
 		t.Errorf("%q, %v", text, inFile)

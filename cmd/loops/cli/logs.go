@@ -134,9 +134,9 @@ func (l *logPrinter) event(e fsm.Event) {
 		switch {
 		case l.stderr:
 		case l.follow:
-			l.print(strings.TrimSuffix(inspect.Text(e.Get("line")), "\n"))
+			l.print(inspect.Text(e.Get("line")))
 		default:
-			l.waits.WriteString(strings.TrimSuffix(inspect.Text(e.Get("line")), "\n") + "\n")
+			l.waits.WriteString(inspect.Text(e.Get("line")) + "\n")
 		}
 	case fsm.EventActionComplete:
 		l.complete(e)

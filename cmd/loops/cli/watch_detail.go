@@ -156,7 +156,7 @@ func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 		}
 		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), phrase.FirstLine(inspect.Text(e.Get("action")))), Head: true})
 	case fsm.EventActionOutput:
-		for part := range strings.SplitSeq(strings.TrimSuffix(inspect.Text(e.Get("line")), "\n"), "\n") {
+		for part := range strings.SplitSeq(inspect.Text(e.Get("line")), "\n") {
 			d.line(watch.Line{Text: part})
 		}
 	case fsm.EventActionComplete:

@@ -298,7 +298,7 @@ func (p *Text) showOutput(pad, lines string) {
 		return
 	}
 	p.flushHead()
-	p.block(pad+Indent, strings.TrimSuffix(lines, "\n"))
+	p.block(pad+Indent, lines)
 }
 
 // block prints lines of output, with their colours, and with something in front of each, in one write.
