@@ -195,8 +195,11 @@ func (m *Memory) Runs(_ context.Context, q Query) ([]Run, error) {
 		out = append(out, r.listed())
 	}
 	SortRuns(out)
-	if q.Limit > 0 && len(out) > q.Limit {
-		out = out[:q.Limit]
+	out = q.Cut(out)
+	for i := range out {
+		if q.Readings {
+			out[i].Reading = &memoryReading{m, out[i].ID}
+		}
 	}
 	return out, nil
 }

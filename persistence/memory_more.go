@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"loops/fsm"
 	"loops/persistence/snapshot"
 )
 
@@ -78,3 +79,19 @@ var (
 	_ Tailer     = (*Memory)(nil)
 	_ Redefiner  = (*memoryJournal)(nil)
 )
+
+// A memoryReading asks a Memory again: nothing is read from anywhere.
+type memoryReading struct {
+	m  *Memory
+	id ID
+}
+
+// Memory implements [Reading].
+func (r *memoryReading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
+	return r.m.Snapshot(ctx, r.id)
+}
+
+// Definition implements [Reading].
+func (r *memoryReading) Definition(ctx context.Context) ([]byte, error) {
+	return r.m.Definition(ctx, r.id)
+}

@@ -125,6 +125,17 @@ type Run struct {
 	Log     string     // path of the state file
 	Damage  []string   // what could not be read, each with its file
 	Unread  error      // what kept its journal from being read; Damage names it, too. nil = it was read
+
+	Reading Reading // what more was read of it; nil where Query.Readings did not ask for that, or nothing was read
+}
+
+// A Reading is what a store has read of a run in order to list it. It gives more of that without reading it again, as the run
+// was then. It belongs to one goroutine.
+type Reading interface {
+	// Memory returns what Store.Snapshot would.
+	Memory(ctx context.Context) (*fsm.Snapshot, error)
+	// Definition returns what Definer.Definition would.
+	Definition(ctx context.Context) ([]byte, error)
 }
 
 // A Spec describes a run that is about to begin or to go on.
@@ -217,7 +228,28 @@ type Query struct {
 	Loop  string // exact name of the loop
 	Live  bool   // only those with files among the running ones
 	Limit int    // at most so many; 0 = all
+
+	LiveToo  bool // beyond Limit, all that Live would select
+	Readings bool // each run comes with its Reading, which takes memory
 }
+
+// Cut returns, of all runs that match, the newest first, as many as Limit says, and behind those the running ones where
+// LiveToo says so. Stores use it.
+func (q Query) Cut(runs []Run) []Run {
+	if q.Limit <= 0 || len(runs) <= q.Limit {
+		return runs
+	}
+	wanted := runs[:q.Limit:q.Limit]
+	for _, r := range runs[q.Limit:] {
+		if q.LiveToo && r.Live() {
+			wanted = append(wanted, r)
+		}
+	}
+	return wanted
+}
+
+// Live reports whether a run has files among the running ones.
+func (r Run) Live() bool { return !r.Archived || r.Leftover }
 
 // ErrNotFound means that there is no such run.
 var ErrNotFound = errors.New("no such run")

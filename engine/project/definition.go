@@ -230,7 +230,27 @@ func (r *Records) ReadDefinition(ctx context.Context, id persistence.ID) (*Defin
 	if !ok {
 		return nil, nil
 	}
-	text, err := definer.Definition(ctx, id)
+	return r.parsed(definer.Definition(ctx, id))
+}
+
+// DefinitionOf is Definition of a run that was found. Nothing is read twice if it came with its reading.
+func (r *Records) DefinitionOf(ctx context.Context, run persistence.Run) *Definition {
+	if run.Reading == nil {
+		return r.Definition(ctx, run.ID)
+	}
+	d, _ := r.parsed(run.Reading.Definition(ctx))
+	return d
+}
+
+// MemoryOf is Snapshot of a run that was found. Nothing is read twice if it came with its reading.
+func (r *Records) MemoryOf(ctx context.Context, run persistence.Run) (*fsm.Snapshot, error) {
+	if run.Reading == nil {
+		return r.Snapshot(ctx, run.ID)
+	}
+	return run.Reading.Memory(ctx)
+}
+
+func (r *Records) parsed(text []byte, err error) (*Definition, error) {
 	if IsDamage(err) {
 		return nil, nil // one record is damaged, which the views of the run report; the store can be read
 	}

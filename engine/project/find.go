@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"loops/internal/phrase"
@@ -14,15 +15,24 @@ import (
 type Finder struct {
 	Project *Project
 	Store   *Records
+
+	// Readings says that more will be asked of the runs that are found, so that nothing is read of them twice: see
+	// [persistence.Reading].
+	Readings bool
 }
 
 // Finder finds the runs that are recorded here.
-func (r *Records) Finder() Finder { return Finder{r.Project, r} }
+func (r *Records) Finder() Finder { return Finder{Project: r.Project, Store: r} }
 
 // Loop returns the newest runs of exactly that loop, limit at most (0 = all), as they are now: a run whose owner
 // is dead shows as interrupted. A run that has a record in two places is returned once.
 func (f Finder) Loop(ctx context.Context, name string, limit int) ([]persistence.Run, error) {
-	runs, err := f.Store.Runs(ctx, persistence.Query{Loop: name, Limit: limit})
+	return f.query(ctx, persistence.Query{Loop: name, Limit: limit})
+}
+
+func (f Finder) query(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	q.Readings = f.Readings
+	runs, err := f.Store.Runs(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +43,13 @@ func (f Finder) Loop(ctx context.Context, name string, limit int) ([]persistence
 // in the file with that name, else the run with that id, or for "last" the newest of all. None is no error, but an id that
 // several runs have is an *AmbiguousError.
 func (f Finder) Runs(ctx context.Context, arg string, limit int) ([]persistence.Run, error) {
-	runs, err := f.Loop(ctx, arg, limit)
+	return f.meant(ctx, arg, persistence.Query{Limit: limit})
+}
+
+// meant is Runs with what else is asked of the runs of a loop.
+func (f Finder) meant(ctx context.Context, arg string, q persistence.Query) ([]persistence.Run, error) {
+	q.Loop = arg
+	runs, err := f.query(ctx, q)
 	if err != nil || len(runs) > 0 {
 		return runs, err
 	}
@@ -45,23 +61,23 @@ func (f Finder) Runs(ctx context.Context, arg string, limit int) ([]persistence.
 		return one, Only(arg, one)
 	}
 	if name := f.NameIn(arg); name != "" && name != arg {
-		return f.Loop(ctx, name, limit)
+		q.Loop = name
+		return f.query(ctx, q)
 	}
 	return f.Last(ctx, arg)
 }
 
 // Live returns the runs that arg means and that have not been archived, newest first, and the newest of all.
 func (f Finder) Live(ctx context.Context, arg string) (live []persistence.Run, newest *persistence.Run, err error) {
-	runs, err := f.Runs(ctx, arg, 1)
+	runs, err := f.meant(ctx, arg, persistence.Query{Limit: 1, LiveToo: true})
 	if err != nil || len(runs) == 0 {
 		return nil, nil, err
 	}
 	first := runs[0]
 	if IsNamed(first, arg) || arg == Last && first.Loop != Last && f.NameIn(arg) == "" {
-		return runs, &first, nil // one run was named
+		return runs[:1], &first, nil // one run was named
 	}
-	live, err = f.Store.Runs(ctx, persistence.Query{Loop: first.Loop, Live: true})
-	return Current(live), &first, err
+	return slices.DeleteFunc(runs, func(r persistence.Run) bool { return !r.Live() }), &first, nil
 }
 
 // Run returns the runs with an id, a run id, or the name of an archive folder; of one loop if loop is not "".
@@ -77,15 +93,15 @@ func (f Finder) Run(ctx context.Context, loop, arg string) ([]persistence.Run, e
 	if q.Loop == "*" {
 		q.Loop = ""
 	}
-	runs, err := f.Store.Runs(ctx, persistence.Query{ID: persistence.ID(arg), Loop: loop})
+	runs, err := f.query(ctx, persistence.Query{ID: persistence.ID(arg), Loop: loop})
 	if err == nil && len(runs) == 0 {
-		runs, err = f.Store.Runs(ctx, q)
+		runs, err = f.query(ctx, q)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var found []persistence.Run
-	for _, r := range Current(runs) {
+	for _, r := range runs {
 		if IsNamed(r, arg) {
 			found = append(found, r)
 		}
@@ -175,14 +191,14 @@ func (f Finder) Last(ctx context.Context, arg string) ([]persistence.Run, error)
 	if _, err := f.Project.Resolve(arg); err == nil {
 		return nil, nil
 	}
-	if runs, err := f.Store.Runs(ctx, persistence.Query{Loop: arg, Limit: 1}); err != nil || len(runs) > 0 {
+	if runs, err := f.query(ctx, persistence.Query{Loop: arg, Limit: 1}); err != nil || len(runs) > 0 {
 		return nil, err
 	}
-	runs, err := f.Store.Runs(ctx, persistence.Query{Limit: 2}) // one may be there twice
+	runs, err := f.query(ctx, persistence.Query{Limit: 2}) // one may be there twice
 	if err != nil || len(runs) == 0 {
 		return nil, err
 	}
-	return Current(runs)[:1], nil
+	return runs[:1], nil
 }
 
 // An AmbiguousError means that what a person wrote is the name of more than one run.

@@ -207,7 +207,21 @@ func (d Database) Resume(ctx context.Context, id persistence.ID, spec persistenc
 // Runs is that of the store.
 func (d Database) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	runs, err := d.Store.Runs(ctx, q)
+	for i := range runs {
+		if r := runs[i].Reading; r != nil {
+			runs[i].Reading = databaseReading{r}
+		}
+	}
 	return runs, aboutDatabase(err)
+}
+
+// A databaseReading is a reading whose errors are known to be about the database.
+type databaseReading struct{ persistence.Reading }
+
+// Memory is that of the store.
+func (d databaseReading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
+	m, err := d.Reading.Memory(ctx)
+	return m, aboutDatabase(err)
 }
 
 // Snapshot is that of the store.

@@ -39,13 +39,13 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 			return nil, err
 		}
 	}
-	live, seen := d.merge(d.liveRuns(stems))
+	live, seen := d.merge(d.liveRuns(stems, q.Readings), q.Readings)
 	live = slices.DeleteFunc(live, func(r persistence.Run) bool {
 		return q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived && !r.Leftover
 	})
 	persistence.SortRuns(live)
 	if q.Live {
-		return limit(live, q.Limit), nil
+		return q.Cut(live), nil
 	}
 	var out []persistence.Run
 	// As many are read at once as are still wanted.
@@ -54,7 +54,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		read, found := make([]persistence.Run, len(next)), make([]bool, len(next))
 		spread(len(next), func(i int) {
 			if !seen[next[i].path] {
-				read[i], found[i] = d.archivedRun(next[i])
+				read[i], found[i] = d.archivedRun(next[i], q.Readings)
 			}
 		})
 		for i, f := range next {
@@ -86,7 +86,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	take()
 	out = append(out, live...)
 	persistence.SortRuns(out)
-	return limit(out, q.Limit), nil
+	return q.Cut(out), nil
 }
 
 // one is Runs of a query with an ID.
@@ -103,26 +103,19 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 		return runs
 	}
 	if p.folder == "" || d.leftover(q.ID) {
-		runs, _ = d.merge(d.liveRuns(map[string]bool{string(q.ID): true}))
+		runs, _ = d.merge(d.liveRuns(map[string]bool{string(q.ID): true}, q.Readings), q.Readings)
 	} else {
 		key := p.folder
 		if !isFolder(key) {
 			key = string(q.ID) // in the old layout
 		}
-		if r, ok := d.archivedRun(makeFolder(key, p.folder)); ok {
+		if r, ok := d.archivedRun(makeFolder(key, p.folder), q.Readings); ok {
 			runs = append(runs, r)
 		}
 	}
 	return slices.DeleteFunc(runs, func(r persistence.Run) bool {
 		return r.ID != q.ID || q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived && !r.Leftover
 	})
-}
-
-func limit(runs []persistence.Run, n int) []persistence.Run {
-	if n > 0 && len(runs) > n {
-		return runs[:n]
-	}
-	return runs
 }
 
 // A folder is one archived run as its name tells.
@@ -210,7 +203,7 @@ func isFolder(name string) bool {
 }
 
 // archivedRun reads one run of the archive. Folders without any of its files are none.
-func (d *Store) archivedRun(f folder) (persistence.Run, bool) {
+func (d *Store) archivedRun(f folder, keep bool) (persistence.Run, bool) {
 	p := d.archivedPlace("", f.path)
 	runID, loop, _ := splitFolder(f.key)
 	at, err := persistence.ParseRunID(runID)
@@ -233,6 +226,9 @@ func (d *Store) archivedRun(f folder) (persistence.Run, bool) {
 	l.runID = runID
 	r := p.run(l)
 	r.Resumable = r.Resumable && !l.foreign
+	if keep {
+		r.Reading = &reading{d, p, l, err}
+	}
 	return r, true
 }
 
@@ -267,16 +263,16 @@ func (d *Store) stems(ctx context.Context, stems map[string]bool) error {
 	})
 }
 
-func (d *Store) liveRuns(stems map[string]bool) []persistence.Run {
+func (d *Store) liveRuns(stems map[string]bool, keep bool) []persistence.Run {
 	names := slices.Sorted(maps.Keys(stems))
 	runs, found := make([]persistence.Run, len(names)), make([]bool, len(names))
 	spread(len(names), func(i int) {
 		id := persistence.ID(names[i])
-		if runs[i], found[i] = d.liveRun(id); found[i] { // otherwise it was moved since we looked
+		if runs[i], found[i] = d.liveRun(id, keep); found[i] { // otherwise it was moved since we looked
 			return
 		}
 		if p, err := d.find(id); err == nil && p.folder != "" {
-			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder))
+			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder), keep)
 		}
 	})
 	n := 0
@@ -289,15 +285,21 @@ func (d *Store) liveRuns(stems map[string]bool) []persistence.Run {
 	return runs[:n]
 }
 
-func (d *Store) liveRun(id persistence.ID) (persistence.Run, bool) {
+func (d *Store) liveRun(id persistence.ID, keep bool) (persistence.Run, bool) {
 	files, p := d.live(id), d.livePlace(id)
 	if r, ok := d.starting(id); ok {
 		return r, true
 	}
-	if d.unrecorded(id) || disk.Exists(files.removed) {
+	if disk.Exists(files.removed) {
 		return persistence.Run{}, false
 	}
 	l, err := p.load(false)
+	if l == nil || !l.viewed { // it may not have recorded anything yet: then it is none, and otherwise what it recorded is there now
+		if d.unrecorded(id) {
+			return persistence.Run{}, false
+		}
+		l, err = p.load(false)
+	}
 	if err != nil && l == nil {
 		return persistence.Run{}, false // gone since we looked
 	}
@@ -329,11 +331,14 @@ func (d *Store) liveRun(id persistence.ID) (persistence.Run, bool) {
 		l.note(files.lock, "%s", errText(err))
 		r.Damage = l.damage
 	}
+	if keep {
+		r.Reading = &reading{d, p, l, err}
+	}
 	return r, true
 }
 
 // merge puts runs that are also in the archive together with what is there. It returns the folders that it used.
-func (d *Store) merge(live []persistence.Run) ([]persistence.Run, map[string]bool) {
+func (d *Store) merge(live []persistence.Run, keep bool) ([]persistence.Run, map[string]bool) {
 	seen := make(map[string]bool)
 	for i := range live {
 		r := &live[i]
@@ -341,7 +346,7 @@ func (d *Store) merge(live []persistence.Run) ([]persistence.Run, map[string]boo
 		if !disk.Exists(filepath.Join(d.history, name)) {
 			continue
 		}
-		a, ok := d.archivedRun(makeFolder(name, name))
+		a, ok := d.archivedRun(makeFolder(name, name), keep)
 		if !ok || a.Loop != r.Loop || !a.StartedAt.Equal(r.StartedAt) && len(r.Damage) == 0 {
 			continue
 		}
@@ -366,33 +371,6 @@ func (l *loaded) outcome() fsm.Outcome {
 		return fsm.Outcome{}
 	}
 	return *l.Outcome
-}
-
-// run is what a listing says about a loaded run.
-func (p place) run(l *loaded) persistence.Run {
-	r := persistence.Run{
-		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
-		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
-		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
-		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed, Limited: l.outcome().Limited, Refused: l.outcome().Refused,
-		Resumable: l.status.CanGoOn(l.outcome().Retriable()),
-	}
-	if p.aside != "" && disk.Exists(p.aside) {
-		r.Damage = append(slices.Clip(r.Damage), p.aside+": damaged lines of the journal are kept here")
-	}
-	if r.RunID == "" {
-		r.RunID = persistence.MakeRunID(l.StartedAt)
-	}
-	if l.Outcome != nil {
-		r.Ended, r.Error = l.Outcome.TerminatedBy, l.Outcome.Error
-	}
-	if !l.foreign {
-		r.Marker = persistence.Marker(p.id, l.segment, &l.Snapshot)
-	}
-	if l.whole || disk.Exists(p.events) {
-		r.Events = p.events
-	}
-	return r
 }
 
 var _ persistence.Tidier = (*Store)(nil)

@@ -51,6 +51,7 @@ type loaded struct {
 	logEnd     int64
 	closed     error // why the events cannot be read: what the state file says is shown, but not relied upon
 	view       error // why what the state file holds cannot be believed
+	viewed     bool  // the state file holds an object
 }
 
 // noteView tells what is wrong with the state file.
@@ -66,7 +67,7 @@ func (l *loaded) noteView(p place) {
 func (p place) load(texts bool) (*loaded, error) {
 	l := &loaded{archived: p.folder != "", state: p.state, newest: p.events}
 	flat, ours := l.readState(p.state)
-	l.foreign = flat != nil && !ours
+	l.viewed, l.foreign = flat != nil, flat != nil && !ours
 
 	log, err := p.openLog()
 	switch {
@@ -103,13 +104,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	}
 	l.flat = flat
 	if texts {
-		if err := l.fillLogs(flat); err != nil {
-			l.note(fileOf(err, p.events), "%s", errText(err))
-			return l, err
-		}
-		b := blobs{dir: filepath.Join(p.workOf(flat), "blobs")}
-		if _, err := b.fill(flat); err != nil {
-			l.damage = append(l.damage, err.Error())
+		if err := l.fillTexts(p); err != nil {
 			return l, err
 		}
 	}
@@ -127,6 +122,20 @@ func (p place) load(texts bool) (*loaded, error) {
 	return l, nil
 }
 
+// fillTexts puts the texts that are kept apart, and the logs that are only counted, in their places.
+func (l *loaded) fillTexts(p place) error {
+	if err := l.fillLogs(l.flat); err != nil {
+		l.note(fileOf(err, p.events), "%s", errText(err))
+		return err
+	}
+	b := blobs{dir: filepath.Join(p.workOf(l.flat), "blobs")}
+	if _, err := b.fill(l.flat); err != nil {
+		l.damage = append(l.damage, err.Error())
+		return err
+	}
+	return nil
+}
+
 // fileOf returns the file that an error of reading names, or else this one.
 func fileOf(err error, path string) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -141,7 +150,7 @@ func (p place) glance() (*loaded, error) {
 	l := &loaded{}
 	if flat, ours := l.readState(p.state); flat != nil && ours {
 		if rec, err := takeFlat(flat); err == nil && rec.complete(p) {
-			l.flat, l.record, l.whole = flat, rec, true
+			l.flat, l.record, l.whole, l.viewed = flat, rec, true, true
 			return l, nil
 		}
 	}

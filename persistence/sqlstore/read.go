@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"math"
+	"slices"
 
 	"loops/fsm"
 	"loops/persistence"
@@ -29,24 +30,58 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	if q.Live {
 		where += ` AND r.archived = 0`
 	}
-	where += ` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC`
-	if q.Limit > 0 {
-		where, args = where+` LIMIT ?`, append(args, q.Limit)
-	}
+	live := where + ` AND r.archived = 0`
+	const newestFirst = ` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC`
+	where += newestFirst
 	s.owned.Range(func(_, j any) bool {
 		j.(*journal).flush()
 		return true
 	})
-	rows, err := s.rows(ctx, s.read, where, args...)
+	var rows, more []*row
+	var err error
+	if q.Limit > 0 {
+		rows, err = s.rows(ctx, s.read, where+` LIMIT ?`, append(slices.Clip(args), q.Limit)...)
+	} else {
+		rows, err = s.rows(ctx, s.read, where, args...)
+	}
+	if err == nil && q.LiveToo && q.Limit > 0 && len(rows) == q.Limit {
+		more, err = s.rows(ctx, s.read, live+newestFirst, args...)
+	}
 	if err != nil {
 		return nil, s.d.explain(err)
 	}
-	runs := make([]persistence.Run, len(rows))
-	for i, r := range rows {
-		runs[i] = r.Run
+	runs, seen := make([]persistence.Run, 0, len(rows)+len(more)), make(map[int64]bool, len(rows))
+	for _, r := range append(rows, more...) {
+		if seen[r.n] {
+			continue
+		}
+		seen[r.n] = true
+		if q.Readings {
+			r.Reading = &reading{s, r}
+		}
+		runs = append(runs, r.Run)
 	}
 	return runs, nil
 }
+
+// A reading is a row that was listed. It implements [persistence.Reading].
+type reading struct {
+	s *Store
+	r *row
+}
+
+// Memory implements [persistence.Reading]: what the row names may be gone by now, because the run went on or was removed; then
+// the row is read again.
+func (r *reading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
+	m, err := r.s.remembered(ctx, r.r)
+	if err != nil {
+		return r.s.Snapshot(ctx, r.r.ID)
+	}
+	return m, nil
+}
+
+// Definition implements [persistence.Reading].
+func (r *reading) Definition(ctx context.Context) ([]byte, error) { return r.s.definition(ctx, r.r) }
 
 func (s *Store) rows(ctx context.Context, q queryer, where string, args ...any) ([]*row, error) {
 	rs, err := q.QueryContext(ctx, s.q(`SELECT `+columns+fromRuns+where), args...)
@@ -277,10 +312,16 @@ func (s *Store) damagedEvent(id persistence.ID, seq uint64, what string) error {
 // recorded.
 func (s *Store) Definition(ctx context.Context, id persistence.ID) ([]byte, error) {
 	r, err := s.find(ctx, s.read, id, "")
-	if err != nil || r.definition == "" {
+	if err != nil {
 		return nil, s.explained(err)
 	}
-	var text []byte
+	return s.definition(ctx, r)
+}
+
+func (s *Store) definition(ctx context.Context, r *row) (text []byte, err error) {
+	if r.definition == "" {
+		return nil, nil
+	}
 	err = s.read.QueryRowContext(ctx, s.q(`SELECT body FROM definitions WHERE hash = ?`), r.definition).Scan(&text)
 	return text, s.explained(err)
 }

@@ -42,7 +42,7 @@ type test struct {
 
 // Run runs every case against a new store of its own.
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
-	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, guaranteeing, stepping, removing, modelled())
+	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, listing, guaranteeing, stepping, removing, modelled())
 	s := open(t) // a store without bytes has none to spoil
 	if _, ok := s.(persistence.Definer); ok {
 		cases = append(cases, defining...)
@@ -268,6 +268,9 @@ func (t *T) memory(id persistence.ID, want *fsm.Snapshot) {
 	if err != nil {
 		t.Fatalf("snapshot of %s: %v", id, err)
 	}
+	t.same(got, want)
+	got, err = t.reading(id).Memory(t.ctx)
+	t.must(err)
 	t.same(got, want)
 }
 

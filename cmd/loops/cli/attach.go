@@ -214,7 +214,7 @@ func (v *viewer) damaged(err error) {
 
 // end says how a run ended, and returns that as run would have.
 func (v *viewer) end(ctx context.Context, r persistence.Run) error {
-	m, err := v.store.Snapshot(ctx, r.ID)
+	m, err := v.store.MemoryOf(ctx, r)
 	if m == nil {
 		return v.store.Failed(err)
 	}

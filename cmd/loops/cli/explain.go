@@ -60,6 +60,7 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
+	f.Readings = true
 	run, err := oneRun(ctx, f, o.name)
 	if err != nil {
 		return err

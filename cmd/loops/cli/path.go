@@ -55,7 +55,7 @@ type rulebook struct {
 
 // rulebook returns the definition of a run: the one that is recorded with it, else the file it was made of as it is now.
 func (a *app) rulebook(ctx context.Context, f project.Finder, r persistence.Run) *rulebook {
-	b := &rulebook{def: f.Store.Definition(ctx, r.ID), subs: map[string]*fsm.Loop{}}
+	b := &rulebook{def: f.Store.DefinitionOf(ctx, r), subs: map[string]*fsm.Loop{}}
 	l, path := a.ranLoop(f, r, b.def)
 	switch {
 	case l == nil:

@@ -50,6 +50,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	}
 	defer store.Close()
 	f := store.Finder()
+	f.Readings = true
 	live, newest, err := f.Live(ctx, arg)
 	if err != nil {
 		return store.Failed(err)
@@ -133,15 +134,9 @@ const briefRuns = 20
 
 const noneOpen = "No run goes on, and none can be resumed."
 
-// openNow returns the runs that go on, and those among the newest that can be resumed.
+// openNow returns the runs that are running, however old, and those among the newest that can be resumed.
 func openNow(ctx context.Context, store *project.Records) ([]persistence.Run, error) {
-	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns})
-	if err == nil && len(runs) == openRuns {
-		// One that goes on for days may be older than all of these.
-		var live []persistence.Run
-		live, err = store.Runs(ctx, persistence.Query{Live: true})
-		runs = append(runs, live...)
-	}
+	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns, LiveToo: true, Readings: true})
 	if err != nil {
 		return nil, store.Failed(err)
 	}

@@ -55,7 +55,7 @@ func (a *app) vitals(ctx context.Context, f project.Finder, r persistence.Run) *
 
 // snapshotOf returns the memory of a run, nil where there is none to show. Damage is told with the run.
 func snapshotOf(ctx context.Context, f project.Finder, v *inspect.Vitals) *fsm.Snapshot {
-	m, err := f.Store.Snapshot(ctx, v.Run.ID)
+	m, err := f.Store.MemoryOf(ctx, v.Run)
 	missed(f, v, err)
 	return m
 }

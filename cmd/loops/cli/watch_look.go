@@ -56,16 +56,15 @@ func newLooker(a *app, f project.Finder) (*looker, error) {
 
 // look brings the runs up to date, and says whether anything has changed. After an error they are as they were.
 func (l *looker) look(ctx context.Context, selected persistence.ID) (changed bool, err error) {
-	live, err := l.Store.Runs(ctx, persistence.Query{Live: true})
+	q := persistence.Query{Live: true, Readings: true}
+	if !l.begun {
+		q = persistence.Query{Limit: mostEnded, LiveToo: true, Readings: true}
+	}
+	live, err := l.Store.Runs(ctx, q)
 	if err != nil {
 		return false, l.Store.Failed(err)
 	}
 	if !l.begun {
-		recent, err := l.Store.Runs(ctx, persistence.Query{Limit: mostEnded})
-		if err != nil {
-			return false, l.Store.Failed(err)
-		}
-		live = append(live, recent...)
 		if l.named != "" {
 			named, err := l.Store.Runs(ctx, persistence.Query{ID: l.named})
 			if err != nil {
@@ -110,6 +109,7 @@ func (l *looker) look(ctx context.Context, selected persistence.ID) (changed boo
 		changed = changed || asked != w.asked
 		w.asked = asked
 		l.remember(ctx, w, w.ID == selected)
+		w.Reading = nil // it is of this look, and takes memory
 	}
 	l.forget(selected)
 	return changed, nil
@@ -157,7 +157,7 @@ func (l *looker) remember(ctx context.Context, w *watchedRun, selected bool) {
 		return
 	}
 	begun := time.Now()
-	m, _ := l.Store.Snapshot(ctx, w.ID) // what cannot be read is told as damage
+	m, _ := l.Store.MemoryOf(ctx, w.Run) // what cannot be read is told as damage
 	w.read, w.took, w.of = begun, time.Since(begun), w.UpdatedAt
 	if m == nil {
 		return

@@ -1,0 +1,86 @@
+package dirstore
+
+import (
+	"context"
+	"slices"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/disk"
+	"loops/persistence"
+	"loops/persistence/snapshot"
+)
+
+// A reading is what a listing read of a run. It implements [persistence.Reading]. Where that is not enough, as the run is
+// damaged or was moved meanwhile, the store is asked as others ask it.
+type reading struct {
+	d   *Store
+	p   place
+	l   *loaded
+	err error // of loading it
+}
+
+// Memory implements [persistence.Reading].
+func (r *reading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
+	l := r.l
+	if r.err != nil || l.flat == nil || l.whole && countsLogs(l.flat) {
+		return r.d.Snapshot(ctx, r.p.id)
+	}
+	if err := l.fillTexts(r.p); err != nil || l.gap {
+		return r.d.Snapshot(ctx, r.p.id)
+	}
+	rec, err := takeFlat(l.flat)
+	if err != nil {
+		return r.d.Snapshot(ctx, r.p.id)
+	}
+	if l.foreign {
+		return &l.Snapshot, nil // with what was found out about how it ended
+	}
+	return &rec.Snapshot, nil
+}
+
+// countsLogs reports whether a memory only counts the lines of a sub-loop's log, which are in the journal.
+func countsLogs(flat *value.Map) (counts bool) {
+	snapshot.EachLog(flat, nil, func(_, _ *value.Map, log any) {
+		_, _, counted := snapshot.Counted(log)
+		counts = counts || counted
+	})
+	return counts
+}
+
+// Definition implements [persistence.Reading].
+func (r *reading) Definition(ctx context.Context) ([]byte, error) {
+	if r.l.flat != nil {
+		if text, _ := r.p.definition(r.l.flat); text != nil || recordedSum(r.l.flat) == "" {
+			return text, nil
+		}
+	}
+	return r.d.Definition(ctx, r.p.id)
+}
+
+// run is what a listing says about a loaded run.
+func (p place) run(l *loaded) persistence.Run {
+	r := persistence.Run{
+		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
+		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
+		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
+		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed, Limited: l.outcome().Limited, Refused: l.outcome().Refused,
+		Resumable: l.status.CanGoOn(l.outcome().Retriable()),
+	}
+	if p.aside != "" && disk.Exists(p.aside) {
+		r.Damage = append(slices.Clip(r.Damage), p.aside+": damaged lines of the journal are kept here")
+	}
+	if r.RunID == "" {
+		r.RunID = persistence.MakeRunID(l.StartedAt)
+	}
+	if l.Outcome != nil {
+		r.Ended, r.Error = l.Outcome.TerminatedBy, l.Outcome.Error
+	}
+	if !l.foreign {
+		r.Marker = persistence.Marker(p.id, l.segment, &l.Snapshot)
+	}
+	if l.whole || disk.Exists(p.events) {
+		r.Events = p.events
+	}
+	return r
+}

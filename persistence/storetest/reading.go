@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/persistence"
+)
+
+// What a listing gives of its runs beside their records.
+var listing = []test{
+	{"a reading gives the memory and the definition of a run, also of one that is moved meanwhile", func(t *T) {
+		big := strings.Repeat("0123456789abcde\n", 20_000)
+		j := t.create("fix")
+		id := j.Run().ID
+		top, all := inside("fix", 2)
+		top.Captured.Set("a", value.NewMap("output", big))
+		all[0].Child.Log = []string{strings.Repeat("x", 9000)}
+		all[1].Child.Log = []string{strings.Repeat("y", 9000)}
+		t.record(j, t.enter(top))
+		t.record(j, t.output("one", "two"))
+		t.read(id)
+
+		before := t.reading(id)
+		t.record(j, t.ended(top, fsm.EndTerminal))
+		t.close(j)
+		m, err := before.Memory(t.ctx)
+		if err != nil || m.Step != top.Step || m.Captured.Len() != 1 {
+			t.Errorf("the memory of a run that was archived meanwhile is %+v, %v", m, err)
+		}
+		if text, err := before.Definition(t.ctx); err != nil || string(text) != "name: fix\n" {
+			t.Errorf("the definition of a run that was archived meanwhile is %q, %v", text, err)
+		}
+		t.read(id)
+		t.read(t.crashed("broken", 3))
+		t.read(t.finished("stopped", fsm.EndInterrupted))
+
+		for _, r := range t.runs(persistence.Query{}) {
+			if r.Reading != nil {
+				t.Errorf("%s comes with a reading that nobody asked for", r.ID)
+			}
+		}
+	}},
+	{"a limit does not hold back the runs that are running, if they are asked for", func(t *T) {
+		var open []persistence.ID
+		for range 3 {
+			j := t.create("fix")
+			t.record(j, t.enter(snap("fix", 1)))
+			defer t.close(j)
+			open = append(open, j.Run().ID)
+		}
+		slices.Reverse(open)
+		other := t.create("other")
+		t.record(other, t.enter(snap("other", 1)))
+		defer t.close(other)
+		var ended []persistence.ID
+		for range 3 {
+			ended = append(ended, t.finished("fix", fsm.EndTerminal))
+		}
+		for _, c := range []struct {
+			q    persistence.Query
+			want []persistence.ID
+		}{
+			{persistence.Query{Loop: "fix", Limit: 1}, ended[2:]},
+			{persistence.Query{Loop: "fix", Limit: 1, LiveToo: true}, append(slices.Clone(ended[2:]), open...)},
+			{persistence.Query{Loop: "fix", Limit: 4, LiveToo: true}, append([]persistence.ID{ended[2], ended[1], ended[0]}, open...)},
+			{persistence.Query{Loop: "fix", Limit: 1, LiveToo: true, Live: true}, open},
+			{persistence.Query{Loop: "fix", LiveToo: true}, append([]persistence.ID{ended[2], ended[1], ended[0]}, open...)},
+		} {
+			var got []persistence.ID
+			for _, r := range t.runs(c.q) {
+				got = append(got, r.ID)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%+v finds %v, want %v", c.q, got, c.want)
+			}
+		}
+	}},
+}
+
+// reading lists one run with its reading.
+func (t *T) reading(id persistence.ID) persistence.Reading {
+	t.Helper()
+	runs := t.runs(persistence.Query{ID: id, Readings: true})
+	if len(runs) != 1 || runs[0].Reading == nil {
+		t.Fatalf("run %s comes without a reading", id)
+	}
+	return runs[0].Reading
+}
+
+// read wants the reading of a run to give what the store does.
+func (t *T) read(id persistence.ID) {
+	t.Helper()
+	r := t.reading(id)
+	got, err := r.Memory(t.ctx)
+	t.must(err)
+	want, err := t.S.Snapshot(t.ctx, id)
+	t.must(err)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the reading of %s remembers\n%+v\nand the store\n%+v", id, got, want)
+	}
+	definer, ok := t.S.(persistence.Definer)
+	if !ok {
+		return
+	}
+	text, err := r.Definition(t.ctx)
+	t.must(err)
+	if want, err := definer.Definition(t.ctx, id); err != nil || string(text) != string(want) {
+		t.Errorf("the reading of %s has the definition %q, and the store %q, %v", id, text, want, err)
+	}
+}
