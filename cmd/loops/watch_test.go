@@ -236,7 +236,7 @@ func watchKeys(t *testing.T, store string) {
 	w.see("Nothing was stopped.")
 	w.press("sy")
 	w.see("Stopped tick-")
-	w.see("interrupted")
+	w.see("user_stopped")
 	w.see("no run goes on, 1 ended")
 	w.press("s")
 	w.see("✗ Nothing to stop")
@@ -249,7 +249,7 @@ func watchKeys(t *testing.T, store string) {
 	if strings.Contains(w.raw.String(), "\x1b]0;") {
 		t.Error("what a run wrote came to the terminal as it is")
 	}
-	if out := loopsIn(t, dir, env, "history", "tick"); !strings.Contains(out, "interrupted") {
+	if out := loopsIn(t, dir, env, "history", "tick"); !strings.Contains(out, "user_stopped") {
 		t.Errorf("the run was not stopped:\n%s", out)
 	}
 }
