@@ -184,7 +184,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 		}
 	}
 	executor := start(fsm.Config{
-		Loop: j.loop, Runner: r.runner, Recorder: j.journal, Files: action.Files{Dir: j.project.WorkDir(), There: site.there}, Dir: j.project.WorkDir(), Prepare: j.tree.prepare(j.project, id, j.begun, durable), Library: j.library, MemoryUsed: proc.MemoryUsed, Getenv: e.getenv,
+		Run: fsm.RunName{ID: string(id), Attempt: run.Segment + 1}, Loop: j.loop, Runner: r.runner, Recorder: j.journal, Files: action.Files{Dir: j.project.WorkDir(), There: site.there}, Dir: j.project.WorkDir(), Prepare: j.tree.prepare(j.project, id, j.begun, durable), Library: j.library, MemoryUsed: proc.MemoryUsed, Getenv: e.getenv,
 		Circuit: persistence.ProjectCircuit(j.project.Loops), Wake: r.wake, Held: r.hold.held, Observe: observe, Verify: verify == "1",
 	})
 	j.tell(Began{j.header})

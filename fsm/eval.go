@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"slices"
 
 	"loops/fsm/template"
 	"loops/fsm/value"
@@ -38,6 +39,7 @@ type evaluator struct {
 
 var evaluators = map[string]evaluator{
 	"exit_code":           {judge: judgeExitCode, anyExit: true},
+	"expression":          {judge: judgeExpression},
 	"output_numeric":      {judge: judgeNumeric},
 	"output_json":         {judge: judgeJSON},
 	"output_contains":     {judge: judgeContains},
@@ -98,16 +100,41 @@ func yesNo(yes bool, details ...any) Verdict {
 	return verdict("no", details...)
 }
 
-func judgeExitCode(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
+func judgeExitCode(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	name := "error"
-	switch ev.ExitCode {
-	case 0:
+	switch yes, no := cfg.ExitCodes(); {
+	case slices.Contains(yes, ev.ExitCode):
 		name = "yes"
-	case 1:
+	case slices.Contains(no, ev.ExitCode):
 		name = "no"
 	}
 	return verdict(name, "exit_code", int64(ev.ExitCode)), nil
 }
+
+// ExitCodes returns the exit codes that an exit_code evaluator takes for yes and for no; every other is an error. What is set for
+// one wins over what the other is when nothing is set.
+func (c *Evaluate) ExitCodes() (yes, no []int) {
+	if c.Yes == nil && c.No == nil {
+		return plainYes, plainNo
+	}
+	yes, no = c.Yes, c.No
+	without := func(code int, taken []int) []int {
+		if slices.Contains(taken, code) {
+			return nil
+		}
+		return []int{code}
+	}
+	if yes == nil {
+		yes = without(0, no)
+	}
+	if no == nil {
+		no = without(1, yes)
+	}
+	return yes, no
+}
+
+// What exit codes mean where nothing is set.
+var plainYes, plainNo = []int{0}, []int{1}
 
 // judgeMCP reads the envelope that a tool call prints.
 func judgeMCP(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {

@@ -20,6 +20,7 @@ const (
 	EventActionKilled      = "action_killed"      // state, duration_ms, and of the prompt: usage, host, session, cost
 	EventPromptSizeWarn    = "prompt_size_warn"   // loop, state, size, threshold, est_tokens
 	EventMessagesAppend    = "messages_append"    // message, state: append_to_messages
+	EventSet               = "context_set"        // state, values: what the state gave the context
 
 	EventEvaluate      = "evaluate"       // type, verdict, and the details of the evaluator
 	EventStallDetected = "stall_detected" // state, exit_code, verdict, consecutive or recurrent, action

@@ -14,6 +14,8 @@ type Config struct {
 	Runner   Runner
 	Recorder Recorder
 	Files    Files
+	// Run is what templates see of the run: ${run.id} and ${run.attempt}.
+	Run RunName
 	// Dir is the absolute directory that actions run in; work trees of sub-loops are made below it.
 	Dir string
 	// Library finds sub-loops; nil means that there are none.
@@ -42,6 +44,12 @@ type Config struct {
 	Observe func(Event)
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.
 	Verify bool
+}
+
+// A RunName names a run, and how often it was started: 1, and one more each time that it was resumed.
+type RunName struct {
+	ID      string
+	Attempt int
 }
 
 // A Stop is the cause (context.Cause) of a graceful stop: the action in flight is ended, its result is
@@ -368,24 +376,6 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		return
 	}
 	e.record(ctx, false)
-}
-
-// cycle counts the edge to next and ends the run when it was taken too often.
-func (e *Executor) cycle(ctx context.Context, next string) bool {
-	m, max := e.mem, e.cfg.Loop.MaxEdgeRevisits
-	edge := m.Current + "->" + next
-	if m.Edges == nil {
-		m.Edges = make(map[string]int)
-	}
-	m.Edges[edge]++
-	n := m.Edges[edge]
-	if n <= max {
-		return false
-	}
-	e.emit(EventCycleDetected, Field{"edge", edge}, Field{"from", m.Current}, Field{"to", next},
-		Field{"count", int64(n)}, Field{"max", int64(max)})
-	e.finish(ctx, EndCycle, fmt.Sprintf("edge %s was taken %d times, max_edge_revisits is %d", edge, n, max))
-	return true
 }
 
 func (e *Executor) handoff(ctx context.Context, payload string) {

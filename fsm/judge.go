@@ -215,6 +215,16 @@ func (e *Executor) route(st *State, verdict string, scope *template.Scope) (stri
 		}
 		return e.target(slot, scope)
 	}
+	if st.Route.Cases != nil {
+		if verdict == "error" {
+			return e.target(st.Route.Error, scope)
+		}
+		slot, err := st.Route.choose(scope)
+		if err != nil {
+			return "", err
+		}
+		return e.target(slot, scope)
+	}
 	if declared {
 		t, _ := st.Route.Table.Get(verdict)
 		slot, _ := t.(string)
@@ -288,6 +298,7 @@ func (e *Executor) scope(result *value.Map) *template.Scope {
 	m := e.mem
 	return &template.Scope{
 		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Result: result, State: m.Current, Step: m.Step,
+		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt),
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
 	}
 }

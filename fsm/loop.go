@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"loops/fsm/expression"
 	"loops/fsm/value"
 )
 
@@ -170,6 +171,7 @@ type State struct {
 	Worktree    string     // template; the branch whose work tree it runs in
 	Fragment    *Fragment  // what the state was built from; nil = none
 
+	Set      []Assignment // into the context, after the action and before the verdict; nil = nothing
 	Evaluate *Evaluate
 	Route    *Route
 	On       map[string]string // target by verdict: on_yes is On["yes"], on_foo is On["foo"]
@@ -210,6 +212,7 @@ type Route struct {
 	Table   *value.Map // verdict -> target (string), in file order, without the two below
 	Default string     // key _
 	Error   string     // key _error
+	Cases   []Case     // of a route that is a list, which has none of the others: nil = it is a table
 }
 
 // Evaluate is an evaluate block. Fields that a type does not use keep their zero value or default.
@@ -219,7 +222,9 @@ type Evaluate struct {
 	Operator      string // eq unless set
 	Target        any    // number, bool, string (a template where the type says so), list, *Map or nil
 	HasTarget     bool
-	Tolerance     any // number or template
+	Tolerance     any                 // number or template
+	Expression    *expression.Program // of an expression; nil = none
+	Yes, No       []int               // exit codes that mean so, of exit_code; nil = not set: 0, and 1
 	Pattern       string
 	Negate        bool
 	ErrorPatterns []string

@@ -115,6 +115,13 @@ func (m *Snapshot) Mark() string {
 	return mark
 }
 
+// setCapture replaces a record. Maps that were recorded are never changed (see Batch).
+func (m *Snapshot) setCapture(name string, rec *value.Map) {
+	c := m.Captured.Clone()
+	c.Set(name, rec)
+	m.Captured = c
+}
+
 // InFlight reports whether that action, or a judge of it, was started and its result is not on record.
 func (m *Snapshot) InFlight() bool {
 	if m.Outcome != nil || m.Phase != PhaseActing && !m.Asking {

@@ -335,7 +335,18 @@ func outcomeKey(o *Outcome) (key string, good bool) {
 // routeOutcome follows the outcome of a sub-loop. Without a route of their own, errors and timeouts count as no; a
 // next takes whatever nothing else takes.
 func (e *Executor) routeOutcome(st *State, key string, good bool) decision {
-	target, err := e.target(outcomeSlot(st, key, good), e.scope(nil))
+	if err := e.assign(st); err != nil {
+		return e.exception(st, err)
+	}
+	slot, scope := outcomeSlot(st, key, good), e.scope(nil)
+	if st.Route != nil && st.Route.Cases != nil && st.Next == "" && key != "error" {
+		var err error
+		scope.Result = value.NewMap("verdict", key, "details", value.NewMap())
+		if slot, err = st.Route.choose(scope); err != nil {
+			return e.exception(st, err)
+		}
+	}
+	target, err := e.target(slot, scope)
 	if err != nil {
 		return e.exception(st, err)
 	}

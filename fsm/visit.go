@@ -61,7 +61,15 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 			return e.exception(st, err)
 		}
 		return e.afterAction(ctx, st, res)
-	case st.Next != "":
+	}
+	// What the run remembered as it came here stays on record, so that it can be forked here.
+	if len(st.Set) > 0 && !e.record(ctx, false) {
+		return decision{halted: true}
+	}
+	if err := e.assign(st); err != nil {
+		return e.exception(st, err)
+	}
+	if st.Next != "" {
 		target, err := e.target(st.Next, e.scope(nil))
 		if err != nil {
 			return e.exception(st, err)
@@ -309,17 +317,13 @@ func (e *Executor) capture(st *State, res Result) error {
 	return nil
 }
 
-// setCapture replaces a record. Maps that were recorded are never changed (see Batch).
-func (m *Snapshot) setCapture(name string, rec *value.Map) {
-	c := m.Captured.Clone()
-	c.Set(name, rec)
-	m.Captured = c
-}
-
 // afterAction decides on the result of an action.
 func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decision {
 	if d, done := e.throttle(st); done {
 		return d
+	}
+	if err := e.assign(st); err != nil {
+		return e.exception(st, err)
 	}
 	if st.Next == "" {
 		return e.judged(ctx, st, &res)

@@ -36,6 +36,11 @@ func (c *checker) contextNames() (known map[string]bool, names []string) {
 	for _, p := range l.Parameters {
 		add(p.Name)
 	}
+	for _, s := range c.states {
+		for _, a := range s.Set {
+			add(a.Key)
+		}
+	}
 	for _, k := range seeded {
 		known[k] = true
 	}

@@ -65,6 +65,9 @@ func targets(s *fsm.State) []string {
 		for _, verdict := range s.Route.Table.Keys() {
 			add(tableTarget(s.Route, verdict))
 		}
+		for _, row := range s.Route.Cases {
+			add(row.To)
+		}
 		add(s.Route.Default)
 		add(s.Route.Error)
 	}

@@ -56,6 +56,7 @@ func (c *checker) check() []fsm.Problem {
 		c.textRules(p, s)
 	}
 	c.captureRules()
+	c.expressionRules()
 	c.reportGathered()
 	return c.sorted()
 }

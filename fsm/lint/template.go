@@ -16,12 +16,13 @@ var properties = map[string][]string{
 	"context": nil, "captured": nil, "param": nil, "env": nil,
 	"prev":     {"output", "exit_code", "state", "timeout_kind"},
 	"result":   {"verdict", "details"},
-	"state":    {"name", "iteration"},
+	"state":    {"name", "iteration", "visits"},
 	"loop":     {"name", "started_at", "elapsed_ms", "elapsed"},
+	"run":      {"id", "attempt"},
 	"messages": {"output", "summary", "last(N)"},
 }
 
-var namespaces = []string{"context", "captured", "prev", "result", "state", "loop", "env", "messages", "param"}
+var namespaces = template.Namespaces()
 
 // textRules look at the templates of a state.
 func (c *checker) textRules(p *pastes, s *fsm.State) {

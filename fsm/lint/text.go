@@ -92,8 +92,13 @@ func texts(s *fsm.State) []text {
 		for _, verdict := range s.Route.Table.Keys() {
 			add(to, tableTarget(s.Route, verdict), "route", verdict)
 		}
-		add(to, s.Route.Default, "route", "_")
-		add(to, s.Route.Error, "route", "_error")
+		for i, row := range s.Route.Cases {
+			add(to, row.To, "route", strconv.Itoa(i), "to")
+		}
+		if s.Route.Cases == nil { // there it is on_error
+			add(to, s.Route.Default, "route", "_")
+			add(to, s.Route.Error, "route", "_error")
+		}
 	}
 	return out
 }

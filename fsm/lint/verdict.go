@@ -89,7 +89,7 @@ func (c *checker) routeRules(s *fsm.State) {
 			c.warnf("partial-route", ofState(s, "on_yes"), "a judge also answers no and partial, and the state %s has no %s; without a route for its verdict a run ends there", phrase.Quote(s.Name), strings.Join(missing, " and no "))
 		}
 	}
-	if s.Evaluate != nil && s.Evaluate.Type == "classify" && s.Route != nil && s.Route.Default == "" {
+	if s.Evaluate != nil && s.Evaluate.Type == "classify" && s.Route != nil && s.Route.Cases == nil && s.Route.Default == "" {
 		c.warnf("classify-default", valueAt("states", s.Name, "route"), "classify answers with whatever line it finds; add _ to the route for lines you did not expect")
 	}
 }
@@ -103,7 +103,7 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 			a.by == "llm_structured" && (strings.HasPrefix(v, "cannot_judge_") || slices.Contains(a.verdicts, strings.TrimSuffix(v, "_uncertain")))
 	}
 	if s.Route != nil {
-		for _, v := range s.Route.Table.Keys() {
+		for _, v := range s.Route.Table.Keys() { // a list has none
 			if comes(v) {
 				continue
 			}
@@ -181,6 +181,9 @@ func prefixed(prefix string, words []string) []string {
 
 // takes reports whether a route of the state takes a verdict.
 func takes(s *fsm.State, verdict string) bool {
+	if s.Route != nil && s.Route.Cases != nil {
+		return verdict != "error" || s.Route.Error != "" // which row holds only a run knows
+	}
 	if s.Route == nil {
 		return s.On[verdict] != "" || verdict == "no" && s.On["error"] != ""
 	}

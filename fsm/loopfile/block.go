@@ -80,6 +80,11 @@ func (d *decoder) typed(key *Key, n *yaml.Node, path string) any {
 			d.allowed(key, n, s, path)
 		}
 		return s
+	case TypeExpression:
+		if p := d.expression(n, path, key.Name); p != nil {
+			return p
+		}
+		return nil
 	case TypeBool:
 		if !isBool(n) {
 			d.errorf(d.pos(n), path, "wrong-type", "%s must be true or false, found %s", key.Name, describe(n))
@@ -93,6 +98,9 @@ func (d *decoder) typed(key *Key, n *yaml.Node, path string) any {
 		return nil
 	case TypeNumber, TypeSeconds:
 		v, ok := number(n)
+		if !ok && key.Type == TypeSeconds {
+			v, ok = inUnits(n)
+		}
 		if !ok {
 			hint := ""
 			if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Style != 0 {
@@ -100,7 +108,7 @@ func (d *decoder) typed(key *Key, n *yaml.Node, path string) any {
 			}
 			what := "a number"
 			if key.Type == TypeSeconds {
-				what = "a number of seconds"
+				what = "a number of seconds, or a time such as 90s, 5m, 2h or 1d"
 			}
 			if key.Type == TypeSeconds && n.Kind == yaml.ScalarNode {
 				hint += inSeconds(n.Value)

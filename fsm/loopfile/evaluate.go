@@ -2,12 +2,14 @@ package loopfile
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
+	"loops/fsm/expression"
 )
 
 // evaluate reads the evaluate block of a state.
@@ -28,6 +30,10 @@ func (d *decoder) evaluate(s *stateDecl) {
 	ev.Target, ev.HasTarget = b.get("target"), b.has("target")
 	if b.has("tolerance") {
 		ev.Tolerance = b.get("tolerance")
+	}
+	ev.Yes, ev.No = codes(b, "yes"), codes(b, "no")
+	if p, ok := b.get("expression").(*expression.Program); ok {
+		ev.Expression = p
 	}
 	ev.Pattern, ev.Negate, ev.ErrorPatterns = b.text("pattern"), b.bool("negate"), b.texts("error_patterns")
 	ev.Path, ev.Key, ev.Prompt, ev.Schema = b.text("path"), b.text("key"), b.text("prompt"), b.mapping("schema")
@@ -88,6 +94,11 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 			d.errorf(d.pos(f.node), path, "wrong-type", "tolerance must be a number or a template, found %s", describe(f.node))
 		}
 	}
+	for _, code := range ev.Yes {
+		if ev.Type == "exit_code" && slices.Contains(ev.No, code) {
+			d.errorf(b.pos("no"), join(b.path, "no"), "bad-value", "exit code %d is in yes and in no; a code has one meaning", code)
+		}
+	}
 	if ev.Type == "llm_structured" && ev.Quorum > ev.Votes {
 		d.errorf(b.pos("quorum"), join(b.path, "quorum"), "range", "quorum is %d, and only %s cast; expected at most %d", ev.Quorum, votes(ev.Votes), ev.Votes)
 	}
@@ -113,6 +124,14 @@ func (d *decoder) evaluator(s *stateDecl, required []string) {
 			d.errorf(d.pos(f.node), join(b.path, "target"), "wrong-type", "target must be a number or a template, found %s", describe(f.node))
 		}
 	}
+}
+
+// codes returns a list of exit codes, nil where it is not set.
+func codes(b *block, name string) []int {
+	if !b.has(name) {
+		return nil
+	}
+	return append([]int{}, b.ints(name)...)
 }
 
 func votes(n int) string {

@@ -18,6 +18,7 @@ const (
 	InThrottle        Where = "throttle"
 	InBudget          Where = "budget"
 	InParameter       Where = "parameter"
+	InCase            Where = "route[]"
 )
 
 // phrase names the mapping in a message.
@@ -29,6 +30,8 @@ func (w Where) phrase() string {
 		return "a state"
 	case InParameter:
 		return "a parameter"
+	case InCase:
+		return "a row of route"
 	}
 	return string(w)
 }
@@ -51,6 +54,8 @@ const (
 	TypeValue   Type = "value"   // anything
 	TypeBlock   Type = "block"   // a mapping with keys of its own, see Key.Block
 	TypeSpecial Type = "special" // decoded by code of its own
+
+	TypeExpression Type = "expression" // a text, checked by fsm/expression
 )
 
 // A Status is what this program does with a key.
@@ -96,7 +101,7 @@ func (k *Key) full() string {
 // Keys returns the whole table, grouped by mapping, in the order of the documentation. The caller may keep it.
 func Keys() []Key { return slices.Clone(table) }
 
-var table = slices.Concat(loopKeys, blockKeys, stateKeys, evaluateKeys)
+var table = slices.Concat(loopKeys, blockKeys, stateKeys, caseKeys, evaluateKeys)
 
 // byWhere finds a key of the table by mapping and name.
 var byWhere = func() map[Where]map[string]*Key {

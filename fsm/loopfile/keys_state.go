@@ -18,8 +18,9 @@ var stateKeys = []Key{
 	{Name: "session_mode", In: InState, Type: TypeText, Values: sessionModes, Doc: "`continue`: the prompt carries on the session of the prompt before, if that one was to continue too; `fresh`: it begins a new one. Without it, as the loop says."},
 	{Name: "permissions", In: InState, Type: TypeText, Values: permissions, Doc: "`skip`: the agent uses its tools without asking anybody; `host`: as its own settings say. Without it, as the loop says."},
 
+	{Name: "set", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Keys of the context with the expressions whose values they get, after the action and before the verdict: `set: {tries: context.tries + 1}`. Each sees those before it."},
 	{Name: "evaluate", In: InState, Type: TypeBlock, Block: InEvaluate, NotNull: true, Doc: "How the result becomes a verdict. Without it a bash script is judged by its exit code, a prompt by the judge, a tool by its answer."},
-	{Name: "route", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Where to go by verdict. `_` stands for every other verdict, `_error` for `error`. It replaces the on_ keys."},
+	{Name: "route", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Where to go by verdict. `_` stands for every other verdict, `_error` for `error`. It replaces the on_ keys. As a list of `{when: EXPRESSION, to: STATE}` the first that holds is taken, one without `when` in any case; the verdict `error` goes to `on_error`."},
 	{Name: "on_yes", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `yes`."},
 	{Name: "on_success", In: InState, Type: TypeTarget, Alias: "on_yes", Doc: "The same as `on_yes`, which wins if both are there."},
 	{Name: "on_no", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `no`; without it, `on_error`."},
@@ -66,6 +67,12 @@ var stateKeys = []Key{
 	{Name: "fragment_name", In: InState, Type: TypeText, Status: StatusInternal, Doc: "Written when a fragment is expanded."},
 	{Name: "fragment_bindings", In: InState, Type: TypeMap, Status: StatusInternal, Doc: "Written when a fragment is expanded."},
 	{Name: "fragment_parameters", In: InState, Type: TypeSpecial, Status: StatusInternal, Doc: "Written when a fragment is expanded."},
+}
+
+// A row of a route that is a list.
+var caseKeys = []Key{
+	{Name: "when", In: InCase, Type: TypeExpression, Doc: "The row is taken if this is true. Without it the row is taken in any case."},
+	{Name: "to", In: InCase, Type: TypeTarget, Required: true, Doc: "Where to go."},
 }
 
 // Keys that begin with on_ and are no verdicts.

@@ -22,13 +22,14 @@ state: max_rate_limit_retries on_rate_limit_exhausted rate_limit_backoff_base_se
 state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragment agent tools model effort request_path type
 state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
 state: fragment_name fragment_bindings fragment_parameters
-state: on_interrupted idempotent budget on_budget
+state: on_interrupted idempotent budget on_budget set
+route[]: when to
 budget: cost_usd tokens wall steps prompts allow_unknown_cost
 loop: permissions worktree
 state: host permissions
 evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
 evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line
-evaluate: error_patterns key evidence votes quorum model host effort timeout
+evaluate: error_patterns key evidence votes quorum model host effort timeout yes no expression
 throttle: normal_max warn_max hard_max
 llm: enabled host model max_tokens timeout effort
 circuit: repeated_failure

@@ -2,7 +2,6 @@ package loopfile
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -43,8 +42,7 @@ func inSeconds(s string) string {
 	if m == nil {
 		return ""
 	}
-	n, _ := strconv.Atoi(m[1])
-	return "; write " + strconv.Itoa(n*map[byte]int{'s': 1, 'm': 60, 'h': 3600}[m[2][0]])
+	return "; write " + m[1] + m[2][:1]
 }
 
 // notMapping tells how to write what should have been a mapping and is a text.

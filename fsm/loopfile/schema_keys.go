@@ -22,6 +22,8 @@ func refuse(message string) jsonObject { return object("const", message, "errorM
 func keySchema(k *Key) jsonObject {
 	s := object("description", keyDoc(k))
 	switch k.Type {
+	case TypeExpression:
+		s = append(s, reference("text")...)
 	case TypeText:
 		switch {
 		case k.Values == nil && k.NotNull:
@@ -48,12 +50,14 @@ func keySchema(k *Key) jsonObject {
 	case TypeInt:
 		s.add("type", []any{"integer", "null"})
 		s.limits(k)
-	case TypeNumber, TypeSeconds:
+	case TypeNumber:
 		s.add("type", []any{"number", "null"})
 		s.limits(k)
-		if k.Type == TypeSeconds {
-			s.add("maximum", int64(maxSeconds))
-		}
+	case TypeSeconds:
+		s.add("type", []any{"number", "string", "null"})
+		s.limits(k)
+		s.add("maximum", int64(maxSeconds))
+		s.add("pattern", unitsPattern)
 	case TypeTexts:
 		if own := specialSchema(k); own != nil {
 			s = append(s, own...)
@@ -130,8 +134,11 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("fragment"))
 	case "loop parameters":
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("parameter"))
+	case "state set":
+		return object("type", "object", "minProperties", 1, "additionalProperties", reference("given_text"))
 	case "state route":
-		return object("type", "object",
+		rows := object("type", "array", "minItems", 1, "items", reference(string(InCase)))
+		return when(object("type", "array"), rows, object("type", "object",
 			"properties", object(
 				"yes", routeTarget("Where to go on the verdict `yes`."),
 				"no", routeTarget("Where to go on the verdict `no`; without it, `_`."),
@@ -139,7 +146,7 @@ func specialSchema(k *Key) jsonObject {
 				"_", routeTarget("Where to go on every verdict that has no entry of its own."),
 				"_error", routeTarget("Where to go on the verdict `error`, and when routing fails."),
 			),
-			"additionalProperties", reference("target"))
+			"additionalProperties", reference("target")))
 	}
 	return nil
 }

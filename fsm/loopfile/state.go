@@ -97,8 +97,12 @@ func (d *decoder) state(s *stateDecl) {
 	s.Throttle = d.throttle(b)
 	s.Budget, s.OnBudget = d.budget(b), to("on_budget")
 	d.verdicts(s)
+	s.Set = d.assignments(b)
 	if b.has("route") {
 		s.Route = d.route(b)
+		if s.Route.Cases != nil {
+			s.Route.Error = s.On["error"]
+		}
 	}
 	if b.has("evaluate") && !isNull(b.fields["evaluate"].node) {
 		d.evaluate(s)
@@ -162,8 +166,12 @@ func (d *decoder) route(b *block) *fsm.Route {
 	if isNull(n) {
 		return r
 	}
+	if n.Kind == yaml.SequenceNode {
+		r.Cases = d.cases(n, path)
+		return r
+	}
 	if n.Kind != yaml.MappingNode {
-		d.errorf(d.pos(n), path, "wrong-type", "route must be a mapping of verdicts to states, found %s", describe(n))
+		d.errorf(d.pos(n), path, "wrong-type", "route must be a mapping of verdicts to states, or a list of {when: EXPRESSION, to: STATE}, found %s", describe(n))
 		return r
 	}
 	entries := d.entries(n, path)

@@ -17,11 +17,19 @@ type Scope struct {
 	Result                   *value.Map // {verdict, details}; nil = nothing was evaluated in this state
 	State                    string
 	Step                     int
+	Visits                   func() int // how often the state was entered; nil = once
 	Loop                     string
 	StartedAt                string
 	ElapsedMS                int64
+	RunID                    string // "" = there is no run
+	RunAttempt               int    // 1, and one more each time that the run was resumed
 	Messages                 []string
 	Getenv                   func(name string) (string, bool) // nil = nothing is set
+}
+
+// Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
+func Namespaces() []string {
+	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param"}
 }
 
 // An Error tells of a reference that has no value and no fallback.
@@ -186,8 +194,18 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 			return s.State, ""
 		case "iteration":
 			return s.Step, ""
+		case "visits":
+			return s.Visited(), ""
 		}
 		return nil, "Unknown state property: " + path
+	case "run":
+		switch path {
+		case "id":
+			return s.RunID, ""
+		case "attempt":
+			return s.RunAttempt, ""
+		}
+		return nil, "Unknown run property: " + path
 	case "loop":
 		switch path {
 		case "name":
@@ -211,6 +229,14 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 		return s.messages(path)
 	}
 	return nil, "Unknown namespace: " + namespace
+}
+
+// Visited is how often the state was entered.
+func (s *Scope) Visited() int {
+	if s.Visits == nil {
+		return 1
+	}
+	return s.Visits()
 }
 
 func walk(namespace string, m *value.Map, path string) (any, string) {

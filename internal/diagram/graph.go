@@ -119,8 +119,13 @@ func (g *Graph) ways(s *fsm.State) {
 			to, _ := target.(string)
 			add(v, to, false)
 		}
+		for _, row := range s.Route.Cases {
+			add(row.Condition(), row.To, false)
+		}
 		add("else", s.Route.Default, false)
-		add("error", s.Route.Error, true)
+		if s.Route.Cases == nil { // there it is on_error
+			add("error", s.Route.Error, true)
+		}
 	}
 	add("", s.Next, false)
 	add("maintain", s.OnMaintain, false)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/phrase"
 )
 
@@ -50,6 +51,16 @@ type explainer struct {
 	said    []Sentence
 }
 
+// SetText says what a state gave the context: tries = 3, mood = "good".
+func SetText(e fsm.Event) string {
+	values, _ := e.Get("values").(*value.Map)
+	var all []string
+	for _, k := range values.Keys() {
+		all = append(all, k+" = "+value.Truncate(string(value.AppendJSON(nil, values.Value(k))), 80))
+	}
+	return strings.Join(all, ", ")
+}
+
 func (x *explainer) add(s Sentence) { x.said = append(x.said, s) }
 
 func (x *explainer) event(i int, e fsm.Event) {
@@ -64,6 +75,8 @@ func (x *explainer) event(i int, e fsm.Event) {
 		x.started = nil
 	case fsm.EventEvaluate:
 		x.said = append(x.said, x.judged(e)...)
+	case fsm.EventSet:
+		x.add(say(e, "It set %s.", SetText(e)))
 	case fsm.EventRoute:
 		x.route(e)
 	case fsm.EventLoopResume:

@@ -126,6 +126,9 @@ func (x *explainer) slot(verdict string, judged bool) (slot, text string) {
 	if st.Route == nil {
 		return plainSlot(st, verdict, what)
 	}
+	if st.Route.Cases != nil {
+		return x.listSlot(verdict)
+	}
 	return tableSlot(st.Route, verdict, what)
 }
 
@@ -138,6 +141,19 @@ func plainSlot(st *fsm.State, verdict, what string) (slot, text string) {
 		return st.On["error"], "on_error, because there is no on_no"
 	case verdict == "interrupted" && st.OnInterrupted != "":
 		return st.OnInterrupted, "on_interrupted"
+	}
+	return "", "no rule"
+}
+
+// listSlot is slot of a state whose route is a list. What the expressions saw is not known any more, but where the run went is.
+func (x *explainer) listSlot(verdict string) (slot, text string) {
+	if r := x.st.Route; verdict == "error" {
+		return r.Error, "on_error"
+	}
+	for _, row := range x.st.Route.Cases {
+		if row.To == x.v.To() {
+			return row.To, "route: " + row.Condition()
+		}
 	}
 	return "", "no rule"
 }
@@ -177,6 +193,9 @@ func (x *explainer) subSlot() (slot, text string) {
 		default:
 			key = "no"
 		}
+	}
+	if st.Route != nil && st.Route.Cases != nil && st.Next == "" {
+		return x.listSlot(key)
 	}
 	why := x.subEnd()
 	if st.Next != "" {

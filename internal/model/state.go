@@ -39,7 +39,25 @@ func stateModel(s, def *fsm.State) *value.Map {
 	for _, v := range Verdicts(s) {
 		w.m.Set("on_"+v, s.On[v])
 	}
-	if s.Route != nil {
+	if len(s.Set) > 0 {
+		set := value.NewMap()
+		for _, a := range s.Set {
+			set.Set(a.Key, a.Value.String())
+		}
+		w.m.Set("set", set)
+	}
+	if s.Route != nil && s.Route.Cases != nil {
+		rows := []any{}
+		for _, c := range s.Route.Cases {
+			row := object{value.NewMap()}
+			if c.When != nil {
+				row.text("when", c.When.String(), "")
+			}
+			row.text("to", c.To, "")
+			rows = append(rows, row.m)
+		}
+		w.m.Set("route", rows)
+	} else if s.Route != nil {
 		table := s.Route.Table.Clone()
 		r := object{table}
 		r.text("_", s.Route.Default, "")

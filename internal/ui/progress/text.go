@@ -235,6 +235,9 @@ func (p *Text) Event(e fsm.Event) {
 			line += "; to go on at once: " + p.wake
 		}
 		p.print(pad + Indent + p.paint.Amber(plain.Line(line)))
+	case fsm.EventSet:
+		p.flushHead()
+		p.print(pad + Indent + p.paint.Dim(plain.Line("set "+inspect.SetText(e))))
 	case fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventHostSubprocRSS, fsm.EventActionKilled:
 		if p.verbose {
 			p.print(pad + Indent + p.paint.Dim(plain.Line(e.Kind+" "+inspect.Pairs(e))))

@@ -38,6 +38,9 @@ func Edges(s *fsm.State) [][2]string {
 			target, _ := s.Route.Table.Get(v)
 			out = append(out, [2]string{"route " + v, inspect.Text(target)})
 		}
+		for _, row := range s.Route.Cases {
+			out = append(out, [2]string{"route " + row.Condition(), row.To})
+		}
 		if s.Route.Default != "" {
 			out = append(out, [2]string{"route _", s.Route.Default})
 		}

@@ -1,0 +1,40 @@
+package fsm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// visits returns how often the current state was entered: each transition to it was counted, and where a run begins, or a cap sends
+// it, there is none.
+func (e *Executor) visits() int {
+	m, l, n := e.mem, e.cfg.Loop, 0
+	for edge, times := range m.Edges {
+		if strings.HasSuffix(edge, "->"+m.Current) && l.States[strings.TrimSuffix(edge, "->"+m.Current)] != nil {
+			n += times
+		}
+	}
+	if m.Current == l.Initial || m.StepsCapped && m.Current == l.OnMaxSteps || m.PassCapped && m.Current == l.OnMaxIterations {
+		n++
+	}
+	return max(1, n)
+}
+
+// cycle counts the edge to next and ends the run when it was taken too often.
+func (e *Executor) cycle(ctx context.Context, next string) bool {
+	m, max := e.mem, e.cfg.Loop.MaxEdgeRevisits
+	edge := m.Current + "->" + next
+	if m.Edges == nil {
+		m.Edges = make(map[string]int)
+	}
+	m.Edges[edge]++
+	n := m.Edges[edge]
+	if n <= max {
+		return false
+	}
+	e.emit(EventCycleDetected, Field{"edge", edge}, Field{"from", m.Current}, Field{"to", next},
+		Field{"count", int64(n)}, Field{"max", int64(max)})
+	e.finish(ctx, EndCycle, fmt.Sprintf("edge %s was taken %d times, max_edge_revisits is %d", edge, n, max))
+	return true
+}

@@ -1,0 +1,11 @@
+// Package expression evaluates the expressions of loop files: what set, evaluate: {type: expression} and the when of a route
+// say. They are those of expr-lang (https://expr-lang.org/docs/language-definition) over the names that templates have, with four
+// differences:
+//
+//   - A text that reads as a number is one in arithmetic and in comparisons, as what a program printed is a text.
+//   - An integer divided by another one is an integer where nothing is left over.
+//   - What has no value is null, and null is neither a number nor true.
+//   - There is no clock, and nothing that outlives an evaluation.
+//
+// An evaluation is bounded in time and memory. It sees no disk and no process.
+package expression

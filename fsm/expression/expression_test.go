@@ -1,0 +1,163 @@
+package expression
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
+)
+
+func scope(t testing.TB) *template.Scope {
+	t.Helper()
+	parse := func(text string) *value.Map {
+		v, err := value.ParseJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.(*value.Map)
+	}
+	return &template.Scope{
+		Context:  parse(`{"tries": 2, "limit": "3", "name": "build", "ratio": 0.5, "on": true, "list": [1, "2", 3], "none": null, "text": "3 apples"}`),
+		Captured: parse(`{"n": {"output": " 10 ", "exit_code": 0}, "last-error": {"output": "oops"}, "j": {"json": {"items": [{"name": "a"}]}}}`),
+		State:    "fix", Step: 7, Visits: func() int { return 3 }, Loop: "mend", RunID: "mend-1", RunAttempt: 2, ElapsedMS: 1500,
+		Messages: []string{"one", "two"},
+		Getenv:   func(name string) (string, bool) { return "value of " + name, name == "HOME" },
+	}
+}
+
+func TestEval(t *testing.T) {
+	for text, want := range map[string]string{
+		`context.tries + 1`:                            `3`,
+		`context.tries + context.limit`:                `5`,
+		`captured.n.output * 2`:                        `20`,
+		`captured.n.output > 9`:                        `true`,
+		`captured.n.output == 10`:                      `true`,
+		`"10" > "9"`:                                   `true`,
+		`"b" > "a"`:                                    `true`,
+		`6 / 2`:                                        `3`,
+		`7 / 2`:                                        `3.5`,
+		`7 % 4`:                                        `3`,
+		`2 ** 10`:                                      `1024`,
+		`-context.tries`:                               `-2`,
+		`9223372036854775807 + 1`:                      `9.223372036854776e+18`,
+		`"a" + "b"`:                                    `"ab"`,
+		`context.name + "-" + context.tries`:           `"build-2"`,
+		`context["last"] ?? "none"`:                    `"none"`,
+		`captured["last-error"].output`:                `"oops"`,
+		`context.on and not (context.tries > 5)`:       `true`,
+		`context.tries > 1 ? "many" : "few"`:           `"many"`,
+		`state.name == "fix" && state.visits == 3`:     `true`,
+		`run.id + "/" + run.attempt`:                   `"mend-1/2"`,
+		`loop.elapsed_ms >= 1500`:                      `true`,
+		`env.HOME`:                                     `"value of HOME"`,
+		`env.NOPE`:                                     `null`,
+		`context.none == nil`:                          `true`,
+		`len(messages)`:                                `2`,
+		`map(context.list, # * 2)`:                     `[2,4,6]`,
+		`filter(context.list, # > 1)`:                  `["2",3]`,
+		`captured.j.json.items[0].name`:                `"a"`,
+		`{b: 1, a: [true, nil]}`:                       `{"a":[true,null],"b":1}`,
+		`fromJSON('{"x": 1}').x + 1`:                   `2`,
+		`context.list == [1, 2, 3]`:                    `true`,
+		`context.name matches "^b"`:                    `true`,
+		`"build" in [context.name]`:                    `true`,
+		`let x = context.tries; x * x`:                 `4`,
+		`context?.deep?.deeper`:                        `null`,
+		"context.tries +\n 1":                          `3`,
+		`1..3`:                                         `[1,2,3]`,
+		`split("a,b", ",")`:                            `["a","b"]`,
+		`any(context.list, # == 3)`:                    `true`,
+		`sum(map(context.list, int(#)))`:               `6`,
+		`"${context.tries}"`:                           `"${context.tries}"`,
+		`if context.on { 1 } else { 2 }`:               `1`,
+		`context.tries != context.limit`:               `true`,
+		`prev.output ?? "nothing"`:                     `"nothing"`,
+		`1e400 > 1 ? 1 : 2`:                            `error: `,
+		`context.tries > 1 and context.limit`:          `error: context.limit, which is the text "3", is not true or false (column 31)`,
+		`context.text + 1 > 2`:                         `error: the text "3 apples1" and 2 cannot be compared by > (column 18)`,
+		`context.text * 2`:                             `error: context.text, which is the text "3 apples", is not a number, and * needs numbers (column 14)`,
+		`context.nope + 1`:                             `error: context.nope has no value, and is not a number, and + needs numbers (column 14)`,
+		`1 / 0`:                                        `error: division by zero (column 3)`,
+		`10 ** 400`:                                    `error: the number is too large (column 4)`,
+		`b"xy"`:                                        `error: the expression gives a []uint8, which is no value of a loop`,
+		`count(1..90000, true) + len(1..90000)`:        `error: the expression makes too many values (column 30)`,
+		`repeat("x", 2000000)`:                         `error: `,
+		`count(1..9000, count(1..9000, # * # > 1) >0)`: `error: `,
+	} {
+		t.Run(text, func(t *testing.T) {
+			p, err := Compile(text)
+			var got string
+			if err == nil {
+				var v any
+				if v, err = p.Eval(scope(t)); err == nil {
+					got = string(value.AppendJSON(nil, v))
+					var compact any
+					if json.Unmarshal([]byte(got), &compact) == nil && (strings.HasPrefix(got, "[") || strings.HasPrefix(got, "{")) {
+						b, _ := json.Marshal(compact)
+						got = string(b)
+					}
+				}
+			}
+			if err != nil {
+				got = "error: " + err.Error()
+				if _, ok := errors.AsType[*Error](err); !ok {
+					t.Errorf("error is a %T", err)
+				}
+			}
+			if got != want && !(want == "error: " && strings.HasPrefix(got, want)) {
+				t.Errorf("%s\n got %s\nwant %s", text, got, want)
+			}
+		})
+	}
+}
+
+func TestCompileErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                  `the expression is empty`,
+		`context.tries +`:                   `unexpected token EOF (column 15)`,
+		`tries + 1`:                         `there is no name tries; expected one of context, captured, prev, result, state, loop, run, env, messages, param (column 1)`,
+		`captured.last-error`:               `there is no name error; expected one of context, captured, prev, result, state, loop, run, env, messages, param; a name with a dash is written ["last-error"] (column 15)`,
+		`captured.last-error.output == "x"`: `there is no name error; expected one of context, captured, prev, result, state, loop, run, env, messages, param; a name with a dash is written ["last-error"] (column 15)`,
+		`nope.a`:                            `there is no name nope; expected one of context, captured, prev, result, state, loop, run, env, messages, param (column 1)`,
+		`1 + nope.a`:                        `there is no name nope; expected one of context, captured, prev, result, state, loop, run, env, messages, param (column 5)`,
+		`now()`:                             `there is no name now; expected one of context, captured, prev, result, state, loop, run, env, messages, param (column 1)`,
+		`env`:                               `env needs the name of a variable: env.HOME (column 1)`,
+		`$env`:                              ``,
+		"context.a +\n context.b *":         `unexpected token EOF (line 2, column 12)`,
+	} {
+		_, err := Compile(text)
+		if err == nil || (err.Error() != want && want != "") {
+			t.Errorf("%q\n got %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func TestRefs(t *testing.T) {
+	p, err := Compile(`context.tries + captured["x"].output + len(messages) + context[state.name]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range p.Refs() {
+		got = append(got, r.Namespace+":"+strings.Join(r.Path, "."))
+	}
+	if want := "context:tries captured:x.output messages: context: state:name"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+func BenchmarkEval(b *testing.B) {
+	p, err := Compile(`context.tries + 1`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := scope(b)
+	for b.Loop() {
+		if _, err := p.Eval(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

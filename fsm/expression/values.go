@@ -1,0 +1,157 @@
+package expression
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
+)
+
+// maxDepth is how deep lists and mappings may be nested.
+const maxDepth = 100
+
+// namespace returns what an expression sees under one of the names: the keys it uses, all with nil.
+func namespace(s *template.Scope, name string, keys []string) (any, error) {
+	switch name {
+	case "messages":
+		return fromValue(s.Messages, 0)
+	case "state":
+		return map[string]any{"name": s.State, "iteration": s.Step, "visits": s.Visited()}, nil
+	case "loop":
+		return map[string]any{"name": s.Loop, "started_at": s.StartedAt, "elapsed_ms": s.ElapsedMS, "elapsed": template.Elapsed(s.ElapsedMS)}, nil
+	case "run":
+		return map[string]any{"id": s.RunID, "attempt": s.RunAttempt}, nil
+	case "env":
+		env := map[string]any{}
+		for _, k := range keys {
+			if s.Getenv == nil {
+				break
+			}
+			if v, ok := s.Getenv(k); ok {
+				env[k] = v
+			}
+		}
+		return env, nil
+	}
+	m := map[string]*value.Map{"context": s.Context, "captured": s.Captured, "param": s.Param, "prev": s.Prev, "result": s.Result}[name]
+	if m == nil {
+		return map[string]any{}, nil
+	}
+	if keys == nil {
+		return fromValue(m, 0)
+	}
+	out := map[string]any{}
+	for _, k := range keys {
+		if v, ok := m.Get(k); ok {
+			in, err := fromValue(v, 0)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = in
+		}
+	}
+	return out, nil
+}
+
+// fromValue turns a value of the language into one of expressions.
+func fromValue(v any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("a value is nested more than %d deep", maxDepth)
+	}
+	switch v := v.(type) {
+	case *value.Map:
+		m := make(map[string]any, v.Len())
+		for _, k := range v.Keys() {
+			in, err := fromValue(v.Value(k), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			m[k] = in
+		}
+		return m, nil
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			in, err := fromValue(v[i], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = in
+		}
+		return list, nil
+	case []string:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = v[i]
+		}
+		return list, nil
+	case *big.Int:
+		f, _ := new(big.Float).SetInt(v).Float64()
+		return f, nil
+	}
+	return v, nil
+}
+
+// toValue turns what an expression gave into a value of the language.
+func toValue(v any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("the value is nested more than %d deep", maxDepth)
+	}
+	switch v := v.(type) {
+	case nil, bool, int64, string:
+		return v, nil
+	case int:
+		return int64(v), nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("the number is too large")
+		}
+		return v, nil
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			out, err := toValue(v[i], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = out
+		}
+		return list, nil
+	case []int:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = int64(v[i])
+		}
+		return list, nil
+	case []string:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = v[i]
+		}
+		return list, nil
+	case map[string]any:
+		m := value.NewMap()
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			out, err := toValue(v[k], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			m.Set(k, out)
+		}
+		return m, nil
+	}
+	return nil, fmt.Errorf("the expression gives a %T, which is no value of a loop", v)
+}
+
+// fromJSON reads a JSON text as the language does: whole numbers stay whole.
+func fromJSON(args ...any) (any, error) {
+	v, err := value.ParseJSON([]byte(args[0].(string)))
+	if err != nil {
+		return nil, &operandError{"fromJSON: " + err.Error()}
+	}
+	return fromValue(v, 0)
+}
