@@ -155,7 +155,7 @@ func TestMCPTools(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	a.same("tools", names, []string{"events", "history", "list", "run", "status", "stop", "validate"})
+	a.same("tools", names, []string{"events", "explain", "history", "list", "logs", "pause", "run", "simulate", "status", "stop", "unpause", "validate"})
 
 	listed := a.ask("list", nil)
 	a.same("loops", listed["loops"], a.loops("list", "--json"))
@@ -190,6 +190,79 @@ func TestMCPTools(t *testing.T) {
 	}
 }
 
+// What a run did and why, and what a loop would do, are the objects of the commands.
+func TestMCPLooksInside(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	id := a.ask("run", map[string]any{"name": "quick", "wait_seconds": 60})["instance_id"].(string)
+	a.same("explain", a.ask("explain", map[string]any{"run": "quick"}), a.loops("explain", id, "--json"))
+	a.same("explain a step", a.ask("explain", map[string]any{"run": id, "step": "1"}), a.loops("explain", id, "1", "--json"))
+
+	const all = "==> step 1, say: echo \"none\"\nnone\n"
+	a.same("logs", a.ask("logs", map[string]any{"run": id}), map[string]any{"instance_id": id, "text": all, "bytes_before": 0.0})
+	a.same("end of logs", a.ask("logs", map[string]any{"run": id, "bytes": 5}), map[string]any{"instance_id": id, "text": "none\n", "bytes_before": float64(len(all) - 5)})
+	a.same("logs of no state", a.ask("logs", map[string]any{"run": id, "state": "other"})["text"], "")
+
+	a.same("by chance", a.ask("simulate", map[string]any{"name": "quick"}), a.loops("simulate", "quick", "--seed", "1", "--json"))
+	a.same("by scenario", a.ask("simulate", map[string]any{"name": "quick", "scenario": "all-fail", "context": map[string]any{"word": "x"}}),
+		a.loops("simulate", "quick", "--scenario", "all-fail", "--context", "word=x", "--json"))
+	a.same("many", a.ask("simulate", map[string]any{"name": "quick", "runs": 10}), a.loops("simulate", "quick", "--runs", "10", "--json"))
+	a.same("by script", a.ask("simulate", map[string]any{"name": "quick", "script": "say yes"})["end"].(map[string]any)["final_state"], "done")
+}
+
+// The page of the language is a resource.
+func TestMCPResource(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	list, err := a.ListResources(t.Context(), nil)
+	must(t, err)
+	if len(list.Resources) != 1 || list.Resources[0].URI != "loops://language" {
+		t.Fatalf("resources: %v", list.Resources)
+	}
+	page, err := a.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "loops://language"})
+	must(t, err)
+	want, err := os.ReadFile("../../docs/language.md")
+	must(t, err)
+	if len(page.Contents) != 1 || page.Contents[0].Text != string(want) || page.Contents[0].MIMEType != "text/markdown" {
+		t.Errorf("the page is not docs/language.md: %d parts", len(page.Contents))
+	}
+	if _, err := a.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "loops://other"}); err == nil {
+		t.Error("there is a page loops://other")
+	}
+}
+
+// A run is held before its next state, and continues when it is let.
+func TestMCPPause(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	must(t, os.WriteFile(filepath.Join(a.dir, ".loops", "steps.yaml"), []byte("name: steps\ndescription: a test\ninitial: one\nstates:\n  one: {action: 'until [ -e go ]; do sleep 0.02; done', next: two}\n  two: {action: 'touch two', next: done}\n  done: {terminal: true}\n"), 0o644))
+	id := a.ask("run", map[string]any{"name": "steps"})["instance_id"]
+	paused := a.ask("pause", map[string]any{"run": id})["paused"].([]any)
+	if len(paused) != 1 || paused[0].(map[string]any)["instance_id"] != id || paused[0].(map[string]any)["paused"] != false {
+		t.Errorf("paused in an action: %v", paused)
+	}
+	must(t, os.WriteFile(filepath.Join(a.dir, "go"), nil, 0o644))
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if paused = a.ask("pause", map[string]any{"run": "steps"})["paused"].([]any); paused[0].(map[string]any)["paused"] == true {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("it is not paused")
+		}
+	}
+	if _, err := os.Stat(filepath.Join(a.dir, "two")); err == nil {
+		t.Error("the next state was entered")
+	}
+	if on := a.ask("unpause", map[string]any{"run": id})["unpaused"].([]any); len(on) != 1 || on[0].(map[string]any)["goes_on"] != true {
+		t.Errorf("unpaused: %v", on)
+	}
+	for end := time.Now().Add(20 * time.Second); a.ask("status", map[string]any{"run": id})["status"] != "completed"; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not continue")
+		}
+	}
+}
+
 func TestMCPMistakes(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -208,6 +281,21 @@ func TestMCPMistakes(t *testing.T) {
 		{"stop", map[string]any{"run": "quick"}, "nothing to stop: quick has no recorded run"},
 		{"events", map[string]any{"run": "nothing"}, "nothing has no recorded run"},
 		{"history", map[string]any{"name": "quik"}, `did you mean quick?`},
+		{"explain", map[string]any{"run": "quick"}, "quick has no recorded run"},
+		{"explain", map[string]any{"run": "quick", "step": "x"}, `"x" is no step: expected a number from 1`},
+		{"logs", map[string]any{"run": "quick"}, "quick has no recorded run"},
+		{"logs", map[string]any{}, "run is missing"},
+		{"logs", map[string]any{"run": "quick", "bytes": 0}, "bytes: expected a whole number from 1 to 1048576, not 0"},
+		{"pause", map[string]any{"run": "quick"}, "nothing to pause: quick has no recorded run"},
+		{"unpause", map[string]any{"run": "quick"}, "nothing to unpause: quick has no recorded run"},
+		{"unpause", map[string]any{}, "run is missing"},
+		{"simulate", map[string]any{"name": "bad"}, "nowhere"},
+		{"simulate", map[string]any{"name": "quik"}, `did you mean quick?`},
+		{"simulate", map[string]any{}, "name is missing"},
+		{"simulate", map[string]any{"name": "quick", "scenario": "all-pas"}, `did you mean "all-pass"?`},
+		{"simulate", map[string]any{"name": "quick", "scenario": "all-pass", "script": "yes"}, "scenario and script exclude each other"},
+		{"simulate", map[string]any{"name": "quick", "scenario": "all-pass", "runs": 2}, "runs is for verdicts by chance"},
+		{"simulate", map[string]any{"name": "quick", "script": "elsewhere yes"}, "script:1: "},
 		{"history", map[string]any{"name": "quick", "since": "soon"}, `--since "soon": expected an age such as 45s`},
 	} {
 		got := a.fail(c.tool, c.arguments)

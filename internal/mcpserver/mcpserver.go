@@ -1,5 +1,5 @@
-// Package mcpserver serves tools to an agent by the Model Context Protocol. It knows the protocol and checks arguments;
-// what the tools do is the caller's.
+// Package mcpserver serves tools and pages to an agent by the Model Context Protocol. It knows the protocol and checks
+// arguments; what the tools do is the caller's.
 package mcpserver
 
 import (
@@ -12,11 +12,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Server is a set of tools. It is not changed while it serves.
+// A Server is a set of tools and resources. It is not changed while it serves.
 type Server struct {
 	Name, Version string
 	Instructions  string // for the agent: how the tools belong together
 	Tools         []Tool
+	Resources     []Resource
 
 	patience time.Duration // 0 = as usual
 }
@@ -35,6 +36,14 @@ type Tool struct {
 	Call func(ctx context.Context, values Values) (json.RawMessage, error)
 }
 
+// A Resource is a page that an agent can read.
+type Resource struct {
+	URI, Name, Title string
+	About            string // for the agent: what it describes
+	MIME             string
+	Text             string
+}
+
 // A Field is a part of what a tool returns.
 type Field struct {
 	Name, Type string // a type of JSON Schema
@@ -45,13 +54,17 @@ type Field struct {
 // ends, the calls that are under way have five seconds to be answered. A line that is no message is answered with an
 // error, and the next one is read. All calls have returned when Serve does. It closes in, but not out.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
-	server := mcp.NewServer(&mcp.Implementation{Name: s.Name, Version: s.Version}, &mcp.ServerOptions{
-		Instructions: s.Instructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-	})
+	offers := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if len(s.Resources) > 0 {
+		offers.Resources = &mcp.ResourceCapabilities{}
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: s.Name, Version: s.Version}, &mcp.ServerOptions{Instructions: s.Instructions, Capabilities: offers})
 	for i := range s.Tools {
 		tool := &s.Tools[i]
 		server.AddTool(tool.declaration(), tool.handler(ctx))
+	}
+	for _, r := range s.Resources {
+		server.AddResource(&mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.About, MIMEType: r.MIME, Size: int64(len(r.Text))}, r.read)
 	}
 	shared := &together{out: out}
 	transport := answering{&mcp.IOTransport{Reader: newMessages(in, shared), Writer: shared}, cmp.Or(s.patience, patience)}
@@ -68,6 +81,10 @@ func (t *Tool) declaration() *mcp.Tool {
 		Name: t.Name, Title: t.Title, Description: t.About, InputSchema: t.inputSchema(), OutputSchema: t.outputSchema(),
 		Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &destructive, OpenWorldHint: &no},
 	}
+}
+
+func (r Resource) read(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.URI, MIMEType: r.MIME, Text: r.Text}}}, nil
 }
 
 // handler calls the tool. Its context ends with that of the server, too.

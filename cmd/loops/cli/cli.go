@@ -56,6 +56,7 @@ type app struct {
 	notifier *notifier.Notifier // of the first engine; nil = nobody is told
 	adopt    func() error       // makes this process adopt what its actions leave; nil where it is not ours alone
 
+	taken  func(v any)          // gets the answer of a command with --json; nil = it is printed
 	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
 }
 
@@ -93,20 +94,35 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if lost := a.out.Close(); err == nil && lost != nil {
 		err = failure(engine.Failed, "the answer could not be written out: %v", lost)
 	}
-	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
-		err = a.refused(refusal) // its commands are those that work here
-	}
-	code, message := explain(err)
-	if several, ok := errors.AsType[*project.AmbiguousError](err); ok {
-		message += again(several, args)
-	}
-	if message = a.discreet(message); message != "" {
+	code, message := a.explained(err)
+	if message != "" {
 		ui.SayLines(a.Err, ui.Block("loops: "+message)) // explain made the texts of others clean
 	}
 	a.leaveJob(cmd, message)
 	a.notified()
 	_, _ = out.Flush(), errs.Flush() // half a character, of text that ended in it
 	return code
+}
+
+// explained returns the exit code of an error and the lines to print for it, with commands that work here and no password.
+func (a *app) explained(err error) (int, string) {
+	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
+		err = a.refused(refusal)
+	}
+	code, message := explain(err)
+	if several, ok := errors.AsType[*project.AmbiguousError](err); ok && a.args != nil {
+		message += again(several, a.args)
+	}
+	return code, a.discreet(message)
+}
+
+// reply hands what a command with --json answers to the caller in this process, or prints it where there is none.
+func (a *app) reply(v any) error {
+	if a.taken != nil {
+		a.taken(v)
+		return nil
+	}
+	return ui.WriteJSON(a.out, v)
 }
 
 // ignorePipe keeps a reader that goes away (loops run x | head -1) from ending the run. Catching the signal,

@@ -12,7 +12,6 @@ import (
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/phrase"
-	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
 )
@@ -76,7 +75,7 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 		return noSuchStep(run, o.step, story.Last())
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, views.ExplanationObject(&story))
+		return a.reply(views.ExplanationObject(&story))
 	}
 	views.PrintExplanation(a.out, &story)
 	return nil

@@ -204,7 +204,7 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		if more != "" {
 			ui.SayLine(a.Err, "loops: "+more)
 		}
-		return ui.WriteJSON(a.out, ui.List(events, func(e fsm.Event) any { return ui.EventObject(e) }))
+		return a.reply(ui.List(events, func(e fsm.Event) any { return ui.EventObject(e) }))
 	}
 	if len(events) == 0 {
 		ui.Say(a.out, "No such events in run %s.\n", run.ID)

@@ -79,9 +79,9 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 	}
 	switch {
 	case o.group != "" && o.json:
-		return ui.WriteJSON(a.out, ui.List(views.Groups(runs), t.groupObject))
+		return a.reply(ui.List(views.Groups(runs), t.groupObject))
 	case o.json:
-		return ui.WriteJSON(a.out, ui.List(runs, t.runObject))
+		return a.reply(ui.List(runs, t.runObject))
 	case len(runs) == 0:
 		what := "recorded"
 		if len(o.status) > 0 || o.since+o.until+o.text != "" {

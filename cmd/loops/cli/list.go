@@ -87,7 +87,7 @@ func runList(a *app, o listOptions) error {
 		return err
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, append(ui.List(entries, views.EntryObject), ui.List(more, func(e loopfile.Entry) any {
+		return a.reply(append(ui.List(entries, views.EntryObject), ui.List(more, func(e loopfile.Entry) any {
 			m := views.EntryObject(e).(*value.Map)
 			m.Set("catalog", true)
 			return m

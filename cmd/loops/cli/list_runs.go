@@ -46,7 +46,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		for _, w := range waiting {
 			objects = append(objects, views.WaiterStatus(p, w))
 		}
-		return joined([]error{ui.WriteJSON(a.out, objects), unreadRuns(looked)})
+		return joined([]error{a.reply(objects), unreadRuns(looked)})
 	}
 	if len(chosen)+len(waiting) == 0 {
 		ui.SayLine(a.out, o.runs.none())

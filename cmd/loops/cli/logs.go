@@ -20,6 +20,7 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/persistence"
 )
 
 type logsOptions struct {
@@ -78,12 +79,11 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		out = ui.NewBatchedSink(ui.Verbatim(a.Out))
 		defer out.Flush()
 	}
-	l := &logPrinter{logsOptions: o, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(run.ID)), paint: ui.Paint(a.coloured(a.Out))}
-	if err := a.tail(ctx, f, run, 0, o.follow, l.event); err != nil {
+	acted, err := a.logsOf(ctx, p, f, run, o, out)
+	if err != nil {
 		return err
 	}
-	l.end()
-	if !l.acted {
+	if !acted {
 		what := "action"
 		if o.state != "" {
 			what = "action of " + o.state
@@ -91,6 +91,16 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		ui.Say(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
 	}
 	return nil
+}
+
+// logsOf writes the output of the actions of a run to out, and reports whether there was an action.
+func (a *app) logsOf(ctx context.Context, p *project.Project, f project.Finder, run persistence.Run, o logsOptions, out io.Writer) (acted bool, err error) {
+	l := &logPrinter{logsOptions: o, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(run.ID)), paint: ui.Paint(a.coloured(a.Out))}
+	if err := a.tail(ctx, f, run, 0, o.follow, l.event); err != nil {
+		return false, err
+	}
+	l.end()
+	return l.acted, nil
 }
 
 // A logPrinter prints the output of actions from the events of a run.

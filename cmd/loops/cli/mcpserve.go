@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,9 +23,10 @@ func newMCPCommand(a *app) *cobra.Command {
 		Use:   "mcp",
 		Short: "Let an agent drive loops, as an MCP server",
 		Long: `mcp is a server of the Model Context Protocol on standard input and output: an agent starts it, and then has tools to list,
-validate, run, watch and stop the loops of the project. What a tool returns is what the command of the same name prints
-with --json; lists are in an object, as the protocol wants one. The tool events reads the events of a run from where it
-stopped reading.
+validate, simulate, run, watch, pause and stop the loops of the project. What a tool returns is what the command of the same
+name prints with --json; lists are in an object, as the protocol wants one. The tool events reads the events of a run from
+where it stopped reading, and logs the end of what its actions wrote. The page of the language is the resource
+loops://language.
 
 A run that an agent starts is a process of its own. It goes on when the server ends, unless the agent asked for
 stop_with_server. Where the agent is itself part of the action of a run, only such a run shares what that one has locked:
@@ -54,7 +54,7 @@ func runMCP(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpInstructions, Tools: s.tools()}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpInstructions, Tools: s.tools(), Resources: mcpResources}
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.stopBound()
 	if err != nil {
@@ -69,15 +69,33 @@ type served struct {
 	runs startedRuns
 }
 
-// ask runs a command of this program inside this process and returns what it printed, and its exit code. The error says
-// what the command would have said to a person; some commands print an answer and fail all the same.
-func (s *served) ask(ctx context.Context, args ...string) (json.RawMessage, int, error) {
-	var out, errs bytes.Buffer
-	code := execute(ctx, s.command(args...), IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: s.app.Dir, Env: s.env()})
-	if !succeeded(code) {
-		return out.Bytes(), code, errors.New(said(errs.String(), code))
+// ask does what a command does, inside this process, and returns what the command would answer with --json, nil = nothing. The
+// error says what the command would have said to a person; some commands answer and fail all the same.
+func (s *served) ask(ctx context.Context, do func(context.Context, *app) error) (any, error) {
+	var said bytes.Buffer
+	var answer any
+	a := s.asking(&said)
+	a.taken = func(v any) { answer = v }
+	return answer, a.spoken(do(ctx, a), &said)
+}
+
+// asking returns the invocation that a call is. What it has to say besides its answer is written to said.
+func (s *served) asking(said *bytes.Buffer) *app {
+	a := &app{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: said, Dir: s.app.Dir, Env: s.env()}, dir: s.app.dir, store: s.app.store, color: "never"}
+	a.out = ui.NewSink(a.Out)
+	return a
+}
+
+// spoken is an error in the words in which the command says it, after what it has said already.
+func (a *app) spoken(err error, before *bytes.Buffer) error {
+	if err == nil {
+		return nil
 	}
-	return out.Bytes(), code, nil
+	code, message := a.explained(err)
+	if message != "" {
+		ui.SayLines(before, ui.Block(message))
+	}
+	return errors.New(said(before.String(), code))
 }
 
 // command is a command line for the project of the server.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"loops/engine"
+	"loops/fsm/value"
 	"loops/internal/mcpserver"
 	"loops/internal/phrase"
 )
@@ -60,18 +60,19 @@ func (s *served) run(ctx context.Context, v mcpserver.Values) (json.RawMessage, 
 		ended = true
 	default:
 	}
-	status, _, err := s.ask(ctx, "status", "--json", "--", info.ID)
+	status, err := s.statusOf(ctx, info.ID)
 	if err != nil {
 		return nil, fmt.Errorf("run %s was started (pid %d), but how it stands cannot be told: %w", info.ID, r.process.Pid, err)
 	}
-	answer := map[string]any{"instance_id": info.ID, "run_id": info.Run, "pid": r.process.Pid, "ended": ended, "status": status}
+	answer := value.NewMap("instance_id", info.ID, "run_id", info.Run, "pid", int64(r.process.Pid), "ended", ended, "status", status)
 	if ended {
-		answer["exit_code"], answer["exit_meaning"] = r.code, exitText(r.code)
+		answer.Set("exit_code", int64(r.code))
+		answer.Set("exit_meaning", exitText(r.code))
 		if text := bytes.TrimSpace(r.stderr); len(text) > 0 {
-			answer["notes"] = said(string(text), r.code)
+			answer.Set("notes", said(string(text), r.code))
 		}
 	}
-	return json.Marshal(answer)
+	return object(answer, nil)
 }
 
 // A runInfo is the first line of a run with --json.
@@ -92,9 +93,8 @@ func (s *served) runArguments(v mcpserver.Values) []string {
 	if n := v.Number("max_steps"); n > 0 {
 		args = append(args, "--max-steps="+strconv.Itoa(n))
 	}
-	values := v.Mapping("context")
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		args = append(args, "--context="+key+"="+contextText(values[key]))
+	for _, pair := range contextPairs(v) {
+		args = append(args, "--context="+pair)
 	}
 	args = append(args, "--", v.Text("name"))
 	if v.Has("input") {
@@ -194,12 +194,14 @@ func (r *startedRun) watch(cmd *exec.Cmd, stdout io.ReadCloser, stderr io.Reader
 type lastBytes struct {
 	most int
 	kept []byte
+	lost int64 // bytes that were written before
 }
 
 func (l *lastBytes) Write(b []byte) (int, error) {
 	l.kept = append(l.kept, b...)
 	if over := len(l.kept) - l.most; over > 0 {
 		l.kept = slices.Delete(l.kept, 0, over)
+		l.lost += int64(over)
 	}
 	return len(b), nil
 }

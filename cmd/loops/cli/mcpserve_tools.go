@@ -1,29 +1,28 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"strconv"
+	"strings"
 
-	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/docs"
 	"loops/internal/mcpserver"
-	"loops/internal/ui"
-	"loops/persistence"
+	"loops/internal/rehearse"
 )
 
 // mcpInstructions tells an agent how the tools belong together.
 const mcpInstructions = `loops runs state machines written in YAML, the loops of this project. list shows them. After a change to a loop file call
-validate. run starts one and returns its id at once, or waits for its end; then look at it with status and events (each
-call of events goes on from next_after of the last one), and end it with stop. A run that was stopped can be resumed by a
-person with "loops resume ID".`
+validate; simulate shows which states a run would enter, and the resource loops://language describes every key. run starts one
+and returns its id at once, or waits for its end; then look at it with status, logs and events (each call of events continues
+from next_after of the last one), ask explain why it went where it went, and end it with stop, or hold it with pause and
+unpause. A run that was stopped can be resumed by a person with "loops resume ID".`
 
 // How much of a run's events one answer holds.
 const (
 	mcpEvents     = 100
 	mcpEventsMost = 1000
 	mcpEventBytes = 256 << 10
+
+	mcpLogBytes     = 32 << 10
+	mcpLogBytesMost = 1 << 20
 )
 
 func (s *served) tools() []mcpserver.Tool {
@@ -112,115 +111,62 @@ func (s *served) tools() []mcpserver.Tool {
 			},
 			Call: s.events,
 		},
+		{
+			Name: "explain", Title: "Say why a run ended", ReadOnly: true,
+			About: "Says in sentences why a run ended, or where it stands, or what one of its steps did and why it led where it led. The same object as loops explain --json.",
+			Arguments: []mcpserver.Argument{
+				run, {Name: "step", Kind: mcpserver.Text, About: "only this step: a number as history shows it, last, or 3.2 for step 2 of the sub-loop that step 3 ran"},
+			},
+			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "run", Type: "array", About: "sentences about the whole run"}, {Name: "steps", Type: "array", About: "the steps that are explained, with sentences"}},
+			Call:   s.explain,
+		},
+		{
+			Name: "logs", Title: "Read what actions wrote", ReadOnly: true,
+			About: "Returns the end of what the actions of a run wrote, under a line for each that names its step and state.",
+			Arguments: []mcpserver.Argument{
+				run,
+				{Name: "state", Kind: mcpserver.Text, About: "only actions of this state, in sub-loops too"},
+				{Name: "stderr", Kind: mcpserver.Flag, About: "standard error instead"},
+				{Name: "bytes", Kind: mcpserver.Number, Least: 1, Most: mcpLogBytesMost, Default: mcpLogBytes, About: "how much of it at most"},
+			},
+			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "bytes_before", Type: "integer", About: "how much stands before the text and is left out"}},
+			Call:   s.logs,
+		},
+		{
+			Name: "simulate", Title: "Walk through a loop with made-up results", ReadOnly: true,
+			About: "Walks through a loop without running anything, and says which states a run would enter and how it would end. Results are by scenario, by script, or by chance. The same object as loops simulate --json.",
+			Arguments: []mcpserver.Argument{
+				loop,
+				{Name: "input", Kind: mcpserver.Text, About: "input of the loop: a text, or a JSON object of context values"},
+				{Name: "context", Kind: mcpserver.Mapping, About: "context values by their keys"},
+				{Name: "scenario", Kind: mcpserver.Text, About: "exit codes by rule: " + strings.Join(rehearse.Scenarios(), ", ")},
+				{Name: "script", Kind: mcpserver.Text, About: "a line for each state that is entered and acts or evaluates: STATE VERDICT, or VERDICT"},
+				{Name: "seed", Kind: mcpserver.Number, Most: 1 << 52, Default: 1, About: "verdicts by chance; the same number gives the same ones"},
+				{Name: "runs", Kind: mcpserver.Number, Least: 1, Most: mostRuns, Default: 1, About: "make so many runs by chance and count their ends"},
+				{Name: "max_steps", Kind: mcpserver.Number, Most: 1 << 30, About: "cap on state entries; 0 = the loop's own"},
+			},
+			Result: []mcpserver.Field{{Name: "loop", Type: "string"}, {Name: "file", Type: "string"}},
+			Call:   s.simulate,
+		},
+		{
+			Name: "pause", Title: "Pause a run", Destructive: true,
+			About:     "Has a run, or all running runs of a loop, wait before the next state. An action that runs is not interrupted: paused is true where the run waits already.",
+			Arguments: []mcpserver.Argument{run},
+			Result:    []mcpserver.Field{{Name: "paused", Type: "array", About: "as loops pause --json"}},
+			Call:      s.pause,
+		},
+		{
+			Name: "unpause", Title: "Let a paused run continue", Destructive: true,
+			About:     "Lets a paused run, or all paused runs of a loop, continue. Of one that was stopped meanwhile it takes the pause away.",
+			Arguments: []mcpserver.Argument{run},
+			Result:    []mcpserver.Field{{Name: "unpaused", Type: "array", About: "as loops unpause --json"}},
+			Call:      s.unpause,
+		},
 	}
 }
 
-func (s *served) list(ctx context.Context, _ mcpserver.Values) (json.RawMessage, error) {
-	loops, _, err := s.ask(ctx, "list", "--json")
-	if err != nil {
-		return nil, err
-	}
-	runs, _, err := s.ask(ctx, "list", "--running", "--json")
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(map[string]json.RawMessage{"loops": loops, "runs": runs})
-}
-
-func (s *served) validate(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	args := []string{"validate", "--json"}
-	if v.Flag("strict") {
-		args = append(args, "--strict")
-	}
-	loops, code, err := s.ask(ctx, append(append(args, "--"), v.Texts("names")...)...)
-	if len(loops) == 0 {
-		return nil, err // there was nothing to check
-	}
-	return json.Marshal(map[string]any{"valid": succeeded(code), "loops": loops})
-}
-
-func (s *served) status(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	status, _, err := s.ask(ctx, "status", "--json", "--", v.Text("run"))
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(status) // on one line
-}
-
-func (s *served) stop(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	stopped, _, err := s.ask(ctx, "stop", "--json", "--", v.Text("run"))
-	if err != nil {
-		return nil, err // it names those that could not be stopped
-	}
-	return json.Marshal(map[string]json.RawMessage{"stopped": stopped})
-}
-
-func (s *served) history(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	args := []string{"history", "--json", "-n", strconv.Itoa(v.Number("limit"))}
-	if since := v.Text("since"); since != "" {
-		args = append(args, "--since="+since)
-	}
-	runs, _, err := s.ask(ctx, append(args, "--", v.Text("name"))...)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(map[string]json.RawMessage{"runs": runs})
-}
-
-func (s *served) events(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	run, store, err := s.find(ctx, v.Text("run"))
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	next, size, more := int64(v.Number("after")), 0, false
-	events, damage := []any{}, []any{}
-	for e, problem := range store.Events(ctx, run.ID, uint64(next)) {
-		if problem != nil {
-			if !project.IsDamage(problem) {
-				return nil, spoken(problem)
-			}
-			if len(damage) < 10 {
-				damage = append(damage, problem.Error())
-			}
-			continue
-		}
-		if kind := v.Text("event"); kind == "" || e.Kind == kind {
-			if more = len(events) == v.Number("limit") || size > mcpEventBytes; more {
-				break
-			}
-			events = append(events, ui.EventObject(e))
-			size += len(value.AppendJSON(nil, events[len(events)-1]))
-		}
-		next = int64(e.Seq)
-	}
-	answer := value.NewMap("instance_id", string(run.ID), "events", events, "next_after", next, "more", more)
-	if len(damage) > 0 {
-		answer.Set("damage", damage)
-	}
-	return value.AppendJSON(nil, answer), nil
-}
-
-// find returns the run that arg means, the newest if there are several, and the store it is in.
-func (s *served) find(ctx context.Context, arg string) (persistence.Run, *project.Records, error) {
-	a := &app{IO: s.app.IO, dir: s.app.dir, store: s.app.store}
-	_, store, err := a.open(ctx)
-	if err != nil {
-		return persistence.Run{}, nil, spoken(err)
-	}
-	runs, err := store.Finder().Runs(ctx, arg, 1)
-	if err == nil && len(runs) == 0 {
-		err = fmt.Errorf("%s has no recorded run; the tool list shows loops and open runs", arg)
-	}
-	if err != nil {
-		store.Close()
-		return persistence.Run{}, nil, spoken(err)
-	}
-	return runs[0], store, nil
-}
-
-// spoken is an error in the words in which commands say it.
-func spoken(err error) error {
-	_, text := explain(err)
-	return fmt.Errorf("%s", text)
-}
+// mcpResources are the pages that an agent can read.
+var mcpResources = []mcpserver.Resource{{
+	URI: "loops://language", Name: "language", Title: "The language of loop files", MIME: "text/markdown", Text: docs.Language,
+	About: "Every key of a loop file, with examples: states, actions, evaluators, routes, limits, sub-loops.",
+}}

@@ -139,7 +139,7 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 	})
 	errs := []error{err}
 	if o.json {
-		errs = append(errs, ui.WriteJSON(a.out, done))
+		errs = append(errs, a.reply(done))
 	}
 	return joined(errs)
 }
@@ -192,7 +192,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 	}))
 	switch {
 	case found && o.json:
-		errs = append(errs, ui.WriteJSON(a.out, done))
+		errs = append(errs, a.reply(done))
 	case found:
 	case o.name == "":
 		return failure(engine.NotFound, "nothing to unpause: no run is paused")

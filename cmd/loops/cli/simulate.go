@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 
 type simulateOptions struct {
 	name                    string
+	source                  string // what messages call the script; "" = its file
 	input                   *string
 	context                 []string
 	scenario, script        string
@@ -73,6 +75,7 @@ A run of a loop may enter at most ` + strconv.Itoa(rehearse.MostSteps) + ` state
 			if err := o.check(cmd); err != nil {
 				return err
 			}
+			o.describe()
 			return runSimulate(cmd.Context(), a, &o)
 		},
 	}
@@ -120,6 +123,11 @@ func (o *simulateOptions) check(cmd *cobra.Command) error {
 	case o.quiet && o.verbose:
 		return usageError{"--quiet and --verbose exclude each other", see}
 	}
+	return nil
+}
+
+// describe notes what decides, for JSON.
+func (o *simulateOptions) describe() {
 	switch {
 	case o.scenario != "":
 		o.how = value.NewMap("scenario", o.scenario)
@@ -128,7 +136,6 @@ func (o *simulateOptions) check(cmd *cobra.Command) error {
 	default:
 		o.how = value.NewMap("seed", int64(o.seed)) //nolint:gosec // checked above
 	}
-	return nil
 }
 
 func runSimulate(ctx context.Context, a *app, o *simulateOptions) error {
@@ -195,7 +202,7 @@ func (a *app) replies(r *rehearsal, o *simulateOptions) (rehearse.Replies, error
 }
 
 func scriptLine(o *simulateOptions, e *rehearse.ScriptError) string {
-	name := o.script
+	name := cmp.Or(o.source, o.script)
 	if name == "-" {
 		name = "standard input"
 	}

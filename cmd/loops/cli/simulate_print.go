@@ -197,7 +197,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) error {
 		m := p.a.simulationObject(p.r, p.o)
 		m.Set("path", ui.List(p.steps, func(step *value.Map) any { return step }))
 		m.Set("end", endObject(o))
-		return ui.WriteJSON(p.a.out, m)
+		return p.a.reply(m)
 	}
 	p.flush()
 	if !p.o.quiet {
@@ -244,7 +244,7 @@ func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) er
 			end.Set("seed", int64(e.Seed)) //nolint:gosec // checked where it was read
 			return end
 		}))
-		return ui.WriteJSON(a.out, m)
+		return a.reply(m)
 	}
 	a.simulationHeader(r, o)
 	ui.Say(a.out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)

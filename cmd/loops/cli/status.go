@@ -76,7 +76,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	}
 	v := a.vitals(ctx, f, run)
 	if asJSON {
-		err = ui.WriteJSON(a.out, a.vitalsObject(p, store, v, waiting))
+		err = a.reply(a.vitalsObject(p, store, v, waiting))
 	} else {
 		a.printVitals(p, store, v, waiting)
 	}
@@ -122,7 +122,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		err = ui.WriteJSON(a.out, objects)
+		err = a.reply(objects)
 	case len(open)+len(waiting) == 0:
 		ui.SayLine(a.out, noneOpen)
 	}

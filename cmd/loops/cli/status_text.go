@@ -197,7 +197,7 @@ func (a *app) indented(front, line string) {
 // showWaiter tells of a run that is none yet.
 func (a *app) showWaiter(p *project.Project, w persistence.Waiter, asJSON bool) error {
 	if asJSON {
-		return ui.WriteJSON(a.out, views.WaiterStatus(p, w))
+		return a.reply(views.WaiterStatus(p, w))
 	}
 	a.row("Loop", w.Loop)
 	a.row("Run", string(w.Resumes))

@@ -80,7 +80,7 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 		}
 	}))
 	if o.json {
-		errs = append(errs, ui.WriteJSON(a.out, append(taken, ui.List(ended, func(s engine.Effect) any {
+		errs = append(errs, a.reply(append(taken, ui.List(ended, func(s engine.Effect) any {
 			r := s.Run
 			return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable(), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
 		})...)))

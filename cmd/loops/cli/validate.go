@@ -183,7 +183,7 @@ func runValidate(a *app, o validateOptions) error {
 func (a *app) writeReport(p *project.Project, r findings, format string) error {
 	switch format {
 	case "json":
-		return ui.WriteJSON(a.out, ui.List(slices.Concat(r.files, r.project), func(c checked) any { return checkedObject(p, c, r.strict) }))
+		return a.reply(ui.List(slices.Concat(r.files, r.project), func(c checked) any { return checkedObject(p, c, r.strict) }))
 	case "sarif":
 		return ui.WriteJSON(a.out, r.forServices(a.sourceRoot(p)).SARIF())
 	case "github":

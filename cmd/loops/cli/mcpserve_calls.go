@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/mcpserver"
+	"loops/internal/phrase"
+	"loops/internal/rehearse"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+// object returns the result of a tool that is one object.
+func object(v any, err error) (json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	return value.AppendJSON(nil, v), nil
+}
+
+// named returns the result of a tool whose answer has to be in an object: the protocol wants one.
+func named(key string, v any, err error) (json.RawMessage, error) {
+	return object(value.NewMap(key, v), err)
+}
+
+func (s *served) list(ctx context.Context, _ mcpserver.Values) (json.RawMessage, error) {
+	loops, err := s.ask(ctx, func(_ context.Context, a *app) error { return runList(a, listOptions{json: true}) })
+	if err != nil {
+		return nil, err
+	}
+	runs, err := s.ask(ctx, func(ctx context.Context, a *app) error {
+		return runListRunning(ctx, a, listOptions{running: true, json: true})
+	})
+	return object(value.NewMap("loops", loops, "runs", runs), err)
+}
+
+func (s *served) validate(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	loops, err := s.ask(ctx, func(_ context.Context, a *app) error {
+		return runValidate(a, validateOptions{names: v.Texts("names"), strict: v.Flag("strict"), format: "json"})
+	})
+	if loops == nil {
+		return nil, err // there was nothing to check
+	}
+	return object(value.NewMap("valid", err == nil, "loops", loops), nil)
+}
+
+func (s *served) status(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	return object(s.statusOf(ctx, v.Text("run")))
+}
+
+func (s *served) statusOf(ctx context.Context, run string) (any, error) {
+	return s.ask(ctx, func(ctx context.Context, a *app) error { return runStatus(ctx, a, run, true) })
+}
+
+func (s *served) stop(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	stopped, err := s.ask(ctx, func(ctx context.Context, a *app) error {
+		return runStop(ctx, a, stopOptions{name: v.Text("run"), json: true, grace: engine.StopGrace})
+	})
+	return named("stopped", stopped, err) // the error names those that could not be stopped
+}
+
+func (s *served) pause(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	paused, err := s.ask(ctx, func(ctx context.Context, a *app) error {
+		return runPause(ctx, a, pauseOptions{name: v.Text("run"), json: true})
+	})
+	return named("paused", paused, err)
+}
+
+func (s *served) unpause(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	unpaused, err := s.ask(ctx, func(ctx context.Context, a *app) error {
+		return runUnpause(ctx, a, pauseOptions{name: v.Text("run"), json: true})
+	})
+	return named("unpaused", unpaused, err)
+}
+
+func (s *served) history(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	runs, err := s.ask(ctx, func(ctx context.Context, a *app) error {
+		return runHistory(ctx, a, historyOptions{name: v.Text("name"), tail: v.Number("limit"), since: v.Text("since"), json: true})
+	})
+	return named("runs", runs, err)
+}
+
+func (s *served) explain(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	return object(s.ask(ctx, func(ctx context.Context, a *app) error {
+		return runExplain(ctx, a, explainOptions{name: v.Text("run"), step: v.Text("step"), json: true})
+	}))
+}
+
+// logs returns the end of what the actions of a run wrote.
+func (s *served) logs(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	tail := &lastBytes{most: v.Number("bytes")}
+	return object(s.ask(ctx, func(ctx context.Context, a *app) error {
+		p, store, err := a.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		f := store.Finder()
+		run, err := oneRun(ctx, f, v.Text("run"))
+		if err != nil {
+			return err
+		}
+		if _, err := a.logsOf(ctx, p, f, run, logsOptions{state: v.Text("state"), stderr: v.Flag("stderr")}, tail); err != nil {
+			return err
+		}
+		return a.reply(value.NewMap("instance_id", string(run.ID), "text", strings.ToValidUTF8(string(tail.kept), "\uFFFD"), "bytes_before", tail.lost))
+	}))
+}
+
+func (s *served) simulate(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	o := simulateOptions{
+		name: v.Text("name"), context: contextPairs(v), scenario: v.Text("scenario"), seed: uint64(v.Number("seed")), //nolint:gosec // it is not negative
+		runs: v.Number("runs"), maxSteps: v.Number("max_steps"), quiet: true, json: true,
+	}
+	if v.Has("input") {
+		input := v.Text("input")
+		o.input = &input
+	}
+	script := v.Text("script")
+	switch known := rehearse.Scenarios(); {
+	case o.scenario != "" && script != "":
+		return nil, errors.New("scenario and script exclude each other: give one of them, or neither for verdicts by chance")
+	case o.runs > 1 && (o.scenario != "" || script != ""):
+		return nil, errors.New("runs is for verdicts by chance: with scenario or script every other run would be the same")
+	case o.scenario != "" && !slices.Contains(known, o.scenario):
+		return nil, fmt.Errorf("scenario: expected %s, not %s%s", strings.Join(known, ", "), phrase.Quote(o.scenario), phrase.DidYouMean(o.scenario, known))
+	case script != "":
+		o.script, o.source = "-", "script"
+	}
+	o.describe()
+	return object(s.ask(ctx, func(ctx context.Context, a *app) error {
+		a.In = strings.NewReader(script)
+		return runSimulate(ctx, a, &o)
+	}))
+}
+
+// contextPairs are the values of the argument context as KEY=VALUE.
+func contextPairs(v mcpserver.Values) []string {
+	values := v.Mapping("context")
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		pairs = append(pairs, key+"="+contextText(values[key]))
+	}
+	return pairs
+}
+
+func (s *served) events(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	return object(s.ask(ctx, func(ctx context.Context, a *app) error { return a.eventsPage(ctx, v) }))
+}
+
+// eventsPage answers with events of a run, from one on.
+func (a *app) eventsPage(ctx context.Context, v mcpserver.Values) error {
+	run, store, err := a.findRun(ctx, v.Text("run"))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	next, size, more := int64(v.Number("after")), 0, false
+	events, damage := []any{}, []any{}
+	for e, problem := range store.Events(ctx, run.ID, uint64(next)) {
+		if problem != nil {
+			if !project.IsDamage(problem) {
+				return problem
+			}
+			if len(damage) < 10 {
+				damage = append(damage, problem.Error())
+			}
+			continue
+		}
+		if kind := v.Text("event"); kind == "" || e.Kind == kind {
+			if more = len(events) == v.Number("limit") || size > mcpEventBytes; more {
+				break
+			}
+			events = append(events, ui.EventObject(e))
+			size += len(value.AppendJSON(nil, events[len(events)-1]))
+		}
+		next = int64(e.Seq)
+	}
+	answer := value.NewMap("instance_id", string(run.ID), "events", events, "next_after", next, "more", more)
+	if len(damage) > 0 {
+		answer.Set("damage", damage)
+	}
+	return a.reply(answer)
+}
+
+// findRun returns the run that arg means, the newest if there are several, and the store it is in.
+func (a *app) findRun(ctx context.Context, arg string) (persistence.Run, *project.Records, error) {
+	_, store, err := a.open(ctx)
+	if err != nil {
+		return persistence.Run{}, nil, err
+	}
+	runs, err := store.Finder().Runs(ctx, arg, 1)
+	if err == nil && len(runs) == 0 {
+		err = fmt.Errorf("%s has no recorded run; the tool list shows loops and open runs", arg)
+	}
+	if err != nil {
+		store.Close()
+		return persistence.Run{}, nil, err
+	}
+	return runs[0], store, nil
+}
