@@ -32,11 +32,13 @@ type Origin struct {
 	Text string // for a person
 }
 
+// FromFile is the origin of a value by the key of a settings file that sets it.
 func FromFile(p *project.Project, c *config.Config, key string) Origin {
 	at := c.At[key]
 	return Origin{Kind: "file", file: at.File, line: at.Line, Text: p.SettingPlace(c, key)}
 }
 
+// Object is the value for a program.
 func (s Setting) Object() any {
 	m := value.NewMap("key", s.Key, "value", s.Value, "origin", s.From.Kind)
 	if s.From.Name != "" {
@@ -49,6 +51,7 @@ func (s Setting) Object() any {
 	return m
 }
 
+// UnlessZero returns a number, or nil for 0.
 func UnlessZero(n int) any {
 	if n == 0 {
 		return nil
@@ -116,6 +119,7 @@ type ConfigFile struct {
 	Exists             bool
 }
 
+// Object is the value for a program.
 func (f ConfigFile) Object() any {
 	return value.NewMap("file", f.Path, "layer", f.layer, "exists", f.Exists)
 }

@@ -13,6 +13,7 @@ import (
 // ShownPairs is how many steps around each difference diff shows.
 const ShownPairs = 2
 
+// OrEmpty returns an object, an empty one for nil.
 func OrEmpty(m *value.Map) *value.Map {
 	if m == nil {
 		return value.NewMap()
@@ -55,6 +56,7 @@ func Came(s *inspect.Step) string {
 	return phrase.Dash(strings.Join(parts, ", "))
 }
 
+// Mark is the sign in front of a pair of steps.
 func Mark(p inspect.Pair) string {
 	switch {
 	case p.B == inspect.None:

@@ -6,6 +6,7 @@ import (
 	"loops/internal/ui"
 )
 
+// PathObject is a path for a program.
 func PathObject(p *inspect.Path) *value.Map {
 	m := value.NewMap("instance_id", string(p.Run.ID), "loop", p.Run.Loop, "status", ui.OrNull(string(p.Run.Status)), "terminated_by", ui.OrNull(p.Run.Ended),
 		"current_state", p.Run.State, "iterations", int64(p.Run.Step), "duration_ms", inspect.Elapsed(p.Run).Milliseconds(),
@@ -14,6 +15,7 @@ func PathObject(p *inspect.Path) *value.Map {
 	return m
 }
 
+// StepObject is a step for a program; nil where there is none.
 func StepObject(s *inspect.Step) any {
 	if s == nil {
 		return nil

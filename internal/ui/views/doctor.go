@@ -6,6 +6,7 @@ import (
 	"loops/internal/ui"
 )
 
+// FindingObject is a finding for a program.
 func FindingObject(f doctor.Finding) any {
 	m := value.NewMap("check", f.Check, "level", f.Level, "text", f.Text, "todo", ui.OrNull(f.Todo))
 	if f.More != nil {

@@ -12,6 +12,7 @@ import (
 	"loops/internal/ui"
 )
 
+// PrintExplanation writes what became of a run for a person.
 func PrintExplanation(out io.Writer, x *inspect.Story) {
 	r := x.Path.Run
 	ui.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Count(r.Step, "step"), phrase.Duration(inspect.Elapsed(r)))
@@ -47,6 +48,7 @@ func brackets(events []uint64) string {
 	return " [" + strings.Join(words, ", ") + "]"
 }
 
+// ExplanationObject is the same for a program.
 func ExplanationObject(x *inspect.Story) *value.Map {
 	r := x.Path.Run
 	sentences := func(said []inspect.Sentence) any {

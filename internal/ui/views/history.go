@@ -12,6 +12,7 @@ import (
 	"loops/internal/ui"
 )
 
+// EventDetail is what an event says beside its kind, on one line.
 func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 	get := func(k string) string { return inspect.Text(e.Get(k)) }
 	switch e.Kind {

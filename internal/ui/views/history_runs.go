@@ -13,7 +13,7 @@ import (
 	"loops/persistence"
 )
 
-// Mentions says whether a text is in an event, in whatever case.
+// Mentions reports whether a text is in an event, in whatever case.
 func Mentions(e fsm.Event, what string) bool {
 	what = strings.ToLower(what)
 	for _, field := range e.Fields {
@@ -60,6 +60,7 @@ func Groups(runs []persistence.Run) []Group {
 	return all
 }
 
+// Times are the median, the 95th percentile and the longest of how long the runs took.
 func (g Group) Times() (p50, p95, longest time.Duration) {
 	times := make([]time.Duration, len(g.Runs))
 	for i, r := range g.Runs {

@@ -29,6 +29,7 @@ func ListRows(entries []loopfile.Entry) [][]string {
 	return out
 }
 
+// EntryObject is a loop of a library for a program.
 func EntryObject(e loopfile.Entry) any {
 	m := value.NewMap(
 		"name", e.Name, "path", e.Path, "description", e.Title, "category", ui.OrNull(e.Category), "labels", ui.Texts(e.Labels),
@@ -40,6 +41,7 @@ func EntryObject(e loopfile.Entry) any {
 	return m
 }
 
+// Since is how long ago a time was, for a table.
 func Since(t time.Time) string {
 	if t.IsZero() {
 		return "?"
@@ -85,6 +87,7 @@ func ownerObject(o persistence.Owner) any {
 	return m
 }
 
+// OrNone returns a number, or nil for 0, which stands for no limit.
 func OrNone(n int) any {
 	if n == 0 {
 		return nil

@@ -55,6 +55,7 @@ type RunLine struct {
 	notes                                        []string
 }
 
+// LineOf is the line of a run in the list.
 func LineOf(v *inspect.Vitals) RunLine {
 	r := v.Run
 	l := RunLine{
@@ -92,6 +93,7 @@ func LineOf(v *inspect.Vitals) RunLine {
 	return l
 }
 
+// LineOfWaiter is the line of what waits in the queue.
 func LineOfWaiter(p *project.Project, w persistence.Waiter) RunLine {
 	return RunLine{
 		run: cmp.Or(string(w.Resumes), w.Loop), status: StatusQueued, state: "-", step: "-", elapsed: "-", idle: ShortTime(time.Since(w.Since)),

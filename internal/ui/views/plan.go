@@ -17,6 +17,7 @@ func Bindings(given *value.Map) string {
 	return " with " + string(value.AppendJSON(nil, given))
 }
 
+// KindOf is what follows the name of a final state; "" for others.
 func KindOf(s *fsm.State) string {
 	switch {
 	case s.Terminal && s.Failure:
@@ -64,6 +65,7 @@ func Edges(s *fsm.State) [][2]string {
 	return out
 }
 
+// PlanObject is what a run would do, for a program.
 func PlanObject(p *project.Project, l *fsm.Loop, values *value.Map) *value.Map {
 	states := make([]any, 0, len(l.Order))
 	for _, name := range l.Order {

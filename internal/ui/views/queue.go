@@ -19,6 +19,7 @@ func QueuePlace(w persistence.Waiter, line []persistence.Waiter) int {
 	return 1 + len(persistence.Blocking(w, line, nil))
 }
 
+// WaiterJSON is what waits in the queue, with its place in the line, for a program.
 func WaiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
 	return value.NewMap(
 		"queue_id", w.ID, "loop", w.Loop, "resumes", ui.OrNull(string(w.Resumes)), "since", ui.Stamp(w.Since), "place", int64(QueuePlace(w, line)),
@@ -35,6 +36,7 @@ func WaiterLoop(w persistence.Waiter) string {
 	return plain.Line(w.Loop)
 }
 
+// WaitsForText is what a waiter waits for, for a table.
 func WaitsForText(o persistence.Obstacle) string {
 	switch {
 	case o.Run != "":
@@ -56,4 +58,5 @@ func ShortScope(p *project.Project, w persistence.Waiter) string {
 	return strings.Join(paths, ", ")
 }
 
+// ShortWaiter is the beginning of the id of a place in the queue.
 func ShortWaiter(id string) string { return plain.Line(id[:min(len(id), shortID)]) }

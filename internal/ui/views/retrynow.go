@@ -8,6 +8,7 @@ import (
 	"loops/internal/ui"
 )
 
+// WaitObject is a wait for a program.
 func WaitObject(w *fsm.Wait) *value.Map {
 	return value.NewMap("for", w.Why, "tier", ui.OrNull(w.Tier), "state", w.State, "since", ui.Stamp(w.Since), "until", ui.Stamp(w.Until),
 		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())), "host", ui.OrNull(w.Host))

@@ -44,6 +44,7 @@ func RuleList() []lint.Rule {
 	return slices.CompactFunc(all, func(a, b lint.Rule) bool { return a.Name == b.Name })
 }
 
+// PrintRules writes a line for each rule.
 func PrintRules(out io.Writer) {
 	ui.SayLine(out, "What loops validate looks for. An error keeps a loop from running, a warning does not.")
 	ui.SayLine(out, "loops help rule NAME says what one means, how to silence it, and shows an example.")

@@ -45,6 +45,7 @@ func Endings(l *fsm.Loop) string {
 	return strings.Join(out, ", ")
 }
 
+// Limits are the limits of a loop on one line.
 func Limits(l *fsm.Loop) string {
 	out := []string{phrase.Count(l.MaxSteps, "step")}
 	if l.MaxIterations > 0 {
@@ -128,6 +129,7 @@ func Inputs(l *fsm.Loop) string {
 	return strings.Join(out, ", ")
 }
 
+// ParameterLine is a parameter of a loop on one line.
 func ParameterLine(p fsm.Parameter) string {
 	line := p.Name + ": " + p.Type
 	if len(p.Values) > 0 {
@@ -149,6 +151,7 @@ func ParameterLine(p fsm.Parameter) string {
 	return line
 }
 
+// ContextLine is the context of a loop on one line.
 func ContextLine(l *fsm.Loop) string {
 	var out []string
 	for _, k := range l.Context.Keys() {

@@ -11,6 +11,7 @@ import (
 	"loops/internal/ui"
 )
 
+// VerdictShares is how often each verdict was given in a state.
 func VerdictShares(st *inspect.StateTally) string {
 	var words []string
 	for _, name := range st.Names() {
@@ -34,6 +35,7 @@ func SharePercent(n, of int) string {
 	return fmt.Sprintf("%d%%", pct)
 }
 
+// StatsObject is what runs did, added up, for a program.
 func StatsObject(s *inspect.Stats) *value.Map {
 	var rate any
 	if s.Done > 0 {

@@ -12,6 +12,7 @@ import (
 	"loops/persistence"
 )
 
+// ActionObject is the last action of a run for a program; nil where there was none.
 func ActionObject(v *inspect.Vitals) any {
 	d := v.Acting()
 	if d == 0 {
@@ -51,6 +52,7 @@ func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *value.Map {
 	return m
 }
 
+// VerdictObject is the last verdict of a run for a program; nil where there was none.
 func VerdictObject(v *inspect.Vitals) any {
 	visit, said := v.VerdictText()
 	m := sentenceObject(visit, said)
@@ -67,6 +69,7 @@ func VerdictObject(v *inspect.Vitals) any {
 	return m
 }
 
+// WayObject is the last transition of a run for a program; nil where there was none.
 func WayObject(v *inspect.Vitals) any {
 	left := v.Glance.Left()
 	if left == nil {

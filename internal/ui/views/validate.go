@@ -6,6 +6,7 @@ import (
 	"loops/fsm/value"
 )
 
+// ProblemObject is a problem of a file for a program.
 func ProblemObject(p *project.Project, pr fsm.Problem) *value.Map {
 	m := value.NewMap("severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message)
 	if pr.Pos.File != "" {

@@ -163,7 +163,7 @@ func some(s worktree.State) string {
 	return text
 }
 
-// object is the same for a program.
+// TreeObject is the same for a program.
 func TreeObject(r engine.TreeReport) *value.Map {
 	m := value.NewMap("event", "worktree_end", "instance_id", string(r.Run), "worktree", r.Tree.Path, "branch", r.Tree.Branch, "kept", r.Kept,
 		"merged_into", ui.OrNull(r.Merged), "commits", int64(r.State.Commits), "changed_files", int64(r.State.Files), "why", ui.OrNull(r.Why))
