@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -15,7 +16,11 @@ import (
 func judgeNumeric(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	target, err := numericTarget(cfg.Target, ev.Scope)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("output_numeric target must be numeric, got: %s (%w)", value.Repr(cfg.Target), err)
+		got := value.Repr(cfg.Target)
+		if err.Error() != "expected a number, got "+got { // which would say the same again
+			got += " (" + err.Error() + ")"
+		}
+		return Verdict{}, errors.New("output_numeric target must be numeric, got: " + got)
 	}
 	var found float64
 	var ok bool

@@ -179,7 +179,11 @@ type nested struct {
 func (n nested) Record(ctx context.Context, b *Batch) error {
 	p := n.parent
 	for _, ev := range b.Events {
-		n.log.add(ev)
+		logged := ev
+		if logged.Depth > 0 { // as little-loops has it: how deep below the run, but nothing for the sub-loop itself
+			logged.Depth += p.depth + 1
+		}
+		n.log.add(logged)
 		ev.Depth++
 		p.batch.Events = append(p.batch.Events, ev)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"loops/engine"
 	"loops/fsm"
@@ -74,12 +75,18 @@ func (s *stops) before(ctx context.Context, run func(context.Context) error) err
 	return err
 }
 
+// sameSignal is how soon after a signal another of its kind is the same one: timeout of coreutils signals its child and then
+// its group, of which the child is a part.
+const sameSignal = 250 * time.Millisecond
+
 // during calls run, and until it returns handle for each signal that stops it, with how many there have been. Those that wake
 // the run r, or tell it of a pause, it passes on.
 func (s *stops) during(r *engine.Run, handle func(n int, sig os.Signal), run func()) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		var last os.Signal
+		var since time.Time
 		for n := 1; ; n++ {
 			select {
 			case <-stop:
@@ -91,7 +98,12 @@ func (s *stops) during(r *engine.Run, handle func(n int, sig os.Signal), run fun
 				n--
 				r.Look()
 			case sig := <-s.ch:
-				handle(n, sig)
+				if at := time.Now(); sig == last && at.Sub(since) < sameSignal {
+					n--
+				} else {
+					last, since = sig, at
+					handle(n, sig)
+				}
 			}
 		}
 	}()
