@@ -155,7 +155,7 @@ func TestMCPTools(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	a.same("tools", names, []string{"events", "explain", "history", "list", "logs", "pause", "run", "simulate", "status", "stop", "unpause", "validate"})
+	a.same("tools", names, []string{"events", "explain", "history", "list", "logs", "pause", "resume", "run", "simulate", "status", "stop", "unpause", "validate"})
 
 	listed := a.ask("list", nil)
 	a.same("loops", listed["loops"], a.loops("list", "--json"))
@@ -281,6 +281,8 @@ func TestMCPMistakes(t *testing.T) {
 		{"stop", map[string]any{"run": "quick"}, "nothing to stop: quick has no recorded run"},
 		{"events", map[string]any{"run": "nothing"}, "nothing has no recorded run"},
 		{"history", map[string]any{"name": "quik"}, `did you mean quick?`},
+		{"resume", map[string]any{"run": "quick"}, "nothing to resume"},
+		{"resume", map[string]any{}, "run is missing"},
 		{"explain", map[string]any{"run": "quick"}, "quick has no recorded run"},
 		{"explain", map[string]any{"run": "quick", "step": "x"}, `"x" is no step: expected a number from 1`},
 		{"logs", map[string]any{"run": "quick"}, "quick has no recorded run"},
@@ -329,6 +331,16 @@ func TestMCPRunAndStop(t *testing.T) {
 	}
 	waitGone(t, pid)
 	a.same("resumable", a.ask("status", map[string]any{"run": id})["resumable"], true)
+
+	// It is resumed, and ends with the loop as it is now.
+	must(t, os.WriteFile(filepath.Join(a.dir, ".loops", "slow.yaml"), []byte(strings.Replace(agentLoops["slow"], "sleep 60", "true", 1)), 0o644))
+	if text := a.fail("resume", map[string]any{"run": id}); !strings.Contains(text, "changed") {
+		t.Errorf("resumed although its loop changed: %s", text)
+	}
+	again := a.ask("resume", map[string]any{"run": id, "force": true, "wait_seconds": 60})
+	a.same("resumed", again["instance_id"], id)
+	a.same("its exit code", again["exit_code"], 0.0)
+	a.same("its status", again["status"], a.loops("status", id.(string), "--json"))
 }
 
 // A run outlives the server, unless the agent wanted it otherwise; whatever ends the server, its exit is clean.

@@ -40,7 +40,32 @@ type startedRuns struct {
 }
 
 func (s *served) run(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	r, info, err := s.start(ctx, v)
+	return s.begin(ctx, v, s.runArguments(v))
+}
+
+// resume continues a run, in a process of its own as well.
+func (s *served) resume(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	args := s.command("resume", "--json")
+	if n := v.Number("max_steps"); n > 0 {
+		args = append(args, "--max-steps="+strconv.Itoa(n))
+	}
+	if more := v.Text("extend"); more != "" {
+		args = append(args, "--extend="+more)
+	}
+	for _, name := range []string{"force", "rerun"} {
+		if v.Flag(name) {
+			args = append(args, "--"+name)
+		}
+	}
+	for _, pair := range contextPairs(v) {
+		args = append(args, "--context="+pair)
+	}
+	return s.begin(ctx, v, append(args, "--", v.Text("run")))
+}
+
+// begin starts the process of a run, and tells of the run when it is on record, or has ended.
+func (s *served) begin(ctx context.Context, v mcpserver.Values, args []string) (json.RawMessage, error) {
+	r, info, err := s.start(ctx, v, args)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +138,7 @@ func contextText(raw json.RawMessage) string {
 }
 
 // start starts a run and returns when it is on record.
-func (s *served) start(ctx context.Context, v mcpserver.Values) (*startedRun, runInfo, error) {
+func (s *served) start(ctx context.Context, v mcpserver.Values, args []string) (*startedRun, runInfo, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, runInfo{}, fmt.Errorf("this program cannot be found to start a run: %w", err)
@@ -129,7 +154,7 @@ func (s *served) start(ctx context.Context, v mcpserver.Values) (*startedRun, ru
 	if err != nil {
 		return nil, runInfo{}, err
 	}
-	if err := (handover{s.runArguments(v), s.app.Dir}).start(cmd); err != nil {
+	if err := (handover{args, s.app.Dir}).start(cmd); err != nil {
 		return nil, runInfo{}, fmt.Errorf("the run cannot be started: %w", err)
 	}
 	r := &startedRun{process: cmd.Process, ended: make(chan struct{})}

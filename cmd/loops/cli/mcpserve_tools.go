@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"loops/docs"
+	"loops/engine"
 	"loops/internal/mcpserver"
 	"loops/internal/rehearse"
 )
@@ -13,7 +14,7 @@ const mcpInstructions = `loops runs state machines written in YAML, the loops of
 validate; simulate shows which states a run would enter, and the resource loops://language describes every key. run starts one
 and returns its id at once, or waits for its end; then look at it with status, logs and events (each call of events continues
 from next_after of the last one), ask explain why it went where it went, and end it with stop, or hold it with pause and
-unpause. A run that was stopped can be resumed by a person with "loops resume ID".`
+unpause. resume continues a run that was stopped, killed or capped.`
 
 // How much of a run's events one answer holds.
 const (
@@ -68,6 +69,22 @@ func (s *served) tools() []mcpserver.Tool {
 				{Name: "status", Type: "object", About: "as loops status ID --json"},
 			},
 			Call: s.run,
+		},
+		{
+			Name: "resume", Title: "Resume a run", Destructive: true,
+			About: "Continues a run that was stopped, killed or capped, in a process of its own. Returns what run returns.",
+			Arguments: []mcpserver.Argument{
+				{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then its newest run that can be resumed"},
+				{Name: "context", Kind: mcpserver.Mapping, About: "context values by their keys, over what the run remembers"},
+				{Name: "max_steps", Kind: mcpserver.Number, Most: 1 << 30, About: "cap on state entries; 0 = as it is"},
+				{Name: "extend", Kind: mcpserver.Text, About: "raise limits that hold for the run by that much: " + engine.ExtendForms},
+				{Name: "force", Kind: mcpserver.Flag, About: "continue with the loop file as it is now, although it changed"},
+				{Name: "rerun", Kind: mcpserver.Flag, About: "run an interrupted action again although its state says idempotent: false"},
+				{Name: "wait_seconds", Kind: mcpserver.Number, Most: 3600, About: "how long to wait for the end of the run; it continues after that"},
+				{Name: "stop_with_server", Kind: mcpserver.Flag, About: "stop the run when this server ends"},
+			},
+			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "run_id", Type: "string"}, {Name: "pid", Type: "integer"}, {Name: "ended", Type: "boolean"}, {Name: "status", Type: "object", About: "as loops status ID --json"}},
+			Call:   s.resume,
 		},
 		{
 			Name: "status", Title: "Say how a run stands", ReadOnly: true,
