@@ -120,6 +120,11 @@ func evaluateModel(e *fsm.Evaluate) *value.Map {
 	w.text("direction", e.Direction, def.Direction)
 	w.text("key", e.Key, "")
 	w.text("path", e.Path, "")
+	if e.Expression != nil {
+		w.text("expression", e.Expression.String(), "")
+	}
+	w.value("yes", codeList(e.Yes), e.Yes != nil)
+	w.value("no", codeList(e.No), e.No != nil)
 	w.text("pattern", e.Pattern, "")
 	w.flag("negate", e.Negate, false)
 	w.texts("error_patterns", e.ErrorPatterns)

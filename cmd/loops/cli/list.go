@@ -45,7 +45,8 @@ These choose among them, and need no --running; what is given together must hold
   --failed-since   ended badly since WHEN: failed, timed out, capped, its budget used up, or found dead, but not stopped by a
                    person; whether it can be resumed or not; every recorded run of the project is looked at
   --status         has this status, or one of several: running, interrupted, user_stopped, awaiting_continuation,
-                   failed, queued, unreadable, starting, "unknown owner"; with --failed-since only failed, timed_out and interrupted` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+                   failed, queued, unreadable, starting, "unknown owner"; with --failed-since only failed,
+                   timed_out and interrupted` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops list
   loops list --running
   loops list --stuck 30m

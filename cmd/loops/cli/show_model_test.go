@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/expression"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/model"
@@ -217,6 +218,16 @@ func TestModelHasEveryField(t *testing.T) {
 }
 
 // change makes a field something it is not.
+// one is an expression.
+func one(t *testing.T) *expression.Program {
+	t.Helper()
+	p, err := expression.Compile("1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func change(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	switch v := f.Addr().Interface().(type) {
@@ -248,6 +259,12 @@ func change(t *testing.T, name string, f reflect.Value) {
 		*v = map[string]string{"x": "y"}
 	case *map[string]bool:
 		*v = map[string]bool{"x_ok": true}
+	case *[]fsm.Assignment:
+		*v = []fsm.Assignment{{Key: "x", Value: one(t)}}
+	case *[]fsm.Case:
+		*v = []fsm.Case{{When: one(t), To: "x"}}
+	case **expression.Program:
+		*v = one(t)
 	case *[]fsm.Parameter:
 		*v = append(*v, fsm.Parameter{Name: "more"})
 	default:
