@@ -67,11 +67,6 @@ func Main(args []string, streams IO) int {
 	return (&app{IO: streams, adopt: proc.AdoptOrphans}).execute(context.Background(), args)
 }
 
-// execute is Main for as many command lines as one likes, also at once.
-func execute(ctx context.Context, args []string, streams IO) int {
-	return (&app{IO: streams}).execute(ctx, args)
-}
-
 func (a *app) execute(ctx context.Context, args []string) int {
 	a.args = args
 	if a.Env == nil {
