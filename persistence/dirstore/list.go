@@ -109,7 +109,9 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 		if !isFolder(key) {
 			key = string(q.ID) // in the old layout
 		}
-		if r, ok := d.archivedRun(makeFolder(key, p.folder), q.Readings); ok {
+		of := makeFolder(key, p.folder)
+		of.whole = q.Readings // its memory is about to be asked for
+		if r, ok := d.archivedRun(of, q.Readings); ok {
 			runs = append(runs, r)
 		}
 	}
@@ -120,9 +122,10 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 
 // A folder is one archived run as its name tells.
 type folder struct {
-	key  string // run id, dash, encoded name of the loop
-	path string // relative to the archive
-	when uint64 // the digits of the run id: numbers are sorted faster than names
+	key   string // run id, dash, encoded name of the loop
+	path  string // relative to the archive
+	whole bool   // of its state all is read
+	when  uint64 // the digits of the run id: numbers are sorted faster than names
 }
 
 func makeFolder(key, path string) folder {
@@ -211,7 +214,7 @@ func (d *Store) archivedRun(f folder, keep bool) (persistence.Run, bool) {
 		return persistence.Run{}, false
 	}
 	p.id = persistence.MakeID(loop, at)
-	l, err := p.glance()
+	l, err := p.glance(f.whole)
 	if err != nil && l == nil || !l.whole && !p.there() {
 		return persistence.Run{}, false // gone since we looked
 	}

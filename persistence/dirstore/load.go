@@ -51,6 +51,7 @@ type loaded struct {
 	logEnd     int64
 	closed     error // why the events cannot be read: what the state file says is shown, but not relied upon
 	view       error // why what the state file holds cannot be believed
+	skimmed    bool  // of whole: the values of heavy keys were not read
 	viewed     bool  // the state file holds an object
 }
 
@@ -146,9 +147,14 @@ func fileOf(err error, path string) string {
 
 // glance is load for a listing: what an archive says of itself is believed without looking at its events if its
 // checksum holds.
-func (p place) glance() (*loaded, error) {
-	l := &loaded{}
-	if flat, ours := l.readState(p.state); flat != nil && ours {
+// Unless it is to be read whole, heavy keys are missing in it.
+func (p place) glance(whole bool) (*loaded, error) {
+	l := &loaded{skimmed: !whole}
+	part := skim
+	if whole {
+		part = func(b []byte) []byte { return b }
+	}
+	if flat, ours := l.readStateBy(p.state, part); flat != nil && ours {
 		if rec, err := takeFlat(flat); err == nil && rec.complete(p) {
 			l.flat, l.record, l.whole, l.viewed = flat, rec, true, true
 			return l, nil
@@ -175,6 +181,11 @@ func (r *record) complete(p place) bool {
 // A file that was opened just before its run went two checkpoints on may be rewritten while it is read, so a
 // damaged one is looked at again.
 func (l *loaded) readState(path string) (flat *value.Map, ours bool) {
+	return l.readStateBy(path, func(b []byte) []byte { return b })
+}
+
+// readStateBy is readState of what part returns of the bytes of a file of this program whose checksum holds.
+func (l *loaded) readStateBy(path string, part func([]byte) []byte) (flat *value.Map, ours bool) {
 	for try := 0; ; try++ {
 		b, err := disk.Read(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -186,6 +197,9 @@ func (l *loaded) readState(path string) (flat *value.Map, ours bool) {
 		}
 		ours, ok := checked(b)
 		if !ours || ok {
+			if ours {
+				b = part(b)
+			}
 			if flat, err = snapshot.Parse(b); err == nil {
 				if _, mark := flat.Get("journal"); ours || !mark {
 					return flat, ours

@@ -23,7 +23,7 @@ type reading struct {
 // Memory implements [persistence.Reading].
 func (r *reading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
 	l := r.l
-	if r.err != nil || l.flat == nil || l.whole && countsLogs(l.flat) {
+	if r.err != nil || l.flat == nil || l.whole && (l.skimmed || countsLogs(l.flat)) {
 		return r.d.Snapshot(ctx, r.p.id)
 	}
 	if err := l.fillTexts(r.p); err != nil || l.gap {

@@ -56,6 +56,11 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.since > 0 {
+		if err := pastTheEnd(ctx, f, run, o.since, "loops events --help"); err != nil {
+			return err
+		}
+	}
 	return a.tail(ctx, f, run, o.since, o.follow, func(e fsm.Event) {
 		switch {
 		case o.json:

@@ -196,6 +196,16 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 	if err != nil {
 		return err
 	}
+	if all == 0 && o.event != "" {
+		if err := unknownEvent(ctx, f, run, o.event, "loops history --help"); err != nil {
+			return err
+		}
+	}
+	if all == 0 && o.state != "" {
+		if err := a.unknownState(ctx, f, run, o.state, "loops history --help"); err != nil {
+			return err
+		}
+	}
 	more := ""
 	if o.tail < 0 && all > len(events) {
 		more = fmt.Sprintf("The newest %d of %d events; all of them: %s", len(events), all, a.command("history -n 0", o.name, o.run))

@@ -83,6 +83,11 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	if err != nil {
 		return err
 	}
+	if !acted && o.state != "" {
+		if err := a.unknownState(ctx, f, run, o.state, "loops logs --help"); err != nil {
+			return err
+		}
+	}
 	if !acted {
 		what := "action"
 		if o.state != "" {

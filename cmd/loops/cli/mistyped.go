@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// Nothing matches a name that is mistyped, which must not look like a run in which nothing happened. These are asked only where
+// nothing matched.
+
+// unknownState is an error where neither the run nor its loop has a state of this name. see is the command's help.
+func (a *app) unknownState(ctx context.Context, f project.Finder, run persistence.Run, name, see string) error {
+	main := a.rulebook(ctx, f, run).Main()
+	if main == nil {
+		return nil // nobody can tell
+	}
+	states := slices.Clone(main.Order)
+	nests := false // states of sub-loops that were never entered are not known
+	for _, s := range main.States {
+		nests = nests || s.Loop != ""
+	}
+	for e, err := range f.Store.Events(ctx, run.ID, 0) {
+		if state, ok := e.Get("state").(string); err == nil && ok && !slices.Contains(states, state) {
+			states = append(states, state)
+		}
+	}
+	suggestion := phrase.DidYouMean(name, states)
+	if slices.Contains(states, name) || nests && suggestion == "" {
+		return nil
+	}
+	if suggestion == "" {
+		suggestion = "; it has " + phrase.List(states)
+	}
+	return usageError{fmt.Sprintf("--state %s: loop %s has no such state%s", phrase.Quote(name), run.Loop, suggestion), see}
+}
+
+// unknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.
+func unknownEvent(ctx context.Context, f project.Finder, run persistence.Run, kind, see string) error {
+	kinds := slices.Clone(fsm.EventKinds)
+	for e, err := range f.Store.Events(ctx, run.ID, 0) {
+		if err == nil && !slices.Contains(kinds, e.Kind) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	if slices.Contains(kinds, kind) {
+		return nil
+	}
+	return usageError{fmt.Sprintf("--event %s: there is no such kind of event%s", phrase.Quote(kind), phrase.DidYouMean(kind, kinds)), see}
+}
+
+// pastTheEnd is an error where a run has no event with a number as high as this one.
+func pastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, after uint64, see string) error {
+	var last uint64
+	err := f.Store.Newest(ctx, run.ID, func(e fsm.Event) bool {
+		last = e.Seq
+		return last == 0
+	})
+	if err != nil || last == 0 || after <= last {
+		return nil //nolint:nilerr // reading the events tells
+	}
+	return usageError{fmt.Sprintf("--since %d: the last event of run %s is %d", after, run.ID, last), see}
+}

@@ -1,0 +1,14 @@
+package fsm
+
+// EventKinds are all kinds of event, in the order of the constants.
+var EventKinds = []string{
+	EventLoopStart, EventLoopResume, EventLoopComplete, EventStateEnter, EventRoute, EventCheckpoint, EventNote,
+	EventWarning, EventActionStart, EventActionOutput, EventActionComplete, EventActionError, EventActionInterrupted,
+	EventActionKilled, EventPromptSizeWarn, EventMessagesAppend, EventEvaluate, EventStallDetected,
+	EventRetryExhausted, EventCycleDetected, EventMaxStepsSummary, EventMaxIterationsSummary, EventBudgetWarning,
+	EventBudgetExceeded, EventThrottleWarn, EventThrottleHard, EventThrottleStop, EventRateLimitWaiting,
+	EventRateLimitExhausted, EventRateLimitStorm, EventAPIErrorRetry, EventAPIErrorExhausted, EventInfraRetry,
+	EventInfraRetryExhausted, EventHandoffDetected, EventHostSubprocRSS, EventHostBudgetExceeded, EventHostPressure,
+	EventHostPressureAbort, EventHostPressureRelieved, EventHostCooldown, EventWorktree, EventWorktreeAttached,
+	EventWorktreeDetached, EventWorktreeError, EventLogTruncated,
+}
