@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -11,9 +12,21 @@ func (e *Executor) emit(kind string, fields ...Field) {
 	e.batch.Events = append(e.batch.Events, Event{Kind: kind, Time: time.Now(), Fields: fields})
 }
 
-// emitOutput logs lines: they are joined by line ends, so a text that ends with one has an empty last line.
+// ownLines is how many empty lines at the end of an output get an event each.
+const ownLines = 16
+
+// emitOutput logs lines, which are joined by line ends. Empty ones at the end get an event each, because readers of such a
+// log take one line end off the end of a line.
 func (e *Executor) emitOutput(b *Batch, text string) {
-	b.Events = append(b.Events, Event{Kind: EventActionOutput, Time: time.Now(), Fields: []Field{{"line", text}}})
+	empty := 0
+	for ; empty < ownLines && strings.HasSuffix(text, "\n"); empty++ {
+		text = text[:len(text)-1]
+	}
+	now := time.Now()
+	b.Events = append(b.Events, Event{Kind: EventActionOutput, Time: now, Fields: []Field{{"line", text}}})
+	for range empty {
+		b.Events = append(b.Events, Event{Kind: EventActionOutput, Time: now, Fields: []Field{{"line", ""}}})
+	}
 }
 
 // record has the events so far remembered together with the memory, and then shows them. It reports whether

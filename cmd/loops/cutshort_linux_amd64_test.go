@@ -235,6 +235,10 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 	known := func(folder, name string) bool {
 		switch folder {
 		case ".running":
+			// The lock that a run in a database has here, or had when it died: whoever begins a run next removes that.
+			if p.store != "dir" && strings.HasPrefix(name, "elsewhere-") && strings.HasSuffix(name, ".lock") {
+				return true
+			}
 			return name == ".acquire.lock" || of(name, ".state.json", ".state.json.tmp", ".events.jsonl", ".lock", ".pid", ".torn")
 		case ".history":
 			runID, loop, ok := strings.Cut(strings.Replace(name, "-", "", 2), "-")

@@ -54,6 +54,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		read, found := make([]persistence.Run, len(next)), make([]bool, len(next))
 		spread(len(next), func(i int) {
 			if !seen[next[i].path] {
+				next[i].whole = q.Readings && (q.Loop != "" || q.Limit > 0 && q.Limit <= fewRuns) // all will be asked for
 				read[i], found[i] = d.archivedRun(next[i], q.Readings)
 			}
 		})
@@ -88,6 +89,9 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	persistence.SortRuns(out)
 	return q.Cut(out), nil
 }
+
+// fewRuns is how many runs whose memory may be asked for are read whole at once: to read a file twice takes longer.
+const fewRuns = 50
 
 // one is Runs of a query with an ID.
 func (d *Store) one(q persistence.Query) []persistence.Run {
