@@ -74,21 +74,9 @@ func fromValue(v any, depth int) (any, error) {
 		}
 		return m, nil
 	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			in, err := fromValue(v[i], depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list[i] = in
-		}
-		return list, nil
+		return listOf(v, func(item any) (any, error) { return fromValue(item, depth+1) })
 	case []string:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = v[i]
-		}
-		return list, nil
+		return listOf(v, func(item string) (any, error) { return item, nil })
 	case *big.Int:
 		f, _ := new(big.Float).SetInt(v).Float64()
 		return f, nil
@@ -112,27 +100,11 @@ func toValue(v any, depth int) (any, error) {
 		}
 		return v, nil
 	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			out, err := toValue(v[i], depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list[i] = out
-		}
-		return list, nil
+		return listOf(v, func(item any) (any, error) { return toValue(item, depth+1) })
 	case []int:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = int64(v[i])
-		}
-		return list, nil
+		return listOf(v, func(item int) (any, error) { return int64(item), nil })
 	case []string:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = v[i]
-		}
-		return list, nil
+		return listOf(v, func(item string) (any, error) { return item, nil })
 	case map[string]any:
 		m := value.NewMap()
 		for _, k := range slices.Sorted(maps.Keys(v)) {
@@ -145,6 +117,19 @@ func toValue(v any, depth int) (any, error) {
 		return m, nil
 	}
 	return nil, fmt.Errorf("the expression gives a %T, which is no value of a loop", v)
+}
+
+// listOf is a list of what each makes of the items.
+func listOf[T any](items []T, each func(T) (any, error)) (any, error) {
+	list := make([]any, len(items))
+	for i, item := range items {
+		v, err := each(item)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = v
+	}
+	return list, nil
 }
 
 // fromJSON reads a JSON text as the language does: whole numbers stay whole.
