@@ -124,6 +124,7 @@ type Run struct {
 	Events  string     // path of the event file, for a person; "" where there is none
 	Log     string     // path of the state file
 	Damage  []string   // what could not be read, each with its file
+	Unasked bool       // when it was read nothing had ever been asked of it: it has no commands. false = it may have some
 	Unread  error      // what kept its journal from being read; Damage names it, too. nil = it was read
 
 	Reading Reading // what more was read of it; nil where Query.Readings did not ask for that, or nothing was read

@@ -6,7 +6,6 @@ package disk
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,23 +88,81 @@ func notRegular(path string, mode fs.FileMode) error {
 	return &os.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w but %s", ErrNotRegular, kind)}
 }
 
-// Read reads a file up to where it ended when it was opened, as [Open] opens it: a list of runs reads
-// hundreds, and each call of the system counts there.
+// Read reads a file up to where it ended when it was opened, as [Open] opens it.
 func Read(path string) ([]byte, error) {
-	f, st, err := OpenStat(path, os.O_RDONLY)
+	b, _, err := readAll(path, false)
+	return b, err
+}
+
+// ReadLock reads a lock file, as [Read] does, and reports whether a live process holds flock on it, as [Held] does.
+func ReadLock(path string) (b []byte, held bool, err error) { return readAll(path, true) }
+
+// readAll reads a file, and reports whether its flock is held if it is to probe that. A list of runs reads thousands of files, and
+// each call of the system counts there: the package os would ask for every one whether it can be waited for.
+func readAll(path string, probe bool) (b []byte, held bool, err error) {
+	fd, st, err := openRaw(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, err
+	}
+	if err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Size > MaxRead {
+		if err == nil {
+			_ = syscall.Close(fd)
+		}
+		return nil, false, notRead(path, err)
+	}
+	defer syscall.Close(fd) //nolint:errcheck // nothing was written
+	if probe {
+		held = errors.Is(retried(func() error { return syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB) }), syscall.EWOULDBLOCK)
+	}
+	b = make([]byte, st.Size)
+	for n := 0; ; {
+		var m int
+		err := retried(func() (err error) { m, err = syscall.Read(fd, b[n:]); return err })
+		if err != nil {
+			return b[:n], held, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n += m; m == 0 || n == len(b) { // with 0 it was made shorter since
+			return b[:n], held, nil
+		}
+	}
+}
+
+// openRaw opens a file to be read, as [Open] does, whatever it is.
+func openRaw(path string) (fd int, st syscall.Stat_t, err error) {
+	err = retried(func() (err error) {
+		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, 0)
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return 0, st, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	if err = retried(func() error { return syscall.Fstat(fd, &st) }); err != nil {
+		_ = syscall.Close(fd)
+		return 0, st, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return fd, st, nil
+}
+
+// retried calls f again as long as a signal interrupts it.
+func retried(f func() error) error {
+	for {
+		if err := f(); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// notRead is the error of a file that cannot be read in one piece. err is that of opening it, if there was one.
+func notRead(path string, err error) error {
+	f, st, again := OpenStat(path, os.O_RDONLY)
+	if again != nil {
+		return again
 	}
 	defer f.Close()
-	if st.Size() > MaxRead {
-		return nil, &os.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has %d bytes, more than any such file is given", st.Size())}
+	if err == nil {
+		err = fmt.Errorf("it has %d bytes, more than any such file is given", st.Size())
 	}
-	b := make([]byte, st.Size())
-	n, err := io.ReadFull(f, b)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil // it was made shorter since
-	}
-	return b[:n], err
+	return &os.PathError{Op: "read", Path: path, Err: err}
 }
 
 // Write makes a file hold exactly these bytes.

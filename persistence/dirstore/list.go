@@ -2,15 +2,10 @@ package dirstore
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"iter"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"loops/fsm"
 	"loops/internal/disk"
 	"loops/persistence"
 )
@@ -25,7 +20,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		return d.one(q), nil
 	}
 	// A run may be on its way into the archive, or back. Looked at in this order it cannot be missed.
-	stems := make(map[string]bool)
+	stems := make(map[string]seen)
 	if err := d.stems(ctx, stems); err != nil {
 		return nil, err
 	}
@@ -39,7 +34,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 			return nil, err
 		}
 	}
-	live, seen := d.merge(d.liveRuns(stems, q.Readings), q.Readings)
+	live, used := d.merge(d.liveRuns(stems, q.Readings), q.Readings)
 	live = slices.DeleteFunc(live, func(r persistence.Run) bool {
 		return q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived && !r.Leftover
 	})
@@ -53,7 +48,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	take := func() (enough bool) {
 		read, found := make([]persistence.Run, len(next)), make([]bool, len(next))
 		spread(len(next), func(i int) {
-			if !seen[next[i].path] {
+			if !used[next[i].path] {
 				next[i].whole = q.Readings && (q.Loop != "" || q.Limit > 0 && q.Limit <= fewRuns) // all will be asked for
 				read[i], found[i] = d.archivedRun(next[i], q.Readings)
 			}
@@ -107,7 +102,7 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 		return runs
 	}
 	if p.folder == "" || d.leftover(q.ID) {
-		runs, _ = d.merge(d.liveRuns(map[string]bool{string(q.ID): true}, q.Readings), q.Readings)
+		runs, _ = d.merge(d.liveRuns(map[string]seen{string(q.ID): 0}, q.Readings), q.Readings)
 	} else {
 		key := p.folder
 		if !isFolder(key) {
@@ -237,147 +232,6 @@ func (d *Store) archivedRun(f folder, keep bool) (persistence.Run, bool) {
 		r.Reading = &reading{d, p, l, err}
 	}
 	return r, true
-}
-
-// stems adds the names of the runs that are not in the archive.
-func (d *Store) stems(ctx context.Context, stems map[string]bool) error {
-	return filepath.WalkDir(d.running, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			if path == d.running && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			return nil // one folder that cannot be read does not hide the others
-		}
-		rel, _ := filepath.Rel(d.running, path)
-		if e.IsDir() {
-			if stem, ok := strings.CutSuffix(rel, ".events"); ok && stem != "" {
-				stems[filepath.ToSlash(stem)] = true // its event file may just be missing
-				if _, _, ok := persistence.SplitID(persistence.ID(filepath.Base(stem))); ok {
-					return fs.SkipDir
-				}
-			}
-			if strings.Count(rel, string(filepath.Separator)) >= 8 {
-				return fs.SkipDir
-			}
-			return ctx.Err()
-		}
-		for _, suffix := range []string{".state.json", ".events.jsonl", ".pid"} {
-			if stem, ok := strings.CutSuffix(rel, suffix); ok && stem != "" {
-				stems[filepath.ToSlash(stem)] = true
-			}
-		}
-		return nil
-	})
-}
-
-func (d *Store) liveRuns(stems map[string]bool, keep bool) []persistence.Run {
-	names := slices.Sorted(maps.Keys(stems))
-	runs, found := make([]persistence.Run, len(names)), make([]bool, len(names))
-	spread(len(names), func(i int) {
-		id := persistence.ID(names[i])
-		if runs[i], found[i] = d.liveRun(id, keep); found[i] { // otherwise it was moved since we looked
-			return
-		}
-		if p, err := d.find(id); err == nil && p.folder != "" {
-			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder), keep)
-		}
-	})
-	n := 0
-	for i := range runs {
-		if found[i] {
-			runs[n] = runs[i]
-			n++
-		}
-	}
-	return runs[:n]
-}
-
-func (d *Store) liveRun(id persistence.ID, keep bool) (persistence.Run, bool) {
-	files, p := d.live(id), d.livePlace(id)
-	if r, ok := d.starting(id); ok {
-		return r, true
-	}
-	if disk.Exists(files.removed) {
-		return persistence.Run{}, false
-	}
-	l, err := p.load(false)
-	if l == nil || !l.viewed { // it may not have recorded anything yet: then it is none, and otherwise what it recorded is there now
-		if d.unrecorded(id) {
-			return persistence.Run{}, false
-		}
-		l, err = p.load(false)
-	}
-	if err != nil && l == nil {
-		return persistence.Run{}, false // gone since we looked
-	}
-	if l.record == nil {
-		l.record = &record{}
-		loop, at, ok := persistence.SplitID(id)
-		l.Loop = loop
-		if ok {
-			l.runID, l.StartedAt = persistence.MakeRunID(at), at
-		}
-	}
-	r := p.run(l)
-	r.Held = disk.Held(files.lock)
-	if r.Owner.PID == 0 || l.foreign {
-		r.Owner, _ = d.foreignOwner(id, l.owner, l.updated)
-	}
-	r.Unowned = l.foreign && r.Status == persistence.Running && r.Owner.PID == 0 && !r.Held
-	lock, err := readLock(files.lock)
-	if err == nil && (lock.PID == r.Owner.PID || r.Held && lock.Flock && lock.PID != 0) { // the memory may be the last owner's
-		r.Owner = lock.owner()
-		if r.Held { // its record may be the last owner's, too
-			r.Segment = max(r.Segment, lock.Segment)
-		}
-		if r.Held || l.foreign {
-			r.Scope = lock.Scope
-		}
-	}
-	if errors.Is(err, disk.ErrNotRegular) {
-		l.note(files.lock, "%s", errText(err))
-		r.Damage = l.damage
-	}
-	if keep {
-		r.Reading = &reading{d, p, l, err}
-	}
-	return r, true
-}
-
-// merge puts runs that are also in the archive together with what is there. It returns the folders that it used.
-func (d *Store) merge(live []persistence.Run, keep bool) ([]persistence.Run, map[string]bool) {
-	seen := make(map[string]bool)
-	for i := range live {
-		r := &live[i]
-		name := folderName(r.RunID, r.Loop)
-		if !disk.Exists(filepath.Join(d.history, name)) {
-			continue
-		}
-		a, ok := d.archivedRun(makeFolder(name, name), keep)
-		if !ok || a.Loop != r.Loop || !a.StartedAt.Equal(r.StartedAt) && len(r.Damage) == 0 {
-			continue
-		}
-		seen[name] = true
-		if r.Archived {
-			continue
-		}
-		if !a.Foreign || a.UpdatedAt.After(r.UpdatedAt) && !r.Resumable {
-			a.Leftover, a.Held, a.Owner = true, r.Held, r.Owner
-			if a.Foreign {
-				a.ID = r.ID
-			}
-			*r = a
-		}
-	}
-	return live, seen
-}
-
-// outcome is how the run ended; zero if it has not.
-func (l *loaded) outcome() fsm.Outcome {
-	if l.Outcome == nil {
-		return fsm.Outcome{}
-	}
-	return *l.Outcome
 }
 
 var _ persistence.Tidier = (*Store)(nil)

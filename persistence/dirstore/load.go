@@ -53,6 +53,7 @@ type loaded struct {
 	view       error // why what the state file holds cannot be believed
 	skimmed    bool  // of whole: the values of heavy keys were not read
 	viewed     bool  // the state file holds an object
+	opened     bool  // the newest file of its journal was
 }
 
 // noteView tells what is wrong with the state file.
@@ -245,7 +246,7 @@ func (l *loaded) readJournal(log *log, flat *value.Map, ours bool) (*value.Map, 
 		if err != nil {
 			return nil, err
 		}
-		l.size = st.Size()
+		l.size, l.opened = st.Size(), true
 	}
 	l.before, l.lastBefore = log.before(), lastOf(log.parts)
 	state := flat
@@ -307,4 +308,12 @@ func (p place) workOf(flat *value.Map) string {
 		return filepath.Join(p.runs, filepath.FromSlash(s))
 	}
 	return filepath.Join(p.runs, filepath.FromSlash(string(p.id)))
+}
+
+// outcome is how the run ended; zero if it has not.
+func (l *loaded) outcome() fsm.Outcome {
+	if l.Outcome == nil {
+		return fsm.Outcome{}
+	}
+	return *l.Outcome
 }

@@ -51,8 +51,18 @@ func (l scopeLock) since() time.Time {
 }
 
 func readLock(path string) (scopeLock, error) {
-	var l scopeLock
 	b, err := disk.Read(path)
+	return parseLock(path, b, err)
+}
+
+// probeLock is readLock that also reports whether a live process holds the flock of the file.
+func probeLock(path string) (l scopeLock, held bool, err error) {
+	b, held, err := disk.ReadLock(path)
+	l, err = parseLock(path, b, err)
+	return l, held, err
+}
+
+func parseLock(path string, b []byte, err error) (l scopeLock, _ error) {
 	if err != nil {
 		return l, err
 	}
@@ -142,8 +152,7 @@ func (d *Store) conflict(self persistence.ID, location string, spec persistence.
 			continue
 		}
 		path := filepath.Join(d.running, name)
-		l, err := readLock(path)
-		alive := disk.Held(path)
+		l, alive, err := probeLock(path)
 		if err != nil && !alive && d.abandoned(persistence.ID(stem)) {
 			d.discard(persistence.ID(stem), false)
 		}

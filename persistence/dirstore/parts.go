@@ -194,6 +194,9 @@ func (p place) openLog() (*log, error) {
 
 // olderThan returns the parts before an open file, which may have become one of them since it was opened.
 func olderThan(f *os.File, parts []part) []part {
+	if len(parts) == 0 {
+		return nil
+	}
 	st, err := f.Stat()
 	if err != nil {
 		return parts

@@ -79,7 +79,7 @@ func (p place) run(l *loaded) persistence.Run {
 	if !l.foreign {
 		r.Marker = persistence.Marker(p.id, l.segment, &l.Snapshot)
 	}
-	if l.whole || disk.Exists(p.events) {
+	if l.whole || l.opened || disk.Exists(p.events) {
 		r.Events = p.events
 	}
 	return r

@@ -115,8 +115,8 @@ func (j *journalReader) read(f *os.File, at int64, last uint64, fresh bool) erro
 		j.goodFile = j.file
 	}
 	st, err := f.Stat()
-	if err != nil {
-		return err
+	if err != nil || st.Size() == at {
+		return err // mostly the state file stands at the end
 	}
 	_, sums, err := lineBefore(f, at)
 	if err != nil {

@@ -1,0 +1,209 @@
+package dirstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"loops/internal/disk"
+	"loops/persistence"
+)
+
+// What a walk through the folder of running ones saw of a run. What it did not see was not there when it began; later it may be.
+type seen uint8
+
+const (
+	sawRun seen = 1 << iota // a file that makes it one
+	sawState
+	sawRemoved
+	sawAside
+	sawCommands
+)
+
+// sights are the ends of names and what they tell.
+var sights = []struct {
+	suffix string
+	saw    seen
+}{
+	{".state.json", sawRun | sawState},
+	{".events.jsonl", sawRun},
+	{".pid", sawRun},
+	{removedSuffix, sawRemoved},
+	{".damaged", sawAside},
+	{commandsSuffix, sawCommands},
+}
+
+// stems adds the names of the runs that are not in the archive, and what there is of them.
+func (d *Store) stems(ctx context.Context, stems map[string]seen) error {
+	return filepath.WalkDir(d.running, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if path == d.running && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil // one folder that cannot be read does not hide the others
+		}
+		rel := strings.TrimPrefix(path[len(d.running):], string(filepath.Separator))
+		if e.IsDir() {
+			if stem, ok := strings.CutSuffix(rel, ".events"); ok && stem != "" {
+				stems[filepath.ToSlash(stem)] |= sawRun // its event file may just be missing
+				if _, _, ok := persistence.SplitID(persistence.ID(filepath.Base(stem))); ok {
+					return fs.SkipDir
+				}
+			}
+			if strings.Count(rel, string(filepath.Separator)) >= 8 {
+				return fs.SkipDir
+			}
+			return ctx.Err()
+		}
+		for _, s := range sights {
+			if stem, ok := strings.CutSuffix(rel, s.suffix); ok && stem != "" {
+				stems[filepath.ToSlash(stem)] |= s.saw
+			}
+		}
+		return nil
+	})
+}
+
+// liveRuns reads runs that were seen; of those of which nothing was, all is looked for.
+func (d *Store) liveRuns(stems map[string]seen, keep bool) []persistence.Run {
+	names := make([]string, 0, len(stems))
+	for name, saw := range stems {
+		if saw == 0 || saw&sawRun != 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	runs, found := make([]persistence.Run, len(names)), make([]bool, len(names))
+	spread(len(names), func(i int) {
+		id := persistence.ID(names[i])
+		if runs[i], found[i] = d.liveRun(id, stems[names[i]], keep); found[i] { // otherwise it was moved since we looked
+			return
+		}
+		if p, err := d.find(id); err == nil && p.folder != "" {
+			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder), keep)
+		}
+	})
+	n := 0
+	for i := range runs {
+		if found[i] {
+			runs[n] = runs[i]
+			n++
+		}
+	}
+	return runs[:n]
+}
+
+// liveRun reads one run that is not in the archive, of which a walk saw so much.
+func (d *Store) liveRun(id persistence.ID, saw seen, keep bool) (persistence.Run, bool) {
+	files, p := d.live(id), d.livePlace(id)
+	l, err := p.loadSeen(saw)
+	if l == nil {
+		saw = 0
+		if r, ok := d.starting(id); ok {
+			return r, true
+		}
+		if l, err = d.loadLive(p); l == nil {
+			return persistence.Run{}, false
+		}
+	}
+	if l.record == nil {
+		l.record = &record{}
+		loop, at, ok := persistence.SplitID(id)
+		l.Loop = loop
+		if ok {
+			l.runID, l.StartedAt = persistence.MakeRunID(at), at
+		}
+	}
+	if saw != 0 && saw&sawAside == 0 {
+		p.aside = ""
+	}
+	r := p.run(l)
+	r.Unasked = saw&sawCommands == 0 && (saw != 0 || !disk.Exists(files.commands))
+	d.addOwner(&r, files, l)
+	if keep {
+		r.Reading = &reading{d, p, l, err}
+	}
+	return r, true
+}
+
+// loadSeen is load of a run of which a walk saw a state file and nothing unusual. Where what there is now does not agree with that,
+// it returns nothing, and all has to be looked for: the run may just be removed, or moved. A list of runs that died reads a thousand.
+func (p place) loadSeen(saw seen) (*loaded, error) {
+	if saw&sawState == 0 || saw&sawRemoved != 0 {
+		return nil, nil //nolint:nilnil // it is the answer
+	}
+	l, err := p.load(false)
+	if err != nil || !l.viewed || len(l.damage) > 0 {
+		return nil, nil //nolint:nilnil // likewise
+	}
+	return l, nil
+}
+
+// loadLive is load of a run that is not in the archive; nothing where there is none.
+func (d *Store) loadLive(p place) (*loaded, error) {
+	if disk.Exists(d.live(p.id).removed) {
+		return nil, persistence.ErrNotFound
+	}
+	l, err := p.load(false)
+	if l == nil || !l.viewed { // it may not have recorded anything yet: then it is none, and otherwise what it recorded is there now
+		if d.unrecorded(p.id) {
+			return nil, persistence.ErrNotFound
+		}
+		l, err = p.load(false)
+	}
+	return l, err
+}
+
+// addOwner adds who owns a live run, and what its owner locks.
+func (d *Store) addOwner(r *persistence.Run, files livePaths, l *loaded) {
+	lock, held, err := probeLock(files.lock)
+	r.Held = held
+	if r.Owner.PID == 0 || l.foreign {
+		r.Owner, _ = d.foreignOwner(r.ID, l.owner, l.updated)
+	}
+	r.Unowned = l.foreign && r.Status == persistence.Running && r.Owner.PID == 0 && !r.Held
+	if err == nil && (lock.PID == r.Owner.PID || r.Held && lock.Flock && lock.PID != 0) { // the memory may be the last owner's
+		r.Owner = lock.owner()
+		if r.Held { // its record may be the last owner's, too
+			r.Segment = max(r.Segment, lock.Segment)
+		}
+		if r.Held || l.foreign {
+			r.Scope = lock.Scope
+		}
+	}
+	if errors.Is(err, disk.ErrNotRegular) {
+		l.note(files.lock, "%s", errText(err))
+		r.Damage = l.damage
+	}
+}
+
+// merge puts runs that are also in the archive together with what is there. It returns the folders that it used.
+func (d *Store) merge(live []persistence.Run, keep bool) ([]persistence.Run, map[string]bool) {
+	used := make(map[string]bool)
+	for i := range live {
+		r := &live[i]
+		name := folderName(r.RunID, r.Loop)
+		if !disk.Exists(filepath.Join(d.history, name)) {
+			continue
+		}
+		a, ok := d.archivedRun(makeFolder(name, name), keep)
+		if !ok || a.Loop != r.Loop || !a.StartedAt.Equal(r.StartedAt) && len(r.Damage) == 0 {
+			continue
+		}
+		used[name] = true
+		if r.Archived {
+			continue
+		}
+		if !a.Foreign || a.UpdatedAt.After(r.UpdatedAt) && !r.Resumable {
+			a.Leftover, a.Held, a.Owner = true, r.Held, r.Owner
+			if a.Foreign {
+				a.ID = r.ID
+			}
+			*r = a
+		}
+	}
+	return live, used
+}
