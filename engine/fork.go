@@ -164,6 +164,9 @@ func (f *forkPlace) context(l *fsm.Loop, o *ForkRequest) (*value.Map, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := giveTypes(l, given); err != nil {
+		return nil, err
+	}
 	if err := CheckGiven(l, given); err != nil {
 		return nil, err
 	}

@@ -259,6 +259,9 @@ func resumeContext(p *project.Project, l *fsm.Loop, memory *fsm.Snapshot, o *Res
 	if err := SetPairs(given, o.Context); err != nil {
 		return nil, err
 	}
+	if err := giveTypes(l, given); err != nil {
+		return nil, err
+	}
 	if err := CheckGiven(l, given); err != nil {
 		return nil, err
 	}

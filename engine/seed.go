@@ -29,6 +29,9 @@ func Seed(l *fsm.Loop, input *string, pairs []string) (*value.Map, error) {
 	if err := SetPairs(given, pairs); err != nil {
 		return nil, err
 	}
+	if err := giveTypes(l, given); err != nil {
+		return nil, err
+	}
 	if err := CheckGiven(l, given); err != nil {
 		return nil, err
 	}
@@ -55,8 +58,7 @@ func Overlay(ctx, other *value.Map) *value.Map {
 	return ctx
 }
 
-// CheckGiven refuses values that do not fit the type their parameter declares. They are not converted: text stays
-// what was written, as it does for names that are not declared.
+// CheckGiven refuses values that do not fit the type their parameter declares.
 func CheckGiven(l *fsm.Loop, given *value.Map) error {
 	var wrong []string
 	for _, p := range l.Parameters {
@@ -95,7 +97,7 @@ func inputValues(ctx *value.Map, l *fsm.Loop, text string) *value.Map {
 	return values
 }
 
-// SetPairs applies --context KEY=VALUE in order. Values are text, as it is given.
+// SetPairs applies --context KEY=VALUE in order. Values are texts, as they are given; see giveTypes.
 func SetPairs(ctx *value.Map, pairs []string) error {
 	for _, pair := range pairs {
 		key, val, ok := strings.Cut(pair, "=")

@@ -28,7 +28,14 @@ func TestSeed(t *testing.T) {
 		{"broken object", value.NewMap("a", int64(1)), "input", text(`{"a": `), nil, `{"a": 1, "input": "{\"a\": "}`},
 		{"two objects", value.NewMap("a", int64(1)), "input", text(`{"a": 2} {"a": 3}`), nil, `{"a": 1, "input": "{\"a\": 2} {\"a\": 3}"}`},
 		{"big whole number", value.NewMap("a", int64(1)), "input", text(`{"a": 123456789012345678901234567890}`), nil, `{"a": 123456789012345678901234567890}`},
-		{"pairs win and are text", value.NewMap("a", int64(1)), "input", text(`{"a": 2}`), []string{"a=3", " b = c = d "}, `{"a": "3", "b": " c = d "}`},
+		{"pairs win and have the type of the key", value.NewMap("a", int64(1)), "input", text(`{"a": 2}`), []string{"a=3", " b = c = d "}, `{"a": 3, "b": " c = d "}`},
+		{"a number with a fraction", value.NewMap("a", int64(1)), "input", nil, []string{"a=0.5"}, `{"a": 0.5}`},
+		{"a text that is no number", value.NewMap("a", int64(1)), "input", nil, []string{"a=all"}, `{"a": "all"}`},
+		{"a number that templates would write otherwise", value.NewMap("a", 1.5), "input", nil, []string{"a=1.50"}, `{"a": "1.50"}`},
+		{"no end is no number", value.NewMap("a", 1.5), "input", nil, []string{"a=inf"}, `{"a": "inf"}`},
+		{"true, as the scripts of little-loops expect it", value.NewMap("a", false), "input", nil, []string{"a=true"}, `{"a": "true"}`},
+		{"a list that templates would write otherwise", value.NewMap("a", []any{"x"}), "input", nil, []string{`a=["y"]`}, `{"a": "[\"y\"]"}`},
+		{"a text stays one", value.NewMap("a", "5"), "input", nil, []string{"a=6"}, `{"a": "6"}`},
 		{"empty value", value.NewMap("a", int64(1)), "input", nil, []string{"a="}, `{"a": ""}`},
 		{"empty input", nil, "input", text(""), nil, `{"input": ""}`},
 	} {
@@ -55,12 +62,12 @@ func TestSeed(t *testing.T) {
 		want  string // "" = refused
 	}{
 		{"defaults come first", nil, nil, `{"a": 1, "b": "file"}`},
-		{"values stay text", nil, []string{"a=5", "c=yes"}, `{"a": "5", "b": "file", "c": "yes"}`},
+		{"values have their type where templates write it so", nil, []string{"a=5", "c=yes"}, `{"a": 5, "b": "file", "c": "yes"}`},
 		{"an object keeps types", text(`{"a": 5}`), nil, `{"a": 5, "b": "file"}`},
 		{"text is no number", nil, []string{"a=five"}, ""},
 		{"nothing is no number", nil, []string{"a="}, ""},
 		{"an object is checked too", text(`{"a": 2.5}`), nil, ""},
-		{"the last one counts", nil, []string{"a=x", "a=2"}, `{"a": "2", "b": "file"}`},
+		{"the last one counts", nil, []string{"a=x", "a=2"}, `{"a": 2, "b": "file"}`},
 	} {
 		got, err := Seed(typed, c.input, c.pairs)
 		refusal, _ := errors.AsType[*Refusal](err)

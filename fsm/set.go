@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"slices"
 
 	"loops/fsm/expression"
 	"loops/fsm/template"
@@ -55,6 +56,25 @@ func (e *Executor) assign(st *State) error {
 	e.mem.Context = values
 	e.emit(EventSet, Field{"state", st.Name}, Field{"values", set})
 	return nil
+}
+
+// Expressions returns the expressions of a state: those of set, of its route and of its evaluator.
+func Expressions(s *State) (all []*expression.Program) {
+	if s == nil {
+		return nil
+	}
+	for _, a := range s.Set {
+		all = append(all, a.Value)
+	}
+	if s.Route != nil {
+		for _, row := range s.Route.Cases {
+			all = append(all, row.When)
+		}
+	}
+	if s.Evaluate != nil {
+		all = append(all, s.Evaluate.Expression)
+	}
+	return slices.DeleteFunc(all, func(p *expression.Program) bool { return p == nil })
 }
 
 // choose returns the target of the first case that holds; "" = none does.

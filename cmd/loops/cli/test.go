@@ -34,8 +34,9 @@ type testOptions struct {
 func newTestCommand(a *app) *cobra.Command {
 	var o testOptions
 	cmd := &cobra.Command{
-		Use:   "test NAME|PATH",
-		Short: "Do what one state does, and say where it would go",
+		Use:     "test NAME|PATH",
+		Aliases: []string{"t"},
+		Short:   "Do what one state does, and say where it would go",
 		Long: `test runs the action of one state for real, in the project directory and with its real templates and evaluator, prints its
 output, the verdict with what led to it, and the state it would go to. It is as if a run had just begun there: there are
 no captures and no state before. Nothing is recorded, evaluators write no baselines, and no lock is taken. The run_dir is
@@ -76,7 +77,7 @@ that is done with --yes only.` + exitMeanings(
 	flags.IntVar(&o.exitCode, "exit-code", 0, "with --stdin: exit `CODE` of the action")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "ask agents too")
 	addAgentFlags(&o.agents, flags)
-	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 
@@ -115,9 +116,12 @@ func runTest(ctx context.Context, a *app, o *testOptions) error {
 		return fmt.Errorf("there is no room for a temporary folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r.values.Set("run_dir", dir+"/")
-	if err := engine.SetPairs(r.values, o.context); err != nil { // who gives a run_dir wants that one
+	pairs := value.NewMap()
+	if err := engine.SetPairs(pairs, o.context); err != nil {
 		return err
+	}
+	if _, own := pairs.Get("run_dir"); !own {
+		r.values.Set("run_dir", dir+"/")
 	}
 	runner := &action.Runner{
 		Dir: r.project.WorkDir(), Env: engine.ActionEnv(r.project, a.engineOptions()), Mark: fmt.Sprintf("%stest-%d-%d", r.project.Mark(), os.Getpid(), time.Now().UnixNano()),
