@@ -20,7 +20,7 @@ import (
 // ConfigureAgents tells a runner which agents to use.
 func ConfigureAgents(p *project.Project, r *action.Runner, f project.Agents, c *config.Config) {
 	r.Hosts = c.Hosts
-	r.Host, r.Model, r.Permissions = f.Host, f.Model, f.Permissions
+	r.Host, r.Model, r.Effort, r.Permissions = f.Host, f.Model, f.Effort, f.Permissions
 	if r.Host == "" {
 		_, r.Host = project.HostVariable(p.Env)
 	}

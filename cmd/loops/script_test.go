@@ -148,7 +148,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\d{8}T\d{6}`), "<STAMP>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "<TIME>"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "<CLOCK>"},
-	{regexp.MustCompile(`"(duration_ms|elapsed_ms|idle_ms|running_ms|waits_ms|events|pid|start)": \d+`), `"$1": <N>`},
+	{regexp.MustCompile(`"(duration_ms|elapsed_ms|accumulated_ms|wallclock_ms|idle_ms|running_ms|waits_ms|events|pid|start)": \d+`), `"$1": <N>`},
 	{regexp.MustCompile(`\b(with|there|here) \d+ events`), "$1 <N> events"}, // output comes in one event or two
 	{regexp.MustCompile(`\b\d+ [GM]iB free|"free_bytes": \d+`), "<ROOM>"},
 	{regexp.MustCompile(`built-in table, of \d{4}-\d\d-\d\d`), "built-in table, of <DAY>"},

@@ -77,7 +77,7 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 func (r *Runner) request(a fsm.Action, h *host.Host) host.Request {
 	permissions := cmp.Or(cmp.Or(r.Permissions, a.Permissions), fsm.PermissionsSkip)
 	req := host.Request{
-		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: a.Effort,
+		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: cmp.Or(a.Effort, r.Effort),
 		Session: a.Session, Counted: host.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
 	}
 	if a.SessionHost != "" && a.SessionHost != h.Name {

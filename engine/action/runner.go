@@ -66,6 +66,7 @@ type Runner struct {
 	Hosts       []*host.Host // agent hosts besides those of package host, and looked at before them
 	Host        string       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
 	Model       string       // of prompts that name none; "" is the host's own
+	Effort      string       // of prompts and judges that name none; "" is the host's own
 	Permissions string       // of all prompts and judges, whatever they say; "" leaves it to them
 
 	// Prices says what a prompt cost whose host does not; nil: nobody knows.

@@ -1,6 +1,8 @@
 package project
 
 import (
+	"cmp"
+
 	"loops/fsm"
 	"loops/fsm/value"
 )
@@ -18,6 +20,8 @@ const PermissionsHost = "host"
 type Agents struct {
 	Host        string // "" = the environment's, or the first there is
 	Model       string // "" = the host's own
+	JudgeModel  string // instead of the loop's llm.model; "" = that, or the host's own
+	Effort      string // of prompts and judges that name none; "" = the loop's, or the host's own
 	Permissions string // "" = as the loop says
 	NoLLM       bool   // no judge is asked: llm.enabled: false, whatever the loop says
 }
@@ -30,7 +34,7 @@ func (f *Agents) fields() []struct {
 	return []struct {
 		key   string
 		value *string
-	}{{"host", &f.Host}, {"model", &f.Model}, {"permissions", &f.Permissions}}
+	}{{"host", &f.Host}, {"model", &f.Model}, {"llm_model", &f.JudgeModel}, {"effort", &f.Effort}, {"permissions", &f.Permissions}}
 }
 
 // record notes the choices that are made.
@@ -63,6 +67,8 @@ func (f *Agents) apply(l *fsm.Loop) {
 	if f.NoLLM {
 		l.LLM.Enabled = false
 	}
+	l.LLM.Model = cmp.Or(f.JudgeModel, l.LLM.Model)
+	l.LLM.Effort = cmp.Or(f.Effort, l.LLM.Effort)
 }
 
 // HostVariable returns the environment variable that chooses a host, and which; "" if none does.

@@ -160,6 +160,9 @@ func (r *RecordedLoop) Load() (*fsm.Loop, error) {
 	return l, nil
 }
 
+// Text returns the loop as one YAML document, which loads to it by itself.
+func (r *RecordedLoop) Text() []byte { return r.text }
+
 // Encode returns the definition as text, nil for no definition.
 func (d *Definition) Encode() []byte {
 	if d == nil {

@@ -173,6 +173,7 @@ type Subloops struct {
 	Project *Project
 	delay   *time.Duration // pause between the states of sub-loops, instead of their backoff; nil = as they say
 	agents  Agents
+	noGuard bool           // host_guard is off in them
 	config  *config.Config // pauses sub-loops that have no backoff; nil = does not
 	keeper  *Keeper        // is told of each loop; nil = nobody is
 }
@@ -180,7 +181,7 @@ type Subloops struct {
 // Subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay and
 // those of agents hold there too (D26); caps are those of the run itself. k, if not nil, is told of each.
 func (l *Library) Subloops(o Overrides, k *Keeper) Subloops {
-	s := Subloops{Project: l.Project, keeper: k, agents: o.Agents, config: o.Config}
+	s := Subloops{Project: l.Project, keeper: k, agents: o.Agents, noGuard: o.NoHostGuard, config: o.Config}
 	if o.DelaySet {
 		delay := o.pause()
 		s.delay = &delay
@@ -216,6 +217,9 @@ func (s Subloops) Overridden(l *fsm.Loop) *fsm.Loop {
 	}
 	if s.delay != nil {
 		changed.Backoff = *s.delay
+	}
+	if s.noGuard {
+		changed.HostGuard.Enabled, changed.HostGuard.BudgetMB = false, 0
 	}
 	s.agents.apply(&changed)
 	return &changed

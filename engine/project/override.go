@@ -17,6 +17,7 @@ type Overrides struct {
 	DelaySet                bool
 	Durability              string // "" = what the store does anyway
 	Agents                  Agents
+	NoHostGuard             bool // memory is not watched: host_guard is off, whatever the loop says
 	Budget                  Budget
 	Timeout                 time.Duration // of the loop, where resume raised it; no flag sets it
 
@@ -48,6 +49,10 @@ func (o Overrides) Apply(l *fsm.Loop) (*fsm.Loop, *value.Map) {
 		changed.Timeout = o.Timeout
 		recorded.Set("timeout_s", o.Timeout.Seconds())
 	}
+	if o.NoHostGuard {
+		changed.HostGuard.Enabled, changed.HostGuard.BudgetMB = false, 0
+		recorded.Set("no_host_guard", true)
+	}
 	changed.Budget = o.Budget.apply(changed.Budget)
 	o.Budget.record(recorded)
 	o.Agents.record(recorded)
@@ -76,6 +81,9 @@ func (o Overrides) Over(recorded *value.Map) Overrides {
 	}
 	if v := number(recorded, "timeout_s"); o.Timeout == 0 && v > 0 && v < math.MaxInt32 {
 		o.Timeout = time.Duration(v * float64(time.Second))
+	}
+	if v, _ := recorded.Get("no_host_guard"); v == true {
+		o.NoHostGuard = true
 	}
 	o.Agents.fill(recorded)
 	o.Budget.fill(recorded)

@@ -100,6 +100,36 @@ func (l *Loader) Resolve(name, cwd string) (path string, err error) {
 	return "", missing
 }
 
+// Named reports whether a loop of the project or the catalog has exactly this name. A path is none, nor is the name of a file
+// that is no loop.
+func (l *Loader) Named(name string) bool {
+	if name == "" || hasYAMLSuffix(name) || !filepath.IsLocal(name) || filepath.Clean(name) != name || strings.ContainsRune(name, 0) {
+		return false
+	}
+	for _, dir := range []string{l.Loops, l.Catalog} {
+		if dir == "" {
+			continue
+		}
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if path, err := new(NotFoundError).look(file+".fsm.yaml", file+".yaml"); path != "" && err == nil {
+			return IsLoop(path)
+		}
+	}
+	return false
+}
+
+// Near returns names of loops, or the path of one, that a user may have meant: at most three, the most likely first.
+func (l *Loader) Near(name, cwd string) []string {
+	_, err := l.Resolve(name, cwd)
+	if missing, ok := errors.AsType[*NotFoundError](err); ok {
+		return missing.Near
+	}
+	if err != nil {
+		return nil
+	}
+	return []string{name}
+}
+
 // Child finds the file of a loop that a state of another one runs. The name is looked up in the folder of the file
 // in which it stands; then in the folders above it, up to the project's folder of loops or the catalog, whichever
 // the file is in, and otherwise up to the folder that holds .git or is called .loops; then in the project's folder;

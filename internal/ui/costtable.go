@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -56,4 +57,30 @@ func CostObject(l *inspect.Cost, key, name string) *value.Map {
 	return value.NewMap(key, name, "visits", int64(l.Visits), "prompts", int64(l.Prompts), "judges", int64(l.Judges),
 		"input_tokens", l.Input, "output_tokens", l.Output, "cache_read_tokens", l.CacheRead, "cache_creation_tokens", l.CacheWrite,
 		"cost_usd", cost, "known_cost_usd", MicroDollars(l.CostUSD), "unknown_costs", int64(l.Unknown), "duration_ms", l.Time.Milliseconds())
+}
+
+// CostReport is a sheet as little-loops writes it to a file: its states by name, and all of them. Where a cost is not known, the cost of
+// the state and that of all are null, and has_unknown_model is true.
+func CostReport(s *inspect.CostSheet) *value.Map {
+	line := func(l *inspect.Cost) *value.Map {
+		m := value.NewMap("iterations", int64(l.Prompts+l.Judges), "input_tokens", l.Input, "output_tokens", l.Output, "cache_read_tokens", l.CacheRead,
+			"cache_creation_tokens", l.CacheWrite, "cost_usd", MicroDollars(l.CostUSD), "wallclock_ms", l.Time.Milliseconds())
+		if l.Unknown > 0 {
+			m.Set("cost_usd", nil)
+		}
+		return m
+	}
+	states := []any{}
+	for _, name := range slices.Sorted(slices.Values(s.Order)) {
+		if l := s.Line(name); l.Prompts+l.Judges > 0 {
+			m := value.NewMap("state", name)
+			for k, v := range line(l).All() {
+				m.Set(k, v)
+			}
+			states = append(states, m)
+		}
+	}
+	totals := line(&s.Total)
+	totals.Set("has_unknown_model", s.Total.Unknown > 0)
+	return value.NewMap("states", states, "totals", totals)
 }

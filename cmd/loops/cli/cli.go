@@ -68,7 +68,6 @@ func Main(args []string, streams IO) int {
 }
 
 func (a *app) execute(ctx context.Context, args []string) int {
-	a.args = args
 	if a.Env == nil {
 		a.Env = os.Environ()
 	}
@@ -76,6 +75,8 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	a.Out, a.Err = out, errs
 	a.out = ui.NewBatchedSink(a.Out)
 	root := newRootCommand(a)
+	args = a.byName(root, args)
+	a.args = args
 	if completing(args) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, completionWait)
@@ -149,13 +150,15 @@ func newRootCommand(a *app) *cobra.Command {
 		Long: `loops runs state machines written in YAML until they are done, and remembers every step.
 
 A loop is a file .loops/NAME.yaml: states, what each one does, and where each result leads. A run writes down every
-transition before the next one begins; whatever stops it, "loops resume" goes on from there.`,
+transition before the next one begins; whatever stops it, "loops resume" continues from there.
+
+The name of a loop in the place of a command runs it, unless a command has that name: "loops fix" is "loops run fix".`,
 		Example: `  loops run fix                 run .loops/fix.yaml
   loops resume fix              go on with its newest run that was stopped or killed
   loops history fix             what happened so far`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noSuchCommand,
+		Args:          a.noSuchName,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
 				return printVersion(a, false)
@@ -176,7 +179,7 @@ transition before the next one begins; whatever stops it, "loops resume" goes on
 	root.AddCommand(
 		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newForkCommand(a)), a.addStore(newListCommand(a)),
 		a.addStore(newHistoryCommand(a)), a.addStore(newEventsCommand(a)), a.addStore(newLogsCommand(a)), a.addStore(newExplainCommand(a)), a.addStore(newDiffCommand(a)), a.addStore(newStatsCommand(a)), a.addStore(newCostCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)), a.addStore(newRetryNowCommand(a)),
-		a.addStore(newSweepCommand(a)), a.addStore(newPruneCommand(a)), a.addStore(newRmCommand(a)), a.addStore(newExportCommand(a)), a.addStore(newImportCommand(a)), newStoreCommand(a), newConfigCommand(a), newValidateCommand(a), newShowCommand(a), newRenderCommand(a), newSimulateCommand(a), newTestCommand(a), a.addStore(newGraphCommand(a)), a.addStore(newReportCommand(a)), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newManCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newEnvironmentTopic(), newRulesTopic(a),
+		a.addStore(newSweepCommand(a)), a.addStore(newPruneCommand(a)), a.addStore(newRmCommand(a)), a.addStore(newExportCommand(a)), a.addStore(newImportCommand(a)), newStoreCommand(a), newConfigCommand(a), newValidateCommand(a), a.addStore(newShowCommand(a)), newRenderCommand(a), newSimulateCommand(a), newTestCommand(a), a.addStore(newGraphCommand(a)), a.addStore(newReportCommand(a)), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newManCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newEnvironmentTopic(), newRulesTopic(a),
 		newPolicyCommand(a), newNotifyCommand(a), newStageCommand(a), newBackgroundCommand(a), newHandedOverCommand(a), newQueueCommand(a), a.addStore(newAttachCommand(a)), a.addStore(newWatchCommand(a)), a.addStore(newPauseCommand(a)), a.addStore(newUnpauseCommand(a)),
 	)
 	root.SetOut(a.out) // before addCompletion, which keeps it
@@ -198,23 +201,27 @@ func flagText(err error) string {
 	return fmt.Sprintf("--%s %q: expected %s", bad.GetFlag().Name, bad.GetValue(), want)
 }
 
-// noSuchCommand refuses words behind "loops" that are no command.
+// noSuchCommand refuses words behind a group of commands that are none of them.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("there is no command %q", args[0])
-	near, least := cmd.SuggestionsFor(args[0]), math.MaxInt
-	for _, name := range near {
-		least = min(least, phrase.Distance(args[0], name, len(name)))
-	}
-	near = slices.DeleteFunc(near, func(name string) bool {
-		return phrase.Distance(args[0], name, len(name)) > least && !strings.HasPrefix(name, args[0])
-	})
-	if len(near) > 0 {
+	if near := nearCommands(cmd, args[0]); len(near) > 0 {
 		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}
 	return usageError{text, "loops --help"}
+}
+
+// nearCommands are the commands that a word may mean.
+func nearCommands(cmd *cobra.Command, word string) []string {
+	near, least := cmd.SuggestionsFor(word), math.MaxInt
+	for _, name := range near {
+		least = min(least, phrase.Distance(word, name, len(name)))
+	}
+	return slices.DeleteFunc(near, func(name string) bool {
+		return phrase.Distance(word, name, len(name)) > least && !strings.HasPrefix(name, word)
+	})
 }
 
 // arguments checks the number of positional arguments; max below 0 is no limit.

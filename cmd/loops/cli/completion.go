@@ -11,6 +11,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/internal/inspect"
 	"loops/internal/rehearse"
 	"loops/internal/ui/views"
@@ -41,6 +42,7 @@ func (a *app) offerCompletions(root *cobra.Command) {
 	a.Err = io.Discard
 	root.InitDefaultHelpCmd()
 	places := a.places(root)
+	root.ValidArgsFunction = safe(a.loopsByName(root))
 	visitCommands(root, func(cmd *cobra.Command) {
 		if words := placesOf(cmd); len(words) > 0 {
 			cmd.ValidArgs, cmd.ValidArgsFunction = nil, safe(places.arguments(cmd, words))
@@ -112,8 +114,9 @@ func (a *app) places(root *cobra.Command) places {
 		"HOST": a.hosts, "KEY=VALUE": a.contextKeys, "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
 		"--extend": unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time="),
 		"LEVEL":    fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":     fixed(eventKinds...), "STATUS": listed(statuses...), "PATTERN": fixed(patternNames...),
-		"BRANCH": a.branches, "MODEL": nothing, "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
+		"KIND":     fixed(eventKinds...), "STATUS": listed(statuses...), "list --status": listStatuses, "CATEGORY": a.loopWords(func(e loopfile.Entry) []string { return []string{e.Category} }),
+		"LABEL": a.loopWords(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(tiers, allTiers)...), "PATTERN": fixed(patternNames...),
+		"BRANCH": a.branches, "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
 		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing,
 
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,

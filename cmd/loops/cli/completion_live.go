@@ -14,6 +14,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/host"
 	"loops/internal/inspect"
@@ -52,6 +53,28 @@ func (a *app) loops(_ *cobra.Command, _ []string, word string) (found []cobra.Co
 		found = append(found, described(e.Name, about))
 	}
 	return found, noFiles
+}
+
+// loopWords offers what the loops of the project and of the catalog say of themselves.
+func (a *app) loopWords(of func(loopfile.Entry) []string) completer {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		p, err := a.project()
+		if err != nil {
+			return nil, noFiles
+		}
+		lib, err := p.Library()
+		if err != nil {
+			return nil, noFiles
+		}
+		entries, _ := lib.Files.List(p.Loops) // a folder that cannot be read offers nothing
+		more, _ := catalogOnly(lib, entries)
+		var words []string
+		for _, e := range append(entries, more...) {
+			words = append(words, of(e)...)
+		}
+		slices.Sort(words)
+		return startingWith(word, slices.Compact(words)), noFiles
+	}
 }
 
 // described returns a word and what is said of it; "", which is not offered, for one that nobody can type.

@@ -39,7 +39,7 @@ the URL of a store, and all of a webhook but its host, are not shown.` +
 		RunE: func(*cobra.Command, []string) error { return runConfigShow(a, o) },
 	}
 	cmd.Flags().BoolVar(&o.origin, "origin", false, "say where each value comes from")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 

@@ -54,7 +54,7 @@ A table of prices is YAML, in USD for a million tokens:
 	flags := cmd.Flags()
 	flags.StringVarP(&o.since, "since", "S", "", "only runs that went on in the last `AGE`: 45s, 30m, 1h, 7d")
 	flags.StringVar(&o.prices, "prices", "", "`FILE` with a table of prices, over the others")
-	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 

@@ -49,7 +49,7 @@ second run was there. The runs need not differ: that, too, exits with 0.` +
 		},
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "show all steps, also those that are the same")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print one JSON object")
 	return cmd
 }
 

@@ -64,7 +64,7 @@ it does so with --yes only.` + exitMeanings(
 	flags.StringVar(&o.model, "model", "", "`MODEL` of the test (default: the host's own)")
 	flags.StringVar(&o.permissions, "permissions", project.PermissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts without asking")
-	flags.BoolVar(&o.json, "json", false, "print a JSON array of findings; nothing is asked")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array of findings; nothing is asked")
 	return cmd
 }
 

@@ -41,7 +41,7 @@ out where to go on by "seq". Output of actions is left out of lines for people u
 	flags.Uint64Var(&o.since, "since", 0, "only events behind the one with this `NUMBER`")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "go on as long as the run does")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
-	flags.BoolVar(&o.json, "json", false, "print a JSON object a line")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object a line")
 	return cmd
 }
 

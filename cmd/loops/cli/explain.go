@@ -45,7 +45,7 @@ read from the definition that is recorded with the run; where none is, from the 
 			return runExplain(cmd.Context(), a, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print one JSON object")
 	return cmd
 }
 

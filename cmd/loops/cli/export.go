@@ -49,7 +49,7 @@ printed.` +
 	flags := cmd.Flags()
 	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the id of the run and .tar.zst)")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace FILE if it is there")
-	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 

@@ -25,6 +25,8 @@ var runFormats = []string{"text", "json", "github", "junit"}
 func (v *viewFlags) addFormat(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&v.format, "format", "text", "`FORMAT` is text, json, github (for a job of GitHub Actions: groups, notes in the code, a summary) or junit")
+	flags.BoolVarP(&v.follow, "follow", "f", false, "show every event as it is recorded, in lines as those of history; with -v the output of actions too")
+	flags.StringVar(&v.costs, "cost-output-json", "", "write what prompts and judges cost to `FILE` when the run ends, as JSON")
 	flags.StringVarP(&v.file, "output", "o", "", "write the report of --format junit to `FILE` when the run ends, instead of to standard output")
 }
 
@@ -36,6 +38,8 @@ func (v viewFlags) checkFormat(command string) error {
 		return usageError{fmt.Sprintf("--format %q: expected text, json, github or junit", v.format), see}
 	case v.json && v.format != "" && v.format != "text" && v.format != "json":
 		return usageError{"--json and --format " + v.format + " exclude each other", see}
+	case v.follow && v.format != "" && v.format != "text":
+		return usageError{"--follow and --format " + v.format + " exclude each other", see}
 	case v.file != "" && v.format != "junit":
 		return usageError{"-o FILE is for --format junit", see}
 	}
@@ -45,6 +49,8 @@ func (v viewFlags) checkFormat(command string) error {
 // checkFace refuses what a run in the background cannot do: nobody reads its output.
 func (v viewFlags) checkFace(command string) error {
 	switch {
+	case v.follow:
+		return usageError{"--background and --follow exclude each other; to watch a run in the background: loops events -f RUN", command + " --help"}
 	case v.format == "github":
 		return usageError{"--background and --format github exclude each other: the job would not wait for the run", command + " --help"}
 	case v.format == "junit" && (v.file == "" || v.file == "-"):

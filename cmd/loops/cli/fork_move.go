@@ -6,6 +6,7 @@ import (
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 // printFork prints from where a fork would go on.
@@ -40,10 +41,12 @@ func (a *app) printFork(planned *engine.Plan, asJSON bool) error {
 		ui.Say(w, "  %s\n", a.text(line))
 	}
 	ui.Say(w, "\nContext:\n")
-	for _, k := range values.Keys() {
-		if v, _ := values.Get(k); k != "run_dir" || !own {
-			ui.Say(w, "  %s: %s\n", k, value.AppendJSON(nil, v))
-		}
+	shown := values.Clone()
+	if own {
+		shown.Delete("run_dir")
+	}
+	for _, line := range views.PlannedContext(l, shown) {
+		ui.Say(w, "  %s\n", line)
 	}
 	ui.Say(w, "\nNothing was run.\n")
 	return nil

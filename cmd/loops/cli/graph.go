@@ -39,7 +39,8 @@ Graphviz, as SVG, or as a page of HTML that needs nothing else.
 
 Of a run it draws what the run did too: how often it took each way, and in each state its visits, its time or its cost,
 which colour the states. The loop is that which was recorded with the run; of runs of the reference tool, which record
-none, it is the loop file as it is now. With --by a NAME means the newest run of the loop.
+none, it is the loop file as it is now. With --by a NAME means the newest run of the loop. A loop
+that no file of the project has, because it was run by its path, is drawn as its newest run recorded it.
 
 Marks: ▶ begins here, ■ ends here, ✗ failure, ↻ a way back to the same state, ⇥ entered from anywhere when a limit
 is reached. A broken frame is a state that no run can come to, or that is known only when the loop runs.
@@ -112,7 +113,7 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 // graph returns what is to be drawn. A loop needs no records; whatever looks like a run does.
 func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*diagram.Graph, error) {
 	if o.by == "" && project.LoopOf(o.name) == "" {
-		return a.graphOfLoop(p, o.name)
+		return a.graphOfLoop(ctx, p, o.name)
 	}
 	store, err := p.Records(ctx, false)
 	if err != nil {
@@ -127,7 +128,7 @@ func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*d
 		named, problem := f.Named(ctx, o.name)
 		if err = problem; err == nil && named == nil {
 			if _, none := p.Resolve(o.name); none == nil {
-				return a.graphOfLoop(p, o.name) // a loop whose name looks like a run
+				return a.graphOfLoop(ctx, p, o.name) // a loop whose name looks like a run
 			}
 			err = noSuchRun(ctx, f, o.name)
 		} else if named != nil {
@@ -166,15 +167,20 @@ func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*d
 	return g, nil
 }
 
-// graphOfLoop draws a loop that is valid; what is wrong with another one is printed.
-func (a *app) graphOfLoop(p *project.Project, name string) (*diagram.Graph, error) {
+// graphOfLoop draws a loop that is valid; what is wrong with another one is printed. One that was run by its path is drawn as its newest run
+// recorded it.
+func (a *app) graphOfLoop(ctx context.Context, p *project.Project, name string) (*diagram.Graph, error) {
 	lib, err := p.Library()
 	if err != nil {
 		return nil, err
 	}
 	path, err := lib.Find(name)
 	if err != nil {
-		return nil, err
+		r, err := a.orRecorded(ctx, p, name, err)
+		if err != nil {
+			return nil, err
+		}
+		return diagram.Of(r.loop), nil
 	}
 	f, err := lib.Load(path)
 	if err != nil {

@@ -39,8 +39,9 @@ type historyOptions struct {
 func newHistoryCommand(a *app) *cobra.Command {
 	o := historyOptions{tail: -1}
 	cmd := &cobra.Command{
-		Use:   "history NAME [RUN]",
-		Short: "Show the runs of a loop, or what happened in one",
+		Use:     "history NAME [RUN]",
+		Aliases: []string{"h"},
+		Short:   "Show the runs of a loop, or what happened in one",
 		Long: `history NAME lists the runs of a loop, newest first. history NAME RUN shows the events of one run, oldest first; RUN is
 an id as the list shows it, or "last".
 
@@ -90,7 +91,7 @@ Output of actions is left out unless -v is given. With --json nothing else is le
 	flags.StringVar(&o.group, "group-by", "", "count runs by `WHAT`: outcome")
 	flags.BoolVar(&o.cost, "cost", false, "show what each run cost")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
-	flags.BoolVar(&o.json, "json", false, "print a JSON array")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	return cmd
 }
 

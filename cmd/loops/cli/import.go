@@ -52,7 +52,7 @@ of the reference tool can be imported into a database only.` +
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.maxSize, "max-size", "4G", "refuse a file with more than `SIZE` in it")
-	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 

@@ -23,22 +23,27 @@ const openRuns = 200
 type listOptions struct {
 	running, json bool
 	runs          openFilter
+	loops         loopFilter
 }
 
 func newListCommand(a *app) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the loops of the project, or the runs that are open",
+		Use:     "list",
+		Aliases: []string{"l"},
+		Short:   "List the loops of the project, or the runs that are open",
 		Long: `list shows the loops of the project, the files under .loops, and those of the folder that the environment variable
 LOOPS_CATALOG names, if it is set. A file that cannot be read, or that lacks name, initial or states, is listed with
 that mistake; validate finds every one.
+
+These choose among the loops: --category, --label, and --visibility, --internal or --examples, which leave out files that
+cannot run.
 
 With --running it shows the runs that go on now, those that wait in the queue, and those among the newest 200 of the
 project that can be resumed. A run whose owner died shows as interrupted; nothing is changed. IDLE is the time since the
 last event of a run that goes on, or the last line its action printed; of others, since they ended.
 
-These choose among them, and need no --running; what is given together must hold together:
+These choose among the runs, and need no --running; what is given together must hold together:
 
   --stuck          goes on, waits for nothing it was told to wait for, and was silent for 10 minutes, or for DURATION
   --waiting        waits: paused, for a rate limit, between states, handed off, or in the queue
@@ -48,6 +53,8 @@ These choose among them, and need no --running; what is given together must hold
                    failed, queued, unreadable, starting, "unknown owner"; with --failed-since only failed,
                    timed_out and interrupted` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops list
+  loops list --category quality --label python
+  loops list --visibility public --json
   loops list --running
   loops list --stuck 30m
   loops list --waiting
@@ -58,7 +65,11 @@ These choose among them, and need no --running; what is given together must hold
 			if err := o.runs.check(cmd, args); err != nil {
 				return err
 			}
-			if o.running || o.runs.chooses() {
+			runs := o.running || o.runs.chooses()
+			if err := o.loops.check(cmd, runs); err != nil {
+				return err
+			}
+			if runs {
 				return runListRunning(cmd.Context(), a, o)
 			}
 			return runList(a, o)
@@ -66,7 +77,8 @@ These choose among them, and need no --running; what is given together must hold
 	}
 	cmd.Flags().BoolVar(&o.running, "running", false, "list runs that go on or can be resumed")
 	o.runs.addFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	o.loops.addFlags(cmd.Flags())
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	return cmd
 }
 
@@ -87,12 +99,18 @@ func runList(a *app, o listOptions) error {
 	if err != nil {
 		return err
 	}
+	entries, more = o.loops.choose(a, entries), o.loops.choose(a, more)
 	if o.json {
 		return a.reply(append(ui.List(entries, views.EntryObject), ui.List(more, func(e loopfile.Entry) any {
 			m := views.EntryObject(e).(*value.Map)
 			m.Set("catalog", true)
+			m.Set("built_in", true) // as little-loops calls it
 			return m
 		})...))
+	}
+	if len(entries)+len(more) == 0 && o.loops.chooses() {
+		ui.SayLine(a.out, "No loop is of that kind. All of them: "+a.command("list"))
+		return nil
 	}
 	if len(entries)+len(more) == 0 {
 		if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {

@@ -61,6 +61,24 @@ var openStatuses = []struct {
 	{string(persistence.Completed), false},
 }
 
+// listStatuses offers what --status of list takes beside the flags that are given.
+func listStatuses(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []string
+	for _, s := range openStatuses {
+		f := openFilter{status: []string{s.name}}
+		if cmd.Flags().Changed("failed-since") {
+			f.failed = time.Now()
+		} else if cmd.Flags().Changed("stuck") {
+			f.silent = stuckAfter
+		}
+		f.waiting, _ = cmd.Flags().GetBool("waiting")
+		if f.contradiction() == nil {
+			names = append(names, s.name)
+		}
+	}
+	return listed(names...)(cmd, args, word)
+}
+
 const seeList = "loops list --help"
 
 // check reads the flags, and refuses what no run can be. args is what stands behind --stuck.

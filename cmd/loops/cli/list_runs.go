@@ -32,6 +32,9 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		v := glimpse(ctx, f, r)
 		looked = append(looked, v)
 		if o.runs.keeps(v) {
+			if o.json {
+				remember(ctx, f, v)
+			}
 			chosen = append(chosen, v)
 		}
 	}

@@ -90,7 +90,7 @@ from 1, and says what became of it. The event says "test": true; LOOPS_NOTIFY_TE
 			return runNotifyTest(cmd.Context(), a, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	return cmd
 }
 

@@ -23,7 +23,7 @@ type pauseOptions struct {
 // addFlags adds the flags, and check the arguments, of the commands that do something to NAME, RUN or all runs.
 func (o *pauseOptions) addFlags(cmd *cobra.Command, verb string) {
 	cmd.Flags().BoolVar(&o.all, "all", false, verb+" every run of the project that goes on")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 }
 
 // oneOrAll takes NAME or RUN, or nothing with --all.

@@ -7,7 +7,6 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -72,9 +71,8 @@ func (a *app) printPlan(planned *engine.Plan, asJSON bool) error {
 		}
 	}
 	ui.Say(w, "\nContext:\n")
-	for _, k := range values.Keys() {
-		v, _ := values.Get(k)
-		ui.Say(w, "  %s: %s\n", k, value.AppendJSON(nil, v))
+	for _, line := range views.PlannedContext(l, values) {
+		ui.Say(w, "  %s\n", line)
 	}
 	ui.Say(w, "\nNothing was run.\n")
 	return nil

@@ -69,7 +69,7 @@ another store has one working folder and one log with the copy: prune removes th
 	flags.StringVar(&o.olderThan, "older-than", "", "remove runs last recorded longer ago than `AGE`: 45s, 30m, 12h, 30d")
 	flags.StringVar(&o.maxSize, "max-size", "", "remove the oldest until all take no more than `SIZE`: 500M, 2G")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would go, and remove nothing")
-	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 

@@ -51,7 +51,7 @@ scopes overlap, for which run or for whom else, what the run will lock, and the 
 		Args: arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error { return runQueueList(a, o) },
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	return cmd
 }
 
@@ -169,7 +169,7 @@ start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, e
 		},
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "take everybody out")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array of those who were taken out")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array of those who were taken out")
 	return cmd
 }
 

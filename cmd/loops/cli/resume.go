@@ -28,8 +28,9 @@ type resumeOptions struct {
 func newResumeCommand(a *app) *cobra.Command {
 	var o resumeOptions
 	cmd := &cobra.Command{
-		Use:   "resume NAME|RUN",
-		Short: "Go on with a run that was stopped, killed or capped",
+		Use:     "resume NAME|RUN",
+		Aliases: []string{"res"},
+		Short:   "Go on with a run that was stopped, killed or capped",
 		Long: `resume goes on with the newest resumable run of the loop NAME, or with the run RUN (its id as "loops history" shows
 it). The state that was interrupted is entered again with everything the run remembers; a result that was recorded is
 not asked for again. Flags given to run hold on unless they are given again. A run that was

@@ -36,7 +36,7 @@ another store has one working folder and one log with the copy: rm removes them.
 		RunE: func(cmd *cobra.Command, args []string) error { return runRm(cmd.Context(), a, o, args) },
 	}
 	cmd.Flags().BoolVarP(&o.force, "force", "f", false, "remove also runs that could be resumed")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/ui"
 )
 
 type runOptions struct {
@@ -20,13 +21,15 @@ type runOptions struct {
 	tree    treeFlags
 
 	background bool
+	items      int // of little-loops; see runRun
 }
 
 func newRunCommand(a *app) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
-		Use:   "run NAME|PATH [INPUT]",
-		Short: "Run a loop until it is done",
+		Use:     "run NAME|PATH [INPUT]",
+		Aliases: []string{"r"},
+		Short:   "Run a loop until it is done",
 		Long: `run runs a loop from its initial state until it ends, and records every step under .loops.
 
 NAME is a file .loops/NAME.yaml, or one in the folder that the environment variable LOOPS_CATALOG names; a PATH has a
@@ -103,6 +106,7 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 	o.tree.addFlags(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	o.lock.addFlags(flags)
+	flags.IntVar(&o.items, "items", 0, "taken for scripts written for little-loops, where it limits the comparison of --baseline to `N`; nothing is compared here")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
@@ -113,6 +117,9 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 	e, err := a.engine()
 	if err != nil {
 		return err
+	}
+	if o.items != 0 && !o.view.quiet {
+		ui.SayLine(a.Err, "loops: --items changes nothing: it limits a comparison that only little-loops makes (run --baseline)")
 	}
 	request := engine.StartRequest{
 		Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(), Tree: o.tree.request(), Warn: a.warner(e.Project(), o.view.quiet),

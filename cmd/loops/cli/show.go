@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -8,50 +9,60 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/model"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
 
-type showOptions struct{ effective, json, origins bool }
+type showOptions struct{ effective, json, origins, resolved bool }
 
 func newShowCommand(a *app) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use:   "show NAME|PATH",
-		Short: "Show what a loop is made of",
+		Use:     "show NAME|PATH|RUN",
+		Aliases: []string{"s"},
+		Short:   "Show what a loop is made of",
 		Long: `show prints a summary of a loop: its inputs and limits, and for each state what it does and where each result leads.
+Of a run it shows the loop as it was recorded with it; so it does of a loop that no file of the project has, because it
+was run by its path: as its newest run recorded it.
 
 --effective prints the whole definition as one loop file: what it inherits, its flow and its fragments are written out, and
 a comment behind each value says in which file and line it stands. What is printed loads to the same loop.
 
 --json prints the definition with the proper names of all keys, without what is as it would be anyway; it is a loop file
-too. With --origins it has the place of every value besides.` + exitMeanings(
+too. With --origins it has the place of every value besides, and with --resolved each state that runs another loop has
+that loop's definition as "_subloop".` + exitMeanings(
 			exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the answer could not be written out"}, exitMeaning{exitUsage, "bad command line"},
-			exitMeaning{exitInvalid, "the loop file is not valid; --effective prints it all the same"}, exitMeaning{exitNotFound, "no such loop"}),
+			exitMeaning{exitInvalid, "the loop file is not valid; --effective prints it all the same"}, exitMeaning{exitNotFound, "no such loop or run"},
+			exitMeaning{exitRecord, "the records of runs cannot be used"}),
 		Example: `  loops show fix
   loops show fix --effective
+  loops show fix-20261121T103405
   loops show fix --json | jq -r '.states | keys[]'`,
 		Args: arguments(1, 1, "NAME or PATH of a loop"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.effective && o.json:
 				return usageError{"--effective and --json exclude each other", "loops show --help"}
 			case o.origins && !o.json:
 				return usageError{"--origins goes with --json; --effective has them anyway", "loops show --help"}
+			case o.resolved && !o.json:
+				return usageError{"--resolved goes with --json", "loops show --help"}
 			}
-			return runShow(a, args[0], o)
+			return runShow(cmd.Context(), a, args[0], o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.effective, "effective", false, "print the merged definition as YAML, with the place of every value")
-	flags.BoolVar(&o.json, "json", false, "print the merged definition as one JSON object")
+	flags.BoolVarP(&o.json, "json", "j", false, "print the merged definition as one JSON object")
 	flags.BoolVar(&o.origins, "origins", false, "with --json: the place of every value, by its path, in \"origins\"")
+	flags.BoolVar(&o.resolved, "resolved", false, "with --json: the definitions of the loops that states run, in \"_subloop\"")
 	return cmd
 }
 
-func runShow(a *app, name string, o showOptions) error {
+func runShow(ctx context.Context, a *app, name string, o showOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -62,7 +73,11 @@ func runShow(a *app, name string, o showOptions) error {
 	}
 	path, err := lib.Find(name)
 	if err != nil {
-		return err
+		r, err := a.orRecorded(ctx, p, name, err)
+		if err != nil {
+			return err
+		}
+		return a.showRecorded(p, r, o)
 	}
 	f, err := lib.Load(path)
 	if err != nil {
@@ -83,13 +98,34 @@ func runShow(a *app, name string, o showOptions) error {
 		return errors.Join(invalid, err)
 	case invalid != nil:
 		return invalid
-	case o.json:
-		m := model.Of(f.Loop)
-		if o.origins {
-			m.Set("origins", views.OriginsOf(p, f.Loop, m))
-		}
-		return ui.WriteJSON(a.out, m)
 	}
-	a.printLoop(p, f.Loop)
-	return nil
+	return a.showLoop(p, f.Loop, lib.Subloops(project.Overrides{}, nil).Loop, o)
+}
+
+// showRecorded shows a loop as a run recorded it.
+func (a *app) showRecorded(p *project.Project, r *recordedLoop, o showOptions) error {
+	switch {
+	case o.effective:
+		_, err := a.out.Write(r.def.Main().Text())
+		return err
+	case o.origins:
+		return failure(engine.Usage, "--origins: where the values of the loop stood is not recorded with run %s", r.run.ID)
+	}
+	return a.showLoop(p, r.loop, r.child, o)
+}
+
+// showLoop shows a loop that is valid. child finds the loops that its states run.
+func (a *app) showLoop(p *project.Project, l *fsm.Loop, child func(string, *fsm.Loop) (*fsm.Loop, error), o showOptions) error {
+	if !o.json {
+		a.printLoop(p, l)
+		return nil
+	}
+	m := model.Of(l)
+	if o.origins {
+		m.Set("origins", views.OriginsOf(p, l, m))
+	}
+	if o.resolved {
+		views.Resolve(m, l, child, func(text string) { ui.SayLine(a.Err, "loops: "+text) })
+	}
+	return ui.WriteJSON(a.out, m)
 }

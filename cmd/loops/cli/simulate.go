@@ -42,8 +42,9 @@ const mostRuns = 1_000_000
 func newSimulateCommand(a *app) *cobra.Command {
 	var o simulateOptions
 	cmd := &cobra.Command{
-		Use:   "simulate NAME|PATH [INPUT]",
-		Short: "Walk through a loop with made-up results",
+		Use:     "simulate NAME|PATH [INPUT]",
+		Aliases: []string{"sim"},
+		Short:   "Walk through a loop with made-up results",
 		Long: `simulate walks through a loop, sub-loops too, and says which way it went and how a run would end. Nothing is run: no
 process is started, no file written, no agent asked, nothing recorded, and nothing is waited for. Each action has the
 output "[simulated output for: ACTION]", and comes to what one of these says:
@@ -89,7 +90,7 @@ A run of a loop may enter at most ` + strconv.Itoa(rehearse.MostSteps) + ` state
 	flags.IntVar(&o.maxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print how it would end, and not the way there")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print whole actions")
-	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 

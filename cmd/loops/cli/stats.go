@@ -48,7 +48,7 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 	flags.IntVarP(&o.limit, "tail", "n", 0, "the last `N` runs only, 0 = all")
 	flags.StringVarP(&o.since, "since", "S", "", "only runs that went on after `WHEN`: an age (45s, 30m, 1h, 2d) or a date")
 	flags.StringVar(&o.until, "until", "", "only runs that began before `WHEN`")
-	flags.BoolVar(&o.json, "json", false, "print a JSON object")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 

@@ -18,8 +18,9 @@ import (
 func newStatusCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "status [NAME|RUN]",
-		Short: "Say how a run stands",
+		Use:     "status [NAME|RUN]",
+		Aliases: []string{"st"},
+		Short:   "Say how a run stands",
 		Long: `status shows the run RUN, or the run of the loop NAME that goes on now, or its newest one: whether it lives, where it is,
 what it has used, how it was judged last and why, which limit it is nearest to, what it waits for, and what to do next.
 Of a loop whose run waits in the queue it tells that. A run whose owner died shows as interrupted; nothing is changed.
@@ -39,7 +40,7 @@ much of them is used: the first is the one it is nearest to.` + exitCodes(exitOK
 			return runStatus(cmd.Context(), a, args[0], asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object; without an argument, an array")
+	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print one JSON object; without an argument, an array")
 	return cmd
 }
 
@@ -105,6 +106,8 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 		v := glimpse(ctx, f, r)
 		if project.Alive(r) || i < briefRuns {
 			v = a.vitals(ctx, f, r)
+		} else if asJSON {
+			remember(ctx, f, v)
 		}
 		shown = append(shown, v)
 		if asJSON {

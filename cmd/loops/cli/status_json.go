@@ -12,6 +12,7 @@ import (
 // vitalsObject is what status shows of a run as one JSON object. What is not known is null.
 func (a *app) vitalsObject(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) *value.Map {
 	m := views.StatusObject(p, store, v.Run)
+	views.AddState(m, store, v)
 	if v.Run.Limited {
 		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
 	}

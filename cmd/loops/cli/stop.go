@@ -55,7 +55,7 @@ queue remove: nothing of them was run. So none of them begins when the runs that
 	flags := cmd.Flags()
 	flags.BoolVar(&o.all, "all", false, "stop every run of the project that goes on, and empty its queue")
 	flags.DurationVar(&o.grace, "grace", engine.StopGrace, "`TIME` that a run has to end before its process is killed")
-	flags.BoolVar(&o.json, "json", false, "print a JSON array of the runs that were stopped, after those that were taken out of the queue")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array of the runs that were stopped, after those that were taken out of the queue")
 	return cmd
 }
 

@@ -43,7 +43,7 @@ FROM stays as it is. From then on a run should be resumed in one of the stores o
 			return runStoreCopy(cmd.Context(), a, o, args[0], args[1])
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array of the runs")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array of the runs")
 	return cmd
 }
 

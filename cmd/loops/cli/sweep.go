@@ -33,7 +33,7 @@ when they start, but for what was to be removed.` + exitCodes(exitOK, exitFailed
 	}
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
 	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "interrupt runs of little-loops, too, of which no pid is recorded: you know that they are dead")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	return cmd
 }
 

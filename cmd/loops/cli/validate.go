@@ -37,8 +37,9 @@ var formats = []string{"text", "json", "sarif", "github"}
 func newValidateCommand(a *app) *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
-		Use:   "validate [NAME|PATH|FOLDER...]",
-		Short: "Check loop files for mistakes",
+		Use:     "validate [NAME|PATH|FOLDER...]",
+		Aliases: []string{"val"},
+		Short:   "Check loop files for mistakes",
 		Long: `validate reads loop files and prints every mistake with its place, what was expected and the line it stands in. Nothing is
 run. Without an argument it checks every loop of the project. Mistakes in .loops/config.yaml and .loops/prices.yaml, which
 keep every loop from starting, are always told. Of a FOLDER it checks every loop below it; other YAML files
@@ -77,7 +78,7 @@ workflow commands, which show as notes in a pull request.` + exitMeanings(
 	flags.BoolVar(&o.strict, "strict", false, "warnings count as errors")
 	flags.BoolVar(&o.all, "all", false, "report also what is a matter of habit (see loops help rules)")
 	flags.StringVar(&o.format, "format", "text", "`FORMAT` is text, json, sarif or github")
-	flags.BoolVar(&o.json, "json", false, "the same as --format json")
+	flags.BoolVarP(&o.json, "json", "j", false, "the same as --format json")
 	return cmd
 }
 

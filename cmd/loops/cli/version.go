@@ -24,7 +24,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE:    func(*cobra.Command, []string) error { return printVersion(a, asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print one JSON object")
 	return cmd
 }
 

@@ -32,6 +32,19 @@ func glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.
 	return v
 }
 
+// remember adds to a glimpse what a program is told besides: the memory of the run, and its newest event.
+func remember(ctx context.Context, f project.Finder, v *inspect.Vitals) {
+	if v.Memory == nil {
+		v.Memory = snapshotOf(ctx, f, v)
+	}
+	if v.Glance.Newest == nil {
+		look(ctx, f, v, func(e fsm.Event) bool {
+			v.Glance.Newest = &e
+			return false
+		})
+	}
+}
+
 // vitals finds out all that status shows.
 func (a *app) vitals(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Vitals {
 	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}

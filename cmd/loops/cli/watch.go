@@ -72,7 +72,7 @@ the runs of NAME or all, until none of them goes on or is queued any more. --onc
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.once, "once", false, "print how the runs stand, and end")
-	flags.BoolVar(&o.json, "json", false, "print lines, each a JSON object, also on a terminal")
+	flags.BoolVarP(&o.json, "json", "j", false, "print lines, each a JSON object, also on a terminal")
 	flags.DurationVar(&o.interval, "interval", watchInterval, "`TIME` between two looks at the runs; a look that takes long has a longer rest")
 	return cmd
 }

@@ -2,6 +2,7 @@ package views
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 
 	"loops/engine/project"
@@ -72,6 +73,40 @@ func StatusObject(p *project.Project, store *project.Records, r persistence.Run)
 	}
 	if len(r.Damage) > 0 {
 		m.Set("damage", ui.Texts(r.Damage))
+	}
+	return m
+}
+
+// AddState sets what the state file of a run says besides [StatusObject], in its words, and what little-loops tells of a run that it
+// lists. What is not known is null.
+func AddState(m *value.Map, store *project.Records, v *inspect.Vitals) {
+	m.Set("captured", nil)
+	m.Set("prev_result", nil)
+	m.Set("last_result", nil)
+	if s := v.Memory; s != nil {
+		m.Set("captured", orEmpty(s.Captured))
+		m.Set("prev_result", orNull(s.PrevResult))
+		m.Set("last_result", orNull(s.LastResult))
+	}
+	m.Set("accumulated_ms", v.Run.Elapsed.Milliseconds())
+	m.Set("log_file", ui.OrNull(store.LogOf(v.Run)))
+	m.Set("pid_source", ui.OrNull(store.OwnerFrom(v.Run)))
+	m.Set("last_event", nil)
+	if e := v.Glance.Newest; e != nil {
+		m.Set("last_event", strings.TrimSpace(e.Kind+"  "+EventDetail(inspect.Honest(*e, v.Run), ui.Paint(false), false)))
+	}
+}
+
+func orEmpty(m *value.Map) *value.Map {
+	if m == nil {
+		return value.NewMap()
+	}
+	return m
+}
+
+func orNull(m *value.Map) any {
+	if m == nil {
+		return nil
 	}
 	return m
 }

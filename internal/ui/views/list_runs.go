@@ -29,6 +29,7 @@ func FailedSince(ctx context.Context, store *project.Records, since time.Time) (
 // ListedObject is a run of the list as JSON.
 func ListedObject(p *project.Project, store *project.Records, v *inspect.Vitals) any {
 	m := StatusObject(p, store, v.Run)
+	AddState(m, store, v)
 	if v.Run.Limited {
 		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
 	}

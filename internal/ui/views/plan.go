@@ -1,11 +1,16 @@
 package views
 
 import (
+	"slices"
+	"strings"
+
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/model"
+	"loops/internal/phrase"
 	"loops/internal/ui"
 )
 
@@ -63,6 +68,50 @@ func Edges(s *fsm.State) [][2]string {
 		}
 	}
 	return out
+}
+
+// PlannedContext is the context that a run would begin with, a line for each value. What every run has is left out where it is as it always
+// is: that is of use to loops that read it, and tells of this one nothing.
+func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
+	usual := value.NewMap("input", values.Value("input"))
+	engine.Fill(usual, l, "")
+	usual.Delete("input")
+	usual.Delete("run_dir")
+	for k, v := range values.All() {
+		_, declared := l.Context.Get(k)
+		if always, has := usual.Get(k); has && !declared && value.Equal(v, always) {
+			continue
+		}
+		lines = append(lines, k+": "+string(value.AppendJSON(nil, v)))
+	}
+	return lines
+}
+
+// Resolve puts into the model of a loop, and into those of the loops that its states run, the model of each of these as "_subloop" of its
+// state. What cannot be found is told, and left out, as are a loop inside itself and one whose name is a template.
+func Resolve(m *value.Map, l *fsm.Loop, child func(string, *fsm.Loop) (*fsm.Loop, error), tell func(string)) {
+	resolve(m, l, child, tell, nil)
+}
+
+func resolve(m *value.Map, l *fsm.Loop, child func(string, *fsm.Loop) (*fsm.Loop, error), tell func(string), inside []string) {
+	inside = append(inside, l.File)
+	states, _ := m.Value("states").(*value.Map)
+	for _, name := range l.Order {
+		s := l.States[name]
+		state, _ := states.Value(name).(*value.Map)
+		if s == nil || state == nil || s.Loop == "" || strings.Contains(s.Loop, "${") {
+			continue
+		}
+		sub, err := child(s.Loop, l)
+		switch {
+		case err != nil:
+			tell("state " + phrase.Quote(name) + " of " + l.Name + ": " + phrase.OneLine(err))
+		case !slices.Contains(inside, sub.File):
+			inner := model.Of(sub)
+			resolve(inner, sub, child, tell, inside[:len(inside):len(inside)])
+			state.Set("_subloop", inner)
+		}
+	}
 }
 
 // PlanObject is what a run would do, for a program.

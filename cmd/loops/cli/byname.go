@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"loops/engine/project"
+)
+
+// byName puts the command run before the name of a loop that stands where a command is expected, as scripts for little-loops have it:
+// loops fix is loops run fix. It must be exactly the name of a loop, which no command has: a mistyped command runs nothing.
+func (a *app) byName(root *cobra.Command, args []string) []string {
+	from := 0
+	if completing(args) {
+		from = 1 // the command line that is to be completed
+	}
+	place, dir := firstWord(args[from:])
+	if i := from + place; place >= 0 && (from == 0 || i < len(args)-1) && !isCommand(root, args[i]) && a.isLoop(dir, args[i]) {
+		return slices.Insert(slices.Clone(args), i, "run")
+	}
+	return args
+}
+
+// firstWord returns the place of the first argument that is no flag of loops itself, -1 if there is none, and the value of -C before it.
+func firstWord(args []string) (place int, dir string) {
+	flags := pflag.NewFlagSet("loops", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	flags.SetInterspersed(false)
+	flags.StringVarP(&dir, "dir", "C", "", "")
+	flags.String("color", "", "")
+	flags.String("store", "", "")
+	if flags.Parse(args) != nil || flags.NArg() == 0 || flags.ArgsLenAtDash() >= 0 {
+		return -1, ""
+	}
+	return len(args) - flags.NArg(), dir
+}
+
+// isCommand reports whether a word is the name of a command, or another name of one.
+func isCommand(root *cobra.Command, word string) bool {
+	return word == "help" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+}
+
+// isLoop reports whether a loop of the project in a directory, or of its catalog, has exactly this name. Where that cannot be told, none has.
+func (a *app) isLoop(dir, name string) bool {
+	p, err := project.Open(dir, project.Options{Cwd: a.Dir, Env: a.Env})
+	return err == nil && p.Loader().Named(name)
+}
+
+// loopsByName offers the loops that [app.byName] runs, once a letter is typed: before that, commands are what is looked for.
+func (a *app) loopsByName(root *cobra.Command) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 || word == "" {
+			return nil, noFiles
+		}
+		found, _ := a.loops(cmd, args, word)
+		return slices.DeleteFunc(found, func(w cobra.Completion) bool {
+			name, _, _ := strings.Cut(w, "\t")
+			return isCommand(root, name)
+		}), noFiles
+	}
+}
+
+// noSuchName refuses words behind "loops" that are neither a command nor a loop.
+func (a *app) noSuchName(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("there is no command %q", args[0])
+	near := nearCommands(cmd, args[0])
+	if p, err := a.project(); err == nil {
+		for _, name := range p.Loader().Near(args[0], p.Cwd) {
+			near = append(near, a.command("run", name))
+		}
+	}
+	if len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return usageError{text, "loops --help"}
+}
