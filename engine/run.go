@@ -183,9 +183,10 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 			tape() // the work tree is made after the first event
 		}
 	}
+	next := &successor{}
 	executor := start(fsm.Config{
 		Run: fsm.RunName{ID: string(id), Attempt: run.Segment + 1}, Loop: j.loop, Runner: r.runner, Recorder: j.journal, Files: action.Files{Dir: j.project.WorkDir(), There: site.there}, Dir: j.project.WorkDir(), Prepare: j.tree.prepare(j.project, id, j.begun, durable), Library: j.library, MemoryUsed: proc.MemoryUsed, Getenv: e.getenv,
-		Circuit: persistence.ProjectCircuit(j.project.Loops), Wake: r.wake, Held: r.hold.held, Observe: observe, Verify: verify == "1",
+		Circuit: persistence.ProjectCircuit(j.project.Loops), Wake: r.wake, Held: r.hold.held, Spawn: next.spawn(e, j, r.runner, id), Observe: observe, Verify: verify == "1",
 	})
 	j.tell(Began{j.header})
 	r.retain = e.retain(id, j.tell)
@@ -203,7 +204,9 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	}, func() { e.whileObeying(j, r, mine, func() { outcome, err = executor.Run(ctx) }) })
 	stop(nil)
 	r.runner.Close()
-	return e.end(context.Background(), j, r, site, outcome, err, gone, limit)
+	result, err := e.end(context.Background(), j, r, site, outcome, err, gone, limit)
+	next.settle(err == nil)
+	return result, err
 }
 
 // end lets go of a run and tells how it ended.

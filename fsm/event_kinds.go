@@ -8,7 +8,7 @@ var EventKinds = []string{
 	EventRetryExhausted, EventCycleDetected, EventMaxStepsSummary, EventMaxIterationsSummary, EventBudgetWarning,
 	EventBudgetExceeded, EventThrottleWarn, EventThrottleHard, EventThrottleStop, EventRateLimitWaiting,
 	EventRateLimitExhausted, EventRateLimitStorm, EventAPIErrorRetry, EventAPIErrorExhausted, EventInfraRetry,
-	EventInfraRetryExhausted, EventHandoffDetected, EventHostSubprocRSS, EventHostBudgetExceeded, EventHostPressure,
+	EventInfraRetryExhausted, EventHandoffDetected, EventHandoffSpawned, EventHostSubprocRSS, EventHostBudgetExceeded, EventHostPressure,
 	EventHostPressureAbort, EventHostPressureRelieved, EventHostCooldown, EventWorktree, EventWorktreeAttached,
 	EventWorktreeDetached, EventWorktreeError, EventLogTruncated,
 }

@@ -44,6 +44,7 @@ const (
 	EventInfraRetryExhausted = "infra_retry_exhausted" // state, retries
 
 	EventHandoffDetected = "handoff_detected" // state, iteration, continuation: an action hands the run over to a later session
+	EventHandoffSpawned  = "handoff_spawned"  // pid, state: an agent was started that is asked to resume the run
 
 	EventHostSubprocRSS       = "host_subproc_rss"       // state, peak_rss_mb, cumulative_mb, budget_mb
 	EventHostBudgetExceeded   = "host_budget_exceeded"   // state, cumulative_mb, budget_mb, action

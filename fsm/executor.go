@@ -33,6 +33,10 @@ type Config struct {
 	// done: it makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx
 	// has ended: then the run stops like any other. It has to be repeatable, because it is called again when the run is resumed.
 	Prepare func(ctx context.Context) (Event, error)
+	// Spawn starts an agent that is asked to resume the run, and returns the pid of its process: it is how a loop with on_handoff:
+	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
+	// the text of the handoff. The agent does not begin before the run was let go of. Nil: nothing can be started, and the run only ends.
+	Spawn func(ctx context.Context, host, permissions, continuation string) (pid int, err error)
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
@@ -376,15 +380,4 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		return
 	}
 	e.record(ctx, false)
-}
-
-func (e *Executor) handoff(ctx context.Context, payload string) {
-	m := e.mem
-	m.Continuation, m.Session = payload, nil
-	m.Attempt = 0 // the action was done: it is not an interrupted one that is started again
-	e.emit(EventHandoffDetected, Field{"state", m.Current}, Field{"iteration", int64(m.Step)}, Field{"continuation", payload})
-	if e.cfg.Loop.OnHandoff == "spawn" {
-		e.emit(EventWarning, Field{"state", m.Current}, Field{"message", "on_handoff: spawn is not supported yet: the run is paused"})
-	}
-	e.finish(ctx, EndHandoff, "")
 }

@@ -288,11 +288,19 @@ func memoryUsed() func() (float64, bool) {
 	}
 }
 
+// spawn starts no agent; there is none of the host missing.
+func spawn(_ context.Context, host, _, _ string) (int, error) {
+	if host == "missing" {
+		return 0, errors.New("there is no such agent")
+	}
+	return 7, nil
+}
+
 // config returns a machine's surroundings and a context its actions can stop.
 func config(loop *fsm.Loop, rec fsm.Recorder) (fsm.Config, *fake, context.Context) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f := &fake{stop: cancel}
-	return fsm.Config{Loop: loop, Runner: f, Recorder: rec, Files: noFiles{}, Library: &children{}, MemoryUsed: memoryUsed(), Random: func() float64 { return 0.5 }, Circuit: &circuit{}, Verify: true}, f, ctx
+	return fsm.Config{Loop: loop, Runner: f, Recorder: rec, Files: noFiles{}, Library: &children{}, MemoryUsed: memoryUsed(), Random: func() float64 { return 0.5 }, Circuit: &circuit{}, Spawn: spawn, Verify: true}, f, ctx
 }
 
 func show(events []fsm.Event) string {

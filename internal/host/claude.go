@@ -42,9 +42,10 @@ func claudeCommand(r Request, root bool) (Command, error) {
 	if r.Skip {
 		c.Args = append(c.Args, "--dangerously-skip-permissions")
 	}
-	if r.Judge {
+	switch {
+	case r.Judge:
 		c.Args = append(c.Args, "--output-format", "json")
-	} else {
+	case !r.Alone:
 		c.Args = append(c.Args, "--verbose", "--output-format", "stream-json")
 	}
 	// No flag with a list of values stands last: it would take a prompt for one of them.
@@ -81,10 +82,12 @@ func claudeEnv(r Request, root bool) []string {
 		commonEnv(r),
 		"CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR=1",
 		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=",
-		// When to try again is decided here, where the limits of the run are known: left alone, it tries for three minutes.
-		"CLAUDE_CODE_MAX_RETRIES=0",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	)
+	if !r.Alone {
+		// When to try again is decided here, where the limits of the run are known: left alone, it tries for three minutes.
+		env = append(env, "CLAUDE_CODE_MAX_RETRIES=0")
+	}
 	if r.Skip && root {
 		// As root it skips no permissions unless it is told that it runs in a sandbox.
 		env = append(env, "IS_SANDBOX=1")

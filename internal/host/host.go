@@ -36,6 +36,7 @@ type Features struct {
 // A Request is one prompt to an agent, or one question to a judge.
 type Request struct {
 	Text    string
+	Alone   bool     // nobody reads what it prints, or tries again: it is started and left to itself
 	Judge   bool     // one answer is wanted, and no tool is needed for it
 	Schema  string   // JSON Schema of a judge's answer; "" = none
 	Model   string   // "" = the host's own, as for all that follow

@@ -60,6 +60,8 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("Its actions had used %s MB of memory in all: host_guard.max_cumulative_subproc_mb is %s; %s.", val("cumulative_mb"), val("budget_mb"), does(e))
 	case fsm.EventHandoffDetected:
 		return fmt.Sprintf("Its action asked to hand off, to be continued with %s.", phrase.Quote(str(e, "continuation")))
+	case fsm.EventHandoffSpawned:
+		return fmt.Sprintf("An agent was started that is asked to resume the run (pid %s).", val("pid"))
 	case fsm.EventActionError:
 		return fmt.Sprintf("Something went wrong around its action: %s.", strings.TrimRight(str(e, "error"), "."))
 	case fsm.EventActionInterrupted:

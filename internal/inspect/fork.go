@@ -28,7 +28,7 @@ type ForkTrack struct {
 // follows are the events of a visit behind which its state, what it said, or where it led is not what it was.
 var follows = map[string]bool{
 	fsm.EventActionComplete: true, fsm.EventActionKilled: true, fsm.EventActionError: true, fsm.EventActionInterrupted: true, fsm.EventEvaluate: true, fsm.EventRoute: true,
-	fsm.EventMessagesAppend: true, fsm.EventRetryExhausted: true, fsm.EventHandoffDetected: true,
+	fsm.EventMessagesAppend: true, fsm.EventRetryExhausted: true, fsm.EventHandoffDetected: true, fsm.EventHandoffSpawned: true,
 }
 
 // Add takes the next event of the run and returns the newest place, which the events behind it complete; nil = there is
