@@ -64,9 +64,9 @@ func (s *stateFile) replace(b []byte) error {
 // if nothing is in it.
 func (s *stateFile) write(dir int, name string, b []byte) error {
 	path := filepath.Join(filepath.Dir(s.path), name)
-	fd, err := openRecordAt(dir, name)
+	fd, size, err := openRecordAt(dir, name)
 	if err != nil && (unix.Unlinkat(dir, name, 0) == nil || unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) == nil) {
-		fd, err = openRecordAt(dir, name)
+		fd, size, err = openRecordAt(dir, name)
 	}
 	if err != nil {
 		return disk.NotOpened(path, &os.PathError{Op: "open", Path: path, Err: err})
@@ -82,7 +82,7 @@ func (s *stateFile) write(dir int, name string, b []byte) error {
 		}
 		at += max(n, 0)
 	}
-	if err == nil {
+	if err == nil && size > int64(len(b)) {
 		op, err = "truncate", uninterrupted(func() error { return unix.Ftruncate(fd, int64(len(b))) })
 	}
 	if closed := unix.Close(fd); err == nil && closed != nil && !errors.Is(closed, unix.EINTR) {
@@ -94,14 +94,15 @@ func (s *stateFile) write(dir int, name string, b []byte) error {
 	return nil
 }
 
-// openRecordAt is [disk.Open] of a file to write in an open folder.
-func openRecordAt(dir int, name string) (fd int, err error) {
+// openRecordAt is [disk.Open] of a file to write in an open folder. It tells the size as well: ext4 works through the blocks of
+// a file that is truncated to the size it has, and the next sync has that to write.
+func openRecordAt(dir int, name string) (fd int, size int64, err error) {
 	err = uninterrupted(func() error {
 		fd, err = unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(disk.FileMode))
 		return err
 	})
 	if err != nil {
-		return -1, err
+		return -1, 0, err
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -109,9 +110,9 @@ func openRecordAt(dir int, name string) (fd int, err error) {
 	}
 	if err != nil {
 		_ = unix.Close(fd) // nothing was written
-		return -1, err
+		return -1, 0, err
 	}
-	return fd, nil
+	return fd, st.Size, nil
 }
 
 // uninterrupted makes a call of the system again for as long as a signal cuts it short.
