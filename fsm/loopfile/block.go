@@ -38,7 +38,7 @@ func (d *decoder) block(n *yaml.Node, in Where, path string) *block {
 	}
 	b.order = d.entries(n, path)
 	for _, e := range b.order {
-		key := byWhere[in][e.name]
+		key := byWhere()[in][e.name]
 		if key == nil {
 			b.other = append(b.other, e)
 			continue
@@ -280,7 +280,7 @@ func (b *block) get(name string) any {
 	if f, ok := b.fields[name]; ok && f.val != nil {
 		return f.val
 	}
-	key := byWhere[b.in][name]
+	key := byWhere()[b.in][name]
 	if n, ok := key.Default.(int); ok {
 		switch key.Type {
 		case TypeSeconds:
@@ -303,7 +303,7 @@ func (b *block) mapping(name string) *value.Map     { v, _ := b.get(name).(*valu
 
 // sub reads a mapping inside this one, which is empty if the key is not there.
 func (b *block) sub(name string) *block {
-	key := byWhere[b.in][name]
+	key := byWhere()[b.in][name]
 	f, ok := b.fields[name]
 	if !ok || isNull(f.node) {
 		return &block{d: b.d, in: key.Block, at: b.at, path: join(b.path, name)}
@@ -327,7 +327,7 @@ func (b *block) unknown() {
 // elsewhere says where an unknown key belongs, or what may have been meant.
 func elsewhere(name string, in Where) string {
 	for _, other := range []Where{InLoop, InState, InEvaluate} {
-		if k := byWhere[other][name]; other != in && k != nil && k.Type != TypeSpecial {
+		if k := byWhere()[other][name]; other != in && k != nil && k.Type != TypeSpecial {
 			return "; it is a key of " + other.phrase()
 		}
 	}

@@ -32,7 +32,7 @@ func (h *header) meant() bool {
 		return true
 	}
 	for k := range h.keys {
-		if byWhere[InLoop][k] == nil && near(k, []string{"states", "initial", "flow"}) != "" {
+		if byWhere()[InLoop][k] == nil && near(k, []string{"states", "initial", "flow"}) != "" {
 			return true
 		}
 	}

@@ -1,6 +1,9 @@
 package loopfile
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // A Where names the mapping a key belongs to.
 type Where string
@@ -99,13 +102,13 @@ func (k *Key) full() string {
 }
 
 // Keys returns the whole table, grouped by mapping, in the order of the documentation. The caller may keep it.
-func Keys() []Key { return slices.Clone(table) }
+func Keys() []Key { return slices.Clone(table()) }
 
-var table = slices.Concat(loopKeys, blockKeys, stateKeys, caseKeys, evaluateKeys)
+var table = sync.OnceValue(func() []Key { return slices.Concat(loopKeys, blockKeys, stateKeys, caseKeys, evaluateKeys) })
 
 // byWhere finds a key of the table by mapping and name.
-var byWhere = func() map[Where]map[string]*Key {
-	m := map[Where]map[string]*Key{}
+var byWhere = sync.OnceValue(func() map[Where]map[string]*Key {
+	m, table := map[Where]map[string]*Key{}, table()
 	for i := range table {
 		k := &table[i]
 		if m[k.In] == nil {
@@ -114,12 +117,12 @@ var byWhere = func() map[Where]map[string]*Key {
 		m[k.In][k.Name] = k
 	}
 	return m
-}()
+})
 
 // names returns the keys an author may write in a mapping, in table order.
 func names(in Where) []string {
 	var s []string
-	for _, k := range table {
+	for _, k := range table() {
 		if k.In == in && k.Status != StatusInternal {
 			s = append(s, k.Name)
 		}
@@ -127,4 +130,7 @@ func names(in Where) []string {
 	return s
 }
 
-func limit(f float64) *float64 { return &f }
+// The limits that keys have: variables, so that the table is laid out when the program is built and not when it starts.
+var (
+	limit0, limit1, limit2, limit99, limit100, limit255 = 0.0, 1.0, 2.0, 99.0, 100.0, 255.0
+)

@@ -62,10 +62,10 @@ func TestKeyTable(t *testing.T) {
 		if !strings.HasSuffix(k.Doc, ".") || strings.Contains(k.Doc, "\n") {
 			t.Errorf("%s: the description %q is no sentence", id, k.Doc)
 		}
-		if (k.Block != "") != (k.Type == TypeBlock) || k.Block != "" && byWhere[k.Block] == nil {
+		if (k.Block != "") != (k.Type == TypeBlock) || k.Block != "" && byWhere()[k.Block] == nil {
 			t.Errorf("%s: block %q of type %s", id, k.Block, k.Type)
 		}
-		if k.Alias != "" && byWhere[k.In][k.Alias] == nil {
+		if k.Alias != "" && byWhere()[k.In][k.Alias] == nil {
 			t.Errorf("%s: alias of %q", id, k.Alias)
 		}
 		for _, typ := range k.For {

@@ -34,7 +34,7 @@ func (d *decoder) bodies(root *yaml.Node) {
 
 // inBody reports whether an entry among the states is one of the body of a state.
 func inBody(key, val *yaml.Node) bool {
-	k := byWhere[InState][key.Value]
+	k := byWhere()[InState][key.Value]
 	if key.Kind != yaml.ScalarNode || isNull(val) {
 		return false
 	}

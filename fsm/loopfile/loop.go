@@ -39,7 +39,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	if l.Context == nil {
 		l.Context = value.NewMap()
 	}
-	if !contains(byWhere[InLoop]["visibility"].Values, l.Visibility) {
+	if !contains(byWhere()[InLoop]["visibility"].Values, l.Visibility) {
 		l.Visibility = "public"
 	}
 	if b.has("max_iterations") && !b.has("max_steps") {

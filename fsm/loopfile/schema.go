@@ -32,7 +32,7 @@ func Schema() []byte {
 func blocks() []Where {
 	var list []Where
 	seen := map[Where]bool{InLoop: true, InState: true}
-	for _, k := range table {
+	for _, k := range table() {
 		if !seen[k.In] {
 			seen[k.In] = true
 			list = append(list, k.In)

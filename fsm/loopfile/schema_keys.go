@@ -174,6 +174,7 @@ func keyDoc(k *Key) string {
 // keysOf returns the properties an author may write in a mapping. Keys that tools write are accepted, not suggested.
 func keysOf(in Where) jsonObject {
 	var props jsonObject
+	table := table()
 	for i := range table {
 		k := &table[i]
 		if k.In != in {

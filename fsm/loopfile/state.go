@@ -2,6 +2,7 @@ package loopfile
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -116,20 +117,20 @@ func (d *decoder) state(s *stateDecl) {
 func waits(n int) time.Duration { return seconds(min(float64(n), maxSeconds)) }
 
 // The keys of the table that lead on by verdict.
-var verdictKeys = func() (keys []Key) {
+var verdictKeys = sync.OnceValue(func() (keys []Key) {
 	for _, k := range stateKeys {
 		if strings.HasPrefix(k.Name, "on_") && !notVerdicts[k.Name] {
 			keys = append(keys, k)
 		}
 	}
 	return keys
-}()
+})
 
 // verdicts reads the on_ keys. An alias counts where its key is missing or empty.
 func (d *decoder) verdicts(s *stateDecl) {
 	b := s.b
 	s.On = map[string]string{}
-	for _, k := range verdictKeys {
+	for _, k := range verdictKeys() {
 		key := k.Name
 		if k.Alias != "" {
 			key = k.Alias

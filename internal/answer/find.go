@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ErrNone says that a text holds no answer.
@@ -56,11 +57,16 @@ func whole(text string, yield func(json.RawMessage) bool) {
 }
 
 // fence is what begins or ends a block, on a line of its own but for the name of a language.
-var fence = regexp.MustCompile("(?m)^[ \t]*```+[ \t]*[A-Za-z0-9_-]*[ \t]*\r?$")
+var fence = lazy("(?m)^[ \t]*```+[ \t]*[A-Za-z0-9_-]*[ \t]*\r?$")
+
+// lazy compiles an expression at its first use: every start of a program would wait for it.
+func lazy(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // fenced yields the fenced blocks that are JSON.
 func fenced(text string, yield func(json.RawMessage) bool) {
-	marks := fence.FindAllStringIndex(text, tries)
+	marks := fence().FindAllStringIndex(text, tries)
 	for i := 1; i < len(marks); i++ {
 		more := true
 		whole(text[marks[i-1][1]:marks[i][0]], func(c json.RawMessage) bool { more = yield(c); return more })
@@ -92,18 +98,18 @@ func objects(text string, yield func(json.RawMessage) bool) {
 	}
 }
 
-var tags = map[string]*regexp.Regexp{
-	"verdict":    regexp.MustCompile(`(?is)<verdict>(.*?)</verdict>`),
-	"confidence": regexp.MustCompile(`(?is)<confidence>(.*?)</confidence>`),
-	"reason":     regexp.MustCompile(`(?is)<reason>(.*?)</reason>`),
-	"evidence":   regexp.MustCompile(`(?is)<evidence>(.*?)</evidence>`),
+var tags = map[string]func() *regexp.Regexp{
+	"verdict":    lazy(`(?is)<verdict>(.*?)</verdict>`),
+	"confidence": lazy(`(?is)<confidence>(.*?)</confidence>`),
+	"reason":     lazy(`(?is)<reason>(.*?)</reason>`),
+	"evidence":   lazy(`(?is)<evidence>(.*?)</evidence>`),
 }
 
 // tagged yields an object of what stands in tags, if there is a verdict: that in small letters.
 func tagged(text string, yield func(json.RawMessage) bool) {
 	found := map[string]any{}
 	for name, tag := range tags {
-		m := tag.FindStringSubmatch(text)
+		m := tag().FindStringSubmatch(text)
 		if m == nil {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -48,8 +47,8 @@ func (s *Schema) Check(answer []byte) error {
 
 var (
 	// place is how the library says which part of the schema it is about.
-	place   = regexp.MustCompile(`validating ([^ ]*): `)
-	about   = regexp.MustCompile(`^(json: |jsonschema\.Schema: (<anonymous schema>: )?|jsonschema: )`)
+	place   = lazy(`validating ([^ ]*): `)
+	about   = lazy(`^(json: |jsonschema\.Schema: (<anonymous schema>: )?|jsonschema: )`)
 	longest = 300
 )
 
@@ -61,7 +60,7 @@ func plain(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	var where []string
 	for last := ""; ; {
-		m := place.FindStringSubmatchIndex(text)
+		m := place().FindStringSubmatchIndex(text)
 		if m == nil || m[0] != 0 {
 			break
 		}
@@ -71,7 +70,7 @@ func plain(err error) string {
 		}
 		last, text = next, text[m[1]:]
 	}
-	text = about.ReplaceAllString(text, "")
+	text = about().ReplaceAllString(text, "")
 	if len(where) > 0 {
 		text = strings.Join(where, ".") + ": " + text
 	}

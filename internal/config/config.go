@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -140,13 +141,13 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: (?:line (\d+): )?`) })
 
 // syntax notes an error of the YAML parser.
 func (d *decoder) syntax(err error) {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	p := Problem{File: d.layer.file, Text: "not YAML: " + yamlLine.ReplaceAllString(text, "") + "; look for tabs, wrong indentation, a missing colon or bracket"}
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
+	p := Problem{File: d.layer.file, Text: "not YAML: " + yamlLine().ReplaceAllString(text, "") + "; look for tabs, wrong indentation, a missing colon or bracket"}
+	if m := yamlLine().FindStringSubmatch(text); m != nil {
 		p.Line, _ = strconv.Atoi(m[1])
 	}
 	d.problems = append(d.problems, p)

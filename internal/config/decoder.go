@@ -30,7 +30,7 @@ func (d *decoder) config(n *yaml.Node, c *Config) {
 // section reads the settings whose names begin with prefix.
 func (d *decoder) section(n *yaml.Node, what, prefix string, c *Config) {
 	var rows []row
-	for _, k := range keys {
+	for _, k := range keys() {
 		rest, in := strings.CutPrefix(k.Name, prefix)
 		name, _, deeper := strings.Cut(rest, ".")
 		if !in || slices.ContainsFunc(rows, func(r row) bool { return r.key == name }) {

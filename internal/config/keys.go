@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -38,50 +39,53 @@ const (
 	FormHosts    Form = "hosts"    // a map
 )
 
-var keys = []Key{
-	{
-		Name: "store", Default: "dir", Form: FormText, Means: "Where runs are recorded, as --store.",
-		read: (*decoder).store, show: text(func(c *Config) *string { return &c.Store }),
-	},
-	{
-		Name: "catalog", Form: FormText, Means: "A folder of loops that may be run besides those of the project.",
-		read: (*decoder).catalog, show: text(func(c *Config) *string { return &c.Catalog }),
-	},
-	wordKey("color", "auto", "Colours; auto: on a terminal.", []string{"auto", "always", "never"}, func(c *Config) *string { return &c.Color }),
-	wordKey("run.output", "normal", "What run and resume print: quiet as with --quiet, verbose as with --verbose.", []string{"quiet", "normal", "verbose"}, func(c *Config) *string { return &c.Output }),
-	textKey("run.host", "the first that is installed", "Agent CLI of prompts and judges that name none.", func(c *Config) *string { return &c.Host }),
-	textKey("run.model", "that of the host", "Model of prompts that name none.", func(c *Config) *string { return &c.Model }),
-	wordKey("run.permissions", "skip", "host: agents do only what their own settings allow; skip: as the loop says.", []string{"skip", "host"}, func(c *Config) *string { return &c.Permissions }),
-	durationKey("run.delay", "0s", "Pause between the states of loops without a backoff.", true, func(c *Config) *time.Duration { return &c.Delay }),
-	wordKey("run.durability", "strict", "What the loss of power may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
-	{
-		Name: "run.budget.cost", Form: FormDollars, None: true, Means: "US dollars that a run may use whose loop sets no such limit.",
-		read: func(d *decoder, n *yaml.Node, c *Config) { d.dollars(n, "cost", &c.Budget.Cost) },
-		show: func(c *Config) any { return unless(c.Budget.Cost == 0, c.Budget.Cost) },
-	},
-	{
-		Name: "run.budget.tokens", Form: FormTokens, None: true, Means: "Tokens that a run may use whose loop sets no such limit.",
-		read: func(d *decoder, n *yaml.Node, c *Config) { d.tokens(n, "tokens", &c.Budget.Tokens) },
-		show: func(c *Config) any { return unless(c.Budget.Tokens == 0, c.Budget.Tokens) },
-	},
-	durationKey("run.budget.wall", "", "Time that a run may take whose loop sets no such limit.", false, func(c *Config) *time.Duration { return &c.Budget.Wall }),
-	countKey("run.budget.steps", "State entries that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Steps }),
-	countKey("run.budget.prompts", "Prompts and judges that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Prompts }),
-	durationKey("queue.timeout", "24h", "How long a run that was queued waits for its turn.", false, func(c *Config) *time.Duration { return &c.QueueTimeout }),
-	wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
-	countKey("retention.keep_last", "So many of the newest runs of each loop stay.", func(c *Config) *int { return &c.Retention.KeepLast }),
-	durationKey("retention.older_than", "", "Runs go that were last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),
-	{
-		Name: "retention.max_size", Form: FormSize, None: true, Means: "The oldest runs go until all take no more.",
-		read: func(d *decoder, n *yaml.Node, c *Config) { d.size(n, "max_size", &c.Retention.MaxSize) },
-		show: func(c *Config) any { return unless(c.Retention.MaxSize == 0, sizeText(c.Retention.MaxSize)) },
-	},
-	{Name: "notify", Form: FormNotify, Means: "Who is told what becomes of runs. The lists of all files hold together.", read: (*decoder).notify, show: nothing},
-	{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
-}
+// keys are made when settings are first read, not at the start of every command.
+var keys = sync.OnceValue(func() []Key {
+	return []Key{
+		{
+			Name: "store", Default: "dir", Form: FormText, Means: "Where runs are recorded, as --store.",
+			read: (*decoder).store, show: text(func(c *Config) *string { return &c.Store }),
+		},
+		{
+			Name: "catalog", Form: FormText, Means: "A folder of loops that may be run besides those of the project.",
+			read: (*decoder).catalog, show: text(func(c *Config) *string { return &c.Catalog }),
+		},
+		wordKey("color", "auto", "Colours; auto: on a terminal.", []string{"auto", "always", "never"}, func(c *Config) *string { return &c.Color }),
+		wordKey("run.output", "normal", "What run and resume print: quiet as with --quiet, verbose as with --verbose.", []string{"quiet", "normal", "verbose"}, func(c *Config) *string { return &c.Output }),
+		textKey("run.host", "the first that is installed", "Agent CLI of prompts and judges that name none.", func(c *Config) *string { return &c.Host }),
+		textKey("run.model", "that of the host", "Model of prompts that name none.", func(c *Config) *string { return &c.Model }),
+		wordKey("run.permissions", "skip", "host: agents do only what their own settings allow; skip: as the loop says.", []string{"skip", "host"}, func(c *Config) *string { return &c.Permissions }),
+		durationKey("run.delay", "0s", "Pause between the states of loops without a backoff.", true, func(c *Config) *time.Duration { return &c.Delay }),
+		wordKey("run.durability", "strict", "What the loss of power may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
+		{
+			Name: "run.budget.cost", Form: FormDollars, None: true, Means: "US dollars that a run may use whose loop sets no such limit.",
+			read: func(d *decoder, n *yaml.Node, c *Config) { d.dollars(n, "cost", &c.Budget.Cost) },
+			show: func(c *Config) any { return unless(c.Budget.Cost == 0, c.Budget.Cost) },
+		},
+		{
+			Name: "run.budget.tokens", Form: FormTokens, None: true, Means: "Tokens that a run may use whose loop sets no such limit.",
+			read: func(d *decoder, n *yaml.Node, c *Config) { d.tokens(n, "tokens", &c.Budget.Tokens) },
+			show: func(c *Config) any { return unless(c.Budget.Tokens == 0, c.Budget.Tokens) },
+		},
+		durationKey("run.budget.wall", "", "Time that a run may take whose loop sets no such limit.", false, func(c *Config) *time.Duration { return &c.Budget.Wall }),
+		countKey("run.budget.steps", "State entries that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Steps }),
+		countKey("run.budget.prompts", "Prompts and judges that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Prompts }),
+		durationKey("queue.timeout", "24h", "How long a run that was queued waits for its turn.", false, func(c *Config) *time.Duration { return &c.QueueTimeout }),
+		wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
+		countKey("retention.keep_last", "So many of the newest runs of each loop stay.", func(c *Config) *int { return &c.Retention.KeepLast }),
+		durationKey("retention.older_than", "", "Runs go that were last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),
+		{
+			Name: "retention.max_size", Form: FormSize, None: true, Means: "The oldest runs go until all take no more.",
+			read: func(d *decoder, n *yaml.Node, c *Config) { d.size(n, "max_size", &c.Retention.MaxSize) },
+			show: func(c *Config) any { return unless(c.Retention.MaxSize == 0, sizeText(c.Retention.MaxSize)) },
+		},
+		{Name: "notify", Form: FormNotify, Means: "Who is told what becomes of runs. The lists of all files hold together.", read: (*decoder).notify, show: nothing},
+		{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
+	}
+})
 
 // Keys returns all settings, in the order of the documentation.
-func Keys() []Key { return slices.Clone(keys) }
+func Keys() []Key { return slices.Clone(keys()) }
 
 // Value is what the files set a key to: a string, int64 or float64; nil if none does, or where it has no single value.
 func (k Key) Value(c *Config) any { return k.show(c) }

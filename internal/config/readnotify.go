@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -21,7 +22,7 @@ const mostRetries = 20
 // mostNotifyTimeout is how long one attempt may take.
 const mostNotifyTimeout = time.Hour
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // notify reads the list of who is told. It adds to that of lower files.
 func (d *decoder) notify(n *yaml.Node, c *Config) {
@@ -69,7 +70,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 		noted("webhook", func(n *yaml.Node) { d.webhook(n, &t.URL) }),
 		noted("secret_env", func(n *yaml.Node) {
 			d.words(n, "secret_env", nil, &t.Secret)
-			if t.Secret != "" && !variableName.MatchString(t.Secret) {
+			if t.Secret != "" && !variableName().MatchString(t.Secret) {
 				d.say(n, "secret_env is the name of an environment variable that holds the key, and not the key itself")
 			}
 		}),

@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -21,15 +22,14 @@ const (
 	mostCode  = 32 // bytes of the parameters
 )
 
-var mark = newMark()
-
-func newMark() string {
+// mark is made at its first use, because the system's random numbers take a while to be ready.
+var mark = sync.OnceValue(func() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return string(markBegin) + hex.EncodeToString(b[:])
-}
+})
 
-func marked(code string) string { return mark + code + string(markEnd) }
+func marked(code string) string { return mark() + code + string(markEnd) }
 
 // Style returns s in a style of this program, which is the parameters of a sequence SGR, such as "31". [Writer] writes the sequence.
 func Style(code, s string) string { return marked(code) + s + marked("0") }
@@ -109,7 +109,7 @@ func Line(s string) string {
 }
 
 // Harmless reports whether nothing in s acts on a terminal, and it is one line.
-func Harmless(s string) bool { return Line(s) == s && !strings.Contains(s, mark) }
+func Harmless(s string) bool { return Line(s) == s && !strings.Contains(s, mark()) }
 
 // suspect are the bytes that have to be looked at.
 var suspect, suspectInLine = func() (text, line [256]bool) {
@@ -196,6 +196,7 @@ func ended(buf, b []byte, from, end int) (out []byte, rest int) {
 // markAt returns the style of the mark at the beginning of b and how long the mark is; 0 = there is none. It is not whole
 // where b ends before that can be told.
 func markAt(b []byte) (code string, size int, whole bool) {
+	mark := mark()
 	if len(b) < len(mark) {
 		return "", 0, string(b) != mark[:len(b)]
 	}

@@ -44,9 +44,9 @@ var cases = []struct{ name, in, want string }{
 	{"direction", "a\u202eb\u2066c\u200ed\u061ce", `a\u202eb\u2066c\u200ed\u061ce`},
 	{"separators", "a\u2028b\u2029", `a\u2028b\u2029`},
 	{"a mark of another process", "\x010123456789abcdef31\x02red", `\x010123456789abcdef31\x02red`},
-	{"a mark cut off", mark, `\x01` + mark[1:]},
-	{"a mark that is none", mark + "31mx", `\x01` + mark[1:] + "31mx"},
-	{"a mark with more in it", mark + "?25l\x02", `\x01` + mark[1:] + `?25l\x02`},
+	{"a mark cut off", mark(), `\x01` + mark()[1:]},
+	{"a mark that is none", mark() + "31mx", `\x01` + mark()[1:] + "31mx"},
+	{"a mark with more in it", mark() + "?25l\x02", `\x01` + mark()[1:] + `?25l\x02`},
 	{"a style", Style("1;31", "bad") + "\n", "\x1b[1;31mbad\x1b[0m\n"},
 	{"ours", Ours("\x1b[2mdim\x1b[0m"), "\x1b[2mdim\x1b[0m"},
 	{"a line with colours", Colours("\x1b[32mok\x1b[0m"), "\x1b[32mok\x1b[0m"},
@@ -90,7 +90,7 @@ func (short) Write([]byte) (int, error) { return 1, nil }
 
 // At whatever bytes a stream is cut, what comes out is the same, and nothing in it acts on a terminal.
 func TestWriterCutAnywhere(t *testing.T) {
-	parts := []string{"\x1b[31m", "\x9b", "\u009b", "é", "日", "\xe2", "\x80", "\u202e", "a", "\n", "\x01", "\x02", Style("31", "x"), mark, "🙂", "\x00"}
+	parts := []string{"\x1b[31m", "\x9b", "\u009b", "é", "日", "\xe2", "\x80", "\u202e", "a", "\n", "\x01", "\x02", Style("31", "x"), mark(), "🙂", "\x00"}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		var b strings.Builder
@@ -142,7 +142,7 @@ func TestLine(t *testing.T) {
 		"a\tb\r\n":               `a    b\r\n`,
 		"\x1b[31mred":            `\x1b[31mred`,
 		Style("31", "red\n"):     marked("31") + `red\n` + marked("0"),
-		mark:                     `\x01` + mark[1:],
+		mark():                   `\x01` + mark()[1:],
 	} {
 		if got := Line(in); got != want {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)

@@ -1,16 +1,17 @@
 package report
 
 import (
-	"regexp"
 	"strings"
+
+	"loops/fsm/pattern"
 )
 
 // sequence is what a program writes to a terminal to colour or move text.
-var sequence = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\))")
+var sequence = pattern.Lazy("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\))")
 
 // plain takes out of a text what only a terminal understands, and what is no character.
 func plain(s string) string {
-	s = strings.ToValidUTF8(sequence.ReplaceAllString(s, ""), "\uFFFD")
+	s = strings.ToValidUTF8(sequence().ReplaceAllString(s, ""), "\uFFFD")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\t':

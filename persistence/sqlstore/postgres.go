@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -149,7 +150,7 @@ func (d *postgresDB) save(ctx context.Context, b *batch) (done bool, err error) 
 		remembered, patches, wholes = append(remembered, int64(m.seq)), append(patches, m.patch), append(wholes, m.whole)
 	}
 	var n int
-	err = d.db.QueryRowContext(ctx, savePostgres, b.durable, b.status, int64(b.to), int64(b.whole), b.about, b.run, b.epoch, int64(b.from),
+	err = d.db.QueryRowContext(ctx, savePostgres(), b.durable, b.status, int64(b.to), int64(b.whole), b.about, b.run, b.epoch, int64(b.from),
 		seqs, bodies, remembered, patches, wholes).Scan(&n)
 	return err == nil && n == 1, err
 }
@@ -168,7 +169,7 @@ func (d *postgresDB) addEvents(ctx context.Context, tx *sql.Tx, run int64, event
 	return err
 }
 
-var savePostgres = translate(&postgresDB{}, postgresSave)
+var savePostgres = sync.OnceValue(func() string { return translate(&postgresDB{}, postgresSave) })
 
 // passing implements dialect: everything but a word of the server about the statement itself is a broken connection.
 func (d *postgresDB) passing(err error) bool {

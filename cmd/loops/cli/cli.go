@@ -74,7 +74,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	out, errs := plain.NewWriter(a.Out), plain.NewWriter(a.Err)
 	a.Out, a.Err = out, errs
 	a.out = ui.NewBatchedSink(a.Out)
-	root := newRootCommand(a)
+	root := newRootCommand(a, needed(args))
 	args = a.byName(root, args)
 	a.args = args
 	if completing(args) {
@@ -142,7 +142,8 @@ func (a *app) project() (*project.Project, error) {
 	return p, nil
 }
 
-func newRootCommand(a *app) *cobra.Command {
+// newRootCommand is loops with one of its commands, or with all of them if only is "".
+func newRootCommand(a *app, only string) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
 		Use:   "loops",
@@ -176,13 +177,13 @@ The name of a loop in the place of a command runs it, unless a command has that 
 		return usageError{flagText(err), cmd.CommandPath() + " --help"}
 	})
 	root.SetHelpCommand(newHelpCommand(a, root))
-	root.AddCommand(
-		a.addStore(newRunCommand(a)), a.addStore(newResumeCommand(a)), a.addStore(newForkCommand(a)), a.addStore(newListCommand(a)),
-		a.addStore(newHistoryCommand(a)), a.addStore(newEventsCommand(a)), a.addStore(newLogsCommand(a)), a.addStore(newExplainCommand(a)), a.addStore(newDiffCommand(a)), a.addStore(newStatsCommand(a)), a.addStore(newCostCommand(a)), a.addStore(newStatusCommand(a)), a.addStore(newStopCommand(a)), a.addStore(newRetryNowCommand(a)),
-		a.addStore(newSweepCommand(a)), a.addStore(newPruneCommand(a)), a.addStore(newRmCommand(a)), a.addStore(newExportCommand(a)), a.addStore(newImportCommand(a)), newStoreCommand(a), newConfigCommand(a), newValidateCommand(a), a.addStore(newShowCommand(a)), newRenderCommand(a), newSimulateCommand(a), newTestCommand(a), a.addStore(newGraphCommand(a)), a.addStore(newReportCommand(a)), newNewCommand(a), newSchemaCommand(a), newVersionCommand(a), newManCommand(a), newMCPCallCommand(a), a.addStore(newMCPCommand(a)), a.addStore(newDoctorCommand(a)), newExitCodesTopic(), newEnvironmentTopic(), newRulesTopic(a),
-		newPolicyCommand(a), newNotifyCommand(a), newStageCommand(a), newBackgroundCommand(a), newHandedOverCommand(a), newQueueCommand(a), a.addStore(newAttachCommand(a)), a.addStore(newWatchCommand(a)), a.addStore(newPauseCommand(a)), a.addStore(newUnpauseCommand(a)),
-	)
+	for _, b := range tree() {
+		if only == "" || b.name == only {
+			b.grow(a, root)
+		}
+	}
 	root.SetOut(a.out) // before addCompletion, which keeps it
+	root.CompletionOptions.DisableDefaultCmd = only != ""
 	addCompletion(root)
 	refuseEmpty(root)
 	return root

@@ -12,7 +12,7 @@ import (
 // Every argument and every flag of every command has something to offer, be it nothing on purpose.
 func TestEveryPlaceIsCompleted(t *testing.T) {
 	a := &app{}
-	root := newRootCommand(a)
+	root := newRootCommand(a, "")
 	root.InitDefaultHelpCmd()
 	places := a.places(root)
 	args, flags := 0, 0
@@ -44,7 +44,7 @@ func TestEveryPlaceIsCompleted(t *testing.T) {
 // A key of the table that nothing asks for any more is a mistake in it.
 func TestPlacesAreUsed(t *testing.T) {
 	a := &app{}
-	root := newRootCommand(a)
+	root := newRootCommand(a, "")
 	root.InitDefaultHelpCmd()
 	used := map[string]bool{}
 	visitCommands(root, func(cmd *cobra.Command) {
@@ -75,7 +75,7 @@ func TestPlacesAreUsed(t *testing.T) {
 // What is offered for a flag is what its usage says.
 func TestOfferedWordsAreInTheUsage(t *testing.T) {
 	a := &app{}
-	root := newRootCommand(a)
+	root := newRootCommand(a, "")
 	places := a.places(root)
 	seen := 0
 	visitCommands(root, func(cmd *cobra.Command) {

@@ -26,7 +26,7 @@ func TestEmptyNames(t *testing.T) {
 		}
 	}
 	arguments, flags := 0, 0
-	visitCommands(newRootCommand(&app{}), func(cmd *cobra.Command) {
+	visitCommands(newRootCommand(&app{}, ""), func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		if !cmd.Runnable() || cmd.HasSubCommands() || path[0] == "help" {
 			return // it takes no names

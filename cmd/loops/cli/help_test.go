@@ -35,7 +35,7 @@ func TestHelpIsComplete(t *testing.T) {
 			}
 		}
 	}
-	check(newRootCommand(&app{}))
+	check(newRootCommand(&app{}, ""))
 	if seen < 12 {
 		t.Errorf("only %d commands", seen)
 	}

@@ -56,7 +56,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	root := newRootCommand(&app{})
+	root := newRootCommand(&app{}, "")
 	visitCommands(root, func(cmd *cobra.Command) {
 		if name := manName(cmd); !cmd.Hidden && !cmd.IsAdditionalHelpTopicCommand() && !seen[name] {
 			t.Errorf("%s has no page", name)
