@@ -1,13 +1,15 @@
 package report
 
 import (
+	"regexp"
 	"strings"
-
-	"loops/fsm/pattern"
+	"sync"
 )
 
 // sequence is what a program writes to a terminal to colour or move text.
-var sequence = pattern.Lazy("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\))")
+var sequence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\))")
+})
 
 // plain takes out of a text what only a terminal understands, and what is no character.
 func plain(s string) string {
