@@ -15,6 +15,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 )
 
 // archive moves runs that this process has taken to the archive. Of those that would be built in one folder, as copies that
@@ -237,8 +238,8 @@ func (d *Store) supersede(tmp, target string, flat *value.Map) error {
 // begins says whether a copy of an event file is the beginning of a journal, or of its newest part.
 func begins(old string, p place) bool {
 	files := []string{p.events}
-	if parts, _, err := readParts(p.parts); err == nil && len(parts) > 0 {
-		files = append(files, parts[0].path)
+	if parts, _, err := segment.Parts(p.parts); err == nil && len(parts) > 0 {
+		files = append(files, parts[0].Path)
 	}
 	return slices.ContainsFunc(files, func(f string) bool { return disk.SameContent(old, f, true) })
 }

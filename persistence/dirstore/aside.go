@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 
 	"loops/internal/disk"
+	"loops/persistence/dirstore/segment"
 )
 
 const (
-	maxAside     = 64 << 10 // bytes of one damaged line that are kept
 	maxAsideFile = 1 << 20  // length from which a file of damaged lines takes no more
 	maxTornFile  = 64 << 20 // length from which a file of cut tails takes only the beginnings of more
 	maxNotes     = 20       // of what is damaged that are told one by one
@@ -24,7 +24,7 @@ type damaged struct {
 	file string
 	at   int64
 	what string
-	text []byte // of the line, the first maxAside bytes; nil where some are missing
+	text []byte // of the line, the first segment.MostKept bytes; nil where some are missing
 }
 
 // An asideLine is a damaged line as it is kept.
@@ -39,7 +39,7 @@ type asideLine struct {
 func (l *loaded) damagedAt(path string, at int64, what string, text []byte) {
 	l.note(path, "damaged at byte %d: %s", at, what)
 	if len(l.aside) < 16*maxNotes {
-		l.aside = append(l.aside, damaged{path, at, what, bytes.Clone(text[:min(len(text), maxAside)])})
+		l.aside = append(l.aside, damaged{path, at, what, bytes.Clone(text[:min(len(text), segment.MostKept)])})
 	}
 }
 
@@ -113,6 +113,16 @@ func (d *Store) appendFile(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// mend prepares the files of a run that was taken over for going on: damaged lines are kept aside, an unfinished batch
+// is cut off, and the index names all parts.
+func (d *Store) mend(files livePaths, l *loaded) error {
+	err := errors.Join(d.keepAside(files.aside, l), d.cutTail(files, l), segment.RepairIndex(files.parts))
+	if err == nil && l.before > 0 && !disk.Exists(files.events) { // a crash between two parts
+		err = disk.Write(files.events, nil)
+	}
+	return err
+}
+
 // cutTail takes what a crash left of an unfinished batch off the newest event file, and keeps it in another.
 func (d *Store) cutTail(files livePaths, l *loaded) error {
 	if l.good >= l.size {
@@ -129,7 +139,7 @@ func (d *Store) cutTail(files livePaths, l *loaded) error {
 	}
 	what := "%d bytes of an unfinished batch at byte %d were put aside in %s"
 	if size, ok := disk.IsRegular(files.torn); l.size-l.good > maxTornFile || ok && size+int64(len(tail)) > maxTornFile {
-		tail = tail[:min(len(tail), maxAside)]
+		tail = tail[:min(len(tail), segment.MostKept)]
 		what += ", which is so long that only their beginning was kept"
 	}
 	if tail[len(tail)-1] != '\n' {

@@ -62,11 +62,3 @@ func (b *blobs) fill(v any) (any, error) {
 	}
 	return v, err
 }
-
-func errText(err error) string {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
-}

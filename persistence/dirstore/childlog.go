@@ -9,6 +9,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/disk"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -31,7 +32,7 @@ func (l *loaded) fillLogs(flat *value.Map) error {
 	j := &journalReader{l: &loaded{}, open: true}
 	switch err := j.readBetween(path, start, end); {
 	case errors.Is(err, fs.ErrNotExist):
-		j.l.note(path, "%s", errText(err))
+		j.l.note(path, "%s", disk.Reason(err))
 	case err != nil:
 		return err
 	}
@@ -60,9 +61,9 @@ func (j *journalReader) readBetween(path string, start, end int64) error {
 		return err
 	}
 	defer f.Close()
-	if ok, err := lineEnd(f, start); !ok || start > end {
+	if ok, err := segment.LineEnds(f, start); !ok || start > end {
 		return err
 	}
 	j.file = path
-	return j.readLines(newScanner(io.NewSectionReader(f, start, end-start), start, 0, false))
+	return j.readLines(segment.NewScanner(io.NewSectionReader(f, start, end-start), segment.Standing{At: start}))
 }

@@ -13,6 +13,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -202,7 +203,7 @@ func TestTornAtEveryByte(t *testing.T) {
 				wantStep, wantEvents = 2, 4+min(2, whole)
 				wantSeq = wantEvents
 				if s != nil {
-					wantStep, wantEvents, wantSeq, gap = 3, 4+whole, 8, missing(uint64(5+whole), 8)
+					wantStep, wantEvents, wantSeq, gap = 3, 4+whole, 8, segment.Missing(uint64(5+whole), 8)
 				}
 			}
 			k, snap, err := d.Resume(t.Context(), j.id, persistence.Spec{})

@@ -14,6 +14,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 )
 
 var damageStride = flag.Int("damage-stride", 151, "TestDamage spoils every so manieth byte; 1 = each")
@@ -123,7 +124,7 @@ func (r *soundRun) restore(t *testing.T, spoilt map[string][]byte) *Store {
 // journal returns the names of the files of the journal, in order.
 func (r *soundRun) journal() (names []string) {
 	for _, rel := range slices.Sorted(maps.Keys(r.files)) {
-		if base := filepath.Base(rel); partNumber(base) > 0 {
+		if base := filepath.Base(rel); segment.Number(base) > 0 {
 			names = append(names, rel)
 		}
 	}
@@ -148,8 +149,8 @@ func (r *soundRun) before(name string, at int) (event, memory uint64) {
 			if i < 0 {
 				return event, memory
 			}
-			seq := seqOf(b[:i])
-			if event = seq; bytes.Contains(b[:i], keyMemory[:7]) {
+			seq := segment.Seq(b[:i])
+			if event = seq; bytes.Contains(b[:i], []byte(`"memory`)) {
 				memory = seq
 			}
 			b = b[i+1:]
@@ -369,12 +370,12 @@ func (r *soundRun) harmless(t *testing.T, d *Store, name string) bool {
 	if strings.HasSuffix(name, "state.json.tmp") || strings.HasPrefix(name, ".running") && strings.HasSuffix(name, ".state.json") {
 		return true // a view that is not synced
 	}
-	if filepath.Base(name) != indexName {
+	if filepath.Base(name) != segment.IndexName {
 		b, err := os.ReadFile(filepath.Join(d.root, name)) // a blank line at the end says nothing
 		return err == nil && bytes.Equal(bytes.TrimSpace(b), bytes.TrimSpace(r.files[name]))
 	}
-	was, _ := readIndex(filepath.Join(r.d.root, name))
-	is, damage := readIndex(filepath.Join(d.root, name))
+	was, _ := segment.ReadIndex(filepath.Join(r.d.root, name))
+	is, damage := segment.ReadIndex(filepath.Join(d.root, name))
 	for len(was) > len(is) { // a crash leaves the last out
 		delete(was, slices.Max(slices.Collect(maps.Keys(was))))
 	}

@@ -14,6 +14,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -166,17 +167,17 @@ func recordedSum(flat *value.Map) string {
 // definitionInJournal looks for a text in the newest part of the journal, which begins with a whole memory, and then in
 // those before it. What cannot be read is as if it were not there: nil.
 func (p place) definitionInJournal(blobDir, sha string) []byte {
-	log, err := p.openLog()
+	log, err := segment.OpenLog(p.events, p.parts)
 	if err != nil {
 		return nil
 	}
-	defer log.close()
+	defer log.Close()
 	b := &blobs{dir: blobDir}
-	if text := findDefinition(log.newest, b, sha); text != nil {
+	if text := findDefinition(log.Newest, b, sha); text != nil {
 		return text
 	}
-	for _, part := range slices.Backward(log.parts) {
-		f, err := disk.Open(part.path, os.O_RDONLY)
+	for _, part := range slices.Backward(log.Parts) {
+		f, err := disk.Open(part.Path, os.O_RDONLY)
 		if err != nil {
 			continue
 		}
@@ -197,17 +198,16 @@ func findDefinition(f *os.File, b *blobs, sha string) []byte {
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil
 	}
-	s := newScanner(f, 0, 0, false)
-	s.anyNext = true
+	s := segment.NewScanner(f, segment.Standing{AnyNext: true})
 	for {
-		e, err := s.next()
+		e, err := s.Next()
 		if err != nil {
 			return nil
 		}
-		if e.bad != "" || !e.full {
+		if e.Bad != "" || !e.Full {
 			continue
 		}
-		flat, err := snapshot.Parse(e.memory)
+		flat, err := snapshot.Parse(e.Memory)
 		if err != nil {
 			continue
 		}

@@ -176,30 +176,6 @@ func TestTakeFlatDepth(t *testing.T) {
 	}
 }
 
-func TestSplitLine(t *testing.T) {
-	for _, c := range []struct{ line, event, memory string }{
-		{`{"event": "a"}`, `{"event": "a"}`, ``},
-		{`{"event": "a", "memory": {}}`, `{"event": "a"}`, `{}`},
-		{`{"event": "a", "memory_full": {"x": {"memory": {}}}}`, `{"event": "a"}`, `full {"x": {"memory": {}}}`},
-		{`{"event": "a", "x": {"y": 1, "memory": {}}, "z": 2}`, `{"event": "a", "x": {"y": 1, "memory": {}}, "z": 2}`, ``},
-		{`{"event": "a", "x": {"y": 1, "memory": {}}, "memory": {"b": "}"}}`, `{"event": "a", "x": {"y": 1, "memory": {}}}`, `{"b": "}"}`},
-		{`{"event": "a", "x": "\", \"memory\": {", "memory": {"k": "\"memory\""}}`, `{"event": "a", "x": "\", \"memory\": {"}`, `{"k": "\"memory\""}`},
-		{`{"event": "a", "x": "memory", "y": ["memory", {"memory": {}}]}`, `{"event": "a", "x": "memory", "y": ["memory", {"memory": {}}]}`, ``},
-		{`{"event": "a", "memory": 3}`, `{"event": "a", "memory": 3}`, ``},
-		{`{"event": "a", "memory": {`, `{"event": "a", "memory": {`, ``},
-		{`"memory`, `"memory`, ``},
-	} {
-		ln := splitLine([]byte(c.line))
-		memory := string(ln.memory)
-		if ln.full {
-			memory = "full " + memory
-		}
-		if string(ln.event) != c.event || memory != c.memory {
-			t.Errorf("%s:\n got %s | %s\nwant %s | %s", c.line, ln.event, memory, c.event, c.memory)
-		}
-	}
-}
-
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ loop, id string }{
 		{"fix", "fix-20261121T083717"},

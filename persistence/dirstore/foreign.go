@@ -6,6 +6,7 @@ import (
 	"loops/fsm"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 )
 
 // starting returns a run of little-loops of which there is a .pid whose process lives, and nothing else yet: that tool writes it
@@ -129,11 +130,11 @@ func eachIn(path string, f func(fsm.Event)) {
 		return
 	}
 	defer r.Close()
-	events := eventReader{yield: func(e fsm.Event, err error) bool {
+	events := segment.Forward{Yield: func(e fsm.Event, err error) bool {
 		if err == nil {
 			f(e)
 		}
 		return true
 	}}
-	_ = events.read(r, path) // what can be read of it
+	_ = events.Read(r, path) // what can be read of it
 }

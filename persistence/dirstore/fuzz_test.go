@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -106,12 +107,12 @@ func FuzzEvents(f *testing.F) {
 		if err == nil && (l.good < 0 || l.good > int64(len(b))) {
 			t.Fatalf("good up to %d of %d", l.good, len(b))
 		}
-		r := eventReader{yield: func(e fsm.Event, err error) bool {
+		r := segment.Forward{Yield: func(e fsm.Event, err error) bool {
 			if err == nil && e.Seq == 0 {
 				t.Fatal("an event without a number")
 			}
 			return true
 		}}
-		_ = r.read(bytes.NewReader(b), "e")
+		_ = r.Read(bytes.NewReader(b), "e")
 	})
 }

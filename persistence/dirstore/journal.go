@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -221,9 +222,9 @@ func (j *journal) append(b *fsm.Batch) error {
 		}
 		e.Buf = append(sum(e.Buf, start), '\n')
 		sum = snapshot.AppendSum
-		if n := len(e.Buf) - start; n > mostLine && e.Err == nil {
+		if n := len(e.Buf) - start; n > segment.MostLine && e.Err == nil {
 			e.Err = fmt.Errorf("%s: the event %s of state %q needs a line of %d bytes, and %d can be read again: let its action leave less text, or write it to a file",
-				j.files.events, b.Events[i].Kind, stateOf(b), n, mostLine)
+				j.files.events, b.Events[i].Kind, stateOf(b), n, segment.MostLine)
 		}
 	}
 	if e.Err != nil {

@@ -175,7 +175,7 @@ func (d *Store) addOwner(r *persistence.Run, files livePaths, l *loaded) {
 		}
 	}
 	if errors.Is(err, disk.ErrNotRegular) {
-		l.note(files.lock, "%s", errText(err))
+		l.note(files.lock, "%s", disk.Reason(err))
 		r.Damage = l.damage
 	}
 }

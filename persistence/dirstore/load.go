@@ -11,6 +11,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -71,7 +72,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	flat, ours := l.readState(p.state)
 	l.viewed, l.foreign = flat != nil, flat != nil && !ours
 
-	log, err := p.openLog()
+	log, err := segment.OpenLog(p.events, p.parts)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		l.noteView(p)
@@ -82,7 +83,7 @@ func (p place) load(texts bool) (*loaded, error) {
 			l.note(p.events, "the file is missing")
 		}
 	case err == nil:
-		defer log.close()
+		defer log.Close()
 		var got *value.Map
 		if got, err = l.readJournal(log, flat, ours); err == nil {
 			flat = got
@@ -93,7 +94,7 @@ func (p place) load(texts bool) (*loaded, error) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.closed = err
-		l.note(fileOf(err, p.events), "%s", errText(err))
+		l.note(fileOf(err, p.events), "%s", disk.Reason(err))
 	}
 	if flat == nil && l.closed != nil {
 		return l, l.closed
@@ -127,7 +128,7 @@ func (p place) load(texts bool) (*loaded, error) {
 // fillTexts puts the texts that are kept apart, and the logs that are only counted, in their places.
 func (l *loaded) fillTexts(p place) error {
 	if err := l.fillLogs(l.flat); err != nil {
-		l.note(fileOf(err, p.events), "%s", errText(err))
+		l.note(fileOf(err, p.events), "%s", disk.Reason(err))
 		return err
 	}
 	b := blobs{dir: filepath.Join(p.workOf(l.flat), "blobs")}
@@ -173,8 +174,8 @@ func (r *record) complete(p place) bool {
 	if r.part == 0 {
 		return true
 	}
-	parts, damage, err := readParts(p.parts)
-	return err == nil && len(damage) == 0 && len(parts) > 0 && parts[len(parts)-1].n == r.part
+	parts, damage, err := segment.Parts(p.parts)
+	return err == nil && len(damage) == 0 && len(parts) > 0 && parts[len(parts)-1].N == r.part
 }
 
 // readState reads state.json into a flat object, nil if that is not possible.
@@ -193,7 +194,7 @@ func (l *loaded) readStateBy(path string, part func([]byte) []byte) (flat *value
 			return nil, false
 		}
 		if err != nil {
-			l.note(path, "%s", errText(err))
+			l.note(path, "%s", disk.Reason(err))
 			return nil, false
 		}
 		ours, ok := checked(b)
@@ -239,16 +240,16 @@ func stateSeq(path string) (seq uint64) {
 
 // readJournal brings a flat object up to date, or builds it if there is none, and finds out how far the newest file of
 // the journal is good.
-func (l *loaded) readJournal(log *log, flat *value.Map, ours bool) (*value.Map, error) {
-	l.damage = append(l.damage, log.damage...)
-	if log.newest != nil {
-		st, err := log.newest.Stat()
+func (l *loaded) readJournal(log *segment.Log, flat *value.Map, ours bool) (*value.Map, error) {
+	l.damage = append(l.damage, log.Damage...)
+	if log.Newest != nil {
+		st, err := log.Newest.Stat()
 		if err != nil {
 			return nil, err
 		}
 		l.size, l.opened = st.Size(), true
 	}
-	l.before, l.lastBefore = log.before(), lastOf(log.parts)
+	l.before, l.lastBefore = log.Before(), segment.LastOf(log.Parts)
 	state := flat
 	if !ours {
 		flat = nil // only a whole memory may follow

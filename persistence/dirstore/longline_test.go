@@ -7,6 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 )
 
 // An event that no reader would take back was written all the same, and the history was damaged from there on. It is refused,
@@ -15,8 +16,8 @@ func TestEventThatIsTooLongToBeRead(t *testing.T) {
 	d := open(t)
 	j := begin(t, d, step(1))
 	long := step(2)
-	long.Events[0].Fields = []fsm.Field{{Key: "text", Value: strings.Repeat("x", mostLine)}}
-	if err := j.Record(t.Context(), long); err == nil || !strings.Contains(err.Error(), fmt.Sprint(mostLine, " can be read again")) {
+	long.Events[0].Fields = []fsm.Field{{Key: "text", Value: strings.Repeat("x", segment.MostLine)}}
+	if err := j.Record(t.Context(), long); err == nil || !strings.Contains(err.Error(), fmt.Sprint(segment.MostLine, " can be read again")) {
 		t.Errorf("error is %v", err)
 	}
 	if err := j.Close(t.Context()); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"loops/fsm/value"
 	"loops/internal/disk"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -33,37 +34,37 @@ type journalReader struct {
 // If that comes to nothing, what the state file says is all there is. It is written after the journal, so where it is ahead
 // of all events the end of the journal was lost, and what it says holds: else what was done since would be done again. An
 // archived run was whole when it was put there, so there the state file is right in any case.
-func (j *journalReader) readLog(log *log) error {
+func (j *journalReader) readLog(log *segment.Log) error {
 	state := j.flat
 	seq, before := uint64(flatInt(state, "seq")), flatInt(state, "part")
-	if state != nil && before >= int64(log.before()) {
+	if state != nil && before >= int64(log.Before()) {
 		from, ok, err := j.l.placeOf(log, flatInt(state, "journal"), seq)
 		if err != nil {
 			return err
 		}
 		if ok {
-			return j.read(log.newest, from, seq, true)
+			return j.read(log.Newest, from, seq, true)
 		}
 	}
 	// Or the run has begun a new part since the state file was written.
 	damage, aside := len(j.l.damage), len(j.l.aside)
 	j.flat = nil
-	err := j.read(log.newest, 0, lastOf(log.parts), true)
-	for i := len(log.parts) - 1; i >= 0 && j.flat == nil && err == nil; i-- {
+	err := j.read(log.Newest, 0, segment.LastOf(log.Parts), true)
+	for i := len(log.Parts) - 1; i >= 0 && j.flat == nil && err == nil; i-- {
 		j.l.damage, j.l.aside = j.l.damage[:damage], j.l.aside[:aside]
 		*j = journalReader{l: j.l, open: true}
-		for k, p := range log.parts[i:] {
-			if err = j.readPart(p, lastOf(log.parts[:i+k]), k == 0, state); err != nil {
+		for k, p := range log.Parts[i:] {
+			if err = j.readPart(p, segment.LastOf(log.Parts[:i+k]), k == 0, state); err != nil {
 				return err
 			}
 		}
-		err = j.read(log.newest, 0, lastOf(log.parts), false)
+		err = j.read(log.Newest, 0, segment.LastOf(log.Parts), false)
 	}
 	ahead := j.wholeSeq < seq
 	if state != nil && err == nil && (j.flat == nil || j.l.archived || ahead) {
 		switch {
 		case ahead && !j.l.archived:
-			j.l.damagedAt(j.l.newest, j.whole, missing(j.wholeSeq+1, seq)+"; the state file is newer, and what it says holds", nil)
+			j.l.damagedAt(j.l.newest, j.whole, segment.Missing(j.wholeSeq+1, seq)+"; the state file is newer, and what it says holds", nil)
 		case j.flat == nil:
 			j.l.note(j.l.newest, "it holds no memory that can be read; what the state file says is all there is")
 		}
@@ -73,11 +74,11 @@ func (j *journalReader) readLog(log *log) error {
 }
 
 // readPart reads a full part. The first one that is read may go on from the state file.
-func (j *journalReader) readPart(p part, last uint64, first bool, state *value.Map) error {
-	f, err := disk.Open(p.path, os.O_RDONLY)
+func (j *journalReader) readPart(p segment.Part, last uint64, first bool, state *value.Map) error {
+	f, err := disk.Open(p.Path, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		j.l.note(p.path, "%s", errText(err))
+		j.l.note(p.Path, "%s", disk.Reason(err))
 		j.lost = true
 		return nil
 	case err != nil:
@@ -87,9 +88,9 @@ func (j *journalReader) readPart(p part, last uint64, first bool, state *value.M
 	if !first {
 		return j.read(f, 0, last, false)
 	}
-	if state != nil && flatInt(state, "part") == int64(p.n-1) {
+	if state != nil && flatInt(state, "part") == int64(p.N-1) {
 		from, seq := flatInt(state, "journal"), uint64(flatInt(state, "seq"))
-		ok, err := fits(f, from, seq)
+		ok, err := segment.Fits(f, from, seq)
 		if err != nil {
 			return err
 		}
@@ -118,17 +119,17 @@ func (j *journalReader) read(f *os.File, at int64, last uint64, fresh bool) erro
 	if err != nil || st.Size() == at {
 		return err // mostly the state file stands at the end
 	}
-	_, sums, err := lineBefore(f, at)
+	_, sums, err := segment.LineBefore(f, at)
 	if err != nil {
 		return err
 	}
-	return j.readLines(newScanner(io.NewSectionReader(f, at, st.Size()-at), at, last, sums))
+	return j.readLines(segment.NewScanner(io.NewSectionReader(f, at, st.Size()-at), segment.Standing{At: at, Last: last, Sums: sums}))
 }
 
-func (j *journalReader) readLines(s *lineScanner) error {
-	s.anyNext = s.last == 0 && s.at > 0
+func (j *journalReader) readLines(s *segment.Scanner) error {
+	s.AnyNext = s.Last == 0 && s.At > 0
 	for {
-		e, err := s.next()
+		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -136,47 +137,47 @@ func (j *journalReader) readLines(s *lineScanner) error {
 			return err
 		}
 		j.line(&e)
-		j.whole, j.wholeSeq = e.end, s.last
+		j.whole, j.wholeSeq = e.End, s.Last
 	}
 }
 
-func (j *journalReader) line(e *entry) {
-	if e.missing != "" {
-		j.l.damagedAt(j.file, e.start, e.missing, nil)
+func (j *journalReader) line(e *segment.Entry) {
+	if e.Missing != "" {
+		j.l.damagedAt(j.file, e.Start, e.Missing, nil)
 		j.lost, j.open = true, false
 	}
-	if e.bad != "" {
-		j.l.damagedAt(j.file, e.start, e.bad, e.raw)
-		if !isOutput(e.raw) || containsMemory(e.raw) {
+	if e.Bad != "" {
+		j.l.damagedAt(j.file, e.Start, e.Bad, e.Raw)
+		if !segment.IsOutput(e.Raw) || segment.MayHoldMemory(e.Raw) {
 			j.lost = true
 		}
 		j.open = false
 		return
 	}
-	if e.memory == nil {
-		if !isOutput(e.event) {
+	if e.Memory == nil {
+		if !segment.IsOutput(e.Event) {
 			j.open = false
 		} else if j.open {
 			j.goodUpTo(e)
 		}
 		return
 	}
-	if j.lost && !e.full {
+	if j.lost && !e.Full {
 		return
 	}
-	m, err := parseWhole(e.memory)
-	if err == nil && !e.full {
+	m, err := parseWhole(e.Memory)
+	if err == nil && !e.Full {
 		if j.flat == nil {
 			return // the whole memory it builds on is not there
 		}
 		err = snapshot.Apply(j.flat, m)
 	}
 	if err != nil {
-		j.l.damagedAt(j.file, e.start, err.Error(), e.raw)
+		j.l.damagedAt(j.file, e.Start, err.Error(), e.Raw)
 		j.lost, j.open = true, false
 		return
 	}
-	if e.full {
+	if e.Full {
 		j.flat, j.lost = m, false
 	}
 	j.open = true
@@ -184,81 +185,52 @@ func (j *journalReader) line(e *entry) {
 	j.goodUpTo(e)
 }
 
-func (j *journalReader) goodUpTo(e *entry) { j.good, j.goodFile, j.goodSeq = e.end, j.file, e.seq }
+func (j *journalReader) goodUpTo(e *segment.Entry) {
+	j.good, j.goodFile, j.goodSeq = e.End, j.file, e.Seq
+}
 
 // placeOf finds the place of the state file in the newest part: where it says, if the line of that event ends there,
 // and otherwise, as bytes before it may be missing, behind the line with that number.
-func (l *loaded) placeOf(log *log, at int64, seq uint64) (int64, bool, error) {
-	f := log.newest
+func (l *loaded) placeOf(log *segment.Log, at int64, seq uint64) (int64, bool, error) {
+	f := log.Newest
 	if f == nil {
 		l.note(l.newest, "the file is missing")
 		return 0, true, nil
 	}
-	if ok, err := fits(f, at, seq); ok || err != nil {
+	if ok, err := segment.Fits(f, at, seq); ok || err != nil {
 		return at, ok, err
 	}
-	s := newScanner(io.NewSectionReader(f, 0, l.size), 0, lastOf(log.parts), false)
-	s.anyNext = s.last == 0 && len(log.parts) > 0
+	last := segment.LastOf(log.Parts)
+	s := segment.NewScanner(io.NewSectionReader(f, 0, l.size), segment.Standing{Last: last, AnyNext: last == 0 && len(log.Parts) > 0})
 	damage, aside := len(l.damage), len(l.aside)
 	for {
-		e, err := s.next()
+		e, err := s.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			l.damage, l.aside = l.damage[:damage], l.aside[:aside] // it is read again
 			what := "it ends before the memory in the state file"
-			if s.last >= seq {
+			if s.Last >= seq {
 				what = "the line at which the state file stands cannot be read"
 			}
 			switch {
 			case l.archived:
 				l.note(f.Name(), "%s", what)
-			case s.last >= seq:
+			case s.Last >= seq:
 				l.note(f.Name(), "%s; the state file is not used", what)
 			}
 			return 0, false, nil
 		case err != nil:
 			return 0, false, err
-		case e.missing != "":
-			l.damagedAt(f.Name(), e.start, e.missing, nil)
+		case e.Missing != "":
+			l.damagedAt(f.Name(), e.Start, e.Missing, nil)
 		}
-		if e.bad != "" {
-			l.damagedAt(f.Name(), e.start, e.bad, e.raw)
-		} else if e.numbered && e.seq == seq {
-			l.note(f.Name(), "the state file expects event %d at byte %d, it ends at byte %d", seq, at, e.end)
-			return e.end, true, nil
+		if e.Bad != "" {
+			l.damagedAt(f.Name(), e.Start, e.Bad, e.Raw)
+		} else if e.Numbered && e.Seq == seq {
+			l.note(f.Name(), "the state file expects event %d at byte %d, it ends at byte %d", seq, at, e.End)
+			return e.End, true, nil
 		}
 	}
-}
-
-// fits reports whether a line ends at an offset, and is that of this event. If it is damaged, its place counts. The error is
-// that of reading.
-func fits(f *os.File, at int64, seq uint64) (bool, error) {
-	if ok, err := lineEnd(f, at); !ok {
-		return false, err
-	}
-	got, _, err := lineBefore(f, at)
-	return got == 0 || got == seq, err
-}
-
-// lineEnd reports whether a line of f ends at an offset. The error is that of reading.
-func lineEnd(f *os.File, at int64) (bool, error) {
-	if at <= 0 {
-		return at == 0, nil
-	}
-	var b [1]byte
-	_, err := f.ReadAt(b[:], at-1)
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	return err == nil && b[0] == '\n', err
-}
-
-// lastOf is the number of the last event in these parts; 0 = there is none, or it cannot be told.
-func lastOf(parts []part) uint64 {
-	if len(parts) == 0 {
-		return 0
-	}
-	return parts[len(parts)-1].Last
 }
 
 func flatInt(flat *value.Map, key string) int64 {

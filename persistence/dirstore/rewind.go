@@ -13,6 +13,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -35,26 +36,26 @@ func (d *Store) Around(_ context.Context, id persistence.ID, seq uint64) (before
 }
 
 func (p place) around(seq uint64) (before, after persistence.Moment, err error) {
-	log, err := p.openLog()
+	log, err := segment.OpenLog(p.events, p.parts)
 	if err != nil {
 		return before, after, err
 	}
-	defer log.close()
+	defer log.Close()
 	r := &rewinder{seq: seq}
 	// Every part begins with a whole memory, so that the one before the part in question is enough.
 	from := 0
-	for i, part := range log.parts {
-		if part.indexed && part.First <= seq {
+	for i, part := range log.Parts {
+		if part.Indexed && part.First <= seq {
 			from = max(0, i-1)
 		}
 	}
-	for i := from; i < len(log.parts) && !r.done; i++ {
-		if err := r.part(log.parts[i], lastOf(log.parts[:i])); err != nil {
+	for i := from; i < len(log.Parts) && !r.done; i++ {
+		if err := r.part(log.Parts[i], segment.LastOf(log.Parts[:i])); err != nil {
 			return before, after, err
 		}
 	}
-	if log.newest != nil && !r.done {
-		if err := r.read(log.newest, lastOf(log.parts)); err != nil {
+	if log.Newest != nil && !r.done {
+		if err := r.read(log.Newest, segment.LastOf(log.Parts)); err != nil {
 			return before, after, err
 		}
 	}
@@ -98,8 +99,8 @@ type rewinder struct {
 	done                bool
 }
 
-func (r *rewinder) part(part part, last uint64) error {
-	f, err := disk.Open(part.path, os.O_RDONLY)
+func (r *rewinder) part(part segment.Part, last uint64) error {
+	f, err := disk.Open(part.Path, os.O_RDONLY)
 	if err != nil {
 		return err // where it was moved, Around looks again
 	}
@@ -113,10 +114,9 @@ func (r *rewinder) read(f *os.File, last uint64) error {
 	if err != nil {
 		return err
 	}
-	s := newScanner(io.NewSectionReader(f, 0, st.Size()), 0, last, false)
-	s.anyNext = last == 0
+	s := segment.NewScanner(io.NewSectionReader(f, 0, st.Size()), segment.Standing{Last: last, AnyNext: last == 0})
 	for !r.done {
-		e, err := s.next()
+		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -137,34 +137,34 @@ func (r *rewinder) lose(file string, at int64, what string) {
 	r.flat = nil
 }
 
-func (r *rewinder) line(file string, e *entry) (err error) {
-	if e.missing != "" {
-		r.lose(file, e.start, e.missing)
+func (r *rewinder) line(file string, e *segment.Entry) (err error) {
+	if e.Missing != "" {
+		r.lose(file, e.Start, e.Missing)
 	}
-	if e.bad != "" {
-		if !isOutput(e.raw) || containsMemory(e.raw) {
-			r.lose(file, e.start, e.bad)
+	if e.Bad != "" {
+		if !segment.IsOutput(e.Raw) || segment.MayHoldMemory(e.Raw) {
+			r.lose(file, e.Start, e.Bad)
 		}
 		return nil
 	}
-	if e.memory == nil {
+	if e.Memory == nil {
 		return nil
 	}
 	if r.spoilt != nil {
-		if e.seq >= r.seq {
+		if e.Seq >= r.seq {
 			r.done = true // whatever comes, what was asked for is lost
 			return nil
 		}
-		if !e.full {
+		if !e.Full {
 			return nil
 		}
 	}
-	m, err := parseWhole(e.memory)
+	m, err := parseWhole(e.Memory)
 	if err != nil {
-		r.lose(file, e.start, err.Error())
+		r.lose(file, e.Start, err.Error())
 		return nil
 	}
-	if e.seq >= r.seq {
+	if e.Seq >= r.seq {
 		r.done = true
 		if r.flat != nil {
 			r.before, r.beforeSeq = r.flat, r.at
@@ -174,18 +174,18 @@ func (r *rewinder) line(file string, e *entry) (err error) {
 		}
 	}
 	switch {
-	case e.full:
+	case e.Full:
 		r.flat, r.spoilt = m, nil
 	case r.flat == nil:
 		r.done = false // the whole memory it builds on is not there: it is of no use
 		return nil
 	default:
 		if err := snapshot.Apply(r.flat, m); err != nil {
-			r.lose(file, e.start, err.Error())
+			r.lose(file, e.Start, err.Error())
 			return nil
 		}
 	}
-	r.at = e.seq
+	r.at = e.Seq
 	if r.done {
 		r.after, r.afterSeq = r.flat, r.at
 	}

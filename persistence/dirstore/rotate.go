@@ -4,9 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"loops/internal/disk"
+	"loops/persistence/dirstore/segment"
 )
 
 // partSize is the default of Dir.PartSize.
@@ -37,16 +37,9 @@ func (j *journal) rotate() error {
 	if err := j.d.before("rotate"); err != nil {
 		return err
 	}
-	p := part{n: j.rec.part + 1, First: j.before + 1, Last: j.seq, Bytes: j.offset, Whole: j.state.Whole}
-	for ; ; p.n++ {
-		p.Name = partName(p.n)
-		err := disk.RenameNew(j.files.events, filepath.Join(dir, p.Name))
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return err
-		}
+	p := segment.Part{N: j.rec.part + 1, First: j.before + 1, Last: j.seq, Bytes: j.offset, Whole: j.state.Whole}
+	if err := p.Retire(j.files.events, dir); err != nil {
+		return err
 	}
 	if err := j.d.before("begin part"); err != nil {
 		return err
@@ -60,10 +53,10 @@ func (j *journal) rotate() error {
 	err = old.Close()
 	j.offset, j.full, j.patches, j.before, j.state.Whole = 0, 0, 0, j.seq, 0
 	j.mu.Lock()
-	j.rec.part, j.rec.journal = p.n, 0
+	j.rec.part, j.rec.journal = p.N, 0
 	j.mu.Unlock()
 	if err := errors.Join(err, j.d.before("index")); err != nil {
 		return err
 	}
-	return errors.Join(appendIndex(filepath.Join(dir, indexName), p), j.d.syncDir(dir))
+	return errors.Join(p.Enter(dir), j.d.syncDir(dir))
 }

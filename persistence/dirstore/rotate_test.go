@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
 )
 
@@ -56,19 +57,19 @@ func long(t *testing.T, d *Store, n int) *journal {
 // partsOf returns the names of the parts in a folder, and expects each to be what the index says.
 func partsOf(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	parts, damage, err := readParts(dir)
+	parts, damage, err := segment.Parts(dir)
 	if err != nil || len(damage) > 0 {
 		t.Fatalf("%v, %v", err, damage)
 	}
 	last := uint64(0)
 	for _, p := range parts {
-		b, err := os.ReadFile(p.path)
+		b, err := os.ReadFile(p.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines := bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
-		first, end := seqOf(lines[0]), seqOf(lines[len(lines)-1])
-		if !p.indexed || p.First != first || p.Last != end || p.First != last+1 {
+		first, end := segment.Seq(lines[0]), segment.Seq(lines[len(lines)-1])
+		if !p.Indexed || p.First != first || p.Last != end || p.First != last+1 {
 			t.Errorf("%s holds events %d to %d behind %d, the index says %+v", p.Name, first, end, last, p)
 		}
 		if batch := b[p.Whole:]; !bytes.Contains(batch[:bytes.Index(batch, []byte(`"memory`))+20], []byte(`"memory_full"`)) {
@@ -135,10 +136,10 @@ func TestParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("without a state file")
-	if err := os.Remove(filepath.Join(j.files.parts, indexName)); err != nil {
+	if err := os.Remove(filepath.Join(j.files.parts, segment.IndexName)); err != nil {
 		t.Fatal(err)
 	}
-	check("without an index", indexName+": it does not know 000001.jsonl", indexName+": it does not know 000002.jsonl")
+	check("without an index", segment.IndexName+": it does not know 000001.jsonl", segment.IndexName+": it does not know 000002.jsonl")
 
 	k, _, err := d.Resume(t.Context(), j.id, persistence.Spec{})
 	if err != nil {

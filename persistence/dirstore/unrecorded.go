@@ -10,6 +10,7 @@ import (
 
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/segment"
 )
 
 // unrecorded reports whether the owner of a run made its event file and has not yet recorded anything, or never did: it
@@ -43,13 +44,13 @@ func begunOnly(path string) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
-	s := newScanner(f, 0, 0, false)
+	s := segment.NewScanner(f, segment.Standing{})
 	for {
-		e, err := s.next()
+		e, err := s.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return true
-		case err != nil, e.bad != "", e.missing != "", e.memory != nil, !s.sums: // without checksums it is not ours
+		case err != nil, e.Bad != "", e.Missing != "", e.Memory != nil, !s.Sums: // without checksums it is not ours
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package dirstore
+package segment
 
 import (
 	"bytes"
@@ -6,25 +6,20 @@ import (
 	"loops/fsm"
 )
 
-// The journal is events.jsonl. A batch is appended with one write. The last line of a batch that carries the
-// machine's memory has one more key at its end, memory (a patch, see patch.go) or memory_full (the whole flat
-// object). So the memory of a run is always the memory at some line, whatever byte the file ends at. Each line ends
-// with a checksum of itself: without one, a flipped bit in a text would be believed.
-
 var (
 	keyMemory = []byte(`"memory"`)
 	keyFull   = []byte(`"memory_full"`)
 )
 
-// A line is one whole line of a journal, without its end and its checksum, taken apart.
-type line struct {
-	event  []byte // without memory, as JSON
-	memory []byte // nil if there is none
-	full   bool
+// A Line is one whole line of a journal, without its end and its checksum, taken apart.
+type Line struct {
+	Event  []byte // without memory, as JSON
+	Memory []byte // nil if there is none
+	Full   bool   // Memory is all of it, not a patch
 }
 
-// seqOf finds the number of an event; 0 = it has none. It does not look at the rest of the line.
-func seqOf(event []byte) uint64 {
+// Seq returns the number of an event; 0 = it has none. It does not look at the rest of the line.
+func Seq(event []byte) uint64 {
 	rest, ok := bytes.CutPrefix(event, []byte(`{"event": "`))
 	if !ok {
 		return slowSeq(event)
@@ -55,10 +50,10 @@ func slowSeq(event []byte) uint64 {
 	return e.Seq
 }
 
-// splitLine takes a line apart. It finds the key at the top level only, because values can hold anything.
-func splitLine(b []byte) line {
+// Split takes a line apart. It finds the key at the top level only, because values can hold anything.
+func Split(b []byte) Line {
 	if !bytes.Contains(b, keyMemory) && !bytes.Contains(b, keyFull) {
-		return line{event: b}
+		return Line{Event: b}
 	}
 	depth, comma := 0, 0
 	for i := 0; i < len(b); i++ {
@@ -91,14 +86,14 @@ func splitLine(b []byte) line {
 			}
 			event := make([]byte, 0, comma+1)
 			event = append(append(event, b[:comma]...), '}')
-			return line{event: event, memory: rest[2 : len(rest)-1], full: full}
+			return Line{Event: event, Memory: rest[2 : len(rest)-1], Full: full}
 		}
 	}
-	return line{event: b}
+	return Line{Event: b}
 }
 
-// isOutput says whether a line is a piece of an action's output. Only such lines are kept behind the last memory.
-func isOutput(event []byte) bool { return bytes.HasPrefix(event, []byte(`{"event": "action_output"`)) }
+// IsOutput reports whether a line is a piece of an action's output. Only such lines are kept behind the last memory.
+func IsOutput(event []byte) bool { return bytes.HasPrefix(event, []byte(`{"event": "action_output"`)) }
 
-// containsMemory says whether a line that cannot be read may hold memory.
-func containsMemory(raw []byte) bool { return bytes.Contains(raw, keyMemory[:len(keyMemory)-1]) }
+// MayHoldMemory reports whether a line that cannot be read may hold memory.
+func MayHoldMemory(raw []byte) bool { return bytes.Contains(raw, keyMemory[:len(keyMemory)-1]) }
