@@ -51,6 +51,12 @@ type frame struct {
 	cases       int // case without its esac: a closing parenthesis may end a pattern
 }
 
+// A piece is where a command begins, or what ends one, outside of all parentheses and quotations.
+type piece struct {
+	at int
+	op byte // one of ; & | ( and a line end; 0 = a command begins
+}
+
 // A scanner reads a bash script far enough to know what is quoted. It never fails: what it cannot make sense of is code.
 type scanner struct {
 	text    string
@@ -58,6 +64,7 @@ type scanner struct {
 	stack   []frame
 	pending []heredocTag
 	marks   []mark
+	pieces  []piece
 	i       int
 	word    int  // where the word at i begins; -1 between words
 	begun   bool // a command has begun: what comes next is an argument
@@ -245,8 +252,11 @@ func (s *scanner) inCode() {
 	c := s.text[s.i]
 	if class[c] != 0 {
 		s.endWord(f)
-		if class[c] == endsCommand {
+		if class[c] == endsCommand && !s.duplicates() {
 			s.begun = false
+			if len(s.stack) == 1 {
+				s.pieces = append(s.pieces, piece{s.i, c})
+			}
 		}
 	} else if s.word < 0 {
 		if c == '#' && f.kind != inArith && f.kind != inParam {
@@ -329,7 +339,26 @@ func isWord(c byte) bool {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-func (s *scanner) beginWord() { s.word, s.head, s.begun = s.i, !s.begun, true }
+// duplicates reports whether the character is the & of a redirection: of >&, <& or &>.
+func (s *scanner) duplicates() bool {
+	if s.text[s.i] != '&' {
+		return false
+	}
+	before, after := byte(0), byte(0)
+	if s.i > 0 {
+		before = s.text[s.i-1]
+	}
+	if s.i+1 < len(s.text) {
+		after = s.text[s.i+1]
+	}
+	return before == '>' || before == '<' || after == '>'
+}
+
+func (s *scanner) beginWord() {
+	if s.word, s.head, s.begun = s.i, !s.begun, true; s.head && len(s.stack) == 1 {
+		s.pieces = append(s.pieces, piece{at: s.i})
+	}
+}
 
 func (s *scanner) endWord(f *frame) {
 	if s.word >= 0 && s.head {

@@ -52,6 +52,7 @@ func (c *checker) check() []fsm.Problem {
 		c.scriptRules(s)
 		c.writtenRules(s)
 		c.quoteRule(s)
+		c.exitRule(s)
 		c.evaluatorRules(s)
 		c.textRules(p, s)
 	}
