@@ -155,6 +155,7 @@ type State struct {
 	Idle       time.Duration
 	Capture    string
 	Append     string // append_to_messages
+	Message    string // template; what a run that ends in this terminal state says last
 	Agent      string
 	Tools      []string
 	Model      string

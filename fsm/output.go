@@ -88,7 +88,7 @@ func trailingSpace(text string) bool {
 func capturesWithFile(l *Loop) map[string]bool {
 	var texts strings.Builder
 	for _, st := range l.States {
-		texts.WriteString(st.Action + "\n" + st.Append + "\n")
+		texts.WriteString(st.Action + "\n" + st.Append + "\n" + st.Message + "\n")
 		if st.Evaluate != nil {
 			texts.WriteString(st.Evaluate.Source + "\n" + st.Evaluate.Prompt + "\n" + st.Evaluate.HistoryFile + "\n")
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"loops/fsm/template"
 )
 
 func (e *Executor) elapsed() time.Duration { return e.before + time.Since(e.started) }
@@ -76,7 +78,7 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	o := &as
 	o.FinalState, o.Steps, o.Continuation = m.Current, m.Step, m.Continuation
 	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil {
-		o.Failure = st.Failure
+		o.Failure, o.Message = st.Failure, e.message(st)
 	}
 	if stop := stopCause(ctx); stop != nil && (by == EndInterrupted || by == EndUserStopped) {
 		o.Signal = stop.Signal
@@ -91,12 +93,25 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if text != "" {
 		fields = append(fields, Field{"error", text})
 	}
+	if o.Message != "" {
+		fields = append(fields, Field{"message", o.Message})
+	}
 	e.emit(EventLoopComplete, fields...)
 	m.Outcome = o
 	// The end of a sub-loop is durable with what its parent does next.
 	if !e.record(ctx, e.parent == nil) {
 		m.Outcome = nil
 	}
+}
+
+// message is what a run that ends in the state says last, "" for nothing.
+func (e *Executor) message(st *State) string {
+	text, err := template.Expand(st.Message, e.scope(nil))
+	if err != nil {
+		e.emit(EventWarning, Field{"state", st.Name}, Field{"message", "nothing is said at the end, because of message: " + err.Error()})
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 // finishStopped ends a run that was asked to stop, by cause.

@@ -211,6 +211,9 @@ func sumRun(h hash.Hash, r Run) {
 		"ended", r.Ended, "error", r.Error, "why", r.Why, "reconciled_at", fsm.FormatTime(r.Reconciled), "segment", r.Segment,
 		"file", r.File, "sha256", r.SHA256, "options", options,
 	)
+	if r.Message != "" {
+		m.Set("message", r.Message)
+	}
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}

@@ -176,7 +176,8 @@ func (r *memoryRun) listed() Run {
 		run.StartedAt = s.StartedAt
 		run.Marker = Marker(run.ID, run.Segment, s)
 		if s.Outcome != nil {
-			run.Ended, run.Error, run.Limited, run.Refused = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Limited, s.Outcome.Refused
+			run.Ended, run.Error, run.Message = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Message
+			run.Limited, run.Refused = s.Outcome.Limited, s.Outcome.Refused
 		}
 	}
 	run.Resumable = run.Status.CanGoOn(run.Retriable()) && !(run.Archived && run.Foreign)

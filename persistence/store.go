@@ -97,9 +97,10 @@ type Run struct {
 	Elapsed   time.Duration // all segments
 	Ended     string        // terminated_by, where known
 	Error     string
-	Unowned   bool // it says running, and nothing names a process that runs it: nobody can tell whether one does
-	Limited   bool // it failed because a rate limit lasted, so it can be resumed all the same
-	Refused   bool // it failed because a prompt failed for good (D28), so it can be resumed once the cause is removed
+	Message   string // what its terminal state said last (message:); "" = nothing
+	Unowned   bool   // it says running, and nothing names a process that runs it: nobody can tell whether one does
+	Limited   bool   // it failed because a rate limit lasted, so it can be resumed all the same
+	Refused   bool   // it failed because a prompt failed for good (D28), so it can be resumed once the cause is removed
 
 	Owner        Owner     // zero where unknown
 	Held         bool      // somebody owns it: a live process on this host holds its lock, or its lease

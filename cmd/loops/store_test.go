@@ -19,7 +19,7 @@ import (
 // storedScripts are about what is recorded of runs and who owns them. What a person sees of these is the same wherever they
 // are recorded.
 var storedScripts = []string{
-	"background", "conflict", "daemon", "export", "explain", "expressions", "handoff", "history", "history_filters", "interrupted", "list", "list_runs", "logs",
+	"background", "conflict", "daemon", "export", "explain", "expressions", "message", "handoff", "history", "history_filters", "interrupted", "list", "list_runs", "logs",
 	"refused", "relocated", "moved", "output", "pause", "prune", "queue", "queue_killed", "queue_resume", "report", "fork", "extend",
 	"resume", "resumecontext", "retention", "rm", "run", "scope_two_stores", "signals", "status", "stop", "sweep", "watch", "worktree_resume",
 	"worktree_run",

@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -77,7 +78,7 @@ func (r *run) now(kind, what string) Event {
 func (r *run) ended(n engine.Ended) {
 	o := n.Outcome
 	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
-	if why := phrase.FirstLine(o.Error); why != "" {
+	if why := phrase.FirstLine(cmp.Or(o.Error, o.Message)); why != "" {
 		line += ": " + why
 	}
 	e := Event{

@@ -64,6 +64,7 @@ func texts(s *fsm.State) []text {
 		deep(s.Fragment.Bindings, "fragment_bindings")
 	}
 	add(text{use: after}, s.Append, "append_to_messages")
+	add(text{use: before}, s.Message, "message")
 	if ev := s.Evaluate; ev != nil && s.Next == "" && s.Loop == "" {
 		if ev.HasSource {
 			add(text{use: tolerant, source: true}, ev.Source, "evaluate", "source")

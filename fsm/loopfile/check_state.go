@@ -25,6 +25,9 @@ func (d *decoder) checkState(s *stateDecl) {
 	if s.Params.Len() > 0 && s.ActionType != "mcp_tool" && !s.open {
 		d.errorf(b.keyPos("params"), join(b.path, "params"), "conflict", "params are the arguments of a tool; they need action_type: mcp_tool")
 	}
+	if b.has("message") && !s.Terminal && !s.open {
+		d.errorf(b.keyPos("message"), join(b.path, "message"), "conflict", "a message is said when the run ends, and this state does not end it; give it to a state with terminal: true")
+	}
 	if b.has("append_to_messages") && s.Append != "" && !strings.Contains(s.Append, "${") {
 		d.errorf(b.pos("append_to_messages"), join(b.path, "append_to_messages"), "no-template", "append_to_messages would add the same text every time; expected a template such as ${captured.NAME.output}")
 	}

@@ -30,6 +30,7 @@ var stateKeys = []Key{
 	{Name: "on_blocked", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `blocked`."},
 	{Name: "next", In: InState, Type: TypeTarget, Doc: "Where to go in any case; nothing is evaluated. A failed action goes to `on_error` if there is one."},
 	{Name: "terminal", In: InState, Type: TypeBool, Default: false, Doc: "The run ends here. The action of a terminal state does not run."},
+	{Name: "message", In: InState, Type: TypeText, Doc: "What a run that ends in this terminal state says last: a text with `${...}`, shown by run, status, history and notifications."},
 	{Name: "failure", In: InState, Type: TypeBool, Doc: "Ending here means that the run failed. Terminal states called failed, error, aborted or finalize_aborted are failures unless this is false."},
 	{Name: "on_maintain", In: InState, Type: TypeTarget, Doc: "Where a `maintain` loop starts over from this terminal state; without it, `initial`."},
 

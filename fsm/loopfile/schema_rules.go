@@ -126,6 +126,7 @@ func wholeState() []any {
 		pair("max_rate_limit_retries", "on_rate_limit_exhausted"),
 		pair("on_rate_limit_exhausted", "max_rate_limit_retries"),
 		when(filled("params"), is("action_type", "mcp_tool")),
+		when(given("message"), is("terminal", truths...)),
 		when(filled("with"), needs("loop")),
 		when(given("worktree"), needs("loop")),
 		when(allOf(given("loop"), given("action")), refuse("a state that runs another loop has no action of its own")),

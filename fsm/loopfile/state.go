@@ -73,6 +73,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.Action, s.ActionType, s.Params = b.text("action"), b.text("action_type"), b.mapping("params")
 	s.Timeout, s.Idle = b.duration("timeout"), b.duration("idle_timeout")
 	s.Capture, s.Append = b.text("capture"), b.text("append_to_messages")
+	s.Message = b.text("message")
 	s.Agent, s.Tools, s.Model, s.Effort = b.text("agent"), b.texts("tools"), b.text("model"), b.text("effort")
 	s.Host, s.SessionMode, s.Permissions = b.text("host"), b.text("session_mode"), b.text("permissions")
 	s.Loop, s.With, s.Passthrough, s.Worktree = b.text("loop"), b.mapping("with"), b.bool("context_passthrough"), b.text("worktree")

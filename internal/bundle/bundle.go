@@ -57,6 +57,9 @@ func encodeRun(r persistence.Run, d persistence.Digest) []byte {
 	if !r.Reconciled.IsZero() {
 		m.Set("reconciled_at", fsm.FormatTime(r.Reconciled))
 	}
+	if r.Message != "" {
+		m.Set("message", r.Message)
+	}
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
@@ -81,7 +84,7 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 		ID: persistence.ID(f.text("id")), RunID: f.text("run_id"), Loop: f.text("loop"), Status: persistence.Status(f.text("status")),
 		State: f.text("state"), Step: int(f.number("step")), Passes: int(f.number("passes")), MaxSteps: int(f.number("max_steps")),
 		StartedAt: f.time("started_at"), UpdatedAt: f.time("updated_at"), Elapsed: time.Duration(f.number("elapsed_ns")), Ended: f.text("ended"),
-		Error: f.text("error"), Limited: f.flag("rate_limited"), Refused: f.flag("refused"), Archived: f.flag("archived"), Foreign: f.flag("foreign"),
+		Error: f.text("error"), Message: later[string](&f, "message"), Limited: f.flag("rate_limited"), Refused: later[bool](&f, "refused"), Archived: f.flag("archived"), Foreign: f.flag("foreign"),
 		Reconciled: f.time("reconciled_at"), Why: f.text("why"), Continuation: f.text("continuation"), File: f.text("file"),
 		SHA256: f.text("sha256"), Segment: int(f.number("segment")),
 	}
@@ -119,6 +122,14 @@ func field[T any](f *fields, key string) (value T) {
 		f.err = bad("%s: %s is missing, or of the wrong kind", runFile, key)
 	}
 	return value
+}
+
+// later is field for a key that older programs do not write.
+func later[T any](f *fields, key string) (none T) {
+	if v, _ := f.m.Get(key); v == nil {
+		return none
+	}
+	return field[T](f, key)
 }
 
 func (f *fields) text(key string) string  { return field[string](f, key) }

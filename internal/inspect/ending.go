@@ -89,11 +89,15 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 	return word
 }
 
-// EndLine says in one line how a run ended, and in one more each its error and how it would be continued.
+// EndLine says in one line how a run ended, and in more its error, what its terminal state says, and how it would be
+// continued.
 func EndLine(o fsm.Outcome, maxSteps int) string {
 	line := fmt.Sprintf("Loop %s: %s (%s, %s)", plain.Line(EndWord(o, maxSteps)), plain.Line(o.FinalState), phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
 	if o.Error != "" {
 		line += "\nError: " + plain.Line(o.Error)
+	}
+	for said := range strings.Lines(o.Message) {
+		line += "\n" + plain.Line(strings.TrimSuffix(said, "\n"))
 	}
 	if o.Continuation != "" {
 		line += "\nTo continue: " + plain.Line(phrase.FirstLine(o.Continuation))

@@ -33,6 +33,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.seconds("idle_timeout", s.Idle, def.Idle)
 	w.text("capture", s.Capture, "")
 	w.text("append_to_messages", s.Append, "")
+	w.text("message", s.Message, "")
 	if s.Evaluate != nil {
 		w.m.Set("evaluate", evaluateModel(s.Evaluate))
 	}

@@ -46,7 +46,7 @@ func example() *record {
 		Session:      &fsm.Session{ID: "s-1", Host: "claude", Counted: fsm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}},
 		Wait:         &fsm.Wait{Why: "rate_limit", Tier: "long_wait", State: "a", Host: "h", Since: at, Until: at.Add(time.Hour)},
 		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
-		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Signal: "SIGINT", Continuation: "c", Limited: true, Refused: true, Duration: time.Second},
+		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Message: "m", Signal: "SIGINT", Continuation: "c", Limited: true, Refused: true, Duration: time.Second},
 	}
 	return r
 }

@@ -74,7 +74,7 @@ func (p place) run(l *loaded) persistence.Run {
 		r.RunID = persistence.MakeRunID(l.StartedAt)
 	}
 	if l.Outcome != nil {
-		r.Ended, r.Error = l.Outcome.TerminatedBy, l.Outcome.Error
+		r.Ended, r.Error, r.Message = l.Outcome.TerminatedBy, l.Outcome.Error, l.Outcome.Message
 	}
 	if !l.foreign {
 		r.Marker = persistence.Marker(p.id, l.segment, &l.Snapshot)

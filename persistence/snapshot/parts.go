@@ -61,6 +61,9 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o.Refused {
 		m.Set("refused", true)
 	}
+	if o.Message != "" {
+		m.Set("message", o.Message)
+	}
 	return e.Value(m)
 }
 
@@ -77,6 +80,7 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"signal":           func(v any) error { return TakeText(&x.Signal, v) },
 		"continuation":     func(v any) error { return TakeText(&x.Continuation, v) },
 		"rate_limited":     func(v any) error { return takeBool(&x.Limited, v) },
+		"message":          func(v any) error { return TakeText(&x.Message, v) },
 		"refused":          func(v any) error { return takeBool(&x.Refused, v) },
 		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
 	})

@@ -76,6 +76,26 @@ var living = []test{
 			t.Errorf("failed for another reason: run = %+v", r)
 		}
 	}},
+	{"what the terminal state of a run said last is listed, and forgotten when the run is resumed", func(t *T) {
+		j := t.create("fix")
+		b := t.ended(snap("fix", 1), fsm.EndInterrupted)
+		b.Snapshot.Outcome.Message = "3 tests\nwere fixed"
+		t.record(j, b)
+		t.close(j)
+		id := j.Run().ID
+		if r := t.one(id); r.Message != b.Snapshot.Outcome.Message {
+			t.Errorf("run = %+v", r)
+		}
+		j, s := t.resume(id, "fix")
+		if s.Outcome == nil || s.Outcome.Message != b.Snapshot.Outcome.Message {
+			t.Errorf("outcome = %+v", s.Outcome)
+		}
+		t.record(j, t.ended(snap("fix", 2), fsm.EndTerminal))
+		t.close(j)
+		if r := t.one(id); r.Message != "" {
+			t.Errorf("resumed: run = %+v", r)
+		}
+	}},
 	{"an archived run keeps memory and history", func(t *T) {
 		j := t.create("fix")
 		s := Filled("fix")

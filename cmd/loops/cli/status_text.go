@@ -92,6 +92,7 @@ func (a *app) printVitals(p *project.Project, store *project.Records, v *inspect
 	if why == "" || v.Ended() == nil {
 		a.row("Error", inspect.HonestError(r))
 	}
+	a.row("Message", phrase.FirstLine(r.Message))
 	a.row("Continue", phrase.FirstLine(r.Continuation))
 	if r.Events != "" {
 		a.row("Events", p.Short(r.Events))

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 		if get("failure_terminal") == "true" {
 			line += "  failure"
 		}
-		return strings.TrimSpace(line + "  " + get("error"))
+		return strings.TrimSpace(line + "  " + cmp.Or(get("error"), phrase.FirstLine(get("message"))))
 	}
 	return inspect.Pairs(e)
 }
