@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/persistence"
 	"loops/reconcile"
@@ -304,4 +305,31 @@ func (f Finder) Exactly(ctx context.Context, id string) (persistence.Run, error)
 	}
 	no.Near = phrase.Nearest(id, ids)
 	return persistence.Run{}, no
+}
+
+// Ran returns the loop that a run is of: as it was recorded in def, or else as the file is now that has its name, and
+// which file that is. It is nil where neither can be read.
+func (f Finder) Ran(r persistence.Run, def *Definition) (l *fsm.Loop, path string) {
+	if main := def.Main(); main != nil {
+		if l, err := main.Load(); err == nil {
+			return l, ""
+		}
+	}
+	lib, err := f.Project.Library()
+	if err != nil {
+		return nil, ""
+	}
+	if path, err = f.Project.Resolve(r.Loop); err != nil {
+		return nil, ""
+	}
+	file, err := lib.Load(path)
+	if err != nil || file.Loop == nil || file.Loop.Name != r.Loop {
+		return nil, ""
+	}
+	return file.Loop, path
+}
+
+// IsWaiter reports whether arg means one that waits in the queue: by its loop, the run that it resumes, or the id of its entry.
+func (f Finder) IsWaiter(w persistence.Waiter, arg string) bool {
+	return w.Loop == arg || w.ID == arg || w.Resumes != "" && string(w.Resumes) == arg || w.Loop == f.NameIn(arg)
 }

@@ -83,7 +83,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 		case <-done:
 		}
 	}()
-	v := &viewer{app: a, project: p, print: a.newPrinter(o.view), follower: follower{store: store, id: r.ID}}
+	v := &viewer{app: a, project: p, print: a.newPrinter(o.view), Follower: project.Follower{Store: store, ID: r.ID}}
 	if r, err = v.show(ctx, r, o.all); err != nil {
 		if stop, detached := errors.AsType[*fsm.Stop](err); detached {
 			v.print.Note(fmt.Sprintf("Detached; run %s goes on. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
@@ -118,7 +118,7 @@ type viewer struct {
 	app     *app
 	project *project.Project
 	print   progress.Printer
-	follower
+	project.Follower
 
 	past  []fsm.Event // of the state the run is in, while it catches up
 	clock runClock
@@ -130,7 +130,7 @@ func (v *viewer) show(ctx context.Context, r persistence.Run, all bool) (persist
 	v.said = map[string]bool{}
 	enter, entered := fsm.Event{}, runClock{}
 	// What happened until now is read once: of it, only what belongs to the state the run is in is shown.
-	err := v.read(ctx, r, true, func(e fsm.Event, err error) {
+	err := v.Read(ctx, r, true, func(e fsm.Event, err error) {
 		if err != nil {
 			v.damaged(err)
 			return
@@ -158,7 +158,7 @@ func (v *viewer) show(ctx context.Context, r persistence.Run, all bool) (persist
 	}
 	v.past = nil
 	v.print.Watch(func() {
-		r, err = v.follow(ctx, r, func(e fsm.Event, err error) {
+		r, err = v.Follow(ctx, r, func(e fsm.Event, err error) {
 			if err != nil {
 				v.damaged(err)
 				return
@@ -215,14 +215,14 @@ func (v *viewer) damaged(err error) {
 
 // end says how a run ended, and returns that as run would have.
 func (v *viewer) end(ctx context.Context, r persistence.Run) error {
-	m, err := v.store.MemoryOf(ctx, r)
+	m, err := v.Store.MemoryOf(ctx, r)
 	if m == nil {
-		return v.store.Failed(err)
+		return v.Store.Failed(err)
 	}
 	if m.Outcome == nil {
 		resume := ""
 		if r.Resumable {
-			resume = "; go on with it: " + v.app.goOn(ctx, v.store, r)
+			resume = "; go on with it: " + v.app.goOn(ctx, v.Store, r)
 		}
 		if r.Owner.PID == 0 {
 			return failure(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.StatusWord(r), r.State, resume)
@@ -232,7 +232,7 @@ func (v *viewer) end(ctx context.Context, r persistence.Run) error {
 	o := *m.Outcome
 	resume := ""
 	if persistence.StatusOf(o).CanGoOn(o.Retriable()) {
-		resume = v.app.goOn(ctx, v.store, r)
+		resume = v.app.goOn(ctx, v.Store, r)
 	}
 	v.print.Finish(o, resume)
 	return endedAs(o)

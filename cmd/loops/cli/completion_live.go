@@ -224,7 +224,7 @@ func (a *app) loopOf(ctx context.Context, arg string) *fsm.Loop {
 	if err != nil {
 		return nil
 	}
-	l, _ := a.ranLoop(*f, run, f.Store.Definition(ctx, run.ID))
+	l, _ := f.Ran(run, f.Store.Definition(ctx, run.ID))
 	return l
 }
 

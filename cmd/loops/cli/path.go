@@ -56,7 +56,7 @@ type rulebook struct {
 // rulebook returns the definition of a run: the one that is recorded with it, else the file it was made of as it is now.
 func (a *app) rulebook(ctx context.Context, f project.Finder, r persistence.Run) *rulebook {
 	b := &rulebook{def: f.Store.DefinitionOf(ctx, r), subs: map[string]*fsm.Loop{}}
-	l, path := a.ranLoop(f, r, b.def)
+	l, path := f.Ran(r, b.def)
 	switch {
 	case l == nil:
 		b.note = "The definition it ran is not recorded, and no such loop is there now: rules are not named."

@@ -12,7 +12,6 @@ import (
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
-	"loops/reconcile"
 )
 
 func newStatusCommand(a *app) *cobra.Command {
@@ -61,7 +60,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		return err
 	}
 	if newest == nil {
-		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return isWaiter(f, w, arg) }); i >= 0 {
+		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return f.IsWaiter(w, arg) }); i >= 0 {
 			return a.showWaiter(p, waiting[i], asJSON)
 		}
 		return noSuchRun(ctx, f, arg)
@@ -148,16 +147,9 @@ func openNow(ctx context.Context, store *project.Records) ([]persistence.Run, er
 
 // inQueue returns those who wait for a scope of the project.
 func inQueue(p *project.Project) ([]persistence.Waiter, error) {
-	q := persistence.ProjectQueue(p.Loops)
-	q.Liveness = reconcile.OwnerAlive
-	line, err := q.Waiters()
+	line, err := p.Queue().Waiters()
 	if err != nil {
 		return nil, failure(engine.NotRecorded, "who waits in the queue cannot be read: %v", err)
 	}
 	return line, nil
-}
-
-// isWaiter says whether arg means somebody in the queue: by the loop, the run that is to go on, or the id of the entry.
-func isWaiter(f project.Finder, w persistence.Waiter, arg string) bool {
-	return w.Loop == arg || w.ID == arg || w.Resumes != "" && string(w.Resumes) == arg || w.Loop == f.NameIn(arg)
 }

@@ -10,5 +10,5 @@ import (
 // queuedAs returns those in the queue that arg means, and with "" all.
 func queuedAs(f project.Finder, arg string) []persistence.Waiter {
 	line, _ := inQueue(f.Project) // a queue that cannot be read is not what stop is about
-	return slices.DeleteFunc(line, func(w persistence.Waiter) bool { return arg != "" && !isWaiter(f, w, arg) })
+	return slices.DeleteFunc(line, func(w persistence.Waiter) bool { return arg != "" && !f.IsWaiter(w, arg) })
 }

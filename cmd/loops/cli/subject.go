@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"loops/engine/project"
-	"loops/fsm"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -21,28 +20,6 @@ func oneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run,
 	return run, err
 }
 
-// ranLoop returns the loop that a run is of: as it was recorded in def, or else as the file is now that has its name, and
-// which file that is. It is nil where neither can be read.
-func (a *app) ranLoop(f project.Finder, r persistence.Run, def *project.Definition) (l *fsm.Loop, path string) {
-	if main := def.Main(); main != nil {
-		if l, err := main.Load(); err == nil {
-			return l, ""
-		}
-	}
-	lib, err := f.Project.Library()
-	if err != nil {
-		return nil, ""
-	}
-	if path, err = f.Project.Resolve(r.Loop); err != nil {
-		return nil, ""
-	}
-	file, err := lib.Load(path)
-	if err != nil || file.Loop == nil || file.Loop.Name != r.Loop {
-		return nil, ""
-	}
-	return file.Loop, path
-}
-
 // graphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that the recorded
 // loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
 func (a *app) graphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
@@ -50,7 +27,7 @@ func (a *app) graphOfRun(ctx context.Context, f project.Finder, r persistence.Ru
 	if errors.Is(err, persistence.ErrNotFound) {
 		err = nil // the run was removed meanwhile
 	}
-	l, path := a.ranLoop(f, r, def)
+	l, path := f.Ran(r, def)
 	switch {
 	case path != "" && err != nil:
 		note = "the loop is drawn from " + f.Project.Short(path) + " as it is now; the one that the run began with cannot be read"

@@ -18,7 +18,7 @@ var errUnread = errors.New("nobody reads on")
 func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, after uint64, follow bool, each func(fsm.Event)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in := follower{store: f.Store, id: r.ID, after: after}
+	in := project.Follower{Store: f.Store, ID: r.ID, After: after}
 	show := func(e fsm.Event, err error) {
 		if err != nil {
 			ui.Say(a.Err, "loops: %v; reading goes on behind it\n", err)
@@ -31,9 +31,9 @@ func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, aft
 	}
 	var err error
 	if follow {
-		_, err = in.follow(ctx, r, show)
+		_, err = in.Follow(ctx, r, show)
 	} else {
-		err = in.read(ctx, r, true, show)
+		err = in.Read(ctx, r, true, show)
 	}
 	if errors.Is(err, errUnread) {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/ui/monitor"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 )
@@ -121,25 +122,24 @@ func TestViewsAgree(t *testing.T) {
 func watched(t *testing.T, dir, location, step string) {
 	t.Helper()
 	a := &app{IO: IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Dir: dir, Env: []string{"LOOPS_STORE=" + location}}, color: "auto"}
-	_, store, err := a.open(context.Background())
+	p, store, err := a.open(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	l, err := newLooker(a, store.Finder())
+	l, err := monitor.New(store.Finder(), p.Queue().Waiters)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := store.Runs(context.Background(), persistence.Query{})
-	if err != nil || len(runs) != 1 {
-		t.Fatal(runs, err)
-	}
-	d := newRunDetail(l, runs[0])
-	if err := d.update(context.Background(), &watchedRun{Run: runs[0], ended: time.Now()}); err != nil {
+	if err := l.Begin(context.Background(), "fix"); err != nil {
 		t.Fatal(err)
 	}
+	v, _ := l.View(context.Background(), persistence.ID(l.First()))
+	if v.Detail == nil {
+		t.Fatalf("watch shows %+v", v)
+	}
 	n := 0
-	for _, s := range d.shown.Steps {
+	for _, s := range v.Detail.Steps {
 		if s.Took != "1.0s" {
 			t.Errorf("watch: step %s, %s took %s", s.Number, s.State, s.Took)
 		}
@@ -148,6 +148,6 @@ func watched(t *testing.T, dir, location, step string) {
 		}
 	}
 	if n != 1 {
-		t.Errorf("watch has step %s %d times: %+v", step, n, d.shown.Steps)
+		t.Errorf("watch has step %s %d times: %+v", step, n, v.Detail.Steps)
 	}
 }

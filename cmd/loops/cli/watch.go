@@ -6,19 +6,18 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/dashboard"
+	"loops/internal/ui/monitor"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -87,18 +86,18 @@ func watchKeys() string {
 }
 
 func runWatch(ctx context.Context, a *app, o watchOptions) error {
-	_, store, err := a.open(ctx)
+	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	l, err := newLooker(a, store.Finder())
+	l, err := monitor.New(store.Finder(), func() ([]persistence.Waiter, error) { return inQueue(p) })
 	if err != nil {
 		return err
 	}
 	if o.name != "" {
-		if err := l.begin(ctx, o.name); err != nil {
-			return err
+		if err := l.Begin(ctx, o.name); err != nil {
+			return a.refused(err)
 		}
 	}
 	signals := make(chan os.Signal, 2)
@@ -109,7 +108,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		defer jobs.release()
 		board := a.board(l, o, signals)
 		board.Jobs, board.Stop = jobs.signals, jobs.stop
-		return a.watchExit(dashboard.Show(ctx, l, board))
+		return a.watchExit(dashboard.Show(ctx, watchScreen{l, a}, board))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -120,14 +119,18 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		case <-ctx.Done():
 		}
 	}()
-	return watchLines(ctx, a, l, o)
+	err = l.Print(ctx, monitor.Lines{Name: o.name, Once: o.once, JSON: o.json, Interval: o.interval, Out: a.out, Err: a.Err})
+	if stop, stopped := errors.AsType[*fsm.Stop](err); stopped {
+		return endedBy(stop.Signal)
+	}
+	return err
 }
 
 // board is how the screen of watch is.
-func (a *app) board(l *looker, o watchOptions, signals <-chan os.Signal) dashboard.Options {
+func (a *app) board(l *monitor.Monitor, o watchOptions, signals <-chan os.Signal) dashboard.Options {
 	f, _ := ui.Terminal(a.Out)
 	return dashboard.Options{
-		First: l.first, Interval: o.interval, ASCII: a.watchASCII(), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
+		First: l.First(), Interval: o.interval, ASCII: a.watchASCII(), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
 		Explain: func(err error) string { _, text := explain(err); return text },
 	}
 }
@@ -151,50 +154,6 @@ func (a *app) watchesScreen(o watchOptions) bool {
 	_, is := ui.Terminal(a.Out)
 	kind, _ := a.getenv("TERM")
 	return is && !o.once && !o.json && kind != "dumb" && kind != ""
-}
-
-// begin has the looker begin on what arg means.
-func (l *looker) begin(ctx context.Context, arg string) error {
-	r, err := pickWatched(ctx, l.Finder, arg)
-	if err == nil {
-		l.named, l.loop, l.first = r.ID, r.Loop, string(r.ID)
-		return nil
-	}
-	waiters, _ := inQueue(l.Project) // what cannot be read there is told when it is looked at
-	if i := slices.IndexFunc(waiters, func(w persistence.Waiter) bool { return isWaiter(l.Finder, w, arg) }); i >= 0 {
-		l.loop, l.first = waiters[i].Loop, queuedID(waiters[i])
-		return nil
-	}
-	return err
-}
-
-// pickWatched returns the run to begin on: the newest that goes on, or else the newest.
-func pickWatched(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
-	live, newest, err := f.Live(ctx, arg)
-	if err != nil {
-		return persistence.Run{}, f.Store.Failed(err)
-	}
-	if newest == nil {
-		return persistence.Run{}, noSuchRun(ctx, f, arg)
-	}
-	if newest.Archived {
-		// The reference tool leaves live files behind, and it is under their name that the list has the run.
-		left, err := f.Store.Runs(ctx, persistence.Query{Loop: newest.Loop, Live: true})
-		if err != nil {
-			return persistence.Run{}, f.Store.Failed(err)
-		}
-		for _, r := range project.Current(left) {
-			if r.RunID == newest.RunID {
-				newest = &r
-			}
-		}
-	}
-	for _, r := range live {
-		if project.Alive(r) {
-			return r, nil
-		}
-	}
-	return *newest, nil
 }
 
 // watchASCII says whether the locale has no more characters than ASCII.

@@ -7,12 +7,19 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
+	"loops/internal/ui/monitor"
 	"loops/internal/watch"
 	"loops/persistence"
 )
 
+// A watchScreen is what the screen of watch shows, with what its keys do.
+type watchScreen struct {
+	*monitor.Monitor
+	app *app
+}
+
 // Act does to a run what stop, pause, unpause and retry-now do, and returns what they would have printed.
-func (l *looker) Act(ctx context.Context, c watch.Command) (string, error) {
+func (l watchScreen) Act(ctx context.Context, c watch.Command) (string, error) {
 	found, err := l.Store.Runs(ctx, persistence.Query{ID: persistence.ID(c.Run)})
 	if err != nil {
 		return "", l.Store.Failed(err)

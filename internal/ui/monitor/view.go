@@ -1,4 +1,4 @@
-package cli
+package monitor
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"loops/internal/phrase"
 	"loops/internal/watch"
 	"loops/persistence"
 )
 
 // View looks at the runs, and returns what is to be shown.
-func (l *looker) View(ctx context.Context, selected persistence.ID) (v watch.View, changed bool) {
+func (l *Monitor) View(ctx context.Context, selected persistence.ID) (v watch.View, changed bool) {
 	v.Project = filepath.Base(l.Project.Dir)
 	changed, err := l.look(ctx, selected)
 	ended := 0 // the first that has; those in the queue come before it
@@ -38,17 +39,17 @@ func (l *looker) View(ctx context.Context, selected persistence.ID) (v watch.Vie
 		}
 		before := ""
 		if len(l.detail) > 0 {
-			before = fmt.Sprint(l.detail[0].id, l.detail[0].after)
+			before = fmt.Sprint(l.detail[0].ID, l.detail[0].After)
 		}
 		var problem error
 		v.Detail, problem = l.detailOf(ctx, l.runs[persistence.ID(id)])
 		if err == nil {
 			err = problem
 		}
-		changed = changed || before != fmt.Sprint(l.detail[0].id, l.detail[0].after)
+		changed = changed || before != fmt.Sprint(l.detail[0].ID, l.detail[0].After)
 	}
 	if err != nil && ctx.Err() == nil {
-		v.Problem = "the runs cannot be read now: " + oneLine(err) + "; trying again"
+		v.Problem = "the runs cannot be read now: " + phrase.OneLine(err) + "; trying again"
 	}
 	v.Now = time.Now()
 	return v, changed

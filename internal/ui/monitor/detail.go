@@ -1,4 +1,4 @@
-package cli
+package monitor
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
@@ -24,11 +25,11 @@ const (
 	longLine  = 2000
 )
 
-// A runDetail follows one run: its steps, its log, and what it did in each state.
-type runDetail struct {
-	looker *looker
-	run    persistence.Run
-	follower
+// A detail follows one run: its steps, its log, and what it did in each state.
+type detail struct {
+	monitor *Monitor
+	run     persistence.Run
+	project.Follower
 	tally   *inspect.Account
 	steps   []*stepRow
 	log     []watch.Line
@@ -52,20 +53,21 @@ type stepRow struct {
 }
 
 // over reports whether the visit is over, unless the run is resumed in it.
-func (d *runDetail) over(row *stepRow) bool {
+func (d *detail) over(row *stepRow) bool {
 	return row.visit.Over() || !slices.Contains(d.tally.Reader.Open(), row.visit)
 }
 
-func newRunDetail(l *looker, r persistence.Run) *runDetail {
-	return &runDetail{looker: l, run: r, follower: follower{store: l.Store, id: r.ID}, tally: inspect.NewAccount(l.known), segment: -1}
+func newDetail(l *Monitor, r persistence.Run) *detail {
+	return &detail{monitor: l, run: r, Follower: project.Follower{Store: l.Store, ID: r.ID}, tally: inspect.NewAccount(l.known), segment: -1}
 }
 
 // update reads what came since, as far as ctx lets it, and makes of it what is shown.
-func (d *runDetail) update(ctx context.Context, w *watchedRun) error {
+func (d *detail) update(ctx context.Context, w *run) error {
 	last := !w.ended.IsZero() && d.live // it has ended since we looked
 	d.live = w.ended.IsZero()
 	if d.run.Status != w.Status || d.run.Archived != w.Archived || last {
-		d.changed, d.looked = true, nil
+		d.changed = true
+		d.Again()
 	} else if d.shown != nil && !d.changed && !w.ended.IsZero() {
 		return nil
 	}
@@ -73,12 +75,12 @@ func (d *runDetail) update(ctx context.Context, w *watchedRun) error {
 	if d.segment != w.Segment {
 		d.segment = w.Segment
 		var file string
-		d.loop, file = d.looker.app.ranLoop(d.looker.Finder, w.Run, d.store.Definition(ctx, w.ID))
+		d.loop, file = d.monitor.Ran(w.Run, d.Store.Definition(ctx, w.ID))
 		if d.note = ""; file != "" {
-			d.note = "the loop is drawn from " + d.looker.Project.Short(file) + " as it is now"
+			d.note = "the loop is drawn from " + d.monitor.Project.Short(file) + " as it is now"
 		}
 	}
-	err := d.read(ctx, w.Run, last, d.event)
+	err := d.Read(ctx, w.Run, last, d.event)
 	if ctx.Err() != nil {
 		return nil // it goes on where it stands
 	}
@@ -86,12 +88,12 @@ func (d *runDetail) update(ctx context.Context, w *watchedRun) error {
 	return err
 }
 
-func (d *runDetail) event(e fsm.Event, err error) {
+func (d *detail) event(e fsm.Event, err error) {
 	d.changed = true
 	if err != nil {
 		if !d.damaged {
 			d.damaged = true
-			d.line(watch.Line{Text: oneLine(err), Bad: true})
+			d.line(watch.Line{Text: phrase.OneLine(err), Bad: true})
 		}
 		return
 	}
@@ -106,7 +108,7 @@ func (d *runDetail) event(e fsm.Event, err error) {
 }
 
 // row returns the row of a visit, which is made with its first event; nil before the first visit.
-func (d *runDetail) row(v *inspect.Visit) *stepRow {
+func (d *detail) row(v *inspect.Visit) *stepRow {
 	if v == nil || v.Index < 0 {
 		return nil
 	}
@@ -148,7 +150,7 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 }
 
 // write adds what an event says to the log.
-func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
+func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 	switch e.Kind {
 	case fsm.EventActionStart:
 		if v == nil {
@@ -181,7 +183,7 @@ func (d *runDetail) write(e fsm.Event, v *inspect.Visit) {
 }
 
 // line adds a line to the log. Escape sequences do not get there.
-func (d *runDetail) line(l watch.Line) {
+func (d *detail) line(l watch.Line) {
 	if len(l.Text) > longLine {
 		l.Text = strings.ToValidUTF8(l.Text[:longLine], "") + "…"
 	}
@@ -192,7 +194,7 @@ func (d *runDetail) line(l watch.Line) {
 }
 
 // show makes what is shown, of its own: it is read while more is added here.
-func (d *runDetail) show(w *watchedRun) {
+func (d *detail) show(w *run) {
 	live := w.ended.IsZero()
 	if d.shown != nil && !d.changed && !live {
 		return
@@ -229,7 +231,7 @@ func (d *runDetail) show(w *watchedRun) {
 }
 
 // counted changes whenever the graph does.
-func (d *runDetail) counted(live bool) int {
+func (d *detail) counted(live bool) int {
 	n := len(d.tally.Order)
 	for _, way := range d.tally.Taken {
 		n += 2 * way.Times
@@ -241,7 +243,7 @@ func (d *runDetail) counted(live bool) int {
 }
 
 // graph draws the loop with what the run did.
-func (d *runDetail) graph(live bool) *diagram.Graph {
+func (d *detail) graph(live bool) *diagram.Graph {
 	g := &diagram.Graph{Name: d.run.Loop}
 	if d.loop != nil {
 		g = diagram.Of(d.loop)

@@ -1,4 +1,4 @@
-package cli
+package monitor
 
 import (
 	"cmp"
@@ -7,11 +7,8 @@ import (
 	"time"
 
 	"loops/engine/project"
-	"loops/fsm/value"
 	"loops/internal/diagram"
 	"loops/internal/phrase"
-	"loops/internal/plain"
-	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -31,7 +28,7 @@ func queuedRow(p *project.Project, w persistence.Waiter) watch.Run {
 }
 
 // queuedDetail is what there is to see of somebody in the queue: the graph of the loop. nil = nobody there goes by that id.
-func (l *looker) queuedDetail(id string) *watch.Detail {
+func (l *Monitor) queuedDetail(id string) *watch.Detail {
 	i := slices.IndexFunc(l.waiters, func(w persistence.Waiter) bool { return queuedID(w) == id })
 	if i < 0 {
 		return nil
@@ -45,16 +42,4 @@ func (l *looker) queuedDetail(id string) *watch.Detail {
 		}
 	}
 	return l.queued
-}
-
-// watchWaiter prints that somebody waits in the queue.
-func (a *app) watchWaiter(w persistence.Waiter, p *project.Project, asJSON bool) {
-	row, now := queuedRow(p, w), time.Now()
-	if asJSON {
-		m := views.WaiterStatus(p, w)
-		m.Set("time", ui.Stamp(now))
-		_, _ = a.out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
-		return
-	}
-	ui.Say(a.out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, row.State, row.Step, row.Elapsed, plain.Line(row.Note))
 }

@@ -1,4 +1,6 @@
-package cli
+// Package monitor keeps an eye on the runs of a project for loops watch: those that are running or wait in the queue, and those that
+// ended lately. It reads of each store only what has changed, and makes of it rows and details for a screen, or lines.
+package monitor
 
 import (
 	"cmp"
@@ -20,24 +22,24 @@ const (
 	mostDetail = 6                // details that are kept of runs that are not selected
 )
 
-// A looker knows the runs that go on, and those that ended lately. It reads what has changed since it looked last. It is
+// A Monitor knows the runs that are running, and those that ended lately. It reads what has changed since it looked last. It is
 // not safe for concurrent use.
-type looker struct {
-	app *app
+type Monitor struct {
 	project.Finder
+	queue   func() ([]persistence.Waiter, error)
 	known   project.Prices
-	runs    map[persistence.ID]*watchedRun
-	detail  []*runDetail         // the one looked at last first
+	runs    map[persistence.ID]*run
+	detail  []*detail            // the one looked at last first
 	waiters []persistence.Waiter // those in the queue
-	queued  *watch.Detail        // of one of them; nil = nobody looked at it
+	queued  *watch.Detail        // of one of them; nil = none was looked at
 	first   string               // the row to begin on, "" = any
 	named   persistence.ID       // the run to begin on, "" = none
 	loop    string               // of that run
 	begun   bool
 }
 
-// A watchedRun is a run, and what its memory says.
-type watchedRun struct {
+// A run is a recorded run, and what its memory says.
+type run struct {
 	persistence.Run
 	wait  *fsm.Wait // it waits for this; nil = it does not
 	cost  inspect.Cost
@@ -49,13 +51,14 @@ type watchedRun struct {
 	of   time.Time     // UpdatedAt of what was read
 }
 
-func newLooker(a *app, f project.Finder) (*looker, error) {
+// New returns a monitor of the runs that a finder finds. queue returns those that wait for a scope of the project.
+func New(f project.Finder, queue func() ([]persistence.Waiter, error)) (*Monitor, error) {
 	known, err := f.Project.Pricer()
-	return &looker{app: a, Finder: f, known: known, runs: map[persistence.ID]*watchedRun{}}, err
+	return &Monitor{Finder: f, queue: queue, known: known, runs: map[persistence.ID]*run{}}, err
 }
 
 // look brings the runs up to date, and says whether anything has changed. After an error they are as they were.
-func (l *looker) look(ctx context.Context, selected persistence.ID) (changed bool, err error) {
+func (l *Monitor) look(ctx context.Context, selected persistence.ID) (changed bool, err error) {
 	q := persistence.Query{Live: true, Readings: true}
 	if !l.begun {
 		q = persistence.Query{Limit: mostEnded, LiveToo: true, Readings: true}
@@ -74,7 +77,7 @@ func (l *looker) look(ctx context.Context, selected persistence.ID) (changed boo
 		}
 		l.begun = true
 	}
-	waiters, err := inQueue(l.Project)
+	waiters, err := l.queue()
 	if err != nil {
 		return false, err
 	}
@@ -116,10 +119,10 @@ func (l *looker) look(ctx context.Context, selected persistence.ID) (changed boo
 }
 
 // take enters a run as it is now, and says whether it has changed.
-func (l *looker) take(r persistence.Run) bool {
+func (l *Monitor) take(r persistence.Run) bool {
 	w := l.runs[r.ID]
 	if w == nil {
-		w = &watchedRun{}
+		w = &run{}
 		if !project.Alive(r) {
 			w.ended = cmp.Or(r.UpdatedAt, r.StartedAt, time.Unix(1, 0))
 			if time.Since(w.ended) > keepEnded && r.ID != l.named {
@@ -142,7 +145,7 @@ func (l *looker) take(r persistence.Run) bool {
 
 // remember reads the memory of a run if that has changed: what it waits for, and what was spent. A memory may be large,
 // so it is not read as often as the run is looked at.
-func (l *looker) remember(ctx context.Context, w *watchedRun, selected bool) {
+func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 	if w.of.Equal(w.UpdatedAt) && !w.of.IsZero() {
 		return
 	}
@@ -167,8 +170,8 @@ func (l *looker) remember(ctx context.Context, w *watchedRun, selected bool) {
 }
 
 // forget drops runs that ended long ago, and details that nobody has looked at lately.
-func (l *looker) forget(selected persistence.ID) {
-	var ended []*watchedRun
+func (l *Monitor) forget(selected persistence.ID) {
+	var ended []*run
 	for id, w := range l.runs {
 		if w.ended.IsZero() || id == selected || id == l.named {
 			continue
@@ -185,21 +188,21 @@ func (l *looker) forget(selected persistence.ID) {
 			delete(l.runs, w.ID)
 		}
 	}
-	l.detail = slices.DeleteFunc(l.detail, func(d *runDetail) bool { return l.runs[d.run.ID] == nil })
+	l.detail = slices.DeleteFunc(l.detail, func(d *detail) bool { return l.runs[d.run.ID] == nil })
 	l.detail = l.detail[:min(len(l.detail), mostDetail)]
 }
 
-func newestEnd(a, b *watchedRun) int {
+func newestEnd(a, b *run) int {
 	return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(a.ID, b.ID))
 }
 
 // list returns the runs in order: those that go on, the newest first, then those that ended, the latest first.
-func (l *looker) list() []*watchedRun {
-	all := make([]*watchedRun, 0, len(l.runs))
+func (l *Monitor) list() []*run {
+	all := make([]*run, 0, len(l.runs))
 	for _, w := range l.runs {
 		all = append(all, w)
 	}
-	slices.SortFunc(all, func(a, b *watchedRun) int {
+	slices.SortFunc(all, func(a, b *run) int {
 		switch x, y := a.ended.IsZero(), b.ended.IsZero(); {
 		case x && y:
 			return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
@@ -214,10 +217,10 @@ func (l *looker) list() []*watchedRun {
 }
 
 // detailOf returns what is known of a run, brought up to date.
-func (l *looker) detailOf(ctx context.Context, w *watchedRun) (*watch.Detail, error) {
-	i := slices.IndexFunc(l.detail, func(d *runDetail) bool { return d.run.ID == w.ID })
+func (l *Monitor) detailOf(ctx context.Context, w *run) (*watch.Detail, error) {
+	i := slices.IndexFunc(l.detail, func(d *detail) bool { return d.run.ID == w.ID })
 	if i < 0 {
-		l.detail = slices.Insert(l.detail, 0, newRunDetail(l, w.Run))
+		l.detail = slices.Insert(l.detail, 0, newDetail(l, w.Run))
 	} else if d := l.detail[i]; i > 0 {
 		l.detail = slices.Insert(slices.Delete(l.detail, i, i+1), 0, d)
 	}
@@ -227,7 +230,7 @@ func (l *looker) detailOf(ctx context.Context, w *watchedRun) (*watch.Detail, er
 }
 
 // row is a run in the list.
-func (w *watchedRun) row() watch.Run {
+func (w *run) row() watch.Run {
 	r := watch.Run{
 		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.StatusWord(w.Run), State: w.State, Step: inspect.StepText(w.Run),
 		Elapsed: phrase.Seconds(w.elapsed()), Cost: w.paid(),
@@ -257,7 +260,7 @@ func (w *watchedRun) row() watch.Run {
 }
 
 // end says how a run that has ended did.
-func (w *watchedRun) end() (watch.Health, string) {
+func (w *run) end() (watch.Health, string) {
 	health := watch.Failed
 	switch {
 	case w.Status == "":
@@ -283,7 +286,7 @@ func (w *watchedRun) end() (watch.Health, string) {
 }
 
 // elapsed is how long it has run. The time of a pause does not count.
-func (w *watchedRun) elapsed() time.Duration {
+func (w *run) elapsed() time.Duration {
 	if w.wait != nil && w.wait.Why == fsm.WaitPaused || !w.ended.IsZero() {
 		return w.Elapsed
 	}
@@ -291,7 +294,7 @@ func (w *watchedRun) elapsed() time.Duration {
 }
 
 // paid is what it cost, "" where nothing was asked of an agent.
-func (w *watchedRun) paid() string {
+func (w *run) paid() string {
 	if w.cost.Prompts == 0 {
 		return ""
 	}

@@ -1,11 +1,10 @@
-package cli
+package project
 
 import (
 	"context"
 	"os"
 	"time"
 
-	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
@@ -17,24 +16,24 @@ const (
 	alivePause  = 100 * time.Millisecond
 )
 
-// A follower reads the history of a run while it grows.
-type follower struct {
-	store *project.Records
-	id    persistence.ID
-	after uint64 // the last event that was read
+// A Follower reads the history of a run while it grows. It is not safe for concurrent use.
+type Follower struct {
+	Store *Records
+	ID    persistence.ID
+	After uint64 // the last event that was read
 
 	looked os.FileInfo // the file of events when it was read last; nil = not read, or not in files
 }
 
-// follow calls each for every event after f.after, also damaged ones, until the run goes on no more, and returns the
+// Follow calls each for every event after f.After, also damaged ones, until the run goes on no more, and returns the
 // run as it is then. The error is that of ctx when that ends.
-func (f *follower) follow(ctx context.Context, r persistence.Run, each func(fsm.Event, error)) (persistence.Run, error) {
+func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.Event, error)) (persistence.Run, error) {
 	seen := time.Now()
 	for {
 		// Whether it goes on is asked before its events are read, so that none comes after the last look.
-		goesOn := project.Alive(r)
+		goesOn := Alive(r)
 		begun := time.Now()
-		if err := f.read(ctx, r, !goesOn, each); err != nil || !goesOn {
+		if err := f.Read(ctx, r, !goesOn, each); err != nil || !goesOn {
 			return r, err
 		}
 		select {
@@ -46,19 +45,19 @@ func (f *follower) follow(ctx context.Context, r persistence.Run, each func(fsm.
 			continue
 		}
 		seen = time.Now()
-		now, err := f.store.Runs(ctx, persistence.Query{ID: f.id})
+		now, err := f.Store.Runs(ctx, persistence.Query{ID: f.ID})
 		if err != nil {
-			return r, f.store.Failed(err)
+			return r, f.Store.Failed(err)
 		}
-		if now = project.Current(now); len(now) > 0 {
+		if now = Current(now); len(now) > 0 {
 			r = now[0]
 		}
 	}
 }
 
-// read calls each for the events that came since the last look. Files that are as they were are not read again, unless
+// Read calls each for the events that came since the last look. Files that are as they were are not read again, unless
 // it is the last look.
-func (f *follower) read(ctx context.Context, r persistence.Run, last bool, each func(fsm.Event, error)) error {
+func (f *Follower) Read(ctx context.Context, r persistence.Run, last bool, each func(fsm.Event, error)) error {
 	if r.Events != "" {
 		info, err := os.Stat(r.Events)
 		if err == nil && !last && f.looked != nil && os.SameFile(info, f.looked) && info.Size() == f.looked.Size() {
@@ -69,17 +68,20 @@ func (f *follower) read(ctx context.Context, r persistence.Run, last bool, each 
 			f.looked = info
 		}
 	}
-	for e, err := range f.store.Events(ctx, f.id, f.after) {
-		if err != nil && !project.IsDamage(err) {
+	for e, err := range f.Store.Events(ctx, f.ID, f.After) {
+		if err != nil && !IsDamage(err) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return f.store.Failed(err)
+			return f.Store.Failed(err)
 		}
 		if err == nil {
-			f.after = e.Seq
+			f.After = e.Seq
 		}
 		each(e, err)
 	}
 	return nil
 }
+
+// Again has the next Read look at files even if they are as they were: what is recorded of the run has another place now.
+func (f *Follower) Again() { f.looked = nil }

@@ -1,0 +1,147 @@
+package monitor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// Lines are how runs are written as lines.
+type Lines struct {
+	Name     string // of a loop, or the id of the run to begin on; "" = all
+	Once     bool   // how all stand, and no more
+	JSON     bool
+	Interval time.Duration // between two looks; one that takes long has a longer rest
+	Out      *ui.Sink
+	Err      io.Writer // for what cannot be read
+}
+
+// Print writes a line for each change, until none of the runs is running or queued any more, nobody reads on or ctx ends, whose cause
+// is the error.
+func (l *Monitor) Print(ctx context.Context, o Lines) error {
+	wanted := func(w *run) bool {
+		return o.Name == "" || w.ID == l.named || !project.IsNamed(w.Run, o.Name) && project.LoopOf(o.Name) == "" && w.Loop == l.loop
+	}
+	said := map[persistence.ID]string{}
+	trouble := ""
+	for first := true; ; first = false {
+		begun := time.Now()
+		_, err := l.look(ctx, l.named)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			if first {
+				return err
+			}
+			if text := phrase.OneLine(err); text != trouble {
+				ui.Say(o.Err, "loops: the runs cannot be read now: %s; trying again\n", text)
+				trouble = text
+			}
+		} else {
+			trouble = ""
+		}
+		goOn, shown := 0, 0
+		for _, w := range l.list() {
+			if !wanted(w) {
+				continue
+			}
+			if w.ended.IsZero() {
+				goOn++
+			}
+			shown++
+			row := w.row()
+			if row.Live && w.Status != persistence.Running && !o.Once {
+				continue // its process is about to end
+			}
+			key := fmt.Sprint(row.Live, row.Status, "/", w.State, "/", w.Step)
+			// What ended before watch began is no change.
+			if before, known := said[w.ID]; before == key || !known && first && !o.Once && !row.Live {
+				said[w.ID] = key
+				continue
+			}
+			said[w.ID] = key
+			o.line(w)
+		}
+		for _, w := range l.waiters {
+			if o.Name != "" && (w.Loop != l.loop || project.IsNamed(persistence.Run{ID: l.named}, o.Name) && w.Resumes != l.named) {
+				continue
+			}
+			goOn++
+			shown++
+			if id := persistence.ID(queuedID(w)); said[id] == "" {
+				said[id] = views.StatusQueued
+				o.waiter(w, l.Project)
+			}
+		}
+		switch {
+		case o.Once:
+			if shown == 0 && !o.JSON {
+				ui.SayLine(o.Out, "No run goes on, and none has ended in the last ten minutes.")
+			}
+			return nil
+		case goOn == 0:
+			if first && !o.JSON {
+				ui.SayLine(o.Out, "No run goes on.")
+			}
+			return nil
+		case o.Out.Gone():
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(max(o.Interval, 30*time.Since(begun))):
+			continue
+		}
+		break
+	}
+	return context.Cause(ctx)
+}
+
+// line writes how a run stands.
+func (o Lines) line(w *run) {
+	row, now := w.row(), time.Now()
+	if !o.JSON {
+		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, plain.Line(row.State), row.Step, row.Elapsed)
+		if row.Cost != "" {
+			line += "  " + row.Cost
+		}
+		if row.Note != "" {
+			line += "  " + plain.Line(row.Note)
+		}
+		ui.SayLine(o.Out, line)
+		return
+	}
+	m := value.NewMap("time", ui.Stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "alive", row.Live,
+		"current_state", w.State, "iteration", int64(w.Step), "max_steps", views.OrNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(),
+		"cost_usd", nil, "waiting", nil, "terminated_by", ui.OrNull(w.Ended), "error", ui.OrNull(w.Error))
+	if w.cost.Unknown == 0 {
+		m.Set("cost_usd", ui.MicroDollars(w.cost.CostUSD))
+	}
+	if w.wait != nil {
+		m.Set("waiting", views.WaitObject(w.wait))
+	}
+	_, _ = o.Out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
+}
+
+// waiter writes that one waits in the queue.
+func (o Lines) waiter(w persistence.Waiter, p *project.Project) {
+	row, now := queuedRow(p, w), time.Now()
+	if o.JSON {
+		m := views.WaiterStatus(p, w)
+		m.Set("time", ui.Stamp(now))
+		_, _ = o.Out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
+		return
+	}
+	ui.Say(o.Out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, row.State, row.Step, row.Elapsed, plain.Line(row.Note))
+}
