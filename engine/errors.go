@@ -33,6 +33,12 @@ func (e *Refusal) Unwrap() error { return e.Err }
 // Remedies are the commands that a user can go on with, the most likely first.
 func (e *Refusal) Remedies() []Remedy { return e.Text.remedies() }
 
+// Refuse returns a refusal of a kind. The texts among args are of others: only a face knows how to show them.
+func Refuse(kind Kind, format string, args ...any) error { return refuse(kind, format, args...) }
+
+// Misuse returns the refusal of what contradicts itself or lacks something; see is the command whose help tells more.
+func Misuse(see, format string, args ...any) error { return misuse(see, format, args...) }
+
 func misuse(see, format string, args ...any) error {
 	return &Refusal{Kind: Usage, Text: textf(format, args...), See: see}
 }

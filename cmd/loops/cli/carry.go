@@ -9,6 +9,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/lookup"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
@@ -105,7 +106,7 @@ func (a *app) refused(err error) error {
 		return nothingTo(context.Background(), nothing.Finder, nothing.Verb, nothing.Arg, string(a.text(nothing.More)))
 	}
 	if no, ok := errors.AsType[*project.NoRunError](err); ok {
-		return noSuchRun(context.Background(), no.Finder, no.Arg)
+		return lookup.NoSuchRun(context.Background(), no.Finder, no.Arg)
 	}
 	refusal, ok := errors.AsType[*engine.Refusal](err)
 	if !ok {

@@ -102,7 +102,9 @@ func (a *app) execute(ctx context.Context, args []string) int {
 
 // explained returns the exit code of an error and the lines to print for it, with commands that work here and no password.
 func (a *app) explained(err error) (int, string) {
-	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
+	if several, ok := errors.AsType[engine.Several](err); ok {
+		err = a.refused(several)
+	} else if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		err = a.refused(refusal)
 	}
 	code, message := explain(err)

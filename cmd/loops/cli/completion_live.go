@@ -18,6 +18,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/host"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -41,7 +42,7 @@ func (a *app) loops(_ *cobra.Command, _ []string, word string) (found []cobra.Co
 		return nil, noFiles
 	}
 	entries, _ := lib.Files.List(p.Loops) // a folder that cannot be read offers nothing
-	more, _ := catalogOnly(lib, entries)
+	more, _ := lookup.CatalogOnly(lib, entries)
 	for _, e := range append(entries, more...) {
 		if !strings.HasPrefix(e.Name, word) {
 			continue
@@ -67,7 +68,7 @@ func (a *app) loopWords(of func(loopfile.Entry) []string) completer {
 			return nil, noFiles
 		}
 		entries, _ := lib.Files.List(p.Loops) // a folder that cannot be read offers nothing
-		more, _ := catalogOnly(lib, entries)
+		more, _ := lookup.CatalogOnly(lib, entries)
 		var words []string
 		for _, e := range append(entries, more...) {
 			words = append(words, of(e)...)
@@ -101,7 +102,7 @@ var (
 		return paused
 	}}
 	isWaiting = runFilter{live: true, fits: isLive.fits, also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
-		w, err := waitOf(ctx, f.Store, r.ID)
+		w, err := lookup.WaitOf(ctx, f.Store, r.ID)
 		return err == nil && w != nil && w.Why != fsm.WaitPaused
 	}}
 	isEnded     = runFilter{fits: func(_ persistence.Run, alive bool) bool { return !alive }}
@@ -220,7 +221,7 @@ func (a *app) loopOf(ctx context.Context, arg string) *fsm.Loop {
 		return nil
 	}
 	defer done()
-	run, err := oneRun(ctx, *f, arg)
+	run, err := lookup.OneRun(ctx, *f, arg)
 	if err != nil {
 		return nil
 	}
@@ -288,7 +289,7 @@ func (a *app) steps(cmd *cobra.Command, args []string, word string) (found []cob
 		return nil, noFiles
 	}
 	defer done()
-	run, err := oneRun(cmd.Context(), *f, args[0])
+	run, err := lookup.OneRun(cmd.Context(), *f, args[0])
 	if err != nil {
 		return nil, noFiles
 	}
@@ -296,7 +297,7 @@ func (a *app) steps(cmd *cobra.Command, args []string, word string) (found []cob
 		return found, inOrder
 	}
 	steps := inspect.NewSteps(&inspect.Kinds{})
-	if _, err := a.path(cmd.Context(), *f, run, &inspect.Reader{Done: steps.Add}); err != nil {
+	if _, err := lookup.Path(cmd.Context(), *f, run, &inspect.Reader{Done: steps.Add}, a.damaged); err != nil {
 		return found, inOrder
 	}
 	for i := range steps.Len() {

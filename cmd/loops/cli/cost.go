@@ -11,6 +11,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/price"
 	"loops/internal/ui"
@@ -61,7 +62,7 @@ A table of prices is YAML, in USD for a million tokens:
 func runCost(ctx context.Context, a *app, o costOptions) error {
 	var after time.Time
 	if o.since != "" {
-		age, err := parseAge(o.since)
+		age, err := lookup.ParseAge(o.since)
 		if err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 	}
 	if len(runs) == 0 && o.name != "" {
 		if _, err := p.Resolve(o.name); err != nil {
-			return noSuchRun(ctx, f, o.name)
+			return lookup.NoSuchRun(ctx, f, o.name)
 		}
 	}
 	if len(runs) == 1 && project.IsNamed(runs[0], o.name) {
@@ -118,24 +119,8 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 	return a.costOfRuns(ctx, f, chosen, known, o)
 }
 
-// costSheet reads what a run used.
-func (a *app) costSheet(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices) (*inspect.CostSheet, error) {
-	sheet := &inspect.CostSheet{Prices: known}
-	for e, err := range f.Store.Events(ctx, r.ID, 0) {
-		if project.IsDamage(err) {
-			ui.Say(a.Err, "loops: %v; what was used there is not counted\n", err)
-			continue
-		}
-		if err != nil {
-			return nil, f.Store.Failed(err)
-		}
-		sheet.Add(e)
-	}
-	return sheet, nil
-}
-
 func (a *app) costOfRun(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices, asJSON bool) error {
-	sheet, err := a.costSheet(ctx, f, r, known)
+	sheet, err := lookup.CostSheet(ctx, f, r, known, a.damaged)
 	if err != nil {
 		return err
 	}
@@ -156,7 +141,7 @@ func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persisten
 	var objects []any
 	n, bad := 0, 0
 	for _, r := range runs {
-		sheet, err := a.costSheet(ctx, f, r, known)
+		sheet, err := lookup.CostSheet(ctx, f, r, known, a.damaged)
 		if err != nil {
 			return err
 		}

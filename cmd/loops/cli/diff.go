@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/model"
 	"loops/internal/phrase"
 	"loops/internal/plain"
@@ -63,7 +64,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	var kinds inspect.Kinds
 	d := comparison{all: o.all}
 	for i, name := range []string{o.a, o.b} {
-		run, err := oneRun(ctx, f, name)
+		run, err := lookup.OneRun(ctx, f, name)
 		if err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 			return usageError{fmt.Sprintf("%s and %s are the same run, %s", o.a, o.b, run.ID), "loops diff --help"}
 		}
 		d.steps[i] = inspect.NewSteps(&kinds)
-		if d.sides[i], err = a.path(ctx, f, run, &inspect.Reader{Done: d.steps[i].Add}); err != nil {
+		if d.sides[i], err = lookup.Path(ctx, f, run, &inspect.Reader{Done: d.steps[i].Add}, a.damaged); err != nil {
 			return err
 		}
 		if d.memory[i], err = store.Snapshot(ctx, run.ID); err != nil {

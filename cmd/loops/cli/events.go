@@ -7,6 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/lookup"
 	"loops/internal/ui"
 )
 
@@ -52,12 +53,12 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := oneRun(ctx, f, o.name)
+	run, err := lookup.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	if o.since > 0 {
-		if err := pastTheEnd(ctx, f, run, o.since, "loops events --help"); err != nil {
+		if err := lookup.PastTheEnd(ctx, f, run, o.since, "loops events --help"); err != nil {
 			return err
 		}
 	}

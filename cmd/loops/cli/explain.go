@@ -11,6 +11,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -60,13 +61,13 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 	defer store.Close()
 	f := store.Finder()
 	f.Readings = true
-	run, err := oneRun(ctx, f, o.name)
+	run, err := lookup.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
-	rules := a.rulebook(ctx, f, run)
-	story := inspect.Story{Wanted: o.step, Rules: rules, Note: rules.note, Alive: project.Alive(run), Resume: a.goOn(ctx, store, run)}
-	if story.Path, err = a.path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}); err != nil {
+	rules := lookup.RulebookOf(ctx, f, run)
+	story := inspect.Story{Wanted: o.step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Resume: a.goOn(ctx, store, run)}
+	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}, a.damaged); err != nil {
 		return err
 	}
 	if o.step == "" {

@@ -15,6 +15,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/bundle"
 	"loops/internal/disk"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -70,7 +71,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	} else if len(runs) == 1 {
 		run = runs[0]
 	} else if run, err = f.Exactly(ctx, arg); err != nil {
-		return noSuchRun(ctx, f, arg)
+		return lookup.NoSuchRun(ctx, f, arg)
 	}
 	if project.Alive(run) || run.Held {
 		return &persistence.HeldError{ID: run.ID, Owner: run.Owner}

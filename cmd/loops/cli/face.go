@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/report"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
@@ -114,7 +115,7 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 	f := store.Finder()
 	run, err := f.Named(ctx, string(id))
 	if err == nil && run == nil {
-		err = noSuchRun(ctx, f, string(id))
+		err = lookup.NoSuchRun(ctx, f, string(id))
 	}
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o
 	if err != nil {
 		return nil, face, err
 	}
-	graph, note, damage := a.graphOfRun(ctx, f, run, t, inspect.ByVisits)
+	graph, note, damage := lookup.GraphOfRun(ctx, f, run, t, inspect.ByVisits)
 	face.Graph = graph
 	if note != "" {
 		face.Notes = append(face.Notes, note)
@@ -172,7 +173,7 @@ func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := oneRun(ctx, f, o.name)
+	run, err := lookup.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}

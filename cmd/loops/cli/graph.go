@@ -15,6 +15,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
@@ -123,14 +124,14 @@ func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*d
 	f := store.Finder()
 	var run persistence.Run
 	if o.by != "" {
-		run, err = oneRun(ctx, f, o.name)
+		run, err = lookup.OneRun(ctx, f, o.name)
 	} else {
 		named, problem := f.Named(ctx, o.name)
 		if err = problem; err == nil && named == nil {
 			if _, none := p.Resolve(o.name); none == nil {
 				return a.graphOfLoop(ctx, p, o.name) // a loop whose name looks like a run
 			}
-			err = noSuchRun(ctx, f, o.name)
+			err = lookup.NoSuchRun(ctx, f, o.name)
 		} else if named != nil {
 			run = *named
 		}
@@ -157,7 +158,7 @@ func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*d
 	if by == "" {
 		by = inspect.ByVisits
 	}
-	g, note, err := a.graphOfRun(ctx, f, run, t, by)
+	g, note, err := lookup.GraphOfRun(ctx, f, run, t, by)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (a *app) graphOfLoop(ctx context.Context, p *project.Project, name string) 
 		if err != nil {
 			return nil, err
 		}
-		return diagram.Of(r.loop), nil
+		return diagram.Of(r.Loop), nil
 	}
 	f, err := lib.Load(path)
 	if err != nil {
@@ -259,4 +260,13 @@ func (a *app) writeFile(p *project.Project, file string, write func(io.Writer) e
 		return cannot(err)
 	}
 	return nil
+}
+
+// checkBy refuses a word that --by does not know.
+func checkBy(by, see string) error {
+	switch by {
+	case "", inspect.ByVisits, inspect.ByTime, inspect.ByCost:
+		return nil
+	}
+	return usageError{fmt.Sprintf("--by %q: expected visits, time or cost", by), see}
 }

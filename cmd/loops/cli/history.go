@@ -3,17 +3,15 @@ package cli
 import (
 	"context"
 	"fmt"
-	"iter"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -96,7 +94,7 @@ Output of actions is left out unless -v is given. With --json nothing else is le
 }
 
 func runHistory(ctx context.Context, a *app, o historyOptions) error {
-	when, err := newPeriod(o.since, o.until, "loops history --help")
+	when, err := lookup.NewPeriod(o.since, o.until, "loops history --help")
 	if err != nil {
 		return err
 	}
@@ -128,51 +126,14 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 		}
 		return historyEvents(ctx, a, f, *run, o, when)
 	}
-	run, err := pickRun(ctx, f, o.name, o.run)
+	run, err := lookup.PickRun(ctx, f, o.name, o.run)
 	if err != nil {
 		return err
 	}
 	return historyEvents(ctx, a, f, run, o, when)
 }
 
-// parseAge reads 45s, 30m, 1h or 2d.
-func parseAge(s string) (time.Duration, error) {
-	bad := usageError{fmt.Sprintf("--since %q: expected a number and s, m, h or d, such as 30m", s), "loops history --help"}
-	if s == "" {
-		return 0, bad
-	}
-	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[len(s)-1]]
-	n, err := strconv.ParseUint(s[:len(s)-1], 10, 32)
-	if !ok || err != nil || n > uint64(100*365*24*time.Hour/unit) {
-		return 0, bad
-	}
-	return time.Duration(n) * unit, nil
-}
-
-// pickRun finds one run of a loop.
-func pickRun(ctx context.Context, f project.Finder, loop, run string) (persistence.Run, error) {
-	for _, name := range []string{loop, f.NameIn(loop)} {
-		if name == "" {
-			continue
-		}
-		var found []persistence.Run
-		var err error
-		if run == "last" {
-			found, err = f.Loop(ctx, name, 1)
-		} else {
-			found, err = f.Run(ctx, name, run)
-		}
-		if err != nil {
-			return persistence.Run{}, f.Store.Failed(err)
-		}
-		if len(found) > 0 {
-			return found[0], nil
-		}
-	}
-	return persistence.Run{}, failure(engine.NotFound, "loop %s has no run %s; see: loops history %s", loop, run, quote(loop))
-}
-
-func historyEvents(ctx context.Context, a *app, f project.Finder, run persistence.Run, o historyOptions, when period) error {
+func historyEvents(ctx context.Context, a *app, f project.Finder, run persistence.Run, o historyOptions, when lookup.Period) error {
 	limit := o.tail
 	if limit < 0 {
 		limit = tailEvents
@@ -182,7 +143,7 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		switch {
 		case o.event != "" && e.Kind != o.event,
 			!o.verbose && !o.json && o.event == "" && o.text == "" && e.Kind == fsm.EventActionOutput,
-			!when.contains(e.Time),
+			!when.Contains(e.Time),
 			o.text != "" && !views.Mentions(e, o.text),
 			o.state != "" && e.Get("state") != o.state && e.Get("from") != o.state && e.Get("to") != o.state && e.Get("final_state") != o.state:
 			return false
@@ -190,7 +151,7 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		all++
 		return true
 	}
-	events, damage, err := lastEvents(f.Store.Events(ctx, run.ID, 0), keep, limit)
+	events, damage, err := lookup.LastEvents(f.Store.Events(ctx, run.ID, 0), keep, limit)
 	for _, d := range damage {
 		ui.Say(a.Err, "loops: %v; reading goes on behind it\n", d)
 	}
@@ -198,12 +159,12 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		return err
 	}
 	if all == 0 && o.event != "" {
-		if err := unknownEvent(ctx, f, run, o.event, "loops history --help"); err != nil {
+		if err := lookup.UnknownEvent(ctx, f, run, o.event, "loops history --help"); err != nil {
 			return err
 		}
 	}
 	if all == 0 && o.state != "" {
-		if err := a.unknownState(ctx, f, run, o.state, "loops history --help"); err != nil {
+		if err := lookup.UnknownState(ctx, f, run, o.state, "loops history --help"); err != nil {
 			return err
 		}
 	}
@@ -252,30 +213,4 @@ func printEvent(a *app, e fsm.Event, verbose bool) {
 		}
 		front = strings.Repeat(" ", 28)
 	}
-}
-
-// lastEvents returns the last n events that keep accepts, 0 for all, and the damage between them. Memory is
-// bounded by n.
-func lastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n int) (last []fsm.Event, damage []error, err error) {
-	next := 0
-	for e, problem := range events {
-		if problem != nil {
-			if !project.IsDamage(problem) {
-				return nil, damage, problem
-			}
-			if len(damage) < 10 {
-				damage = append(damage, problem)
-			}
-			continue
-		}
-		switch {
-		case !keep(e):
-		case n <= 0 || len(last) < n:
-			last = append(last, e)
-		default:
-			last[next] = e
-			next = (next + 1) % n
-		}
-	}
-	return append(last[next:len(last):len(last)], last[:next]...), damage, nil
 }

@@ -10,6 +10,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -42,7 +43,7 @@ func (o historyOptions) check() error {
 	return nil
 }
 
-func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions, when period) error {
+func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions, when lookup.Period) error {
 	limit := o.tail
 	switch {
 	case limit < 0 && o.group != "":
@@ -53,7 +54,7 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 	var problem error
 	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
 	keep := func(r persistence.Run) bool {
-		if problem != nil || !when.holds(r) || len(o.status) > 0 && !slices.Contains(o.status, inspect.StatusWord(r)) {
+		if problem != nil || !when.Holds(r) || len(o.status) > 0 && !slices.Contains(o.status, inspect.StatusWord(r)) {
 			return false
 		}
 		if o.text == "" {
@@ -64,7 +65,7 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 		}
 		return seen[r.ID]
 	}
-	runs, err := a.runsOf(ctx, f, o.name, limit, keep)
+	runs, err := lookup.RunsOf(ctx, f, o.name, limit, keep)
 	if err == nil {
 		err = problem
 	}
@@ -128,7 +129,7 @@ func (t runTable) addCosts(ctx context.Context, f project.Finder, runs []persist
 		return err
 	}
 	for _, r := range runs {
-		sheet, err := t.a.costSheet(ctx, f, r, known)
+		sheet, err := lookup.CostSheet(ctx, f, r, known, t.a.damaged)
 		if err != nil {
 			return err
 		}

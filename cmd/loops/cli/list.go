@@ -5,20 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"loops/engine"
-	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
-
-// openRuns is among how many of the newest runs list --running looks for those that can be resumed.
-const openRuns = 200
 
 type listOptions struct {
 	running, json bool
@@ -95,7 +90,7 @@ func runList(a *app, o listOptions) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p.CannotOpen(err)
 	}
-	more, err := catalogOnly(lib, entries)
+	more, err := lookup.CatalogOnly(lib, entries)
 	if err != nil {
 		return err
 	}
@@ -129,20 +124,4 @@ func runList(a *app, o listOptions) error {
 		views.WriteTable(a.out, views.ListRows(more))
 	}
 	return nil
-}
-
-// catalogOnly returns the loops of the catalog whose names mean no loop of the project.
-func catalogOnly(l *project.Library, entries []loopfile.Entry) ([]loopfile.Entry, error) {
-	if l.Project.Catalog == "" {
-		return nil, nil
-	}
-	more, err := l.Files.List(l.Project.Catalog)
-	if err != nil {
-		return nil, failure(engine.Usage, "%s=%s: %v", project.EnvCatalog, l.Project.Short(l.Project.Catalog), project.Cause(err))
-	}
-	own := make(map[string]bool, len(entries))
-	for _, e := range entries {
-		own[e.Name] = true
-	}
-	return slices.DeleteFunc(more, func(e loopfile.Entry) bool { return own[e.Name] }), nil
 }

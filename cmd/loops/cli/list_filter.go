@@ -11,6 +11,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -98,11 +99,11 @@ func (f *openFilter) check(cmd *cobra.Command, args []string) error {
 		f.silent = d
 	}
 	if flags.Changed("failed-since") {
-		when, err := newPeriod(f.failedSince, "", seeList)
+		when, err := lookup.NewPeriod(f.failedSince, "", seeList)
 		if err != nil {
 			return usageError{strings.Replace(err.Error(), "--since", "--failed-since", 1), seeList}
 		}
-		f.failed = when.since
+		f.failed = when.Since
 	}
 	if flags.Changed("status") && len(f.status) == 0 {
 		return usageError{"--status: expected a status, such as running", seeList}
@@ -114,7 +115,7 @@ func (f *openFilter) check(cmd *cobra.Command, args []string) error {
 func parseSpan(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		d, err = parseAge(s)
+		d, err = lookup.ParseAge(s)
 	}
 	if err == nil && d <= 0 {
 		err = fmt.Errorf("%s is not above 0", s)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -22,25 +23,25 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 	if !o.runs.failed.IsZero() {
 		runs, err = views.FailedSince(ctx, store, o.runs.failed)
 	} else {
-		runs, err = openNow(ctx, store)
+		runs, err = lookup.OpenNow(ctx, store)
 	}
 	if err != nil {
 		return err
 	}
 	var looked, chosen []*inspect.Vitals
 	for _, r := range runs {
-		v := glimpse(ctx, f, r)
+		v := lookup.Glimpse(ctx, f, r)
 		looked = append(looked, v)
 		if o.runs.keeps(v) {
 			if o.json {
-				remember(ctx, f, v)
+				lookup.Remember(ctx, f, v)
 			}
 			chosen = append(chosen, v)
 		}
 	}
 	var waiting []persistence.Waiter
 	if o.runs.queued() {
-		if waiting, err = inQueue(p); err != nil {
+		if waiting, err = lookup.InQueue(p); err != nil {
 			return err
 		}
 	}
@@ -49,11 +50,11 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		for _, w := range waiting {
 			objects = append(objects, views.WaiterStatus(p, w))
 		}
-		return joined([]error{a.reply(objects), unreadRuns(looked)})
+		return joined([]error{a.reply(objects), lookup.UnreadRuns(looked)})
 	}
 	if len(chosen)+len(waiting) == 0 {
 		ui.SayLine(a.out, o.runs.none())
-		return unreadRuns(looked)
+		return lookup.UnreadRuns(looked)
 	}
 	var lines []views.RunLine
 	for _, v := range chosen {
@@ -63,7 +64,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		lines = append(lines, views.LineOfWaiter(p, w))
 	}
 	views.WriteRuns(a.out, lines, a.width())
-	return unreadRuns(looked)
+	return lookup.UnreadRuns(looked)
 }
 
 // none says that there is no such run.

@@ -17,6 +17,7 @@ import (
 	"loops/fsm"
 	"loops/internal/disk"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
@@ -70,7 +71,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := oneRun(ctx, f, o.name)
+	run, err := lookup.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		return err
 	}
 	if !acted && o.state != "" {
-		if err := a.unknownState(ctx, f, run, o.state, "loops logs --help"); err != nil {
+		if err := lookup.UnknownState(ctx, f, run, o.state, "loops logs --help"); err != nil {
 			return err
 		}
 	}

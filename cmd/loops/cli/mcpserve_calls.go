@@ -12,6 +12,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/lookup"
 	"loops/internal/mcpserver"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
@@ -105,7 +106,7 @@ func (s *served) logs(ctx context.Context, v mcpserver.Values) (json.RawMessage,
 		}
 		defer store.Close()
 		f := store.Finder()
-		run, err := oneRun(ctx, f, v.Text("run"))
+		run, err := lookup.OneRun(ctx, f, v.Text("run"))
 		if err != nil {
 			return err
 		}

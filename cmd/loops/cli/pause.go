@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -162,7 +163,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 	f := store.Finder()
 	var runs []persistence.Run
 	if o.name == "" {
-		runs, err = store.Runs(ctx, persistence.Query{Limit: openRuns})
+		runs, err = store.Runs(ctx, persistence.Query{Limit: lookup.OpenRuns})
 		runs = project.Current(runs)
 	} else {
 		runs, err = f.Runs(ctx, o.name, engine.RecentRuns)

@@ -11,6 +11,7 @@ import (
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/config"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -84,7 +85,7 @@ func (o pruneOptions) policy(cmd *cobra.Command) (p *engine.Policy, err error) {
 	}
 	p = &engine.Policy{KeepLast: o.keepLast, MaxSize: -1}
 	if given("older-than") {
-		if p.OlderThan, err = parseAge(o.olderThan); err != nil || p.OlderThan == 0 {
+		if p.OlderThan, err = lookup.ParseAge(o.olderThan); err != nil || p.OlderThan == 0 {
 			return p, usageError{fmt.Sprintf("--older-than %q: expected a number above 0 and s, m, h or d, such as 30d", o.olderThan), pruneHelp}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/engine"
+	"loops/internal/lookup"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,7 +50,7 @@ func parseWait(s string) (time.Duration, bool) {
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
 		return time.Duration(n) * time.Second, true
 	}
-	if d, err := parseAge(s); err == nil {
+	if d, err := lookup.ParseAge(s); err == nil {
 		return d, true
 	}
 	d, err := time.ParseDuration(s)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/report"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -70,7 +71,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := oneRun(ctx, f, o.name)
+	run, err := lookup.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	for _, n := range page.Notes {
 		ui.Say(a.Err, "loops: %s\n", n)
 	}
-	graph, note, damage := a.graphOfRun(ctx, f, run, t, o.by)
+	graph, note, damage := lookup.GraphOfRun(ctx, f, run, t, o.by)
 	page.Graph = graph
 	if note != "" {
 		page.Notes = append(page.Notes, note)

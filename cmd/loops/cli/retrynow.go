@@ -10,7 +10,6 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -76,13 +75,4 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 
 func wokenText(s engine.Effect) string {
 	return fmt.Sprintf("Woke %s (pid %d): it waited for %s.", s.Before.ID, s.Before.Owner.PID, inspect.WaitText(s.Wait))
-}
-
-// waitOf returns what a run waits for; nil = nothing.
-func waitOf(ctx context.Context, store *project.Records, id persistence.ID) (*fsm.Wait, error) {
-	m, err := store.Snapshot(ctx, id)
-	if err != nil && m == nil {
-		return nil, store.Failed(err)
-	}
-	return m.Waiting(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/lookup"
 	"loops/internal/model"
 	"loops/internal/phrase"
 	"loops/internal/ui"
@@ -103,15 +104,15 @@ func runShow(ctx context.Context, a *app, name string, o showOptions) error {
 }
 
 // showRecorded shows a loop as a run recorded it.
-func (a *app) showRecorded(p *project.Project, r *recordedLoop, o showOptions) error {
+func (a *app) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOptions) error {
 	switch {
 	case o.effective:
-		_, err := a.out.Write(r.def.Main().Text())
+		_, err := a.out.Write(r.Def.Main().Text())
 		return err
 	case o.origins:
-		return failure(engine.Usage, "--origins: where the values of the loop stood is not recorded with run %s", r.run.ID)
+		return failure(engine.Usage, "--origins: where the values of the loop stood is not recorded with run %s", r.Run.ID)
 	}
-	return a.showLoop(p, r.loop, r.child, o)
+	return a.showLoop(p, r.Loop, r.Child, o)
 }
 
 // showLoop shows a loop that is valid. child finds the loops that its states run.
@@ -128,4 +129,23 @@ func (a *app) showLoop(p *project.Project, l *fsm.Loop, child func(string, *fsm.
 		views.Resolve(m, l, child, func(text string) { ui.SayLine(a.Err, "loops: "+text) })
 	}
 	return ui.WriteJSON(a.out, m)
+}
+
+// orRecorded is [app.recorded] where err says that there is no file of that name; else it returns err.
+func (a *app) orRecorded(ctx context.Context, p *project.Project, arg string, err error) (*lookup.RecordedLoop, error) {
+	if _, missing := errors.AsType[*project.LoopNotFoundError](err); !missing {
+		return nil, err
+	}
+	r, problem := lookup.Recorded(ctx, p, arg)
+	switch {
+	case problem != nil:
+		return nil, problem
+	case r == nil:
+		return nil, err
+	}
+	if project.IsNamed(r.Run, arg) {
+		return r, nil
+	}
+	ui.Say(a.Err, "loops: no loop of the project has this name; this is %s as run %s recorded it\n", p.Short(r.Loop.File), r.Run.ID)
+	return r, nil
 }

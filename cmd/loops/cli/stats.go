@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -53,7 +54,7 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 }
 
 func runStats(ctx context.Context, a *app, o statsOptions) error {
-	period, err := newPeriod(o.since, o.until, "loops stats --help")
+	period, err := lookup.NewPeriod(o.since, o.until, "loops stats --help")
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	runs, err := a.runsOf(ctx, f, o.name, o.limit, period.holds)
+	runs, err := lookup.RunsOf(ctx, f, o.name, o.limit, period.Holds)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 	for i, r := range runs {
 		s.Add(r)
 		visits := inspect.Reader{Done: func(v *inspect.Visit) { s.Tally.Add(i, v) }}
-		if _, err := a.path(ctx, f, r, &visits); err != nil {
+		if _, err := lookup.Path(ctx, f, r, &visits, a.damaged); err != nil {
 			return err
 		}
 	}

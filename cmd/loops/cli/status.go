@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -55,7 +55,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	if err != nil {
 		return store.Failed(err)
 	}
-	waiting, err := inQueue(p)
+	waiting, err := lookup.InQueue(p)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return f.IsWaiter(w, arg) }); i >= 0 {
 			return a.showWaiter(p, waiting[i], asJSON)
 		}
-		return noSuchRun(ctx, f, arg)
+		return lookup.NoSuchRun(ctx, f, arg)
 	}
 	run := *newest
 	if i := slices.IndexFunc(live, project.Alive); i >= 0 {
@@ -74,13 +74,13 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	} else {
 		waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool { return w.Resumes != run.ID })
 	}
-	v := a.vitals(ctx, f, run)
+	v := lookup.Vitals(ctx, f, run, a.goOn(ctx, store, run))
 	if asJSON {
 		err = a.reply(a.vitalsObject(p, store, v, waiting))
 	} else {
 		a.printVitals(p, store, v, waiting)
 	}
-	return joined([]error{err, unreadRuns([]*inspect.Vitals{v})})
+	return joined([]error{err, lookup.UnreadRuns([]*inspect.Vitals{v})})
 }
 
 // runStatusAll tells of every run that is open.
@@ -91,22 +91,22 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	open, err := openNow(ctx, store)
+	open, err := lookup.OpenNow(ctx, store)
 	if err != nil {
 		return err
 	}
-	waiting, err := inQueue(p)
+	waiting, err := lookup.InQueue(p)
 	if err != nil {
 		return err
 	}
 	objects := []any{}
 	var shown []*inspect.Vitals
 	for i, r := range open {
-		v := glimpse(ctx, f, r)
+		v := lookup.Glimpse(ctx, f, r)
 		if project.Alive(r) || i < briefRuns {
-			v = a.vitals(ctx, f, r)
+			v = lookup.Vitals(ctx, f, r, a.goOn(ctx, store, r))
 		} else if asJSON {
-			remember(ctx, f, v)
+			lookup.Remember(ctx, f, v)
 		}
 		shown = append(shown, v)
 		if asJSON {
@@ -128,28 +128,10 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	case len(open)+len(waiting) == 0:
 		ui.SayLine(a.out, noneOpen)
 	}
-	return joined([]error{err, unreadRuns(shown)})
+	return joined([]error{err, lookup.UnreadRuns(shown)})
 }
 
 // briefRuns is of how many runs that can be resumed status tells all it knows: that takes its time.
 const briefRuns = 20
 
 const noneOpen = "No run goes on, and none can be resumed."
-
-// openNow returns the runs that are running, however old, and those among the newest that can be resumed.
-func openNow(ctx context.Context, store *project.Records) ([]persistence.Run, error) {
-	runs, err := store.Runs(ctx, persistence.Query{Limit: openRuns, LiveToo: true, Readings: true})
-	if err != nil {
-		return nil, store.Failed(err)
-	}
-	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !project.Alive(r) && !r.Resumable && !r.Unowned }), nil
-}
-
-// inQueue returns those who wait for a scope of the project.
-func inQueue(p *project.Project) ([]persistence.Waiter, error) {
-	line, err := p.Queue().Waiters()
-	if err != nil {
-		return nil, failure(engine.NotRecorded, "who waits in the queue cannot be read: %v", err)
-	}
-	return line, nil
-}

@@ -6,6 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/persistence"
@@ -65,7 +66,7 @@ func (p *costPrinter) write(ctx context.Context) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := oneRun(ctx, f, string(p.id))
+	run, err := lookup.OneRun(ctx, f, string(p.id))
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (p *costPrinter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sheet, err := p.a.costSheet(ctx, f, run, known)
+	sheet, err := lookup.CostSheet(ctx, f, run, known, p.a.damaged)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
+	"loops/internal/lookup"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
@@ -91,7 +92,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		return err
 	}
 	defer store.Close()
-	l, err := monitor.New(store.Finder(), func() ([]persistence.Waiter, error) { return inQueue(p) })
+	l, err := monitor.New(store.Finder(), func() ([]persistence.Waiter, error) { return lookup.InQueue(p) })
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
-package cli
+package lookup
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/phrase"
@@ -14,9 +14,9 @@ import (
 // Nothing matches a name that is mistyped, which must not look like a run in which nothing happened. These are asked only where
 // nothing matched.
 
-// unknownState is an error where neither the run nor its loop has a state of this name. see is the command's help.
-func (a *app) unknownState(ctx context.Context, f project.Finder, run persistence.Run, name, see string) error {
-	main := a.rulebook(ctx, f, run).Main()
+// UnknownState is an error where neither the run nor its loop has a state of this name. see is the command's help.
+func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, name, see string) error {
+	main := RulebookOf(ctx, f, run).Main()
 	if main == nil {
 		return nil // nobody can tell
 	}
@@ -37,11 +37,11 @@ func (a *app) unknownState(ctx context.Context, f project.Finder, run persistenc
 	if suggestion == "" {
 		suggestion = "; it has " + phrase.List(states)
 	}
-	return usageError{fmt.Sprintf("--state %s: loop %s has no such state%s", phrase.Quote(name), run.Loop, suggestion), see}
+	return engine.Misuse(see, "--state %s: loop %s has no such state%s", phrase.Quote(name), run.Loop, suggestion)
 }
 
-// unknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.
-func unknownEvent(ctx context.Context, f project.Finder, run persistence.Run, kind, see string) error {
+// UnknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.
+func UnknownEvent(ctx context.Context, f project.Finder, run persistence.Run, kind, see string) error {
 	kinds := slices.Clone(fsm.EventKinds)
 	for e, err := range f.Store.Events(ctx, run.ID, 0) {
 		if err == nil && !slices.Contains(kinds, e.Kind) {
@@ -51,11 +51,11 @@ func unknownEvent(ctx context.Context, f project.Finder, run persistence.Run, ki
 	if slices.Contains(kinds, kind) {
 		return nil
 	}
-	return usageError{fmt.Sprintf("--event %s: there is no such kind of event%s", phrase.Quote(kind), phrase.DidYouMean(kind, kinds)), see}
+	return engine.Misuse(see, "--event %s: there is no such kind of event%s", phrase.Quote(kind), phrase.DidYouMean(kind, kinds))
 }
 
-// pastTheEnd is an error where a run has no event with a number as high as this one.
-func pastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, after uint64, see string) error {
+// PastTheEnd is an error where a run has no event with a number as high as this one.
+func PastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, after uint64, see string) error {
 	var last uint64
 	err := f.Store.Newest(ctx, run.ID, func(e fsm.Event) bool {
 		last = e.Seq
@@ -64,5 +64,5 @@ func pastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, afte
 	if err != nil || last == 0 || after <= last {
 		return nil //nolint:nilerr // reading the events tells
 	}
-	return usageError{fmt.Sprintf("--since %d: the last event of run %s is %d", after, run.ID, last), see}
+	return engine.Misuse(see, "--since %d: the last event of run %s is %d", after, run.ID, last)
 }

@@ -1,4 +1,4 @@
-package cli
+package lookup
 
 import (
 	"context"
@@ -7,19 +7,24 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
-	"loops/internal/ui"
 	"loops/persistence"
 )
 
-// path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
-// room for. Damage is named on standard error, and what is behind it is read.
-func (a *app) path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader) (*inspect.Path, error) {
+// A Tell is told what is damaged in the records of a run, and what that means: "reading goes on behind it".
+type Tell func(damage error, then string)
+
+// readOn is what damage means where all events are read.
+const readOn = "reading goes on behind it"
+
+// Path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
+// room for. tell is told of damage, and what is behind it is read.
+func Path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader, tell Tell) (*inspect.Path, error) {
 	known, err := f.Project.Pricer()
 	if err != nil {
 		return nil, err
 	}
 	p := &inspect.Path{Run: r, Costs: &inspect.CostSheet{Prices: known}}
-	err = a.eachEvent(ctx, f, r, func(e fsm.Event) { p.Add(e, reader.Add(e)) })
+	err = eachEvent(ctx, f, r, tell, func(e fsm.Event) { p.Add(e, reader.Add(e)) })
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +33,12 @@ func (a *app) path(ctx context.Context, f project.Finder, r persistence.Run, rea
 }
 
 // eachEvent goes through the events of a run, past what is damaged.
-func (a *app) eachEvent(ctx context.Context, f project.Finder, r persistence.Run, each func(fsm.Event)) error {
+func eachEvent(ctx context.Context, f project.Finder, r persistence.Run, tell Tell, each func(fsm.Event)) error {
 	damage := 0
 	for e, err := range f.Store.Events(ctx, r.ID, 0) {
 		if project.IsDamage(err) {
 			if damage++; damage <= 10 {
-				ui.Say(a.Err, "loops: %v; reading goes on behind it\n", err)
+				tell(err, readOn)
 			}
 			continue
 		}
@@ -45,24 +50,24 @@ func (a *app) eachEvent(ctx context.Context, f project.Finder, r persistence.Run
 	return nil
 }
 
-// A rulebook has them from what is recorded with the run, or from the loop files as they are now.
-type rulebook struct {
+// A Rulebook has the rules that a run follows from what is recorded with the run, or from the loop files as they are now.
+type Rulebook struct {
 	def  *project.Definition // as recorded with the run; nil = not, or not to be read
 	main *fsm.Loop           // nil = not known
 	subs map[string]*fsm.Loop
-	note string // what there is to say about where main is from
+	Note string // what there is to say about where main is from
 }
 
-// rulebook returns the definition of a run: the one that is recorded with it, else the file it was made of as it is now.
-func (a *app) rulebook(ctx context.Context, f project.Finder, r persistence.Run) *rulebook {
-	b := &rulebook{def: f.Store.DefinitionOf(ctx, r), subs: map[string]*fsm.Loop{}}
+// RulebookOf returns the definition of a run: the one that is recorded with it, else the file it was made of as it is now.
+func RulebookOf(ctx context.Context, f project.Finder, r persistence.Run) *Rulebook {
+	b := &Rulebook{def: f.Store.DefinitionOf(ctx, r), subs: map[string]*fsm.Loop{}}
 	l, path := f.Ran(r, b.def)
 	switch {
 	case l == nil:
-		b.note = "The definition it ran is not recorded, and no such loop is there now: rules are not named."
+		b.Note = "The definition it ran is not recorded, and no such loop is there now: rules are not named."
 		return b
 	case path != "" && r.SHA256 != l.SHA256:
-		b.note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.Project.Short(path))
+		b.Note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.Project.Short(path))
 	}
 	b.main = given(l, r)
 	return b
@@ -79,10 +84,10 @@ func given(l *fsm.Loop, r persistence.Run) *fsm.Loop {
 }
 
 // Main returns the loop that the run is of, nil where it is not known.
-func (b *rulebook) Main() *fsm.Loop { return b.main }
+func (b *Rulebook) Main() *fsm.Loop { return b.main }
 
 // Of returns the loop that a visit belongs to, nil where it is not known.
-func (b *rulebook) Of(v *inspect.Visit) *fsm.Loop {
+func (b *Rulebook) Of(v *inspect.Visit) *fsm.Loop {
 	l := b.main
 	for _, above := range v.Above {
 		if l == nil || l.States[above.State] == nil {

@@ -1,4 +1,4 @@
-package cli
+package lookup
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestLastEvents(t *testing.T) {
 	}{
 		{0, []uint64{1, 3, 5, 7}}, {1, []uint64{7}}, {2, []uint64{5, 7}}, {3, []uint64{3, 5, 7}}, {4, []uint64{1, 3, 5, 7}}, {9, []uint64{1, 3, 5, 7}},
 	} {
-		last, bad, err := lastEvents(events, odd, c.n)
+		last, bad, err := LastEvents(events, odd, c.n)
 		if err != nil || len(bad) != 1 {
 			t.Fatalf("n=%d: %v %v", c.n, bad, err)
 		}
@@ -48,7 +48,7 @@ func TestLastEvents(t *testing.T) {
 		}
 	}
 	broken := errors.New("disk")
-	if _, _, err := lastEvents(func(yield func(fsm.Event, error) bool) { yield(fsm.Event{}, broken) }, odd, 0); !errors.Is(err, broken) {
+	if _, _, err := LastEvents(func(yield func(fsm.Event, error) bool) { yield(fsm.Event{}, broken) }, odd, 0); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -57,12 +57,12 @@ func TestParseAge(t *testing.T) {
 	for s, want := range map[string]time.Duration{
 		"45s": 45 * time.Second, "30m": 30 * time.Minute, "1h": time.Hour, "2d": 48 * time.Hour, "0s": 0,
 	} {
-		if got, err := parseAge(s); err != nil || got != want {
+		if got, err := ParseAge(s); err != nil || got != want {
 			t.Errorf("%s: %v %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "5", "h", "-1h", "1.5h", "1w", "99999999999d", "1hh", "3000000h"} {
-		if got, err := parseAge(s); err == nil {
+		if got, err := ParseAge(s); err == nil {
 			t.Errorf("%q: %v", s, got)
 		}
 	}

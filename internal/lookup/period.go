@@ -1,22 +1,23 @@
-package cli
+package lookup
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/persistence"
 )
 
-// A period is the time that --since and --until choose. A zero time is no limit.
-type period struct{ since, until time.Time }
+// A Period is the time that --since and --until choose. A zero time is no limit.
+type Period struct{ Since, until time.Time }
 
-// newPeriod reads --since and --until; see is the command that explains them.
-func newPeriod(since, until, see string) (p period, err error) {
+// NewPeriod reads --since and --until; see is the command that explains them.
+func NewPeriod(since, until, see string) (p Period, err error) {
 	now := time.Now()
 	if since != "" {
-		if p.since, err = parseWhen("--since", since, see, now, false); err != nil {
+		if p.Since, err = parseWhen("--since", since, see, now, false); err != nil {
 			return p, err
 		}
 	}
@@ -25,8 +26,8 @@ func newPeriod(since, until, see string) (p period, err error) {
 			return p, err
 		}
 	}
-	if !p.since.IsZero() && !p.until.IsZero() && !p.since.Before(p.until) {
-		return p, usageError{fmt.Sprintf("--since %s is not before --until %s", since, until), see}
+	if !p.Since.IsZero() && !p.until.IsZero() && !p.Since.Before(p.until) {
+		return p, engine.Misuse(see, "--since %s is not before --until %s", since, until)
 	}
 	return p, nil
 }
@@ -34,7 +35,7 @@ func newPeriod(since, until, see string) (p period, err error) {
 // parseWhen reads an age before now (30m), a date, or a time of a day. What has no zone is in that of the person. A date
 // that ends a period is the end of that day.
 func parseWhen(flag, s, see string, now time.Time, ends bool) (time.Time, error) {
-	if age, err := parseAge(s); err == nil {
+	if age, err := ParseAge(s); err == nil {
 		return now.Add(-age), nil
 	}
 	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
@@ -48,25 +49,25 @@ func parseWhen(flag, s, see string, now time.Time, ends bool) (time.Time, error)
 			return t, nil
 		}
 	}
-	return time.Time{}, usageError{fmt.Sprintf("%s %q: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21 or 2026-11-21T10:34", flag, s), see}
+	return time.Time{}, engine.Misuse(see, "%s %q: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21 or 2026-11-21T10:34", flag, s)
 }
 
-// holds says whether a run went on in the period.
-func (p period) holds(r persistence.Run) bool {
-	if !p.since.IsZero() && !r.StartedAt.After(p.since) && !r.UpdatedAt.After(p.since) {
+// Holds says whether a run went on in the period.
+func (p Period) Holds(r persistence.Run) bool {
+	if !p.Since.IsZero() && !r.StartedAt.After(p.Since) && !r.UpdatedAt.After(p.Since) {
 		return false
 	}
 	return p.until.IsZero() || r.StartedAt.Before(p.until)
 }
 
-// contains says whether a moment is in the period.
-func (p period) contains(t time.Time) bool {
-	return !t.Before(p.since) && (p.until.IsZero() || t.Before(p.until))
+// Contains says whether a moment is in the period.
+func (p Period) Contains(t time.Time) bool {
+	return !t.Before(p.Since) && (p.until.IsZero() || t.Before(p.until))
 }
 
-// runsOf returns the newest runs of a loop that keep accepts, limit at most (0 = all). It looks at no more of the others
+// RunsOf returns the newest runs of a loop that keep accepts, limit at most (0 = all). It looks at no more of the others
 // than it has to. A name that has no runs, and is no loop's, is an error.
-func (a *app) runsOf(ctx context.Context, f project.Finder, name string, limit int, keep func(persistence.Run) bool) ([]persistence.Run, error) {
+func RunsOf(ctx context.Context, f project.Finder, name string, limit int, keep func(persistence.Run) bool) ([]persistence.Run, error) {
 	loop, before := name, -1
 	for look := limit; ; look *= 10 {
 		runs, err := f.Loop(ctx, loop, look)
@@ -96,4 +97,18 @@ func (a *app) runsOf(ctx context.Context, f project.Finder, name string, limit i
 		}
 		before = len(runs)
 	}
+}
+
+// ParseAge reads 45s, 30m, 1h or 2d.
+func ParseAge(s string) (time.Duration, error) {
+	bad := engine.Misuse("loops history --help", "--since %q: expected a number and s, m, h or d, such as 30m", s)
+	if s == "" {
+		return 0, bad
+	}
+	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[len(s)-1]]
+	n, err := strconv.ParseUint(s[:len(s)-1], 10, 32)
+	if !ok || err != nil || n > uint64(100*365*24*time.Hour/unit) {
+		return 0, bad
+	}
+	return time.Duration(n) * unit, nil
 }

@@ -1,10 +1,8 @@
-package cli
+package lookup
 
 import (
 	"testing"
 	"time"
-
-	"loops/internal/ui/views"
 )
 
 func TestParseWhen(t *testing.T) {
@@ -32,17 +30,6 @@ func TestParseWhen(t *testing.T) {
 		got, err := parseWhen("--since", c.Text, "loops history --help", now, c.ends)
 		if (err != nil) != c.want.IsZero() || err == nil && !got.Equal(c.want) {
 			t.Errorf("%q (%v): %v, %v; want %v", c.Text, c.ends, got, err, c.want)
-		}
-	}
-}
-
-func TestShare(t *testing.T) {
-	for _, c := range []struct {
-		n, of int
-		want  string
-	}{{0, 0, "-"}, {0, 3, "0%"}, {1, 3, "33%"}, {2, 3, "67%"}, {999, 1000, "99%"}, {1, 1000, "1%"}, {5, 5, "100%"}} {
-		if got := views.SharePercent(c.n, c.of); got != c.want {
-			t.Errorf("share(%d, %d) = %s, want %s", c.n, c.of, got, c.want)
 		}
 	}
 }

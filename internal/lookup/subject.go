@@ -1,9 +1,8 @@
-package cli
+package lookup
 
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"loops/engine/project"
 	"loops/internal/diagram"
@@ -11,18 +10,18 @@ import (
 	"loops/persistence"
 )
 
-// oneRun returns the run that arg means, and says what the user may have meant where there is none.
-func oneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
+// OneRun returns the run that arg means, and says what the user may have meant where there is none.
+func OneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
 	run, err := f.One(ctx, arg)
 	if no, ok := errors.AsType[*project.NoRunError](err); ok {
-		return run, noSuchRun(ctx, no.Finder, no.Arg) // while the store is open
+		return run, NoSuchRun(ctx, no.Finder, no.Arg) // while the store is open
 	}
 	return run, err
 }
 
-// graphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that the recorded
+// GraphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that the recorded
 // loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
-func (a *app) graphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
+func GraphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
 	def, err := f.Store.ReadDefinition(ctx, r.ID)
 	if errors.Is(err, persistence.ErrNotFound) {
 		err = nil // the run was removed meanwhile
@@ -44,13 +43,4 @@ func (a *app) graphOfRun(ctx context.Context, f project.Finder, r persistence.Ru
 		err = f.Store.Failed(err)
 	}
 	return g, note, err
-}
-
-// checkBy refuses a word that --by does not know.
-func checkBy(by, see string) error {
-	switch by {
-	case "", inspect.ByVisits, inspect.ByTime, inspect.ByCost:
-		return nil
-	}
-	return usageError{fmt.Sprintf("--by %q: expected visits, time or cost", by), see}
 }

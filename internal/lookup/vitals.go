@@ -1,4 +1,4 @@
-package cli
+package lookup
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"loops/persistence"
 )
 
-// glimpse finds out what a list of runs shows: what a run that goes on waits for, and when it was heard of last.
-func glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Vitals {
+// Glimpse finds out what a list of runs shows: what a run that goes on waits for, and when it was heard of last.
+func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Vitals {
 	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}
 	missed(f, v, r.Unread)
 	if at, paused := f.Store.PausedSince(ctx, r); paused && r.Resumable {
@@ -32,8 +32,8 @@ func glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.
 	return v
 }
 
-// remember adds to a glimpse what a program is told besides: the memory of the run, and its newest event.
-func remember(ctx context.Context, f project.Finder, v *inspect.Vitals) {
+// Remember adds to a glimpse what a program is told besides: the memory of the run, and its newest event.
+func Remember(ctx context.Context, f project.Finder, v *inspect.Vitals) {
 	if v.Memory == nil {
 		v.Memory = snapshotOf(ctx, f, v)
 	}
@@ -45,8 +45,8 @@ func remember(ctx context.Context, f project.Finder, v *inspect.Vitals) {
 	}
 }
 
-// vitals finds out all that status shows.
-func (a *app) vitals(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Vitals {
+// Vitals finds out all that status shows. resume is the command that goes on with the run.
+func Vitals(ctx context.Context, f project.Finder, r persistence.Run, resume string) *inspect.Vitals {
 	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}
 	missed(f, v, r.Unread)
 	if at, paused := f.Store.PausedSince(ctx, r); paused && r.Resumable {
@@ -59,9 +59,9 @@ func (a *app) vitals(ctx context.Context, f project.Finder, r persistence.Run) *
 		}
 	}
 	look(ctx, f, v, v.Glance.Add)
-	rules := a.rulebook(ctx, f, r)
+	rules := RulebookOf(ctx, f, r)
 	v.Rules, v.Loops = rules, rules.ranLoops(r, v.Memory)
-	v.Resume = a.goOn(ctx, f.Store, r)
+	v.Resume = resume
 	v.Measure()
 	return v
 }
@@ -85,19 +85,22 @@ func missed(f project.Finder, v *inspect.Vitals, err error) {
 	}
 }
 
-// unreadRuns is the error of a view that could not read all of these runs.
-func unreadRuns(runs []*inspect.Vitals) error {
+// UnreadRuns is the error of a view that could not read all of these runs.
+func UnreadRuns(runs []*inspect.Vitals) error {
 	var errs []error
 	for _, v := range runs {
 		if v.Unread != nil {
-			errs = append(errs, failure(engine.NotRecorded, "what is recorded of run %s cannot all be read: %v", v.Run.ID, v.Unread))
+			errs = append(errs, engine.Refuse(engine.NotRecorded, "what is recorded of run %s cannot all be read: %v", v.Run.ID, v.Unread))
 		}
 	}
-	return joined(errs)
+	if len(errs) == 0 {
+		return nil
+	}
+	return engine.Several(errs)
 }
 
 // ranLoops are the loop that the run is of, as it runs it, and those of the sub-loops that it is inside of.
-func (b *rulebook) ranLoops(r persistence.Run, memory *fsm.Snapshot) (loops []*fsm.Loop) {
+func (b *Rulebook) ranLoops(r persistence.Run, memory *fsm.Snapshot) (loops []*fsm.Loop) {
 	if memory == nil {
 		return nil
 	}
