@@ -16,6 +16,7 @@ import (
 	"loops/internal/mcpserver"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
+	"loops/internal/tryout"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -118,26 +119,26 @@ func (s *served) logs(ctx context.Context, v mcpserver.Values) (json.RawMessage,
 }
 
 func (s *served) simulate(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	o := simulateOptions{
-		name: v.Text("name"), context: contextPairs(v), scenario: v.Text("scenario"), seed: uint64(v.Number("seed")), //nolint:gosec // it is not negative
-		runs: v.Number("runs"), maxSteps: v.Number("max_steps"), quiet: true, json: true,
+	o := tryout.Simulation{
+		Name: v.Text("name"), Context: contextPairs(v), Scenario: v.Text("scenario"), Seed: uint64(v.Number("seed")), //nolint:gosec // it is not negative
+		Runs: v.Number("runs"), MaxSteps: v.Number("max_steps"), Quiet: true, JSON: true,
 	}
 	if v.Has("input") {
 		input := v.Text("input")
-		o.input = &input
+		o.Input = &input
 	}
 	script := v.Text("script")
 	switch known := rehearse.Scenarios(); {
-	case o.scenario != "" && script != "":
+	case o.Scenario != "" && script != "":
 		return nil, errors.New("scenario and script exclude each other: give one of them, or neither for verdicts by chance")
-	case o.runs > 1 && (o.scenario != "" || script != ""):
+	case o.Runs > 1 && (o.Scenario != "" || script != ""):
 		return nil, errors.New("runs is for verdicts by chance: with scenario or script every other run would be the same")
-	case o.scenario != "" && !slices.Contains(known, o.scenario):
-		return nil, fmt.Errorf("scenario: expected %s, not %s%s", strings.Join(known, ", "), phrase.Quote(o.scenario), phrase.DidYouMean(o.scenario, known))
+	case o.Scenario != "" && !slices.Contains(known, o.Scenario):
+		return nil, fmt.Errorf("scenario: expected %s, not %s%s", strings.Join(known, ", "), phrase.Quote(o.Scenario), phrase.DidYouMean(o.Scenario, known))
 	case script != "":
-		o.script, o.source = "-", "script"
+		o.Script, o.Source = "-", "script"
 	}
-	o.describe()
+	o.Describe()
 	return object(s.ask(ctx, func(ctx context.Context, a *app) error {
 		a.In = strings.NewReader(script)
 		return runSimulate(ctx, a, &o)

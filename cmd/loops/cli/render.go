@@ -47,11 +47,15 @@ context value that is missing. Nothing is run.` +
 }
 
 func runRender(a *app, o *renderOptions) error {
-	r, err := a.rehearsal(o.name, nil, o.context, project.Overrides{}, true)
+	d, err := a.desk()
 	if err != nil {
 		return err
 	}
-	st, err := r.state(o.state, "loops render --help")
+	r, err := d.Rehearse(o.name, nil, o.context, project.Overrides{}, true)
+	if err != nil {
+		return err
+	}
+	st, err := r.State(o.state, "loops render --help")
 	if err != nil {
 		return err
 	}
@@ -65,13 +69,13 @@ func runRender(a *app, o *renderOptions) error {
 		}
 		return usageError{fmt.Sprintf("the state %s has no action: %s", phrase.Quote(st.Name), why), "loops render --help"}
 	}
-	got, err := rehearse.Render(r.loop, st, r.values, a.getenv)
+	got, err := rehearse.Render(r.Loop, st, r.Values, a.getenv)
 	if err != nil {
 		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, phrase.Quote(st.Name), err)
 	}
 	if o.json {
 		unknown := ui.List(got.Unknown, func(u rehearse.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
-		m := value.NewMap("loop", r.loop.Name, "state", st.Name, "action_type", ui.OrNull(st.ActionType), "action", got.Action)
+		m := value.NewMap("loop", r.Loop.Name, "state", st.Name, "action_type", ui.OrNull(st.ActionType), "action", got.Action)
 		if got.Params != nil {
 			m.Set("params", got.Params)
 		}

@@ -123,3 +123,10 @@ func signalName(s os.Signal) string {
 	}
 	return "SIGTERM"
 }
+
+// untilSignal calls do with a context that a signal ends.
+func untilSignal(ctx context.Context, do func(context.Context) error) error {
+	stops := catchSignals()
+	defer stops.release()
+	return stops.before(ctx, do)
+}

@@ -1,4 +1,4 @@
-package cli
+package tryout
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ import (
 
 // A simulationPrinter prints the way of a simulation, as lines while it goes on or as JSON at its end.
 type simulationPrinter struct {
-	a     *app
-	r     *rehearsal
-	o     *simulateOptions
+	d     *Desk
+	r     *Rehearsal
+	o     *Simulation
 	paint ui.Paint
 
 	head  string       // line of the state entered last, not printed yet
@@ -32,24 +32,24 @@ type simulationPrinter struct {
 	judged  string // its verdict
 }
 
-func newSimulationPrinter(a *app, r *rehearsal, o *simulateOptions) *simulationPrinter {
-	p := &simulationPrinter{a: a, r: r, o: o, paint: ui.Paint(a.coloured(a.Out))}
-	if !o.json {
-		a.simulationHeader(r, o)
+func newSimulationPrinter(d *Desk, r *Rehearsal, o *Simulation) *simulationPrinter {
+	p := &simulationPrinter{d: d, r: r, o: o, paint: d.Paint}
+	if !o.JSON {
+		d.simulationHeader(r, o)
 	}
 	return p
 }
 
-func (a *app) simulationHeader(r *rehearsal, o *simulateOptions) {
-	if o.quiet {
+func (d *Desk) simulationHeader(r *Rehearsal, o *Simulation) {
+	if o.Quiet {
 		return
 	}
-	ui.Say(a.out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.loop.Name, r.loop.MaxSteps, r.project.Short(r.loop.File))
+	ui.Say(d.Out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.Loop.Name, r.Loop.MaxSteps, r.project.Short(r.Loop.File))
 	for _, k := range o.how.Keys() {
 		v, _ := o.how.Get(k)
-		ui.Say(a.out, "  %s: %s\n", k, inspect.Text(v))
+		ui.Say(d.Out, "  %s: %s\n", k, inspect.Text(v))
 	}
-	fmt.Fprintln(a.out)
+	fmt.Fprintln(d.Out)
 }
 
 func (p *simulationPrinter) event(e fsm.Event) {
@@ -60,9 +60,9 @@ func (p *simulationPrinter) event(e fsm.Event) {
 		p.judged = inspect.Text(e.Get("verdict"))
 	}
 	switch {
-	case p.o.json:
+	case p.o.JSON:
 		p.collect(e)
-	case !p.o.quiet:
+	case !p.o.Quiet:
 		p.show(e)
 	}
 }
@@ -81,7 +81,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 	case fsm.EventStateEnter:
 		p.flush()
-		step := fmt.Sprintf("%s[%s/%d] ", pad, inspect.Text(e.Get("iteration")), p.r.loop.MaxSteps)
+		step := fmt.Sprintf("%s[%s/%d] ", pad, inspect.Text(e.Get("iteration")), p.r.Loop.MaxSteps)
 		if e.Depth > 0 { // the cap is that of the outermost loop
 			step = fmt.Sprintf("%s[%s] ", pad, inspect.Text(e.Get("iteration")))
 		}
@@ -131,7 +131,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 
 // short is a text on one line, or with -v all its lines.
 func (p *simulationPrinter) short(s string) []string {
-	if p.o.verbose {
+	if p.o.Verbose {
 		return strings.Split(strings.TrimSpace(s), "\n")
 	}
 	return []string{plain.Cut(plain.Line(phrase.FirstLine(s)), 120)}
@@ -139,10 +139,10 @@ func (p *simulationPrinter) short(s string) []string {
 
 func (p *simulationPrinter) flush() {
 	if p.head != "" {
-		ui.SayLine(p.a.out, p.head)
+		ui.SayLine(p.d.Out, p.head)
 		p.head = ""
 		for _, line := range p.more {
-			ui.SayLine(p.a.out, line)
+			ui.SayLine(p.d.Out, line)
 		}
 		p.more = nil
 	}
@@ -150,7 +150,7 @@ func (p *simulationPrinter) flush() {
 
 func (p *simulationPrinter) line(s string) {
 	p.flush()
-	ui.SayLine(p.a.out, s)
+	ui.SayLine(p.d.Out, s)
 }
 
 // collect notes an event for JSON.
@@ -193,69 +193,69 @@ func (p *simulationPrinter) collect(e fsm.Event) {
 
 // finish says how the run would end.
 func (p *simulationPrinter) finish(o fsm.Outcome) error {
-	if p.o.json {
-		m := p.a.simulationObject(p.r, p.o)
+	if p.o.JSON {
+		m := p.d.simulationObject(p.r, p.o)
 		m.Set("path", ui.List(p.steps, func(step *value.Map) any { return step }))
-		m.Set("end", endObject(o))
-		return p.a.reply(m)
+		m.Set("end", p.d.endObject(o))
+		return p.d.Reply(m)
 	}
 	p.flush()
-	if !p.o.quiet {
+	if !p.o.Quiet {
 		if p.verdict != "" {
-			ui.SayLine(p.a.out, progress.Indent+p.verdict)
+			ui.SayLine(p.d.Out, progress.Indent+p.verdict)
 		}
-		fmt.Fprintln(p.a.out)
+		fmt.Fprintln(p.d.Out)
 	}
-	ui.Say(p.a.out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), codeOf(o))
+	ui.Say(p.d.Out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.Loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), p.d.Code(o))
 	if o.Error != "" {
 		line := "Error: " + o.Error
 		if o.Error == inspect.NoTransition && p.judged != "" {
 			line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)
 		}
-		ui.SayLine(p.a.out, line)
+		ui.SayLine(p.d.Out, line)
 	}
-	if !p.o.quiet {
-		ui.SayLine(p.a.out, "Nothing was run.")
+	if !p.o.Quiet {
+		ui.SayLine(p.d.Out, "Nothing was run.")
 	}
 	return nil
 }
 
-func (a *app) simulationObject(r *rehearsal, o *simulateOptions) *value.Map {
-	return engine.Overlay(value.NewMap("loop", r.loop.Name, "file", r.project.Short(r.loop.File), "max_steps", int64(r.loop.MaxSteps)), o.how)
+func (d *Desk) simulationObject(r *Rehearsal, o *Simulation) *value.Map {
+	return engine.Overlay(value.NewMap("loop", r.Loop.Name, "file", r.project.Short(r.Loop.File), "max_steps", int64(r.Loop.MaxSteps)), o.how)
 }
 
-func endObject(o fsm.Outcome) *value.Map {
+func (d *Desk) endObject(o fsm.Outcome) *value.Map {
 	return value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "failure", o.Failure, "error", ui.OrNull(o.Error),
-		"steps", int64(o.Steps), "exit_code", int64(codeOf(o)))
+		"steps", int64(o.Steps), "exit_code", int64(d.Code(o)))
 }
 
 // printTally says how often each end was reached.
-func (a *app) printTally(r *rehearsal, o *simulateOptions, t *rehearse.Tally) error {
+func (d *Desk) printTally(r *Rehearsal, o *Simulation, t *rehearse.Tally) error {
 	mean := float64(t.Steps) / float64(t.Runs)
-	if o.json {
-		m := a.simulationObject(r, o)
+	if o.JSON {
+		m := d.simulationObject(r, o)
 		m.Set("runs", int64(t.Runs))
 		m.Set("steps", value.NewMap("least", int64(t.Least), "most", int64(t.Most), "mean", mean))
 		m.Set("ends", ui.List(t.Endings(), func(e *rehearse.Ending) any {
-			end := endObject(e.Outcome)
+			end := d.endObject(e.Outcome)
 			end.Delete("steps")
 			end.Set("runs", int64(e.Runs))
 			end.Set("share", float64(e.Runs)/float64(t.Runs))
 			end.Set("seed", int64(e.Seed)) //nolint:gosec // checked where it was read
 			return end
 		}))
-		return a.reply(m)
+		return d.Reply(m)
 	}
-	a.simulationHeader(r, o)
-	ui.Say(a.out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
+	d.simulationHeader(r, o)
+	ui.Say(d.Out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)
 	for _, e := range t.Endings() {
-		ui.Say(a.out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), inspect.EndWord(e.Outcome, r.loop.MaxSteps), e.Outcome.FinalState, e.Seed)
+		ui.Say(d.Out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), inspect.EndWord(e.Outcome, r.Loop.MaxSteps), e.Outcome.FinalState, e.Seed)
 		if e.Outcome.Error != "" {
-			ui.Say(a.out, "%18s%s\n", "", plain.Cut(phrase.FirstLine(plain.Line(e.Outcome.Error)), 160))
+			ui.Say(d.Out, "%18s%s\n", "", plain.Cut(phrase.FirstLine(plain.Line(e.Outcome.Error)), 160))
 		}
 	}
-	if !o.quiet {
-		ui.SayLine(a.out, "Nothing was run.")
+	if !o.Quiet {
+		ui.SayLine(d.Out, "Nothing was run.")
 	}
 	return nil
 }

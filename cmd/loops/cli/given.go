@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"loops/engine"
+	"loops/engine/project"
+)
+
+// readGiven reads a file that a flag names; "-" is standard input. It is at most limit bytes long.
+func (a *app) readGiven(flag, name string, limit int64) (string, error) {
+	from := a.In
+	if name != "-" {
+		if info, err := os.Stat(a.at(name)); err == nil && info.IsDir() {
+			return "", failure(engine.Usage, "--%s %s: is a folder, and not a file", flag, name)
+		}
+		f, err := os.Open(a.at(name))
+		if err != nil {
+			return "", failure(engine.Usage, "--%s %s: %v", flag, name, project.Cause(err))
+		}
+		defer func() { _ = f.Close() }()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err != nil {
+		return "", failure(engine.Usage, "--%s %s: %v", flag, name, project.Cause(err))
+	}
+	if int64(len(data)) > limit {
+		return "", failure(engine.Usage, "--%s %s: it is longer than %d KiB, which is the most that can be looked at", flag, name, limit>>10)
+	}
+	return string(data), nil
+}

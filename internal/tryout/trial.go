@@ -1,0 +1,308 @@
+package tryout
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"loops/engine"
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/internal/rehearse"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+)
+
+// A Trial is one state that is to be done.
+type Trial struct {
+	Name, State string
+	Context     []string
+	Stdin       string // file that is taken as the output; "" = the action is run
+	ExitCode    int    // with stdin
+	Yes, JSON   bool
+	Agents      project.Agents
+}
+
+// Test does one state of a loop for real, and shows what became of it.
+func (d *Desk) Test(ctx context.Context, o *Trial) (seen rehearse.Visited, err error) {
+	r, err := d.Rehearse(o.Name, nil, o.Context, project.Overrides{Agents: o.Agents}, o.JSON)
+	if err != nil {
+		return seen, err
+	}
+	const see = "loops test --help"
+	if o.State == "" {
+		o.State = r.Loop.Initial
+	}
+	st, err := r.State(o.State, see)
+	if err != nil {
+		return seen, err
+	}
+	if err := o.refuse(r, st); err != nil {
+		return seen, err
+	}
+	given := ""
+	if o.Stdin != "" {
+		if given, err = d.Read("stdin", o.Stdin, action.DefaultCap); err != nil {
+			return seen, err
+		}
+	}
+	conf, err := r.project.Config()
+	if err != nil {
+		return seen, err
+	}
+	known, err := r.project.Pricer()
+	if err != nil {
+		return seen, err
+	}
+	dir, err := os.MkdirTemp("", "loops-test-*")
+	if err != nil {
+		return seen, fmt.Errorf("there is no room for a temporary folder: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	pairs := value.NewMap()
+	if err := engine.SetPairs(pairs, o.Context); err != nil {
+		return seen, err
+	}
+	if _, own := pairs.Get("run_dir"); !own {
+		r.Values.Set("run_dir", dir+"/")
+	}
+	runner := &action.Runner{
+		Dir: r.project.WorkDir(), Env: engine.ActionEnv(r.project, d.Options), Mark: fmt.Sprintf("%stest-%d-%d", r.project.Mark(), os.Getpid(), time.Now().UnixNano()),
+		RunDir: dir, Grace: engine.Grace, ToolCall: d.Options.ToolCall(r.project.Dir), Prices: known,
+	}
+	engine.ConfigureAgents(r.project, runner, o.Agents, conf)
+	tp := &testPrinter{d: d, r: r, st: st, o: o}
+	err = d.Guard(ctx, func(ctx context.Context) error {
+		var failed error
+		seen, failed = rehearse.Visit(ctx, fsm.Config{
+			Loop: r.Loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Getenv: d.Getenv,
+		}, st.Name, r.Values)
+		return failed
+	})
+	_ = runner.Close()
+	if err != nil {
+		return seen, err
+	}
+	return seen, tp.finish(&seen)
+}
+
+// refuse says why a state is not done.
+func (o *Trial) refuse(r *Rehearsal, st *fsm.State) error {
+	const see = "loops test --help"
+	name := phrase.Quote(st.Name)
+	switch {
+	case st.Terminal:
+		return engine.Misuse(see, "%s", "the state "+name+" is an end: it does nothing")
+	case st.Loop != "":
+		return engine.Misuse("loops simulate --help", "the state %s runs the loop %s: test the states of that one, or simulate this one", name, phrase.Clip(st.Loop))
+	case o.Stdin != "" && st.Action == "":
+		return engine.Misuse(see, "%s", "the state "+name+" has no action whose output --stdin could be")
+	case o.Yes:
+		return nil
+	case fsm.Prompts(st) && o.Stdin == "":
+		return engine.Misuse(see, "the action of the state %s is a prompt for an agent, which uses your account and may change files: say --yes, or --stdin FILE with what the agent would answer", name)
+	case rehearse.AsksJudge(st) && r.Loop.LLM.Enabled:
+		return engine.Misuse(see, "the verdict of the state %s is that of a judge, which uses your account: say --yes, or --no-llm to do without", name)
+	}
+	return nil
+}
+
+// A shownRunner shows actions as they are done, or has one whose output is given.
+type shownRunner struct {
+	fsm.Runner
+	show  *testPrinter
+	o     *Trial
+	given string
+}
+
+// Run implements [fsm.Runner].
+func (r shownRunner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	if a.Quiet {
+		return r.Runner.Run(ctx, a, out)
+	}
+	r.show.begin(a)
+	both := func(text string) {
+		r.show.output(text)
+		if out != nil {
+			out(text)
+		}
+	}
+	if r.o.Stdin == "" {
+		return r.Runner.Run(ctx, a, both)
+	}
+	text := strings.ToValidUTF8(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(r.given), "\ufffd")
+	if text != "" {
+		both(strings.TrimSuffix(text, "\n"))
+	}
+	res := fsm.Result{Stdout: text, ExitCode: r.o.ExitCode, Bytes: int64(len(r.given))}
+	if a.Kind == fsm.KindPrompt {
+		res.Reply = &fsm.Reply{Complete: true, Coverage: fsm.CoverageComplete}
+	}
+	return res, nil
+}
+
+// A testPrinter prints what came of one state.
+type testPrinter struct {
+	d      *Desk
+	r      *Rehearsal
+	st     *fsm.State
+	o      *Trial
+	opened bool // the heading of the output was printed
+}
+
+func (p *testPrinter) begin(act fsm.Action) {
+	if p.o.JSON {
+		return
+	}
+	what := map[fsm.Kind]string{fsm.KindPrompt: "prompt", fsm.KindMCP: "tool"}[act.Kind]
+	if what == "" {
+		what = "shell"
+	}
+	if p.o.Stdin != "" {
+		what += ", not run"
+	}
+	ui.Say(p.d.Out, "State %s of loop %s\nAction (%s):\n", p.st.Name, p.r.Loop.Name, what)
+	texts := []string{act.Text}
+	if act.Kind == fsm.KindMCP {
+		texts = append(texts, act.Params)
+	}
+	for _, text := range texts {
+		for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+			ui.SayLine(p.d.Out, "    "+line)
+		}
+	}
+	p.d.Out.Flush()
+}
+
+func (p *testPrinter) output(text string) {
+	if p.o.JSON {
+		return
+	}
+	if !p.opened {
+		p.opened = true
+		ui.SayLine(p.d.Out, "Output:")
+	}
+	p.block(text)
+}
+
+// block prints output.
+func (p *testPrinter) block(text string) {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		ui.SayOutput(p.d.Out, "    ", line)
+	}
+}
+
+func (p *testPrinter) finish(v *rehearse.Visited) error {
+	if p.o.JSON {
+		return ui.WriteJSON(p.d.Out, p.object(v))
+	}
+	w := p.d.Out
+	if v.Action == nil {
+		ui.Say(w, "State %s of loop %s\n", p.st.Name, p.r.Loop.Name)
+	}
+	if res := v.Result; res != nil {
+		if strings.TrimSpace(res.Stderr) != "" {
+			ui.SayLine(w, "Standard error:")
+			p.block(res.Stderr)
+		}
+		line := fmt.Sprintf("Exit code: %d", res.ExitCode)
+		if res.TimeoutKind != "" {
+			line += ", timed out"
+		}
+		if p.o.Stdin == "" {
+			line += " (" + phrase.Duration(res.Duration) + ")"
+		}
+		ui.SayLine(w, line)
+		if res.Background > 0 {
+			ui.Say(w, "It left %s running.\n", phrase.Count(res.Background, "process"))
+		}
+	}
+	if v.Evaluator != "" {
+		by := v.Evaluator
+		if by == "default" {
+			by = rehearse.EvaluatorOf(p.st) + ", by default"
+		}
+		ui.Say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
+		for _, k := range v.Details.Keys() {
+			d, _ := v.Details.Get(k)
+			ui.Say(w, "    %s: %s\n", k, plain.Cut(plain.Line(phrase.FirstLine(inspect.Text(d))), 200))
+		}
+	}
+	for _, e := range v.Notes {
+		if e.Kind == fsm.EventNote {
+			ui.SayLine(w, inspect.NoteText(e))
+			continue
+		}
+		ui.Say(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), inspect.Pairs(e))
+	}
+	switch {
+	case v.Next != "":
+		kind := ""
+		if to := p.r.Loop.States[v.Next]; to.Terminal {
+			kind = " (" + strings.TrimSpace(views.KindOf(to)) + ")"
+		}
+		ui.Say(w, "Would transition: %s -> %s%s\n", p.st.Name, v.Next, kind)
+	case v.Outcome.Signal != "":
+		ui.SayLine(w, "Stopped by "+v.Outcome.Signal)
+	default:
+		line := "Would end: " + inspect.EndWord(v.Outcome, p.r.Loop.MaxSteps)
+		if v.Outcome.Error != "" {
+			line += ": " + v.Outcome.Error
+		}
+		if v.Outcome.Error == inspect.NoTransition && v.Evaluator != "" {
+			line += fmt.Sprintf(": the state has no way for the verdict %s", shownVerdict(v.Verdict))
+		}
+		ui.SayLine(w, line)
+	}
+	return nil
+}
+
+func shownVerdict(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return name
+}
+
+func (p *testPrinter) object(v *rehearse.Visited) *value.Map {
+	m := value.NewMap("loop", p.r.Loop.Name, "file", p.r.project.Short(p.r.Loop.File), "state", p.st.Name)
+	if v.Action != nil {
+		m.Set("kind", string(v.Action.Kind))
+		m.Set("action", v.Action.Text)
+		if v.Action.Params != "" {
+			m.Set("params", v.Action.Params)
+		}
+		m.Set("run", p.o.Stdin == "")
+	}
+	if res := v.Result; res != nil {
+		m.Set("exit_code", int64(res.ExitCode))
+		m.Set("timeout_kind", ui.OrNull(res.TimeoutKind))
+		m.Set("duration_ms", res.Duration.Milliseconds())
+		m.Set("output", res.Stdout)
+		m.Set("stderr", res.Stderr)
+	}
+	if v.Evaluator != "" {
+		m.Set("evaluator", v.Evaluator)
+		m.Set("verdict", v.Verdict)
+		m.Set("details", v.Details)
+	}
+	m.Set("next", ui.OrNull(v.Next))
+	if v.Next == "" {
+		m.Set("end", p.d.endObject(v.Outcome))
+	}
+	m.Set("events", ui.List(v.Notes, func(e fsm.Event) any {
+		o := value.NewMap("event", e.Kind)
+		for _, f := range e.Fields {
+			o.Set(f.Key, f.Value)
+		}
+		return o
+	}))
+	return m
+}
