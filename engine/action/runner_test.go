@@ -103,6 +103,7 @@ func TestShell(t *testing.T) {
 		{"closed outputs", "exec >&- 2>&-; sleep 0.2; exit 4", "", "", 4},
 		{"no such command", "no-such-command", "", "bash: line 1: no-such-command: command not found\n", 127},
 		{"name and arguments", `echo "$0 $#"`, "bash 0\n", "", 0},
+		{"called by its path", `IFS= read -r -d "" a </proc/$$/cmdline; [ "$a" = "$BASH" ] && echo path`, "path\n", "", 0},
 		{"own group", `read -r _ _ _ _ g _ </proc/$$/stat; [ $g = $$ ] && echo own`, "own\n", "", 0},
 		{"a line of 100 letters", "echo " + long, long + "\n", "", 0},
 	} {

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -41,6 +42,7 @@ func (r *Runner) scriptFile(text string) (*os.File, error) {
 
 // A command is a process to start.
 type command struct {
+	name   string // in errors; "": the first of argv
 	path   string
 	argv   []string
 	dir    string
@@ -91,7 +93,7 @@ func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 
 // explain says why a process could not be started.
 func (cmd command) explain(err error) error {
-	name := cmd.argv[0]
+	name := cmp.Or(cmd.name, cmd.argv[0])
 	if cmd.dir != "" {
 		if st, e := os.Stat(cmd.dir); e != nil {
 			return fmt.Errorf("%s cannot be started in the working directory: %w", name, e)
