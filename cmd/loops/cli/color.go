@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 func (a *app) checkColor(cmd *cobra.Command) error {
@@ -40,4 +41,18 @@ func (a *app) coloured(w io.Writer) bool {
 		return false
 	}
 	return is
+}
+
+// width is that of the terminal; 0 = the output is none.
+func (a *app) width() int {
+	f, is := ui.Terminal(a.Out)
+	if !is {
+		return 0
+	}
+	return ui.Width(f)
+}
+
+// page is where views of this command line write.
+func (a *app) page() *views.Page {
+	return &views.Page{Out: a.out, Err: a.Err, Paint: ui.Paint(a.coloured(a.Out)), Columns: a.width(), Command: a.command, Remedy: a.remedy, Reply: a.reply}
 }

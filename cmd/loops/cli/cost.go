@@ -9,12 +9,9 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
-	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/price"
-	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -108,7 +105,11 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 		}
 	}
 	if len(runs) == 1 && project.IsNamed(runs[0], o.name) {
-		return a.costOfRun(ctx, f, runs[0], known, o.json)
+		sheet, err := lookup.CostSheet(ctx, f, runs[0], known, a.damaged)
+		if err != nil {
+			return err
+		}
+		return a.page().CostOfRun(runs[0], sheet, o.json)
 	}
 	var chosen []persistence.Run
 	for _, r := range runs {
@@ -116,74 +117,5 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 			chosen = append(chosen, r)
 		}
 	}
-	return a.costOfRuns(ctx, f, chosen, known, o)
-}
-
-func (a *app) costOfRun(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices, asJSON bool) error {
-	sheet, err := lookup.CostSheet(ctx, f, r, known, a.damaged)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		m := ui.CostObject(&sheet.Total, "instance_id", string(r.ID))
-		m.Set("loop", r.Loop)
-		m.Set("status", ui.OrNull(string(r.Status)))
-		m.Set("states", ui.List(sheet.Order, func(name string) any { return ui.CostObject(sheet.Line(name), "state", name) }))
-		return ui.WriteJSON(a.out, m)
-	}
-	ui.Say(a.out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Duration(inspect.Elapsed(r)))
-	return ui.WriteCosts(a.out, sheet, "STATE")
-}
-
-func (a *app) costOfRuns(ctx context.Context, f project.Finder, runs []persistence.Run, known project.Prices, o costOptions) error {
-	all := &inspect.CostSheet{Prices: known}
-	var waste inspect.Cost
-	var objects []any
-	n, bad := 0, 0
-	for _, r := range runs {
-		sheet, err := lookup.CostSheet(ctx, f, r, known, a.damaged)
-		if err != nil {
-			return err
-		}
-		if !sheet.Asked() {
-			continue
-		}
-		n++
-		if objects = append(objects, ui.CostObject(&sheet.Total, "instance_id", string(r.ID))); o.json {
-			m, _ := objects[n-1].(*value.Map)
-			m.Set("loop", r.Loop)
-			m.Set("status", ui.OrNull(string(r.Status)))
-		}
-		name := string(r.ID) + " (" + inspect.StatusWord(r) + ")"
-		line := sheet.Total
-		all.Line(name).Plus(line)
-		all.Total.Plus(line)
-		if inspect.Wasted(r) {
-			bad++
-			waste.Plus(line)
-		}
-	}
-	if o.json {
-		m := value.NewMap("runs", append([]any{}, objects...), "total", ui.CostObject(&all.Total, "what", "all"), "waste", ui.CostObject(&waste, "what", "failed"))
-		return ui.WriteJSON(a.out, m)
-	}
-	if n == 0 {
-		of := "No run"
-		if o.name != "" {
-			of += " of " + o.name
-		}
-		ui.Say(a.out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[o.since != ""])
-		return nil
-	}
-	if err := ui.WriteCosts(a.out, all, "RUN"); err != nil {
-		return err
-	}
-	if bad > 0 {
-		ui.Say(a.out, "\nWasted on %s that failed: %s", phrase.Count(bad, "run"), waste.Text())
-		if all.Total.CostUSD > 0 {
-			ui.Say(a.out, " (%.0f%%)", 100*waste.CostUSD/all.Total.CostUSD)
-		}
-		ui.Say(a.out, ", %s of tokens, %s\n", phrase.Tokens(waste.Tokens()), phrase.Duration(waste.Time))
-	}
-	return nil
+	return a.page().CostOfRuns(ctx, f, chosen, known, views.CostChoice{Loop: o.name, Since: o.since != "", JSON: o.json}, a.damaged)
 }

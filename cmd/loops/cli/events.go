@@ -62,13 +62,14 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 			return err
 		}
 	}
+	page := a.page()
 	return a.tail(ctx, f, run, o.since, o.follow, func(e fsm.Event) {
 		switch {
 		case o.json:
 			_, _ = a.out.Write(append(value.AppendJSON(nil, ui.EventObject(e)), '\n')) // a sink never fails
 		case o.verbose || e.Kind != fsm.EventActionOutput:
 			ui.Say(a.out, "%6d  ", e.Seq)
-			printEvent(a, e, o.verbose)
+			page.PrintEvent(e, o.verbose)
 		}
 	})
 }

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -182,35 +180,12 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		ui.Say(a.out, "No such events in run %s.\n", run.ID)
 		return nil
 	}
+	page := a.page()
 	for _, e := range events {
-		printEvent(a, inspect.Honest(e, run), o.verbose)
+		page.PrintEvent(inspect.Honest(e, run), o.verbose)
 	}
 	if more != "" {
 		ui.SayLine(a.out, more)
 	}
 	return nil
-}
-
-// printEvent prints one event as a line: time, kind, what is worth knowing.
-func printEvent(a *app, e fsm.Event, verbose bool) {
-	when := "        "
-	if !e.Time.IsZero() {
-		when = e.Time.Local().Format(time.TimeOnly)
-	}
-	line := fmt.Sprintf("%s  %s%-16s  %s", when, strings.Repeat("  ", e.Depth), e.Kind, views.EventDetail(e, ui.Paint(a.coloured(a.Out)), verbose))
-	line = strings.TrimRight(line, " ")
-	output := e.Kind == fsm.EventActionOutput
-	if !verbose && !output {
-		ui.SayLine(a.out, line)
-		return
-	}
-	front := ""
-	for part := range strings.SplitSeq(line, "\n") {
-		if output {
-			ui.SayOutput(a.out, front, part)
-		} else {
-			ui.SayLine(a.out, front+part)
-		}
-		front = strings.Repeat(" ", 28)
-	}
 }

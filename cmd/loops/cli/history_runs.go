@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"loops/engine/project"
-	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/phrase"
@@ -72,17 +70,17 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 	if err != nil {
 		return err
 	}
-	t := runTable{a: a, costs: map[persistence.ID]*inspect.Cost{}}
+	t := views.RunTable{Page: a.page(), Costs: map[persistence.ID]*inspect.Cost{}}
 	if o.cost {
-		if err := t.addCosts(ctx, f, runs); err != nil {
+		if err := t.AddCosts(ctx, f, runs, a.damaged); err != nil {
 			return err
 		}
 	}
 	switch {
 	case o.group != "" && o.json:
-		return a.reply(ui.List(views.Groups(runs), t.groupObject))
+		return a.reply(ui.List(views.Groups(runs), t.GroupObject))
 	case o.json:
-		return a.reply(ui.List(runs, t.runObject))
+		return a.reply(ui.List(runs, t.RunObject))
 	case len(runs) == 0:
 		what := "recorded"
 		if len(o.status) > 0 || o.since+o.until+o.text != "" {
@@ -91,9 +89,9 @@ func historyRuns(ctx context.Context, a *app, f project.Finder, o historyOptions
 		ui.Say(a.out, "No %s runs of %s.\n", what, o.name)
 		return nil
 	case o.group != "":
-		return t.printGroups(views.Groups(runs))
+		return t.PrintGroups(views.Groups(runs))
 	}
-	if err := t.print(runs); err != nil {
+	if err := t.Print(runs); err != nil {
 		return err
 	}
 	if limit > 0 && len(runs) == limit {
@@ -115,94 +113,4 @@ func (a *app) runSays(ctx context.Context, f project.Finder, r persistence.Run, 
 		}
 	}
 	return false, nil
-}
-
-// A runTable prints runs.
-type runTable struct {
-	a     *app
-	costs map[persistence.ID]*inspect.Cost // of each run, where they were asked for
-}
-
-func (t runTable) addCosts(ctx context.Context, f project.Finder, runs []persistence.Run) error {
-	known, err := f.Project.Pricer()
-	if err != nil {
-		return err
-	}
-	for _, r := range runs {
-		sheet, err := lookup.CostSheet(ctx, f, r, known, t.a.damaged)
-		if err != nil {
-			return err
-		}
-		t.costs[r.ID] = &sheet.Total
-	}
-	return nil
-}
-
-func (t runTable) print(runs []persistence.Run) error {
-	w := tabwriter.NewWriter(t.a.out, 0, 4, 2, ' ', 0)
-	head, cost := "", ""
-	if len(t.costs) > 0 {
-		head = "COST\t"
-	}
-	ui.Say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
-	for _, r := range runs {
-		if head != "" {
-			cost = t.costs[r.ID].Text() + "\t"
-		}
-		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(inspect.Elapsed(r)), cost, phrase.Dash(r.Ended), ui.Instance(r))
-	}
-	return w.Flush()
-}
-
-func (t runTable) runObject(r persistence.Run) any {
-	m := value.NewMap(
-		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "started_at", ui.Stamp(r.StartedAt),
-		"iterations", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(inspect.HonestError(r)),
-		"current_state", r.State,
-	)
-	ui.AddOrigin(m, r)
-	views.AddTree(m, r)
-	if l := t.costs[r.ID]; l != nil {
-		views.AddCost(m, l)
-	}
-	return m
-}
-
-func (t runTable) cost(g views.Group) *inspect.Cost {
-	if len(t.costs) == 0 {
-		return nil
-	}
-	sum := &inspect.Cost{}
-	for _, r := range g.Runs {
-		sum.Plus(*t.costs[r.ID])
-	}
-	return sum
-}
-
-func (t runTable) printGroups(all []views.Group) error {
-	w := tabwriter.NewWriter(t.a.out, 0, 4, 2, ' ', 0)
-	head := ""
-	if len(t.costs) > 0 {
-		head = "COST\t"
-	}
-	ui.Say(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
-	for _, g := range all {
-		p50, p95, longest := g.Times()
-		cost := ""
-		if sum := t.cost(g); sum != nil {
-			cost = sum.Text() + "\t"
-		}
-		ui.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.Outcome, len(g.Runs), views.SharePercent(len(g.Runs), g.All), phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), cost, g.Runs[0].ID)
-	}
-	return w.Flush()
-}
-
-func (t runTable) groupObject(g views.Group) any {
-	p50, p95, longest := g.Times()
-	m := value.NewMap("outcome", g.Outcome, "runs", int64(len(g.Runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
-		"longest_ms", longest.Milliseconds(), "newest", string(g.Runs[0].ID))
-	if sum := t.cost(g); sum != nil {
-		views.AddCost(m, sum)
-	}
-	return m
 }

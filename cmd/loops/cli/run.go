@@ -130,7 +130,7 @@ func runRun(ctx context.Context, a *app, o *runOptions) error {
 		if err != nil {
 			return a.refused(err)
 		}
-		return a.printPlan(plan, o.view.json)
+		return a.page().PrintPlan(plan, o.view.json)
 	}
 	return a.carry(ctx, e, o.view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Start(ctx, request, to) })
 }

@@ -118,7 +118,7 @@ func (a *app) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOpt
 // showLoop shows a loop that is valid. child finds the loops that its states run.
 func (a *app) showLoop(p *project.Project, l *fsm.Loop, child func(string, *fsm.Loop) (*fsm.Loop, error), o showOptions) error {
 	if !o.json {
-		a.printLoop(p, l)
+		a.page().PrintLoop(p, l)
 		return nil
 	}
 	m := model.Of(l)

@@ -3,14 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -83,38 +80,5 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 		ui.Say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
 		return nil
 	}
-	return printStats(a, s)
-}
-
-func printStats(a *app, s *inspect.Stats) error {
-	ui.Say(a.out, "%s of %s\n", phrase.Count(s.Runs, "run"), s.Name)
-	if s.Done > 0 {
-		p50, p95, longest := inspect.Percentiles(s.Times)
-		ui.Say(a.out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, views.SharePercent(s.Succeeded, s.Done))
-		ui.Say(a.out, "Time of these: p50 %s, p95 %s, longest %s\n", phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest))
-	} else {
-		ui.SayLine(a.out, "Success: none has ended for good")
-	}
-	var words []string
-	for _, name := range s.Outcomes() {
-		words = append(words, fmt.Sprintf("%s %d", name, s.Ended[name]))
-	}
-	ui.Say(a.out, "Outcomes: %s\n\n", strings.Join(words, ", "))
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-	ui.Say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
-	for _, st := range s.Tally.States() {
-		p50, p95, longest := st.Times()
-		ui.Say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, views.VerdictShares(st))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	head := ui.Block("\nEvaluators that never said no:\n")
-	for _, st := range s.Tally.States() {
-		if verdict, always := st.AlwaysYes(); always {
-			ui.Say(a.out, "%s  %s (%s): %s, %d times out of %d\n", head, st.Path, st.Evaluator, verdict, st.Judged(), st.Judged())
-			head = ""
-		}
-	}
-	return nil
+	return a.page().PrintStats(s)
 }

@@ -61,7 +61,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	}
 	if newest == nil {
 		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return f.IsWaiter(w, arg) }); i >= 0 {
-			return a.showWaiter(p, waiting[i], asJSON)
+			return a.page().ShowWaiter(p, waiting[i], asJSON)
 		}
 		return lookup.NoSuchRun(ctx, f, arg)
 	}
@@ -76,9 +76,9 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	}
 	v := lookup.Vitals(ctx, f, run, a.goOn(ctx, store, run))
 	if asJSON {
-		err = a.reply(a.vitalsObject(p, store, v, waiting))
+		err = a.reply(a.page().VitalsObject(p, store, v, waiting))
 	} else {
-		a.printVitals(p, store, v, waiting)
+		a.page().PrintVitals(p, store, v, waiting)
 	}
 	return joined([]error{err, lookup.UnreadRuns([]*inspect.Vitals{v})})
 }
@@ -110,17 +110,17 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 		}
 		shown = append(shown, v)
 		if asJSON {
-			objects = append(objects, a.vitalsObject(p, store, v, nil))
+			objects = append(objects, a.page().VitalsObject(p, store, v, nil))
 			continue
 		}
-		a.printBrief(v)
+		a.page().PrintBrief(v)
 	}
 	for _, w := range waiting {
 		if asJSON {
 			objects = append(objects, views.WaiterStatus(p, w))
 			continue
 		}
-		a.printWaiter(p, w)
+		a.page().PrintWaiter(p, w)
 	}
 	switch {
 	case asJSON:

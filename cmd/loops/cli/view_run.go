@@ -9,22 +9,23 @@ import (
 	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
 // A followPrinter shows the events of a run as history does, a line each, and how it ended.
 type followPrinter struct {
 	progress.Printer // says what is no event
-	a                app
+	page             *views.Page
 	run              persistence.Run
 	verbose          bool
 }
 
 // newFollowPrinter returns a printer for run --follow.
 func (a *app) newFollowPrinter(v viewFlags) progress.Printer {
-	p := &followPrinter{Printer: progress.NewText(a.Out, a.Err, progress.View{Quiet: true, Paint: ui.Paint(a.coloured(a.Out))}), a: *a, verbose: v.verbose}
-	p.a.out = ui.NewSink(a.Out) // what happened is shown when it did
-	return p
+	page := a.page()
+	page.Out = ui.NewSink(a.Out) // what happened is shown when it did
+	return &followPrinter{Printer: progress.NewText(a.Out, a.Err, progress.View{Quiet: true, Paint: page.Paint}), page: page, verbose: v.verbose}
 }
 
 func (p *followPrinter) Header(h progress.Header) {
@@ -34,7 +35,7 @@ func (p *followPrinter) Header(h progress.Header) {
 
 func (p *followPrinter) Event(e fsm.Event) {
 	if p.verbose || e.Kind != fsm.EventActionOutput {
-		printEvent(&p.a, inspect.Honest(e, p.run), p.verbose)
+		p.page.PrintEvent(inspect.Honest(e, p.run), p.verbose)
 	}
 	p.Printer.Event(e)
 }

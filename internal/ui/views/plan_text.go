@@ -1,4 +1,4 @@
-package cli
+package views
 
 import (
 	"fmt"
@@ -9,20 +9,19 @@ import (
 	"loops/fsm"
 	"loops/internal/phrase"
 	"loops/internal/ui"
-	"loops/internal/ui/views"
 )
 
-// printPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
-func (a *app) printPlan(planned *engine.Plan, asJSON bool) error {
+// PrintPlan prints what a run would do: the states in the order of the file, what each does and where it leads.
+func (page *Page) PrintPlan(planned *engine.Plan, asJSON bool) error {
 	p, l, values, tree := planned.Project, planned.Loop, planned.Values, planned.Tree
 	if asJSON {
-		plan := views.PlanObject(p, l, values)
+		plan := PlanObject(p, l, values)
 		if tree != nil {
-			plan.Set("worktree", views.PlannedTreeObject(tree))
+			plan.Set("worktree", PlannedTreeObject(tree))
 		}
-		return ui.WriteJSON(a.out, plan)
+		return ui.WriteJSON(page.Out, plan)
 	}
-	w := a.out
+	w := page.Out
 	ui.Say(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.Short(l.File))
 	ui.Say(w, "Initial state: %s\nMax steps: %d\n", l.Initial, l.MaxSteps)
 	if l.MaxIterations > 0 {
@@ -34,7 +33,7 @@ func (a *app) printPlan(planned *engine.Plan, asJSON bool) error {
 	if l.Backoff > 0 {
 		ui.Say(w, "Pause between states: %s\n", phrase.Duration(l.Backoff))
 	}
-	for _, line := range views.PlannedTree(p, tree) {
+	for _, line := range PlannedTree(p, tree) {
 		ui.SayLine(w, line)
 	}
 	ui.Say(w, "\nStates:\n")
@@ -43,13 +42,13 @@ func (a *app) printPlan(planned *engine.Plan, asJSON bool) error {
 		if s == nil {
 			continue
 		}
-		ui.Say(w, "  [%s]%s\n", name, views.KindOf(s))
+		ui.Say(w, "  [%s]%s\n", name, KindOf(s))
 		if s.Fragment != nil {
-			ui.Say(w, "      fragment: %s%s\n", s.Fragment.Name, views.Bindings(s.Fragment.Bindings))
+			ui.Say(w, "      fragment: %s%s\n", s.Fragment.Name, Bindings(s.Fragment.Bindings))
 		}
 		if s.Loop != "" {
-			ui.Say(w, "      loop: %s%s\n", s.Loop, views.Bindings(s.With))
-			ui.Say(w, "            %s\n", a.subloopLine(p, l, s))
+			ui.Say(w, "      loop: %s%s\n", s.Loop, Bindings(s.With))
+			ui.Say(w, "            %s\n", page.subloopLine(p, l, s))
 		}
 		if s.Action != "" {
 			ui.Say(w, "      action: %s\n", ui.BlockOf("              ", strings.Split(strings.TrimSpace(s.Action), "\n")))
@@ -60,18 +59,18 @@ func (a *app) printPlan(planned *engine.Plan, asJSON bool) error {
 		if s.Evaluate != nil {
 			ui.Say(w, "      evaluate: %s\n", s.Evaluate.Type)
 		}
-		for _, e := range views.Edges(s) {
+		for _, e := range Edges(s) {
 			ui.Say(w, "      %s -> %s\n", e[0], e[1])
 		}
 	}
 	if len(l.Parameters) > 0 {
 		ui.Say(w, "\nParameters:\n")
 		for _, prm := range l.Parameters {
-			ui.Say(w, "  %s\n", views.ParameterLine(prm))
+			ui.Say(w, "  %s\n", ParameterLine(prm))
 		}
 	}
 	ui.Say(w, "\nContext:\n")
-	for _, line := range views.PlannedContext(l, values) {
+	for _, line := range PlannedContext(l, values) {
 		ui.Say(w, "  %s\n", line)
 	}
 	ui.Say(w, "\nNothing was run.\n")
@@ -79,7 +78,7 @@ func (a *app) printPlan(planned *engine.Plan, asJSON bool) error {
 }
 
 // subloopLine says which loop a state would run.
-func (a *app) subloopLine(p *project.Project, l *fsm.Loop, s *fsm.State) string {
+func (page *Page) subloopLine(p *project.Project, l *fsm.Loop, s *fsm.State) string {
 	if strings.Contains(s.Loop, "${") {
 		return "(which one is known when it runs)"
 	}
@@ -89,7 +88,7 @@ func (a *app) subloopLine(p *project.Project, l *fsm.Loop, s *fsm.State) string 
 	}
 	child, err := lib.Subloops(project.Overrides{}, nil).Loop(s.Loop, l)
 	if err != nil {
-		return "(" + oneLine(err) + ")"
+		return "(" + phrase.OneLine(err) + ")"
 	}
 	return fmt.Sprintf("(%s: %s, at most %s)", p.Short(child.File), phrase.Count(len(child.States), "state"), phrase.Count(child.MaxSteps, "step"))
 }

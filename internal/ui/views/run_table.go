@@ -1,0 +1,109 @@
+package views
+
+import (
+	"context"
+	"text/tabwriter"
+
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+// A RunTable prints runs.
+type RunTable struct {
+	Page  *Page
+	Costs map[persistence.ID]*inspect.Cost // of each run, where they were asked for
+}
+
+// AddCosts reads what runs cost.
+func (t RunTable) AddCosts(ctx context.Context, f project.Finder, runs []persistence.Run, tell lookup.Tell) error {
+	known, err := f.Project.Pricer()
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		sheet, err := lookup.CostSheet(ctx, f, r, known, tell)
+		if err != nil {
+			return err
+		}
+		t.Costs[r.ID] = &sheet.Total
+	}
+	return nil
+}
+
+// Print writes a line for each run.
+func (t RunTable) Print(runs []persistence.Run) error {
+	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
+	head, cost := "", ""
+	if len(t.Costs) > 0 {
+		head = "COST\t"
+	}
+	ui.Say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
+	for _, r := range runs {
+		if head != "" {
+			cost = t.Costs[r.ID].Text() + "\t"
+		}
+		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(inspect.Elapsed(r)), cost, phrase.Dash(r.Ended), ui.Instance(r))
+	}
+	return w.Flush()
+}
+
+// RunObject is a run of the table as an object.
+func (t RunTable) RunObject(r persistence.Run) any {
+	m := value.NewMap(
+		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "started_at", ui.Stamp(r.StartedAt),
+		"iterations", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(inspect.HonestError(r)),
+		"current_state", r.State,
+	)
+	ui.AddOrigin(m, r)
+	AddTree(m, r)
+	if l := t.Costs[r.ID]; l != nil {
+		AddCost(m, l)
+	}
+	return m
+}
+
+func (t RunTable) cost(g Group) *inspect.Cost {
+	if len(t.Costs) == 0 {
+		return nil
+	}
+	sum := &inspect.Cost{}
+	for _, r := range g.Runs {
+		sum.Plus(*t.Costs[r.ID])
+	}
+	return sum
+}
+
+// PrintGroups writes a line for each way in which runs ended.
+func (t RunTable) PrintGroups(all []Group) error {
+	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
+	head := ""
+	if len(t.Costs) > 0 {
+		head = "COST\t"
+	}
+	ui.Say(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
+	for _, g := range all {
+		p50, p95, longest := g.Times()
+		cost := ""
+		if sum := t.cost(g); sum != nil {
+			cost = sum.Text() + "\t"
+		}
+		ui.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.Outcome, len(g.Runs), SharePercent(len(g.Runs), g.All), phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), cost, g.Runs[0].ID)
+	}
+	return w.Flush()
+}
+
+// GroupObject is a line of [RunTable.PrintGroups] as an object.
+func (t RunTable) GroupObject(g Group) any {
+	p50, p95, longest := g.Times()
+	m := value.NewMap("outcome", g.Outcome, "runs", int64(len(g.Runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
+		"longest_ms", longest.Milliseconds(), "newest", string(g.Runs[0].ID))
+	if sum := t.cost(g); sum != nil {
+		AddCost(m, sum)
+	}
+	return m
+}

@@ -1,0 +1,45 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+)
+
+// PrintStats shows what the runs of a loop add up to.
+func (page *Page) PrintStats(s *inspect.Stats) error {
+	ui.Say(page.Out, "%s of %s\n", phrase.Count(s.Runs, "run"), s.Name)
+	if s.Done > 0 {
+		p50, p95, longest := inspect.Percentiles(s.Times)
+		ui.Say(page.Out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, SharePercent(s.Succeeded, s.Done))
+		ui.Say(page.Out, "Time of these: p50 %s, p95 %s, longest %s\n", phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest))
+	} else {
+		ui.SayLine(page.Out, "Success: none has ended for good")
+	}
+	var words []string
+	for _, name := range s.Outcomes() {
+		words = append(words, fmt.Sprintf("%s %d", name, s.Ended[name]))
+	}
+	ui.Say(page.Out, "Outcomes: %s\n\n", strings.Join(words, ", "))
+	w := tabwriter.NewWriter(page.Out, 0, 4, 2, ' ', 0)
+	ui.Say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
+	for _, st := range s.Tally.States() {
+		p50, p95, longest := st.Times()
+		ui.Say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, VerdictShares(st))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	head := ui.Block("\nEvaluators that never said no:\n")
+	for _, st := range s.Tally.States() {
+		if verdict, always := st.AlwaysYes(); always {
+			ui.Say(page.Out, "%s  %s (%s): %s, %d times out of %d\n", head, st.Path, st.Evaluator, verdict, st.Judged(), st.Judged())
+			head = ""
+		}
+	}
+	return nil
+}

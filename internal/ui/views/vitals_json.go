@@ -1,0 +1,48 @@
+package views
+
+import (
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+// VitalsObject is what status shows of a run as one JSON object. What is not known is null.
+func (page *Page) VitalsObject(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) *value.Map {
+	m := StatusObject(p, store, v.Run)
+	AddState(m, store, v)
+	if v.Run.Limited {
+		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
+	}
+	m.Set("elapsed_ms", v.Elapsed().Milliseconds())
+	m.Set("path", ui.List(v.Levels(), func(l inspect.Level) any {
+		return value.NewMap("loop", l.Loop, "state", l.State, "step", int64(l.Step), "max_steps", OrNone(l.Most))
+	}))
+	m.Set("lease_until", nil)
+	if !v.Run.Leased.IsZero() {
+		m.Set("lease_until", ui.Stamp(v.Run.Leased))
+	}
+	m.Set("idle_ms", nil)
+	if v.Alive {
+		m.Set("idle_ms", v.Idle().Milliseconds())
+	}
+	m.Set("action", ActionObject(v))
+	m.Set("used", UsedObject(v))
+	m.Set("verdict", VerdictObject(v))
+	m.Set("way", WayObject(v))
+	m.Set("limits", ui.List(v.Limits, LimitObject))
+	m.Set("why", ui.OrNull(v.Why()))
+	m.Set("owner_elsewhere", OutOfSight(v.Run))
+	m.Set("queued", ui.List(waiting, func(w persistence.Waiter) any { return WaiterObject(w) }))
+	word, command := page.next(v)
+	m.Set("next", ui.OrNull(word))
+	m.Set("next_command", ui.OrNull(command))
+	if v.Wait != nil {
+		m.Set("waiting", WaitObject(v.Wait))
+	}
+	if !v.PausedAt.IsZero() {
+		m.Set("pause_asked_at", ui.Stamp(v.PausedAt))
+	}
+	return m
+}

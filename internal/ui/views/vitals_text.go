@@ -1,0 +1,211 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+const (
+	rowIndent = 11 // of the values of rows
+	rowLines  = 3  // of one value on a terminal
+)
+
+// row prints a line of status. On a terminal a long value goes on below, and is cut if it is very long.
+func (page *Page) row(key, value string) {
+	if value = plain.Line(value); value == "" {
+		return
+	}
+	lines := []string{value}
+	if width := page.Columns; width > 0 {
+		lines = strings.Split(Fold(value, max(20, width-rowIndent-1)), "\n")
+		if len(lines) > rowLines {
+			lines = append(lines[:rowLines-1:rowLines-1], plain.Cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
+		}
+	}
+	ui.Say(page.Out, "%-10s %s\n", key+":", ui.Block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
+}
+
+// PrintVitals prints one screen about a run.
+func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) {
+	r := v.Run
+	lives, id := project.Alive(r), string(r.ID)
+	page.row("Loop", r.Loop)
+	page.row("Run", id)
+	page.row("Fork of", ui.ForkedText(r.Origin))
+	page.row("Work tree", TreeText(p, r))
+	page.row("Status", inspect.StatusWord(r))
+	page.row("State", v.WhereText())
+	page.row("Step", v.StepsText())
+	if r.Passes > 0 {
+		page.row("Passes", fmt.Sprint(r.Passes))
+	}
+	page.row("Elapsed", phrase.Duration(v.Elapsed()))
+	if lives {
+		page.row("Idle", v.IdleText())
+	}
+	if d := v.Acting(); d > 0 {
+		page.row("Action", plain.Cut(phrase.FirstLine(strings.TrimSpace(inspect.Text(v.Glance.Acting.Get("action")))), 60)+"  (runs for "+phrase.Duration(d)+")")
+	}
+	page.printWait(v)
+	for _, w := range waiting {
+		page.row("Queued", WaiterText(p, w))
+	}
+	page.row("Used", v.UsedText())
+	if visit, said := v.VerdictText(); len(said) > 0 {
+		page.row("Verdict", inspect.Before(visit)+said[0].Text)
+	}
+	page.row("Way", v.WayText())
+	if lives || r.Resumable {
+		page.row("Limits", v.LimitsText())
+	}
+	if !r.StartedAt.IsZero() {
+		page.row("Started", phrase.Clock(r.StartedAt))
+	}
+	if !r.UpdatedAt.IsZero() {
+		page.row("Updated", phrase.Clock(r.UpdatedAt)+" ("+Since(r.UpdatedAt)+")")
+	}
+	page.row("Owner", OwnerText(r))
+	page.row("Lease", LeaseText(r))
+	page.row("Ended by", r.Ended)
+	why := v.Why()
+	page.row("Why", why)
+	if why == "" || v.Ended() == nil {
+		page.row("Error", inspect.HonestError(r))
+	}
+	page.row("Message", phrase.FirstLine(r.Message))
+	page.row("Continue", phrase.FirstLine(r.Continuation))
+	if r.Events != "" {
+		page.row("Events", p.Short(r.Events))
+	}
+	if !store.Files {
+		page.row("Store", store.Name)
+	}
+	page.row("Damaged", strings.Join(r.Damage, "; "))
+	switch word, command := page.next(v); word {
+	case "resume":
+		page.row("Resume", command)
+	case "attach":
+		page.row("Watch", command)
+	case "explain":
+		page.row("Explain", command)
+	}
+}
+
+// printWait tells what a run waits for, and how that is ended.
+func (page *Page) printWait(v *inspect.Vitals) {
+	r, id := v.Run, string(v.Run.ID)
+	stands := v.Wait != nil && v.Wait.Why == fsm.WaitPaused
+	if !v.PausedAt.IsZero() {
+		page.row("Paused", strings.TrimPrefix(v.PausedText(), "paused "))
+		if project.Alive(r) {
+			page.row("Unpause", page.Command("unpause", id))
+		}
+	}
+	if v.Wait == nil || stands {
+		return
+	}
+	page.row("Waits for", inspect.WaitLine(v.Wait))
+	if project.Alive(r) {
+		page.row("Wake", page.Command("retry-now", id))
+	}
+}
+
+// next is what a person may want to do with a run: a word for it, and the command.
+func (page *Page) next(v *inspect.Vitals) (word, command string) {
+	r, id := v.Run, string(v.Run.ID)
+	switch {
+	case project.Alive(r) && v.Stands():
+		return "unpause", page.Command("unpause", id)
+	case project.Alive(r) && v.Wait != nil:
+		return "retry-now", page.Command("retry-now", id)
+	case project.Alive(r):
+		return "attach", page.Command("attach", id)
+	case r.Resumable:
+		return "resume", cmp.Or(v.Resume, page.Remedy(engine.ResumeRemedy(r.Ended, id, r.MaxSteps, 0)))
+	case r.Status == "":
+		return "", ""
+	}
+	return "explain", page.Command("explain", id)
+}
+
+// PrintBrief prints a run in two or three lines.
+func (page *Page) PrintBrief(v *inspect.Vitals) {
+	r := v.Run
+	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, inspect.StatusWord(r), v.WhereText(), v.StepsText(), phrase.Duration(v.Elapsed()))
+	if project.Alive(r) {
+		head += ", idle " + phrase.Duration(v.Idle())
+	}
+	page.indented("", head)
+	switch visit, said := v.VerdictText(); {
+	case project.Alive(r) && !v.PausedAt.IsZero():
+		page.indented("  ", v.PausedText()+"; let it go on: "+page.Command("unpause", string(r.ID)))
+	case !v.PausedAt.IsZero():
+		page.indented("  ", v.PausedText())
+	case v.Wait != nil:
+		page.indented("  ", "waits for "+inspect.WaitLine(v.Wait))
+	case len(said) > 0 && project.Alive(r):
+		page.indented("  ", inspect.Before(visit)+said[0].Text)
+	case !project.Alive(r):
+		page.indented("  ", cmp.Or(v.Why(), inspect.HonestError(r)))
+	}
+	if OutOfSight(r) {
+		page.indented("  ", "owner: "+OwnerText(r))
+	}
+	if len(r.Damage) > 0 {
+		page.indented("  ", "damaged: "+strings.Join(r.Damage, "; "))
+	}
+	var last []string
+	if limits := v.LimitsText(); limits != "" {
+		last = append(last, limits)
+	}
+	if word, command := page.next(v); word == "resume" {
+		last = append(last, command)
+	}
+	page.indented("  ", strings.Join(last, "; "))
+}
+
+// indented prints one line, cut to the terminal.
+func (page *Page) indented(front, line string) {
+	if line = plain.Line(line); line == "" {
+		return
+	}
+	if width := page.Columns; width > 0 {
+		line = plain.Cut(line, max(20, width-1-len(front)))
+	}
+	ui.SayLine(page.Out, front+line)
+}
+
+// ShowWaiter tells of a run that is none yet.
+func (page *Page) ShowWaiter(p *project.Project, w persistence.Waiter, asJSON bool) error {
+	if asJSON {
+		return page.Reply(WaiterStatus(p, w))
+	}
+	page.row("Loop", w.Loop)
+	page.row("Run", string(w.Resumes))
+	page.row("Status", "queued")
+	page.row("Waits for", ObstacleText(p, w))
+	page.row("Waits", phrase.Duration(time.Since(w.Since))+", since "+phrase.Clock(w.Since))
+	page.row("Owner", w.Owner.String())
+	if w.Log != "" {
+		page.row("Log", p.Short(w.Log))
+	}
+	page.row("Take it out", page.Command("queue remove", ShortWaiter(w.ID)))
+	return nil
+}
+
+// PrintWaiter prints a run that waits in the queue in two lines.
+func (page *Page) PrintWaiter(p *project.Project, w persistence.Waiter) {
+	page.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), phrase.Duration(time.Since(w.Since))))
+	page.indented("  ", "waits for "+ObstacleText(p, w))
+}
