@@ -18,6 +18,7 @@ import (
 	"loops/internal/rehearse"
 	"loops/internal/tryout"
 	"loops/internal/ui"
+	"loops/internal/ui/actionlog"
 	"loops/persistence"
 )
 
@@ -111,7 +112,7 @@ func (s *served) logs(ctx context.Context, v mcpserver.Values) (json.RawMessage,
 		if err != nil {
 			return err
 		}
-		if _, err := a.logsOf(ctx, p, f, run, logsOptions{state: v.Text("state"), stderr: v.Flag("stderr")}, tail); err != nil {
+		if _, err := a.logsOf(ctx, p, f, run, actionlog.Options{State: v.Text("state"), Stderr: v.Flag("stderr")}, tail); err != nil {
 			return err
 		}
 		return a.reply(value.NewMap("instance_id", string(run.ID), "text", strings.ToValidUTF8(string(tail.kept), "\uFFFD"), "bytes_before", tail.lost))

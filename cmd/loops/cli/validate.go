@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,11 +15,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/lint"
-	"loops/fsm/value"
-	"loops/internal/phrase"
-	"loops/internal/report"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/check"
 )
 
 type validateOptions struct {
@@ -82,52 +77,14 @@ workflow commands, which show as notes in a pull request.` + exitMeanings(
 	return cmd
 }
 
-// A checked is what validate found out about one loop.
-type checked struct {
-	name     string // as it was asked for
-	file     string // "" where none was found
-	loop     *fsm.Loop
-	problems []fsm.Problem
-	failure  error // why there is nothing to check
-	inLib    bool  // it was come across in a folder of libraries
-}
-
-func (c checked) valid(strict bool) bool {
-	return c.failure == nil && project.CountErrors(c.problems) == 0 && (!strict || len(c.problems) == 0)
-}
-
-// Findings are what validate found out about all of them.
-type findings struct {
-	files    []checked
-	project  []checked     // files of the project that no loop starts with
-	problems []fsm.Problem // of all files, sorted, each once: what stands in a library is found by every loop that imports it
-	others   []string      // files that were passed over, as they define no loop
-	strict   bool
-}
-
-func newFindings(files, around []checked, others []string, strict bool) findings {
-	r := findings{files: files, project: around, others: others, strict: strict}
-	seen := map[fsm.Problem]bool{}
-	for _, c := range slices.Concat(around, files) {
-		for _, pr := range c.problems {
-			if !seen[pr] {
-				seen[pr] = true
-				r.problems = append(r.problems, pr)
-			}
-		}
-	}
-	slices.SortStableFunc(r.problems, project.ByPlace)
-	return r
-}
-
 // code is the exit code of the worst that was found.
-func (r findings) code() int {
+func findingsCode(r check.Findings) int {
 	var code int
-	for _, c := range slices.Concat(r.project, r.files) {
-		if c.failure != nil {
-			worse, _ := explain(c.failure)
+	for _, c := range slices.Concat(r.Project, r.Files) {
+		if c.Failure != nil {
+			worse, _ := explain(c.Failure)
 			code = max(code, worse)
-		} else if !c.valid(r.strict) {
+		} else if !c.Valid(r.Strict) {
 			code = max(code, kindCode(engine.Invalid))
 		}
 	}
@@ -158,53 +115,29 @@ func runValidate(a *app, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	files, others, err := checkAllLoops(lib, o.names)
+	files, others, err := check.Loops(lib, o.names)
 	if err != nil {
 		return err
 	}
 	if o.all {
 		for i := range files {
-			if f := &files[i]; f.loop != nil {
-				f.problems = append(slices.Clip(f.problems), lint.Optional(f.loop)...)
-				slices.SortStableFunc(f.problems, project.ByPlace)
+			if f := &files[i]; f.Loop != nil {
+				f.Problems = append(slices.Clip(f.Problems), lint.Optional(f.Loop)...)
+				slices.SortStableFunc(f.Problems, project.ByPlace)
 			}
 		}
 	}
-	a.adviseCosts(p, files)
-	r := newFindings(files, a.checkProject(p), others, o.strict)
-	if err := a.writeReport(p, r, o.format); err != nil {
+	check.AdviseCosts(p, files, a.engineOptions())
+	r := check.New(files, check.Project(p, explained), others, o.strict, explained)
+	if err := r.Write(a.page(), p, check.Output{
+		Format: o.format, Root: a.sourceRoot(p), Version: buildVersion(), Render: func(problems []fsm.Problem) string { return a.render(p, problems) },
+	}); err != nil {
 		return err
 	}
-	if code := r.code(); !succeeded(code) {
+	if code := findingsCode(r); !succeeded(code) {
 		return passOn(code)
 	}
 	return nil
-}
-
-func (a *app) writeReport(p *project.Project, r findings, format string) error {
-	switch format {
-	case "json":
-		return a.reply(ui.List(slices.Concat(r.files, r.project), func(c checked) any { return checkedObject(p, c, r.strict) }))
-	case "sarif":
-		return ui.WriteJSON(a.out, r.forServices(a.sourceRoot(p)).SARIF())
-	case "github":
-		return r.forServices(a.sourceRoot(p)).GitHub(a.out)
-	}
-	a.writeText(p, r)
-	return nil
-}
-
-// forServices is what was found as a report on the files below root; what could not be checked comes first.
-func (r findings) forServices(root string) report.Problems {
-	out := report.Problems{Root: root, Rules: views.RuleList(), Help: views.RuleText, Version: buildVersion(), Complete: true}
-	for _, c := range r.files {
-		if c.failure != nil {
-			out.Complete = false
-			out.List = append(out.List, failureProblem(c))
-		}
-	}
-	out.List = append(out.List, r.problems...)
-	return out
 }
 
 // sourceRoot is the directory that files in reports for services are relative to: that of the checkout where a service
@@ -216,89 +149,8 @@ func (a *app) sourceRoot(p *project.Project) string {
 	return p.Dir
 }
 
-// writeText prints what was found for people. What is wrong goes to standard error.
-func (a *app) writeText(p *project.Project, r findings) {
-	for _, c := range r.files {
-		if c.failure != nil {
-			_, text := explain(c.failure)
-			ui.SayLines(a.Err, ui.Block("loops: "+text))
-		}
-	}
-	switch len(r.others) {
-	case 0:
-	case 1:
-		ui.Say(a.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
-	default:
-		ui.Say(a.Err, "loops: passed over, as they define no loop: %s\n", phrase.List(r.others))
-	}
-	fmt.Fprint(a.Err, a.render(p, r.problems))
-	if _, is := ui.Terminal(a.Err); is && len(r.problems) > 0 {
-		ui.Say(a.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
-	}
-	var w io.Writer = a.out
-	if !succeeded(r.code()) {
-		w = a.Err
-	}
-	if line := r.summary(p); line != "" {
-		ui.SayLine(w, line)
-	}
-}
-
-// summary is the last line for people; "" where all was said.
-func (r findings) summary(p *project.Project) string {
-	errors := project.CountErrors(r.problems)
-	found := phrase.Count(errors, "error") + ", " + phrase.Count(len(r.problems)-errors, "warning")
-	if r.strict && len(r.problems) > errors {
-		found += " (with --strict, warnings count)"
-	}
-	if len(r.files) != 1 {
-		unchecked := 0
-		for _, c := range r.files {
-			if c.failure != nil {
-				unchecked++
-			}
-		}
-		if unchecked > 0 {
-			found += fmt.Sprintf("; %d could not be checked", unchecked)
-		}
-		return phrase.Count(len(r.files), "loop") + ": " + found
-	}
-	c := r.files[0]
-	switch {
-	case c.failure != nil:
-		return ""
-	case len(r.project) > 0:
-		return phrase.Count(len(r.files), "loop") + ": " + found
-	case !c.valid(r.strict):
-		return p.Short(c.file) + ": " + found
-	}
-	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file), phrase.Count(len(c.loop.States), "state"), c.loop.Initial, phrase.Count(c.loop.MaxSteps, "step"))
-	if len(r.problems) > 0 {
-		line += "; " + phrase.Count(len(r.problems), "warning")
-	}
-	return line
-}
-
-func checkedObject(p *project.Project, c checked, strict bool) *value.Map {
-	m := value.NewMap("loop", c.name)
-	if c.file != "" {
-		m.Set("file", c.file)
-	}
-	m.Set("valid", c.valid(strict))
-	problems := c.problems
-	if c.failure != nil {
-		problems = []fsm.Problem{failureProblem(c)}
-	}
-	m.Set("violations", ui.List(problems, func(pr fsm.Problem) any { return views.ProblemObject(p, pr) }))
-	return m
-}
-
-// failureProblem says what kept a file from being checked, as a problem of it.
-func failureProblem(c checked) fsm.Problem {
-	_, text := explain(c.failure)
-	rule := views.RuleUnreadable
-	if isOfKind(c.failure, engine.NotFound) {
-		rule = views.RuleNotFound
-	}
-	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}
+// explained is why a file was not checked, and whether it is not there.
+func explained(err error) (text string, missing bool) {
+	_, text = explain(err)
+	return text, isOfKind(err, engine.NotFound)
 }

@@ -1,4 +1,4 @@
-package cli
+package actionlog
 
 import (
 	"io"
@@ -17,7 +17,7 @@ func TestLongLines(t *testing.T) {
 	} {
 		for _, raw := range []bool{true, false} {
 			var out strings.Builder
-			l := &logPrinter{out: &out, logsOptions: logsOptions{raw: raw}}
+			l := &Printer{out: &out, Options: Options{Raw: raw}}
 			if err := eachPiece(strings.NewReader(text), l.piece); err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +34,7 @@ func TestLongLines(t *testing.T) {
 	for n := pieceSize - 8; n < pieceSize+2; n++ {
 		var out strings.Builder
 		w := plain.NewWriter(&out)
-		l := &logPrinter{out: w}
+		l := &Printer{out: w}
 		if err := eachPiece(strings.NewReader(strings.Repeat("x", n)+"\x1b[1;31mred\x1b[0m\n"), l.piece); err != nil {
 			t.Fatal(err)
 		}

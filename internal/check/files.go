@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"errors"
@@ -18,9 +18,9 @@ import (
 	"loops/internal/phrase"
 )
 
-// checkAllLoops checks the loops that words on the command line mean, or all of the project if there are none. A word is a
+// Loops checks the loops that words on the command line mean, or all of the project if there are none. A word is a
 // loop, or else a folder. Others are the files below folders that were passed over.
-func checkAllLoops(l *project.Library, words []string) (files []checked, others []string, err error) {
+func Loops(l *project.Library, words []string) (files []File, others []string, err error) {
 	if len(words) == 0 {
 		files, err = projectLoops(l)
 	}
@@ -28,7 +28,7 @@ func checkAllLoops(l *project.Library, words []string) (files []checked, others 
 	for _, word := range words {
 		root := wordFolder(l, word)
 		if root == "" {
-			files = append(files, checked{name: word})
+			files = append(files, File{name: word})
 			continue
 		}
 		folders = append(folders, l.Project.Short(root))
@@ -42,7 +42,7 @@ func checkAllLoops(l *project.Library, words []string) (files []checked, others 
 		return nil, nil, err
 	}
 	checkLoops(l, files)
-	files = slices.DeleteFunc(files, func(c checked) bool {
+	files = slices.DeleteFunc(files, func(c File) bool {
 		if c.partOnly() {
 			others = append(others, c.name)
 			return true
@@ -61,22 +61,22 @@ func noLoops(folders, others []string) error {
 	if len(others) > 0 {
 		text += fmt.Sprintf(", only %s", phrase.List(others))
 	}
-	return failure(engine.NotFound, "%s; loops new writes one", text)
+	return engine.Refuse(engine.NotFound, "%s; loops new writes one", text)
 }
 
 // projectLoops returns the loops that list shows.
-func projectLoops(l *project.Library) ([]checked, error) {
+func projectLoops(l *project.Library) ([]File, error) {
 	p := l.Project
 	entries, err := l.Files.List(p.Loops)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, p.CannotOpen(err)
 	}
 	if len(entries) == 0 {
-		return nil, failure(engine.NotFound, "there is no loop in %s; loops new writes one", p.Short(p.Loops))
+		return nil, engine.Refuse(engine.NotFound, "there is no loop in %s; loops new writes one", p.Short(p.Loops))
 	}
-	files := make([]checked, len(entries))
+	files := make([]File, len(entries))
 	for i, e := range entries {
-		files[i] = checked{name: e.Name, file: e.Path}
+		files[i] = File{name: e.Name, file: e.Path}
 	}
 	return files, nil
 }
@@ -104,18 +104,18 @@ func wordFolder(l *project.Library, word string) string {
 }
 
 // folderFiles returns the YAML files below a folder that may be loops, and those that are none.
-func folderFiles(p *project.Project, root string) (files []checked, others []string, err error) {
+func folderFiles(p *project.Project, root string) (files []File, others []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			files = append(files, checked{name: p.Short(path), file: path, failure: project.Unreadable(p, path, err)})
+			files = append(files, File{name: p.Short(path), file: path, Failure: project.Unreadable(p, path, err)})
 		case d.IsDir() && path != root && holdsNoLoops(p, path):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":
 		case !loopfile.IsLoop(path):
 			others = append(others, p.Short(path))
 		default:
-			files = append(files, checked{name: p.Short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
+			files = append(files, File{name: p.Short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
 		}
 		return nil
 	})
@@ -124,11 +124,11 @@ func folderFiles(p *project.Project, root string) (files []checked, others []str
 
 // partOnly says whether a file that was found in a folder of libraries is there for others to inherit from: it is
 // complete but for what makes a loop of its own.
-func (c checked) partOnly() bool {
-	if !c.inLib || project.CountErrors(c.problems) == 0 {
+func (c File) partOnly() bool {
+	if !c.inLib || project.CountErrors(c.Problems) == 0 {
 		return false
 	}
-	for _, pr := range c.problems {
+	for _, pr := range c.Problems {
 		if pr.Severity == fsm.SeverityError && (pr.Rule != "missing-key" || strings.Contains(pr.Path, ".")) {
 			return false
 		}
@@ -146,9 +146,9 @@ func holdsNoLoops(p *project.Project, path string) bool {
 }
 
 // checkLoops fills in what there is to say about each file. It works on several at once.
-func checkLoops(l *project.Library, files []checked) {
+func checkLoops(l *project.Library, files []File) {
 	var wait sync.WaitGroup
-	next := make(chan *checked)
+	next := make(chan *File)
 	for range min(len(files), runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
 			for c := range next {
@@ -164,18 +164,18 @@ func checkLoops(l *project.Library, files []checked) {
 }
 
 // checkLoop fills in what there is to say about a file.
-func checkLoop(l *project.Library, c *checked) {
-	if c.failure != nil {
+func checkLoop(l *project.Library, c *File) {
+	if c.Failure != nil {
 		return
 	}
 	if c.file == "" {
-		if c.file, c.failure = l.Find(c.name); c.failure != nil {
+		if c.file, c.Failure = l.Find(c.name); c.Failure != nil {
 			return
 		}
 	}
 	f, err := l.Load(c.file)
 	if err != nil {
-		c.failure = project.Unreadable(l.Project, c.file, err)
+		c.Failure = project.Unreadable(l.Project, c.file, err)
 	}
-	c.loop, c.problems = f.Loop, f.All()
+	c.Loop, c.Problems = f.Loop, f.All()
 }

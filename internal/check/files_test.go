@@ -1,8 +1,12 @@
-package cli
+package check
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"loops/engine/project"
 )
 
 // Many loops are checked at once, and what is wrong with a library they share is reported once.
@@ -21,18 +25,35 @@ states:
   failed: {terminal: true}
 `, i, (i+7)%n)
 	}
-	lib := shelf(t, "", files)
-	checkedFiles, others, err := checkAllLoops(lib, nil)
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := project.Open("", project.Options{Cwd: dir, Env: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := p.Library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkedFiles, others, err := Loops(lib, nil)
 	if err != nil || len(checkedFiles) != n || len(others) != 0 {
 		t.Fatalf("%d files, %v, %v", len(checkedFiles), others, err)
 	}
 	for _, c := range checkedFiles {
-		if c.failure != nil || len(c.problems) == 0 {
-			t.Fatalf("%s: %v, %d problems", c.name, c.failure, len(c.problems))
+		if c.Failure != nil || len(c.Problems) == 0 {
+			t.Fatalf("%s: %v, %d problems", c.name, c.Failure, len(c.Problems))
 		}
 	}
-	own := len(checkedFiles[0].problems)
-	if r := newFindings(checkedFiles, nil, nil, false); len(r.problems) < own || len(r.problems) >= n*own {
+	own := len(checkedFiles[0].Problems)
+	if r := New(checkedFiles, nil, nil, false, nil); len(r.problems) < own || len(r.problems) >= n*own {
 		t.Errorf("%d problems of %d loops with %d each", len(r.problems), n, own)
 	}
 }

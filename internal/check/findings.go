@@ -1,0 +1,190 @@
+// Package check checks loop files and the files of a project for mistakes, and tells what it found: as text, as objects, and as reports
+// for services.
+package check
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/phrase"
+	"loops/internal/report"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+)
+
+// A File is what validate found out about one loop.
+type File struct {
+	name     string // as it was asked for
+	file     string // "" where none was found
+	Loop     *fsm.Loop
+	Problems []fsm.Problem
+	Failure  error // why there is nothing to check
+	inLib    bool  // it was come across in a folder of libraries
+}
+
+// Valid reports whether a file was checked and has no errors; strict, whether it has no warnings either.
+func (c File) Valid(strict bool) bool {
+	return c.Failure == nil && project.CountErrors(c.Problems) == 0 && (!strict || len(c.Problems) == 0)
+}
+
+// Findings are what validate found out about all of them.
+type Findings struct {
+	Files    []File
+	Project  []File        // files of the project that no loop starts with
+	problems []fsm.Problem // of all files, sorted, each once: what stands in a library is found by every loop that imports it
+	others   []string      // files that were passed over, as they define no loop
+	Strict   bool
+	explain  func(err error) (text string, missing bool) // tells a user why a file was not checked, and whether it is not there
+}
+
+// New sums up what was found out about files, and about those around them; explain tells why one was not checked, and whether it is not there.
+func New(files, around []File, others []string, strict bool, explain func(error) (string, bool)) Findings {
+	r := Findings{Files: files, Project: around, others: others, Strict: strict, explain: explain}
+	seen := map[fsm.Problem]bool{}
+	for _, c := range slices.Concat(around, files) {
+		for _, pr := range c.Problems {
+			if !seen[pr] {
+				seen[pr] = true
+				r.problems = append(r.problems, pr)
+			}
+		}
+	}
+	slices.SortStableFunc(r.problems, project.ByPlace)
+	return r
+}
+
+// forServices is what was found as a report on the files below root; what could not be checked comes first.
+func (r Findings) forServices(root, version string) report.Problems {
+	out := report.Problems{Root: root, Rules: views.RuleList(), Help: views.RuleText, Version: version, Complete: true}
+	for _, c := range r.Files {
+		if c.Failure != nil {
+			out.Complete = false
+			out.List = append(out.List, r.failureProblem(c))
+		}
+	}
+	out.List = append(out.List, r.problems...)
+	return out
+}
+
+// writeText prints what was found for people. What is wrong goes to standard error.
+func (r Findings) writeText(page *views.Page, p *project.Project, render func([]fsm.Problem) string) {
+	for _, c := range r.Files {
+		if c.Failure != nil {
+			text, _ := r.explain(c.Failure)
+			ui.SayLines(page.Err, ui.Block("loops: "+text))
+		}
+	}
+	switch len(r.others) {
+	case 0:
+	case 1:
+		ui.Say(page.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
+	default:
+		ui.Say(page.Err, "loops: passed over, as they define no loop: %s\n", phrase.List(r.others))
+	}
+	fmt.Fprint(page.Err, render(r.problems))
+	if _, is := ui.Terminal(page.Err); is && len(r.problems) > 0 {
+		ui.Say(page.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
+	}
+	var w io.Writer = page.Out
+	if !r.valid() {
+		w = page.Err
+	}
+	if line := r.summary(p); line != "" {
+		ui.SayLine(w, line)
+	}
+}
+
+// summary is the last line for people; "" where all was said.
+func (r Findings) summary(p *project.Project) string {
+	errors := project.CountErrors(r.problems)
+	found := phrase.Count(errors, "error") + ", " + phrase.Count(len(r.problems)-errors, "warning")
+	if r.Strict && len(r.problems) > errors {
+		found += " (with --strict, warnings count)"
+	}
+	if len(r.Files) != 1 {
+		unchecked := 0
+		for _, c := range r.Files {
+			if c.Failure != nil {
+				unchecked++
+			}
+		}
+		if unchecked > 0 {
+			found += fmt.Sprintf("; %d could not be checked", unchecked)
+		}
+		return phrase.Count(len(r.Files), "loop") + ": " + found
+	}
+	c := r.Files[0]
+	switch {
+	case c.Failure != nil:
+		return ""
+	case len(r.Project) > 0:
+		return phrase.Count(len(r.Files), "loop") + ": " + found
+	case !c.Valid(r.Strict):
+		return p.Short(c.file) + ": " + found
+	}
+	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file), phrase.Count(len(c.Loop.States), "state"), c.Loop.Initial, phrase.Count(c.Loop.MaxSteps, "step"))
+	if len(r.problems) > 0 {
+		line += "; " + phrase.Count(len(r.problems), "warning")
+	}
+	return line
+}
+
+func (r Findings) checkedObject(p *project.Project, c File) *value.Map {
+	m := value.NewMap("loop", c.name)
+	if c.file != "" {
+		m.Set("file", c.file)
+	}
+	m.Set("valid", c.Valid(r.Strict))
+	problems := c.Problems
+	if c.Failure != nil {
+		problems = []fsm.Problem{r.failureProblem(c)}
+	}
+	m.Set("violations", ui.List(problems, func(pr fsm.Problem) any { return views.ProblemObject(p, pr) }))
+	return m
+}
+
+// failureProblem says what kept a file from being checked, as a problem of it.
+func (r Findings) failureProblem(c File) fsm.Problem {
+	text, missing := r.explain(c.Failure)
+	rule := views.RuleUnreadable
+	if missing {
+		rule = views.RuleNotFound
+	}
+	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}
+}
+
+// An Output says how findings are written.
+type Output struct {
+	Format  string                              // text, json, sarif or github
+	Root    string                              // of files in reports for services
+	Version string                              // of loops
+	Render  func(problems []fsm.Problem) string // writes problems with their source lines
+}
+
+// valid reports whether no file has mistakes, and all were checked.
+func (r Findings) valid() bool {
+	for _, c := range slices.Concat(r.Project, r.Files) {
+		if !c.Valid(r.Strict) {
+			return false
+		}
+	}
+	return true
+}
+
+// Write writes what was found. What is wrong goes beside the answer, in text.
+func (r Findings) Write(page *views.Page, p *project.Project, o Output) error {
+	switch o.Format {
+	case "json":
+		return page.Reply(ui.List(slices.Concat(r.Files, r.Project), func(c File) any { return r.checkedObject(p, c) }))
+	case "sarif":
+		return ui.WriteJSON(page.Out, r.forServices(o.Root, o.Version).SARIF())
+	case "github":
+		return r.forServices(o.Root, o.Version).GitHub(page.Out)
+	}
+	r.writeText(page, p, o.Render)
+	return nil
+}
