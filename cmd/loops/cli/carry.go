@@ -12,7 +12,7 @@ import (
 	"loops/internal/lookup"
 	"loops/internal/plain"
 	"loops/internal/ui"
-	"loops/internal/ui/progress"
+	"loops/internal/ui/viewer"
 	"loops/internal/ui/views"
 	"loops/persistence"
 )
@@ -128,112 +128,37 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	}
 	stops := catchSignals()
 	defer stops.release()
-	v := &runView{a: a, p: e.Project(), print: a.newPrinter(view), quiet: view.quiet, began: make(chan struct{}), over: make(chan struct{})}
+	v := viewer.NewCarried(e.Project(), a.newPrinter(view), view.quiet, a.page(), a.refused)
+	if a.detached != nil {
+		v.Told = a.Err
+	}
 	var r *engine.Run
 	err := stops.before(ctx, func(ctx context.Context) (err error) { r, err = start(ctx, v); return err })
 	if r == nil {
-		close(v.over)
+		close(v.Over)
 		e.Close()
 		return a.refused(err)
 	}
-	<-v.began // the notices before it are shown
+	<-v.Began // the notices before it are shown
 	var result engine.Result
 	stops.during(r, func(n int, s os.Signal) {
 		switch {
 		case n > 1:
-			v.print.Note("Received " + signalName(s) + " again: killing the action.")
+			v.Print.Note("Received " + signalName(s) + " again: killing the action.")
 			r.Kill()
 		case s == syscall.SIGQUIT:
-			v.print.Note("Received SIGQUIT: killing the action, then ending the run.")
+			v.Print.Note("Received SIGQUIT: killing the action, then ending the run.")
 			r.Stop(signalName(s))
 			r.Kill()
 		default:
-			v.print.Note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
+			v.Print.Note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
 			r.Stop(signalName(s))
 		}
-	}, func() { v.print.Watch(func() { result, err = r.Wait(ctx) }) })
-	close(v.over)
+	}, func() { v.Print.Watch(func() { result, err = r.Wait(ctx) }) })
+	close(v.Over)
 	e.Close()
 	if err != nil {
 		return a.refused(err)
 	}
 	return endedAs(result.Outcome)
-}
-
-// A runView shows a run that this process carries.
-type runView struct {
-	a     *app
-	p     *project.Project
-	print progress.Printer
-	quiet bool
-	began chan struct{} // closed when the header of the run was shown
-	over  chan struct{} // closed when its progress is shown no more, so that its end can be
-	ended bool
-}
-
-// Observe implements [engine.Observer].
-func (v *runView) Observe(n engine.Notice) {
-	switch n := n.(type) {
-	case engine.Queued:
-		v.print.Queued(progress.Queued{Waiter: n.Waiter, For: n.For, Text: views.WaitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
-	case engine.Began:
-		v.print.Header(v.a.headerOf(n.Header))
-		close(v.began)
-	case engine.Recorded:
-		v.print.Event(n.Event)
-	case engine.Missed:
-		v.catchUp(n)
-	case engine.Said:
-		v.waitUntilOver()
-		text := string(v.a.text(n.Text))
-		if n.Problem {
-			text = "loops: " + text
-		}
-		v.print.Note(text)
-	case engine.Reconciled:
-		v.reconciled(n.Changes)
-	case engine.Unpaused:
-		v.a.tellUnpaused(n, v.print, v.quiet)
-	case engine.Retained:
-		v.waitUntilOver()
-		v.a.retained(n, v.print, v.quiet)
-	case engine.Ended:
-		v.ended = true
-		v.waitUntilOver()
-		v.print.Finish(n.Outcome, v.a.remedy(n.Next))
-	case engine.TreeEnded:
-		switch lines := views.TreeLines(n.Report); {
-		case !n.Other:
-			v.waitUntilOver()
-			v.print.Tree(progress.Tree{Lines: lines, Object: views.TreeObject(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
-		case !v.quiet || n.Report.Kept:
-			progress.NoteLines(v.print, "loops: ", lines)
-		}
-	}
-}
-
-// waitUntilOver waits until the progress of a run that has ended is shown no more.
-func (v *runView) waitUntilOver() {
-	if v.ended {
-		<-v.over
-	}
-}
-
-// catchUp shows what was recorded while this observer was too slow.
-func (v *runView) catchUp(m engine.Missed) {
-	if err := engine.CatchUp(context.Background(), v.p, m, v.print.Event); err != nil {
-		v.print.Note("loops: what was recorded meanwhile cannot be shown: " + oneLine(err))
-	}
-}
-
-// headerOf is what printers show when a run begins or is resumed.
-func (a *app) headerOf(h engine.Header) progress.Header {
-	out := progress.Header{
-		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed, Elapsed: h.Elapsed, Begin: h.Begin,
-		Agents: h.Agents, Wake: a.command("retry-now", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin,
-	}
-	for _, n := range h.Notes {
-		out.Notes = append(out.Notes, string(a.text(n)))
-	}
-	return out
 }

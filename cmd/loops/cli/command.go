@@ -3,7 +3,6 @@ package cli
 import (
 	"strings"
 
-	"loops/engine"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/persistence/sqlstore"
@@ -32,11 +31,6 @@ func (a *app) command(words ...string) string {
 		}
 	}
 	return line + strings.Join(quoted, " ")
-}
-
-// resumeCommand is the command that resumes a run that ended so; compare [engine.ResumeRemedy].
-func (a *app) resumeCommand(ended, id string, steps, passes int) string {
-	return a.remedy(engine.ResumeRemedy(ended, id, steps, passes))
 }
 
 // quote quotes a word for a shell where it needs it.

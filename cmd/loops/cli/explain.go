@@ -66,7 +66,7 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 		return err
 	}
 	rules := lookup.RulebookOf(ctx, f, run)
-	story := inspect.Story{Wanted: o.step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Resume: a.goOn(ctx, store, run)}
+	story := inspect.Story{Wanted: o.step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Resume: views.GoOn(ctx, a.page(), store, run)}
 	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}, a.damaged); err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o
 		}
 	}
 	if run.Resumable {
-		face.Next = a.goOn(ctx, f.Store, run)
+		face.Next = views.GoOn(ctx, a.page(), f.Store, run)
 	}
 	views.FaceEnd(&face, run, o, r.At())
 	return r, face, damage

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loops/engine"
+	"loops/internal/ui/views"
 
 	"github.com/spf13/cobra"
 
@@ -114,7 +115,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 		if err != nil {
 			return a.refused(err)
 		}
-		return a.printFork(plan, o.view.json)
+		return views.PrintFork(a.page(), plan, o.view.json)
 	}
 	return a.carry(ctx, e, o.view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Fork(ctx, request, to) })
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/lookup"
 	"loops/internal/phrase"
@@ -108,68 +106,14 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy
 	if err = a.refused(err); pruned == nil {
 		return err
 	}
-	finished, gone := cutShort(pruned.Gone)
-	a.tellTrees(gone)
+	finished, gone := views.CutShort(pruned.Gone)
+	views.TellTrees(a.page(), gone)
 	if most := pruned.Policy.MaxSize; most >= 0 && pruned.Bytes > most {
 		limit := "retention.max_size"
 		if o.maxSize != "" {
 			limit = "--max-size " + o.maxSize
 		}
-		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", phrase.Bytes(pruned.Bytes), limit, keptText(pruned.Kept))
+		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", phrase.Bytes(pruned.Bytes), limit, views.KeptText(pruned.Kept))
 	}
-	return errors.Join(err, a.tellPruned(o, *pruned, gone, finished))
-}
-
-func (a *app) tellPruned(o pruneOptions, p engine.Pruned, gone, finished []engine.Removed) error {
-	if o.json {
-		return ui.WriteJSON(a.out, value.NewMap(
-			"dry_run", o.dryRun, "removed", ui.List(gone, removedObject), "bytes", total(gone), "finished", ui.List(finished, removedID), "stay", int64(p.Stay), "kept",
-			value.NewMap("live", int64(p.Kept.Live), "resumable", int64(p.Kept.Resumable), "newest", int64(p.Kept.Newest), "unreadable", int64(p.Kept.Unreadable)),
-		))
-	}
-	a.tellFinished(finished)
-	if len(gone) == 0 {
-		ui.Say(a.out, "Nothing to remove: %s.\n", stayText(p.Stay, p.Kept))
-		return nil
-	}
-	var table [][]string
-	for _, r := range gone {
-		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), views.Since(r.Run.UpdatedAt), phrase.Bytes(r.Bytes)})
-	}
-	views.WriteTable(a.out, table)
-	verb, makes := "Removed", "makes"
-	if o.dryRun {
-		verb, makes = "Would remove", "would make"
-	}
-	ui.Say(a.out, "%s %s, which %s %s of room; %s.\n", verb, phrase.Count(len(gone), "run"), makes, phrase.Bytes(total(gone)), stayText(p.Stay, p.Kept))
-	return nil
-}
-
-// stayText says how many runs stay, and why.
-func stayText(n int, k engine.Kept) string {
-	if n == 0 {
-		return "no run stays"
-	}
-	text := phrase.Count(n, "run") + " stay"
-	if n == 1 {
-		text += "s"
-	}
-	if why := keptText(k); why != "" {
-		text += " (" + why + ")"
-	}
-	return text
-}
-
-// keptText says why runs stay whatever they take.
-func keptText(k engine.Kept) string {
-	var words []string
-	for _, w := range []struct {
-		n    int
-		Text string
-	}{{k.Live, "live"}, {k.Resumable, "resumable"}, {k.Newest, "among the newest of the loop"}, {k.Unreadable, "unreadable"}} {
-		if w.n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", w.n, w.Text))
-		}
-	}
-	return strings.Join(words, ", ")
+	return errors.Join(err, views.TellPruned(a.page(), views.PruneShown{DryRun: o.dryRun, JSON: o.json}, *pruned, gone, finished))
 }

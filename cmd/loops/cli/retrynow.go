@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -47,7 +48,7 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 	if len(live) == 0 {
 		more := ""
 		if newest.Resumable {
-			more = "; go on with it: " + a.goOn(ctx, store, *newest)
+			more = "; go on with it: " + views.GoOn(ctx, a.page(), store, *newest)
 		}
 		return failure(engine.NotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.StatusWord(*newest), more)
 	}

@@ -10,6 +10,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/phrase"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 type rmOptions struct{ force, json bool }
@@ -51,46 +52,14 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 	if err = a.refused(err); nothing {
 		return err
 	}
-	finished, gone := cutShort(gone)
-	a.tellTrees(gone)
+	finished, gone := views.CutShort(gone)
+	views.TellTrees(a.page(), gone)
 	if o.json {
-		return errors.Join(err, ui.WriteJSON(a.out, value.NewMap("removed", ui.List(gone, removedObject), "bytes", total(gone), "finished", ui.List(finished, removedID))))
+		return errors.Join(err, ui.WriteJSON(a.out, value.NewMap("removed", ui.List(gone, views.RemovedObject), "bytes", views.Total(gone), "finished", ui.List(finished, views.RemovedID))))
 	}
-	a.tellFinished(finished)
+	views.TellFinished(a.page(), finished)
 	for _, r := range gone {
 		ui.Say(a.out, "Removed %s (%s, %s).\n", r.Run.ID, r.Run.Status, phrase.Bytes(r.Bytes))
 	}
 	return err
-}
-
-// cutShort tells runs apart whose removal a process that died had begun.
-func cutShort(all []engine.Removed) (finished, gone []engine.Removed) {
-	for _, r := range all {
-		if r.CutShort {
-			finished = append(finished, r)
-		} else {
-			gone = append(gone, r)
-		}
-	}
-	return finished, gone
-}
-
-// tellFinished says which removals that were cut short came to their end.
-func (a *app) tellFinished(finished []engine.Removed) {
-	for _, r := range finished {
-		ui.Say(a.out, "Removed what was left of %s: %s.\n", r.Run.ID, engine.RemovedWhy)
-	}
-}
-
-func removedObject(r engine.Removed) any {
-	return value.NewMap("instance_id", string(r.Run.ID), "loop", r.Run.Loop, "status", ui.OrNull(string(r.Run.Status)), "started_at", ui.Stamp(r.Run.StartedAt), "bytes", r.Bytes)
-}
-
-func removedID(r engine.Removed) any { return string(r.Run.ID) }
-
-func total(rs []engine.Removed) (n int64) {
-	for _, r := range rs {
-		n += r.Bytes
-	}
-	return n
 }

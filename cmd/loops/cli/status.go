@@ -74,7 +74,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	} else {
 		waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool { return w.Resumes != run.ID })
 	}
-	v := lookup.Vitals(ctx, f, run, a.goOn(ctx, store, run))
+	v := lookup.Vitals(ctx, f, run, views.GoOn(ctx, a.page(), store, run))
 	if asJSON {
 		err = a.reply(a.page().VitalsObject(p, store, v, waiting))
 	} else {
@@ -104,7 +104,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	for i, r := range open {
 		v := lookup.Glimpse(ctx, f, r)
 		if project.Alive(r) || i < briefRuns {
-			v = lookup.Vitals(ctx, f, r, a.goOn(ctx, store, r))
+			v = lookup.Vitals(ctx, f, r, views.GoOn(ctx, a.page(), store, r))
 		} else if asJSON {
 			lookup.Remember(ctx, f, v)
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -80,20 +79,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		ui.SayLine(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
-		ui.SayLine(a.out, changeLine(c))
+		ui.SayLine(a.out, views.ChangeLine(c))
 	}
 	return err
-}
-
-// reconciled tells what was done about runs that were found dead.
-func (v *runView) reconciled(changes []reconcile.Change) {
-	if !v.quiet {
-		for _, c := range changes {
-			v.print.Note("loops: " + changeLine(c))
-		}
-	}
-}
-
-func changeLine(c reconcile.Change) string {
-	return fmt.Sprintf("%s %s: %s", c.Kind, c.ID, c.Why)
 }

@@ -1,4 +1,4 @@
-package cli
+package views
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestRetainedText(t *testing.T) {
 		{one, false, "Retention removed 1 run, 2.0 KiB."},
 		{one, true, "Retention removed 1 run, 2.0 KiB. There may be more: loops prune does it at once, a later run goes on with it."},
 	} {
-		if got := retainedText(c.gone, c.late); got != c.want {
+		if got := RetainedText(c.gone, c.late); got != c.want {
 			t.Errorf("%d, late %t: %q", len(c.gone), c.late, got)
 		}
 	}

@@ -1,0 +1,139 @@
+// Package viewer shows one run to its user while it goes on: a run that this process carries, as an observer of its engine, or one that
+// another process carries, from its records.
+package viewer
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+	"loops/internal/ui/progress"
+	"loops/internal/ui/views"
+	"loops/reconcile"
+)
+
+// Carried shows a run that this process carries.
+type Carried struct {
+	page  *views.Page
+	says  func(error) error // returns an error of the engine in the words of this face
+	Told  io.Writer         // who started a run in the background; nil = it is not in one
+	p     *project.Project
+	Print progress.Printer
+	quiet bool
+	Began chan struct{} // closed when the header of the run was shown
+	Over  chan struct{} // closed when its progress is shown no more, so that its end can be
+	ended bool
+}
+
+// Observe implements [engine.Observer].
+func (v *Carried) Observe(n engine.Notice) {
+	switch n := n.(type) {
+	case engine.Queued:
+		v.Print.Queued(progress.Queued{Waiter: n.Waiter, For: n.For, Text: views.WaitsFor(n.Why), First: n.First, Now: n.Now, Log: n.Log})
+	case engine.Began:
+		v.Print.Header(v.headerOf(n.Header))
+		close(v.Began)
+	case engine.Recorded:
+		v.Print.Event(n.Event)
+	case engine.Missed:
+		v.catchUp(n)
+	case engine.Said:
+		v.waitUntilOver()
+		text := string(v.page.Text(n.Text))
+		if n.Problem {
+			text = "loops: " + text
+		}
+		v.Print.Note(text)
+	case engine.Reconciled:
+		v.reconciled(n.Changes)
+	case engine.Unpaused:
+		v.tellUnpaused(n)
+	case engine.Retained:
+		v.waitUntilOver()
+		v.retained(n)
+	case engine.Ended:
+		v.ended = true
+		v.waitUntilOver()
+		v.Print.Finish(n.Outcome, v.page.Remedy(n.Next))
+	case engine.TreeEnded:
+		switch lines := views.TreeLines(n.Report); {
+		case !n.Other:
+			v.waitUntilOver()
+			v.Print.Tree(progress.Tree{Lines: lines, Object: views.TreeObject(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
+		case !v.quiet || n.Report.Kept:
+			progress.NoteLines(v.Print, "loops: ", lines)
+		}
+	}
+}
+
+// waitUntilOver waits until the progress of a run that has ended is shown no more.
+func (v *Carried) waitUntilOver() {
+	if v.ended {
+		<-v.Over
+	}
+}
+
+// catchUp shows what was recorded while this observer was too slow.
+func (v *Carried) catchUp(m engine.Missed) {
+	if err := engine.CatchUp(context.Background(), v.p, m, v.Print.Event); err != nil {
+		v.Print.Note("loops: what was recorded meanwhile cannot be shown: " + phrase.OneLine(err))
+	}
+}
+
+// headerOf is what printers show when a run begins or is resumed.
+func (v *Carried) headerOf(h engine.Header) progress.Header {
+	out := progress.Header{
+		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed, Elapsed: h.Elapsed, Begin: h.Begin,
+		Agents: h.Agents, Wake: v.page.Command("retry-now", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin,
+	}
+	for _, n := range h.Notes {
+		out.Notes = append(out.Notes, string(v.page.Text(n)))
+	}
+	return out
+}
+
+// retained tells what retention removed beside a run. Quiet, it tells only what went wrong.
+func (v *Carried) retained(n engine.Retained) {
+	if text := views.RetainedText(n.Removed, n.Late); text != "" && !v.quiet {
+		v.Print.Note(text)
+		for _, r := range n.Removed {
+			if r.Tree != nil {
+				progress.NoteLines(v.Print, "", views.TreeLines(*r.Tree))
+			}
+		}
+	}
+	if n.Err != nil {
+		v.Print.Note("loops: retention: " + phrase.OneLine(v.says(n.Err)))
+	}
+}
+
+// reconciled tells what was done about runs that were found dead.
+func (v *Carried) reconciled(changes []reconcile.Change) {
+	if !v.quiet {
+		for _, c := range changes {
+			v.Print.Note("loops: " + views.ChangeLine(c))
+		}
+	}
+}
+
+// tellUnpaused says that a pause was lifted: in the background to whoever started the run.
+func (v *Carried) tellUnpaused(n engine.Unpaused) {
+	switch {
+	case n.Err != nil:
+		v.Print.Note(fmt.Sprintf("loops: run %s stays paused: %v", n.Run, n.Err))
+	case v.quiet:
+	case v.Told != nil:
+		ui.SayLine(v.Told, "The pause of "+phrase.Clock(n.Since)+" is lifted.")
+	default:
+		v.Print.Note("The pause of " + phrase.Clock(n.Since) + " is lifted.")
+	}
+}
+
+// NewCarried returns a view of a run of a project. says returns an error of the engine in the words of the face.
+func NewCarried(p *project.Project, print progress.Printer, quiet bool, page *views.Page, says func(error) error) *Carried {
+	return &Carried{page: page, says: says, p: p, Print: print, quiet: quiet, Began: make(chan struct{}), Over: make(chan struct{})}
+}

@@ -1,0 +1,52 @@
+package views
+
+import (
+	"strings"
+
+	"loops/engine"
+	"loops/fsm/value"
+	"loops/internal/ui"
+)
+
+// PrintFork prints from where a fork would go on.
+func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
+	p, l, values, f := planned.Project, planned.Loop, planned.Values, planned.Fork
+	dir, own := f.Folder, f.Own
+	if asJSON {
+		var copied any
+		if own && !f.Empty {
+			copied = dir + "/"
+		}
+		return ui.WriteJSON(page.Out, value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", p.Short(l.File), "state", f.State, "step", int64(f.Step),
+			"max_steps", int64(l.MaxSteps), "changed", ui.Texts(f.Changed), "copies", copied, "context", values, "captured", ui.List(f.Captured, func(k string) any { return k })))
+	}
+	w := page.Out
+	ui.Say(w, "Fork of run %s at step %d (behind event %d)\n", f.Run.ID, f.Step, f.Origin.Seq)
+	ui.Say(w, "  loop: %s (%s)\n", l.Name, p.Short(l.File))
+	ui.Say(w, "  begins with: %s, step %d of at most %d\n", f.State, f.Step, l.MaxSteps)
+	for i, line := range f.Changed {
+		ui.Say(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
+	}
+	switch {
+	case !own:
+		ui.Say(w, "  run_dir: %s, as that run was told\n", dir)
+	case !f.Empty:
+		ui.Say(w, "  copies: %s/, as it is now\n", p.Short(dir))
+	}
+	if keys := f.Captured; len(keys) > 0 {
+		ui.Say(w, "  remembers: %s\n", strings.Join(keys, ", "))
+	}
+	for _, line := range f.Spent {
+		ui.Say(w, "  %s\n", page.Text(line))
+	}
+	ui.Say(w, "\nContext:\n")
+	shown := values.Clone()
+	if own {
+		shown.Delete("run_dir")
+	}
+	for _, line := range PlannedContext(l, shown) {
+		ui.Say(w, "  %s\n", line)
+	}
+	ui.Say(w, "\nNothing was run.\n")
+	return nil
+}

@@ -1,0 +1,26 @@
+package views
+
+import (
+	"context"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// GoOn is the command that goes on with a run as it is recorded: with a higher limit if it ended at one.
+func GoOn(ctx context.Context, page *Page, store *project.Records, r persistence.Run) string {
+	if r.Ended != fsm.EndBudget {
+		return page.Remedy(engine.ResumeRemedy(r.Ended, string(r.ID), r.MaxSteps, 0))
+	}
+	limit := "LIMIT=MORE"
+	_ = store.Newest(ctx, r.ID, func(e fsm.Event) bool {
+		if e.Kind != fsm.EventBudgetExceeded {
+			return e.Kind != fsm.EventStateEnter || e.Depth > 0 // it is told in the state that ended the run
+		}
+		limit = engine.RaisedLimit(e)
+		return false
+	}) // what cannot be read leaves the words as they are
+	return page.Command("resume --budget "+limit, string(r.ID))
+}
