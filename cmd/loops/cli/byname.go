@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/engine/project"
+	"loops/internal/completion"
 )
 
 // byName puts the command run before the name of a loop that stands where a command is expected, as scripts for little-loops have it:
@@ -58,7 +59,7 @@ func (a *app) loopsByName(root *cobra.Command) completer {
 		if len(args) > 0 || word == "" {
 			return nil, noFiles
 		}
-		found, _ := a.loops(cmd, args, word)
+		found, _ := found(noFiles, completion.New(a.project, a.engineOptions()).Loops)(cmd, args, word)
 		return slices.DeleteFunc(found, func(w cobra.Completion) bool {
 			name, _, _ := strings.Cut(w, "\t")
 			return isCommand(root, name)

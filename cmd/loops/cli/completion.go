@@ -4,7 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,6 +12,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/completion"
 	"loops/internal/inspect"
 	"loops/internal/rehearse"
 	"loops/internal/ui/views"
@@ -21,6 +22,9 @@ import (
 // A completer lists what may stand at a place of a command line: args are those before it, word is what is typed of it.
 // It finds nothing where something is wrong.
 type completer = cobra.CompletionFunc
+
+// completionWait is how long a shell waits for a database at most.
+const completionWait = time.Second
 
 // What a shell does besides showing what is noFiles.
 const (
@@ -67,14 +71,9 @@ func safe(offer completer) completer {
 		found, how := offer(cmd, args, word)
 		return slices.DeleteFunc(found, func(w cobra.Completion) bool {
 			text, _, _ := strings.Cut(w, "\t")
-			return !typable(text)
+			return !completion.Typable(text)
 		}), how
 	}
-}
-
-// typable says whether a word means itself to a shell, but for spaces and patterns.
-func typable(word string) bool {
-	return word != "" && !strings.ContainsAny(word, "$`\\\"';&|<>()") && !strings.ContainsFunc(word, unicode.IsControl)
 }
 
 // visitCommands calls visit for root and all below it.
@@ -106,29 +105,49 @@ func placesOf(cmd *cobra.Command) (words []string) {
 type places map[string]completer
 
 func (a *app) places(root *cobra.Command) places {
-	live, goOn := a.runs(isLive), a.runs(isResumable)
-	states := a.states
+	from := completion.New(a.project, a.engineOptions())
+	runs := func(f completion.RunFilter) completer { return found(inOrder, from.Runs(f)) }
+	only := func(f completion.RunFilter) completer { return found(inOrder, from.RunsOnly(f)) }
+	words := func(of func(loopfile.Entry) []string) completer { return found(noFiles, from.LoopWords(of)) }
+	live, goOn := runs(completion.IsLive), runs(completion.IsResumable)
+	stores := foundOr(noSpace, noSpace, from.Stores)
 	return places{
-		"NAME": a.loops, "PATH": files, "FOLDER": files, "FILE": files, "RUN": a.runs(isAny), "STATE": states, "STEP": a.steps,
-		"INPUT": nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": a.stores, "TO": a.stores, "URL": a.stores,
-		"HOST": a.hosts, "KEY=VALUE": a.contextKeys, "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
+		"NAME": found(noFiles, from.Loops), "PATH": files, "FOLDER": files, "FILE": files, "RUN": runs(completion.IsAny), "STATE": found(inOrder, from.States), "STEP": found(inOrder, from.Steps),
+		"INPUT": nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
+		"HOST": found(inOrder, from.Hosts), "KEY=VALUE": foundOr(noSpace, noSpace, from.ContextKeys), "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
 		"--extend": unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time="),
 		"LEVEL":    fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":     fixed(eventKinds...), "STATUS": listed(statuses...), "list --status": listStatuses, "CATEGORY": a.loopWords(func(e loopfile.Entry) []string { return []string{e.Category} }),
-		"LABEL": a.loopWords(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(tiers, allTiers)...), "PATTERN": fixed(patternNames...),
-		"BRANCH": a.branches, "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
+		"KIND":     fixed(eventKinds...), "STATUS": listed(statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
+		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(tiers, allTiers)...), "PATTERN": fixed(patternNames...),
+		"BRANCH": found(inOrder, from.Branches), "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
 		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing,
 
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
-		"unpause RUN": a.runs(isPaused), "unpause NAME": nothing, "retry-now RUN": a.runs(isWaiting), "retry-now NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
-		"rm RUN": a.runsOnly(isEnded), "diff RUN": a.runsOnly(isAny), "history RUN": a.runsOfLoop,
-		"queue remove ID": a.waiterIDs, "queue remove NAME": nothing, "new NAME": nothing, "stage save NAME": nothing, "stage load NAME": nothing,
+		"unpause RUN": runs(completion.IsPaused), "unpause NAME": nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
+		"rm RUN": only(completion.IsEnded), "diff RUN": only(completion.IsAny), "history RUN": found(inOrder, from.RunsOfLoop),
+		"queue remove ID": found(noFiles, from.WaiterIDs), "queue remove NAME": nothing, "new NAME": nothing, "stage save NAME": nothing, "stage load NAME": nothing,
 
 		"--color": fixed("auto", "always", "never"), "--dir": someFolder, "--run-dir": someFolder, "--permissions": fixed("host", "skip"),
 		"--by": fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": fixed(engine.RecordedDefinition), "--group-by": fixed("outcome"),
 		"--worktree-end": fixed(treeEnds...), "graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
 		"run --format": fixed(runFormats...), "resume --format": fixed(runFormats...), "fork --format": fixed(runFormats...), "report --format": fixed("html", "junit", "markdown"),
 		"simulate --scenario": fixed(rehearse.Scenarios()...),
+	}
+}
+
+// found offers what is found in a project; how is what a shell does besides.
+func found(how cobra.ShellCompDirective, offer completion.Offer) completer {
+	return foundOr(how, noFiles, offer)
+}
+
+// foundOr is found with what a shell does where something is wrong.
+func foundOr(how, wrong cobra.ShellCompDirective, offer completion.Offer) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		words, ok := offer(cmd.Context(), args, word)
+		if !ok {
+			return nil, wrong
+		}
+		return words, how
 	}
 }
 
@@ -196,14 +215,14 @@ func anyOf(all ...completer) completer {
 // fixed offers these words, in this order.
 func fixed(words ...string) completer {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return startingWith(word, words), inOrder
+		return completion.StartingWith(word, words), inOrder
 	}
 }
 
 // unfinished offers the beginnings of words.
 func unfinished(words ...string) completer {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return startingWith(word, words), noSpace
+		return completion.StartingWith(word, words), noSpace
 	}
 }
 
@@ -214,22 +233,12 @@ func listed(words ...string) completer {
 		if i := strings.LastIndexByte(word, ','); i >= 0 {
 			before, last = word[:i+1], word[i+1:]
 		}
-		found := startingWith(last, words)
+		found := completion.StartingWith(last, words)
 		for i := range found {
 			found[i] = before + found[i]
 		}
 		return found, inOrder
 	}
-}
-
-// startingWith returns the words that begin so. What is behind a tab describes a word.
-func startingWith(prefix string, words []string) (found []cobra.Completion) {
-	for _, w := range words {
-		if strings.HasPrefix(w, prefix) {
-			found = append(found, w)
-		}
-	}
-	return found
 }
 
 func nothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -248,7 +257,7 @@ func someFolder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.She
 func commands(root *cobra.Command) completer {
 	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && args[0] == "rule" {
-			return startingWith(word, ruleNames()), noFiles
+			return completion.StartingWith(word, ruleNames()), noFiles
 		}
 		cmd, rest, err := root.Find(args)
 		if err != nil || len(rest) > 0 {
@@ -260,7 +269,7 @@ func commands(root *cobra.Command) completer {
 				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
 			}
 		}
-		return startingWith(word, words), noFiles
+		return completion.StartingWith(word, words), noFiles
 	}
 }
 
@@ -276,7 +285,7 @@ func topics(root *cobra.Command) completer {
 				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
 			}
 		}
-		return startingWith(word, words), noFiles
+		return completion.StartingWith(word, words), noFiles
 	}
 }
 
@@ -293,12 +302,4 @@ var eventKinds = []string{
 	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
 	fsm.EventCycleDetected, fsm.EventBudgetWarning, fsm.EventBudgetExceeded, fsm.EventRateLimitWaiting, fsm.EventRateLimitExhausted,
 	fsm.EventNote, fsm.EventWarning,
-}
-
-// without returns words that are none of these.
-func without(words []cobra.Completion, these []string) []cobra.Completion {
-	return slices.DeleteFunc(words, func(w cobra.Completion) bool {
-		text, _, _ := strings.Cut(w, "\t")
-		return slices.Contains(these, text)
-	})
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -117,23 +116,6 @@ func findWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, e
 		return nil, failure(engine.Usage, "%s", ui.BlockOf("  ", lines))
 	}
 	return found, nil
-}
-
-// waiterIDs offers the ids and the loops of those who wait.
-func (a *app) waiterIDs(_ *cobra.Command, _ []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-	_, _, line, err := a.waiters()
-	if err != nil {
-		return nil, noFiles
-	}
-	for _, w := range line {
-		if strings.HasPrefix(w.ID, word) {
-			found = append(found, described(w.ID, views.WaiterLoop(w)+", since "+views.Age(w.Since)))
-		}
-		if strings.HasPrefix(w.Loop, word) && !slices.ContainsFunc(found, func(c string) bool { return strings.HasPrefix(c, w.Loop+"\t") }) {
-			found = append(found, described(w.Loop, "all of this loop that wait"))
-		}
-	}
-	return found, noFiles
 }
 
 type queueRemoveOptions struct {

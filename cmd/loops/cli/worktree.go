@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"loops/engine"
@@ -67,19 +65,4 @@ func (f *treeFlags) check(command string) error {
 		return usageError{"--worktree-end needs --worktree", command + " --help"}
 	}
 	return nil
-}
-
-// branches offers the branches of the repository to a shell.
-func (a *app) branches(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	p, err := a.project()
-	if err != nil {
-		return nil, noFiles
-	}
-	git, done := engine.Git(p, a.engineOptions(), "")
-	defer done()
-	list, err := git(cmd.Context(), p.Dir, "for-each-ref", "--format=%(refname:short)", "refs/heads/")
-	if err != nil {
-		return nil, noFiles
-	}
-	return startingWith(word, strings.Fields(list)), inOrder
 }
