@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,10 +12,9 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/bundle"
-	"loops/internal/disk"
 	"loops/internal/lookup"
 	"loops/internal/phrase"
+	"loops/internal/transfer"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -91,7 +89,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	if _, err := os.Lstat(path); err == nil && !o.force {
 		return failure(engine.Failed, "%s is there already; to replace it: --force", o.out)
 	}
-	written, size, err := exportTo(ctx, path, useZstd, store, run, filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID))))
+	written, size, err := transfer.Export(ctx, path, useZstd, store, run, filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID))))
 	if err != nil {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
 	}
@@ -104,23 +102,4 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	}
 	ui.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, phrase.Count(written.Digest.Events, "event"), phrase.Count(written.Files, "file"), phrase.Bytes(size))
 	return nil
-}
-
-// exportTo writes an archive under another name first.
-func exportTo(ctx context.Context, path string, useZstd bool, store *project.Records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
-	f, err := createBeside(path)
-	if err != nil {
-		return w, 0, err
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it has its name, or is of no use
-	w, err = bundle.Write(ctx, f, useZstd, store.Importer(), run, work)
-	err = errors.Join(err, f.Sync())
-	st, e := f.Stat()
-	if err = errors.Join(err, e, f.Chmod(0o600), f.Close()); err != nil {
-		return w, 0, err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return w, 0, err
-	}
-	return w, st.Size(), disk.SyncFolder(filepath.Dir(path))
 }

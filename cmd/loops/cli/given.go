@@ -3,9 +3,11 @@ package cli
 import (
 	"io"
 	"os"
+	"path/filepath"
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/disk"
 )
 
 // readGiven reads a file that a flag names; "-" is standard input. It is at most limit bytes long.
@@ -30,4 +32,19 @@ func (a *app) readGiven(flag, name string, limit int64) (string, error) {
 		return "", failure(engine.Usage, "--%s %s: it is longer than %d KiB, which is the most that can be looked at", flag, name, limit>>10)
 	}
 	return string(data), nil
+}
+
+// writeFile writes to a file, which is there whole or not at all, or to standard output if file is "" or "-".
+func (a *app) writeFile(p *project.Project, file string, write func(io.Writer) error) error {
+	if file == "" || file == "-" {
+		return write(a.out)
+	}
+	path := file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Cwd, path)
+	}
+	if err := disk.WriteWhole(path, write); err != nil {
+		return failure(engine.Failed, "%s cannot be written: %v", file, project.Cause(err))
+	}
+	return nil
 }

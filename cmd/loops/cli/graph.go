@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -210,56 +208,6 @@ func (a *app) graphWidth(given int) int {
 		}
 	}
 	return graphColumns
-}
-
-// writeFile writes to a file, which is there whole or not at all, or to standard output if file is "" or "-".
-func (a *app) writeFile(p *project.Project, file string, write func(io.Writer) error) error {
-	if file == "" || file == "-" {
-		return write(a.out)
-	}
-	path := file
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Cwd, path)
-	}
-	cannot := func(err error) error {
-		return failure(engine.Failed, "%s cannot be written: %v", file, project.Cause(err))
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		if info.IsDir() {
-			return failure(engine.Failed, "%s cannot be written: it is a folder", file)
-		}
-		w, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe or a device is not replaced
-		if err != nil {
-			return cannot(err)
-		}
-		err = write(w)
-		if shut := w.Close(); err == nil {
-			err = shut
-		}
-		if err != nil {
-			return cannot(err)
-		}
-		return nil
-	}
-	tmp, err := createBeside(path)
-	if err != nil {
-		return cannot(err)
-	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // it was renamed, or is of no use
-	err = write(tmp)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if shut := tmp.Close(); err == nil {
-		err = shut
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return cannot(err)
-	}
-	return nil
 }
 
 // checkBy refuses a word that --by does not know.

@@ -16,8 +16,8 @@ import (
 	"loops/internal/bundle"
 	"loops/internal/disk"
 	"loops/internal/phrase"
+	"loops/internal/transfer"
 	"loops/internal/ui"
-	"loops/persistence"
 	"loops/reconcile"
 )
 
@@ -101,7 +101,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	if err != nil {
 		return fmt.Errorf("%s was not imported: %w", arg, err)
 	}
-	digest, result, err := takeIn(ctx, store, b, filepath.Join(runs, filepath.FromSlash(string(b.Run.ID))))
+	digest, result, err := transfer.Import(ctx, store, b, filepath.Join(runs, filepath.FromSlash(string(b.Run.ID))))
 	if err != nil {
 		return fmt.Errorf("%s was not imported: %w", arg, err)
 	}
@@ -110,43 +110,10 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 		return ui.WriteJSON(a.out, value.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
 			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
 	}
-	if result == already {
+	if result == transfer.Already {
 		ui.Say(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
 		return nil
 	}
 	ui.Say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, phrase.Count(digest.Events, "event"), phrase.Count(b.Files, "file"))
 	return nil
-}
-
-// takeIn imports a run whose working folder will be work. The files go there first: a run that is listed has them.
-func takeIn(ctx context.Context, store *project.Records, b *bundle.Bundle, work string) (d persistence.Digest, result string, err error) {
-	there, err := store.Runs(ctx, persistence.Query{ID: b.Run.ID})
-	if err != nil {
-		return d, "", store.Failed(err)
-	}
-	undo := func() {}
-	if len(there) == 0 {
-		undo = func() { bundle.TakeBack(b.Work(), work) }
-		err = errors.Join(bundle.WillPlace(store, b.Work(), b.Run.ID), bundle.Place(b.Work(), work))
-		if err == nil && b.Files > 0 {
-			err = disk.SyncTree(work) // before the record that names them
-		}
-		if err != nil {
-			undo()
-			return d, "", err
-		}
-	} else if project.Alive(there[0]) {
-		return d, "", &persistence.HeldError{ID: b.Run.ID, Owner: there[0].Owner}
-	}
-	d, err = persistence.Copy(ctx, b, store.Importer(), b.Run)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return d, already, nil
-	case err != nil:
-		if now, e := store.Runs(ctx, persistence.Query{ID: b.Run.ID}); e == nil && len(now) == 0 {
-			undo()
-		}
-		return d, "", err
-	}
-	return d, "imported", nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -10,6 +11,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/queue"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -85,39 +87,6 @@ func runQueueList(a *app, o queueListOptions) error {
 	return t.Flush()
 }
 
-// findWaiters returns the one with that id, or all of the loop of that name or with that run to resume, or the one whose id
-// begins so.
-func findWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, error) {
-	var found, ofLoop []persistence.Waiter
-	for _, w := range line {
-		if w.ID == arg {
-			return []persistence.Waiter{w}, nil
-		}
-		if strings.HasPrefix(w.ID, arg) {
-			found = append(found, w)
-		}
-		if w.Loop == arg || string(w.Resumes) == arg {
-			ofLoop = append(ofLoop, w)
-		}
-	}
-	if len(ofLoop) > 0 {
-		return ofLoop, nil
-	}
-	switch {
-	case len(found) == 0:
-		return nil, failure(engine.NotFound, "nobody waits in the queue as %s; see: loops queue list", arg)
-	case len(arg) < 4:
-		return nil, usageError{fmt.Sprintf("%s is too short: give at least 4 characters of the id", arg), "loops queue remove --help"}
-	case len(found) > 1:
-		lines := []string{fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))}
-		for _, w := range found {
-			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, views.WaiterLoop(w), views.Process(w.Owner), views.Age(w.Since)))
-		}
-		return nil, failure(engine.Usage, "%s", ui.BlockOf("  ", lines))
-	}
-	return found, nil
-}
-
 type queueRemoveOptions struct {
 	id   string // "" with all
 	all  bool
@@ -161,17 +130,25 @@ func runQueueRemove(ctx context.Context, a *app, o queueRemoveOptions) error {
 		return err
 	}
 	if !o.all {
-		if line, err = findWaiters(line, o.id); err != nil {
+		if line, err = queue.Find(line, o.id); err != nil {
 			return err
 		}
 	}
 	if len(line) == 0 {
 		return failure(engine.NotFound, "nobody waits in the queue")
 	}
-	removed, err := a.takeOutAll(ctx, q, line, o.json)
+	removed, err := queue.TakeOut(ctx, q, line, a.outUnless(o.json))
 	errs := []error{err}
 	if o.json {
 		errs = append(errs, ui.WriteJSON(a.out, removed))
 	}
 	return joined(errs)
+}
+
+// outUnless is where to tell what is done one by one; nil where the answer is JSON.
+func (a *app) outUnless(json bool) io.Writer {
+	if json {
+		return nil
+	}
+	return a.out
 }

@@ -25,14 +25,15 @@ var asRecorded = map[string]string{
 	"runExport":     "exports what is recorded",
 	"Notifier.dead": "tells of a run that was just interrupted",
 	"FinishTrees":   "asks whether its process lives",
-	"takeIn":        "asks whether it is there",
+	"Import":        "asks whether it is there",
+	"forgetDead":    "asks whether it is there",
 }
 
 // A status that is recorded is that of a dead run, too: what is shown is the one that [project.Current] gives. So a function that
 // asks the store for runs passes them through it, or says above why not.
 func TestRunsAreShownAsTheyAre(t *testing.T) {
 	var files []string
-	for _, dir := range []string{".", "../../../engine", "../../../engine/notifier", "../../../engine/project"} {
+	for _, dir := range []string{".", "../../../engine", "../../../engine/notifier", "../../../engine/project", "../../../internal/*", "../../../internal/ui/*"} {
 		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
+	"loops/internal/queue"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -67,7 +68,7 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	defer e.Close()
 	f := store.Finder()
 	// Who waits would begin when the runs end.
-	taken, err := a.takeOutAll(ctx, e.Project().Queue(), queuedAs(f, o.name), o.json)
+	taken, err := queue.TakeOut(ctx, e.Project().Queue(), queuedAs(f, o.name), a.outUnless(o.json))
 	errs := []error{err}
 	live, err := goingOn(ctx, f, o.name, "stop")
 	if err != nil && (!isOfKind(err, engine.NotFound) || len(taken) == 0) {

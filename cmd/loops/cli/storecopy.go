@@ -2,18 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
-	"loops/internal/phrase"
-	"loops/internal/ui"
+	"loops/internal/transfer"
 	"loops/persistence"
 )
 
@@ -45,23 +40,6 @@ FROM stays as it is. From then on a run should be resumed in one of the stores o
 	}
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array of the runs")
 	return cmd
-}
-
-// What became of a run.
-const (
-	copied   = "copied"
-	already  = "already there"
-	leftOut  = "goes on"
-	differs  = "another one is there"
-	notTaken = "not copied"
-)
-
-// A copyResult says what became of a run.
-type copyResult struct {
-	run    persistence.Run
-	result string
-	digest persistence.Digest
-	err    error
 }
 
 func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toArg string) error {
@@ -98,98 +76,9 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 		return from.Failed(err)
 	}
 	slices.Reverse(runs) // the oldest first: whoever stops it has a beginning
-	results := make([]copyResult, 0, len(runs))
+	results := make([]transfer.Copied, 0, len(runs))
 	for _, r := range runs {
-		results = append(results, copyRun(ctx, from, to, r))
+		results = append(results, transfer.Copy(ctx, from, to, r))
 	}
-	return a.tellCopied(o, from, to, results)
-}
-
-// copyRun copies one run, or finds that it is there.
-func copyRun(ctx context.Context, from, to *project.Records, r persistence.Run) copyResult {
-	c := copyResult{run: r}
-	if project.Alive(r) {
-		c.result = leftOut
-		return c
-	}
-	if len(r.Damage) > 0 {
-		c.result, c.err = notTaken, &persistence.DamageError{File: r.Log, Offset: -1, What: r.Damage[0]}
-		return c
-	}
-	var err error
-	c.digest, err = persistence.Copy(ctx, from.Importer(), to.Importer(), r)
-	var held *persistence.HeldError
-	var different *persistence.DifferentError
-	switch {
-	case err == nil:
-		c.result = copied
-	case errors.Is(err, fs.ErrExist):
-		c.result = already
-	case errors.As(err, &held):
-		c.result = leftOut // it was resumed since it was listed
-	case errors.As(err, &different):
-		c.result, c.err = differs, err
-	default:
-		c.result, c.err = notTaken, err
-	}
-	return c
-}
-
-// tellCopied says what became of the runs.
-func (a *app) tellCopied(o storeCopyOptions, from, to *project.Records, results []copyResult) error {
-	var errs []error
-	n, events, there, left := 0, 0, 0, 0
-	for _, c := range results {
-		switch c.result {
-		case copied:
-			n, events = n+1, events+c.digest.Events
-		case already:
-			there++
-		case leftOut:
-			left++
-			ui.Say(a.Err, "loops: run %s goes on (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
-		case differs:
-			errs = append(errs, fmt.Errorf("%w; it was left as it is there", c.err))
-		default:
-			errs = append(errs, fmt.Errorf("run %s was not copied: %w", c.run.ID, c.err))
-		}
-	}
-	if left > 0 {
-		errs = append(errs, failure(engine.Conflict, "%s left out", wereRuns(left)))
-	}
-	if o.json {
-		err := ui.WriteJSON(a.out, ui.List(results, func(c copyResult) any {
-			m := value.NewMap("instance_id", string(c.run.ID), "loop", c.run.Loop, "result", c.result, "events", nil, "sha256", nil, "error", nil)
-			if c.digest.Hash != "" {
-				m.Set("events", int64(c.digest.Events))
-				m.Set("sha256", c.digest.Hash)
-			}
-			if c.err != nil {
-				m.Set("error", oneLine(c.err))
-			}
-			return m
-		}))
-		return errors.Join(joined(errs), err)
-	}
-	if len(results) == 0 {
-		ui.Say(a.out, "There are no runs in %s.\n", from.Name)
-		return nil
-	}
-	switch {
-	case n > 0:
-		ui.Say(a.out, "Copied %s with %s from %s to %s, and compared them there.\n", phrase.Count(n, "run"), phrase.Count(events, "event"), from.Name, to.Name)
-	default:
-		ui.Say(a.out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
-	}
-	if there > 0 {
-		ui.Say(a.out, "%s there already, and the same.\n", wereRuns(there))
-	}
-	return joined(errs)
-}
-
-func wereRuns(n int) string {
-	if n == 1 {
-		return "1 run was"
-	}
-	return fmt.Sprintf("%d runs were", n)
+	return transfer.TellCopied(a.page(), o.json, from, to, results)
 }

@@ -1,7 +1,8 @@
-package cli
+package disk
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,11 +12,11 @@ import (
 // besidePrefix begins the names of files that become others when they are whole.
 const besidePrefix = ".loops-"
 
-// createBeside makes a file beside the one at path that it is to become: renamed when it is whole, or else removed. Its lock
+// CreateBeside makes a file beside the one at path that it is to become: renamed when it is whole, or else removed. Its lock
 // says that a live process writes it. What commands that were killed left in the folder is removed.
-func createBeside(path string) (*os.File, error) {
+func CreateBeside(path string) (*os.File, error) {
 	folder := filepath.Dir(path)
-	tidyBeside(folder)
+	TidyBeside(folder)
 	for {
 		f, err := os.CreateTemp(folder, besidePrefix+"*")
 		if err != nil {
@@ -32,8 +33,8 @@ func createBeside(path string) (*os.File, error) {
 	}
 }
 
-// tidyBeside removes what commands that were killed left in a folder.
-func tidyBeside(folder string) {
+// TidyBeside removes what commands that were killed left in a folder.
+func TidyBeside(folder string) {
 	old, _ := filepath.Glob(filepath.Join(quoteGlob(folder), besidePrefix+"*"))
 	for _, name := range old {
 		if f := lockRegular(name); f != nil {
@@ -69,8 +70,8 @@ func quoteGlob(path string) string {
 	return string(b)
 }
 
-// linkNew gives a file that is whole its name, unless another one has it: then the error is fs.ErrExist.
-func linkNew(from, to string) error {
+// LinkNew gives a file that is whole its name, unless another one has it: then the error is fs.ErrExist.
+func LinkNew(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
@@ -79,4 +80,38 @@ func linkNew(from, to string) error {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
 	}
 	return os.Rename(from, to)
+}
+
+// WriteWhole writes the file at path, which is there whole or not at all. A pipe or a device that is there is written to and not replaced.
+func WriteWhole(path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		if info.IsDir() {
+			return errors.New("it is a folder")
+		}
+		w, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		err = write(w)
+		if shut := w.Close(); err == nil {
+			err = shut
+		}
+		return err
+	}
+	tmp, err := CreateBeside(path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // it was renamed, or is of no use
+	err = write(tmp)
+	if err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if shut := tmp.Close(); err == nil {
+		err = shut
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package cli
+package starter
 
 import (
 	"embed"
@@ -14,11 +14,11 @@ import (
 //go:embed patterns/*.yaml
 var patternFiles embed.FS
 
-// patternNames are the patterns in the order in which a newcomer should meet them.
-var patternNames = []string{"fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent", "agent-with-judge"}
+// Names are the patterns in the order in which a newcomer should meet them.
+var Names = []string{"fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent", "agent-with-judge"}
 
-// pattern returns the text of a pattern as a loop of that name.
-func pattern(from, name string) (string, bool) {
+// Pattern returns the text of a pattern as a loop of that name.
+func Pattern(from, name string) (string, bool) {
 	data, err := patternFiles.ReadFile("patterns/" + from + ".yaml")
 	if err != nil {
 		return "", false
@@ -31,16 +31,11 @@ func pattern(from, name string) (string, bool) {
 	return header + text, true
 }
 
-// firstCommand returns the first command line in the comments of a pattern.
-func firstCommand(text string) string {
+// FirstCommand returns the first command line in the comments of a pattern.
+func FirstCommand(text string) string {
 	_, after, _ := strings.Cut(text, "\n#   ")
 	line, _, _ := strings.Cut(after, "\n")
 	return line
-}
-
-// prefixed returns a command line of loops with -C if this one had it.
-func (a *app) prefixed(line string) string {
-	return strings.TrimSuffix(a.command("."), ".") + strings.TrimPrefix(line, "loops ")
 }
 
 // scalar writes a name so that YAML reads it as text: 12, 1e3, null and yes would be something else.
@@ -56,10 +51,11 @@ func scalar(name string) string {
 	return name
 }
 
-func listPatterns(out io.Writer) error {
+// List writes a line for each pattern.
+func List(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for _, name := range patternNames {
-		text, _ := pattern(name, name)
+	for _, name := range Names {
+		text, _ := Pattern(name, name)
 		_, after, _ := strings.Cut(text, "\ndescription: ")
 		about, _, _ := strings.Cut(after, "\n")
 		ui.Say(w, "%s\t%s\n", name, about)

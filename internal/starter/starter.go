@@ -1,0 +1,105 @@
+// Package starter has the loops that new ones start from, and writes a new one into a project.
+package starter
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/fsm/loopfile"
+	"loops/internal/disk"
+)
+
+// maxName is the length of the longest name that new accepts, in bytes; runs have file names made of it.
+const maxName = 100
+
+// BadName says why a name is not fit for a new loop, "" if it is. Loops with other names can be run; these are
+// the ones that need no quotes anywhere.
+func BadName(name string) string {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+	if len(name) > maxName {
+		return fmt.Sprintf("it is longer than %d characters", maxName)
+	}
+	if bare := strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml"); bare != name {
+		return "give the name without the end of the file name: " + bare
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case part == "":
+			return "a part between slashes is empty"
+		case strings.ContainsFunc(part, func(r rune) bool { return !strings.ContainsRune(allowed, r) }):
+			return "expected letters, digits, - _ . and slashes between folders"
+		case part[0] == '.' || part[0] == '-':
+			return "no part may begin with " + part[:1]
+		}
+	}
+	return ""
+}
+
+// Write writes the file of a new loop, and the schema its first line names.
+func Write(p *project.Project, name, text string) (string, error) {
+	refuse := func(err error) error {
+		return engine.Refuse(engine.Failed, "the loop cannot be written: %v", err)
+	}
+	path := filepath.Join(p.Loops, filepath.FromSlash(name)+".yaml")
+	disk.TidyBeside(filepath.Dir(path)) // also where this one is refused, because the one that was killed gave the loop its name
+	if there, err := p.Resolve(name); err == nil {
+		return "", engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", refuse(err)
+	}
+	if err := refreshSchema(p); err != nil {
+		return "", refuse(err)
+	}
+	if err := p.IgnoreRecords(); err != nil {
+		return "", refuse(err)
+	}
+	f, err := disk.CreateBeside(path) // half a loop is worse than none
+	if err != nil {
+		return "", refuse(err)
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has its name
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = disk.LinkNew(f.Name(), path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return "", engine.Refuse(engine.Failed, "%s is there already; nothing was written", p.Short(path))
+	}
+	if err != nil {
+		return "", refuse(err)
+	}
+	return path, nil
+}
+
+// schemaFile is where new keeps the schema, below the project's .loops.
+const schemaFile = ".schema/loop.schema.json"
+
+// refreshSchema writes the schema that this program knows, unless that is what is there.
+func refreshSchema(p *project.Project) error {
+	path, want := filepath.Join(p.Loops, filepath.FromSlash(schemaFile)), loopfile.Schema()
+	if have, err := (action.Files{}).ReadFile(path); err == nil && string(have) == string(want) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	// An editor may be reading it: it is replaced in one go.
+	temp, err := disk.CreateBeside(path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // is gone if all went well
+	_, err = temp.Write(want)
+	if err = errors.Join(err, temp.Chmod(0o644), temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}

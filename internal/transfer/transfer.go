@@ -1,0 +1,187 @@
+// Package transfer moves whole runs: from store to store, into a file, and out of one. What became of each is told.
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/bundle"
+	"loops/internal/disk"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// Export writes a run with its working folder work into an archive at path, under another name first.
+func Export(ctx context.Context, path string, useZstd bool, store *project.Records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
+	f, err := disk.CreateBeside(path)
+	if err != nil {
+		return w, 0, err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has its name, or is of no use
+	w, err = bundle.Write(ctx, f, useZstd, store.Importer(), run, work)
+	err = errors.Join(err, f.Sync())
+	st, e := f.Stat()
+	if err = errors.Join(err, e, f.Chmod(0o600), f.Close()); err != nil {
+		return w, 0, err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return w, 0, err
+	}
+	return w, st.Size(), disk.SyncFolder(filepath.Dir(path))
+}
+
+// Import imports a run whose working folder will be work. The files go there first: a run that is listed has them.
+func Import(ctx context.Context, store *project.Records, b *bundle.Bundle, work string) (d persistence.Digest, result string, err error) {
+	there, err := store.Runs(ctx, persistence.Query{ID: b.Run.ID})
+	if err != nil {
+		return d, "", store.Failed(err)
+	}
+	undo := func() {}
+	if len(there) == 0 {
+		undo = func() { bundle.TakeBack(b.Work(), work) }
+		err = errors.Join(bundle.WillPlace(store, b.Work(), b.Run.ID), bundle.Place(b.Work(), work))
+		if err == nil && b.Files > 0 {
+			err = disk.SyncTree(work) // before the record that names them
+		}
+		if err != nil {
+			undo()
+			return d, "", err
+		}
+	} else if project.Alive(there[0]) {
+		return d, "", &persistence.HeldError{ID: b.Run.ID, Owner: there[0].Owner}
+	}
+	d, err = persistence.Copy(ctx, b, store.Importer(), b.Run)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return d, Already, nil
+	case err != nil:
+		if now, e := store.Runs(ctx, persistence.Query{ID: b.Run.ID}); e == nil && len(now) == 0 {
+			undo()
+		}
+		return d, "", err
+	}
+	return d, "imported", nil
+}
+
+// What became of a run.
+const (
+	copied   = "copied"
+	Already  = "already there"
+	leftOut  = "goes on"
+	differs  = "another one is there"
+	notTaken = "not copied"
+)
+
+// A Copied says what became of a run.
+type Copied struct {
+	run    persistence.Run
+	result string
+	digest persistence.Digest
+	err    error
+}
+
+// Copy copies one run, or finds that it is there.
+func Copy(ctx context.Context, from, to *project.Records, r persistence.Run) Copied {
+	c := Copied{run: r}
+	if project.Alive(r) {
+		c.result = leftOut
+		return c
+	}
+	if len(r.Damage) > 0 {
+		c.result, c.err = notTaken, &persistence.DamageError{File: r.Log, Offset: -1, What: r.Damage[0]}
+		return c
+	}
+	var err error
+	c.digest, err = persistence.Copy(ctx, from.Importer(), to.Importer(), r)
+	var held *persistence.HeldError
+	var different *persistence.DifferentError
+	switch {
+	case err == nil:
+		c.result = copied
+	case errors.Is(err, fs.ErrExist):
+		c.result = Already
+	case errors.As(err, &held):
+		c.result = leftOut // it was resumed since it was listed
+	case errors.As(err, &different):
+		c.result, c.err = differs, err
+	default:
+		c.result, c.err = notTaken, err
+	}
+	return c
+}
+
+// TellCopied says what became of the runs.
+func TellCopied(page *views.Page, asJSON bool, from, to *project.Records, results []Copied) error {
+	var errs []error
+	n, events, there, left := 0, 0, 0, 0
+	for _, c := range results {
+		switch c.result {
+		case copied:
+			n, events = n+1, events+c.digest.Events
+		case Already:
+			there++
+		case leftOut:
+			left++
+			ui.Say(page.Err, "loops: run %s goes on (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
+		case differs:
+			errs = append(errs, fmt.Errorf("%w; it was left as it is there", c.err))
+		default:
+			errs = append(errs, fmt.Errorf("run %s was not copied: %w", c.run.ID, c.err))
+		}
+	}
+	if left > 0 {
+		errs = append(errs, engine.Refuse(engine.Conflict, "%s left out", wereRuns(left)))
+	}
+	if asJSON {
+		err := ui.WriteJSON(page.Out, ui.List(results, func(c Copied) any {
+			m := value.NewMap("instance_id", string(c.run.ID), "loop", c.run.Loop, "result", c.result, "events", nil, "sha256", nil, "error", nil)
+			if c.digest.Hash != "" {
+				m.Set("events", int64(c.digest.Events))
+				m.Set("sha256", c.digest.Hash)
+			}
+			if c.err != nil {
+				m.Set("error", phrase.OneLine(c.err))
+			}
+			return m
+		}))
+		return errors.Join(joinedErrors(errs), err)
+	}
+	if len(results) == 0 {
+		ui.Say(page.Out, "There are no runs in %s.\n", from.Name)
+		return nil
+	}
+	switch {
+	case n > 0:
+		ui.Say(page.Out, "Copied %s with %s from %s to %s, and compared them there.\n", phrase.Count(n, "run"), phrase.Count(events, "event"), from.Name, to.Name)
+	default:
+		ui.Say(page.Out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
+	}
+	if there > 0 {
+		ui.Say(page.Out, "%s there already, and the same.\n", wereRuns(there))
+	}
+	return joinedErrors(errs)
+}
+
+func wereRuns(n int) string {
+	if n == 1 {
+		return "1 run was"
+	}
+	return fmt.Sprintf("%d runs were", n)
+}
+
+// joinedErrors returns errors as one; nil where there is none.
+func joinedErrors(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return engine.Several(errs)
+}
