@@ -7,6 +7,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/loopfile"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -62,4 +64,13 @@ func (r *RecordedLoop) Child(name string, from *fsm.Loop) (*fsm.Loop, error) {
 		}
 	}
 	return nil, fmt.Errorf("the run recorded no loop %s", name)
+}
+
+// Document returns the definition of a loop that was recorded, by its file.
+func (r *RecordedLoop) Document(file string) (*value.Map, error) {
+	known := r.Def.Of(file)
+	if known == nil {
+		return nil, fmt.Errorf("the run recorded no loop of the file %s", file)
+	}
+	return loopfile.Document(file, known.Text())
 }

@@ -11,7 +11,6 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/lookup"
-	"loops/internal/model"
 	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -32,9 +31,10 @@ was run by its path: as its newest run recorded it.
 --effective prints the whole definition as one loop file: what it inherits, its flow and its fragments are written out, and
 a comment behind each value says in which file and line it stands. What is printed loads to the same loop.
 
---json prints the definition with the proper names of all keys, without what is as it would be anyway; it is a loop file
-too. With --origins it has the place of every value besides, and with --resolved each state that runs another loop has
-that loop's definition as "_subloop".` + exitMeanings(
+--json prints the same definition as one JSON object: what the file says, no more and no less. Keys that have an older name
+have their proper one (on_success is on_yes), and times are in seconds; it is a loop file too. With --origins it has the
+place of every value besides, and with --resolved each state that runs another loop has that loop's definition as
+"_subloop".` + exitMeanings(
 			exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the answer could not be written out"}, exitMeaning{exitUsage, "bad command line"},
 			exitMeaning{exitInvalid, "the loop file is not valid; --effective prints it all the same"}, exitMeaning{exitNotFound, "no such loop or run"},
 			exitMeaning{exitRecord, "the records of runs cannot be used"}),
@@ -100,7 +100,7 @@ func runShow(ctx context.Context, a *app, name string, o showOptions) error {
 	case invalid != nil:
 		return invalid
 	}
-	return a.showLoop(p, f.Loop, lib.Subloops(project.Overrides{}, nil).Loop, o)
+	return a.showLoop(p, f.Loop, views.Resolver{Child: lib.Subloops(project.Overrides{}, nil).Loop, Document: lib.Files.Document}, o)
 }
 
 // showRecorded shows a loop as a run recorded it.
@@ -112,21 +112,25 @@ func (a *app) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOpt
 	case o.origins:
 		return failure(engine.Usage, "--origins: where the values of the loop stood is not recorded with run %s", r.Run.ID)
 	}
-	return a.showLoop(p, r.Loop, r.Child, o)
+	return a.showLoop(p, r.Loop, views.Resolver{Child: r.Child, Document: r.Document}, o)
 }
 
-// showLoop shows a loop that is valid. child finds the loops that its states run.
-func (a *app) showLoop(p *project.Project, l *fsm.Loop, child func(string, *fsm.Loop) (*fsm.Loop, error), o showOptions) error {
+// showLoop shows a loop that is valid. others finds the loops that its states run.
+func (a *app) showLoop(p *project.Project, l *fsm.Loop, others views.Resolver, o showOptions) error {
 	if !o.json {
 		a.page().PrintLoop(p, l)
 		return nil
 	}
-	m := model.Of(l)
+	m, err := others.Document(l.File)
+	if err != nil {
+		return failure(engine.Invalid, "%v", err)
+	}
 	if o.origins {
 		m.Set("origins", views.OriginsOf(p, l, m))
 	}
 	if o.resolved {
-		views.Resolve(m, l, child, func(text string) { ui.SayLine(a.Err, "loops: "+text) })
+		others.Tell = func(text string) { ui.SayLine(a.Err, "loops: "+text) }
+		others.Resolve(m, l)
 	}
 	return ui.WriteJSON(a.out, m)
 }

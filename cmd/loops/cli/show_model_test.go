@@ -33,7 +33,7 @@ func loopFiles(t *testing.T) []string {
 	return files
 }
 
-// What show --json and show --effective print is a loop file that means the same loop.
+// What show --json and show --effective print is a loop file that means the same loop; so is the model of a loop.
 func TestShownLoadsAgain(t *testing.T) {
 	n := 0
 	for _, file := range loopFiles(t) {
@@ -45,6 +45,19 @@ func TestShownLoadsAgain(t *testing.T) {
 		}
 		n++
 		sameLoop(t, file, loop, value.AppendJSONIndent(nil, model.Of(loop), "  "))
+		document, err := files.Document(file)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		unnamed := bare(loop)
+		for _, s := range unnamed.States {
+			if s.Fragment != nil && len(s.Fragment.Parameters) == 0 && s.Fragment.Bindings == nil {
+				s.Fragment = nil
+			} else if s.Fragment != nil {
+				s.Fragment.Name = ""
+			}
+		}
+		sameLoop(t, file, &unnamed, value.AppendJSONIndent(nil, document, "  "))
 		text, _, err := files.Effective(file, true)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)

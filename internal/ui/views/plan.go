@@ -87,13 +87,19 @@ func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
 	return lines
 }
 
-// Resolve puts into the model of a loop, and into those of the loops that its states run, the model of each of these as "_subloop" of its
-// state. What cannot be found is told, and left out, as are a loop inside itself and one whose name is a template.
-func Resolve(m *value.Map, l *fsm.Loop, child func(string, *fsm.Loop) (*fsm.Loop, error), tell func(string)) {
-	resolve(m, l, child, tell, nil)
+// A Resolver puts into the definition of a loop, and into those of the loops that its states run, the definition of each of
+// these as "_subloop" of its state. What cannot be found is told, and left out, as are a loop inside itself and one whose
+// name is a template.
+type Resolver struct {
+	Child    func(name string, from *fsm.Loop) (*fsm.Loop, error) // finds the loop that a state runs
+	Document func(file string) (*value.Map, error)                // returns the definition of a loop
+	Tell     func(text string)
 }
 
-func resolve(m *value.Map, l *fsm.Loop, child func(string, *fsm.Loop) (*fsm.Loop, error), tell func(string), inside []string) {
+// Resolve changes m, which is the definition of l.
+func (r Resolver) Resolve(m *value.Map, l *fsm.Loop) { r.resolve(m, l, nil) }
+
+func (r Resolver) resolve(m *value.Map, l *fsm.Loop, inside []string) {
 	inside = append(inside, l.File)
 	states, _ := m.Value("states").(*value.Map)
 	for _, name := range l.Order {
@@ -102,13 +108,16 @@ func resolve(m *value.Map, l *fsm.Loop, child func(string, *fsm.Loop) (*fsm.Loop
 		if s == nil || state == nil || s.Loop == "" || strings.Contains(s.Loop, "${") {
 			continue
 		}
-		sub, err := child(s.Loop, l)
-		switch {
-		case err != nil:
-			tell("state " + phrase.Quote(name) + " of " + l.Name + ": " + phrase.OneLine(err))
-		case !slices.Contains(inside, sub.File):
-			inner := model.Of(sub)
-			resolve(inner, sub, child, tell, inside[:len(inside):len(inside)])
+		sub, err := r.Child(s.Loop, l)
+		var inner *value.Map
+		if err == nil && !slices.Contains(inside, sub.File) {
+			inner, err = r.Document(sub.File)
+		}
+		if err != nil {
+			r.Tell("state " + phrase.Quote(name) + " of " + l.Name + ": " + phrase.OneLine(err))
+		}
+		if inner != nil {
+			r.resolve(inner, sub, inside[:len(inside):len(inside)])
 			state.Set("_subloop", inner)
 		}
 	}
