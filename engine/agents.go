@@ -32,7 +32,7 @@ func ConfigureAgents(p *project.Project, r *action.Runner, f project.Agents, c *
 
 // checkHosts refuses a run for which somebody chose a host that nobody knows, and warns of hosts that its loop, or one
 // that it runs, will miss. given are the flags of this command line, and over those with what is recorded of the run.
-func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over project.Overrides, conf *config.Config, warn func(Text), see string) error {
+func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over project.Overrides, conf *config.Config, warn func(Text), see Operation) error {
 	r := &action.Runner{Dir: p.Dir, Env: e.actionEnv()}
 	ConfigureAgents(p, r, over.Agents, conf)
 	used := e.agentsOf(p, l, over)
@@ -46,14 +46,14 @@ func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over 
 		variable, _ := project.HostVariable(p.Env)
 		switch {
 		case given != "":
-			return misuse(see, "--host %s: %s", phrase.Quote(unknown.Name), text)
+			return misuse(see, "%s: %s", Setting{SetHost, phrase.Quote(unknown.Name)}, text)
 		case !used.hosts[""]: // whoever set the variable, or ran a loop that was another then, is not kept from it
 		case over.Agents.Host != "":
-			return refuse(Invalid, "the run was started with --host %s: %s; choose one with --host", phrase.Quote(unknown.Name), text)
+			return refuse(Invalid, "the run was started with %s: %s; choose one with %s", Setting{SetHost, phrase.Quote(unknown.Name)}, text, Setting{Name: SetHost})
 		case variable == "":
 			return refuse(Invalid, "%s: host %s: %s", p.SettingPlace(conf, "run.host"), phrase.Quote(unknown.Name), text)
 		default:
-			return refuse(Invalid, "%s=%s: %s; set or unset it, or choose one with --host", variable, plain.ShellWord(unknown.Name), text)
+			return refuse(Invalid, "%s=%s: %s; set or unset it, or choose one with %s", variable, plain.ShellWord(unknown.Name), text, Setting{Name: SetHost})
 		}
 	}
 	said := map[string]bool{}
@@ -66,12 +66,12 @@ func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over 
 	return nil
 }
 
-// agentLine says which agents a loop and the loops it runs will use, and what these may do unasked; "" where there are
-// none. A sub-loop whose name is known only when it runs is not looked at.
-func (e *Engine) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) string {
+// agentLine says which agents a loop and the loops it runs will use, and what these may do unasked; the zero Text where
+// there are none. A sub-loop whose name is known only when it runs is not looked at.
+func (e *Engine) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) Text {
 	u := e.agentsOf(p, l, project.Overrides{})
 	if len(u.hosts) == 0 {
-		return ""
+		return Text{}
 	}
 	var found, missing []string
 	for _, name := range slices.Sorted(maps.Keys(u.hosts)) {
@@ -89,20 +89,18 @@ func (e *Engine) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) st
 			gone = " (" + phrase.List(slices.Compact(missing)) + ")"
 		}
 		if len(found) == 0 {
-			return "none was found" + gone + ", so prompts and judges will fail"
+			return textf("none was found%s, so prompts and judges will fail", gone)
 		}
 		gone = "; not found" + gone
 	}
-	line := strings.Join(found, "; ")
+	line, may := strings.Join(found, "; "), textf(", with the permissions of its own settings")
 	switch {
 	case !u.acts:
-		line += ", which only judges"
+		may = textf(", which only judges")
 	case r.Permissions == fsm.PermissionsSkip, r.Permissions == "" && u.skips:
-		line += ", using tools without asking (--permissions " + project.PermissionsHost + " leaves that to the agent's own settings)"
-	default:
-		line += ", with the permissions of its own settings"
+		may = textf(", using tools without asking (%s leaves that to the agent's own settings)", Setting{SetPermissions, project.PermissionsHost})
 	}
-	return line + gone
+	return textf("%s%s%s", line, may, gone)
 }
 
 // agentsOf looks through a loop and the loops it runs, with these overrides, for the agents they use.

@@ -41,17 +41,17 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	memory, lost := store.Snapshot(ctx, run.ID)
 	switch {
 	case errors.Is(err, fsm.ErrMoved):
-		next = textf("Nothing recorded before is lost. Move it back, then: %s", Do("resume", id))
+		next = textf("Nothing recorded before is lost. Move it back, then: %s", Do(OpResume, id))
 	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):
-		next = textf("Nothing of it is on record, so it cannot be resumed. %s, then start anew with: %s", mend, Do("run", run.Loop))
+		next = textf("Nothing of it is on record, so it cannot be resumed. %s, then start anew with: %s", mend, Do(OpRun, run.Loop))
 	case errors.Is(lost, persistence.ErrNotFound):
-		next = textf("Its records were removed, so it cannot be resumed. Keep actions away from %s, then start anew with: %s", where, Do("run", run.Loop))
+		next = textf("Its records were removed, so it cannot be resumed. Keep actions away from %s, then start anew with: %s", where, Do(OpRun, run.Loop))
 	case errors.Is(err, persistence.ErrRemoved):
-		next = textf("The history of the run is lost, but not what it remembers. Keep actions away from %s, then: %s", where, Do("resume", id))
+		next = textf("The history of the run is lost, but not what it remembers. Keep actions away from %s, then: %s", where, Do(OpResume, id))
 	case lost == nil && memory.Outcome != nil:
-		next = textf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s", persistence.StatusOf(*memory.Outcome), mend, Do("status", id))
+		next = textf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s", persistence.StatusOf(*memory.Outcome), mend, Do(OpStatus, id))
 	default:
-		next = textf("Nothing recorded before is lost. %s, then: %s", mend, Do("resume", id))
+		next = textf("Nothing recorded before is lost. %s, then: %s", mend, Do(OpResume, id))
 	}
 	return &Refusal{Kind: NotRecorded, Text: textf("run %s was stopped: %s\n%s", run.ID, phrase.OneLine(err), next), Err: err}
 }
@@ -74,13 +74,13 @@ func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m 
 	case memory != nil && memory.Outcome != nil:
 		return e.endedThere(j, at, *memory.Outcome, m), nil
 	case !recorded && m.project != "":
-		next = textf("Nothing of it is on record, so it cannot be resumed. Start anew there with: %s", at(Do("run", run.Loop)))
+		next = textf("Nothing of it is on record, so it cannot be resumed. Start anew there with: %s", at(Do(OpRun, run.Loop)))
 	case !recorded:
-		next = textf("Nothing of it is on record, so it cannot be resumed. Move the folder back, then start anew with: %s", Do("run", run.Loop))
+		next = textf("Nothing of it is on record, so it cannot be resumed. Move the folder back, then start anew with: %s", Do(OpRun, run.Loop))
 	case m.project != "":
-		next = textf("Nothing recorded before is lost. Go on there with: %s", at(Do("resume", id)))
+		next = textf("Nothing recorded before is lost. Go on there with: %s", at(Do(OpResume, id)))
 	default:
-		next = textf("Nothing recorded before is lost. Move the folder back, then: %s", Do("resume", id))
+		next = textf("Nothing recorded before is lost. Move the folder back, then: %s", Do(OpResume, id))
 	}
 	return Result{}, refuse(NotRecorded, "run %s was stopped: %s\n%s", id, m.Error(), next)
 }
@@ -88,14 +88,14 @@ func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m 
 // leftSomewhere is what can be done where it is not known where the folder is. here reports whether the records of the run
 // are where they were.
 func leftSomewhere(id string, m *MovedError, here bool) Text {
-	resume := Do("resume", id)
+	resume := Do(OpResume, id)
 	switch {
 	case m.removed && !here:
-		return textf("Its records went with it. If it was moved to another disk, go on there with: %s", Remedy{Command: "resume", Args: []string{id}, Plain: true})
+		return textf("Its records went with it. If it was moved to another disk, go on there with: %s", Remedy{Operation: OpResume, Target: id, Plain: true})
 	case m.removed:
 		return textf("Nothing recorded before is lost. Put the folder back, or go on where it is now, with: %s", resume)
 	case m.project != "": // its path leads elsewhere
-		return textf("Nothing recorded before is lost. Go on there with: %s", Remedy{Command: "resume", Args: []string{id}, Dir: m.project, Plain: true})
+		return textf("Nothing recorded before is lost. Go on there with: %s", Remedy{Operation: OpResume, Target: id, Dir: m.project, Plain: true})
 	}
 	return textf("Nothing recorded before is lost. Move it back, or go on where it is now, with: %s", resume)
 }
@@ -105,7 +105,7 @@ func (e *Engine) endedThere(j *job, at func(Remedy) Remedy, o fsm.Outcome, m *Mo
 	id := j.journal.Run().ID
 	result := Result{Outcome: o}
 	if persistence.StatusOf(o).CanGoOn(o.Retriable()) {
-		result.Next = at(Do("resume", string(id)))
+		result.Next = at(Do(OpResume, string(id)))
 	}
 	j.tell(Ended{id, o, result.Next})
 	j.tell(Said{Run: id, Text: textf("%v; that the run has ended is on record there", m), Problem: true})

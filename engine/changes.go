@@ -26,7 +26,7 @@ func (c *changes) loop() (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
 			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; to go on with the file as it is now: %s",
-				c.run.ID, Do("resume --force", string(c.run.ID)))
+				c.run.ID, Do(OpResume, string(c.run.ID), Setting{SetForce, ""}))
 		}
 		l, err := c.def.Main().Load()
 		if err != nil {
@@ -94,12 +94,12 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 	file, id := c.p.Short(l.File), string(c.run.ID)
 	if _, there := l.States[state]; !there && state != "" {
 		return refuse(Invalid, "%s has no state %q any more, where run %s stands; put the state back, or start anew with: %s%s",
-			file, state, id, Do("run", c.run.Loop), c.orRecorded())
+			file, state, id, Do(OpRun, c.run.Loop), c.orRecorded())
 	}
 	if sha == "" || sha == l.SHA256 || c.force {
 		return nil
 	}
-	force := Do("resume --force", id)
+	force := Do(OpResume, id, Setting{SetForce, ""})
 	var before *fsm.Loop
 	if was != nil {
 		before, _ = was.Load() // what a former version took may be wrong now
@@ -114,7 +114,7 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 		return nil
 	}
 	return refuse(Invalid, "%s changed since run %s began:\n  %s\nThe state it stands in, %q, is still there.\nTo go on with the file as it is now: %s\nTo go on with it as it was:          %s",
-		file, id, Lines{"  ", lines}, state, force, Do("resume --definition=recorded", id))
+		file, id, Lines{"  ", lines}, state, force, Do(OpResume, id, Setting{SetDefinition, "recorded"}))
 }
 
 // orRecorded is the end of a message that says that one can go on with what was recorded.
@@ -122,7 +122,7 @@ func (c *changes) orRecorded() Text {
 	if c.def == nil || c.recorded {
 		return textf("")
 	}
-	return textf("; or go on with what was recorded: %s", Do("resume --definition=recorded", string(c.run.ID)))
+	return textf("; or go on with what was recorded: %s", Do(OpResume, string(c.run.ID), Setting{SetDefinition, "recorded"}))
 }
 
 // recordedLoops are the sub-loops as they were recorded with a run. What was not is read from its file.

@@ -173,7 +173,7 @@ func (a *asking) obeys(verb, participle string) error {
 	case !alive(r):
 		return refuse(NotFound, "nothing to %s: run %s is %s", verb, r.ID, inspect.StatusWord(r))
 	case r.Foreign || !r.Held && project.Seen(r):
-		return refuse(Failed, "run %s is carried by another program (pid %d), which cannot be %s; stop it with: %s", r.ID, r.Owner.PID, participle, Do("stop", string(r.ID)))
+		return refuse(Failed, "run %s is carried by another program (pid %d), which cannot be %s; stop it with: %s", r.ID, r.Owner.PID, participle, Do(OpStop, string(r.ID)))
 	}
 	return nil
 }
@@ -296,7 +296,7 @@ func (a *asking) wake(ctx context.Context) error {
 	case w == nil:
 		return refuse(NotFound, "nothing to wake: run %s does not wait; it is in state %s", r.ID, r.State)
 	case w.Why == fsm.WaitPaused:
-		return refuse(Failed, "run %s is paused; let it go on with: %s", r.ID, Do("unpause", string(r.ID)))
+		return refuse(Failed, "run %s is paused; let it go on with: %s", r.ID, Do(OpUnpause, string(r.ID)))
 	}
 	if err := a.obeys("wake", "woken"); err != nil {
 		return err

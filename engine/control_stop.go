@@ -27,7 +27,7 @@ func (a *asking) stop(ctx context.Context, c Command) error {
 	var err error
 	switch {
 	case r.Foreign && !project.Seen(r):
-		return refuse(Failed, "run %s is of little-loops, whose process (pid %d %s) cannot be reached from here; there, this does it: %s", r.ID, r.Owner.PID, project.Where(r.Owner), Do("stop", string(r.ID)))
+		return refuse(Failed, "run %s is of little-loops, whose process (pid %d %s) cannot be reached from here; there, this does it: %s", r.ID, r.Owner.PID, project.Where(r.Owner), Do(OpStop, string(r.ID)))
 	case r.Foreign:
 		err = tellRun(a.store, r, "stop", syscall.SIGTERM, syscall.SIGCONT)
 	default:
@@ -69,7 +69,7 @@ func (a *asking) awaitEnd(ctx context.Context, limit time.Duration) (bool, error
 		}
 		a.Run = now
 		if now.Segment != a.Before.Segment && alive(now) {
-			return false, refuse(Conflict, "run %s ended and was resumed meanwhile, by pid %d; stop it with: %s", a.id, now.Owner.PID, Do("stop", string(a.id)))
+			return false, refuse(Conflict, "run %s ended and was resumed meanwhile, by pid %d; stop it with: %s", a.id, now.Owner.PID, Do(OpStop, string(a.id)))
 		}
 		return !alive(now), nil
 	})
@@ -100,7 +100,7 @@ func (a *asking) kill(ctx context.Context, grace time.Duration) error {
 	}
 	_, err = a.e.Reconcile(ctx, r.ID)
 	if err != nil {
-		return refuse(Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: %s", did, r.Owner.PID, phrase.OneLine(err), Do("sweep"))
+		return refuse(Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: %s", did, r.Owner.PID, phrase.OneLine(err), Do(OpSweep, ""))
 	}
 	return a.look(ctx, nil)
 }

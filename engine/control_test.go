@@ -103,7 +103,7 @@ func TestControlFromAnotherEngine(t *testing.T) {
 			if err != nil || effect.Run.Status != persistence.UserStopped || effect.Killed || effect.Unrecorded != nil {
 				t.Errorf("%+v, %v", effect, err)
 			}
-			if r, err := run.Wait(ctx); err != nil || r.Outcome.TerminatedBy != fsm.EndUserStopped || r.Next.Command == "" {
+			if r, err := run.Wait(ctx); err != nil || r.Outcome.TerminatedBy != fsm.EndUserStopped || r.Next.Operation == "" {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})

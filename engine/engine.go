@@ -31,6 +31,10 @@ type Options struct {
 	// others are told of the path.
 	WaitLog func(Queued) string
 
+	// Command writes a remedy as the command line that an agent is told to give in the directory of the project, as on_handoff:
+	// spawn does. nil = as [Remedy.String] does, which is no command line.
+	Command func(Remedy) string
+
 	// ToolCall returns how actions call tools of MCP servers; nil = they cannot.
 	ToolCall func(dir string) action.ToolCall
 }
@@ -123,6 +127,14 @@ func (e *Engine) Close() {
 	for _, r := range stores {
 		_ = r.Close() // the journals of its runs are closed
 	}
+}
+
+// command writes a remedy for an agent.
+func (e *Engine) command(r Remedy) string {
+	if e.o.Command == nil {
+		return r.String()
+	}
+	return e.o.Command(r)
 }
 
 // getenv returns the value of a variable of the project's environment.

@@ -24,7 +24,7 @@ type Refusal struct {
 	Kind Kind
 	Text Text
 	Err  error  // the cause; nil = it is all in Text
-	See  string // the command whose help tells more; "" = none
+	See  Remedy // what tells more; without an operation there is nothing
 }
 
 func (e *Refusal) Error() string { return e.Text.String() }
@@ -36,11 +36,11 @@ func (e *Refusal) Remedies() []Remedy { return e.Text.remedies() }
 // Refuse returns a refusal of a kind. The texts among args are of others: only a face knows how to show them.
 func Refuse(kind Kind, format string, args ...any) error { return refuse(kind, format, args...) }
 
-// Misuse returns the refusal of what contradicts itself or lacks something; see is the command whose help tells more.
-func Misuse(see, format string, args ...any) error { return misuse(see, format, args...) }
+// Misuse returns the refusal of what contradicts itself or lacks something; the help on see, "" = nothing, tells more.
+func Misuse(see Operation, format string, args ...any) error { return misuse(see, format, args...) }
 
-func misuse(see, format string, args ...any) error {
-	return &Refusal{Kind: Usage, Text: textf(format, args...), See: see}
+func misuse(see Operation, format string, args ...any) error {
+	return &Refusal{Kind: Usage, Text: textf(format, args...), See: Remedy{Operation: see, Help: true}}
 }
 
 func refuse(kind Kind, format string, args ...any) error {

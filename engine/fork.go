@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,7 +58,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	l, recorded := over.Apply(made.loop)
 	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
 		return nil, refuse(Usage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, phrase.Count(l.MaxSteps, "step"),
-			Do(fmt.Sprintf("fork --at %d -n %d", n, n+l.MaxSteps), string(run.ID)))
+			Do(OpFork, string(run.ID), Setting{SetAt, strconv.Itoa(n)}, Setting{SetMaxSteps, strconv.Itoa(n + l.MaxSteps)}))
 	}
 	planned, err := from.context(l, &r)
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	}
 	e.Unused(l, r.Set, r.Warn)
 	e.warnSettings(conf, r.Warn)
-	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, "loops fork --help"); err != nil {
+	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpFork); err != nil {
 		return nil, err
 	}
 	known, err := e.checkCost(p, l, over.Agents, conf)
@@ -113,7 +113,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		Fill(from.memory.Context, l, journal.Dir())
 		notes = append(notes, from.spent()...)
 		if old := recordedTree(p, run); old != nil && tree == nil {
-			notes = append(notes, textf("run %s worked in the work tree %s, this one works in %s; a tree of its own: --worktree", run.ID, p.Short(old.tree.Path), p.Dir))
+			notes = append(notes, textf("run %s worked in the work tree %s, this one works in %s; a tree of its own: %s", run.ID, p.Short(old.tree.Path), p.Dir, Setting{Name: SetWorktree}))
 		}
 		shown := journal.Run()
 		shown.State, shown.Step = from.point.State, from.point.Step-1
@@ -148,9 +148,9 @@ func forkValues(pairs []string) (*value.Map, error) {
 		key = strings.TrimPrefix(strings.TrimSpace(key), "context.")
 		switch {
 		case !ok || key == "":
-			return nil, misuse("loops fork --help", "--set %q: expected KEY=VALUE", pair)
+			return nil, misuse(OpFork, "%s: expected KEY=VALUE", Setting{SetValue, strconv.Quote(pair)})
 		case strings.HasPrefix(key, "captured.") || strings.HasPrefix(key, "messages"):
-			return nil, misuse("loops fork --help", "--set %q: it sets values of the context; what was captured and said is as it was. To change that, fork the step that captured it", pair)
+			return nil, misuse(OpFork, "%s: it sets values of the context; what was captured and said is as it was. To change that, fork the step that captured it", Setting{SetValue, strconv.Quote(pair)})
 		}
 		given.Set(key, val)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"loops/engine/project"
@@ -49,7 +50,7 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 			}
 		}
 		return nil, refuse(Undecided, "the action of state %s says idempotent: false, and run %s %s in step %d. To do it again:\n  %s", phrase.Quote(name), run.ID, doing,
-			from.point.Step, Do(fmt.Sprintf("fork --at %d --rerun", from.point.Step), string(run.ID)))
+			from.point.Step, Do(OpFork, string(run.ID), Setting{SetAt, strconv.Itoa(from.point.Step)}, Setting{SetRerun, ""}))
 	}
 	made := &forkedLoop{loop: l, changes: c}
 	switch main := c.def.Main(); {
@@ -69,7 +70,7 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 func (c *changes) forked(o *ForkRequest) (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
-			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; give a file: --definition FILE", c.run.ID)
+			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; give a file: %s", c.run.ID, Setting{SetDefinition, "FILE"})
 		}
 		l, err := c.def.Main().Load()
 		if err != nil {
@@ -88,11 +89,11 @@ func (c *changes) forked(o *ForkRequest) (*fsm.Loop, error) {
 		if other, err := c.p.Resolve(c.run.Loop); err == nil {
 			return loadFile(c.p, other, c.warn) // the project moved
 		}
-		or := ""
+		or := textf("")
 		if c.def != nil {
-			or = ", or --definition recorded"
+			or = textf(", or %s", Setting{SetDefinition, "recorded"})
 		}
-		return nil, refuse(NotFound, "run %s was started from %s, which is gone; put it back, or give another: --definition FILE%s", c.run.ID, c.p.Short(path), or)
+		return nil, refuse(NotFound, "run %s was started from %s, which is gone; put it back, or give another: %s%s", c.run.ID, c.p.Short(path), Setting{SetDefinition, "FILE"}, or)
 	}
 	return loadFile(c.p, path, c.warn)
 }

@@ -53,7 +53,7 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 	named := outputsNamed(f.memory)
 	c, err := persistence.CopyWork(ctx, real, to, func(rel string) bool { return action.WrittenByRunner(rel) && !named[rel] })
 	if err != nil {
-		return nil, fmt.Errorf("what run %s left in %s cannot be copied: %w; begin without it: --empty", f.run.ID, p.Short(real), err)
+		return nil, &Refusal{Kind: Failed, Err: err, Text: textf("what run %s left in %s cannot be copied: %v; begin without it: %s", f.run.ID, p.Short(real), err, Setting{Name: SetEmpty})}
 	}
 	if c.Files > 0 && durable {
 		if err := disk.SyncTree(to); err != nil {

@@ -100,25 +100,28 @@ func (r *forkSearch) take(e fsm.Event) {
 	}
 }
 
-// step reads --at.
+// at is the setting that forks a run at a step.
+func at(step int) Setting { return Setting{SetAt, strconv.Itoa(step)} }
+
+// step reads where the run is to be forked.
 func (r *forkSearch) step() (int, error) {
-	const see = "loops fork --help"
-	at := r.at
-	if at == "last" {
+	const see = OpFork
+	given := r.at
+	if given == "last" {
 		switch {
 		case r.last == nil:
 			return 1, nil
 		case r.behind != nil:
-			return 0, refuse(NotRecorded, "which step of run %s was the last cannot be told: %v; the last that can be read: --at %d", r.run.ID, r.behind, r.last.Step)
+			return 0, refuse(NotRecorded, "which step of run %s was the last cannot be told: %v; the last that can be read: %s", r.run.ID, r.behind, at(r.last.Step))
 		}
 		return r.last.Step, nil
 	}
-	if n, err := strconv.Atoi(at); err == nil && n > 0 {
+	if n, err := strconv.Atoi(given); err == nil && n > 0 {
 		return n, nil
 	}
-	if outer, _, inside := strings.Cut(at, "."); inside {
+	if outer, _, inside := strings.Cut(given, "."); inside {
 		if n, err := strconv.Atoi(outer); err == nil && n > 0 {
-			return 0, misuse(see, "--at %s: a run is forked at a step of its own; --at %d does all of step %d again, with its sub-loop", at, n, n)
+			return 0, misuse(see, "%s: a run is forked at a step of its own; %s does all of step %d again, with its sub-loop", Setting{SetAt, given}, at(n), n)
 		}
 	}
 	if r.entered > 0 {
@@ -126,10 +129,10 @@ func (r *forkSearch) step() (int, error) {
 		for _, n := range r.steps {
 			words = append(words, strconv.Itoa(n))
 		}
-		return 0, misuse(see, "--at %s: expected a step; %s was entered in %s %s%s", at, at, map[bool]string{true: "step", false: "steps"}[r.entered == 1],
+		return 0, misuse(see, "%s: expected a step; %s was entered in %s %s%s", Setting{SetAt, given}, given, map[bool]string{true: "step", false: "steps"}[r.entered == 1],
 			map[bool]string{true: "… "}[len(words) < r.entered], phrase.And(words))
 	}
-	return 0, misuse(see, "--at %q: expected a step, a number from 1 as loops history shows it, or last", at)
+	return 0, misuse(see, "%s: expected a step, a number from 1 as %s shows it, or last", Setting{SetAt, strconv.Quote(given)}, Do(OpHistory, ""))
 }
 
 // point returns the point of a step, also of the one that the run has not entered yet.
@@ -141,7 +144,7 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 	switch {
 	case p != nil && p.Handler:
 		return *p, refuse(Usage, "step %d of run %s was done because a cap had been reached, and leads nowhere: fork an earlier step, or raise the cap: %s",
-			step, id, Do("resume --extend steps=N", string(id)))
+			step, id, Do(OpResume, string(id), Setting{SetExtend, "steps=N"}))
 	case p != nil:
 		return *p, nil
 	}
@@ -160,10 +163,10 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 	switch first, last, o := r.first, r.last, r.run.Origin; {
 	case step < first.Step && o != nil:
 		if found, err := r.finder.Run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
-			return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected --at %d or later", step, id, o, first.Step)
+			return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected %s or later", step, id, o, at(first.Step))
 		}
 		return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
-			step, id, o, Do("fork --at "+strconv.Itoa(step), string(o.ID)))
+			step, id, o, Do(OpFork, string(o.ID), at(step)))
 	case step > last.Step && alive(r.run):
 		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d yet: it is at step %d", id, step, last.Step)
 	case step > last.Step:
@@ -175,7 +178,7 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 		if most > first.Step {
 			until = fmt.Sprintf(" to %d", most)
 		}
-		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d: expected --at %d%s", id, step, first.Step, until)
+		return inspect.ForkPoint{}, refuse(NotFound, "run %s has no step %d: expected %s%s", id, step, at(first.Step), until)
 	}
 	return inspect.ForkPoint{}, refuse(NotFound, "in step %d of run %s no state was entered: the loop started over there; fork step %d", step, id, cmp.Or(r.later, r.first).Step)
 }
@@ -203,16 +206,16 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 	if m := p.Memory(inspect.Recorded(before), inspect.Recorded(after)); m != nil {
 		return m, nil
 	}
-	text := fmt.Sprintf("what run %s remembered before step %d is not on record", id, p.Step)
+	text, last := fmt.Sprintf("what run %s remembered before step %d is not on record", id, p.Step), textf("")
 	if after.Memory != nil && after.Memory.Step > p.Step || p.Done > 0 && after.Seq >= p.Done || after.Memory == nil {
 		text += ": of a run that was imported or copied, or that an older version recorded in a database, only what it remembered last is kept"
 	}
-	if last := r.last; last != nil && last.Step != p.Step {
-		if m, err := r.memory(ctx, *last); err == nil && m != nil {
-			text += fmt.Sprintf("; its last step can be forked: --at %d", last.Step)
+	if l := r.last; l != nil && l.Step != p.Step {
+		if m, err := r.memory(ctx, *l); err == nil && m != nil {
+			last = textf("; its last step can be forked: %s", at(l.Step))
 		}
 	}
-	return nil, refuse(NotFound, "%s", text)
+	return nil, refuse(NotFound, "%s%s", text, last)
 }
 
 // foreign is memory of a run that the reference tool recorded.
@@ -233,7 +236,7 @@ func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Sna
 		return m, nil
 	}
 	if m.StepsCapped || m.PassCapped {
-		return nil, refuse(NotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, Do("resume -n MORE", string(r.run.ID)))
+		return nil, refuse(NotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, Do(OpResume, string(r.run.ID), Setting{SetMaxSteps, "MORE"}))
 	}
-	return nil, refuse(NotFound, "%s: it stands at step %d, which alone can be forked: --at %d", text, stands, stands)
+	return nil, refuse(NotFound, "%s: it stands at step %d, which alone can be forked: %s", text, stands, at(stands))
 }

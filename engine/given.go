@@ -20,7 +20,7 @@ import (
 // in an expression, by a path, or as JSON. A value that cannot have the type that is needed is refused.
 func giveTypes(l *fsm.Loop, given *value.Map) error {
 	readers := valueReaders(l)
-	var wrong []string
+	var wrong []Text
 	for _, key := range given.Keys() {
 		text, is := given.Value(key).(string)
 		p, known := declaredType(l, key)
@@ -32,13 +32,13 @@ func giveTypes(l *fsm.Loop, given *value.Map) error {
 		case err == nil && (cmp.Or(reader, readers[""]) != "" || value.Text(v) == value.TrimSpace(text)):
 			given.Set(key, v)
 		case err != nil && reader != "" && !slices.ContainsFunc(l.Parameters, func(p fsm.Parameter) bool { return p.Name == key }): // else CheckGiven says so
-			wrong = append(wrong, "--context "+key+"="+phrase.Quote(text)+": "+err.Error()+"; "+reader)
+			wrong = append(wrong, textf("%s: %s; %s", Setting{SetContext, key + "=" + phrase.Quote(text)}, err, reader))
 		}
 	}
 	if wrong == nil {
 		return nil
 	}
-	return misuse("loops run --help", "%s", Lines{"loops: ", wrong})
+	return misuse(OpRun, "%s", inLines(wrong))
 }
 
 // declaredType returns what a loop declares of a key of its context, and whether that is more than a text.

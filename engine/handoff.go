@@ -16,7 +16,7 @@ type successor struct{ agent *action.Detached }
 // handoff said.
 func (s *successor) spawn(e *Engine, j *job, r *action.Runner, id persistence.ID) func(context.Context, string, string, string) (int, error) {
 	return func(_ context.Context, host, permissions, continuation string) (int, error) {
-		prompt := "Continue loop execution. Run: " + Do("resume", string(id)).String()
+		prompt := "Continue loop execution. Run: " + e.command(Do(OpResume, string(id)))
 		if continuation != "" {
 			prompt += "\n\n" + continuation
 		}

@@ -35,9 +35,9 @@ func whileOwned(j persistence.Journal, lost, run func()) (gone bool) {
 
 // takenOver says that another process has the run now, or none has.
 func takenOver(run persistence.Run, fenced *persistence.FencedError) error {
-	next := textf("See how it goes on: %s", Do("status", run.Loop))
+	next := textf("See how it goes on: %s", Do(OpStatus, run.Loop))
 	if fenced.Owner == (persistence.Owner{}) {
-		next = textf("Go on with it: %s", Do("resume", string(run.ID)))
+		next = textf("Go on with it: %s", Do(OpResume, string(run.ID)))
 	}
 	return &Refusal{Kind: Conflict, Text: textf("%s; this one stopped, and recorded nothing after that\n%s", phrase.OneLine(fenced), next), Err: fenced}
 }

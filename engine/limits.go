@@ -16,10 +16,10 @@ import (
 	"loops/persistence"
 )
 
-// A usedUp is a limit that leaves a run nothing, with the flags that would.
+// A usedUp is a limit that leaves a run nothing, with the setting that would.
 type usedUp struct {
 	inForce
-	flags string
+	more Setting
 }
 
 // overLimits returns the limits that hold in l and are used up, of a run that remembers m.
@@ -27,46 +27,45 @@ func overLimits(l *fsm.Loop, m *fsm.Snapshot) []usedUp {
 	var out []usedUp
 	for _, limit := range limitsInForce(l, m) {
 		budget := limit.of != "" || limit.name == "cost" || limit.name == "tokens" || limit.name == "prompts"
-		flag := "--budget " + limit.name + "="
+		set, as := SetBudget, limit.name+"="
 		switch {
 		case limit.used < limit.most, limit.name == "time" && !budget:
 			continue
 		case limit.name == "time":
-			flag = "--budget wall="
+			as = "wall="
 		case limit.name == "steps" && !budget:
-			flag = "-n "
+			set, as = SetMaxSteps, ""
 		case limit.name == "passes":
-			flag = "--max-iterations "
+			set, as = SetMaxIterations, ""
 		}
 		more := limit.used
 		if limit.name == "time" {
 			more = math.Ceil(more)
 		}
-		out = append(out, usedUp{limit, flag + twice(more)})
+		out = append(out, usedUp{limit, Setting{set, as + twice(more)}})
 	}
 	return out
 }
 
-// twice is an amount that is enough to go on where so much is used, as flags are written.
+// twice is an amount that is enough to go on where so much is used, as settings are written.
 func twice(used float64) string { return plainAmount(math.Round(2e6*used) / 1e6) }
 
 // checkLimits refuses a limit on the command line that is used up already, and a run that ended at a limit which holds
 // still: it would end again at once. l has the overrides in it.
 func (o *ResumeRequest) checkLimits(run persistence.Run, l *fsm.Loop, m *fsm.Snapshot) error {
 	for _, limit := range overLimits(l, m) {
-		given, flag := false, ""
+		given, set := false, Setting{SetBudget, strings.ReplaceAll(limit.name, "time", "wall") + "=" + plainAmount(limit.most)}
 		switch {
 		case limit.of == "" && limit.name == "steps":
 			// An interrupted last step may still be brought to its end.
-			given, flag = o.Over.MaxSteps > 0 && (limit.used > limit.most || run.Ended == fsm.EndMaxSteps), "--max-steps "
+			given, set = o.Over.MaxSteps > 0 && (limit.used > limit.most || run.Ended == fsm.EndMaxSteps), Setting{SetMaxSteps, plainAmount(limit.most)}
 		case limit.name == "passes":
-			given, flag = o.Over.MaxIterations > 0, "--max-iterations "
+			given, set = o.Over.MaxIterations > 0, Setting{SetMaxIterations, plainAmount(limit.most)}
 		default:
 			_, given = o.Over.Budget.Limits[budgetKey(limit.name)]
-			flag = "--budget " + strings.ReplaceAll(limit.name, "time", "wall") + "="
 		}
 		if given {
-			return refuse(Usage, "%s%s is not above what is used: %s; go on with more: %s", flag, plainAmount(limit.most), limit.text(), Do("resume "+limit.flags, string(run.ID)))
+			return refuse(Usage, "%s is not above what is used: %s; go on with more: %s", set, limit.text(), Do(OpResume, string(run.ID), limit.more))
 		}
 	}
 	if o.From != "" {
@@ -89,7 +88,7 @@ func (o *ResumeRequest) checkLimits(run persistence.Run, l *fsm.Loop, m *fsm.Sna
 			}
 		}
 		if over {
-			return refuse(kind, "run %s cannot go on: %s; go on with more: %s", run.ID, limit.text(), Do("resume "+limit.flags, string(run.ID)))
+			return refuse(kind, "run %s cannot go on: %s; go on with more: %s", run.ID, limit.text(), Do(OpResume, string(run.ID), limit.more))
 		}
 	}
 	return nil
@@ -160,7 +159,7 @@ func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
 // raise has o set the limits that hold in l, a loop with the overrides of the run in it, higher by what was asked for. It
 // returns what it did, a line each, and refuses what would not let the run go on.
 func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot) (lines []Text, err error) {
-	const see = "loops resume --help"
+	const see = OpResume
 	limits := limitsInForce(l, m)
 	for _, k := range ExtendKinds {
 		by := f.By[k.Name]
@@ -175,11 +174,11 @@ func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot) (line
 			found = true
 			to := math.Round((limit.most+by)*1e6) / 1e6
 			if to > math.MaxInt32 && (k.Name == "steps" || k.Name == "passes") {
-				return nil, misuse(see, "--extend %s=%s is too much", k.Name, extendText("steps", by))
+				return nil, misuse(see, "%s is too much", Setting{SetExtend, k.Name + "=" + extendText("steps", by)})
 			}
 			left := to - limit.used
 			if left <= 0 {
-				return nil, misuse(see, "--extend %s=%s raises the limit to %s, and %s is used: the run needs more than %s", k.Name, extendText(k.Name, by),
+				return nil, misuse(see, "%s raises the limit to %s, and %s is used: the run needs more than %s", Setting{SetExtend, k.Name + "=" + extendText(k.Name, by)},
 					extendText(k.Name, to), extendText(k.Name, limit.used), extendText(k.Name, limit.used-limit.most))
 			}
 			line := fmt.Sprintf("limit raised: %s%s %s -> %s", limit.of, k.Name, extendText(k.Name, limit.most), extendText(k.Name, to))
@@ -194,7 +193,7 @@ func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot) (line
 			for _, limit := range limits {
 				words = append(words, limit.of+limit.name+" "+extendText(limit.name, limit.most))
 			}
-			return nil, misuse(see, "--extend %s: the run has no limit of %s to raise; it has: %s", k.Name, k.Name, strings.Join(words, ", "))
+			return nil, misuse(see, "%s: the run has no limit of %s to raise; it has: %s", Setting{SetExtend, k.Name}, k.Name, strings.Join(words, ", "))
 		}
 	}
 	return lines, nil

@@ -61,7 +61,7 @@ func (s *subordinate) act(c persistence.Command) {
 	switch c.Kind {
 	case persistence.CommandStop:
 		if !s.stopped {
-			s.tell(Said{Run: s.id, Text: textf("Asked to stop by loops stop: ending the action, then the run.")})
+			s.tell(Said{Run: s.id, Text: textf("Asked to stop by %s: ending the action, then the run.", Do(OpStop, ""))})
 		}
 		s.stop()
 	case persistence.CommandKill:

@@ -51,7 +51,7 @@ type Header struct {
 	Resumed  bool
 	Elapsed  time.Duration // before this process took over
 	Begin    time.Time     // of this process's part
-	Agents   string        // which it uses, and what they may do; "" = none
+	Agents   Text          // which it uses, and what they may do; without a format there are none
 	Worktree string        // of the run, absolute; "" = it is in the main checkout
 	Branch   string        // of the work tree; "" where another run's is used
 	Where    string        // of a run that is resumed: its state, and those of its sub-loops

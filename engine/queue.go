@@ -12,7 +12,6 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/config"
-	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -312,7 +311,7 @@ func (e *BehindError) Error() string {
 }
 
 // errTakenOut means that somebody took this process out of the queue.
-var errTakenOut = refuse(TakenOut, "taken out of the queue (loops queue remove); nothing was run")
+var errTakenOut = refuse(TakenOut, "taken out of the queue (%s); nothing was run", Do("queue remove", ""))
 
 // errQueueGone means that the queue was removed, and with it the project, or what is recorded of it.
 var errQueueGone = refuse(NotRecorded, "the queue (.loops/.queue) was removed while this command waited in it; nothing was run")
@@ -330,7 +329,7 @@ func Obstacle(err error) persistence.Obstacle {
 
 // changedMeanwhile is the error of a resume that somebody else was quicker with.
 func changedMeanwhile(id persistence.ID) error {
-	return refuse(Conflict, "run %s was resumed by somebody else while this command waited; nothing was done. Look at it: loops status %s", id, plain.ShellWord(string(id)))
+	return refuse(Conflict, "run %s was resumed by somebody else while this command waited; nothing was done. Look at it: %s", id, Do(OpStatus, string(id)))
 }
 
 // asItWas refuses to go on with a run that somebody else resumed since it was looked at: what it remembers is another thing.

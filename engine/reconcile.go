@@ -141,7 +141,7 @@ func FinishRemovals(ctx context.Context, store *project.Records) ([]persistence.
 	bundle.ForgetDead(ctx, store, store.Project.RunsDir())
 	ids, err := store.FinishRemovals(ctx)
 	if err != nil {
-		err = &Refusal{Kind: Failed, Err: err, Text: textf("what removals that were cut short left is not all gone: %s; remove it by hand, or try again: %s", err, Do("sweep"))}
+		err = &Refusal{Kind: Failed, Err: err, Text: textf("what removals that were cut short left is not all gone: %s; remove it by hand, or try again: %s", err, Do(OpSweep, ""))}
 	}
 	return ids, err
 }

@@ -80,7 +80,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	}
 	l, recorded := over.Apply(l)
 	e.warnSettings(conf, r.Warn)
-	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, "loops resume --help"); err != nil {
+	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpResume); err != nil {
 		return nil, err
 	}
 	known, err := e.checkCost(p, l, over.Agents, conf)
@@ -100,7 +100,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if r.From == "" {
 		err = checkInterrupted(j.library, l, run, memory, r.Rerun)
 	} else if l.States[r.From] == nil {
-		err = misuse("loops show "+run.Loop, "--from %s: %s has no such state", r.From, p.Short(l.File))
+		err = &Refusal{Kind: Usage, Text: textf("%s: %s has no such state", Setting{SetFrom, r.From}, p.Short(l.File)), See: Do(OpShow, run.Loop)}
 	}
 	if err == nil && r.From == "" {
 		err = changed.checkSubloops(j.library, l, memory)
@@ -203,15 +203,15 @@ func pickResumable(ctx context.Context, f project.Finder, arg string) (persisten
 	switch {
 	case held != nil:
 		if _, paused := f.Store.PausedSince(ctx, *held); paused {
-			return persistence.Run{}, refuse(Conflict, "run %s (pid %d) is paused; let it go on with: %s", held.ID, held.Owner.PID, Do("unpause", string(held.ID)))
+			return persistence.Run{}, refuse(Conflict, "run %s (pid %d) is paused; let it go on with: %s", held.ID, held.Owner.PID, Do(OpUnpause, string(held.ID)))
 		}
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
 	case len(runs) == 0:
-		return persistence.Run{}, &NothingError{Finder: f, Verb: "resume", Arg: arg, More: textf("; start one with: %s", Do("run", arg))}
+		return persistence.Run{}, &NothingError{Finder: f, Verb: "resume", Arg: arg, More: textf("; start one with: %s", Do(OpRun, arg))}
 	case runs[0].Status == "":
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
 	case runs[0].Status == persistence.TimedOut:
-		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s, and its time is over; to begin a new run from its last step, with all of the time: %s", runs[0].ID, runs[0].Status, Do("fork --at last", string(runs[0].ID)))
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s, and its time is over; to begin a new run from its last step, with all of the time: %s", runs[0].ID, runs[0].Status, Do(OpFork, string(runs[0].ID), Setting{SetAt, "last"}))
 	case len(runs) == 1:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}
@@ -225,7 +225,7 @@ func checkInterrupted(lib fsm.Library, l *fsm.Loop, run persistence.Run, memory 
 		return nil
 	}
 	return refuse(Undecided, "run %s was interrupted while the action of state %q ran, which says idempotent: false: nobody knows how far it came. Look what it did, then run it again with\n  %s\nor go on in another state with\n  %s",
-		run.ID, state, Do("resume --rerun", string(run.ID)), Do("resume --from STATE", string(run.ID)))
+		run.ID, state, Do(OpResume, string(run.ID), Setting{SetRerun, ""}), Do(OpResume, string(run.ID), Setting{SetFrom, "STATE"}))
 }
 
 // goTo makes a run go on in another state. What it did so far it remembers.

@@ -191,7 +191,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	j.tell(Began{j.header})
 	r.retain = e.retain(id, j.tell)
 	if r.hold.held() != nil {
-		j.tell(Said{Run: id, Text: textf("The run is paused. Let it go on with: %s", Do("unpause", string(id)))})
+		j.tell(Said{Run: id, Text: textf("The run is paused. Let it go on with: %s", Do(OpUnpause, string(id)))})
 	}
 	var (
 		outcome fsm.Outcome
@@ -230,7 +230,7 @@ func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fs
 	if persistence.StatusOf(outcome).CanGoOn(outcome.Retriable()) {
 		result.Next = ResumeRemedy(outcome.TerminatedBy, string(id), j.loop.MaxSteps, j.loop.MaxIterations)
 		if outcome.TerminatedBy == fsm.EndBudget {
-			result.Next = Do("resume --budget "+limit, string(id))
+			result.Next = Do(OpResume, string(id), Setting{SetBudget, limit})
 		}
 	}
 	j.tell(Ended{id, outcome, result.Next})
@@ -253,7 +253,7 @@ func isRecorded(err error) bool {
 
 // leftUndone says what could not be done when a run had ended, which is on record.
 func leftUndone(j *job, s *site, run persistence.Run, err error) Text {
-	place, sweep := j.store.Place(j.project, run), Do("sweep")
+	place, sweep := j.store.Place(j.project, run), Do(OpSweep, "")
 	if m := s.moved(); m != nil {
 		place = m.rebased(filepath.Join(j.project.Dir, place))
 		sweep.Dir = m.project
@@ -265,7 +265,7 @@ func leftUndone(j *job, s *site, run persistence.Run, err error) Text {
 	return textf("the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, phrase.OneLine(left.Err), sweep)
 }
 
-// ResumeRemedy is the command that resumes a run that ended so. One that was capped needs a higher cap; twice the old one (0 =
+// ResumeRemedy resumes a run that ended so. One that was capped needs a higher cap; twice the old one (0 =
 // not known) is proposed.
 func ResumeRemedy(ended, id string, steps, passes int) Remedy {
 	more := func(limit int) string {
@@ -276,11 +276,11 @@ func ResumeRemedy(ended, id string, steps, passes int) Remedy {
 	}
 	switch ended {
 	case fsm.EndMaxSteps:
-		return Do("resume -n "+more(steps), id)
+		return Do(OpResume, id, Setting{SetMaxSteps, more(steps)})
 	case fsm.EndBudget:
-		return Do("resume --budget LIMIT=MORE", id)
+		return Do(OpResume, id, Setting{SetBudget, "LIMIT=MORE"})
 	case fsm.EndMaxIterations:
-		return Do("resume --max-iterations "+more(passes), id)
+		return Do(OpResume, id, Setting{SetMaxIterations, more(passes)})
 	}
-	return Do("resume", id)
+	return Do(OpResume, id)
 }

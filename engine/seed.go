@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"loops/engine/project"
@@ -74,7 +75,7 @@ func CheckGiven(l *fsm.Loop, given *value.Map) error {
 	if wrong == nil {
 		return nil
 	}
-	return misuse("loops run --help", "%s", Lines{"loops: ", wrong})
+	return misuse(OpRun, "%s", Lines{"loops: ", wrong})
 }
 
 // inputValues returns what the positional input sets: if it is a JSON object that has keys of the context, parameters or
@@ -103,7 +104,7 @@ func SetPairs(ctx *value.Map, pairs []string) error {
 		key, val, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		if !ok || key == "" {
-			return misuse("loops run --help", "--context %q: expected KEY=VALUE", pair)
+			return misuse(OpRun, "%s: expected KEY=VALUE", Setting{SetContext, strconv.Quote(pair)})
 		}
 		ctx.Set(key, val)
 	}

@@ -56,7 +56,7 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 		return nil, err
 	}
 	e.warnSettings(conf, r.Warn)
-	if err := e.checkHosts(p, l, over.Agents.Host, over, conf, r.Warn.say, "loops run --help"); err != nil {
+	if err := e.checkHosts(p, l, over.Agents.Host, over, conf, r.Warn.say, OpRun); err != nil {
 		return nil, err
 	}
 	known, err := e.checkCost(p, l, over.Agents, conf)

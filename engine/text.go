@@ -5,42 +5,7 @@ import (
 	"strings"
 
 	"loops/internal/phrase"
-	"loops/internal/plain"
-	"loops/persistence/sqlstore"
 )
-
-// A Remedy is a command that a user can give. A face writes it in its own words; String is how a shell would have it.
-type Remedy struct {
-	Command string   // its name with its flags, as in "resume -n 20"; "" = there is none
-	Args    []string // its arguments
-	Dir     string   // the directory of the project, where that is another one now
-	Store   string   // where its runs are recorded, where that is another place now
-	Plain   bool     // it is to be given in another directory than the one of the project was
-}
-
-// Do returns the remedy of a command with arguments.
-func Do(command string, args ...string) Remedy { return Remedy{Command: command, Args: args} }
-
-func (r Remedy) String() string {
-	line := "loops "
-	if r.Dir != "" {
-		line += "-C " + plain.ShellWord(r.Dir) + " "
-	}
-	if r.Store != "" {
-		line += "--store " + plain.ShellWord(sqlstore.Redacted(r.Store)) + " "
-	}
-	line += r.Command
-	for _, arg := range r.Args {
-		if strings.HasPrefix(arg, "-") {
-			line += " --" // or the name of a run would be taken for a flag
-			break
-		}
-	}
-	for _, arg := range r.Args {
-		line += " " + plain.ShellWord(arg)
-	}
-	return line
-}
 
 // Lines are texts of others, each on a line of its own, all but the first behind Front.
 type Lines struct {
@@ -55,6 +20,15 @@ func (l Lines) String() string { return strings.Join(l.Texts, "\n"+l.Front) }
 type Text struct {
 	Format string
 	Args   []any
+}
+
+// inLines joins texts, each on a line of its own.
+func inLines(texts []Text) Text {
+	args := make([]any, len(texts))
+	for i, t := range texts {
+		args[i] = t
+	}
+	return Text{"%s" + strings.Repeat("\nloops: %s", max(0, len(texts)-1)), args}
 }
 
 func textf(format string, args ...any) Text { return Text{format, args} }

@@ -12,7 +12,6 @@ import (
 	"loops/internal/config"
 	"loops/internal/disk"
 	"loops/internal/phrase"
-	"loops/internal/plain"
 	"loops/internal/worktree"
 	"loops/persistence"
 )
@@ -46,7 +45,7 @@ func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, 
 		return &runTree{o: e.o, tree: worktree.Tree{Path: p.Tree, Sub: p.Sub()}, of: p.Run}, nil
 	}
 	if p.Tree != "" {
-		return nil, misuse("loops run --help", "this is the work tree of run %s already; without --worktree the run is in it, too, and with -C %s it gets one of its own", p.Run, plain.ShellWord(p.Dir))
+		return nil, misuse(OpRun, "this is the work tree of run %s already; without %s the run is in it, too, and with %s it gets one of its own", p.Run, Setting{Name: SetWorktree}, Setting{SetDir, p.Dir})
 	}
 	git, done := Git(p, e.o, "")
 	defer done()
@@ -56,7 +55,7 @@ func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, 
 	}
 	t := &runTree{o: e.o, tree: plan.Tree, end: cmp.Or(f.End, l.Worktree, conf.Worktree, worktree.Keep), plan: plan}
 	if t.end == worktree.Merge && plan.Into == "" {
-		return nil, refuse(Usage, "there is nothing to merge into: HEAD of %s is detached. Check out a branch, or let the work tree stay: --worktree-end=keep", p.Dir)
+		return nil, refuse(Usage, "there is nothing to merge into: HEAD of %s is detached. Check out a branch, or let the work tree stay: %s", p.Dir, Setting{SetWorktreeEnd, worktree.Keep})
 	}
 	return t, nil
 }
@@ -82,9 +81,9 @@ func (t *runTree) free(ctx context.Context, store *project.Records) error {
 	for _, r := range project.Current(runs) {
 		switch {
 		case project.Alive(r):
-			return refuse(Conflict, "branch %s is that of run %s, which goes on (pid %d); wait for it, or: %s", t.tree.Branch, r.ID, r.Owner.PID, Do("stop", string(r.ID)))
+			return refuse(Conflict, "branch %s is that of run %s, which goes on (pid %d); wait for it, or: %s", t.tree.Branch, r.ID, r.Owner.PID, Do(OpStop, string(r.ID)))
 		case r.Resumable:
-			return refuse(Conflict, "branch %s is that of run %s, which is %s; go on with it: %s", t.tree.Branch, r.ID, r.Status, Do("resume", string(r.ID)))
+			return refuse(Conflict, "branch %s is that of run %s, which is %s; go on with it: %s", t.tree.Branch, r.ID, r.Status, Do(OpResume, string(r.ID)))
 		}
 	}
 	return nil
@@ -197,7 +196,7 @@ func (e *Engine) noTree(ctx context.Context, j *job, why treeFailure) error {
 			return refuse(kind, "no work tree: %s; nothing was run", phrase.OneLine(why))
 		}
 	}
-	return refuse(kind, "run %s has no work tree to go on in: %s. Nothing recorded is lost. Mend that, then: %s", id, phrase.OneLine(why), Do("resume", string(id)))
+	return refuse(kind, "run %s has no work tree to go on in: %s. Nothing recorded is lost. Mend that, then: %s", id, phrase.OneLine(why), Do(OpResume, string(id)))
 }
 
 // treeEnv returns the environment of the actions of a run, which it names to them as an ancestor. In a work tree nothing ties git to another one.

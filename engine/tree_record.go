@@ -92,7 +92,7 @@ func (t *runTree) there(ctx context.Context, p *project.Project, id persistence.
 	defer done()
 	if err := t.tree.Gone(ctx, git); err != nil {
 		if _, is := err.(*worktree.Refusal); is { //nolint:errorlint // it is made there
-			return refuse(NotFound, "%v. Then: %s", err, Do("resume", string(id)))
+			return refuse(NotFound, "%v. Then: %s", err, Do(OpResume, string(id)))
 		}
 		return TreeError(err)
 	}

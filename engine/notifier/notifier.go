@@ -73,7 +73,7 @@ func To(p *project.Project, targets []config.Notify, o Options) *Notifier {
 	}
 	if o.Remedy == nil {
 		o.Remedy = func(r engine.Remedy) string {
-			if r.Command == "" {
+			if r.Operation == "" {
 				return ""
 			}
 			return r.String()
@@ -161,7 +161,7 @@ func (n *Notifier) dead(changes []reconcile.Change) {
 		}
 		e := Event{
 			Kind: "interrupted", Run: string(c.ID), Loop: c.Loop, Status: string(persistence.Interrupted),
-			Text: fmt.Sprintf("%s: interrupted: %s", c.Loop, c.Why), Resume: n.o.Remedy(engine.Do("resume", string(c.ID))),
+			Text: fmt.Sprintf("%s: interrupted: %s", c.Loop, c.Why), Resume: n.o.Remedy(engine.Do(engine.OpResume, string(c.ID))),
 		}
 		if store == nil {
 			var err error
@@ -183,7 +183,7 @@ func (n *Notifier) lost(l engine.Lost) {
 	why := phrase.OneLine(l.Err)
 	n.tell(Event{
 		Kind: "failed", Run: string(l.Run.ID), Loop: l.Run.Loop, Status: string(persistence.Interrupted), State: l.Run.State, Steps: l.Run.Step, Error: why,
-		Text: l.Run.Loop + ": stopped, because it could not be recorded: " + why, Resume: n.o.Remedy(engine.Do("resume", string(l.Run.ID))),
+		Text: l.Run.Loop + ": stopped, because it could not be recorded: " + why, Resume: n.o.Remedy(engine.Do(engine.OpResume, string(l.Run.ID))),
 	})
 }
 

@@ -49,7 +49,7 @@ func (r *run) note(e fsm.Event) {
 	case "", fsm.WaitBackoff:
 	case fsm.WaitPaused:
 		n := r.now("paused", "paused before "+inspect.Text(e.Get("state")))
-		n.Resume = r.o.Remedy(engine.Do("unpause", n.Run))
+		n.Resume = r.o.Remedy(engine.Do(engine.OpUnpause, n.Run))
 		r.tell(n)
 	default:
 		seconds, _ := inspect.Number(e.Get("seconds"))
@@ -61,7 +61,7 @@ func (r *run) note(e fsm.Event) {
 		if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {
 			n.Until = &until
 		}
-		n.Resume = r.o.Remedy(engine.Do("retry-now", n.Run))
+		n.Resume = r.o.Remedy(engine.Do(engine.OpRetryNow, n.Run))
 		r.tell(n)
 	}
 }

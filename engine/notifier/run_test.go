@@ -94,9 +94,9 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `started|fix: started||0||
-waiting|fix: waits in ask: long|ask|3|loops retry-now fix-1|
-waiting|fix: waits in ask: another|ask|3|loops retry-now fix-1|
-paused|fix: paused before ask|ask|3|loops unpause fix-1|
+waiting|fix: waits in ask: long|ask|3|retry-now fix-1|
+waiting|fix: waits in ask: another|ask|3|retry-now fix-1|
+paused|fix: paused before ask|ask|3|unpause fix-1|
 `
 	if string(got) != want {
 		t.Errorf("got\n%swant\n%s", got, want)

@@ -7,7 +7,6 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -57,5 +56,5 @@ func PickRun(ctx context.Context, f project.Finder, loop, run string) (persisten
 			return found[0], nil
 		}
 	}
-	return persistence.Run{}, engine.Refuse(engine.NotFound, "loop %s has no run %s; see: loops history %s", loop, run, plain.ShellWord(loop))
+	return persistence.Run{}, engine.Refuse(engine.NotFound, "loop %s has no run %s; see: %s", loop, run, engine.Do(engine.OpHistory, loop))
 }

@@ -3,6 +3,7 @@ package lookup
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -14,8 +15,8 @@ import (
 // Nothing matches a name that is mistyped, which must not look like a run in which nothing happened. These are asked only where
 // nothing matched.
 
-// UnknownState is an error where neither the run nor its loop has a state of this name. see is the command's help.
-func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, name, see string) error {
+// UnknownState is an error where neither the run nor its loop has a state of this name. the help on see tells more.
+func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, name string, see engine.Operation) error {
 	main := RulebookOf(ctx, f, run).Main()
 	if main == nil {
 		return nil // nobody can tell
@@ -37,11 +38,11 @@ func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, na
 	if suggestion == "" {
 		suggestion = "; it has " + phrase.List(states)
 	}
-	return engine.Misuse(see, "--state %s: loop %s has no such state%s", phrase.Quote(name), run.Loop, suggestion)
+	return engine.Misuse(see, "%s: loop %s has no such state%s", engine.Setting{Name: "state", Value: phrase.Quote(name)}, run.Loop, suggestion)
 }
 
 // UnknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.
-func UnknownEvent(ctx context.Context, f project.Finder, run persistence.Run, kind, see string) error {
+func UnknownEvent(ctx context.Context, f project.Finder, run persistence.Run, kind string, see engine.Operation) error {
 	kinds := slices.Clone(fsm.EventKinds)
 	for e, err := range f.Store.Events(ctx, run.ID, 0) {
 		if err == nil && !slices.Contains(kinds, e.Kind) {
@@ -51,11 +52,11 @@ func UnknownEvent(ctx context.Context, f project.Finder, run persistence.Run, ki
 	if slices.Contains(kinds, kind) {
 		return nil
 	}
-	return engine.Misuse(see, "--event %s: there is no such kind of event%s", phrase.Quote(kind), phrase.DidYouMean(kind, kinds))
+	return engine.Misuse(see, "%s: there is no such kind of event%s", engine.Setting{Name: "event", Value: phrase.Quote(kind)}, phrase.DidYouMean(kind, kinds))
 }
 
 // PastTheEnd is an error where a run has no event with a number as high as this one.
-func PastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, after uint64, see string) error {
+func PastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, after uint64, see engine.Operation) error {
 	var last uint64
 	err := f.Store.Newest(ctx, run.ID, func(e fsm.Event) bool {
 		last = e.Seq
@@ -64,5 +65,5 @@ func PastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, afte
 	if err != nil || last == 0 || after <= last {
 		return nil //nolint:nilerr // reading the events tells
 	}
-	return engine.Misuse(see, "--since %d: the last event of run %s is %d", after, run.ID, last)
+	return engine.Misuse(see, "%s: the last event of run %s is %d", engine.Setting{Name: "since", Value: strconv.FormatUint(after, 10)}, run.ID, last)
 }

@@ -13,28 +13,34 @@ import (
 // A Period is the time that --since and --until choose. A zero time is no limit.
 type Period struct{ Since, until time.Time }
 
-// NewPeriod reads --since and --until; see is the command that explains them.
-func NewPeriod(since, until, see string) (p Period, err error) {
-	now := time.Now()
+// NewPeriod reads when a period begins and ends; the help on see explains how.
+func NewPeriod(since, until string, see engine.Operation) (p Period, err error) {
+	now, from, to := time.Now(), engine.Setting{Name: "since", Value: since}, engine.Setting{Name: "until", Value: until}
 	if since != "" {
-		if p.Since, err = parseWhen("--since", since, see, now, false); err != nil {
+		if p.Since, err = parseWhen(from, see, now, false); err != nil {
 			return p, err
 		}
 	}
 	if until != "" {
-		if p.until, err = parseWhen("--until", until, see, now, true); err != nil {
+		if p.until, err = parseWhen(to, see, now, true); err != nil {
 			return p, err
 		}
 	}
 	if !p.Since.IsZero() && !p.until.IsZero() && !p.Since.Before(p.until) {
-		return p, engine.Misuse(see, "--since %s is not before --until %s", since, until)
+		return p, engine.Misuse(see, "%s is not before %s", from, to)
 	}
 	return p, nil
 }
 
+// Since reads when a period begins, which a setting says.
+func Since(setting engine.Setting, see engine.Operation) (time.Time, error) {
+	return parseWhen(setting, see, time.Now(), false)
+}
+
 // parseWhen reads an age before now (30m), a date, or a time of a day. What has no zone is in that of the person. A date
 // that ends a period is the end of that day.
-func parseWhen(flag, s, see string, now time.Time, ends bool) (time.Time, error) {
+func parseWhen(setting engine.Setting, see engine.Operation, now time.Time, ends bool) (time.Time, error) {
+	s := setting.Value
 	if age, err := ParseAge(s); err == nil {
 		return now.Add(-age), nil
 	}
@@ -49,7 +55,7 @@ func parseWhen(flag, s, see string, now time.Time, ends bool) (time.Time, error)
 			return t, nil
 		}
 	}
-	return time.Time{}, engine.Misuse(see, "%s %q: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21 or 2026-11-21T10:34", flag, s)
+	return time.Time{}, engine.Misuse(see, "%s: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21 or 2026-11-21T10:34", engine.Setting{Name: setting.Name, Value: strconv.Quote(s)})
 }
 
 // Holds says whether a run went on in the period.
@@ -101,7 +107,7 @@ func RunsOf(ctx context.Context, f project.Finder, name string, limit int, keep 
 
 // ParseAge reads 45s, 30m, 1h or 2d.
 func ParseAge(s string) (time.Duration, error) {
-	bad := engine.Misuse("loops history --help", "--since %q: expected a number and s, m, h or d, such as 30m", s)
+	bad := engine.Misuse(engine.OpHistory, "%s: expected a number and s, m, h or d, such as 30m", engine.Setting{Name: "since", Value: strconv.Quote(s)})
 	if s == "" {
 		return 0, bad
 	}

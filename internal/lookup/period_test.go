@@ -3,6 +3,8 @@ package lookup
 import (
 	"testing"
 	"time"
+
+	"loops/engine"
 )
 
 func TestParseWhen(t *testing.T) {
@@ -27,7 +29,7 @@ func TestParseWhen(t *testing.T) {
 		{"", false, time.Time{}},
 		{"-1h", false, time.Time{}},
 	} {
-		got, err := parseWhen("--since", c.Text, "loops history --help", now, c.ends)
+		got, err := parseWhen(engine.Setting{Name: "since", Value: c.Text}, engine.OpHistory, now, c.ends)
 		if (err != nil) != c.want.IsZero() || err == nil && !got.Equal(c.want) {
 			t.Errorf("%q (%v): %v, %v; want %v", c.Text, c.ends, got, err, c.want)
 		}

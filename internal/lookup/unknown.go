@@ -9,7 +9,6 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/loopfile"
-	"loops/internal/plain"
 )
 
 // NoSuchRun says that arg means no run, and what it may have been meant to be.
@@ -18,7 +17,7 @@ func NoSuchRun(ctx context.Context, f project.Finder, arg string) error {
 	if project.LoopOf(arg) == "" {
 		_, err := f.Project.Resolve(arg)
 		if err == nil {
-			return engine.Refuse(engine.NotFound, "loop %s has no recorded run yet; see: loops history %s", arg, plain.ShellWord(arg))
+			return engine.Refuse(engine.NotFound, "loop %s has no recorded run yet; see: %s", arg, engine.Do(engine.OpHistory, arg))
 		}
 		missing, ok := errors.AsType[*loopfile.NotFoundError](err)
 		if !ok {
@@ -34,10 +33,10 @@ func NoSuchRun(ctx context.Context, f project.Finder, arg string) error {
 	}
 	if loop := project.LoopOf(arg); loop != "" && loop != "*" {
 		if runs, err := f.Loop(ctx, loop, 1); err == nil && len(runs) > 0 {
-			return engine.Refuse(engine.NotFound, "%s; the newest run of %s is %s, and this lists all: loops history %s", text, loop, runs[0].ID, plain.ShellWord(loop))
+			return engine.Refuse(engine.NotFound, "%s; the newest run of %s is %s, and this lists all: %s", text, loop, runs[0].ID, engine.Do(engine.OpHistory, loop))
 		}
 	}
-	return engine.Refuse(engine.NotFound, "%s; see: loops list, loops history NAME", text)
+	return engine.Refuse(engine.NotFound, "%s; see: %s, %s", text, engine.Do("list", ""), engine.Do(engine.OpHistory, "NAME"))
 }
 
 // noLoop says that arg is no loop, for commands that are about all runs of one.

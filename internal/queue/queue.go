@@ -134,7 +134,7 @@ func Find(line []persistence.Waiter, arg string) ([]persistence.Waiter, error) {
 	case len(found) == 0:
 		return nil, engine.Refuse(engine.NotFound, "nobody waits in the queue as %s; see: loops queue list", arg)
 	case len(arg) < 4:
-		return nil, engine.Misuse("loops queue remove --help", "%s is too short: give at least 4 characters of the id", arg)
+		return nil, engine.Misuse("queue remove", "%s is too short: give at least 4 characters of the id", arg)
 	case len(found) > 1:
 		lines := []string{fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))}
 		for _, w := range found {

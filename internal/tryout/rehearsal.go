@@ -40,7 +40,7 @@ func (d *Desk) Rehearse(name string, input *string, pairs []string, over project
 }
 
 // State returns a state by its name, or says that there is none.
-func (r *Rehearsal) State(name, see string) (*fsm.State, error) {
+func (r *Rehearsal) State(name string, see engine.Operation) (*fsm.State, error) {
 	if st := r.Loop.States[name]; st != nil {
 		return st, nil
 	}

@@ -36,7 +36,7 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen rehearse.Visited, err e
 	if err != nil {
 		return seen, err
 	}
-	const see = "loops test --help"
+	const see engine.Operation = "test"
 	if o.State == "" {
 		o.State = r.Loop.Initial
 	}
@@ -95,21 +95,21 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen rehearse.Visited, err e
 
 // refuse says why a state is not done.
 func (o *Trial) refuse(r *Rehearsal, st *fsm.State) error {
-	const see = "loops test --help"
+	const see engine.Operation = "test"
 	name := phrase.Quote(st.Name)
 	switch {
 	case st.Terminal:
 		return engine.Misuse(see, "%s", "the state "+name+" is an end: it does nothing")
 	case st.Loop != "":
-		return engine.Misuse("loops simulate --help", "the state %s runs the loop %s: test the states of that one, or simulate this one", name, phrase.Clip(st.Loop))
+		return engine.Misuse("simulate", "the state %s runs the loop %s: test the states of that one, or simulate this one", name, phrase.Clip(st.Loop))
 	case o.Stdin != "" && st.Action == "":
-		return engine.Misuse(see, "%s", "the state "+name+" has no action whose output --stdin could be")
+		return engine.Misuse(see, "the state %s has no action whose output %s could be", name, engine.Setting{Name: "stdin"})
 	case o.Yes:
 		return nil
 	case fsm.Prompts(st) && o.Stdin == "":
-		return engine.Misuse(see, "the action of the state %s is a prompt for an agent, which uses your account and may change files: say --yes, or --stdin FILE with what the agent would answer", name)
+		return engine.Misuse(see, "the action of the state %s is a prompt for an agent, which uses your account and may change files: say %s, or %s with what the agent would answer", name, engine.Setting{Name: "yes"}, engine.Setting{Name: "stdin", Value: "FILE"})
 	case rehearse.AsksJudge(st) && r.Loop.LLM.Enabled:
-		return engine.Misuse(see, "the verdict of the state %s is that of a judge, which uses your account: say --yes, or --no-llm to do without", name)
+		return engine.Misuse(see, "the verdict of the state %s is that of a judge, which uses your account: say %s, or %s to do without", name, engine.Setting{Name: "yes"}, engine.Setting{Name: "no_llm"})
 	}
 	return nil
 }

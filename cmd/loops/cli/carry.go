@@ -20,6 +20,10 @@ import (
 // engineOptions are those of the engine of this command line.
 func (a *app) engineOptions() engine.Options {
 	o := engine.Options{Env: a.Env, Detached: a.detached != nil, Adopt: a.adopt, ToolCall: toolCall}
+	o.Command = func(r engine.Remedy) string {
+		r.Plain = true // agents work in the folder of the project, and find its store there
+		return a.remedy(r)
+	}
 	if a.detached != nil {
 		o.WaitLog = a.detached.openWaitLog
 	}
@@ -58,6 +62,8 @@ func (a *app) text(t engine.Text) ui.Block {
 		switch v := arg.(type) {
 		case engine.Remedy:
 			return ui.Block(plain.Line(a.remedy(v)))
+		case engine.Setting:
+			return ui.Block(plain.Line(flagOf(v)))
 		case engine.Lines:
 			return ui.BlockOf(v.Front, v.Texts)
 		case engine.Trouble:
@@ -74,7 +80,7 @@ func (a *app) text(t engine.Text) ui.Block {
 
 // remedy is the command line that a remedy is, with -C and --store if this one had them; "" for none.
 func (a *app) remedy(r engine.Remedy) string {
-	if r.Command == "" {
+	if r.Operation == "" {
 		return ""
 	}
 	there := *a
@@ -87,7 +93,17 @@ func (a *app) remedy(r engine.Remedy) string {
 	if r.Store != "" {
 		there.store = r.Store
 	}
-	return there.command(append([]string{r.Command}, r.Args...)...)
+	words := []string{string(r.Operation)}
+	for _, s := range r.With {
+		words[0] += " " + commandFlag(s)
+	}
+	if r.Help {
+		return a.helpOn(r.Operation)
+	}
+	if r.Target != "" {
+		words = append(words, r.Target)
+	}
+	return there.command(words...)
 }
 
 // refused returns an error of the engine as one of this command line: with its exit code, and commands that work here.
@@ -113,8 +129,8 @@ func (a *app) refused(err error) error {
 		return a.shown(err)
 	}
 	text := string(a.text(refusal.Text))
-	if refusal.See != "" {
-		text += "\nTry: " + plain.Line(refusal.See)
+	if see := a.remedy(refusal.See); see != "" {
+		text += "\nTry: " + plain.Line(see)
 	}
 	return failure(refusal.Kind, "%s", ui.Block(text))
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"loops/engine"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/persistence/sqlstore"
@@ -31,6 +32,35 @@ func (a *app) command(words ...string) string {
 		}
 	}
 	return line + strings.Join(quoted, " ")
+}
+
+// helpOn is the command line that tells more of an operation.
+func (a *app) helpOn(op engine.Operation) string { return "loops " + string(op) + " --help" }
+
+// flagOf is the flag that a setting of the engine is on a command line, as a sentence has it.
+func flagOf(s engine.Setting) string {
+	name, between := "--"+strings.ReplaceAll(s.Name, "_", "-"), " "
+	switch s.Name {
+	case engine.SetDir:
+		return "-C " + quote(s.Value)
+	case engine.SetWorktreeEnd:
+		between = "="
+	}
+	if s.Value == "" {
+		return name
+	}
+	return name + between + s.Value
+}
+
+// commandFlag is that flag inside a command that a user can copy.
+func commandFlag(s engine.Setting) string {
+	switch s.Name {
+	case engine.SetMaxSteps:
+		return "-n " + s.Value
+	case engine.SetDefinition:
+		return "--definition=" + s.Value
+	}
+	return flagOf(s)
 }
 
 // quote quotes a word for a shell where it needs it.

@@ -58,7 +58,7 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 		return err
 	}
 	if o.since > 0 {
-		if err := lookup.PastTheEnd(ctx, f, run, o.since, "loops events --help"); err != nil {
+		if err := lookup.PastTheEnd(ctx, f, run, o.since, "events"); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
@@ -92,7 +93,7 @@ Output of actions is left out unless -v is given. With --json nothing else is le
 }
 
 func runHistory(ctx context.Context, a *app, o historyOptions) error {
-	when, err := lookup.NewPeriod(o.since, o.until, "loops history --help")
+	when, err := lookup.NewPeriod(o.since, o.until, engine.OpHistory)
 	if err != nil {
 		return err
 	}
@@ -157,12 +158,12 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		return err
 	}
 	if all == 0 && o.event != "" {
-		if err := lookup.UnknownEvent(ctx, f, run, o.event, "loops history --help"); err != nil {
+		if err := lookup.UnknownEvent(ctx, f, run, o.event, engine.OpHistory); err != nil {
 			return err
 		}
 	}
 	if all == 0 && o.state != "" {
-		if err := lookup.UnknownState(ctx, f, run, o.state, "loops history --help"); err != nil {
+		if err := lookup.UnknownState(ctx, f, run, o.state, engine.OpHistory); err != nil {
 			return err
 		}
 	}

@@ -3,12 +3,12 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -99,11 +99,11 @@ func (f *openFilter) check(cmd *cobra.Command, args []string) error {
 		f.silent = d
 	}
 	if flags.Changed("failed-since") {
-		when, err := lookup.NewPeriod(f.failedSince, "", seeList)
+		when, err := lookup.Since(engine.Setting{Name: "failed_since", Value: f.failedSince}, "list")
 		if err != nil {
-			return usageError{strings.Replace(err.Error(), "--since", "--failed-since", 1), seeList}
+			return err
 		}
-		f.failed = when.Since
+		f.failed = when
 	}
 	if flags.Changed("status") && len(f.status) == 0 {
 		return usageError{"--status: expected a status, such as running", seeList}

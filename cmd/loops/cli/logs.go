@@ -69,7 +69,7 @@ func runLogs(ctx context.Context, a *app, o actionlog.Options) error {
 		return err
 	}
 	if !acted && o.State != "" {
-		if err := lookup.UnknownState(ctx, f, run, o.State, "loops logs --help"); err != nil {
+		if err := lookup.UnknownState(ctx, f, run, o.State, "logs"); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func runRender(a *app, o *renderOptions) error {
 	if err != nil {
 		return err
 	}
-	st, err := r.State(o.state, "loops render --help")
+	st, err := r.State(o.state, "render")
 	if err != nil {
 		return err
 	}

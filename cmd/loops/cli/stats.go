@@ -51,7 +51,7 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 }
 
 func runStats(ctx context.Context, a *app, o statsOptions) error {
-	period, err := lookup.NewPeriod(o.since, o.until, "loops stats --help")
+	period, err := lookup.NewPeriod(o.since, o.until, "stats")
 	if err != nil {
 		return err
 	}
