@@ -49,6 +49,9 @@ type job struct {
 	tell    func(Notice)
 }
 
+// durable reports whether what the run writes beside its records is made durable, too.
+func (j *job) durable() bool { return j.store.Level() != persistence.None }
+
 // Load finds and reads a loop by name or path, with all that it is made of, and warns of what is wrong with it and keeps nothing from running.
 // A loop with errors is a *project.InvalidError.
 func Load(p *project.Project, name string, warn Warn) (*fsm.Loop, error) {

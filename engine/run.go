@@ -148,65 +148,116 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 // drive drives a run to its end, lets go of it and tells how it ended.
 func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Result, error) {
 	ctx, stop := context.WithCancelCause(context.Background())
-	run := j.journal.Run()
-	id := run.ID
+	r.stop = stop
 	site := openSite(j.project, j.journal.Dir())
 	defer site.close()
-	durable := j.store.Level() != persistence.None
-	var tool action.ToolCall
-	if e.o.ToolCall != nil {
-		tool = e.o.ToolCall(j.project.Dir)
-	}
-	r.runner = &action.Runner{
-		There: site.there,
-		Dir:   j.project.WorkDir(), Env: e.treeEnv(j.tree, j.project.RecordsMark()+string(id)), RunID: string(id), Mark: j.project.Mark() + persistence.RunMark(id, run.Segment), RunDir: j.journal.Dir(), Grace: Grace,
-		Durable: durable, ToolCall: tool, Prices: j.prices, Adopt: e.o.Adopt,
-	}
-	r.stop = stop
-	ConfigureAgents(j.project, r.runner, j.over.Agents, j.config)
-	j.header.RunDir, j.header.ShortDir = j.journal.Dir()+"/", j.project.Short(j.journal.Dir())+"/"
-	j.header.Agents = e.agentLine(j.project, j.loop, r.runner)
-	j.tree.header(&j.header, j.project)
-	r.header = j.header
-	verify, _ := e.getenv(EnvVerify)
-	limit := "LIMIT=MORE"
-	tape := sync.OnceFunc(func() { close(r.onTape) })
-	mine := make(chan struct{}) // closed when the segment is on record
-	claim := sync.OnceFunc(func() { close(mine) })
-	observe := func(ev fsm.Event) {
-		if ev.Kind == fsm.EventBudgetExceeded {
-			limit = RaisedLimit(ev)
-		}
-		j.tell(Recorded{id, ev})
-		claim()
-		if first := ev.Kind == fsm.EventLoopStart || ev.Kind == fsm.EventLoopResume; j.header.Worktree == "" || !first {
-			tape() // the work tree is made after the first event
-		}
-	}
-	next := &successor{}
-	executor := start(fsm.Config{
-		Run: fsm.RunName{ID: string(id), Attempt: run.Segment + 1}, Loop: j.loop, Runner: r.runner, Recorder: j.journal, Files: action.Files{Dir: j.project.WorkDir(), There: site.there}, Dir: j.project.WorkDir(), Prepare: j.tree.prepare(j.project, id, j.begun, durable), Library: j.library, MemoryUsed: proc.MemoryUsed, Getenv: e.getenv,
-		Circuit: persistence.ProjectCircuit(j.project.Loops), Wake: r.wake, Held: r.hold.held, Spawn: next.spawn(e, j, r.runner, id), Observe: observe, Verify: verify == "1",
-	})
+	r.runner = e.runner(j, site)
+	r.header = e.header(j, r.runner)
+	seen, next := newRecording(j, r), &successor{}
+	executor := start(e.config(j, r, site, seen, next))
 	j.tell(Began{j.header})
-	r.retain = e.retain(id, j.tell)
+	r.retain = e.retain(r.id, j.tell)
 	if r.hold.held() != nil {
-		j.tell(Said{Run: id, Text: textf("The run is paused. Let it go on with: %s", Do(OpUnpause, string(id)))})
+		j.tell(Said{Run: r.id, Text: textf("The run is paused. Let it go on with: %s", Do(OpUnpause, string(r.id)))})
 	}
 	var (
 		outcome fsm.Outcome
 		err     error
 	)
 	gone := whileOwned(j.journal, func() {
-		j.tell(Said{Run: id, Text: textf("The run was taken over, or its lease ran out and could not be renewed: killing the action.")})
+		j.tell(Said{Run: r.id, Text: textf("The run was taken over, or its lease ran out and could not be renewed: killing the action.")})
 		stop(errLost)
 		r.runner.Force()
-	}, func() { e.whileObeying(j, r, mine, func() { outcome, err = executor.Run(ctx) }) })
+	}, func() { e.whileObeying(j, r, seen.mine, func() { outcome, err = executor.Run(ctx) }) })
 	stop(nil)
 	r.runner.Close()
-	result, err := e.end(context.Background(), j, r, site, outcome, err, gone, limit)
+	result, err := e.end(context.Background(), j, r, site, outcome, err, gone, seen.limit)
 	next.settle(err == nil)
 	return result, err
+}
+
+// runner returns what carries out the actions of a run.
+func (e *Engine) runner(j *job, site *site) *action.Runner {
+	run := j.journal.Run()
+	r := &action.Runner{
+		There:   site.there,
+		Dir:     j.project.WorkDir(),
+		Env:     e.treeEnv(j.tree, j.project.RecordsMark()+string(run.ID)),
+		RunID:   string(run.ID),
+		Mark:    j.project.Mark() + persistence.RunMark(run.ID, run.Segment),
+		RunDir:  j.journal.Dir(),
+		Grace:   Grace,
+		Durable: j.durable(),
+		Prices:  j.prices,
+		Adopt:   e.o.Adopt,
+	}
+	if e.o.ToolCall != nil {
+		r.ToolCall = e.o.ToolCall(j.project.Dir)
+	}
+	ConfigureAgents(j.project, r, j.over.Agents, j.config)
+	return r
+}
+
+// header completes what is told of a run as it begins.
+func (e *Engine) header(j *job, runner *action.Runner) Header {
+	j.header.RunDir, j.header.ShortDir = j.journal.Dir()+"/", j.project.Short(j.journal.Dir())+"/"
+	j.header.Agents = e.agentLine(j.project, j.loop, runner)
+	j.tree.header(&j.header, j.project)
+	return j.header
+}
+
+// config is what the machine of a run works with.
+func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor) fsm.Config {
+	verify, _ := e.getenv(EnvVerify)
+	return fsm.Config{
+		Run:        fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1},
+		Loop:       j.loop,
+		Runner:     r.runner,
+		Recorder:   j.journal,
+		Files:      action.Files{Dir: j.project.WorkDir(), There: site.there},
+		Dir:        j.project.WorkDir(),
+		Prepare:    j.tree.prepare(j.project, r.id, j.begun, j.durable()),
+		Library:    j.library,
+		MemoryUsed: proc.MemoryUsed,
+		Getenv:     e.getenv,
+		Circuit:    persistence.ProjectCircuit(j.project.Loops),
+		Wake:       r.wake,
+		Held:       r.hold.held,
+		Spawn:      next.spawn(e, j, r.runner, r.id),
+		Observe:    seen.observe,
+		Verify:     verify == "1",
+	}
+}
+
+// A recording follows what is recorded of a run while this process drives it.
+type recording struct {
+	j      *job
+	id     persistence.ID
+	mine   chan struct{} // closed when the segment is on record
+	claim  func()        // closes mine
+	onTape func()        // tells that the run is on record
+	limit  string        // what a budget needs for the run to go on, once a budget is used up
+}
+
+func newRecording(j *job, r *Run) *recording {
+	mine := make(chan struct{})
+	return &recording{
+		j: j, id: r.id, mine: mine, limit: "LIMIT=MORE",
+		claim:  sync.OnceFunc(func() { close(mine) }),
+		onTape: sync.OnceFunc(func() { close(r.onTape) }),
+	}
+}
+
+// observe fits fsm.Config.Observe.
+func (s *recording) observe(ev fsm.Event) {
+	if ev.Kind == fsm.EventBudgetExceeded {
+		s.limit = RaisedLimit(ev)
+	}
+	s.j.tell(Recorded{s.id, ev})
+	s.claim()
+	if first := ev.Kind == fsm.EventLoopStart || ev.Kind == fsm.EventLoopResume; s.j.header.Worktree == "" || !first {
+		s.onTape() // the work tree is made after the first event
+	}
 }
 
 // end lets go of a run and tells how it ended.
