@@ -270,13 +270,7 @@ func (e *Executor) budgetLeft(ctx context.Context) result {
 	if m.BudgetRouted {
 		return pass
 	}
-	var over *overrun
-	e.limits(func(l *limit) bool {
-		if (l.Name == "steps" || l.Name == "wall") && l.reached() {
-			over = &overrun{*l}
-		}
-		return over == nil
-	})
+	over := e.timeOrStepsSpent()
 	if over == nil {
 		return pass
 	}
@@ -292,6 +286,17 @@ func (e *Executor) budgetLeft(ctx context.Context) result {
 		return again
 	}
 	return ended
+}
+
+// timeOrStepsSpent returns the first limit that not only prompts use up and of which nothing is left, or nil.
+func (e *Executor) timeOrStepsSpent() (over *overrun) {
+	e.limits(func(l *limit) bool {
+		if (l.Name == "steps" || l.Name == "wall") && l.reached() {
+			over = &overrun{*l}
+		}
+		return over == nil
+	})
+	return over
 }
 
 // budgetRaised looks at the budgets anew when a run is resumed.

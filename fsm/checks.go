@@ -174,7 +174,7 @@ func (e *Executor) flush(ctx context.Context, st *State) bool {
 	m := e.mem
 	if !m.Flushing {
 		m.Step++
-		m.Attempt, m.Flushing = 0, true
+		m.Attempt, m.Tries, m.Flushing = 0, 0, true
 	}
 	e.enter(true)
 	err := e.bindParam(st)

@@ -7,7 +7,7 @@ var EventKinds = []string{
 	EventActionKilled, EventPromptSizeWarn, EventMessagesAppend, EventSet, EventEvaluate, EventStallDetected,
 	EventRetryExhausted, EventCycleDetected, EventMaxStepsSummary, EventMaxIterationsSummary, EventBudgetWarning,
 	EventBudgetExceeded, EventThrottleWarn, EventThrottleHard, EventThrottleStop, EventRateLimitWaiting,
-	EventRateLimitExhausted, EventRateLimitStorm, EventAPIErrorRetry, EventAPIErrorExhausted, EventInfraRetry,
+	EventRateLimitExhausted, EventRateLimitStorm, EventActionRetry, EventActionRetriesSpent, EventAPIErrorRetry, EventAPIErrorExhausted, EventInfraRetry,
 	EventInfraRetryExhausted, EventHandoffDetected, EventHandoffSpawned, EventHostSubprocRSS, EventHostBudgetExceeded, EventHostPressure,
 	EventHostPressureAbort, EventHostPressureRelieved, EventHostCooldown, EventWorktree, EventWorktreeAttached,
 	EventWorktreeDetached, EventWorktreeError, EventLogTruncated,

@@ -38,6 +38,8 @@ const (
 	EventRateLimitWaiting    = "rate_limit_waiting"    // state, elapsed_seconds, next_attempt_at, total_waited_seconds, budget_seconds, tier
 	EventRateLimitExhausted  = "rate_limit_exhausted"  // state, retries, short_retries, long_retries, total_wait_seconds, next
 	EventRateLimitStorm      = "rate_limit_storm"      // state, count: several states in a row used up their waits
+	EventActionRetry         = "action_retry"          // state, retry, times, backoff_seconds: a try failed, and the next one begins
+	EventActionRetriesSpent  = "action_retries_spent"  // state, retries, on: the last try failed too
 	EventAPIErrorRetry       = "api_error_retry"       // state, attempt, backoff
 	EventAPIErrorExhausted   = "api_error_exhausted"   // state, retries
 	EventInfraRetry          = "infra_retry"           // state, attempt, backoff

@@ -151,7 +151,7 @@ func (e *Executor) begin(ctx context.Context) {
 	}
 	e.emit(EventLoopResume, fields...)
 	m.Outcome, m.Continuation = nil, ""
-	if m.Wait != nil && !m.Wait.retries() {
+	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry() {
 		m.Wait = nil // what it waited for is looked at anew
 	}
 	if m.endedInHandler(before) {
@@ -194,12 +194,7 @@ func (e *Executor) turn(ctx context.Context) {
 			return
 		}
 		e.announce(false, true)
-		if m.Wait != nil {
-			e.announceWait("the run still waits")
-			e.leave(ctx, st, e.waitToRetry(ctx, st))
-			return
-		}
-		e.leave(ctx, st, e.judged(ctx, st, m.Result))
+		e.leave(ctx, st, e.acted(ctx, st))
 	default:
 		for _, check := range checks {
 			if check(e, ctx) != pass {
@@ -210,10 +205,26 @@ func (e *Executor) turn(ctx context.Context) {
 	}
 }
 
+// acted decides on the result on record, or waits the rest of what it led to.
+func (e *Executor) acted(ctx context.Context, st *State) decision {
+	m := e.mem
+	switch {
+	case m.Wait == nil:
+		return e.again(ctx, st, e.judged(ctx, st, m.Result))
+	case m.Wait.Why == WaitRetry || m.heldInRetry():
+		if wall().Before(m.Wait.Until) {
+			e.announceWait("the run still waits")
+		}
+		return e.again(ctx, st, decision{retry: true})
+	}
+	e.announceWait("the run still waits")
+	return e.waitToRetry(ctx, st)
+}
+
 // step enters the pending state.
 func (e *Executor) step(ctx context.Context) {
 	e.mem.Step++
-	e.mem.Attempt = 0
+	e.mem.Attempt, e.mem.Tries = 0, 0
 	e.spendStep()
 	e.enter(false)
 	e.visitAndLeave(ctx, e.cfg.Loop.States[e.mem.Current])
@@ -282,6 +293,7 @@ type decision struct {
 	died    bool   // the action was killed by a signal that this program did not send
 	limited bool   // a rate limit was waited out in vain, and no route takes that
 	refused string // why a prompt failed for good, where no route takes that; "" = it did not
+	retry   bool   // the action is to be done again: the wait before that is in the memory
 	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
 
 	unjudged bool // the same, of a judge: the result still waits for it

@@ -24,6 +24,7 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 		return false
 	}
 	m.Flushing = false
+	m.Tries = 0
 	m.Attempt, m.Answers, m.Asking, m.Result, m.Child, m.Param = 0, nil, false, nil, nil, nil
 	m.Wait, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload, m.Continuation = nil, nil, "", "", "", ""
 	return true

@@ -40,6 +40,9 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 	if d, done := e.failed(ctx, st, res); done {
 		return d // it is tried again: that is not going in circles
 	}
+	if e.planRetry(st, res, v.Name) {
+		return decision{retry: true}
+	}
 	forced, stall, err := e.stalled(st, code, v.Name)
 	switch {
 	case err != nil:

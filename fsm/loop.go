@@ -180,6 +180,7 @@ type State struct {
 	Terminal bool
 	Failure  bool // a failure terminal
 
+	Retry                *Retry // of the action, in the same step; nil = none
 	OnMaintain           string
 	MaxRetries           int // 0 = none
 	OnRetryExhausted     string

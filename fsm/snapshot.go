@@ -25,6 +25,7 @@ type Snapshot struct {
 	Step      int    // state entries so far
 	Passes    int    // maintain restarts so far
 	Attempt   int    // how often the action of this step was started
+	Tries     int    // how many of those were retries: tries after one that failed
 	StartedAt time.Time
 	Elapsed   time.Duration // all segments, at the time of the snapshot
 

@@ -56,11 +56,7 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 	case st.Loop != "":
 		return e.subloop(ctx, st)
 	case acts(st):
-		res, err := e.act(ctx, st)
-		if err != nil {
-			return e.exception(st, err)
-		}
-		return e.afterAction(ctx, st, res)
+		return e.try(ctx, st)
 	}
 	// What the run remembered as it came here stays on record, so that it can be forked here.
 	if len(st.Set) > 0 && !e.record(ctx, false) {
@@ -144,6 +140,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	e.warnSize(st, text)
 	m.Attempt++
 	a.Attempt, m.Answers, m.Asking = m.Attempt, nil, false
+	m.Phase, m.Result = PhaseActing, nil // also where the try before failed
 	e.emit(EventActionStart, Field{"action", text}, Field{"is_prompt", mode == KindPrompt})
 	if !e.record(ctx, true) {
 		return Result{}, errHalted
@@ -331,6 +328,9 @@ func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decis
 	e.mem.PrevResult = prevResult(st, &res)
 	if d, done := e.failed(ctx, st, &res); done {
 		return d
+	}
+	if res.ExitCode != 0 && e.planRetry(st, &res, RetryError) {
+		return decision{retry: true}
 	}
 	scope := e.scope(nil)
 	slot, onError := st.Next, st.On["error"]

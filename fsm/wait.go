@@ -13,6 +13,7 @@ const (
 	WaitCircuit   = "circuit"    // another run was refused, so this one does not ask yet
 	WaitJudge     = "judge"      // the host of a judge refused: it is asked again afterwards
 	WaitMemory    = "host_guard" // the machine is short of memory
+	WaitRetry     = "retry"      // a try of the action failed: it is done again afterwards, in the same step
 	WaitBackoff   = "backoff"    // the loop pauses between states
 	WaitPaused    = "paused"     // a user paused the run: until when is not known
 )
@@ -36,7 +37,12 @@ type Wait struct {
 
 // retries reports whether the action whose result is on record is done again after the wait.
 func (w *Wait) retries() bool {
-	return w.Why == WaitRateLimit || w.Why == WaitAPIError || w.Why == WaitInfra
+	return w.Why == WaitRateLimit || w.Why == WaitAPIError || w.Why == WaitInfra || w.Why == WaitRetry
+}
+
+// heldInRetry reports whether the run was paused between two tries of an action. A pause between states has no result.
+func (m *Snapshot) heldInRetry() bool {
+	return m.Wait != nil && m.Wait.Why == WaitPaused && m.Phase == PhaseActed
 }
 
 // Waiting returns what the run waits for, in whatever sub-loop, or, where it was stopped in a wait, what it will wait for

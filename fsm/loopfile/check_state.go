@@ -14,6 +14,7 @@ func (d *decoder) checkState(s *stateDecl) {
 			d.errorf(b.keyPos(key), join(b.path, key), "missing-key", "%s needs %s", key, needs)
 		}
 	}
+	d.checkRetry(s)
 	pair("max_retries", "on_retry_exhausted")
 	pair("on_retry_exhausted", "max_retries")
 	pair("retryable_exit_codes", "on_error")

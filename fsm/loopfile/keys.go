@@ -20,6 +20,7 @@ const (
 	InPromptSizeGuard Where = "prompt_size_guard"
 	InThrottle        Where = "throttle"
 	InBudget          Where = "budget"
+	InRetry           Where = "retry"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
 )

@@ -135,6 +135,10 @@ var blockKeys = []Key{
 	{Name: "warn_max", In: InThrottle, Type: TypeInt, Default: 8, Min: &limit1, Doc: "Actions in one stay from which a warning is recorded."},
 	{Name: "hard_max", In: InThrottle, Type: TypeInt, Default: 12, Min: &limit1, Doc: "Actions in one stay after which the state is left for `on_throttle_hard`."},
 
+	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
+	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},
+	{Name: "on", In: InRetry, Type: TypeTexts, Doc: "What is tried again: the verdict `error`, a `timeout`, the verdict `no`. Without it `[error, timeout]`."},
+
 	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: &limit0, Doc: "US dollars. Prompts whose model has no known price end the run, unless `allow_unknown_cost` is true."},
 	{Name: "tokens", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Tokens: input, output and cache together."},
 	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},

@@ -34,6 +34,7 @@ var stateKeys = []Key{
 	{Name: "failure", In: InState, Type: TypeBool, Doc: "Ending here means that the run failed. Terminal states called failed, error, aborted or finalize_aborted are failures unless this is false."},
 	{Name: "on_maintain", In: InState, Type: TypeTarget, Doc: "Where a `maintain` loop starts over from this terminal state; without it, `initial`."},
 
+	{Name: "retry", In: InState, Type: TypeBlock, Block: InRetry, NotNull: true, Doc: "Tries the action again when it fails, after a wait and in the same step: `{times: 5, backoff: 2s..1m}`."},
 	{Name: "max_retries", In: InState, Type: TypeInt, Min: &limit1, Doc: "How often the state may be entered again in a row before `on_retry_exhausted` is taken."},
 	{Name: "on_retry_exhausted", In: InState, Type: TypeTarget, Doc: "Where to go when `max_retries` is used up."},
 	{Name: "retryable_exit_codes", In: InState, Type: TypeInts, Min: &limit1, Doc: "Exit codes worth a retry; any other error goes to `on_retry_exhausted` at once. Needs `on_error`."},

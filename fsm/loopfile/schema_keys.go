@@ -134,6 +134,10 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("fragment"))
 	case "loop parameters":
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("parameter"))
+	case "retry backoff":
+		return object("type", []any{"number", "string", "null"}, "minimum", 0, "pattern", retryPattern)
+	case "retry on":
+		return object("type", []any{"array", "null"}, "minItems", 1, "items", object("enum", []any{"error", "timeout", "no"}))
 	case "state set":
 		return object("type", "object", "minProperties", 1, "additionalProperties", reference("given_text"))
 	case "state route":

@@ -120,6 +120,7 @@ func wholeState() []any {
 			"rate_limit_long_wait_ladder", rule(object("minItems", 1)),
 			"append_to_messages", when(object("type", "string", "minLength", 1, "not", object("pattern", `\$\{`)), refuse("the same text would be added every time; expected a template such as ${captured.NAME.output}")),
 		)),
+		when(has("retry"), allOf(given("action"), hasNot("loop"), object("properties", object("retry", needs("times"))))),
 		pair("max_retries", "on_retry_exhausted"),
 		pair("on_retry_exhausted", "max_retries"),
 		pair("retryable_exit_codes", "on_error"),

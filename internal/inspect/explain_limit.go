@@ -48,6 +48,10 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("By then %s rate limits in a row had been waited out in vain.", val("count"))
 	case fsm.EventRateLimitWaiting:
 		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
+	case fsm.EventActionRetry:
+		return fmt.Sprintf("Retry %s of %s began.", val("retry"), val("times"))
+	case fsm.EventActionRetriesSpent:
+		return fmt.Sprintf("The last of its tries failed too (%s); retry.times is %s.", val("on"), val("retries"))
 	case fsm.EventAPIErrorRetry, fsm.EventInfraRetry:
 		return fmt.Sprintf("It waited %s s and tried again (%s).", val("backoff"), val("attempt"))
 	case fsm.EventAPIErrorExhausted, fsm.EventInfraRetryExhausted:

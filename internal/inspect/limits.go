@@ -114,6 +114,9 @@ func (c *collector) state(s Standing, m *fsm.Snapshot, l *fsm.Loop, acts bool) {
 	if st == nil {
 		return
 	}
+	if st.Retry != nil {
+		c.add(Limit{Name: "retry.times", Loop: m.Loop, State: st.Name, Used: float64(m.Tries), Most: float64(st.Retry.Times), Routes: true})
+	}
 	c.add(Limit{Name: "max_retries", Loop: m.Loop, State: st.Name, Used: float64(m.Retries[st.Name]), Most: float64(st.MaxRetries), Routes: true})
 	if th := cmp.Or(st.Throttle, l.Throttle); th != nil {
 		c.add(Limit{
@@ -145,7 +148,7 @@ func repeated(ring []fsm.StallRecord) int {
 
 // words are the names of limits for people.
 var words = map[string]string{
-	"max_steps": "step cap", "max_iterations": "pass cap", "max_edge_revisits": "cap on one edge", "max_retries": "retries",
+	"max_steps": "step cap", "max_iterations": "pass cap", "max_edge_revisits": "cap on one edge", "max_retries": "retries", "retry.times": "retries in this step",
 	"throttle.hard_max": "throttle", "circuit.repeated_failure.window": "stall detector", "circuit.repeated_failure.recurrent_window": "stall detector, whole run",
 	"host_guard.max_cumulative_subproc_mb": "memory of actions (MB)", "rate_limit_max_wait_seconds": "waits for a rate limit",
 	"idle_timeout": "silence of the action", "budget.cost_usd": "cost budget", "budget.tokens": "token budget", "budget.wall": "time budget",

@@ -28,7 +28,7 @@ type Visit struct {
 	Paused time.Duration // the run was paused by a person
 	Gap    time.Duration // no process carried the run: it was interrupted, and had not been resumed
 
-	Attempts int // how often its action was started: once, and again for each time that it was cut short
+	Attempts int // how often its action was started: once, and again for each retry and each time that it was cut short
 	Resumed  int // how often the run was resumed in it
 
 	Events []fsm.Event // all others of the visit at its own depth, in order, without action_output; see [Reader.Keep]
@@ -136,6 +136,9 @@ func (v *Visit) add(e fsm.Event, keep bool) {
 	}
 	v.last = e.Seq
 	switch e.Kind {
+	case fsm.EventActionRetry:
+		v.Attempts++
+		v.broken = false
 	case fsm.EventActionStart:
 		v.acting = true
 	case fsm.EventActionComplete:

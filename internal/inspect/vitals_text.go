@@ -19,6 +19,7 @@ func WaitText(w *fsm.Wait) string {
 		fsm.WaitCircuit:   "the rate limit that another run met",
 		fsm.WaitJudge:     "the rate limit of the host of a judge",
 		fsm.WaitMemory:    "memory of this machine",
+		fsm.WaitRetry:     "the next try of its action",
 		fsm.WaitBackoff:   "its backoff between states",
 		fsm.WaitPaused:    "loops unpause",
 	}[w.Why]

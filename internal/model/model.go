@@ -4,6 +4,7 @@ package model
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"loops/fsm"
@@ -97,6 +98,26 @@ func throttleModel(t *fsm.Throttle) *value.Map {
 		return nil
 	}
 	return value.NewMap("normal_max", int64(t.Normal), "warn_max", int64(t.Warn), "hard_max", int64(t.Hard))
+}
+
+func retryModel(r *fsm.Retry) *value.Map {
+	if r == nil {
+		return nil
+	}
+	on := make([]any, len(r.On))
+	for i, what := range r.On {
+		on[i] = what
+	}
+	return value.NewMap("times", int64(r.Times), "backoff", retryWaits(r), "on", on)
+}
+
+// retryWaits writes the waits of a retry as a loop file has them.
+func retryWaits(r *fsm.Retry) any {
+	if r.First == r.Most {
+		return number64(r.First.Seconds())
+	}
+	text := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s" }
+	return text(r.First) + ".." + text(r.Most)
 }
 
 func budgetModel(b *fsm.Budget) *value.Map {

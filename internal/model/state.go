@@ -71,6 +71,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 		w.m.Set("failure", s.Failure) // some names make it true
 	}
 	w.text("on_maintain", s.OnMaintain, "")
+	w.list("retry", retryModel(s.Retry))
 	w.count("max_retries", s.MaxRetries, def.MaxRetries)
 	w.text("on_retry_exhausted", s.OnRetryExhausted, "")
 	w.value("retryable_exit_codes", codeList(s.RetryableExitCodes), s.RetryableExitCodes != nil)

@@ -86,6 +86,9 @@ func (p *simulationPrinter) show(e fsm.Event) {
 			step = fmt.Sprintf("%s[%s] ", pad, inspect.Text(e.Get("iteration")))
 		}
 		p.head = step + p.paint.Bold(inspect.Text(e.Get("state")))
+	case fsm.EventActionRetry:
+		p.flush()
+		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, progress.Indent, inspect.Text(e.Get("retry")), inspect.Text(e.Get("times")))
 	case fsm.EventActionStart:
 		lines := p.short(inspect.Text(e.Get("action")))
 		p.head += " -> " + lines[0]

@@ -26,7 +26,7 @@ func example() *record {
 		origin: &persistence.Origin{ID: "fix-20261120T100000", RunID: "2026-11-20T100000", Step: 2, Seq: 17},
 	}
 	r.Snapshot = fsm.Snapshot{
-		Loop: "fix", Phase: fsm.PhaseActed, Current: "judge", Previous: "work", Step: 3, Passes: 1, Attempt: 2,
+		Loop: "fix", Phase: fsm.PhaseActed, Current: "judge", Previous: "work", Step: 3, Passes: 1, Attempt: 2, Tries: 1,
 		StartedAt: at, Elapsed: 629 * time.Millisecond,
 		Context:  value.NewMap("input", "é 😀\n", "none", nil, "n", int64(40), "f", 2.0, "list", []any{}),
 		Param:    value.NewMap("tries", int64(3)),

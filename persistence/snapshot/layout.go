@@ -103,6 +103,7 @@ func fields() []field {
 		text("phase", "Phase", false, func(s *fsm.Snapshot) *fsm.Phase { return &s.Phase }),
 		text("previous_state", "Previous", false, func(s *fsm.Snapshot) *string { return &s.Previous }),
 		number("attempt", "Attempt", false, func(s *fsm.Snapshot) *int { return &s.Attempt }),
+		number("retries_of_step", "Tries", false, func(s *fsm.Snapshot) *int { return &s.Tries }),
 		{
 			key: "pending_result", name: "Result", put: putResult, take: takeResult,
 			same: func(a, b *fsm.Snapshot) bool {

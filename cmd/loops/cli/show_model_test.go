@@ -181,6 +181,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Route = &fsm.Route{Table: value.NewMap()}
 		s.Fragment = &fsm.Fragment{}
 		s.Throttle, l.Throttle, l.Stall = &fsm.Throttle{}, &fsm.Throttle{}, &fsm.Stall{}
+		s.Retry = &fsm.Retry{}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		l.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Fragment.Parameters = []fsm.Parameter{{Name: "p"}}
@@ -205,6 +206,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.States["plain"].Route },
 		func(l *fsm.Loop) any { return l.States["plain"].Fragment },
 		func(l *fsm.Loop) any { return l.States["plain"].Throttle },
+		func(l *fsm.Loop) any { return l.States["plain"].Retry },
 		func(l *fsm.Loop) any { return &l.States["plain"].Fragment.Parameters[0] },
 	} {
 		typ := reflect.TypeOf(part(base())).Elem()

@@ -202,6 +202,9 @@ func (p *Text) Event(e fsm.Event) {
 		}
 		p.place = step + state
 		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.Bold(state), phrase.Duration(p.base+e.Time.Sub(p.begin)))
+	case fsm.EventActionRetry:
+		p.flushHead()
+		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, Indent, ui.ValueText(e.Get("retry")), ui.ValueText(e.Get("times")))
 	case fsm.EventActionStart:
 		p.startAction(e, pad)
 	case fsm.EventActionOutput:
