@@ -1,20 +1,13 @@
 package cli
 
 import (
-	"cmp"
-	"fmt"
-	"strconv"
-
 	"github.com/spf13/cobra"
 
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/config"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
-	"loops/persistence/sqlstore"
 )
 
 type configShowOptions struct{ origin, json bool }
@@ -49,12 +42,12 @@ func runConfigShow(a *app, o configShowOptions) error {
 		return err
 	}
 	c, wrong := p.Declared()
-	settings := a.settings(p, c)
+	settings := views.SettingsOf(p, c, a.outside)
 	if o.json {
 		err = ui.WriteJSON(a.out, value.NewMap("files", ui.List(views.ConfigFiles(p), views.ConfigFile.Object), "settings", ui.List(settings, views.Setting.Object),
-			"mistakes", ui.List(wrong, mistakeObject), "warnings", ui.List(c.Warnings, mistakeObject)))
+			"mistakes", ui.List(wrong, views.MistakeObject), "warnings", ui.List(c.Warnings, views.MistakeObject)))
 	} else {
-		a.printSettings(p, settings, o.origin)
+		views.PrintSettings(a.page(), p, settings, o.origin)
 	}
 	for _, w := range c.Warnings {
 		w.File = p.Short(w.File)
@@ -66,87 +59,12 @@ func runConfigShow(a *app, o configShowOptions) error {
 	return err
 }
 
-func (a *app) printSettings(p *project.Project, settings []views.Setting, origin bool) {
-	var table [][]string
-	for _, s := range settings {
-		row := []string{s.Key, plain.Cut(plain.Line(s.Text), 60)}
-		if origin {
-			row = append(row, s.From.Text)
-		}
-		table = append(table, row)
-	}
-	views.WriteTable(a.out, table)
-	if !origin {
-		return
-	}
-	ui.Say(a.out, "\nFiles, of which a later one wins:\n")
-	table = nil
-	for _, f := range views.ConfigFiles(p) {
-		state := "not there"
-		if f.Exists {
-			state = "read"
-		}
-		table = append(table, []string{"  " + state, f.Whose, p.Short(f.Path)})
-	}
-	views.WriteTable(a.out, table)
-}
-
-var fromDefault = views.Origin{Kind: "default", Text: "default"}
-
 func fromEnvironment(name string) views.Origin {
 	return views.Origin{Kind: "environment", Name: name, Text: "environment " + name}
 }
 
 func fromFlag(name string) views.Origin {
 	return views.Origin{Kind: "flag", Name: name, Text: "flag " + name}
-}
-
-func mistakeObject(p config.Problem) any {
-	return value.NewMap("file", p.File, "line", views.UnlessZero(p.Line), "column", views.UnlessZero(p.Col), "message", p.Text)
-}
-
-// settings are all there are, with the values that hold.
-func (a *app) settings(p *project.Project, c *config.Config) (all []views.Setting) {
-	for _, k := range config.Keys() {
-		switch k.Form {
-		case config.FormNotify:
-			all = append(all, views.NotifySettings(p, c)...)
-			continue
-		case config.FormHosts:
-			all = append(all, views.HostSettings(p, c)...)
-			continue
-		}
-		s := views.Setting{Key: k.Name, Value: k.Value(c), From: fromDefault}
-		if _, ok := c.At[k.Name]; ok {
-			s.From = views.FromFile(p, c, k.Name)
-		}
-		if value, from, ok := a.outside(k.Name); ok {
-			s.Value, s.From = value, from
-		}
-		switch text, _ := s.Value.(string); {
-		case s.Value == nil && s.From.Kind != "default": // a file took back what a lower one said
-			s.Text = "(none)"
-		case s.Value == nil:
-			s.Text = "(" + cmp.Or(k.Default, "none") + ")"
-			if k.Form == config.FormWord || k.Form == config.FormDuration || k.Name == "store" {
-				s.Value = ui.OrNull(k.Default)
-			}
-		case k.Name == "store":
-			s.Text = sqlstore.Redacted(text)
-			s.Value = s.Text
-		default:
-			s.Text = amountText(s.Value)
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-func amountText(v any) string {
-	if f, ok := v.(float64); ok {
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return fmt.Sprint(v)
 }
 
 // outside returns what the command line or the environment sets a key to.

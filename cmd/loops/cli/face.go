@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/report"
 	"loops/internal/ui"
@@ -120,45 +118,11 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 	if err != nil {
 		return err
 	}
-	r, face, err := a.face(ctx, f, *run, o)
+	r, face, err := views.Suite(ctx, a.page(), f, *run, o)
 	if r == nil {
 		return err
 	}
 	return write(r, face) // that its loop cannot be read is a note in it
-}
-
-// face reads the events of a run for services. With a Reader, an error says that the recorded loop cannot be read.
-func (a *app) face(ctx context.Context, f project.Finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
-	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: run.Error, Begun: run.StartedAt, Took: inspect.Elapsed(run)}
-	known, err := f.Project.Pricer()
-	if err != nil {
-		return nil, face, err
-	}
-	r, t := &report.Suite{}, inspect.NewAccount(known)
-	face.Notes, err = views.ReadSteps(ctx, f.Store, run, t, r)
-	if err != nil {
-		return nil, face, err
-	}
-	graph, note, damage := lookup.GraphOfRun(ctx, f, run, t, inspect.ByVisits)
-	face.Graph = graph
-	if note != "" {
-		face.Notes = append(face.Notes, note)
-	}
-	for _, fact := range views.ReportFacts(f.Project, f.Store, run, t.Costs.Total) {
-		if !slices.Contains([]string{"Loop", "Run", "Error"}, fact[0]) {
-			face.Facts = append(face.Facts, fact)
-		}
-	}
-	if o == nil && run.Ended != "" && !run.Foreign { // the records of the reference tool do not tell a signal from LOOP_STOP
-		if m, _ := f.Store.Snapshot(ctx, run.ID); m != nil { // what cannot be read is damage, and the list says the most of it
-			o = m.Outcome
-		}
-	}
-	if run.Resumable {
-		face.Next = views.GoOn(ctx, a.page(), f.Store, run)
-	}
-	views.FaceEnd(&face, run, o, r.At())
-	return r, face, damage
 }
 
 // runFaceReport is loops report in a format for services.
@@ -177,7 +141,7 @@ func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
 	if err != nil {
 		return err
 	}
-	r, face, damage := a.face(ctx, f, run, nil)
+	r, face, damage := views.Suite(ctx, a.page(), f, run, nil)
 	if r == nil {
 		return damage
 	}

@@ -17,7 +17,6 @@ import (
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
-	"loops/persistence"
 )
 
 // graphColumns is how wide a text graph is where no terminal says so.
@@ -83,9 +82,12 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 	if err != nil {
 		return err
 	}
-	g, err := a.graph(ctx, p, o)
+	g, note, err := lookup.Graph(ctx, p, o.name, o.by, a.damaged, func() (*diagram.Graph, error) { return a.graphOfLoop(ctx, p, o.name) })
 	if err != nil {
 		return err
+	}
+	if note != "" {
+		ui.Say(a.Err, "loops: %s\n", note)
 	}
 	var text string
 	switch o.format {
@@ -107,63 +109,6 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
-}
-
-// graph returns what is to be drawn. A loop needs no records; whatever looks like a run does.
-func (a *app) graph(ctx context.Context, p *project.Project, o graphOptions) (*diagram.Graph, error) {
-	if o.by == "" && project.LoopOf(o.name) == "" {
-		return a.graphOfLoop(ctx, p, o.name)
-	}
-	store, err := p.Records(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	f := store.Finder()
-	var run persistence.Run
-	if o.by != "" {
-		run, err = lookup.OneRun(ctx, f, o.name)
-	} else {
-		named, problem := f.Named(ctx, o.name)
-		if err = problem; err == nil && named == nil {
-			if _, none := p.Resolve(o.name); none == nil {
-				return a.graphOfLoop(ctx, p, o.name) // a loop whose name looks like a run
-			}
-			err = lookup.NoSuchRun(ctx, f, o.name)
-		} else if named != nil {
-			run = *named
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	known, err := p.Pricer()
-	if err != nil {
-		return nil, err
-	}
-	t := inspect.NewAccount(known)
-	for e, err := range store.Events(ctx, run.ID, 0) {
-		if project.IsDamage(err) {
-			ui.Say(a.Err, "loops: %v; what happened there is not drawn\n", err)
-			continue
-		}
-		if err != nil {
-			return nil, store.Failed(err)
-		}
-		t.Take(e)
-	}
-	by := o.by
-	if by == "" {
-		by = inspect.ByVisits
-	}
-	g, note, err := lookup.GraphOfRun(ctx, f, run, t, by)
-	if err != nil {
-		return nil, err
-	}
-	if note != "" {
-		ui.Say(a.Err, "loops: %s\n", note)
-	}
-	return g, nil
 }
 
 // graphOfLoop draws a loop that is valid; what is wrong with another one is printed. One that was run by its path is drawn as its newest run

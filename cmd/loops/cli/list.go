@@ -17,7 +17,7 @@ import (
 
 type listOptions struct {
 	running, json bool
-	runs          openFilter
+	runs          views.OpenFilter
 	loops         loopFilter
 }
 
@@ -57,10 +57,10 @@ These choose among the runs, and need no --running; what is given together must 
   loops list --json | jq -r .[].name`,
 		Args: arguments(0, 1, "DURATION of --stuck"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.runs.check(cmd, args); err != nil {
+			if err := checkOpen(&o.runs, cmd, args); err != nil {
 				return err
 			}
-			runs := o.running || o.runs.chooses()
+			runs := o.running || o.runs.Chooses()
 			if err := o.loops.check(cmd, runs); err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ These choose among the runs, and need no --running; what is given together must 
 		},
 	}
 	cmd.Flags().BoolVar(&o.running, "running", false, "list runs that go on or can be resumed")
-	o.runs.addFlags(cmd.Flags())
+	addOpenFlags(&o.runs, cmd.Flags())
 	o.loops.addFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	return cmd

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"loops/internal/ui/views"
 )
 
 // What no run is at once is refused, and so is what nobody knows.
@@ -33,15 +35,15 @@ func TestOpenFilter(t *testing.T) {
 		"--failed-since 1d --status running":     `--failed-since and --status running: no run is both; --failed-since lists failed, timed_out and interrupted`,
 	} {
 		cmd := newListCommand(&app{})
-		var f openFilter
+		var f views.OpenFilter
 		got := ""
 		flags := cmd.Flags()
 		err := flags.Parse(strings.Fields(line))
 		if err == nil {
-			f.stuck, f.failedSince = flags.Lookup("stuck").Value.String(), flags.Lookup("failed-since").Value.String()
-			f.waiting, _ = flags.GetBool("waiting")
-			f.status, _ = flags.GetStringSlice("status")
-			err = f.check(cmd, flags.Args())
+			f.Stuck, f.FailedSince = flags.Lookup("stuck").Value.String(), flags.Lookup("failed-since").Value.String()
+			f.Waiting, _ = flags.GetBool("waiting")
+			f.Status, _ = flags.GetStringSlice("status")
+			err = checkOpen(&f, cmd, flags.Args())
 		}
 		if err != nil {
 			got = err.Error()

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -20,8 +18,8 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 	defer store.Close()
 	f := store.Finder()
 	var runs []persistence.Run
-	if !o.runs.failed.IsZero() {
-		runs, err = views.FailedSince(ctx, store, o.runs.failed)
+	if !o.runs.Failed.IsZero() {
+		runs, err = views.FailedSince(ctx, store, o.runs.Failed)
 	} else {
 		runs, err = lookup.OpenNow(ctx, store)
 	}
@@ -32,7 +30,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 	for _, r := range runs {
 		v := lookup.Glimpse(ctx, f, r)
 		looked = append(looked, v)
-		if o.runs.keeps(v) {
+		if o.runs.Keeps(v) {
 			if o.json {
 				lookup.Remember(ctx, f, v)
 			}
@@ -40,7 +38,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		}
 	}
 	var waiting []persistence.Waiter
-	if o.runs.queued() {
+	if o.runs.Queued() {
 		if waiting, err = lookup.InQueue(p); err != nil {
 			return err
 		}
@@ -53,7 +51,7 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 		return joined([]error{a.reply(objects), lookup.UnreadRuns(looked)})
 	}
 	if len(chosen)+len(waiting) == 0 {
-		ui.SayLine(a.out, o.runs.none())
+		ui.SayLine(a.out, o.runs.None())
 		return lookup.UnreadRuns(looked)
 	}
 	var lines []views.RunLine
@@ -65,19 +63,4 @@ func runListRunning(ctx context.Context, a *app, o listOptions) error {
 	}
 	views.WriteRuns(a.out, lines, a.width())
 	return lookup.UnreadRuns(looked)
-}
-
-// none says that there is no such run.
-func (f *openFilter) none() string {
-	switch {
-	case f.silent > 0:
-		return "No run is stuck: none that goes on was silent for " + phrase.Duration(f.silent) + " without waiting for something."
-	case f.waiting:
-		return "No run waits."
-	case !f.failed.IsZero():
-		return "No run ended badly since " + phrase.Clock(f.failed) + "."
-	case len(f.status) > 0:
-		return "No open run is " + strings.Join(f.status, " or ") + "."
-	}
-	return noneOpen
 }

@@ -18,15 +18,14 @@ import (
 	"loops/engine/project"
 	"loops/fsm/policy"
 	"loops/internal/plain"
+	"loops/internal/scores"
 	"loops/internal/ui"
 )
 
 // Where a table of rules and the scores come from, and where the answer goes.
 const (
-	policyRules     = "LOOPS_CONTEXT_POLICY_RULES"
-	policyAggregate = "aggregate"
-	policyScore     = "rubric-dim-" // with the name of the dimension and .txt behind it
-	policyAction    = "policy-action.txt"
+	policyRules  = "LOOPS_CONTEXT_POLICY_RULES"
+	policyAction = "policy-action.txt"
 )
 
 type policyOptions struct {
@@ -75,21 +74,21 @@ func runPolicy(a *app, o policyOptions, args []string) error {
 		return err
 	}
 	if o.runDir == "" {
-		// Where the context has another folder than the run itself, the loop writes its scores there.
+		// Where the context has another folder than the run itself, the loop writes its known there.
 		ctx, _ := a.getenv("LOOPS_CONTEXT_RUN_DIR")
 		own, _ := a.getenv("LOOPS_RUN_DIR")
 		o.runDir = cmp.Or(ctx, own)
 	}
-	scores := map[string]any{}
+	known := map[string]any{}
 	if o.runDir != "" {
-		if scores, err = readScores(a.at(o.runDir)); err != nil {
+		if known, err = scores.Read(a.at(o.runDir)); err != nil {
 			return failure(engine.Failed, "the folder of the run %s cannot be read: %v", o.runDir, err)
 		}
 	}
-	maps.Copy(scores, given)
-	rule, ok := policy.Evaluate(rules, scores)
+	maps.Copy(known, given)
+	rule, ok := policy.Evaluate(rules, known)
 	asked := slices.DeleteFunc(rules, func(r policy.Rule) bool { return ok && r.Line > rule.Line })
-	notes, names := missingScores(asked, scores)
+	notes, names := scores.Missing(asked, known)
 	if o.runDir != "" {
 		if err := os.WriteFile(filepath.Join(a.at(o.runDir), policyAction), []byte(rule.Target), 0o666); err != nil {
 			return failure(engine.Failed, "the folder of the run %s cannot be written: %v", o.runDir, err)
@@ -99,9 +98,9 @@ func runPolicy(a *app, o policyOptions, args []string) error {
 		ui.SayLine(a.Err, "loops: "+n)
 	}
 	if ok {
-		ui.Say(a.Err, "loops: line %d holds: %s%s\n", rule.Line, plain.Line(rule.String()), scoreList(dimensions(rule), scores))
+		ui.Say(a.Err, "loops: line %d holds: %s%s\n", rule.Line, plain.Line(rule.String()), scores.List(scores.Dimensions(rule), known))
 	} else {
-		ui.Say(a.Err, "loops: no rule holds%s; a last rule \"* -> TARGET\" would take everything else\n", scoreList(names, scores))
+		ui.Say(a.Err, "loops: no rule holds%s; a last rule \"* -> TARGET\" would take everything else\n", scores.List(names, known))
 	}
 	ui.SayLine(a.out, rule.Target)
 	return nil

@@ -126,12 +126,10 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	case asJSON:
 		err = a.reply(objects)
 	case len(open)+len(waiting) == 0:
-		ui.SayLine(a.out, noneOpen)
+		ui.SayLine(a.out, views.NoneOpen)
 	}
 	return joined([]error{err, lookup.UnreadRuns(shown)})
 }
 
 // briefRuns is of how many runs that can be resumed status tells all it knows: that takes its time.
 const briefRuns = 20
-
-const noneOpen = "No run goes on, and none can be resumed."

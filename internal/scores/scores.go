@@ -1,4 +1,5 @@
-package cli
+// Package scores reads the scores that a loop wrote into the folder of a run, and says which of them the rules of a policy lack.
+package scores
 
 import (
 	"fmt"
@@ -14,8 +15,13 @@ import (
 	"loops/internal/plain"
 )
 
-// readScores reads the score files of a run, whoever wrote them.
-func readScores(dir string) (map[string]any, error) {
+const (
+	aggregate = "aggregate"
+	prefix    = "rubric-dim-" // with the name of the dimension and .txt behind it
+)
+
+// Read reads the score files of a run, whoever wrote them.
+func Read(dir string) (map[string]any, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, project.Cause(err)
@@ -26,9 +32,9 @@ func readScores(dir string) (map[string]any, error) {
 		if !ok {
 			continue
 		}
-		if name == "rubric-"+policyAggregate {
-			name = policyAggregate
-		} else if name, ok = strings.CutPrefix(name, policyScore); !ok || name == "" {
+		if name == "rubric-"+aggregate {
+			name = aggregate
+		} else if name, ok = strings.CutPrefix(name, prefix); !ok || name == "" {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
@@ -46,12 +52,12 @@ func readScores(dir string) (map[string]any, error) {
 	return scores, nil
 }
 
-// missingScores says what the rules ask for and the scores do not have. It also returns the names the rules use, in
+// Missing says what the rules ask for and the scores do not have. It also returns the names the rules use, in
 // their order.
-func missingScores(rules []policy.Rule, scores map[string]any) (notes, names []string) {
+func Missing(rules []policy.Rule, scores map[string]any) (notes, names []string) {
 	lines := map[string][]string{} // by name
 	for _, r := range rules {
-		for _, n := range dimensions(r) {
+		for _, n := range Dimensions(r) {
 			if lines[n] == nil {
 				names = append(names, n)
 			}
@@ -90,8 +96,8 @@ func missingScores(rules []policy.Rule, scores map[string]any) (notes, names []s
 // slug is a name as files have it.
 func slug(name string) string { return strings.Join(strings.Fields(strings.ToLower(name)), "-") }
 
-// dimensions are the names a rule uses, each once.
-func dimensions(r policy.Rule) []string {
+// Dimensions are the names a rule uses, each once.
+func Dimensions(r policy.Rule) []string {
 	var names []string
 	for _, p := range r.Predicates {
 		if !slices.Contains(names, p.Dimension) {
@@ -101,8 +107,8 @@ func dimensions(r policy.Rule) []string {
 	return names
 }
 
-// scoreList shows the scores of names, " (a=1, b=2)", or "" if there are none.
-func scoreList(names []string, scores map[string]any) string {
+// List shows the scores of names, " (a=1, b=2)", or "" if there are none.
+func List(names []string, scores map[string]any) string {
 	var list []string
 	for _, n := range names {
 		if s, ok := scores[n]; ok {

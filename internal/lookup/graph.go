@@ -1,0 +1,62 @@
+package lookup
+
+import (
+	"context"
+
+	"loops/engine/project"
+	"loops/internal/diagram"
+	"loops/internal/inspect"
+	"loops/persistence"
+)
+
+// Graph returns what is to be drawn of a run, or of a loop, which ofLoop draws; note says what it is drawn from. A loop needs no
+// records; whatever looks like a run does.
+func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, ofLoop func() (*diagram.Graph, error)) (g *diagram.Graph, note string, err error) {
+	if by == "" && project.LoopOf(name) == "" {
+		g, err = ofLoop()
+		return g, "", err
+	}
+	store, err := p.Records(ctx, false)
+	if err != nil {
+		return nil, "", err
+	}
+	defer store.Close()
+	f := store.Finder()
+	var run persistence.Run
+	if by != "" {
+		run, err = OneRun(ctx, f, name)
+	} else {
+		named, problem := f.Named(ctx, name)
+		if err = problem; err == nil && named == nil {
+			if _, none := p.Resolve(name); none == nil {
+				g, err = ofLoop() // a loop whose name looks like a run
+				return g, "", err
+			}
+			err = NoSuchRun(ctx, f, name)
+		} else if named != nil {
+			run = *named
+		}
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	known, err := p.Pricer()
+	if err != nil {
+		return nil, "", err
+	}
+	t := inspect.NewAccount(known)
+	for e, err := range store.Events(ctx, run.ID, 0) {
+		if project.IsDamage(err) {
+			tell(err, "what happened there is not drawn")
+			continue
+		}
+		if err != nil {
+			return nil, "", store.Failed(err)
+		}
+		t.Take(e)
+	}
+	if by == "" {
+		by = inspect.ByVisits
+	}
+	return GraphOfRun(ctx, f, run, t, by)
+}

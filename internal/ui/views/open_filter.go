@@ -1,0 +1,141 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// StuckAfter is how long a run is silent before it counts as stuck, unless told.
+const StuckAfter = 10 * time.Minute
+
+// An OpenFilter chooses among the runs that list --running shows. All that is set must hold.
+type OpenFilter struct {
+	Stuck       string
+	Waiting     bool
+	FailedSince string
+	Status      []string
+
+	Silent time.Duration // of stuck; 0 = not asked for
+	Failed time.Time     // of failedSince; zero = not asked for
+}
+
+// Chooses says whether anything is asked for.
+func (f *OpenFilter) Chooses() bool {
+	return f.Silent > 0 || f.Waiting || !f.Failed.IsZero() || len(f.Status) > 0
+}
+
+// OpenStatuses are those that --status of list knows, and whether a run with it is open.
+var OpenStatuses = []struct {
+	Name string
+	open bool
+}{
+	{string(persistence.Running), true},
+	{string(persistence.Interrupted), true},
+	{string(persistence.UserStopped), true},
+	{string(persistence.Awaiting), true},
+	{string(persistence.Failed), true}, // because a rate limit lasted
+	{StatusQueued, true},
+	{"unreadable", true},
+	{inspect.UnknownOwner, true},
+	{string(persistence.Starting), true},
+	{string(persistence.TimedOut), false},
+	{string(persistence.Completed), false},
+}
+
+// ParseSpan reads a time above 0.
+func ParseSpan(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		d, err = lookup.ParseAge(s)
+	}
+	if err == nil && d <= 0 {
+		err = fmt.Errorf("%s is not above 0", s)
+	}
+	return d, err
+}
+
+// Contradiction refuses what no run is at once.
+func (f *OpenFilter) Contradiction() error {
+	never := func(format string, args ...any) error { return engine.Misuse("list", format, args...) }
+	switch {
+	case f.Silent > 0 && f.Waiting:
+		return never("--stuck and --waiting: no run is both, because one that waits is silent on purpose")
+	case f.Silent > 0 && !f.Failed.IsZero():
+		return never("--stuck and --failed-since: no run is both, because one that is stuck has not ended")
+	case f.Waiting && !f.Failed.IsZero():
+		return never("--waiting and --failed-since: no run is both, because one that failed waits for nothing")
+	}
+	var names []string
+	for _, s := range OpenStatuses {
+		names = append(names, s.Name)
+	}
+	for _, name := range f.Status {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return never("--status %s: there is no such status%s; they are %s", phrase.Quote(name), phrase.DidYouMean(name, names), phrase.List(names))
+		}
+		status := persistence.Status(name)
+		switch {
+		case !f.Failed.IsZero() && status != persistence.Failed && status != persistence.TimedOut && status != persistence.Interrupted:
+			return never("--failed-since and --status %s: no run is both; --failed-since lists failed, timed_out and interrupted", name)
+		case f.Silent > 0 && status != persistence.Running:
+			return never("--stuck and --status %s: no run is both, because only one that goes on is stuck", name)
+		case f.Waiting && (status == persistence.Failed || name == "unreadable"):
+			return never("--waiting and --status %s: no run is both", name)
+		case f.Failed.IsZero() && !OpenStatuses[i].open:
+			return never("--status %s: such a run is not open; loops history NAME --status %s lists those that ended", name, name)
+		}
+	}
+	return nil
+}
+
+// has says whether a status is asked for.
+func (f *OpenFilter) has(status string) bool {
+	return len(f.Status) == 0 || slices.Contains(f.Status, status)
+}
+
+// Keeps says whether a run is one that was asked for.
+func (f *OpenFilter) Keeps(v *inspect.Vitals) bool {
+	r := v.Run
+	switch {
+	case !f.has(inspect.StatusWord(r)):
+		return false
+	case f.Silent > 0:
+		return project.Alive(r) && !v.Waits() && v.Idle() >= f.Silent
+	case f.Waiting:
+		return v.Waits() || r.Status == persistence.Awaiting && r.Resumable
+	}
+	return true
+}
+
+// Queued says whether those in the queue are asked for.
+func (f *OpenFilter) Queued() bool {
+	return f.Silent == 0 && f.Failed.IsZero() && f.has(StatusQueued)
+}
+
+// None says that there is no such run.
+func (f *OpenFilter) None() string {
+	switch {
+	case f.Silent > 0:
+		return "No run is stuck: none that goes on was silent for " + phrase.Duration(f.Silent) + " without waiting for something."
+	case f.Waiting:
+		return "No run waits."
+	case !f.Failed.IsZero():
+		return "No run ended badly since " + phrase.Clock(f.Failed) + "."
+	case len(f.Status) > 0:
+		return "No open run is " + strings.Join(f.Status, " or ") + "."
+	}
+	return NoneOpen
+}
+
+// NoneOpen says that there is no open run.
+const NoneOpen = "No run goes on, and none can be resumed."
