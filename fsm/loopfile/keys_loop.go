@@ -34,8 +34,8 @@ var loopKeys = []Key{
 	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
 	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},
 	{Name: "category", In: InLoop, Type: TypeText, Doc: "Group in listings."},
-	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by."},
-	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Who the loop is for, in listings. It can always be run by name."},
+	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by: `loops list --label WORD`."},
+	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Who the loop is for. `loops list` leaves out `internal` ones, unless it is asked with `--all`. Any can be run by name."},
 
 	{Name: "from", In: InLoop, Type: TypeText, NotNull: true, Doc: "The loop to inherit from. What this file says is laid over it: mappings key by key, everything else is replaced."},
 	{Name: "flow", In: InLoop, Type: TypeTexts, NotNull: true, Doc: "The steps of a loop in a row, instead of `states`. `NAME` leads to the next step, `NAME?YES:NO` tests; the last step ends the run."},

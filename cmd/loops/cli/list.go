@@ -32,7 +32,7 @@ LOOPS_CATALOG names, if it is set. A file that cannot be read, or that lacks nam
 that mistake; validate finds every one.
 
 These choose among the loops: --category, --label, and --visibility, --internal or --examples, which leave out files that
-cannot run.
+cannot run. Loops with visibility: internal are left out, unless these or --all ask for them.
 
 With --running it shows the runs that go on now, those that wait in the queue, and those among the newest 200 of the
 project that can be resumed. A run whose owner died shows as interrupted; nothing is changed. IDLE is the time since the
@@ -104,7 +104,7 @@ func runList(a *app, o listOptions) error {
 		})...))
 	}
 	if len(entries)+len(more) == 0 && o.loops.chooses() {
-		ui.SayLine(a.out, "No loop is of that kind. All of them: "+a.command("list"))
+		ui.SayLine(a.out, "No loop is of that kind. All of them: "+a.command("list --all"))
 		return nil
 	}
 	if len(entries)+len(more) == 0 {
