@@ -16,8 +16,14 @@ type Sentence struct {
 	Events []uint64
 }
 
+// say says something about an event. Those that little-loops recorded carry no number: read from the end of a journal they
+// have none.
 func say(e fsm.Event, format string, args ...any) Sentence {
-	return Sentence{fmt.Sprintf(format, args...), []uint64{e.Seq}}
+	s := Sentence{Text: fmt.Sprintf(format, args...)}
+	if e.Seq > 0 {
+		s.Events = []uint64{e.Seq}
+	}
+	return s
 }
 
 // Explain says what happened in a visit and why it led where it led. l is the loop the state belongs to, or nil where

@@ -15,10 +15,18 @@ var operators = map[string]string{"eq": "equal to", "ne": "different from", "lt"
 // judged says what an evaluator decided, from what and by which limits.
 func (x *explainer) judged(e fsm.Event) []Sentence {
 	verdict, kind := str(e, "verdict"), str(e, "type")
-	if kind == "default" {
+	switch {
+	case kind == "default":
+		kind = x.defaultKind(e)
+	case kind == "" && x.st != nil && x.st.Evaluate != nil:
+		kind = x.st.Evaluate.Type
+	case kind == "" && x.st != nil:
 		kind = x.defaultKind(e)
 	}
 	head := fmt.Sprintf("%s said %s", kind, quoted(verdict))
+	if kind == "" {
+		head = "the last verdict was " + quoted(verdict)
+	}
 	why := x.reason(kind, verdict, e)
 	if why != "" {
 		head += ": " + why

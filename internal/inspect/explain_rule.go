@@ -42,15 +42,39 @@ func (x *explainer) rule(route fsm.Event) string {
 	if x.l.Maintain && slot == "" {
 		return "no rule of it applies, and its loop is one that maintains"
 	}
+	if text := x.promptFailed(to); text != "" {
+		return text
+	}
 	return "the definition at hand says otherwise, so it is not the one that was used then"
+}
+
+// promptFailed names the rule of a prompt that led on without a look at its verdict, because its host failed.
+func (x *explainer) promptFailed(to string) string {
+	e := x.v.find(fsm.EventActionComplete)
+	if e == nil || whole(*e, "exit_code") == 0 {
+		return ""
+	}
+	if prompt, _ := e.Get("is_prompt").(bool); !prompt {
+		return ""
+	}
+	switch {
+	case to == x.st.On["error"]:
+		return "on_error, because its prompt failed"
+	case x.st.Route != nil && to == x.st.Route.Error:
+		return "route._error, because its prompt failed"
+	}
+	return ""
 }
 
 // forced finds what chose the next state before the rules of the state had their say.
 func (x *explainer) forced(to string) string {
+	judged := false // behind the event that is looked at
 	for i := len(x.v.Events) - 1; i >= 0; i-- {
 		e := x.v.Events[i]
 		next := str(e, "next")
 		switch e.Kind {
+		case fsm.EventEvaluate:
+			judged = true
 		case fsm.EventStallDetected:
 			if str(e, "action") == "route:"+to {
 				return "on_repeated of circuit.repeated_failure"
@@ -80,7 +104,7 @@ func (x *explainer) forced(to string) string {
 				return "to try its prompt again"
 			}
 		case fsm.EventNote:
-			if wait := str(e, "wait"); wait == fsm.WaitRateLimit && to == x.v.State && x.v.find(fsm.EventEvaluate) == nil {
+			if wait := str(e, "wait"); wait == fsm.WaitRateLimit && to == x.v.State && !judged {
 				return "to try its prompt again when the host may be asked"
 			}
 		}
@@ -233,7 +257,11 @@ func (x *explainer) subSlot() (slot, text string) {
 }
 
 func (x *explainer) subEnd() string {
-	if x.v.Ended == nil {
+	switch {
+	case x.v.Ended != nil:
+	case x.v.find(fsm.EventWorktreeError) != nil:
+		return ", because there was no work tree for its sub-loop"
+	default:
 		return ", because nothing is recorded of the end of its sub-loop"
 	}
 	return fmt.Sprintf(", because its sub-loop ended in %s [%s]", str(*x.v.Ended, "final_state"), str(*x.v.Ended, "terminated_by"))

@@ -21,6 +21,7 @@ type Glance struct {
 
 	judged, left newest
 	levels       [][]fsm.Event // by depth: what stands behind the newest state_enter not yet seen, newest first
+	ends         []*fsm.Event  // by depth: the newest loop_complete behind the newest state_enter above it not yet seen
 	open         []*Visit      // those whose surroundings are still to be found
 	events       int
 	output       int
@@ -63,6 +64,9 @@ func (g *Glance) Add(e fsm.Event) (more bool) {
 	if e.Kind == fsm.EventRoute && g.left.event == nil {
 		g.left.event = &e
 	}
+	if e.Kind == fsm.EventLoopComplete {
+		g.end(e)
+	}
 	g.events++
 	for len(g.levels) <= e.Depth {
 		g.levels = append(g.levels, nil)
@@ -75,6 +79,16 @@ func (g *Glance) Add(e fsm.Event) (more bool) {
 	return g.wanted()
 }
 
+// end notes how a sub-loop ended, for the visit that ran it: its state_enter is older than all that happened inside.
+func (g *Glance) end(e fsm.Event) {
+	for len(g.ends) <= e.Depth {
+		g.ends = append(g.ends, nil)
+	}
+	if g.ends[e.Depth] == nil {
+		g.ends[e.Depth] = &e
+	}
+}
+
 // visit makes the visit that begins with a state_enter of what was seen behind it.
 func (g *Glance) visit(e fsm.Event) {
 	v := &Visit{State: str(e, "state"), Step: whole(e, "iteration"), Entered: e}
@@ -82,6 +96,10 @@ func (g *Glance) visit(e fsm.Event) {
 		v.add(e, true)
 	}
 	g.levels = g.levels[:e.Depth] // what is deeper ran inside it
+	if len(g.ends) > e.Depth+1 {
+		v.Ended = g.ends[e.Depth+1]
+		g.ends = g.ends[:e.Depth+1]
+	}
 	g.open = slices.DeleteFunc(g.open, func(o *Visit) bool {
 		if o.Entered.Depth-len(o.Above) != e.Depth+1 {
 			return false

@@ -255,6 +255,9 @@ func TestGlance(t *testing.T) {
 				say  func(*Visit, *fsm.Loop) []Sentence
 			}{{"evaluate", g.Judged(), Verdict}, {"route", g.Left(), Way}} {
 				want := newest(c.kind)
+				if want != nil && c.got != nil && seqOf(c.got.Ended) != seqOf(want.Ended) {
+					t.Errorf("%s, %d events: the sub-loop of %s ended with event %d, want %d", name, n, want.Path(), seqOf(c.got.Ended), seqOf(want.Ended))
+				}
 				if (want == nil) != (c.got == nil) {
 					t.Errorf("%s, %d events: %s is %v, want %v", name, n, c.kind, c.got, want)
 				} else if want != nil && (c.got.Path() != want.Path() || c.got.Number() != want.Number() || fmt.Sprint(c.say(c.got, nil)) != fmt.Sprint(c.say(want, nil))) {
@@ -267,6 +270,13 @@ func TestGlance(t *testing.T) {
 			}
 		}
 	}
+}
+
+func seqOf(e *fsm.Event) uint64 {
+	if e == nil {
+		return 0
+	}
+	return e.Seq
 }
 
 // One that prints without end is not read to its beginning.

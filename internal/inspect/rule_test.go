@@ -62,6 +62,32 @@ func TestRule(t *testing.T) {
 	}
 }
 
+// A prompt whose host fails leads on by other rules than its verdict: that is no other definition.
+func TestRuleOfAPromptThatFailed(t *testing.T) {
+	failed := fsm.Event{Kind: fsm.EventActionComplete, Seq: 3, Fields: []fsm.Field{{Key: "exit_code", Value: int64(1)}, {Key: "is_prompt", Value: true}}}
+	no := fsm.Event{Kind: fsm.EventEvaluate, Seq: 4, Fields: []fsm.Field{{Key: "type", Value: "exit_code"}, {Key: "verdict", Value: "no"}, {Key: "exit_code", Value: int64(1)}}}
+	wait := fsm.Event{Kind: fsm.EventNote, Seq: 5, Fields: []fsm.Field{{Key: "wait", Value: fsm.WaitRateLimit}}}
+	noTree := fsm.Event{Kind: fsm.EventWorktreeError, Seq: 3}
+	on := map[string]string{"yes": "y", "no": "n", "error": "e"}
+	for _, c := range []struct {
+		name, to, want string
+		st             fsm.State
+		events         []fsm.Event
+	}{
+		{"failed for good", "e", "on_error, because its prompt failed", fsm.State{On: on}, []fsm.Event{failed, no}},
+		{"refused for its rate", "s", "to try its prompt again when the host may be asked", fsm.State{On: on}, []fsm.Event{failed, no, wait}},
+		{"no work tree", "e", "on_error, because there was no work tree for its sub-loop", fsm.State{Loop: "child", On: on}, []fsm.Event{noTree}},
+	} {
+		v := Alone(c.events...)
+		v.State = "s"
+		v.add(fsm.Event{Kind: fsm.EventRoute, Seq: 9, Fields: []fsm.Field{{Key: "from", Value: "s"}, {Key: "to", Value: c.to}}}, true)
+		said := Way(v, &fsm.Loop{States: map[string]*fsm.State{"s": &c.st}})
+		if len(said) != 1 || !strings.HasSuffix(said[0].Text, ": "+c.want+".") {
+			t.Errorf("%s: %v, want %s", c.name, said, c.want)
+		}
+	}
+}
+
 // Thresholds that no event tells come from the definition.
 func TestThresholds(t *testing.T) {
 	cfg := fsm.DefaultEvaluate("llm_structured")

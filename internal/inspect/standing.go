@@ -117,14 +117,32 @@ func (v *Vitals) VerdictText() (*Visit, []Sentence) {
 	if v.Memory == nil || v.Memory.LastResult == nil {
 		return nil, nil
 	}
-	// Too much was printed since: what the memory says must do.
+	// Too much was printed since, or the run has no events: what the memory says must do.
 	e := fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: ValueOf(v.Memory.LastResult, "verdict")}}}
 	if d, ok := ValueOf(v.Memory.LastResult, "details").(*value.Map); ok {
 		for _, key := range d.Keys() {
 			e.Fields = append(e.Fields, fsm.Field{Key: key, Value: ValueOf(d, key)})
 		}
 	}
-	return nil, Verdict(Alone(e), nil)
+	alone := Alone(e)
+	alone.State = v.judgedState()
+	if alone.State == "" {
+		return nil, Verdict(alone, nil)
+	}
+	return alone, Verdict(alone, v.Rules.Main())
+}
+
+// judgedState is the state that the verdict in the memory is of: the one that acted last, if that is one whose result is judged.
+// It is "" where that is not known.
+func (v *Vitals) judgedState() string {
+	if v.Rules == nil || v.Rules.Main() == nil {
+		return ""
+	}
+	name, _ := ValueOf(v.Memory.PrevResult, "state").(string)
+	if s := v.Rules.Main().States[name]; s == nil || s.Next != "" || s.Loop != "" {
+		return ""
+	}
+	return name
 }
 
 // LoopOf returns the loop that a visit of the run belongs to, nil where it is not known.

@@ -66,7 +66,7 @@ func ExplanationObject(x *inspect.Story) *value.Map {
 			continue
 		}
 		from, to := p.Visit.Span()
-		steps = append(steps, value.NewMap("step", p.Visit.Number(), "state", p.Visit.Path(), "verdict", ui.OrNull(p.Visit.Verdict()), "to", ui.OrNull(p.Visit.To()),
+		steps = append(steps, value.NewMap("step", int64(p.Visit.Step), "number", p.Visit.Number(), "state", p.Visit.Path(), "verdict", ui.OrNull(p.Visit.Verdict()), "to", ui.OrNull(p.Visit.To()),
 			"duration_ms", p.Visit.Took().Milliseconds(), "attempts", int64(p.Visit.Attempts), "waited_ms", p.Visit.Waited.Milliseconds(),
 			"paused_ms", p.Visit.Paused.Milliseconds(), "interrupted_ms", p.Visit.Gap.Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.Said)))
 	}

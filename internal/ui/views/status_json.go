@@ -44,10 +44,13 @@ func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *value.Map {
 	if len(said) == 0 {
 		return nil
 	}
-	m := value.NewMap("state", nil, "step", nil, "text", said[0].Text, "events", ui.List(said[0].Events, func(n uint64) any { return int64(n) }))
+	m := value.NewMap("state", nil, "step", nil, "number", nil, "text", said[0].Text, "events", ui.List(said[0].Events, func(n uint64) any { return int64(n) }))
 	if visit != nil {
 		m.Set("state", visit.Path())
-		m.Set("step", visit.Number())
+		if visit.Step > 0 {
+			m.Set("step", int64(visit.Step))
+			m.Set("number", visit.Number())
+		}
 	}
 	return m
 }
