@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/phrase"
+	"loops/internal/runlog"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -44,13 +45,13 @@ func (a *app) queuedInBackground(p *project.Project, c *spawned, start backgroun
 // A waitLog is where a run in the background writes while it waits.
 type waitLog struct {
 	path string
-	log  *runLog // nil = it cannot be opened
+	log  *runlog.Log // nil = it cannot be opened
 }
 
 // openWaitLog says that the run has to wait for why, and from now on writes to a log of its own, whose path it returns.
 func (d *detached) openWaitLog(q engine.Queued) string {
 	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, views.WaitsFor(q.Why)}}
-	log, err := openLog(q.Log, logSize, logKeep)
+	log, err := runlog.Open(q.Log, logSize, logKeep, crashTo)
 	if err == nil {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), phrase.Clock(d.began))
 	}
@@ -77,12 +78,12 @@ func (d *detached) begun(path string) {
 	defer d.mu.Unlock()
 	w := d.inQueue
 	if w.log == nil {
-		if log, err := openLog(path, logSize, logKeep); err == nil {
+		if log, err := runlog.Open(path, logSize, logKeep, crashTo); err == nil {
 			d.log = ui.NewSink(log)
 		}
 		return
 	}
-	err := makeLogs(path)
+	err := runlog.MakeFolder(path)
 	if err == nil {
 		err = os.Rename(w.path, path)
 	}
@@ -90,5 +91,5 @@ func (d *detached) begun(path string) {
 		ui.Say(d.log, "loops: the output of the run stays here: %v\n", err)
 		return
 	}
-	w.log.path = path // the file is the same
+	w.log.Path = path // the file is the same
 }

@@ -15,8 +15,10 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/internal/phrase"
+	"loops/internal/runlog"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/persistence"
 )
 
 // backgroundName is the command that run --background starts. It is for this program only.
@@ -116,7 +118,7 @@ func (d *detached) recorded(a *app, h progress.Header) {
 		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
 		d.use(io.Discard)
 	} else {
-		start.Log = log.path
+		start.Log = log.Path
 		d.use(log)
 	}
 	b, err := json.Marshal(start)
@@ -127,12 +129,12 @@ func (d *detached) recorded(a *app, h progress.Header) {
 	_ = d.report.Close()
 }
 
-func (d *detached) openLog(a *app, h progress.Header) (*runLog, error) {
+func (d *detached) openLog(a *app, h progress.Header) (*runlog.Log, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
 	}
-	log, err := openLog(p.LogPath(h.Run.ID), logSize, logKeep)
+	log, err := runlog.Open(p.LogPath(h.Run.ID), logSize, logKeep, crashTo)
 	if err != nil {
 		return nil, err
 	}
@@ -179,3 +181,12 @@ func (p *detachedPrinter) Event(e fsm.Event) {
 	}
 	p.Printer.Event(e)
 }
+
+// The log of a run in the background: how large one file gets, in bytes, and how many older ones are kept.
+const (
+	logSize = 8 << 20
+	logKeep = persistence.KeptLogs
+)
+
+// crashTo has what the Go runtime says when it gives up go to a log, too.
+func crashTo(f *os.File) error { return debug.SetCrashOutput(f, debug.CrashOptions{}) }

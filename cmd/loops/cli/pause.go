@@ -13,6 +13,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -136,22 +137,13 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", s.Wait != nil, "current_state", r.State))
 			return
 		}
-		ui.SayLine(a.out, pausedText(a, s))
+		ui.SayLine(a.out, views.PausedText(a.page(), s))
 	})
 	errs := []error{err}
 	if o.json {
 		errs = append(errs, a.reply(done))
 	}
 	return joined(errs)
-}
-
-// pausedText says that a run was asked to pause, or that it stands.
-func pausedText(a *app, s engine.Effect) string {
-	r := s.Before
-	if s.Wait == nil {
-		return fmt.Sprintf("Run %s (pid %d) is in state %s and pauses before its next one. Let it go on with: %s", r.ID, r.Owner.PID, r.State, a.command("unpause", string(r.ID)))
-	}
-	return fmt.Sprintf("Paused %s (pid %d) before state %s. Let it go on with: %s", r.ID, r.Owner.PID, s.Wait.State, a.command("unpause", string(r.ID)))
 }
 
 func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
@@ -189,7 +181,7 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State))
 			return
 		}
-		ui.SayLine(a.out, unpausedText(a, r))
+		ui.SayLine(a.out, views.UnpausedText(a.page(), r))
 	}))
 	switch {
 	case found && o.json:
@@ -203,12 +195,4 @@ func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
 		return failure(engine.NotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.StatusWord(runs[0]))
 	}
 	return joined(errs)
-}
-
-// unpausedText says that a run is paused no more.
-func unpausedText(a *app, r persistence.Run) string {
-	if project.Alive(r) {
-		return fmt.Sprintf("Run %s (pid %d) goes on.", r.ID, r.Owner.PID)
-	}
-	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, inspect.StatusWord(r), a.command("resume", string(r.ID)))
 }

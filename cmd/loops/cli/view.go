@@ -5,6 +5,7 @@ import (
 
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/internal/ui/viewer"
 )
 
 func (v *viewFlags) addFlags(flags *pflag.FlagSet) {
@@ -52,7 +53,7 @@ func (a *app) foregroundPrinter(v viewFlags) progress.Printer {
 		return progress.NewJSON(a.Out, a.Err)
 	}
 	if v.follow {
-		return a.newFollowPrinter(v)
+		return viewer.NewFollowed(a.page(), a.Out, a.Err, v.verbose)
 	}
 	t := progress.NewText(a.Out, a.Err, a.viewOf(v))
 	if f, ok := ui.Terminal(a.Out); ok && !v.quiet && !v.verbose {

@@ -8,6 +8,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/ui/monitor"
+	"loops/internal/ui/views"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -39,8 +40,8 @@ func (l watchScreen) Act(ctx context.Context, c watch.Command) (string, error) {
 	}
 	text := map[watch.Verb]func() string{
 		watch.Stop:    func() string { return stoppedText(l.app, s, engine.StopGrace) },
-		watch.Pause:   func() string { return pausedText(l.app, s) },
-		watch.Unpause: func() string { return unpausedText(l.app, r) },
+		watch.Pause:   func() string { return views.PausedText(l.app.page(), s) },
+		watch.Unpause: func() string { return views.UnpausedText(l.app.page(), r) },
 		watch.Retry:   func() string { return wokenText(s) },
 	}[c.Verb]()
 	if s.Unrecorded != nil {

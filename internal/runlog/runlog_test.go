@@ -1,9 +1,8 @@
-package cli
+package runlog
 
 import (
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -11,9 +10,8 @@ import (
 func TestRunLog(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "logs", "a.log")
-	t.Cleanup(func() { _ = debug.SetCrashOutput(nil, debug.CrashOptions{}) })
 	write := func(texts ...string) {
-		l, err := openLog(path, 10, 2)
+		l, err := Open(path, 10, 2, func(*os.File) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,8 +50,7 @@ func TestRunLog(t *testing.T) {
 // A folder that is taken away does not end the run: its log begins anew where that can be.
 func TestRunLogTakenAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "a.log")
-	t.Cleanup(func() { _ = debug.SetCrashOutput(nil, debug.CrashOptions{}) })
-	l, err := openLog(path, 4, 1)
+	l, err := Open(path, 4, 1, func(*os.File) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
