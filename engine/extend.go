@@ -12,7 +12,9 @@ import (
 )
 
 // An Extend says by how much limits are raised, by their names, in the notation of --extend.
-type Extend struct{ By map[string]float64 }
+type Extend struct {
+	By map[string]float64 `json:"by,omitempty"`
+}
 
 // ExtendForms are examples of what can be raised.
 const ExtendForms = "steps=20, passes=5, cost=2 (US dollars), tokens=500k, prompts=10, time=1h"

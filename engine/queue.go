@@ -24,9 +24,9 @@ const (
 
 // A Lock says what a run locks, and what it does while others have it.
 type Lock struct {
-	None  bool          // lock nothing, and do not ask whether others did
-	Queue bool          // wait for others, in the order of those who wait
-	Limit time.Duration // how long to wait at most; 0 = try once; negative = as the project says, or 24 hours
+	None  bool          `json:"none,omitempty"`  // lock nothing, and do not ask whether others did
+	Queue bool          `json:"queue,omitempty"` // wait for others, in the order of those who wait
+	Limit time.Duration `json:"limit"`           // how long to wait at most; 0 = try once; negative = as the project says, or 24 hours
 }
 
 // queueTimeout is how long a run waits where nobody says.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
@@ -26,42 +28,90 @@ func (w Warn) say(t Text) {
 	}
 }
 
+// A Request asks for one run: exactly one of its fields is set. It can be written as JSON, and read again, without a loss, but
+// for Warn: so a process can have another one carry the run.
+type Request struct {
+	Start  *StartRequest  `json:"start,omitempty"`
+	Resume *ResumeRequest `json:"resume,omitempty"`
+	Fork   *ForkRequest   `json:"fork,omitempty"`
+}
+
+// Tell has w told what a person should know before the run begins.
+func (r Request) Tell(w Warn) {
+	switch {
+	case r.Start != nil:
+		r.Start.Warn = w
+	case r.Resume != nil:
+		r.Resume.Warn = w
+	case r.Fork != nil:
+		r.Fork.Warn = w
+	}
+}
+
+// Check returns an error unless the request asks for exactly one run.
+func (r Request) Check() error {
+	n := 0
+	for _, set := range []bool{r.Start != nil, r.Resume != nil, r.Fork != nil} {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		return misuse("", "a request is one of start, resume and fork, and this one is %d of them", n)
+	}
+	return nil
+}
+
+// Carry does what a request asks for: Start, Resume or Fork.
+func (e *Engine) Carry(ctx context.Context, r Request, o Observer) (*Run, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Start != nil:
+		return e.Start(ctx, *r.Start, o)
+	case r.Resume != nil:
+		return e.Resume(ctx, *r.Resume, o)
+	}
+	return e.Fork(ctx, *r.Fork, o)
+}
+
 // A StartRequest asks for a new run.
 type StartRequest struct {
-	Loop    string     // name or path
-	Input   *string    // what becomes the loop's input; nil = nothing
-	Context []string   // KEY=VALUE, over what the loop and the input say
-	Values  *value.Map // the same with values of any type, over both; nil = none
-	Over    project.Overrides
-	Lock    Lock
-	Tree    TreeRequest
-	Warn    Warn
+	Loop    string            `json:"loop"`             // name or path
+	Input   *string           `json:"input,omitempty"`  // what becomes the loop's input; nil = nothing
+	Context []string          `json:"context"`          // KEY=VALUE, over what the loop and the input say
+	Values  *value.Map        `json:"values,omitempty"` // the same with values of any type, over both; nil = none
+	Over    project.Overrides `json:"over"`
+	Lock    Lock              `json:"lock"`
+	Tree    TreeRequest       `json:"tree"`
+	Warn    Warn              `json:"-"`
 }
 
 // A ResumeRequest asks for a run to be continued.
 type ResumeRequest struct {
-	Run        string   // id of a run, or name of a loop: then the newest run that can be resumed
-	Context    []string // KEY=VALUE, over what the run remembers
-	Over       project.Overrides
-	Extend     Extend
-	Force      bool   // with the loop as it is now, although it changed
-	Definition string // "" or RecordedDefinition
-	Rerun      bool   // run an interrupted action again although its state says idempotent: false
-	From       string // the state to continue in; "" = where the run stands
-	Lock       Lock
-	Warn       Warn
+	Run        string            `json:"run"`     // id of a run, or name of a loop: then the newest run that can be resumed
+	Context    []string          `json:"context"` // KEY=VALUE, over what the run remembers
+	Over       project.Overrides `json:"over"`
+	Extend     Extend            `json:"extend"`
+	Force      bool              `json:"force,omitempty"`      // with the loop as it is now, although it changed
+	Definition string            `json:"definition,omitempty"` // "" or RecordedDefinition
+	Rerun      bool              `json:"rerun,omitempty"`      // run an interrupted action again although its state says idempotent: false
+	From       string            `json:"from,omitempty"`       // the state to continue in; "" = where the run stands
+	Lock       Lock              `json:"lock"`
+	Warn       Warn              `json:"-"`
 }
 
 // A ForkRequest asks for a new run that begins with what another one remembered.
 type ForkRequest struct {
-	Run        string   // id of a run, or name of a loop: then its newest
-	At         string   // the step to do again: a number, or last
-	Set        []string // KEY=VALUE for the context
-	Definition string   // name or path of a loop, or RecordedDefinition; "" = the file that the run was started from
-	Over       project.Overrides
-	Rerun      bool // do the step again although its state says idempotent: false
-	Empty      bool // copy nothing of the working folder
-	Lock       Lock
-	Tree       TreeRequest
-	Warn       Warn
+	Run        string            `json:"run"`                  // id of a run, or name of a loop: then its newest
+	At         string            `json:"at"`                   // the step to do again: a number, or last
+	Set        []string          `json:"set"`                  // KEY=VALUE for the context
+	Definition string            `json:"definition,omitempty"` // name or path of a loop, or RecordedDefinition; "" = the file that the run was started from
+	Over       project.Overrides `json:"over"`
+	Rerun      bool              `json:"rerun,omitempty"` // do the step again although its state says idempotent: false
+	Empty      bool              `json:"empty,omitempty"` // copy nothing of the working folder
+	Lock       Lock              `json:"lock"`
+	Tree       TreeRequest       `json:"tree"`
+	Warn       Warn              `json:"-"`
 }

@@ -18,9 +18,9 @@ import (
 
 // A TreeRequest asks for a work tree of git for a run.
 type TreeRequest struct {
-	Asked  bool
-	Branch string // "" = a new one, from HEAD
-	End    string // keep, merge or discard; "" = as the loop or the settings say
+	Asked  bool   `json:"asked,omitempty"`
+	Branch string `json:"branch,omitempty"` // "" = a new one, from HEAD
+	End    string `json:"end,omitempty"`    // keep, merge or discard; "" = as the loop or the settings say
 }
 
 // A runTree is the work tree of a run. A nil runTree is none: the run is in the main checkout.

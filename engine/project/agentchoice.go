@@ -18,12 +18,12 @@ const PermissionsHost = "host"
 
 // Agents are what a caller chose about the agents of a run. They hold in sub-loops too.
 type Agents struct {
-	Host        string // "" = the environment's, or the first there is
-	Model       string // "" = the host's own
-	JudgeModel  string // instead of the loop's llm.model; "" = that, or the host's own
-	Effort      string // of prompts and judges that name none; "" = the loop's, or the host's own
-	Permissions string // "" = as the loop says
-	NoLLM       bool   // no judge is asked: llm.enabled: false, whatever the loop says
+	Host        string `json:"host,omitempty"`        // "" = the environment's, or the first there is
+	Model       string `json:"model,omitempty"`       // "" = the host's own
+	JudgeModel  string `json:"judge_model,omitempty"` // instead of the loop's llm.model; "" = that, or the host's own
+	Effort      string `json:"effort,omitempty"`      // of prompts and judges that name none; "" = the loop's, or the host's own
+	Permissions string `json:"permissions,omitempty"` // "" = as the loop says
+	NoLLM       bool   `json:"no_llm,omitempty"`      // no judge is asked: llm.enabled: false, whatever the loop says
 }
 
 // fields are the choices by their names in the record of a run.

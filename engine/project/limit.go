@@ -14,7 +14,9 @@ import (
 )
 
 // A Budget is what a run may use, in the notation of --budget: limits that take the place of those of the loop, one by one; 0 is none.
-type Budget struct{ Limits map[string]float64 }
+type Budget struct {
+	Limits map[string]float64 `json:"limits,omitempty"`
+}
 
 // BudgetLimits are the names of limits on the command line, and their keys in a loop file.
 var BudgetLimits = []struct{ Name, Key string }{

@@ -12,16 +12,17 @@ import (
 // Overrides are what changes a definition for one run. They are recorded with the
 // run, so that a resume keeps them. 0, or a delay that is not set, is "as the loop says".
 type Overrides struct {
-	MaxSteps, MaxIterations int
-	Delay                   float64 // seconds
-	DelaySet                bool
-	Durability              string // "" = what the store does anyway
-	Agents                  Agents
-	NoHostGuard             bool // memory is not watched: host_guard is off, whatever the loop says
-	Budget                  Budget
-	Timeout                 time.Duration // of the loop, where resume raised it; no flag sets it
+	MaxSteps      int           `json:"max_steps,omitempty"`
+	MaxIterations int           `json:"max_iterations,omitempty"`
+	Delay         float64       `json:"delay,omitempty"` // seconds
+	DelaySet      bool          `json:"delay_set,omitempty"`
+	Durability    string        `json:"durability,omitempty"` // "" = what the store does anyway
+	Agents        Agents        `json:"agents"`
+	NoHostGuard   bool          `json:"no_host_guard,omitempty"` // memory is not watched: host_guard is off, whatever the loop says
+	Budget        Budget        `json:"budget"`
+	Timeout       time.Duration `json:"timeout,omitempty"` // of the loop, where resume raised it; no flag sets it
 
-	Config *config.Config // what holds where neither these nor the loop say anything; nil = nothing
+	Config *config.Config `json:"-"` // what holds where neither these nor the loop say anything; nil = nothing
 }
 
 // MaxDelay keeps a delay within what a timer can hold.

@@ -28,8 +28,14 @@ func checkAgents(f *project.Agents, cmd *cobra.Command) error {
 			return usageError{"--" + one.name + " is empty: leave it out to have what is the default", see}
 		}
 	}
-	if p := f.Permissions; flags.Changed("permissions") && p != fsm.PermissionsSkip && p != project.PermissionsHost {
-		return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", p, fsm.PermissionsSkip, project.PermissionsHost), see}
+	return checkPermissions(f.Permissions, see)
+}
+
+// checkPermissions refuses permissions that there are not; "" is none.
+func checkPermissions(p, see string) error {
+	switch p {
+	case "", fsm.PermissionsSkip, project.PermissionsHost:
+		return nil
 	}
-	return nil
+	return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", p, fsm.PermissionsSkip, project.PermissionsHost), see}
 }

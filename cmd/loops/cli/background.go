@@ -4,16 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 
 	"loops/engine"
-	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/ui"
 )
@@ -37,9 +34,9 @@ func checkBackground(background, dryRun bool, command string) error {
 	return nil
 }
 
-// inBackground carries out this command line in a process and a session of its own, and returns when its run is on
-// record. Where that does not come about it says and returns what the process did.
-func (a *app) inBackground(ctx context.Context, view viewFlags) error {
+// inBackground has a process of its own carry a run, and returns when the run is on record. Where that does not come about it
+// says and returns what the process did.
+func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request) error {
 	if err := view.checkFace("loops " + a.args[0]); err != nil {
 		return err
 	}
@@ -47,7 +44,13 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.spawn(p)
+	h := a.handOver(p, view, r)
+	h.Log = true
+	spawn := a.spawn
+	if spawn == nil {
+		spawn = func(h handover) (*spawned, error) { return h.spawn(a.Env) }
+	}
+	c, err := spawn(h)
 	if err != nil {
 		return failure(engine.Failed, "a process for the run cannot be started: %v", err)
 	}
@@ -72,39 +75,6 @@ func (a *app) inBackground(ctx context.Context, view viewFlags) error {
 	}
 	ui.Say(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
 	return nil
-}
-
-// A spawned is the process of a run in the background, until the run is on record.
-type spawned struct {
-	cmd      *exec.Cmd
-	report   *os.File // one line when the run is on record
-	messages *os.File // what it says to a person until then
-}
-
-// spawn starts the process of the run that this command line is about.
-func (a *app) spawn(p *project.Project) (*spawned, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	report, toReport, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	messages, toMessages, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, report.Close(), toReport.Close())
-	}
-	cmd := exec.Command(self, backgroundName) //nolint:noctx // it outlives the command
-	cmd.Dir, cmd.Env = p.Cwd, a.Env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the end of this terminal is nothing to it
-	cmd.ExtraFiles = []*os.File{toReport, toMessages}
-	err = handover{a.args, p.Cwd}.start(cmd)
-	// Only the process has the other ends now, so that they close with it.
-	if closed := errors.Join(toReport.Close(), toMessages.Close()); err != nil || closed != nil {
-		return nil, errors.Join(err, closed, report.Close(), messages.Close())
-	}
-	return &spawned{cmd, report, messages}, nil
 }
 
 // await returns when the run is on record, and passes on what the process says until then. A signal that comes
@@ -155,13 +125,4 @@ func (c *spawned) ended() error {
 	default:
 		return passOn(code)
 	}
-}
-
-// wait returns the exit code of the process when it has ended, as a shell has it.
-func (c *spawned) wait() int {
-	_ = c.cmd.Wait() // its state tells more
-	if state, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && state.Signaled() {
-		return 128 + int(state.Signal())
-	}
-	return c.cmd.ProcessState.ExitCode()
 }

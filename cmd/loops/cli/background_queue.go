@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -64,9 +63,7 @@ func (d *detached) openWaitLog(q engine.Queued) string {
 		d.use(log)
 	}
 	d.inQueue = &waitLog{start.Log, log}
-	if b, err := json.Marshal(start); err == nil {
-		_, _ = d.report.Write(append(b, '\n')) // whoever started the run may be gone
-	}
+	start.tell(d.report)
 	_ = d.messages.Close()
 	_ = d.report.Close()
 	return start.Log

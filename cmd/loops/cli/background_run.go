@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,14 +22,14 @@ import (
 	"loops/persistence"
 )
 
-// backgroundName is the command that run --background starts. It is for this program only.
+// backgroundName is the command that carries a run which was handed over. It is for this program only.
 const backgroundName = "background-run"
 
 // The files that it gets: see spawned.
 const (
 	fdReport = 3 + iota
 	fdMessages
-	fdCommand
+	fdRequest // to read: a handover
 )
 
 // A detached is a run in the background, as its own process sees it. Until the run is on record, what it says goes to
@@ -49,34 +50,75 @@ type detached struct {
 func newBackgroundCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   backgroundName,
-		Short: "Carry on a run that run --background handed over",
-		Long: `background-run carries on the run whose command line it reads from a pipe, as run --background or resume --background was
-given it. They start it with three pipes; it is of no use without.` + runExitCodes(),
+		Short: "Carry a run that run --background or an agent asked for",
+		Long: `background-run carries the run that it reads of from a pipe: what run, resume and fork with --background, or an agent
+through loops mcp, asked for. They start it with three pipes, so that nothing of it is for every user of the machine to
+see; it is of no use without.` + runExitCodes(),
 		Example: "  loops run --background fix    starts it",
 		Hidden:  true,
 		Args:    arguments(0, 0, ""),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDetached(cmd.Context(), a) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runHandedOver(cmd.Context(), a) },
 	}
 }
 
-func runDetached(ctx context.Context, a *app) error {
-	if !piped(fdReport, fdCommand) {
+func runHandedOver(ctx context.Context, a *app) error {
+	if !piped(fdReport, fdRequest) {
 		return usageError{"this command is what run --background starts, and is of no use to anybody else", "loops run --help"}
 	}
-	d := &detached{report: os.NewFile(fdReport, "report"), messages: os.NewFile(fdMessages, "messages"), began: time.Now()}
-	if err := debug.SetCrashOutput(d.messages, debug.CrashOptions{}); err != nil {
+	report, messages, request := os.NewFile(fdReport, "report"), os.NewFile(fdMessages, "messages"), os.NewFile(fdRequest, "request")
+	if err := debug.SetCrashOutput(messages, debug.CrashOptions{}); err != nil {
 		return err
 	}
-	spec, err := takeOver(fdCommand)
-	if err != nil {
-		ui.Say(d.messages, "loops: the run cannot be read by its process: %v\n", err)
+	h, err := readHandover(request)
+	if err = errors.Join(err, request.Close()); err != nil {
+		ui.Say(messages, "loops: the run cannot be begun by its process: %v\n", err)
 		return told(engine.Failed)
 	}
-	d.line = commandText(keptArguments(spec.Args))
-	inner := &app{IO: IO{In: a.In, Out: d, Err: d.toPerson(), Dir: spec.Dir, Env: a.Env}, detached: d}
-	code := inner.execute(ctx, spec.Args)
+	if h.Log {
+		return passOn(carryDetached(ctx, a, h, report, messages))
+	}
+	return passOn(carryWatched(ctx, a, h, report, messages))
+}
+
+// carryDetached carries a run that nobody waits for once it is on record, and returns its exit code.
+func carryDetached(ctx context.Context, a *app, h handover, report, messages *os.File) int {
+	h.View.JSON = false // that was asked of whoever started it
+	d := &detached{report: report, messages: messages, began: time.Now(), line: commandText(keptArguments(h.Words))}
+	inner := h.app(IO{In: a.In, Out: d, Err: d.toPerson(), Env: a.Env})
+	inner.detached, inner.adopt = d, a.adopt
+	inner.onRecord = func(header progress.Header) { d.recorded(inner, header) }
+	code := inner.carryHandedOver(ctx, h)
 	d.close(code)
-	return passOn(code)
+	return code
+}
+
+// carryWatched carries a run for a process that waits for its end, and reads until then what is said. It returns its exit code.
+func carryWatched(ctx context.Context, a *app, h handover, report, messages *os.File) int {
+	inner := h.app(IO{In: a.In, Out: io.Discard, Err: messages, Env: a.Env})
+	inner.adopt = a.adopt
+	inner.onRecord = func(header progress.Header) {
+		startOf(header).tell(report)
+		_ = report.Close()
+	}
+	return inner.carryHandedOver(ctx, h)
+}
+
+// carryHandedOver does what a handover asks for, and returns the exit code.
+func (a *app) carryHandedOver(ctx context.Context, h handover) int {
+	end := a.begin()
+	return end(a.carryRequest(ctx, h.View.flags(), h.Request), func(string) {})
+}
+
+// startOf is what a process says of its run when that is on record.
+func startOf(h progress.Header) backgroundStart {
+	return backgroundStart{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
+}
+
+// tell writes what there is to say for the process that waits for it, which may be gone.
+func (s backgroundStart) tell(report io.Writer) {
+	if b, err := json.Marshal(s); err == nil {
+		_, _ = report.Write(append(b, '\n'))
+	}
 }
 
 // Write adds to the log of the run.
@@ -107,7 +149,7 @@ func (t toPerson) Write(b []byte) (int, error) {
 
 // recorded says that the run is on record, and from now on writes to its log.
 func (d *detached) recorded(a *app, h progress.Header) {
-	start := backgroundStart{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
+	start := startOf(h)
 	if p, err := a.project(); err == nil && d.inQueue != nil { // whoever started it is not there any more
 		d.begun(p.LogPath(h.Run.ID))
 		return
@@ -121,10 +163,7 @@ func (d *detached) recorded(a *app, h progress.Header) {
 		start.Log = log.Path
 		d.use(log)
 	}
-	b, err := json.Marshal(start)
-	if err == nil {
-		_, _ = d.report.Write(append(b, '\n')) // whoever started the run may be gone
-	}
+	start.tell(d.report)
 	_ = d.messages.Close()
 	_ = d.report.Close()
 }
@@ -160,24 +199,24 @@ func (d *detached) close(code int) {
 	}
 }
 
-// A detachedPrinter tells of the first event of a run, which is on record then, and has its work tree if it is to have one.
-type detachedPrinter struct {
+// A recordPrinter tells of the first event of a run, which is on record then, and has its work tree if it is to have one.
+type recordPrinter struct {
 	progress.Printer
-	a    *app
+	tell func(progress.Header)
 	h    progress.Header
 	told bool
 }
 
-func (p *detachedPrinter) Header(h progress.Header) {
+func (p *recordPrinter) Header(h progress.Header) {
 	p.h = h
 	p.Printer.Header(h)
 }
 
-func (p *detachedPrinter) Event(e fsm.Event) {
+func (p *recordPrinter) Event(e fsm.Event) {
 	first := e.Kind == fsm.EventLoopStart || e.Kind == fsm.EventLoopResume
 	if !p.told && (p.h.Worktree == "" || !first) { // the work tree is made after the first event
 		p.told = true
-		p.a.detached.recorded(p.a, p.h)
+		p.tell(p.h)
 	}
 	p.Printer.Event(e)
 }

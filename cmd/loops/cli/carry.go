@@ -135,6 +135,16 @@ func (a *app) refused(err error) error {
 	return failure(refusal.Kind, "%s", ui.Block(text))
 }
 
+// carryRequest begins what is asked for, shows it until it has ended, and returns what the exit code of the command is.
+func (a *app) carryRequest(ctx context.Context, view viewFlags, r engine.Request) error {
+	e, err := a.engine()
+	if err != nil {
+		return err
+	}
+	r.Tell(a.warner(e.Project(), view.quiet))
+	return a.carry(ctx, e, view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Carry(ctx, r, to) })
+}
+
 // carry begins a run by start, shows it until it has ended, and returns what the exit code of the command is.
 func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start func(context.Context, engine.Observer) (*engine.Run, error)) error {
 	if _, set := a.getenv("GOGC"); !set {

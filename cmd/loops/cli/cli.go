@@ -25,6 +25,7 @@ import (
 	"loops/internal/plain"
 	"loops/internal/proc"
 	"loops/internal/ui"
+	"loops/internal/ui/progress"
 )
 
 // An IO is what a command line touches of the world besides the project's files.
@@ -51,10 +52,12 @@ type app struct {
 	opened *project.Project // what project returned last; nil = nothing yet
 	where  [2]string        // the directory and store that it was for
 
-	args     []string           // the command line
-	detached *detached          // of the process of a run in the background; else nil
-	notifier *notifier.Notifier // of the first engine; nil = nobody is told
-	adopt    func() error       // makes this process adopt what its actions leave; nil where it is not ours alone
+	args     []string                         // the command line
+	detached *detached                        // of the process of a run in the background; else nil
+	spawn    func(handover) (*spawned, error) // starts the process of a run in the background; nil = handover.spawn
+	onRecord func(progress.Header)            // is told when the run is on record; nil = no other process waits for that
+	notifier *notifier.Notifier               // of the first engine; nil = nobody is told
+	adopt    func() error                     // makes this process adopt what its actions leave; nil where it is not ours alone
 
 	taken  func(v any)          // gets the answer of a command with --json; nil = it is printed
 	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
@@ -68,12 +71,7 @@ func Main(args []string, streams IO) int {
 }
 
 func (a *app) execute(ctx context.Context, args []string) int {
-	if a.Env == nil {
-		a.Env = os.Environ()
-	}
-	out, errs := plain.NewWriter(a.Out), plain.NewWriter(a.Err)
-	a.Out, a.Err = out, errs
-	a.out = ui.NewBatchedSink(a.Out)
+	end := a.begin()
 	root := newRootCommand(a, needed(args))
 	args = a.byName(root, args)
 	a.args = args
@@ -87,17 +85,31 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetIn(a.In)
 	root.SetErr(a.Err)
 	cmd, err := root.ExecuteContextC(ctx)
-	if lost := a.out.Close(); err == nil && lost != nil {
-		err = failure(engine.Failed, "the answer could not be written out: %v", lost)
+	return end(err, func(message string) { a.leaveJob(cmd, message) })
+}
+
+// begin makes what this invocation writes harmless for a terminal. The caller ends it with the error of what was done: that is
+// said, leave is told what was, and the exit code is returned.
+func (a *app) begin() (end func(err error, leave func(message string)) int) {
+	if a.Env == nil {
+		a.Env = os.Environ()
 	}
-	code, message := a.explained(err)
-	if message != "" {
-		ui.SayLines(a.Err, ui.Block("loops: "+message)) // explain made the texts of others clean
+	out, errs := plain.NewWriter(a.Out), plain.NewWriter(a.Err)
+	a.Out, a.Err = out, errs
+	a.out = ui.NewBatchedSink(a.Out)
+	return func(err error, leave func(message string)) int {
+		if lost := a.out.Close(); err == nil && lost != nil {
+			err = failure(engine.Failed, "the answer could not be written out: %v", lost)
+		}
+		code, message := a.explained(err)
+		if message != "" {
+			ui.SayLines(a.Err, ui.Block("loops: "+message)) // explain made the texts of others clean
+		}
+		leave(message)
+		a.notified()
+		_, _ = out.Flush(), errs.Flush() // half a character, of text that ended in it
+		return code
 	}
-	a.leaveJob(cmd, message)
-	a.notified()
-	_, _ = out.Flush(), errs.Flush() // half a character, of text that ended in it
-	return code
 }
 
 // explained returns the exit code of an error and the lines to print for it, with commands that work here and no password.

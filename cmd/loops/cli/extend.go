@@ -23,8 +23,13 @@ func checkExtend(f *engine.Extend, cmd *cobra.Command, budget project.Budget) er
 			other = "--" + k.Flag
 		}
 		if other != "" {
-			return usageError{fmt.Sprintf("--extend %s and %s exclude each other: one raises the limit, the other sets it", k.Name, other), cmd.CommandPath() + " --help"}
+			return extendsAndSets(k.Name, other, cmd.CommandPath()+" --help")
 		}
 	}
 	return nil
+}
+
+// extendsAndSets is the error of a limit that is to be raised, and is set by a flag.
+func extendsAndSets(limit, flag, see string) error {
+	return usageError{fmt.Sprintf("--extend %s and %s exclude each other: one raises the limit, the other sets it", limit, flag), see}
 }

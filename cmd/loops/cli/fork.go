@@ -78,8 +78,8 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
 				return err
 			}
-			if o.background && a.detached == nil {
-				return a.inBackground(cmd.Context(), o.view)
+			if o.background {
+				return a.inBackground(cmd.Context(), o.view, engine.Request{Fork: o.request()})
 			}
 			return runFork(cmd.Context(), a, &o)
 		},
@@ -100,22 +100,27 @@ says idempotent: false and was started, unless with --rerun.` + runExitCodes(exi
 	return cmd
 }
 
+// request is what the flags ask for.
+func (o *forkOptions) request() *engine.ForkRequest {
+	return &engine.ForkRequest{
+		Run: o.name, At: o.at, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.request(),
+	}
+}
+
 func runFork(ctx context.Context, a *app, o *forkOptions) error {
+	request := o.request()
+	if !o.dryRun {
+		return a.carryRequest(ctx, o.view, engine.Request{Fork: request})
+	}
 	e, err := a.engine()
 	if err != nil {
 		return err
 	}
-	request := engine.ForkRequest{
-		Run: o.name, At: o.at, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.request(),
-		Warn: a.warner(e.Project(), o.view.quiet),
+	defer e.Close()
+	request.Warn = a.warner(e.Project(), o.view.quiet)
+	plan, err := e.PlanFork(ctx, *request)
+	if err != nil {
+		return a.refused(err)
 	}
-	if o.dryRun {
-		defer e.Close()
-		plan, err := e.PlanFork(ctx, request)
-		if err != nil {
-			return a.refused(err)
-		}
-		return views.PrintFork(a.page(), plan, o.view.json)
-	}
-	return a.carry(ctx, e, o.view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Fork(ctx, request, to) })
+	return views.PrintFork(a.page(), plan, o.view.json)
 }

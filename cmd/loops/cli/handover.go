@@ -1,59 +1,161 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"loops/engine"
 	"loops/engine/project"
 	"loops/persistence/sqlstore"
 )
 
-// A handover is a whole command line for another process of this program, as it was given, so that nothing of it can be
-// left out. It goes through a pipe: every user of the machine can read the arguments of a process, and a file could stay
+// handoverVersion is the form of a handover. It is one more than before when a process of the former version would misread it.
+const handoverVersion = 1
+
+// A handover is a run that another process of this program is to carry: what is asked for, in which project, and how the run
+// is shown. It goes through a pipe: every user of the machine can read the arguments of a process, and a file could stay
 // behind. The environment, which only its user can read, is inherited.
 type handover struct {
-	Args []string `json:"args"` // without the program's name
-	Dir  string   `json:"dir"`  // working directory, absolute
+	Version int            `json:"version"`
+	Dir     string         `json:"dir"`               // working directory, absolute
+	Project string         `json:"project,omitempty"` // as -C says
+	Store   string         `json:"store,omitempty"`   // as --store says
+	View    handedView     `json:"view"`
+	Log     bool           `json:"log,omitempty"`   // what the run says is kept in a log: nobody else reads it once the run is on record
+	Words   []string       `json:"words,omitempty"` // a command line that asks for the same; messages quote it, and nothing reads it
+	Request engine.Request `json:"request"`
 }
 
-// start starts a process that gets the command line on the next descriptor after cmd.ExtraFiles.
-func (h handover) start(cmd *exec.Cmd) error {
+// A handedView is how a run is shown.
+type handedView struct {
+	Quiet   bool   `json:"quiet,omitempty"`
+	Verbose bool   `json:"verbose,omitempty"`
+	JSON    bool   `json:"json,omitempty"`
+	Format  string `json:"format,omitempty"`
+	File    string `json:"file,omitempty"`
+	Costs   string `json:"costs,omitempty"`
+	Color   string `json:"color,omitempty"` // "" = nobody said
+}
+
+// handOver returns what another process needs to carry a run that this command line asks for.
+func (a *app) handOver(p *project.Project, v viewFlags, r engine.Request) handover {
+	h := handover{
+		Version: handoverVersion, Dir: p.Cwd, Project: a.dir, Store: a.store, Words: a.args, Request: r,
+		View: handedView{Quiet: v.quiet, Verbose: v.verbose, JSON: v.json, Format: v.format, File: v.file, Costs: v.costs},
+	}
+	if a.colorGiven {
+		h.View.Color = a.color
+	}
+	return h
+}
+
+// flags are the view as the command line has it.
+func (v handedView) flags() viewFlags {
+	return viewFlags{quiet: v.Quiet, verbose: v.Verbose, json: v.JSON, format: v.Format, file: v.File, costs: v.Costs}
+}
+
+// app returns the invocation that carries the run.
+func (h handover) app(streams IO) *app {
+	streams.Dir = h.Dir
+	a := &app{IO: streams, dir: h.Project, store: h.Store, args: h.Words, color: "auto"}
+	if h.View.Color != "" {
+		a.color, a.colorGiven = h.View.Color, true
+	}
+	return a
+}
+
+// readHandover reads a handover, and refuses one that this program may misunderstand.
+func readHandover(r io.Reader) (h handover, err error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return h, err
+	}
+	var form struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(b, &form); err != nil {
+		return h, fmt.Errorf("what was asked for cannot be read: %w", err)
+	}
+	if form.Version != handoverVersion {
+		return h, fmt.Errorf("it was asked for in version %d, and this program reads version %d: another version of loops was installed meanwhile; start again what asked for the run", form.Version, handoverVersion)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&h); err != nil {
+		return h, fmt.Errorf("what was asked for cannot be read: %w", err)
+	}
+	return h, h.Request.Check()
+}
+
+// A spawned is the process of a run that was handed over.
+type spawned struct {
+	cmd      *exec.Cmd
+	report   *os.File // one line when the run is on record: a backgroundStart
+	messages *os.File // what the process says, until it closes it
+}
+
+// spawn starts a process that carries the run, in a session of its own: the end of this terminal, or of this group of
+// processes, is nothing to it.
+func (h handover) spawn(env []string) (*spawned, error) {
 	b, err := json.Marshal(h)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, w, err := os.Pipe()
+	self, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	cmd.ExtraFiles = append(cmd.ExtraFiles, r)
-	err = errors.Join(cmd.Start(), r.Close())
-	if err == nil {
-		_, err = w.Write(b)
-		if errors.Is(err, syscall.EPIPE) {
-			err = nil // it has ended, and that tells more
+	var here, there []*os.File // its ends are in the order of the descriptors fdReport, fdMessages, fdRequest
+	for range fdRequest - fdReport + 1 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, errors.Join(err, closeAll(here), closeAll(there))
 		}
+		here, there = append(here, r), append(there, w)
 	}
-	return errors.Join(err, w.Close())
+	last := len(here) - 1
+	here[last], there[last] = there[last], here[last] // that one it reads
+	cmd := exec.Command(self, backgroundName)         //nolint:noctx // it outlives the command
+	cmd.Dir, cmd.Env = h.Dir, env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.ExtraFiles = there
+	err = cmd.Start()
+	// Only the process has the other ends now, so that they close with it.
+	if closed := closeAll(there); err != nil || closed != nil {
+		return nil, errors.Join(err, closed, closeAll(here))
+	}
+	_, err = here[last].Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		err = nil // it has ended, and that tells more
+	}
+	if err = errors.Join(err, here[last].Close()); err != nil {
+		return nil, errors.Join(err, closeAll(here[:last]))
+	}
+	return &spawned{cmd, here[0], here[1]}, nil
 }
 
-// takeOver reads a command line from a descriptor.
-func takeOver(fd int) (handover, error) {
-	var h handover
-	f := os.NewFile(uintptr(fd), "the command line")
-	b, err := io.ReadAll(f)
-	if err == nil {
-		err = json.Unmarshal(b, &h)
+func closeAll(files []*os.File) error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
 	}
-	return h, errors.Join(err, f.Close())
+	return errors.Join(errs...)
+}
+
+// wait returns the exit code of the process when it has ended, as a shell has it.
+func (c *spawned) wait() int {
+	_ = c.cmd.Wait() // its state tells more
+	if state, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && state.Signaled() {
+		return 128 + int(state.Signal())
+	}
+	return c.cmd.ProcessState.ExitCode()
 }
 
 // piped reports whether all descriptors from one on are pipes, as the program that starts this one makes them. None
@@ -67,33 +169,6 @@ func piped(from, to int) bool {
 		syscall.CloseOnExec(fd)
 	}
 	return true
-}
-
-// handedOverName is the command that carries out a command line which another process of this program hands over.
-const handedOverName = "handed-over"
-
-func newHandedOverCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   handedOverName,
-		Short: "Carry out a command line that loops mcp hands over",
-		Long: `handed-over carries out the command line that it reads from descriptor 3, in the same process. loops mcp starts it, so that
-what an agent passes to a run is not for every user of the machine to see; it is of no use without.` + exitCodes(exitUsage),
-		Example: "  loops mcp    starts it",
-		Hidden:  true,
-		Args:    arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			const fd = 3
-			if !piped(fd, fd) {
-				return usageError{"this command is what loops mcp starts, and is of no use to anybody else", "loops mcp --help"}
-			}
-			h, err := takeOver(fd)
-			if err != nil {
-				return failure(engine.Failed, "the command line cannot be read: %v", err)
-			}
-			inner := &app{IO: IO{In: a.In, Out: a.Out, Err: a.Err, Dir: h.Dir, Env: a.Env}}
-			return passOn(inner.execute(cmd.Context(), h.Args))
-		},
-	}
 }
 
 // shownArguments are the words of a command line as they may be shown and kept: without the passwords of stores.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,14 +8,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"loops/engine"
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/mcpserver"
 	"loops/internal/phrase"
@@ -30,7 +31,7 @@ type startedRun struct {
 	process *os.Process
 	ended   chan struct{} // closed when the process has
 	code    int           // of its end; valid when ended is closed, as is
-	stderr  []byte
+	said    []byte        // the end of what it said
 }
 
 // startedRuns are the runs that end with the server. It may be used by several goroutines at once.
@@ -39,33 +40,78 @@ type startedRuns struct {
 	bound []*startedRun // guarded by mu
 }
 
+// run starts a run, in a process of its own.
 func (s *served) run(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	return s.begin(ctx, v, s.runArguments(v))
+	r := &engine.StartRequest{Loop: v.Text("name"), Context: contextPairs(v), Lock: projectLock}
+	r.Over.MaxSteps = v.Number("max_steps")
+	r.Over.Agents = project.Agents{Host: v.Text("host"), Model: v.Text("model"), Permissions: v.Text("permissions")}
+	if err := setText(&r.Over.Budget, "budget", v); err != nil {
+		return nil, err
+	}
+	if err := checkPermissions(r.Over.Agents.Permissions, ""); err != nil {
+		return nil, err
+	}
+	words := append(overWords("run", v), "--", r.Loop)
+	if v.Has("input") {
+		input := v.Text("input")
+		r.Input, words = &input, append(words, input)
+	}
+	return s.begin(ctx, v, engine.Request{Start: r}, words)
 }
 
 // resume continues a run, in a process of its own as well.
 func (s *served) resume(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	args := s.command("resume", "--json")
-	if n := v.Number("max_steps"); n > 0 {
-		args = append(args, "--max-steps="+strconv.Itoa(n))
+	r := &engine.ResumeRequest{Run: v.Text("run"), Context: contextPairs(v), Force: v.Flag("force"), Rerun: v.Flag("rerun"), Lock: projectLock}
+	r.Over.MaxSteps = v.Number("max_steps")
+	if err := setText(&r.Extend, "extend", v); err != nil {
+		return nil, err
 	}
-	if more := v.Text("extend"); more != "" {
-		args = append(args, "--extend="+more)
+	if r.Over.MaxSteps > 0 && r.Extend.By["steps"] > 0 {
+		return nil, extendsAndSets("steps", "--max-steps", "")
+	}
+	return s.begin(ctx, v, engine.Request{Resume: r}, append(overWords("resume", v), "--", r.Run))
+}
+
+// projectLock is what a run locks where nobody says.
+var projectLock = lockFlags{limit: -1}.lock()
+
+// setText reads an argument in the notation of the flag of the same name, if it is there.
+func setText(to pflag.Value, name string, v mcpserver.Values) error {
+	text := v.Text(name)
+	if text == "" {
+		return nil
+	}
+	if err := to.Set(text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// overWords is the command that would do the same, with its flags, for messages.
+func overWords(command string, v mcpserver.Values) []string {
+	words := []string{command}
+	for _, name := range []string{"budget", "host", "model", "permissions", "extend"} {
+		if value := v.Text(name); value != "" {
+			words = append(words, "--"+name+"="+value)
+		}
+	}
+	if n := v.Number("max_steps"); n > 0 {
+		words = append(words, "--max-steps="+strconv.Itoa(n))
 	}
 	for _, name := range []string{"force", "rerun"} {
 		if v.Flag(name) {
-			args = append(args, "--"+name)
+			words = append(words, "--"+name)
 		}
 	}
 	for _, pair := range contextPairs(v) {
-		args = append(args, "--context="+pair)
+		words = append(words, "--context="+pair)
 	}
-	return s.begin(ctx, v, append(args, "--", v.Text("run")))
+	return words
 }
 
 // begin starts the process of a run, and tells of the run when it is on record, or has ended.
-func (s *served) begin(ctx context.Context, v mcpserver.Values, args []string) (json.RawMessage, error) {
-	r, info, err := s.start(ctx, v, args)
+func (s *served) begin(ctx context.Context, v mcpserver.Values, request engine.Request, words []string) (json.RawMessage, error) {
+	r, info, err := s.start(ctx, v, request, words)
 	if err != nil {
 		return nil, err
 	}
@@ -89,43 +135,15 @@ func (s *served) begin(ctx context.Context, v mcpserver.Values, args []string) (
 	if err != nil {
 		return nil, fmt.Errorf("run %s was started (pid %d), but how it stands cannot be told: %w", info.ID, r.process.Pid, err)
 	}
-	answer := value.NewMap("instance_id", info.ID, "run_id", info.Run, "pid", int64(r.process.Pid), "ended", ended, "status", status)
+	answer := value.NewMap("instance_id", info.ID, "run_id", info.RunID, "pid", int64(r.process.Pid), "ended", ended, "status", status)
 	if ended {
 		answer.Set("exit_code", int64(r.code))
 		answer.Set("exit_meaning", exitText(r.code))
-		if text := bytes.TrimSpace(r.stderr); len(text) > 0 {
+		if text := bytes.TrimSpace(r.said); len(text) > 0 {
 			answer.Set("notes", said(string(text), r.code))
 		}
 	}
 	return object(answer, nil)
-}
-
-// A runInfo is the first line of a run with --json.
-type runInfo struct {
-	Event string `json:"event"`
-	ID    string `json:"instance_id"`
-	Run   string `json:"run_id"`
-}
-
-// runArguments is the command line of a run.
-func (s *served) runArguments(v mcpserver.Values) []string {
-	args := s.command("run", "--json")
-	for _, name := range []string{"budget", "host", "model", "permissions"} {
-		if value := v.Text(name); value != "" {
-			args = append(args, "--"+name+"="+value)
-		}
-	}
-	if n := v.Number("max_steps"); n > 0 {
-		args = append(args, "--max-steps="+strconv.Itoa(n))
-	}
-	for _, pair := range contextPairs(v) {
-		args = append(args, "--context="+pair)
-	}
-	args = append(args, "--", v.Text("name"))
-	if v.Has("input") {
-		args = append(args, v.Text("input"))
-	}
-	return args
 }
 
 // contextText is a context value as the flag takes it: a text as it is, anything else as JSON.
@@ -138,81 +156,57 @@ func contextText(raw json.RawMessage) string {
 }
 
 // start starts a run and returns when it is on record.
-func (s *served) start(ctx context.Context, v mcpserver.Values, args []string) (*startedRun, runInfo, error) {
-	self, err := os.Executable()
+func (s *served) start(ctx context.Context, v mcpserver.Values, request engine.Request, words []string) (*startedRun, backgroundStart, error) {
+	p, err := s.app.project()
 	if err != nil {
-		return nil, runInfo{}, fmt.Errorf("this program cannot be found to start a run: %w", err)
+		return nil, backgroundStart{}, err
 	}
-	cmd := exec.Command(self, handedOverName) //nolint:noctx // it outlives the call
-	cmd.Dir, cmd.Env = s.app.Dir, s.runEnv(v.Flag("stop_with_server"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends the agent's group or terminal is not for the run
-	stdout, err := cmd.StdoutPipe()
+	h := s.app.handOver(p, viewFlags{json: true}, request)
+	h.Words = s.command(words...)
+	c, err := h.spawn(s.runEnv(v.Flag("stop_with_server")))
 	if err != nil {
-		return nil, runInfo{}, err
+		return nil, backgroundStart{}, fmt.Errorf("a process for the run cannot be started: %w", err)
 	}
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		return nil, runInfo{}, err
-	}
-	if err := (handover{args, s.app.Dir}).start(cmd); err != nil {
-		return nil, runInfo{}, fmt.Errorf("the run cannot be started: %w", err)
-	}
-	r := &startedRun{process: cmd.Process, ended: make(chan struct{})}
-	recorded := make(chan runInfo, 1)
-	go r.watch(cmd, stdout, stderr, recorded) // until the run ends, or this process
+	r := &startedRun{process: c.cmd.Process, ended: make(chan struct{})}
+	recorded := make(chan backgroundStart, 1)
+	go r.watch(c, recorded) // until the run ends, or this process
 
 	ctx, cancel := context.WithTimeout(ctx, recordWait)
 	defer cancel()
 	select {
-	case info, ok := <-recorded:
+	case start, ok := <-recorded:
 		if ok {
 			if v.Flag("stop_with_server") {
 				s.runs.bind(r)
 			}
-			return r, info, nil
+			return r, start, nil
 		}
 		<-r.ended
-		return nil, runInfo{}, errors.New(said(string(r.stderr), r.code))
+		return nil, start, errors.New(said(string(r.said), r.code))
 	case <-ctx.Done():
-		_ = cmd.Process.Signal(syscall.SIGTERM) // before it is on record that undoes it
-		return nil, runInfo{}, fmt.Errorf("the run was not on record within %s and was stopped", phrase.Duration(recordWait))
+		_ = r.process.Signal(syscall.SIGTERM) // before it is on record that undoes it
+		return nil, backgroundStart{}, fmt.Errorf("the run was not on record within %s and was stopped", phrase.Duration(recordWait))
 	}
 }
 
-// watch reads what a run says until it has ended. The first event that it prints is on record.
-func (r *startedRun) watch(cmd *exec.Cmd, stdout io.ReadCloser, stderr io.Reader, recorded chan<- runInfo) {
+// watch tells when the run is on record, and reads what its process says until it has ended.
+func (r *startedRun) watch(c *spawned, recorded chan<- backgroundStart) {
 	defer close(r.ended)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		defer close(recorded)
-		lines := bufio.NewReader(stdout)
-		var info runInfo
-		for {
-			line, err := lines.ReadBytes('\n')
-			if err != nil {
-				return
-			}
-			var event runInfo
-			if json.Unmarshal(line, &event) == nil && event.Event == "run_info" {
-				info = event
-				continue
-			}
-			recorded <- info
-			_ = stdout.Close() // the rest is in the records
-			return
+		var start backgroundStart
+		if json.NewDecoder(c.report).Decode(&start) == nil { // what ends without a line was refused
+			recorded <- start
 		}
+		_ = c.report.Close()
 	}()
 	tail := &lastBytes{most: 8 << 10}
-	_, _ = io.Copy(tail, stderr)
-	<-read // Wait closes what is not read yet
-	err := cmd.Wait()
-	r.stderr, r.code = tail.kept, cmd.ProcessState.ExitCode()
-	if state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && state.Signaled() {
-		r.code = 128 + int(state.Signal())
-	} else if err != nil && succeeded(r.code) {
-		r.code = kindCode(engine.Failed)
-	}
+	_, _ = io.Copy(tail, c.messages)
+	<-read
+	r.said, r.code = tail.kept, c.wait()
+	_ = c.messages.Close()
 }
 
 // lastBytes keeps the end of what is written to it.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -70,10 +69,10 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 			if o.definition != "" && o.definition != engine.RecordedDefinition {
 				return usageError{fmt.Sprintf("--definition %q: expected %s", o.definition, engine.RecordedDefinition), "loops resume --help"}
 			}
-			if o.background && a.detached == nil {
-				return a.inBackground(cmd.Context(), o.view)
+			if o.background {
+				return a.inBackground(cmd.Context(), o.view, o.request())
 			}
-			return runResume(cmd.Context(), a, &o)
+			return a.carryRequest(cmd.Context(), o.view, o.request())
 		},
 	}
 	flags := cmd.Flags()
@@ -91,14 +90,10 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 	return cmd
 }
 
-func runResume(ctx context.Context, a *app, o *resumeOptions) error {
-	e, err := a.engine()
-	if err != nil {
-		return err
-	}
-	request := engine.ResumeRequest{
+// request is what the flags ask for.
+func (o *resumeOptions) request() engine.Request {
+	return engine.Request{Resume: &engine.ResumeRequest{
 		Run: o.name, Context: o.context, Over: o.over, Extend: o.extend, Force: o.force, Definition: o.definition, Rerun: o.rerun, From: o.from,
-		Lock: o.lock.lock(), Warn: a.warner(e.Project(), o.view.quiet),
-	}
-	return a.carry(ctx, e, o.view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Resume(ctx, request, to) })
+		Lock: o.lock.lock(),
+	}}
 }

@@ -21,7 +21,7 @@ type runOptions struct {
 	tree    treeFlags
 
 	background bool
-	items      int // of little-loops; see runRun
+	items      int // of little-loops
 }
 
 func newRunCommand(a *app) *cobra.Command {
@@ -85,6 +85,9 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 				return err
 			}
 			a.fillView(cmd, &o.view)
+			if o.items != 0 && !o.view.quiet {
+				ui.SayLine(a.Err, "loops: --items changes nothing: it limits a comparison that only little-loops makes (run --baseline)")
+			}
 			if err := o.tree.check(cmd.CommandPath()); err != nil {
 				return err
 			}
@@ -94,8 +97,8 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
 				return err
 			}
-			if o.background && a.detached == nil {
-				return a.inBackground(cmd.Context(), o.view)
+			if o.background {
+				return a.inBackground(cmd.Context(), o.view, engine.Request{Start: o.request()})
 			}
 			return runRun(cmd.Context(), a, &o)
 		},
@@ -113,24 +116,25 @@ With --queue the process waits, where it has to, and run returns with 0 and its 
 	return cmd
 }
 
+// request is what the flags ask for.
+func (o *runOptions) request() *engine.StartRequest {
+	return &engine.StartRequest{Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(), Tree: o.tree.request()}
+}
+
 func runRun(ctx context.Context, a *app, o *runOptions) error {
+	request := o.request()
+	if !o.dryRun {
+		return a.carryRequest(ctx, o.view, engine.Request{Start: request})
+	}
 	e, err := a.engine()
 	if err != nil {
 		return err
 	}
-	if o.items != 0 && !o.view.quiet {
-		ui.SayLine(a.Err, "loops: --items changes nothing: it limits a comparison that only little-loops makes (run --baseline)")
+	defer e.Close()
+	request.Warn = a.warner(e.Project(), o.view.quiet)
+	plan, err := e.Plan(ctx, *request)
+	if err != nil {
+		return a.refused(err)
 	}
-	request := engine.StartRequest{
-		Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(), Tree: o.tree.request(), Warn: a.warner(e.Project(), o.view.quiet),
-	}
-	if o.dryRun {
-		defer e.Close()
-		plan, err := e.Plan(ctx, request)
-		if err != nil {
-			return a.refused(err)
-		}
-		return a.page().PrintPlan(plan, o.view.json)
-	}
-	return a.carry(ctx, e, o.view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Start(ctx, request, to) })
+	return a.page().PrintPlan(plan, o.view.json)
 }

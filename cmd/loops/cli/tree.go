@@ -55,7 +55,6 @@ func tree() []branch {
 		{"notify", false, newNotifyCommand},
 		{"stage", false, newStageCommand},
 		{backgroundName, false, newBackgroundCommand},
-		{handedOverName, false, newHandedOverCommand},
 		{"queue", false, newQueueCommand},
 		{"attach", true, newAttachCommand},
 		{"watch", true, newWatchCommand},

@@ -33,17 +33,14 @@ func (v viewFlags) check(command string) error {
 	return v.checkFormat(command)
 }
 
-// newPrinter returns the printer for these flags, and for a run in the background one that writes its log.
+// newPrinter returns the printer for these flags, which tells a process that waits for it when the run is on record.
 func (a *app) newPrinter(v viewFlags) progress.Printer {
-	if a.detached != nil {
-		v.json = false // that was asked of whoever started it
-	}
 	p := a.facePrinter(v)
 	if v.costs != "" {
 		p = &costPrinter{Printer: p, a: a, file: v.costs}
 	}
-	if a.detached != nil {
-		p = &detachedPrinter{Printer: p, a: a}
+	if a.onRecord != nil {
+		p = &recordPrinter{Printer: p, tell: a.onRecord}
 	}
 	return p
 }
