@@ -11,9 +11,9 @@ import (
 
 // startsItself are the functions that may look for this program's own file, to start it once more.
 var startsItself = map[string]string{
-	"loops/cmd/loops/cli.spawn":    "the process of a run: it gets the name of one command, and reads what it is to do from a pipe",
-	"loops/cmd/loops/cli.toolCall": "one call of a tool of an MCP server, of which the process must not be the one that carries the run",
-	"loops/bench.sweep":            "the program that measures, which makes runs that die in a process of their own",
+	"loops/internal/handover.Spawn": "the process of a run: it gets the name of one command, and reads what it is to do from a pipe",
+	"loops/cmd/loops/cli.toolCall":  "one call of a tool of an MCP server, of which the process must not be the one that carries the run",
+	"loops/bench.sweep":             "the program that measures, which makes runs that die in a process of their own",
 }
 
 // A run in the background was a command line in a pipe: whatever was not a flag could not be asked for, and what another version
@@ -35,9 +35,9 @@ func TestNoCommandLineOfOurOwnIsBuilt(t *testing.T) {
 				name := p.ImportPath + "." + do.Name.Name
 				seen[name] = true
 				if startsItself[name] == "" {
-					t.Errorf("%s: %s looks for this program's file: have a run carried by handover.spawn, or say here why not", files.Position(do.Pos()), name)
+					t.Errorf("%s: %s looks for this program's file: have a run carried by handover.Handover.Spawn, or say here why not", files.Position(do.Pos()), name)
 				}
-				if name == "loops/cmd/loops/cli.spawn" {
+				if name == "loops/internal/handover.Spawn" {
 					onlyOneWord(t, files, do)
 				}
 			}
@@ -78,7 +78,7 @@ func onlyOneWord(t *testing.T, files *token.FileSet, do *ast.FuncDecl) {
 		}
 		starts++
 		word, ok := call.Args[len(call.Args)-1].(*ast.Ident)
-		if len(call.Args) != 2 || !ok || word.Name != "backgroundName" {
+		if len(call.Args) != 2 || !ok || word.Name != "Command" {
 			t.Errorf("%s: this program is started with more than %s", files.Position(call.Pos()), strconv.Quote("background-run"))
 		}
 		return true

@@ -12,6 +12,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm/value"
+	"loops/internal/handover"
 	"loops/internal/ui"
 )
 
@@ -48,13 +49,13 @@ func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request
 	h.Log = true
 	spawn := a.spawn
 	if spawn == nil {
-		spawn = func(h handover) (*spawned, error) { return h.spawn(a.Env) }
+		spawn = func(h handover.Handover) (*handover.Process, error) { return h.Spawn(a.Env) }
 	}
 	c, err := spawn(h)
 	if err != nil {
 		return failure(engine.Failed, "a process for the run cannot be started: %v", err)
 	}
-	start, caught, err := c.await(ctx, ui.Verbatim(a.Err))
+	start, caught, err := await(ctx, c, ui.Verbatim(a.Err))
 	switch {
 	case err != nil:
 		return err
@@ -62,7 +63,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request
 		return a.queuedInBackground(p, c, start, caught, view)
 	case caught != "":
 		ui.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
-		return passOn(c.wait())
+		return passOn(c.Wait())
 	case view.json:
 		return ui.WriteJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log)))
 	case view.quiet:
@@ -80,35 +81,35 @@ func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request
 // await returns when the run is on record, and passes on what the process says until then. A signal that comes
 // meanwhile is passed to the process, and named in caught where the run was on record all the same. The error of a
 // process that ended before has its exit code; what it said was printed.
-func (c *spawned) await(ctx context.Context, to io.Writer) (start backgroundStart, caught string, err error) {
+func await(ctx context.Context, c *handover.Process, to io.Writer) (start backgroundStart, caught string, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		_, _ = io.Copy(to, c.messages) // ends when the process closes it
+		_, _ = io.Copy(to, c.Messages) // ends when the process closes it
 	}()
 	line := make(chan []byte, 1)
 	go func() {
-		b, _ := bufio.NewReader(c.report).ReadBytes('\n') // without a line the process has ended
+		b, _ := bufio.NewReader(c.Report).ReadBytes('\n') // without a line the process has ended
 		line <- b
 	}()
 	for {
 		select {
 		case s := <-signals:
 			caught = signalName(s)
-			_ = c.cmd.Process.Signal(s) // one that has ended says so itself
+			_ = c.Cmd.Process.Signal(s) // one that has ended says so itself
 		case <-ctx.Done():
-			_ = c.cmd.Process.Signal(syscall.SIGTERM)
+			_ = c.Cmd.Process.Signal(syscall.SIGTERM)
 			ctx = context.WithoutCancel(ctx)
 		case b := <-line:
 			<-said
 			if len(b) == 0 {
-				return start, caught, c.ended()
+				return start, caught, endedEarly(c)
 			}
 			if err := json.Unmarshal(b, &start); err != nil {
-				return start, caught, fmt.Errorf("the process of the run (pid %d) says %q: %w", c.cmd.Process.Pid, b, err)
+				return start, caught, fmt.Errorf("the process of the run (pid %d) says %q: %w", c.Cmd.Process.Pid, b, err)
 			}
 			return start, caught, nil
 		}
@@ -116,12 +117,12 @@ func (c *spawned) await(ctx context.Context, to io.Writer) (start backgroundStar
 }
 
 // ended is the error of a process that ended before its run was on record.
-func (c *spawned) ended() error {
-	switch code := c.wait(); {
+func endedEarly(c *handover.Process) error {
+	switch code := c.Wait(); {
 	case succeeded(code):
-		return failure(engine.Failed, "the process of the run (pid %d) ended before anything was on record", c.cmd.Process.Pid)
-	case c.cmd.ProcessState.ExitCode() < 0:
-		return failureOf(code, "the process of the run (pid %d) was killed before anything was on record: %s", c.cmd.Process.Pid, c.cmd.ProcessState)
+		return failure(engine.Failed, "the process of the run (pid %d) ended before anything was on record", c.Cmd.Process.Pid)
+	case c.Cmd.ProcessState.ExitCode() < 0:
+		return failureOf(code, "the process of the run (pid %d) was killed before anything was on record: %s", c.Cmd.Process.Pid, c.Cmd.ProcessState)
 	default:
 		return passOn(code)
 	}

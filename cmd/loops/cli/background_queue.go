@@ -9,6 +9,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/handover"
 	"loops/internal/phrase"
 	"loops/internal/runlog"
 	"loops/internal/ui"
@@ -22,11 +23,11 @@ type backgroundWait struct {
 }
 
 // queuedInBackground says that a run in the background waits, and goes on waiting when this process has ended.
-func (a *app) queuedInBackground(p *project.Project, c *spawned, start backgroundStart, caught string, view viewFlags) error {
+func (a *app) queuedInBackground(p *project.Project, c *handover.Process, start backgroundStart, caught string, view viewFlags) error {
 	switch {
 	case caught != "":
 		ui.Say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
-		return passOn(c.wait())
+		return passOn(c.Wait())
 	case view.json:
 		return ui.WriteJSON(a.out, value.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log), "waits_for", start.Queue.Text))
 	case view.quiet:

@@ -15,21 +15,12 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
+	"loops/internal/handover"
 	"loops/internal/phrase"
 	"loops/internal/runlog"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/persistence"
-)
-
-// backgroundName is the command that carries a run which was handed over. It is for this program only.
-const backgroundName = "background-run"
-
-// The files that it gets: see spawned.
-const (
-	fdReport = 3 + iota
-	fdMessages
-	fdRequest // to read: a handover
 )
 
 // A detached is a run in the background, as its own process sees it. Until the run is on record, what it says goes to
@@ -49,7 +40,7 @@ type detached struct {
 
 func newBackgroundCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   backgroundName,
+		Use:   handover.Command,
 		Short: "Carry a run that run --background or an agent asked for",
 		Long: `background-run carries the run that it reads of from a pipe: what run, resume and fork with --background, or an agent
 through loops mcp, asked for. They start it with three pipes, so that nothing of it is for every user of the machine to
@@ -62,14 +53,14 @@ see; it is of no use without.` + runExitCodes(),
 }
 
 func runHandedOver(ctx context.Context, a *app) error {
-	if !piped(fdReport, fdRequest) {
+	if !handover.Piped(handover.FDReport, handover.FDRequest) {
 		return usageError{"this command is what run --background starts, and is of no use to anybody else", "loops run --help"}
 	}
-	report, messages, request := os.NewFile(fdReport, "report"), os.NewFile(fdMessages, "messages"), os.NewFile(fdRequest, "request")
+	report, messages, request := os.NewFile(handover.FDReport, "report"), os.NewFile(handover.FDMessages, "messages"), os.NewFile(handover.FDRequest, "request")
 	if err := debug.SetCrashOutput(messages, debug.CrashOptions{}); err != nil {
 		return err
 	}
-	h, err := readHandover(request)
+	h, err := handover.Read(request)
 	if err = errors.Join(err, request.Close()); err != nil {
 		ui.Say(messages, "loops: the run cannot be begun by its process: %v\n", err)
 		return told(engine.Failed)
@@ -81,10 +72,10 @@ func runHandedOver(ctx context.Context, a *app) error {
 }
 
 // carryDetached carries a run that nobody waits for once it is on record, and returns its exit code.
-func carryDetached(ctx context.Context, a *app, h handover, report, messages *os.File) int {
+func carryDetached(ctx context.Context, a *app, h handover.Handover, report, messages *os.File) int {
 	h.View.JSON = false // that was asked of whoever started it
 	d := &detached{report: report, messages: messages, began: time.Now(), line: commandText(keptArguments(h.Words))}
-	inner := h.app(IO{In: a.In, Out: d, Err: d.toPerson(), Env: a.Env})
+	inner := handedApp(h, IO{In: a.In, Out: d, Err: d.toPerson(), Env: a.Env})
 	inner.detached, inner.adopt = d, a.adopt
 	inner.onRecord = func(header progress.Header) { d.recorded(inner, header) }
 	code := inner.carryHandedOver(ctx, h)
@@ -93,8 +84,8 @@ func carryDetached(ctx context.Context, a *app, h handover, report, messages *os
 }
 
 // carryWatched carries a run for a process that waits for its end, and reads until then what is said. It returns its exit code.
-func carryWatched(ctx context.Context, a *app, h handover, report, messages *os.File) int {
-	inner := h.app(IO{In: a.In, Out: io.Discard, Err: messages, Env: a.Env})
+func carryWatched(ctx context.Context, a *app, h handover.Handover, report, messages *os.File) int {
+	inner := handedApp(h, IO{In: a.In, Out: io.Discard, Err: messages, Env: a.Env})
 	inner.adopt = a.adopt
 	inner.onRecord = func(header progress.Header) {
 		startOf(header).tell(report)
@@ -104,9 +95,9 @@ func carryWatched(ctx context.Context, a *app, h handover, report, messages *os.
 }
 
 // carryHandedOver does what a handover asks for, and returns the exit code.
-func (a *app) carryHandedOver(ctx context.Context, h handover) int {
+func (a *app) carryHandedOver(ctx context.Context, h handover.Handover) int {
 	end := a.begin()
-	return end(a.carryRequest(ctx, h.View.flags(), h.Request), func(string) {})
+	return end(a.carryRequest(ctx, handedFlags(h.View), h.Request), func(string) {})
 }
 
 // startOf is what a process says of its run when that is on record.

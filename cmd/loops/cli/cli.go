@@ -21,6 +21,7 @@ import (
 	"loops/engine"
 	"loops/engine/notifier"
 	"loops/engine/project"
+	"loops/internal/handover"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/proc"
@@ -52,12 +53,12 @@ type app struct {
 	opened *project.Project // what project returned last; nil = nothing yet
 	where  [2]string        // the directory and store that it was for
 
-	args     []string                         // the command line
-	detached *detached                        // of the process of a run in the background; else nil
-	spawn    func(handover) (*spawned, error) // starts the process of a run in the background; nil = handover.spawn
-	onRecord func(progress.Header)            // is told when the run is on record; nil = no other process waits for that
-	notifier *notifier.Notifier               // of the first engine; nil = nobody is told
-	adopt    func() error                     // makes this process adopt what its actions leave; nil where it is not ours alone
+	args     []string                                           // the command line
+	detached *detached                                          // of the process of a run in the background; else nil
+	spawn    func(handover.Handover) (*handover.Process, error) // starts the process of a run in the background; nil = Handover.Spawn
+	onRecord func(progress.Header)                              // is told when the run is on record; nil = no other process waits for that
+	notifier *notifier.Notifier                                 // of the first engine; nil = nobody is told
+	adopt    func() error                                       // makes this process adopt what its actions leave; nil where it is not ours alone
 
 	taken  func(v any)          // gets the answer of a command with --json; nil = it is printed
 	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong

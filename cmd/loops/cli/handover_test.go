@@ -9,11 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"loops/internal/handover"
 
-	"loops/engine"
-	"loops/fsm/value"
-	"loops/internal/config"
+	"github.com/spf13/pflag"
 )
 
 // notHanded are the flags that mean nothing to the process of a run, because they are done when it is started, and those that
@@ -77,13 +75,13 @@ func TestEveryFlagIsHandedOver(t *testing.T) {
 }
 
 // handed is what a command line hands to the process of its run, as that reads it, without the words that only messages quote.
-func handed(t *testing.T, args []string) handover {
+func handed(t *testing.T, args []string) handover.Handover {
 	t.Helper()
 	var wire []byte
 	stop := errors.New("far enough")
 	var said strings.Builder
 	a := &app{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: &said, Dir: t.TempDir(), Env: []string{}}}
-	a.spawn = func(h handover) (*spawned, error) {
+	a.spawn = func(h handover.Handover) (*handover.Process, error) {
 		h.Dir = ""
 		wire, _ = json.Marshal(h)
 		return nil, stop
@@ -92,97 +90,10 @@ func handed(t *testing.T, args []string) handover {
 	if wire == nil {
 		t.Fatalf("loops %s hands nothing over, and says: %s", strings.Join(args, " "), said.String())
 	}
-	h, err := readHandover(strings.NewReader(string(wire)))
+	h, err := handover.Read(strings.NewReader(string(wire)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Words = nil
 	return h
-}
-
-// A field that has no place in the JSON would be lost between two processes.
-func TestHandoverLosesNothing(t *testing.T) {
-	for _, kind := range []string{"Start", "Resume", "Fork"} {
-		var h handover
-		fill(t, reflect.ValueOf(&h).Elem(), kind)
-		h.Version = handoverVersion
-		b, err := json.Marshal(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := readHandover(strings.NewReader(string(b)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, h) {
-			again, _ := json.Marshal(got)
-			t.Errorf("%s: %+v\nis read as %s\nand was %s", kind, got, again, b)
-		}
-	}
-}
-
-// fill sets every field of v, but those that only mean something in one process, to what is not its zero. Of an engine.Request it
-// sets one.
-func fill(t *testing.T, v reflect.Value, request string) {
-	t.Helper()
-	switch v.Interface().(type) {
-	case engine.Warn, *config.Config:
-		return
-	case *value.Map:
-		v.Set(reflect.ValueOf(value.NewMap("n", int64(1), "f", 1.5, "in", value.NewMap("l", []any{true, nil, "x"}))))
-		return
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type() == reflect.TypeFor[engine.Request]() && v.Type().Field(i).Name != request {
-				continue
-			}
-			fill(t, v.Field(i), request)
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(t, v.Elem(), request)
-	case reflect.String:
-		v.SetString("text")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(7)
-	case reflect.Float64:
-		v.SetFloat(0.5)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(t, v.Index(0), request)
-	case reflect.Map:
-		of := reflect.New(v.Type().Elem()).Elem()
-		fill(t, of, request)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(reflect.ValueOf("key"), of)
-	default:
-		t.Fatalf("%s: a field of a kind that the test does not know", v.Type())
-	}
-}
-
-func TestHandoverThatIsNotUnderstood(t *testing.T) {
-	for text, want := range map[string]string{
-		``:                                     "what was asked for cannot be read: unexpected end of JSON input",
-		`{"version":2,"request":{"start":{}}}`: "asked for in version 2, and this program reads version 1: another version of loops was installed meanwhile",
-		`{"request":{"start":{}}}`:             "asked for in version 0",
-		`{"version":1,"request":{}}`:           "a request is one of start, resume and fork, and this one is 0 of them",
-		`{"version":1,"request":{"start":{},"resume":{}}}`:        "this one is 2 of them",
-		`{"version":1,"request":{"start":{}},"force":true}`:       `unknown field "force"`,
-		`{"version":1,"request":{"start":{"lop":"x"}}}`:           `unknown field "lop"`,
-		`{"version":1,"request":{"start":{"over":{"steps":1}}}}`:  `unknown field "steps"`,
-		`{"version":1,"request":{"start":{"loop":1}}}`:            "cannot unmarshal number",
-		`{"version":1,"request":{"resume":{"extend":{"By2":1}}}}`: `unknown field "By2"`,
-	} {
-		_, err := readHandover(strings.NewReader(text))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-	}
-	if _, err := readHandover(strings.NewReader(`{"version":1,"request":{"start":{"loop":"fix"}}}`)); err != nil {
-		t.Error(err)
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/handover"
 	"loops/internal/mcpserver"
 	"loops/internal/phrase"
 )
@@ -163,11 +164,11 @@ func (s *served) start(ctx context.Context, v mcpserver.Values, request engine.R
 	}
 	h := s.app.handOver(p, viewFlags{json: true}, request)
 	h.Words = s.command(words...)
-	c, err := h.spawn(s.runEnv(v.Flag("stop_with_server")))
+	c, err := h.Spawn(s.runEnv(v.Flag("stop_with_server")))
 	if err != nil {
 		return nil, backgroundStart{}, fmt.Errorf("a process for the run cannot be started: %w", err)
 	}
-	r := &startedRun{process: c.cmd.Process, ended: make(chan struct{})}
+	r := &startedRun{process: c.Cmd.Process, ended: make(chan struct{})}
 	recorded := make(chan backgroundStart, 1)
 	go r.watch(c, recorded) // until the run ends, or this process
 
@@ -190,23 +191,23 @@ func (s *served) start(ctx context.Context, v mcpserver.Values, request engine.R
 }
 
 // watch tells when the run is on record, and reads what its process says until it has ended.
-func (r *startedRun) watch(c *spawned, recorded chan<- backgroundStart) {
+func (r *startedRun) watch(c *handover.Process, recorded chan<- backgroundStart) {
 	defer close(r.ended)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		defer close(recorded)
 		var start backgroundStart
-		if json.NewDecoder(c.report).Decode(&start) == nil { // what ends without a line was refused
+		if json.NewDecoder(c.Report).Decode(&start) == nil { // what ends without a line was refused
 			recorded <- start
 		}
-		_ = c.report.Close()
+		_ = c.Report.Close()
 	}()
 	tail := &lastBytes{most: 8 << 10}
-	_, _ = io.Copy(tail, c.messages)
+	_, _ = io.Copy(tail, c.Messages)
 	<-read
-	r.said, r.code = tail.kept, c.wait()
-	_ = c.messages.Close()
+	r.said, r.code = tail.kept, c.Wait()
+	_ = c.Messages.Close()
 }
 
 // lastBytes keeps the end of what is written to it.

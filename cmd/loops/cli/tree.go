@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"loops/internal/handover"
+)
 
 // A branch is a command or topic of loops that is not built yet.
 type branch struct {
@@ -54,7 +58,7 @@ func tree() []branch {
 		{"policy", false, newPolicyCommand},
 		{"notify", false, newNotifyCommand},
 		{"stage", false, newStageCommand},
-		{backgroundName, false, newBackgroundCommand},
+		{handover.Command, false, newBackgroundCommand},
 		{"queue", false, newQueueCommand},
 		{"attach", true, newAttachCommand},
 		{"watch", true, newWatchCommand},
