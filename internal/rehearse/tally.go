@@ -50,3 +50,6 @@ func (t *Tally) Endings() []*Ending {
 	slices.SortStableFunc(list, func(a, b *Ending) int { return cmp.Compare(b.Runs, a.Runs) })
 	return list
 }
+
+// MostRuns bounds how many runs one simulation makes.
+const MostRuns = 1_000_000

@@ -15,6 +15,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/mcpserver"
+	"loops/internal/mcptools"
 	"loops/internal/ui"
 )
 
@@ -54,7 +55,7 @@ func runMCP(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpInstructions, Tools: s.tools(), Resources: mcpResources}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(s.calls()), Resources: mcptools.Resources}
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.stopBound()
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"loops/fsm/value"
 	"loops/internal/lookup"
 	"loops/internal/mcpserver"
+	"loops/internal/mcptools"
 	"loops/internal/phrase"
 	"loops/internal/rehearse"
 	"loops/internal/tryout"
-	"loops/internal/ui"
 	"loops/internal/ui/actionlog"
 	"loops/persistence"
 )
@@ -146,53 +146,19 @@ func (s *served) simulate(ctx context.Context, v mcpserver.Values) (json.RawMess
 	}))
 }
 
-// contextPairs are the values of the argument context as KEY=VALUE.
-func contextPairs(v mcpserver.Values) []string {
-	values := v.Mapping("context")
-	var pairs []string
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		pairs = append(pairs, key+"="+contextText(values[key]))
-	}
-	return pairs
-}
-
 func (s *served) events(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	return object(s.ask(ctx, func(ctx context.Context, a *app) error { return a.eventsPage(ctx, v) }))
-}
-
-// eventsPage answers with events of a run, from one on.
-func (a *app) eventsPage(ctx context.Context, v mcpserver.Values) error {
-	run, store, err := a.findRun(ctx, v.Text("run"))
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	next, size, more := int64(v.Number("after")), 0, false
-	events, damage := []any{}, []any{}
-	for e, problem := range store.Events(ctx, run.ID, uint64(next)) {
-		if problem != nil {
-			if !project.IsDamage(problem) {
-				return problem
-			}
-			if len(damage) < 10 {
-				damage = append(damage, problem.Error())
-			}
-			continue
+	return object(s.ask(ctx, func(ctx context.Context, a *app) error {
+		run, store, err := a.findRun(ctx, v.Text("run"))
+		if err != nil {
+			return err
 		}
-		if kind := v.Text("event"); kind == "" || e.Kind == kind {
-			if more = len(events) == v.Number("limit") || size > mcpEventBytes; more {
-				break
-			}
-			events = append(events, ui.EventObject(e))
-			size += len(value.AppendJSON(nil, events[len(events)-1]))
+		defer store.Close()
+		page, err := mcptools.EventsPage(ctx, store, run, v)
+		if err != nil {
+			return err
 		}
-		next = int64(e.Seq)
-	}
-	answer := value.NewMap("instance_id", string(run.ID), "events", events, "next_after", next, "more", more)
-	if len(damage) > 0 {
-		answer.Set("damage", damage)
-	}
-	return a.reply(answer)
+		return a.reply(page)
+	}))
 }
 
 // findRun returns the run that arg means, the newest if there are several, and the store it is in.
@@ -210,4 +176,22 @@ func (a *app) findRun(ctx context.Context, arg string) (persistence.Run, *projec
 		return persistence.Run{}, nil, err
 	}
 	return runs[0], store, nil
+}
+
+// calls are what the tools do.
+func (s *served) calls() mcptools.Calls {
+	return mcptools.Calls{
+		List: s.list, Validate: s.validate, Run: s.run, Resume: s.resume, Status: s.status, Stop: s.stop, History: s.history, Events: s.events,
+		Explain: s.explain, Logs: s.logs, Simulate: s.simulate, Pause: s.pause, Unpause: s.unpause,
+	}
+}
+
+// contextPairs are the values of the argument context as KEY=VALUE.
+func contextPairs(v mcpserver.Values) []string {
+	values := v.Mapping("context")
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		pairs = append(pairs, key+"="+contextText(values[key]))
+	}
+	return pairs
 }

@@ -91,10 +91,10 @@ func checkSimulation(o *tryout.Simulation, cmd *cobra.Command) error {
 		return usageError{"--scenario, --script and --seed exclude each other", see}
 	case flags.Changed("scenario") && !slices.Contains(rehearse.Scenarios(), o.Scenario):
 		return usageError{fmt.Sprintf("--scenario %q: expected %s%s", o.Scenario, strings.Join(rehearse.Scenarios(), ", "), phrase.DidYouMean(o.Scenario, rehearse.Scenarios())), see}
-	case o.Runs < 1 || o.Runs > mostRuns:
-		return usageError{fmt.Sprintf("--runs %d: expected a number from 1 to %d", o.Runs, mostRuns), see}
-	case o.Seed > math.MaxInt64-mostRuns:
-		return usageError{fmt.Sprintf("--seed %d: expected a number from 0 to %d", o.Seed, int64(math.MaxInt64-mostRuns)), see}
+	case o.Runs < 1 || o.Runs > rehearse.MostRuns:
+		return usageError{fmt.Sprintf("--runs %d: expected a number from 1 to %d", o.Runs, rehearse.MostRuns), see}
+	case o.Seed > math.MaxInt64-rehearse.MostRuns:
+		return usageError{fmt.Sprintf("--seed %d: expected a number from 0 to %d", o.Seed, int64(math.MaxInt64-rehearse.MostRuns)), see}
 	case flags.Changed("max-steps") && o.MaxSteps < 1:
 		return usageError{fmt.Sprintf("--max-steps %d: expected a number from 1", o.MaxSteps), see}
 	case flags.Changed("max-iterations") && o.MaxIterations < 1:
@@ -104,9 +104,6 @@ func checkSimulation(o *tryout.Simulation, cmd *cobra.Command) error {
 	}
 	return nil
 }
-
-// mostRuns bounds what --runs can ask for.
-const mostRuns = 1_000_000
 
 func runSimulate(ctx context.Context, a *app, o *tryout.Simulation) error {
 	d, err := a.desk()

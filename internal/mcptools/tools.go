@@ -1,6 +1,10 @@
-package cli
+// Package mcptools are the tools and pages of the MCP server of loops: their names, arguments, results and what agents are told of them.
+// What a tool does it is handed.
+package mcptools
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 
 	"loops/docs"
@@ -9,8 +13,8 @@ import (
 	"loops/internal/rehearse"
 )
 
-// mcpInstructions tells an agent how the tools belong together.
-const mcpInstructions = `loops runs state machines written in YAML, the loops of this project. list shows them. After a change to a loop file call
+// Instructions tells an agent how the tools belong together.
+const Instructions = `loops runs state machines written in YAML, the loops of this project. list shows them. After a change to a loop file call
 validate; simulate shows which states a run would enter, and the resource loops://language describes every key. run starts one
 and returns its id at once, or waits for its end; then look at it with status, logs and events (each call of events continues
 from next_after of the last one), ask explain why it went where it went, and end it with stop, or hold it with pause and
@@ -22,11 +26,22 @@ const (
 	mcpEventsMost = 1000
 	mcpEventBytes = 256 << 10
 
+	usualRuns = 20 // of a loop
+
 	mcpLogBytes     = 32 << 10
 	mcpLogBytesMost = 1 << 20
 )
 
-func (s *served) tools() []mcpserver.Tool {
+// An answer returns what a tool answers to the arguments that an agent gave.
+type answer func(ctx context.Context, v mcpserver.Values) (json.RawMessage, error)
+
+// Calls are what the tools do.
+type Calls struct {
+	List, Validate, Run, Resume, Status, Stop, History, Events, Explain, Logs, Simulate, Pause, Unpause answer
+}
+
+// Tools returns the tools.
+func Tools(s Calls) []mcpserver.Tool {
 	loop := mcpserver.Argument{Name: "name", Kind: mcpserver.Text, Required: true, About: "name of a loop, as list has it, or path of a loop file"}
 	run := mcpserver.Argument{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then its newest run"}
 	return []mcpserver.Tool{
@@ -34,7 +49,7 @@ func (s *served) tools() []mcpserver.Tool {
 			Name: "list", Title: "List loops and open runs", ReadOnly: true,
 			About:  "Lists the loops of the project, and its runs that go on or can be resumed.",
 			Result: []mcpserver.Field{{Name: "loops", Type: "array", About: "as loops list --json"}, {Name: "runs", Type: "array", About: "as loops list --running --json"}},
-			Call:   s.list,
+			Call:   s.List,
 		},
 		{
 			Name: "validate", Title: "Check loop files", ReadOnly: true,
@@ -44,7 +59,7 @@ func (s *served) tools() []mcpserver.Tool {
 				{Name: "strict", Kind: mcpserver.Flag, About: "warnings count as mistakes"},
 			},
 			Result: []mcpserver.Field{{Name: "valid", Type: "boolean"}, {Name: "loops", Type: "array", About: "as loops validate --json"}},
-			Call:   s.validate,
+			Call:   s.Validate,
 		},
 		{
 			Name: "run", Title: "Run a loop", Destructive: true,
@@ -68,7 +83,7 @@ func (s *served) tools() []mcpserver.Tool {
 				{Name: "ended", Type: "boolean"},
 				{Name: "status", Type: "object", About: "as loops status ID --json"},
 			},
-			Call: s.run,
+			Call: s.Run,
 		},
 		{
 			Name: "resume", Title: "Resume a run", Destructive: true,
@@ -84,32 +99,32 @@ func (s *served) tools() []mcpserver.Tool {
 				{Name: "stop_with_server", Kind: mcpserver.Flag, About: "stop the run when this server ends"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "run_id", Type: "string"}, {Name: "pid", Type: "integer"}, {Name: "ended", Type: "boolean"}, {Name: "status", Type: "object", About: "as loops status ID --json"}},
-			Call:   s.resume,
+			Call:   s.Resume,
 		},
 		{
 			Name: "status", Title: "Say how a run stands", ReadOnly: true,
 			About:     "Returns how a run stands: state, step, whether it goes on, how it ended, whether it can be resumed. The same object as loops status --json.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "loop", Type: "string"}, {Name: "alive", Type: "boolean"}, {Name: "resumable", Type: "boolean"}},
-			Call:      s.status,
+			Call:      s.Status,
 		},
 		{
 			Name: "stop", Title: "Stop a run", Destructive: true,
 			About:     "Stops a run, or all runs of a loop that go on, and waits up to 15 seconds for it. They can be resumed.",
 			Arguments: []mcpserver.Argument{{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then all of its runs that go on"}},
 			Result:    []mcpserver.Field{{Name: "stopped", Type: "array", About: "as loops stop --json"}},
-			Call:      s.stop,
+			Call:      s.Stop,
 		},
 		{
 			Name: "history", Title: "List the runs of a loop", ReadOnly: true,
 			About: "Lists the recorded runs of a loop, newest first.",
 			Arguments: []mcpserver.Argument{
 				loop,
-				{Name: "limit", Kind: mcpserver.Number, Least: 1, Most: 1000, Default: tailRuns, About: "how many at most"},
+				{Name: "limit", Kind: mcpserver.Number, Least: 1, Most: 1000, Default: usualRuns, About: "how many at most"},
 				{Name: "since", Kind: mcpserver.Text, About: "only runs newer than this age: 45s, 30m, 1h, 2d"},
 			},
 			Result: []mcpserver.Field{{Name: "runs", Type: "array", About: "as loops history NAME --json"}},
-			Call:   s.history,
+			Call:   s.History,
 		},
 		{
 			Name: "events", Title: "Read the events of a run", ReadOnly: true,
@@ -126,7 +141,7 @@ func (s *served) tools() []mcpserver.Tool {
 				{Name: "next_after", Type: "integer", About: "the argument after of the next call"},
 				{Name: "more", Type: "boolean", About: "there are more already"},
 			},
-			Call: s.events,
+			Call: s.Events,
 		},
 		{
 			Name: "explain", Title: "Say why a run ended", ReadOnly: true,
@@ -135,7 +150,7 @@ func (s *served) tools() []mcpserver.Tool {
 				run, {Name: "step", Kind: mcpserver.Text, About: "only this step: a number as history shows it, last, or 3.2 for step 2 of the sub-loop that step 3 ran"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "run", Type: "array", About: "sentences about the whole run"}, {Name: "steps", Type: "array", About: "the steps that are explained, with sentences"}},
-			Call:   s.explain,
+			Call:   s.Explain,
 		},
 		{
 			Name: "logs", Title: "Read what actions wrote", ReadOnly: true,
@@ -147,7 +162,7 @@ func (s *served) tools() []mcpserver.Tool {
 				{Name: "bytes", Kind: mcpserver.Number, Least: 1, Most: mcpLogBytesMost, Default: mcpLogBytes, About: "how much of it at most"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "bytes_before", Type: "integer", About: "how much stands before the text and is left out"}},
-			Call:   s.logs,
+			Call:   s.Logs,
 		},
 		{
 			Name: "simulate", Title: "Walk through a loop with made-up results", ReadOnly: true,
@@ -159,31 +174,31 @@ func (s *served) tools() []mcpserver.Tool {
 				{Name: "scenario", Kind: mcpserver.Text, About: "exit codes by rule: " + strings.Join(rehearse.Scenarios(), ", ")},
 				{Name: "script", Kind: mcpserver.Text, About: "a line for each state that is entered and acts or evaluates: STATE VERDICT, or VERDICT"},
 				{Name: "seed", Kind: mcpserver.Number, Most: 1 << 52, Default: 1, About: "verdicts by chance; the same number gives the same ones"},
-				{Name: "runs", Kind: mcpserver.Number, Least: 1, Most: mostRuns, Default: 1, About: "make so many runs by chance and count their ends"},
+				{Name: "runs", Kind: mcpserver.Number, Least: 1, Most: rehearse.MostRuns, Default: 1, About: "make so many runs by chance and count their ends"},
 				{Name: "max_steps", Kind: mcpserver.Number, Most: 1 << 30, About: "cap on state entries; 0 = the loop's own"},
 			},
 			Result: []mcpserver.Field{{Name: "loop", Type: "string"}, {Name: "file", Type: "string"}},
-			Call:   s.simulate,
+			Call:   s.Simulate,
 		},
 		{
 			Name: "pause", Title: "Pause a run", Destructive: true,
 			About:     "Has a run, or all running runs of a loop, wait before the next state. An action that runs is not interrupted: paused is true where the run waits already.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "paused", Type: "array", About: "as loops pause --json"}},
-			Call:      s.pause,
+			Call:      s.Pause,
 		},
 		{
 			Name: "unpause", Title: "Let a paused run continue", Destructive: true,
 			About:     "Lets a paused run, or all paused runs of a loop, continue. Of one that was stopped meanwhile it takes the pause away.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "unpaused", Type: "array", About: "as loops unpause --json"}},
-			Call:      s.unpause,
+			Call:      s.Unpause,
 		},
 	}
 }
 
-// mcpResources are the pages that an agent can read.
-var mcpResources = []mcpserver.Resource{{
+// Resources are the pages that an agent can read.
+var Resources = []mcpserver.Resource{{
 	URI: "loops://language", Name: "language", Title: "The language of loop files", MIME: "text/markdown", Text: docs.Language,
 	About: "Every key of a loop file, with examples: states, actions, evaluators, routes, limits, sub-loops.",
 }}
