@@ -20,6 +20,10 @@ var failureSigns = []struct {
 	texts       []string
 	words       []string // whole words only
 }{
+	// Waiting does not pay a bill. APIs say so with the status of a rate limit, and in words of one.
+	{FailureNonRecoverable, "limit", []string{
+		"credit balance", "insufficient_quota", "insufficient quota", "insufficient balance", "exceeded your current quota", "payment required",
+	}, nil},
 	{FailureTransient, "rate_limit", []string{
 		"out of extra usage", "rate limit", "quota exceeded", "too many requests", "api limit",
 		"usage limit", "429", "resource exhausted", "resourceexhausted", "resource_exhausted", "resource-exhausted", "resource has been exhausted",

@@ -1,0 +1,21 @@
+package fsm
+
+import "testing"
+
+// A bill that is not paid is no rate limit, in whatever words and with whatever status the API says so: nothing would come of a
+// wait.
+func TestBillingIsNoRateLimit(t *testing.T) {
+	for _, text := range []string{
+		"Your credit balance is too low; too many requests",
+		"Error: 429 insufficient_quota: You exceeded your current quota, please check your plan and billing details",
+		"402 Payment Required: rate limit",
+		"429: insufficient balance",
+	} {
+		if class, kind := FailureClass(text, 1, false); class != FailureNonRecoverable || kind != "limit" {
+			t.Errorf("%q: %s, %s", text, class, kind)
+		}
+	}
+	if class, kind := FailureClass("429: quota exceeded", 1, false); class != FailureTransient || kind != "rate_limit" {
+		t.Errorf("a rate limit: %s, %s", class, kind)
+	}
+}
