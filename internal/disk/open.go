@@ -90,17 +90,30 @@ func notRegular(path string, mode fs.FileMode) error {
 
 // Read reads a file up to where it ended when it was opened, as [Open] opens it.
 func Read(path string) ([]byte, error) {
-	b, _, err := readAll(path, false)
+	b, _, err := ReadStamped(path)
 	return b, err
 }
 
+// ReadStamped is [Read] with the stamp that the file had when it was opened.
+func ReadStamped(path string) (b []byte, s Stamp, err error) {
+	var st syscall.Stat_t
+	b, _, err = readAll(path, &st, false)
+	if err == nil {
+		s, _ = stampOf(&st)
+	}
+	return b, s, err
+}
+
 // ReadLock reads a lock file, as [Read] does, and reports whether a live process holds flock on it, as [Held] does.
-func ReadLock(path string) (b []byte, held bool, err error) { return readAll(path, true) }
+func ReadLock(path string) (b []byte, held bool, err error) {
+	var st syscall.Stat_t
+	return readAll(path, &st, true)
+}
 
 // readAll reads a file, and reports whether its flock is held if it is to probe that. A list of runs reads thousands of files, and
 // each call of the system counts there: the package os would ask for every one whether it can be waited for.
-func readAll(path string, probe bool) (b []byte, held bool, err error) {
-	fd, st, err := openRaw(path)
+func readAll(path string, st *syscall.Stat_t, probe bool) (b []byte, held bool, err error) {
+	fd, err := openRaw(path, st)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
@@ -128,19 +141,19 @@ func readAll(path string, probe bool) (b []byte, held bool, err error) {
 }
 
 // openRaw opens a file to be read, as [Open] does, whatever it is.
-func openRaw(path string) (fd int, st syscall.Stat_t, err error) {
+func openRaw(path string, st *syscall.Stat_t) (fd int, err error) {
 	err = retried(func() (err error) {
 		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, 0)
 		return err
 	})
 	if err != nil {
-		return 0, st, &os.PathError{Op: "open", Path: path, Err: err}
+		return 0, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	if err = retried(func() error { return syscall.Fstat(fd, &st) }); err != nil {
+	if err = retried(func() error { return syscall.Fstat(fd, st) }); err != nil {
 		_ = syscall.Close(fd)
-		return 0, st, &os.PathError{Op: "stat", Path: path, Err: err}
+		return 0, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
-	return fd, st, nil
+	return fd, nil
 }
 
 // retried calls f again as long as a signal interrupts it.

@@ -125,7 +125,7 @@ func (d *Store) Definition(_ context.Context, id persistence.ID) (text []byte, e
 	if err != nil {
 		return nil, err
 	}
-	l, err := p.glance(true)
+	l, err := p.glance(true, nil)
 	if l == nil || l.flat == nil {
 		return nil, err
 	}

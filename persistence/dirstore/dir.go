@@ -48,6 +48,7 @@ type Store struct {
 	seen      commandMarks // how far the commands of runs were read
 
 	patience time.Duration // instead of the constant, for tests
+	eager    bool          // for tests: small archives have an index, too
 
 	// step, if not nil, is called before each step that a crash could fall behind; tests make it fail.
 	step func(name string) error

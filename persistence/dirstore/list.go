@@ -25,9 +25,12 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		return nil, err
 	}
 	var folders []folder
+	var c *cache
 	if !q.Live {
+		c = d.cached()
+		defer c.close()
 		var err error
-		if folders, err = d.folders(q.Loop); err != nil {
+		if folders, err = d.folders(c, q.Loop); err != nil {
 			return nil, err
 		}
 		if err = d.stems(ctx, stems); err != nil {
@@ -50,7 +53,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		spread(len(next), func(i int) {
 			if !used[next[i].path] {
 				next[i].whole = q.Readings && (q.Loop != "" || q.Limit > 0 && q.Limit <= fewRuns) // all will be asked for
-				read[i], found[i] = d.archivedRun(next[i], q.Readings)
+				read[i], found[i] = d.archivedRun(next[i], q.Readings, c)
 			}
 		})
 		for i, f := range next {
@@ -61,7 +64,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 				return true
 			}
 			if found[i] && (q.Loop == "" || read[i].Loop == q.Loop) {
-				out = append(out, read[i])
+				out = add(out, read[i])
 			}
 		}
 		next = next[:0]
@@ -83,6 +86,18 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	out = append(out, live...)
 	persistence.SortRuns(out)
 	return q.Cut(out), nil
+}
+
+// add adds a run of the archive to those that are listed so far, newest first, or puts it in the place of its live record: it came to
+// the archive, perhaps for the second time, while it was listed.
+func add(out []persistence.Run, r persistence.Run) []persistence.Run {
+	for i := len(out) - 1; i >= 0 && out[i].RunID == r.RunID; i-- {
+		if !out[i].Archived && out[i].ID == r.ID && out[i].StartedAt.Equal(r.StartedAt) {
+			out[i] = r
+			return out
+		}
+	}
+	return append(out, r)
 }
 
 // fewRuns is how many runs whose memory may be asked for are read whole at once: to read a file twice takes longer.
@@ -110,7 +125,7 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 		}
 		of := makeFolder(key, p.folder)
 		of.whole = q.Readings // its memory is about to be asked for
-		if r, ok := d.archivedRun(of, q.Readings); ok {
+		if r, ok := d.archivedRun(of, q.Readings, nil); ok {
 			runs = append(runs, r)
 		}
 	}
@@ -138,14 +153,12 @@ func makeFolder(key, path string) folder {
 }
 
 // folders returns the archive folders of a loop, or of all, in no order.
-func (d *Store) folders(loop string) ([]folder, error) {
+func (d *Store) folders(c *cache, loop string) ([]folder, error) {
 	var out []folder
-	err := disk.EachName(d.history, func(name string) {
-		if name[0] == '.' {
-			return
-		}
-		if _, l, ok := splitFolder(name); ok {
-			if loop == "" || l == loop {
+	encoded := persistence.EncodeLoop(loop)
+	err := c.eachName(func(n int) { out = make([]folder, 0, n) }, func(name string) {
+		if isFolder(name) {
+			if l := name[len(persistence.RunIDLayout)+1:]; loop == "" || l == encoded || persistence.DecodeLoop(l) == loop {
 				out = append(out, makeFolder(name, name))
 			}
 			return
@@ -200,12 +213,12 @@ func newestFirst(fs []folder) iter.Seq[folder] {
 }
 
 func isFolder(name string) bool {
-	_, _, ok := splitFolder(name)
-	return ok
+	n := len(persistence.RunIDLayout)
+	return len(name) >= n+2 && name[n] == '-' && persistence.IsRunID(name[:n])
 }
 
 // archivedRun reads one run of the archive. Folders without any of its files are none.
-func (d *Store) archivedRun(f folder, keep bool) (persistence.Run, bool) {
+func (d *Store) archivedRun(f folder, keep bool, c *cache) (persistence.Run, bool) {
 	p := d.archivedPlace("", f.path)
 	runID, loop, _ := splitFolder(f.key)
 	at, err := persistence.ParseRunID(runID)
@@ -213,7 +226,7 @@ func (d *Store) archivedRun(f folder, keep bool) (persistence.Run, bool) {
 		return persistence.Run{}, false
 	}
 	p.id = persistence.MakeID(loop, at)
-	l, err := p.glance(f.whole)
+	l, err := p.glance(f.whole, c)
 	if err != nil && l == nil || !l.whole && !p.there() {
 		return persistence.Run{}, false // gone since we looked
 	}

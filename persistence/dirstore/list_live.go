@@ -83,7 +83,7 @@ func (d *Store) liveRuns(stems map[string]seen, keep bool) []persistence.Run {
 			return
 		}
 		if p, err := d.find(id); err == nil && p.folder != "" {
-			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder), keep)
+			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder), keep, nil)
 		}
 	})
 	n := 0
@@ -189,7 +189,7 @@ func (d *Store) merge(live []persistence.Run, keep bool) ([]persistence.Run, map
 		if !disk.Exists(filepath.Join(d.history, name)) {
 			continue
 		}
-		a, ok := d.archivedRun(makeFolder(name, name), keep)
+		a, ok := d.archivedRun(makeFolder(name, name), keep, nil)
 		if !ok || a.Loop != r.Loop || !a.StartedAt.Equal(r.StartedAt) && len(r.Damage) == 0 {
 			continue
 		}

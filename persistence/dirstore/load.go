@@ -50,11 +50,12 @@ type loaded struct {
 	last       uint64 // number of the last event up to good
 	logFile    string // in which the logs that are only counted are told; see childlog.go
 	logEnd     int64
-	closed     error // why the events cannot be read: what the state file says is shown, but not relied upon
-	view       error // why what the state file holds cannot be believed
-	skimmed    bool  // of whole: the values of heavy keys were not read
-	viewed     bool  // the state file holds an object
-	opened     bool  // the newest file of its journal was
+	closed     error      // why the events cannot be read: what the state file says is shown, but not relied upon
+	view       error      // why what the state file holds cannot be believed
+	skimmed    bool       // of whole: the values of heavy keys were not read
+	viewed     bool       // the state file holds an object
+	stamp      disk.Stamp // of the state file
+	opened     bool       // the newest file of its journal was
 }
 
 // noteView tells what is wrong with the state file.
@@ -149,16 +150,23 @@ func fileOf(err error, path string) string {
 
 // glance is load for a listing: what an archive says of itself is believed without looking at its events if its
 // checksum holds.
-// Unless it is to be read whole, heavy keys are missing in it.
-func (p place) glance(whole bool) (*loaded, error) {
+// Unless it is to be read whole, heavy keys are missing in it, and it may come from the cache.
+func (p place) glance(whole bool, c *cache) (*loaded, error) {
 	l := &loaded{skimmed: !whole}
-	part := skim
+	var text []byte
+	part := func(b []byte) []byte {
+		text = skim(b)
+		return text
+	}
 	if whole {
 		part = func(b []byte) []byte { return b }
+	} else if l := c.recall(p); l != nil {
+		return l, nil
 	}
 	if flat, ours := l.readStateBy(p.state, part); flat != nil && ours {
 		if rec, err := takeFlat(flat); err == nil && rec.complete(p) {
 			l.flat, l.record, l.whole, l.viewed = flat, rec, true, true
+			c.note(p, l.stamp, text)
 			return l, nil
 		}
 	}
@@ -189,7 +197,8 @@ func (l *loaded) readState(path string) (flat *value.Map, ours bool) {
 // readStateBy is readState of what part returns of the bytes of a file of this program whose checksum holds.
 func (l *loaded) readStateBy(path string, part func([]byte) []byte) (flat *value.Map, ours bool) {
 	for try := 0; ; try++ {
-		b, err := disk.Read(path)
+		b, stamp, err := disk.ReadStamped(path)
+		l.stamp = stamp
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, false
 		}

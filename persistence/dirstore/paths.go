@@ -27,12 +27,9 @@ func folderName(runID, loop string) string { return runID + "-" + persistence.En
 
 // splitFolder takes the name of an archive folder apart: 2026-11-21T103405-fix.
 func splitFolder(name string) (runID, loop string, ok bool) {
+	if !isFolder(name) {
+		return "", "", false
+	}
 	n := len(persistence.RunIDLayout)
-	if len(name) < n+2 || name[n] != '-' {
-		return "", "", false
-	}
-	if _, err := persistence.ParseRunID(name[:n]); err != nil {
-		return "", "", false
-	}
 	return name[:n], persistence.DecodeLoop(name[n+1:]), true
 }

@@ -43,6 +43,9 @@ func (d *Store) Remove(ctx context.Context, id persistence.ID) error {
 	if e := d.before("removed"); e != nil {
 		return e
 	}
+	if err == nil {
+		err = d.forget()
+	}
 	if err == nil { // else what is hidden says that there is something to finish
 		err = disk.RemoveTree(hidden)
 	}

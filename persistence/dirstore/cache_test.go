@@ -1,0 +1,315 @@
+package dirstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// ended records a run that ended, and returns it.
+func ended(t testing.TB, d *Store, loop string, n int) persistence.Run {
+	t.Helper()
+	j, err := d.Create(t.Context(), persistence.Spec{Loop: loop, StartedAt: at.Add(time.Duration(n) * time.Second), Definition: []byte("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := end(1, fsm.EndTerminal)
+	b.Snapshot.Loop = loop
+	if err := errors.Join(j.Record(t.Context(), b), j.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	return j.Run()
+}
+
+// settle waits until what was written counts as left alone, so that an index may take it.
+func settle() { time.Sleep(300 * time.Millisecond) }
+
+// listed lists all runs with the index, as small as the archive is, and expects what a listing without any says.
+func listed(t *testing.T, d *Store, when string) []persistence.Run {
+	t.Helper()
+	path := filepath.Join(d.running, archiveIndex)
+	var got [][]persistence.Run
+	list := func(s *Store) {
+		for _, q := range []persistence.Query{{}, {Loop: "fix"}, {Limit: 2}, {Limit: 200, LiveToo: true}} {
+			runs, err := s.Runs(t.Context(), q)
+			if err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+			got = append(got, runs)
+		}
+	}
+	b, err := os.ReadFile(path)
+	without := &Store{root: d.root, running: d.running, history: d.history, runs: d.runs}
+	list(d)
+	n := len(got)
+	if e := os.Remove(path); e != nil && err == nil {
+		t.Fatal(e)
+	}
+	list(without)
+	for i := range n {
+		if !reflect.DeepEqual(got[i], got[n+i]) {
+			t.Errorf("%s, query %d: with an index of %d bytes it lists\n%s\nwithout\n%s", when, i, len(b), brief(got[i]), brief(got[n+i]))
+		}
+	}
+	if _, err := without.Runs(t.Context(), persistence.Query{}); err != nil {
+		t.Fatal(err)
+	}
+	list(d) // and makes it anew
+	return got[0]
+}
+
+func brief(runs []persistence.Run) string {
+	var b strings.Builder
+	for _, r := range runs {
+		fmt.Fprintf(&b, "%+v\n", r)
+	}
+	return b.String()
+}
+
+func indexed(t *testing.T, d *Store) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(d.running, archiveIndex))
+	if err != nil {
+		t.Fatalf("no index was written: %v", err)
+	}
+	return b
+}
+
+// Folders and files of the archive are changed by hand, by little-loops, by programs that set times back. The index is never believed
+// over them, whether it is of before or of after.
+func TestIndexIsNeverBelievedOverTheFolders(t *testing.T) {
+	d := open(t)
+	d.eager = true
+	var runs []persistence.Run
+	for i := range 6 {
+		runs = append(runs, ended(t, d, "fix", i))
+	}
+	settle()
+	if got := listed(t, d, "at first"); len(got) != 6 {
+		t.Fatalf("%d runs", len(got))
+	}
+	dir := func(i int) string { return filepath.Join(d.history, folderName(runs[i].RunID, "fix")) }
+	if b := indexed(t, d); !bytes.Contains(b, []byte(filepath.Base(dir(0)))) || !bytes.Contains(b, []byte(`"run_id"`)) {
+		t.Fatalf("the index does not know the runs: %s", b)
+	}
+	state := func(i int) string { return filepath.Join(dir(i), "state.json") }
+	rewrite := func(path string, f func([]byte) []byte) {
+		t.Helper()
+		b, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, f(b), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign := `{"loop_name": "fix", "current_state": "done", "iteration": 1, "captured": {}, "prev_result": null, "last_result": null, "started_at": "2026-11-20T10:34:05+00:00", "updated_at": "2026-11-20T10:34:06+00:00", "status": "completed", "accumulated_ms": 7}`
+	for _, c := range []struct {
+		what string
+		n    int // runs after it
+		do   func()
+	}{
+		{"a folder was removed by hand", 5, func() { must(t, os.RemoveAll(dir(5))) }},
+		{"a folder was renamed by hand", 5, func() {
+			must(t, os.Rename(dir(4), filepath.Join(d.history, "2026-11-22T000000-fix")))
+		}},
+		{"little-loops added a run", 6, func() {
+			to := filepath.Join(d.history, "2026-11-20T103405-fix")
+			must(t, errors.Join(os.Mkdir(to, 0o755), os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644), os.WriteFile(filepath.Join(to, "events.jsonl"), nil, 0o644)))
+		}},
+		{"little-loops added a run in its old layout", 7, func() {
+			to := filepath.Join(d.history, "fix", "2026-11-19T103405")
+			must(t, errors.Join(os.MkdirAll(to, 0o755), os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644)))
+		}},
+		{"another one in that layout", 8, func() {
+			to := filepath.Join(d.history, "fix", "2026-11-18T103405")
+			must(t, errors.Join(os.MkdirAll(to, 0o755), os.WriteFile(filepath.Join(to, "state.json"), []byte(foreign), 0o644)))
+		}},
+		{"a bit of a state file flipped, and its time was set back", 8, func() {
+			st, err := os.Stat(state(0))
+			must(t, err)
+			rewrite(state(0), func(b []byte) []byte { return bytes.Replace(b, []byte(`"s1"`), []byte(`"s7"`), 1) })
+			must(t, os.Chtimes(state(0), st.ModTime(), st.ModTime()))
+		}},
+		{"a state file is another one of the same length and time", 8, func() {
+			st, err := os.Stat(state(1))
+			must(t, err)
+			b, err := os.ReadFile(state(1))
+			must(t, errors.Join(err, os.Remove(state(1)), os.WriteFile(state(1), bytes.Replace(b, []byte(`"s1"`), []byte(`"s8"`), 1), 0o600), os.Chtimes(state(1), st.ModTime(), st.ModTime())))
+		}},
+		{"events were cut", 8, func() { must(t, os.Truncate(filepath.Join(dir(2), "events.jsonl"), 10)) }},
+		{"a state file was removed", 8, func() { must(t, os.Remove(state(3))) }},
+		{"the time of the archive was set back after a folder was removed", 7, func() {
+			st, err := os.Stat(d.history)
+			must(t, errors.Join(err, os.RemoveAll(dir(0)), os.Chtimes(d.history, st.ModTime(), st.ModTime())))
+		}},
+	} {
+		c.do()
+		if got := listed(t, d, c.what); len(got) != c.n {
+			t.Errorf("%s: %d runs are listed, not %d", c.what, len(got), c.n)
+		}
+		settle()
+		listed(t, d, c.what+", and a while ago")
+	}
+}
+
+// A process is killed while it writes the index: wherever the file ends, and whatever bit of it is wrong, the list is right, and the next
+// listing makes the index whole.
+func TestIndexTorn(t *testing.T) {
+	d := open(t)
+	d.eager = true
+	for i := range 3 {
+		ended(t, d, "fix", i)
+	}
+	settle()
+	want := listed(t, d, "at first")
+	path, whole := filepath.Join(d.running, archiveIndex), indexed(t, d)
+	try := func(when string, b []byte) {
+		t.Helper()
+		must(t, os.WriteFile(path, b, 0o600))
+		for range 2 {
+			if got, err := d.Runs(t.Context(), persistence.Query{}); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: %v, it lists\n%s\nnot\n%s", when, err, brief(got), brief(want))
+			}
+		}
+	}
+	for n := 0; n < len(whole); n += 7 {
+		try(fmt.Sprintf("%d of %d bytes", n, len(whole)), whole[:n])
+		if now := indexed(t, d); len(now) != len(whole) {
+			t.Fatalf("%d of %d bytes: afterwards it has %d", n, len(whole), len(now))
+		}
+		spoilt := bytes.Clone(whole)
+		spoilt[n] ^= 4
+		try(fmt.Sprintf("byte %d is wrong", n), spoilt)
+		try(fmt.Sprintf("it is written over by %d bytes of the next one", n), append(bytes.ToUpper(whole[:n]), whole[n:]...))
+	}
+	must(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o700))) // nobody can write it
+	if got, err := d.Runs(t.Context(), persistence.Query{}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("without a place for an index: %v, %s", err, brief(got))
+	}
+}
+
+// Runs come to the archive, go back to be resumed and are removed while others list: each is listed once, at any time.
+func TestIndexWhileRunsMove(t *testing.T) {
+	d := open(t)
+	d.eager = true
+	const stays = 5
+	for i := range stays {
+		ended(t, d, "fix", i)
+	}
+	settle()
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			mine := &Store{root: d.root, running: d.running, history: d.history, runs: d.runs, eager: true}
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				runs, err := mine.Runs(t.Context(), persistence.Query{Loop: "fix", Limit: []int{0, 50}[n%2]})
+				seen := map[persistence.ID]bool{}
+				for _, r := range runs {
+					if seen[r.ID] {
+						t.Errorf("%s is listed twice", r.ID)
+					}
+					seen[r.ID] = true
+				}
+				for i := range stays {
+					if id := persistence.MakeID("fix", at.Add(time.Duration(i)*time.Second)); err != nil || !seen[id] {
+						t.Errorf("%s is not listed: %v", id, err)
+					}
+				}
+			}
+		})
+	}
+	for i := range 40 {
+		j := begin2(t, d, 100+i)
+		must(t, errors.Join(j.Record(t.Context(), end(1, fsm.EndInterrupted)), j.Close(t.Context())))
+		again, _, err := d.Resume(t.Context(), j.Run().ID, persistence.Spec{})
+		must(t, err)
+		b := end(2, fsm.EndTerminal)
+		must(t, errors.Join(again.Record(t.Context(), b), again.Close(t.Context())))
+		runs := listed1(t, d, j.Run().ID)
+		if len(runs) != 1 || runs[0].Status != persistence.Completed {
+			t.Fatalf("right after its end it is listed as %s", brief(runs))
+		}
+		must(t, d.Remove(t.Context(), j.Run().ID))
+		if runs := listed1(t, d, j.Run().ID); len(runs) != 0 {
+			t.Fatalf("right after it was removed it is listed as %s", brief(runs))
+		}
+		if i%10 == 0 {
+			settle()
+		}
+	}
+	close(stop)
+	wg.Wait()
+}
+
+func begin2(t *testing.T, d *Store, n int) persistence.Journal {
+	t.Helper()
+	j, err := d.Create(t.Context(), persistence.Spec{Loop: "fix", StartedAt: at.Add(time.Duration(n) * time.Second), Definition: []byte("name: fix\n")})
+	must(t, err)
+	return j
+}
+
+// listed1 is what a list of all runs says of one.
+func listed1(t *testing.T, d *Store, id persistence.ID) (found []persistence.Run) {
+	t.Helper()
+	runs, err := d.Runs(t.Context(), persistence.Query{})
+	must(t, err)
+	for _, r := range runs {
+		if r.ID == id {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// What a user removes is removed: the index tells nothing of it any more, also where the removal was cut short.
+func TestIndexForgetsWhatIsRemoved(t *testing.T) {
+	d := open(t)
+	d.eager = true
+	gone := ended(t, d, "secret", 1)
+	ended(t, d, "fix", 2)
+	settle()
+	listed(t, d, "at first")
+	if !bytes.Contains(indexed(t, d), []byte("secret")) {
+		t.Fatal("the index does not know the run")
+	}
+	d.step = func(s string) error {
+		if s == "removed" {
+			return errCrash
+		}
+		return nil
+	}
+	if err := d.Remove(t.Context(), gone.ID); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	d.step = nil
+	if _, err := d.FinishRemovals(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"then", "later"} {
+		if b, err := os.ReadFile(filepath.Join(d.running, archiveIndex)); err == nil && bytes.Contains(b, []byte("secret")) {
+			t.Errorf("%s the index still tells of the run: %s", when, b)
+		}
+		settle()
+		listed(t, d, when)
+	}
+	if bytes.Contains(indexed(t, d), []byte("secret")) {
+		t.Error("the index tells of the run again")
+	}
+}
