@@ -1,4 +1,4 @@
-// Package scores reads the scores that a loop wrote into the folder of a run, and says which of them the rules of a policy lack.
+// Package scores reads the rules of a policy and the scores that a loop wrote into the folder of a run, and says which scores the rules lack.
 package scores
 
 import (

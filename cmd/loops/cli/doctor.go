@@ -126,23 +126,7 @@ func (x *examination) show(f doctor.Finding) {
 	if x.options.json {
 		return
 	}
-	a := x.app
-	paint := ui.Paint(a.coloured(a.Out))
-	word := fmt.Sprintf("%-7s", f.Level)
-	switch f.Level {
-	case doctor.OK:
-		word = paint.Green(word)
-	case doctor.Warning:
-		word = paint.Amber(word)
-	default:
-		word = paint.Red(word)
-	}
-	line := fmt.Sprintf("%s  %-9s  %s", word, f.Check, f.Text)
-	if f.Todo != "" {
-		line += " -> " + f.Todo
-	}
-	ui.SayLine(a.out, line)
-	a.out.Flush()
+	views.PrintFinding(x.app.page(), f)
 }
 
 // mayPrompt reports whether prompts may be sent, and asks where a user can answer.

@@ -11,10 +11,9 @@ import (
 
 	"loops/engine"
 	"loops/engine/notifier"
-	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/phrase"
-	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 func newNotifyCommand(a *app) *cobra.Command {
@@ -138,30 +137,9 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 	for _, r := range n.Tried(ctx) {
 		results[r.Place] = &r
 	}
-	return a.printNotified(chosen, results, o.json)
-}
-
-func (a *app) printNotified(chosen []int, results []*notifier.Result, asJSON bool) error {
-	failed := false
-	values := ui.List(chosen, func(i int) any {
-		r := results[i]
-		failed = failed || r.Err != nil
-		if !asJSON {
-			what := "delivered"
-			if r.Err != nil {
-				what = "not delivered: " + r.Err.Error()
-			}
-			ui.Say(a.out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, phrase.Count(r.Attempts, "attempt"), phrase.Duration(r.Took))
-		}
-		return value.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
-			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", notifier.ErrorText(r.Err))
-	})
-	if asJSON {
-		if err := ui.WriteJSON(a.out, values); err != nil {
-			return err
-		}
-	}
-	if failed {
+	if failed, err := views.PrintNotified(a.page(), chosen, results, o.json); err != nil {
+		return err
+	} else if failed {
 		return told(engine.Failed)
 	}
 	return nil

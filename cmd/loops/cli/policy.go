@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -164,21 +162,5 @@ func (a *app) policyRules(file string) ([]policy.Rule, error) {
 		}
 		text, from = string(data), long
 	}
-	rules, err := policy.Parse(text)
-	if mistakes, ok := errors.AsType[policy.SyntaxErrors](err); ok {
-		lines := make([]string, len(mistakes))
-		for i, m := range mistakes {
-			lines[i] = fmt.Sprintf("%s:%d:%d: %s", from, m.Line, column(text, m.Offset), m.Message)
-		}
-		return nil, failure(engine.Invalid, "%s", ui.BlockOf("loops: ", lines))
-	}
-	if len(rules) == 0 {
-		return nil, failure(engine.Invalid, "%s holds no rules", from)
-	}
-	return rules, nil
-}
-
-// column is the column of a byte of text, in characters from 1.
-func column(text string, offset int) int {
-	return 1 + utf8.RuneCountInString(text[strings.LastIndexByte(text[:offset], '\n')+1:offset])
+	return scores.Rules(text, from)
 }

@@ -1,0 +1,31 @@
+package views
+
+import (
+	"loops/engine/notifier"
+	"loops/fsm/value"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+)
+
+// PrintNotified shows what became of notifications that were tried out, and reports whether one failed.
+func PrintNotified(page *Page, chosen []int, results []*notifier.Result, asJSON bool) (failed bool, err error) {
+	values := ui.List(chosen, func(i int) any {
+		r := results[i]
+		failed = failed || r.Err != nil
+		if !asJSON {
+			what := "delivered"
+			if r.Err != nil {
+				what = "not delivered: " + r.Err.Error()
+			}
+			ui.Say(page.Out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, phrase.Count(r.Attempts, "attempt"), phrase.Duration(r.Took))
+		}
+		return value.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
+			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", notifier.ErrorText(r.Err))
+	})
+	if asJSON {
+		if err := ui.WriteJSON(page.Out, values); err != nil {
+			return failed, err
+		}
+	}
+	return failed, nil
+}
