@@ -22,6 +22,14 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
+// A Schedule says when a loop is to be run. Nothing in this package runs it.
+type Schedule struct {
+	Cron     string // a line of a crontab, checked
+	Timezone string // "" = that of the machine
+	Overlap  string // skip or queue: what becomes of a time at which the run before has not ended
+	CatchUp  string // none or one: whether times that were missed are made up for by one run
+}
+
 // A Severity is whether a [Problem] stops a loop from running.
 type Severity string
 
@@ -82,6 +90,7 @@ type Loop struct {
 	Category        string
 	Labels          []string
 	Visibility      string
+	Schedule        *Schedule       // when it is to be run; nil = nothing is said
 	SuppressFlags   map[string]bool // the *_ok flags that are true
 	SHA256          string          // of the definition's text and of every file it is made of, hex
 

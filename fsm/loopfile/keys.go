@@ -21,6 +21,7 @@ const (
 	InThrottle        Where = "throttle"
 	InBudget          Where = "budget"
 	InRetry           Where = "retry"
+	InSchedule        Where = "schedule"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
 )

@@ -37,6 +37,8 @@ var loopKeys = []Key{
 	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by: `loops list --label WORD`."},
 	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Who the loop is for. `loops list` leaves out `internal` ones, unless it is asked with `--all`. Any can be run by name."},
 
+	{Name: "schedule", In: InLoop, Type: TypeBlock, Block: InSchedule, NotNull: true, Doc: "When the loop is to be run: `{cron: \"0 3 * * *\", timezone: Europe/Berlin}`. It is checked and shown; `loops schedule next NAME` lists the times."},
+
 	{Name: "from", In: InLoop, Type: TypeText, NotNull: true, Doc: "The loop to inherit from. What this file says is laid over it: mappings key by key, everything else is replaced."},
 	{Name: "flow", In: InLoop, Type: TypeTexts, NotNull: true, Doc: "The steps of a loop in a row, instead of `states`. `NAME` leads to the next step, `NAME?YES:NO` tests; the last step ends the run."},
 	{Name: "state_defs", In: InLoop, Type: TypeSpecial, Doc: "What the steps in `flow` do: states by name, laid over what `flow` says of them."},
@@ -134,6 +136,11 @@ var blockKeys = []Key{
 	{Name: "normal_max", In: InThrottle, Type: TypeInt, Default: 3, Min: &limit1, Doc: "Actions in one stay in a state that are nothing special."},
 	{Name: "warn_max", In: InThrottle, Type: TypeInt, Default: 8, Min: &limit1, Doc: "Actions in one stay from which a warning is recorded."},
 	{Name: "hard_max", In: InThrottle, Type: TypeInt, Default: 12, Min: &limit1, Doc: "Actions in one stay after which the state is left for `on_throttle_hard`."},
+
+	{Name: "cron", In: InSchedule, Type: TypeText, Required: true, Doc: "Minute, hour, day of the month, month and day of the week, as in a crontab: lists, ranges, steps and names; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`."},
+	{Name: "timezone", In: InSchedule, Type: TypeText, Doc: "The time zone these are in, such as `Europe/Berlin`. Without it that of the machine."},
+	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What becomes of a time at which the run before has not ended: it is left out, or its run waits."},
+	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one"}, Doc: "What becomes of times that were missed: nothing, or one run for all of them."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},

@@ -24,6 +24,8 @@ state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_gu
 state: fragment_name fragment_bindings fragment_parameters
 state: on_interrupted idempotent budget on_budget set message retry
 retry: times backoff on
+loop: schedule
+schedule: cron timezone overlap catch_up
 route[]: when to
 budget: cost_usd tokens wall steps prompts allow_unknown_cost
 loop: permissions worktree

@@ -61,6 +61,7 @@ func loopRules() []any {
 			"parameters", each(reference("whole_parameter")),
 			"fragments", each(object("properties", object("parameters", each(reference("whole_parameter"))))),
 			"host_guard", reference("whole_host_guard"),
+			"schedule", rule(needs("cron")),
 		))),
 		when(allOf(hasNot("from"), hasNot("flow")), object("properties", object(
 			"states", allOf(each(reference("whole_state")), someTerminal()),

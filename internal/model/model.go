@@ -23,6 +23,7 @@ func Of(l *fsm.Loop) *value.Map {
 	w.text("category", l.Category, def.Category)
 	w.texts("labels", l.Labels)
 	w.text("visibility", l.Visibility, def.Visibility)
+	w.list("schedule", scheduleModel(l.Schedule))
 	w.text("initial", l.Initial, "")
 	w.list("parameters", parametersModel(l.Parameters))
 	w.value("context", l.Context, l.Context.Len() > 0)
@@ -98,6 +99,17 @@ func throttleModel(t *fsm.Throttle) *value.Map {
 		return nil
 	}
 	return value.NewMap("normal_max", int64(t.Normal), "warn_max", int64(t.Warn), "hard_max", int64(t.Hard))
+}
+
+func scheduleModel(s *fsm.Schedule) *value.Map {
+	if s == nil {
+		return nil
+	}
+	w := object{value.NewMap("cron", s.Cron)}
+	w.text("timezone", s.Timezone, "")
+	w.text("overlap", s.Overlap, "skip")
+	w.text("catch_up", s.CatchUp, "none")
+	return w.m
 }
 
 func retryModel(r *fsm.Retry) *value.Map {

@@ -181,7 +181,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Route = &fsm.Route{Table: value.NewMap()}
 		s.Fragment = &fsm.Fragment{}
 		s.Throttle, l.Throttle, l.Stall = &fsm.Throttle{}, &fsm.Throttle{}, &fsm.Stall{}
-		s.Retry = &fsm.Retry{}
+		s.Retry, l.Schedule = &fsm.Retry{}, &fsm.Schedule{}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		l.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Fragment.Parameters = []fsm.Parameter{{Name: "p"}}
@@ -198,6 +198,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return &l.PromptSizeGuard },
 		func(l *fsm.Loop) any { return l.Stall },
 		func(l *fsm.Loop) any { return l.Throttle },
+		func(l *fsm.Loop) any { return l.Schedule },
 		func(l *fsm.Loop) any { return l.Budget },
 		func(l *fsm.Loop) any { return l.States["plain"].Budget },
 		func(l *fsm.Loop) any { return &l.Parameters[0] },

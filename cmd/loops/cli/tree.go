@@ -60,6 +60,7 @@ func tree() []branch {
 		{"stage", false, newStageCommand},
 		{handover.Command, false, newBackgroundCommand},
 		{"queue", false, newQueueCommand},
+		{"schedule", false, newScheduleCommand},
 		{"attach", true, newAttachCommand},
 		{"watch", true, newWatchCommand},
 		{"pause", true, newPauseCommand},

@@ -41,6 +41,7 @@ func (page *Page) PrintLoop(p *project.Project, l *fsm.Loop) {
 	}
 	row("context", ContextLine(l))
 	row("made of", strings.Join(MadeOf(p, l), ", "))
+	row("schedule", ScheduleLine(l.Schedule))
 	row("locks", strings.Join(l.Scope, ", "))
 	row("silenced", strings.Join(slices.Sorted(maps.Keys(l.SuppressFlags)), ", "))
 	WriteTable(page.Out, facts)

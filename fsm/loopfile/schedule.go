@@ -1,0 +1,27 @@
+package loopfile
+
+import (
+	"loops/fsm"
+	"loops/fsm/cron"
+)
+
+// schedule reads the schedule of the top level; nil means that it is not there.
+func (d *decoder) schedule(of *block) *fsm.Schedule {
+	if !of.has("schedule") {
+		return nil
+	}
+	b := of.sub("schedule")
+	b.need(of.pos("schedule"), "cron", "schedule")
+	s := &fsm.Schedule{Cron: b.text("cron"), Timezone: b.text("timezone"), Overlap: b.text("overlap"), CatchUp: b.text("catch_up")}
+	if f, ok := b.fields["cron"]; ok && f.val != nil {
+		if _, err := cron.Parse(s.Cron); err != nil {
+			d.errorf(d.pos(f.node), join(b.path, "cron"), "bad-value", "cron: %v (every day at 03:00 is \"0 3 * * *\")", err)
+		}
+	}
+	if f, ok := b.fields["timezone"]; ok && f.val != nil {
+		if _, err := cron.Zone(s.Timezone); err != nil {
+			d.errorf(d.pos(f.node), join(b.path, "timezone"), "bad-value", "timezone: %v; expected a name such as Europe/Berlin or UTC", err)
+		}
+	}
+	return s
+}
