@@ -37,6 +37,8 @@ func (r *Retry) due(st *State, res *Result, verdict string) string {
 		return ""
 	case res.TimeoutKind != "" && verdict != "yes":
 		verdict = RetryTimeout
+	case verdict == "tool_error": // a tool that is not there will not be there the next time either
+		verdict = RetryError
 	case verdict == RetryError && st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, res.ExitCode):
 		return ""
 	}
