@@ -124,6 +124,8 @@ var measures = []measure{
 	{"watch, 20 runs that go on, of one core: files", 3, share, func(b *bench) (float64, error) { return b.watchShare("") }},
 	{"the same: in SQLite", 3, share, func(b *bench) (float64, error) { return b.watchShare("sqlite") }},
 	{"the same: in PostgreSQL", 3, share, func(b *bench) (float64, error) { return b.watchShare("postgres") }},
+	{"100 runs that wait in the queue, of one core: files", 0.5, share, func(b *bench) (float64, error) { return b.queueShare("") }},
+	{"the same, in SQLite", 0.5, share, func(b *bench) (float64, error) { return b.queueShare("sqlite") }},
 	{"validate, 106 loops", 150e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog() }},
 	{"validate, one of them", 12e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog("loop-007") }},
 	{"validate, a loop that runs itself twice", 50e-3, millis, func(b *bench) (float64, error) { return b.validate(recursive) }},

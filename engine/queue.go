@@ -12,14 +12,18 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/config"
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
-// How often somebody who waits looks whether he still must: after a tenth of the time that he has waited, within these.
+// How often a run that waits looks whether it still must: after a tenth of the time that it has waited, within limits. Where the
+// system tells when what is in the way changes, it soon looks seldom, and only to be sure.
 const (
-	queuePollLeast  = 10 * time.Millisecond
-	queuePollFirst  = 100 * time.Millisecond // at most, of who is first
-	queuePollBehind = 250 * time.Millisecond // at most, of who is behind others
+	queueSettle      = 500 * time.Millisecond // looks as often as others this long: what changed before the watch is seen so
+	queuePollWatched = 20 * time.Second
+	queuePollLeast   = 10 * time.Millisecond
+	queuePollFirst   = 100 * time.Millisecond // at most, of who is first
+	queuePollBehind  = 250 * time.Millisecond // at most, of who is behind others
 )
 
 // A Lock says what a run locks, and what it does while others have it.
@@ -149,6 +153,11 @@ type waiting struct {
 	told  persistence.Obstacle
 	log   string // where this process writes while it waits; "" = nowhere
 	lost  error  // what keeps this process from finding out, and may pass; nil = nothing
+
+	changed   <-chan struct{}      // closed when the place or the obstacle changes; nil = the system does not tell
+	unwatch   func()               // ends that; nil = nothing was watched yet
+	watchedAt time.Time            // since when
+	obstacle  persistence.Obstacle // whose files are watched
 }
 
 // until waits, calls take when it is time, and leaves the queue in any case.
@@ -167,6 +176,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 	}
 	defer place.Leave() //nolint:errcheck // what is left of who does not wait any more counts for nothing
 	w.place, w.me = place, place.Waiter()
+	defer func() { w.stopWatch() }()
 	for {
 		if !place.Kept() {
 			return nil, w.takenOut()
@@ -174,8 +184,11 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 		if journal, err := w.look(ctx, take); err != nil || journal != nil {
 			return journal, err
 		}
+		w.watch()
 		select {
-		case <-time.After(w.pause(time.Since(w.began))):
+		case <-w.changed:
+			w.stopWatch()
+		case <-time.After(w.pause(time.Now())):
 		case <-over.C:
 			if w.lost != nil {
 				return nil, w.lost
@@ -200,8 +213,41 @@ func (w *waiting) takenOut() error {
 	return errTakenOut
 }
 
+// watch asks the system to tell when the place of this run, or the lock of what is in its way, changes. What has no lock of a live
+// process, as a run of little-loops, ends without a word.
+func (w *waiting) watch() {
+	o := Obstacle(w.why)
+	if w.unwatch != nil && w.obstacle == o {
+		return
+	}
+	w.stopWatch()
+	w.unwatch, w.obstacle, w.watchedAt = func() {}, o, time.Now()
+	lock := ""
+	if behind, ok := errors.AsType[*BehindError](w.why); ok && !behind.Ahead.Foreign {
+		lock = w.queue.EntryPath(behind.Ahead.ID)
+	} else if locked, ok := errors.AsType[*persistence.ConflictError](w.why); ok {
+		lock = locked.Lock
+	}
+	if lock != "" && disk.Held(lock) {
+		w.changed, w.unwatch = disk.Watch(w.queue.EntryPath(w.me.ID), lock)
+	}
+}
+
+func (w *waiting) stopWatch() {
+	if w.unwatch != nil {
+		w.unwatch()
+	}
+	w.changed, w.unwatch = nil, nil
+}
+
 // pause is how long to wait before the next look. Hundreds who wait for hours must cost next to nothing.
-func (w *waiting) pause(waited time.Duration) time.Duration {
+func (w *waiting) pause(now time.Time) time.Duration {
+	waited := now.Sub(w.began)
+	if w.changed != nil {
+		if waited = now.Sub(w.watchedAt); waited > queueSettle {
+			return queuePollWatched
+		}
+	}
 	most := queuePollFirst
 	if _, behind := errors.AsType[*BehindError](w.why); behind {
 		most = queuePollBehind

@@ -230,6 +230,9 @@ func (q *Queue) tidy(dead []string) {
 // waited in vain; who begins moves it to where the log of the run is.
 func (q *Queue) LogPath(id string) string { return filepath.Join(q.dir, id+".log") }
 
+// EntryPath returns the file of a waiter, which is written anew when it waits for another, and is gone when it waits no longer.
+func (q *Queue) EntryPath(id string) string { return q.path(id) }
+
 // EntryInfo describes the file of a waiter, which its process has open as long as it waits.
 func (q *Queue) EntryInfo(id string) (fs.FileInfo, error) { return os.Stat(q.path(id)) }
 
