@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -142,6 +143,9 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	}
 	j.ready = func(ctx context.Context) (func(fsm.Config) *fsm.Executor, error) {
 		j.liftPause(ctx)
+		if run.Foreign { // once: from here on it is none
+			r.Warn.say(textf("run %s was recorded by little-loops%s; from now on its records are those of loops, in %s when it has ended", run.ID, olderLayout(run), p.Short(filepath.Join(p.Loops, ".history"))))
+		}
 		for _, damage := range j.journal.Run().Damage {
 			j.tell(Said{Run: run.ID, Text: textf("%s", damage), Problem: true})
 		}
@@ -166,6 +170,14 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) }, nil
 	}
 	return j, nil
+}
+
+// olderLayout says that the files of a run of little-loops have the name of its loop alone, as those of its first versions had.
+func olderLayout(run persistence.Run) string {
+	if string(run.ID) == run.Loop {
+		return " in its older layout"
+	}
+	return ""
 }
 
 // where names the state a run stands in and, behind it, those of its sub-loops.

@@ -3,6 +3,7 @@ package fsm
 import (
 	"time"
 
+	"loops/fsm/template"
 	"loops/fsm/value"
 )
 
@@ -187,3 +188,12 @@ type Outcome struct {
 
 // Retriable reports whether a run that ended so as an error can be resumed all the same: its host refused, and may not do so later.
 func (o Outcome) Retriable() bool { return o.Limited || o.Refused }
+
+// Expand returns a text with its templates expanded by what the snapshot remembers, as they are in a state. The environment, and what only
+// a machine that runs knows, is not there.
+func (s *Snapshot) Expand(text, state string) (string, error) {
+	return template.Expand(text, &template.Scope{
+		Context: s.Context, Captured: s.Captured, Param: s.Param, Prev: s.PrevResult, State: state, Step: s.Step, Loop: s.Loop,
+		StartedAt: FormatTime(s.StartedAt), ElapsedMS: s.Elapsed.Milliseconds(), Messages: s.Messages,
+	})
+}

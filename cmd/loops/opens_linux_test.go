@@ -23,7 +23,10 @@ func TestStateFileIsOpenedOnce(t *testing.T) {
 	quick := "name: quick\ninitial: a\nstates:\n  a: {action: \"echo hi\", next: b}\n  b: {terminal: true}\n"
 	must(t, os.WriteFile(filepath.Join(dir, ".loops/quick.yaml"), []byte(quick), 0o644))
 	loopsIn(t, dir, env, "run", "--no-lock", "quick")
-	for _, args := range []string{"status slow", "status quick", "status", "status --json", "list --running", "watch --once"} {
+	for _, args := range []string{
+		"status slow", "status quick", "status", "status --json", "list --running", "watch --once",
+		"explain slow", "explain quick", "history slow", "history quick", "events slow", "events quick", "logs slow --no-follow", "logs quick", "graph --run slow",
+	} {
 		trace := filepath.Join(t.TempDir(), "trace")
 		cmd := exec.Command(strace, append([]string{"-f", "-e", "trace=open,openat", "-o", trace, binary(t)}, strings.Fields(args)...)...)
 		cmd.Dir, cmd.Env = dir, env

@@ -100,11 +100,11 @@ func (l *Loader) Resolve(name, cwd string) (path string, err error) {
 	return "", missing
 }
 
-// Named reports whether a loop of the project or the catalog has exactly this name. A path is none, nor is the name of a file
-// that is no loop.
-func (l *Loader) Named(name string) bool {
+// Named returns the file of the loop of the project or the catalog that has exactly this name, "" if none has. A path is no name, and
+// a library is no loop.
+func (l *Loader) Named(name string) string {
 	if name == "" || hasYAMLSuffix(name) || !filepath.IsLocal(name) || filepath.Clean(name) != name || strings.ContainsRune(name, 0) {
-		return false
+		return ""
 	}
 	for _, dir := range []string{l.Loops, l.Catalog} {
 		if dir == "" {
@@ -112,10 +112,13 @@ func (l *Loader) Named(name string) bool {
 		}
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if path, err := new(NotFoundError).look(file+".fsm.yaml", file+".yaml"); path != "" && err == nil {
-			return IsLoop(path)
+			if !IsLoop(path) {
+				return ""
+			}
+			return path
 		}
 	}
-	return false
+	return ""
 }
 
 // Near returns names of loops, or the path of one, that a user may have meant: at most three, the most likely first.

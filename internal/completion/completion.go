@@ -71,6 +71,26 @@ func (s *Source) Loops(_ context.Context, _ []string, word string) (found []stri
 	return found, true
 }
 
+// CatalogLoops offers the loops of the catalog that the project has none of the same name of.
+func (s *Source) CatalogLoops(_ context.Context, _ []string, word string) (found []string, ok bool) {
+	p, err := s.project()
+	if err != nil {
+		return nil, false
+	}
+	lib, err := p.Library()
+	if err != nil {
+		return nil, false
+	}
+	entries, _ := lib.Files.List(p.Loops) // a folder that cannot be read offers nothing
+	more, _ := lookup.CatalogOnly(lib, entries)
+	for _, e := range more {
+		if strings.HasPrefix(e.Name, word) {
+			found = append(found, described(e.Name, phrase.FirstLine(e.Title)))
+		}
+	}
+	return found, true
+}
+
 // LoopWords offers what the loops of the project and of the catalog say of themselves.
 func (s *Source) LoopWords(of func(loopfile.Entry) []string) Offer {
 	return func(_ context.Context, _ []string, word string) ([]string, bool) {

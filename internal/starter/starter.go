@@ -58,12 +58,23 @@ func Write(p *project.Project, name, text string) (string, error) {
 	if err := refreshSchema(p); err != nil {
 		return "", refuse(err)
 	}
+	return path, write(p, path, text)
+}
+
+// write writes a loop file that is not there yet, below the project's .loops.
+func write(p *project.Project, path, text string) error {
+	refuse := func(err error) error {
+		return engine.Refuse(engine.Failed, "the loop cannot be written: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return refuse(err)
+	}
 	if err := p.IgnoreRecords(); err != nil {
-		return "", refuse(err)
+		return refuse(err)
 	}
 	f, err := disk.CreateBeside(path) // half a loop is worse than none
 	if err != nil {
-		return "", refuse(err)
+		return refuse(err)
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it has its name
 	_, err = f.WriteString(text)
@@ -71,12 +82,12 @@ func Write(p *project.Project, name, text string) (string, error) {
 		err = disk.LinkNew(f.Name(), path)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return "", engine.Refuse(engine.Failed, "%s is there already; nothing was written", p.Short(path))
+		return engine.Refuse(engine.Failed, "%s is there already; nothing was written", p.Short(path))
 	}
 	if err != nil {
-		return "", refuse(err)
+		return refuse(err)
 	}
-	return path, nil
+	return nil
 }
 
 // schemaFile is where new keeps the schema, below the project's .loops.

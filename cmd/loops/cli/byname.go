@@ -50,7 +50,7 @@ func isCommand(root *cobra.Command, word string) bool {
 // isLoop reports whether a loop of the project in a directory, or of its catalog, has exactly this name. Where that cannot be told, none has.
 func (a *app) isLoop(dir, name string) bool {
 	p, err := project.Open(dir, project.Options{Cwd: a.Dir, Env: a.Env})
-	return err == nil && p.Loader().Named(name)
+	return err == nil && p.Loader().Named(name) != ""
 }
 
 // loopsByName offers the loops that [app.byName] runs, once a letter is typed: before that, commands are what is looked for.

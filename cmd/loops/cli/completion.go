@@ -126,7 +126,7 @@ func (a *app) places(root *cobra.Command) places {
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
 		"unpause RUN": runs(completion.IsPaused), "unpause NAME": nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
 		"rm RUN": only(completion.IsEnded), "diff RUN": only(completion.IsAny), "history RUN": found(inOrder, from.RunsOfLoop),
-		"queue remove ID": found(noFiles, from.WaiterIDs), "queue remove NAME": nothing, "new NAME": nothing, "stage save NAME": nothing, "stage load NAME": nothing,
+		"queue remove ID": found(noFiles, from.WaiterIDs), "queue remove NAME": nothing, "new NAME": nothing, "install NAME": found(noFiles, from.CatalogLoops), "stage save NAME": nothing, "stage load NAME": nothing,
 
 		"--color": fixed("auto", "always", "never"), "--dir": someFolder, "--run-dir": someFolder, "--permissions": fixed("host", "skip"),
 		"--by": fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": fixed(engine.RecordedDefinition), "--group-by": fixed("outcome"),

@@ -31,6 +31,7 @@ type historyOptions struct {
 	status        []string
 	cost          bool
 	verbose, json bool
+	full          bool
 }
 
 func newHistoryCommand(a *app) *cobra.Command {
@@ -49,7 +50,8 @@ read, and with --cost those of the runs that are shown: that takes its time.
 
 --group-by outcome counts runs by how they ended, instead of listing them.
 
-Output of actions is left out unless -v is given. With --json nothing else is left out.` +
+Output of actions is left out unless -v is given. With --json nothing else is left out. --full shows all that is recorded of
+each event, whole.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops history fix
   loops history fix last
@@ -71,6 +73,9 @@ Output of actions is left out unless -v is given. With --json nothing else is le
 			if cmd.Flags().Changed("tail") && cmd.Flags().Changed("limit") {
 				return usageError{"--limit and --tail are the same: give one of them", "loops history --help"}
 			}
+			if o.full {
+				o.verbose = true
+			}
 			return runHistory(cmd.Context(), a, o)
 		},
 	}
@@ -88,6 +93,7 @@ Output of actions is left out unless -v is given. With --json nothing else is le
 	flags.StringVar(&o.group, "group-by", "", "count runs by `WHAT`: outcome")
 	flags.BoolVar(&o.cost, "cost", false, "show what each run cost")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
+	flags.BoolVar(&o.full, "full", false, "show output of actions and every other field of each event, whole")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	return cmd
 }
@@ -184,6 +190,9 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 	page := a.page()
 	for _, e := range events {
 		page.PrintEvent(inspect.Honest(e, run), o.verbose)
+		if o.full && e.Kind != fsm.EventActionOutput {
+			page.PrintFields(e)
+		}
 	}
 	if more != "" {
 		ui.SayLine(a.out, more)

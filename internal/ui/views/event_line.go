@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/ui"
 )
 
@@ -30,5 +31,24 @@ func (page *Page) PrintEvent(e fsm.Event, verbose bool) {
 			ui.SayLine(page.Out, front+part)
 		}
 		front = strings.Repeat(" ", 28)
+	}
+}
+
+// PrintFields prints what is recorded of an event, a key at a time, below its line.
+func (page *Page) PrintFields(e fsm.Event) {
+	const front = "            "
+	for _, f := range e.Fields {
+		if f.Value == nil {
+			continue
+		}
+		lines := strings.Split(strings.TrimRight(inspect.Text(f.Value), "\n"), "\n")
+		if len(lines) == 1 {
+			ui.SayLine(page.Out, front+f.Key+": "+lines[0])
+			continue
+		}
+		ui.SayLine(page.Out, front+f.Key+":")
+		for _, line := range lines {
+			ui.SayLine(page.Out, front+"  "+line)
+		}
 	}
 }

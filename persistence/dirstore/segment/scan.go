@@ -31,7 +31,7 @@ type Standing struct {
 	Sums    bool   // the lines have checksums from here on
 }
 
-// An entry is one line as a [Scanner] sees it. Its bytes are valid until the next line.
+// An Entry is one line as a [Scanner] sees it. Its bytes are valid until the next line.
 type Entry struct {
 	Line
 	Raw        []byte // without the line end

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"loops/internal/starter"
+	"loops/internal/ui"
+)
+
+func newInstallCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "install NAME",
+		Short: "Copy a loop of the catalog into the project, to edit it",
+		Long: `install copies the file of a loop of the catalog, the folder that the environment variable LOOPS_CATALOG or the setting
+catalog names, to the same place below .loops. From then on its name means the copy, also for loops that run it.
+
+Libraries of fragments and loops that it inherits from stay in the catalog, where the copy finds them. A copy that would
+find something no more, because that stands beside the original, is not made.` + exitMeanings(
+			exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the project has a loop of that name, or the copy cannot be written"}, exitMeaning{exitUsage, "bad command line, or there is no catalog"},
+			exitMeaning{exitInvalid, "the copy would not be valid"}, exitMeaning{exitNotFound, "no such loop in the catalog"}),
+		Example: `  loops install fix-quality
+  loops list --json | jq -r '.[] | select(.catalog).name'`,
+		Args: arguments(1, 1, "NAME of a loop of the catalog"),
+		RunE: func(_ *cobra.Command, args []string) error { return runInstall(a, args[0]) },
+	}
+}
+
+func runInstall(a *app, name string) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	copied, err := starter.Install(p, name)
+	if lacks, ok := errors.AsType[*starter.IncompleteError](err); ok {
+		fmt.Fprint(a.Err, a.render(p, lacks.Problems))
+	}
+	if err != nil {
+		return err
+	}
+	ui.Say(a.out, "Wrote %s, a copy of %s. To run it:\n  %s\n", p.Short(copied.To), p.Short(copied.From), a.command("run", name))
+	return nil
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"loops/engine"
+	"loops/internal/baseline"
+	"loops/internal/lookup"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+)
+
+func newPromoteBaselineCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "promote-baseline NAME|RUN",
+		Short: "Make what a run printed the baseline of its comparators",
+		Long: `promote-baseline makes the output of the run RUN, or of the newest run of the loop NAME, what later runs are compared
+with: for each state whose evaluate is of the type comparator, what was last judged there becomes the file output.txt in
+its baseline_path. Look at the run first: loops logs NAME.
+
+A state that the run was not in keeps its baseline. States of sub-loops are not looked at.` + exitMeanings(
+			exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the run was in no such state, or the file cannot be written"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
+			exitMeaning{exitNotFound, "no such loop, run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),
+		Example: `  loops promote-baseline summarize
+  loops promote-baseline summarize-20261121T103405`,
+		Args: arguments(1, 1, "NAME of a loop, or a RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runPromoteBaseline(cmd.Context(), a, args[0]) },
+	}
+}
+
+func runPromoteBaseline(ctx context.Context, a *app, arg string) error {
+	p, store, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f := store.Finder()
+	run, err := lookup.OneRun(ctx, f, arg)
+	if err != nil {
+		return err
+	}
+	l, _ := f.Ran(run, store.Definition(ctx, run.ID))
+	if l == nil {
+		return failure(engine.NotFound, "which loop run %s was of is not known any more", run.ID)
+	}
+	files, err := baseline.Promote(ctx, p, store, run, l)
+	for _, f := range files {
+		ui.Say(a.out, "%s is what run %s printed in state %s (%s).\n", f.Name, run.ID, f.State, phrase.Bytes(int64(f.Size)))
+	}
+	return err
+}

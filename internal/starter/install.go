@@ -1,0 +1,81 @@
+package starter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/loopfile"
+)
+
+// A Copied is a loop of the catalog that was copied into a project.
+type Copied struct{ From, To string }
+
+// An IncompleteError says that a copy would miss what stands beside the original. Nothing was written.
+type IncompleteError struct {
+	Original string
+	Problems []fsm.Problem // of the copy
+}
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("a copy would miss what stands beside %s; install that first, then this one; nothing was written", e.Original)
+}
+
+// Install copies the file of a loop of the catalog to the same place below the project's .loops.
+func Install(p *project.Project, name string) (Copied, error) {
+	if _, err := p.Library(); err != nil { // a catalog that is not there
+		return Copied{}, err
+	}
+	if p.Catalog == "" {
+		return Copied{}, engine.Refuse(engine.Usage, "there is no catalog to copy from: set %s, or catalog in .loops/config.yaml; see: %s", project.EnvCatalog, engine.Do("help environment", ""))
+	}
+	catalog := &loopfile.Loader{Loops: p.Catalog}
+	from := catalog.Named(name)
+	if from == "" {
+		near := ""
+		if names := catalog.Near(name, p.Catalog); len(names) > 0 {
+			near = "; did you mean " + strings.Join(names, " or ") + "?"
+		}
+		return Copied{}, engine.Refuse(engine.NotFound, "there is no loop %q in the catalog %s%s", name, p.Short(p.Catalog), near)
+	}
+	if there := (&loopfile.Loader{Loops: p.Loops}).Named(name); there != "" {
+		return Copied{}, engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
+	}
+	below, err := filepath.Rel(p.Catalog, from)
+	if err != nil {
+		return Copied{}, err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return Copied{}, project.Unreadable(p, from, err)
+	}
+	c := Copied{from, filepath.Join(p.Loops, below)}
+	if err := write(p, c.To, string(text)); err != nil {
+		return Copied{}, err
+	}
+	return c, c.check(p)
+}
+
+// check removes a copy that is not valid where its original is: it misses what stands beside that one.
+func (c Copied) check(p *project.Project) error {
+	original, err := project.NewLibrary(p).Load(c.From)
+	if err != nil || original.Loop == nil {
+		return nil //nolint:nilerr // a copy is not better, and is there to be edited
+	}
+	copied, err := project.NewLibrary(p).Load(c.To)
+	if err == nil && copied.Loop != nil {
+		return nil
+	}
+	if gone := os.Remove(c.To); err == nil {
+		err = gone
+	}
+	if err != nil {
+		return project.Unreadable(p, c.To, err)
+	}
+	lacks := &IncompleteError{Original: p.Short(c.From), Problems: copied.All()}
+	return &engine.Refusal{Kind: engine.Invalid, Text: engine.Text{Format: "%s", Args: []any{lacks}}, Err: lacks}
+}
