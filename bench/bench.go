@@ -23,6 +23,7 @@ type bench struct {
 	projects int
 	long     bool // measure in full length
 
+	large      string         // the project with archived runs that have much in their state, once it was made
 	archives   map[int]string // projects with that many archived runs, once they were made
 	catalogDir string         // the project with many loops, once it was made
 	deadRuns   string         // the project with many dead runs, likewise

@@ -105,8 +105,14 @@ var measures = []measure{
 	}},
 	{"sweep, 1,000 runs that died", 60e-3, millis, (*bench).sweep},
 	{"resume beside a journal of 100 MB, above a bare spawn", 20e-3, millis, (*bench).resume},
-	{"history, newest 20 of 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
+	{"history, newest 20 of 10,000 runs", 12e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(10_000, "history", "one", "--tail", "20")
+	}},
+	{"history, newest 20 of 1,000 runs with two captures of 50 KB each", 15e-3, millis, func(b *bench) (float64, error) {
+		return b.besideLarge("history", "one", "--tail", "20")
+	}},
+	{"list --running, beside those", 15e-3, millis, func(b *bench) (float64, error) {
+		return b.besideLarge("list", "--running")
 	}},
 	{"list, beside 10,000 runs", 15e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(10_000, "list")
@@ -118,7 +124,7 @@ var measures = []measure{
 	{"attach, until it shows a run that goes on", 100e-3, millis, (*bench).attach},
 	{"report of 10,000 steps", 1, millis, (*bench).report},
 	{"the page of that report", 5, mega, (*bench).reportSize},
-	{"history, newest 20 of 100,000 runs", 80e-3, millis, func(b *bench) (float64, error) {
+	{"history, newest 20 of 100,000 runs", 30e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(100_000, "history", "one", "--tail", "20")
 	}},
 	{"watch, 20 runs that go on, of one core: files", 3, share, func(b *bench) (float64, error) { return b.watchShare("") }},

@@ -22,7 +22,7 @@ func (b *bench) inArchive(runs int, args ...string) (float64, error) {
 	project, ok := b.archives[runs]
 	if !ok {
 		var err error
-		if project, err = b.fillArchive(runs); err != nil {
+		if project, err = b.fillArchive(oneLoop, runs, os.Link); err != nil {
 			return 0, err
 		}
 		if b.archives == nil {
@@ -33,9 +33,37 @@ func (b *bench) inArchive(runs int, args ...string) (float64, error) {
 	return b.program(project, args...)
 }
 
-// fillArchive makes one real run and copies what it left, a second earlier each time.
-func (b *bench) fillArchive(runs int) (string, error) {
-	project, err := b.project(oneLoop, shellLoop, decisionLoop, linesLoop, bigOutputLoop, bigCaptureLoop)
+// A run of two captures of 50 KB, as those of agents are.
+const capturesLoop = `name: one
+initial: a
+states:
+  a: {action: yes some text that fills a line of output | head -c 50000, capture: first, next: b}
+  b: {action: yes some text that fills a line of output | head -c 50000, capture: second, next: end}
+  end: {terminal: true}
+`
+
+const largeRuns = 1000
+
+// besideLarge is inArchive of runs that have much in their state, each with files of its own. What the first listing remembers of them
+// is there.
+func (b *bench) besideLarge(args ...string) (float64, error) {
+	if b.large == "" {
+		project, err := b.fillArchive(capturesLoop, largeRuns, copyFile)
+		if err != nil {
+			return 0, err
+		}
+		syscall.Sync() // or the disk is still busy with the copies
+		if _, err := b.program(project, "history", "one", "--tail", fmt.Sprint(largeRuns)); err != nil {
+			return 0, err
+		}
+		b.large = project
+	}
+	return b.program(b.large, args...)
+}
+
+// fillArchive makes one real run of a loop named one, and copies what it left, a second earlier each time.
+func (b *bench) fillArchive(loop string, runs int, place func(from, to string) error) (string, error) {
+	project, err := b.project(loop, shellLoop, decisionLoop, linesLoop, bigOutputLoop, bigCaptureLoop)
 	if err != nil {
 		return "", err
 	}
@@ -59,11 +87,11 @@ func (b *bench) fillArchive(runs int) (string, error) {
 	}
 	for i := 1; i < runs; i++ {
 		name := at.Add(-time.Duration(i)*time.Second).Format(layout) + "-one"
-		place := os.Link
+		how := place
 		if i%30_000 == 0 {
-			place = copyFile // a file can have 65,000 names
+			how = copyFile // a file can have 65,000 names
 		}
-		if err := sameFolder(filepath.Join(history, from), filepath.Join(history, name), place); err != nil {
+		if err := sameFolder(filepath.Join(history, from), filepath.Join(history, name), how); err != nil {
 			return "", err
 		}
 		if i%30_000 == 0 {
