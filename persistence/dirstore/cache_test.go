@@ -197,6 +197,16 @@ func TestIndexTorn(t *testing.T) {
 	if got, err := d.Runs(t.Context(), persistence.Query{}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("without a place for an index: %v, %s", err, brief(got))
 	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	must(t, errors.Join(os.Remove(path), os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, path)))
+	got, err := d.Runs(t.Context(), persistence.Query{})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("a link in place of the index: %v, %s", err, brief(got))
+	}
+	must(t, d.forget())
+	if now, e := os.ReadFile(victim); e != nil || string(now) != "precious" {
+		t.Errorf("the link was followed: %v, %s", e, now)
+	}
 }
 
 // Runs come to the archive, go back to be resumed and are removed while others list: each is listed once, at any time.
