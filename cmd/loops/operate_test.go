@@ -15,7 +15,7 @@ import (
 	"loops/internal/golden"
 )
 
-// docs/operate.md is executed from top to bottom in one project. What it has:
+// docs/operate.md and the README of the examples are executed from top to bottom, each in a project of its own. What they have:
 //
 //	a block below a line `FILE`:         the file, written as it stands there
 //	a block ```console                   lines "$ COMMAND", each with what it prints; a line … stands for any others
@@ -26,7 +26,10 @@ import (
 //
 // Ids of runs, times, sizes and the like differ each time; they are compared by their form, and -update keeps those of
 // the page. The runs of a loop are those of the page in the order in which they began.
-const operatePage = "../../docs/operate.md"
+const (
+	operatePage  = "../../docs/operate.md"
+	examplesPage = "../../" + examples + "/README.md"
+)
 
 // A terminal is one command of the page.
 type terminal struct {
@@ -45,6 +48,7 @@ type stage struct {
 	t      *testing.T
 	dir    string
 	env    []string
+	path   string
 	page   []string            // its lines
 	paged  map[string][]string // ids that the page names, by loop, the oldest first
 	real   map[string][]string // ids of the runs there were, by loop, in the same order
@@ -88,17 +92,22 @@ func form(line string) string {
 
 func TestOperatePage(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, operatePage)
-	s.play()
-	if len(s.edits) > 0 && golden.Update() {
-		s.rewrite(operatePage)
-	}
+	newStage(t, operatePage).play(30)
+}
+
+// What the README of the examples shows of a run that is killed and resumed was behind the program.
+func TestExamplesPage(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, examplesPage)
+	must(t, os.CopyFS(filepath.Join(s.dir, examples), os.DirFS("../../"+examples)))
+	must(t, os.Mkdir(filepath.Join(s.dir, ".loops"), 0o755))
+	s.play(6)
 }
 
 func newStage(t *testing.T, page string) *stage {
 	bin, dir := binary(t), filepath.Join(t.TempDir(), "shop")
 	must(t, os.Mkdir(dir, 0o755))
-	s := &stage{t: t, dir: dir, page: strings.Split(readText(t, page), "\n"), paged: map[string][]string{}, real: map[string][]string{}, edits: map[*terminal][]string{}}
+	s := &stage{t: t, dir: dir, path: page, page: strings.Split(readText(t, page), "\n"), paged: map[string][]string{}, real: map[string][]string{}, edits: map[*terminal][]string{}}
 	s.env = append(cleanEnv(bin, filepath.Dir(dir)), "PATH="+filepath.Dir(bin)+string(os.PathListSeparator)+os.Getenv("PATH"), "XDG_CONFIG_HOME="+filepath.Join(filepath.Dir(dir), ".config"), "TERM=dumb")
 	s.env = slices.DeleteFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, "NO_COLOR=") })
 	for _, m := range runID.FindAllStringSubmatch(strings.Join(s.page, "\n"), -1) {
@@ -112,8 +121,8 @@ func newStage(t *testing.T, page string) *stage {
 	return s
 }
 
-// play goes through the page.
-func (s *stage) play() {
+// play goes through the page, which has so many commands at least.
+func (s *stage) play(least int) {
 	s.t.Cleanup(func() { // what a page that failed left behind
 		_ = s.shell("loops stop --all --grace 2s").Run() // there may be none
 	})
@@ -124,7 +133,7 @@ func (s *stage) play() {
 			switch m[1] {
 			case "quietly":
 				if out, err := s.shell(m[2]).CombinedOutput(); err != nil {
-					s.t.Fatalf("%s:%d: %s: %v\n%s", operatePage, i+1, m[2], err, out)
+					s.t.Fatalf("%s:%d: %s: %v\n%s", s.path, i+1, m[2], err, out)
 				}
 			case "wait until":
 				s.await(i+1, m[2])
@@ -153,7 +162,7 @@ func (s *stage) play() {
 				n++
 			}
 		} else {
-			s.t.Errorf("%s:%d: a block without the name of its file", operatePage, i+1)
+			s.t.Errorf("%s:%d: a block without the name of its file", s.path, i+1)
 		}
 		above, beside, i = "", false, end
 	}
@@ -161,12 +170,15 @@ func (s *stage) play() {
 		select {
 		case <-one.ended:
 		case <-time.After(20 * time.Second):
-			s.t.Fatalf("%s:%d: %s does not end:\n%s", operatePage, one.line, one.command, readText(s.t, one.out))
+			s.t.Fatalf("%s:%d: %s does not end:\n%s", s.path, one.line, one.command, readText(s.t, one.out))
 		}
 		s.compare(one)
 	}
-	if n < 30 && !s.t.Failed() {
-		s.t.Errorf("only %d commands were run", n)
+	if n < least && !s.t.Failed() {
+		s.t.Errorf("%s: only %d commands were run", s.path, n)
+	}
+	if len(s.edits) > 0 && golden.Update() {
+		s.rewrite(s.path)
 	}
 }
 
@@ -210,7 +222,7 @@ func (s *stage) await(line int, condition string) {
 		}
 	}
 	status, _ := s.shell("loops status; loops list --running").CombinedOutput() // for the message
-	s.t.Fatalf("%s:%d: %s does not come true\n%s%s", operatePage, line, condition, out, status)
+	s.t.Fatalf("%s:%d: %s does not come true\n%s%s", s.path, line, condition, out, status)
 }
 
 // run runs a command, or starts one that goes on beside the others.
@@ -285,7 +297,7 @@ func (s *stage) compare(one *terminal) {
 		return
 	}
 	if !golden.Update() || slices.Contains(want, omission) {
-		s.t.Errorf("%s:%d: $ %s\nprints\n%s\n\nand the page says\n%s", operatePage, one.line, one.command, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		s.t.Errorf("%s:%d: $ %s\nprints\n%s\n\nand the page says\n%s", s.path, one.line, one.command, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		return
 	}
 	s.edits[one] = remembered(got, want)
