@@ -5,8 +5,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"loops/internal/needs"
 )
@@ -48,4 +50,52 @@ func TestStateFileIsOpenedOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestOneFileCallForALookAtCommands: while an action runs, its owner touches no file of the project but that of the commands, once
+// for each look: before anything was sent, and after a pause was.
+func TestOneFileCallForALookAtCommands(t *testing.T) {
+	t.Parallel()
+	strace := needs.Command(t, "strace")
+	needs.Tracing(t)
+	dir, env := watchProject(t, "dir")
+	text := "name: slow\ninitial: a\nstates:\n  a: {action: \"until test -e go; do sleep 0.1; done\", next: b}\n  b: {terminal: true}\n"
+	must(t, os.WriteFile(filepath.Join(dir, ".loops/slow.yaml"), []byte(text), 0o644))
+	trace := filepath.Join(t.TempDir(), "trace")
+	run := exec.Command(strace, "-f", "-e", "trace=%file", "-o", trace, binary(t), "run", "slow", "--quiet")
+	run.Dir, run.Env = dir, env
+	must(t, run.Start())
+	t.Cleanup(func() { // for a test that fails before it says go
+		_ = os.WriteFile(filepath.Join(dir, "go"), nil, 0o644)
+		_ = run.Wait()
+	})
+	calls := func(from int) []string { // until there were looks behind that one
+		t.Helper()
+		for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
+			b, _ := os.ReadFile(trace) // which is not there at first
+			lines := strings.Split(string(b), "\n")
+			all := slices.DeleteFunc(lines[:len(lines)-1], func(line string) bool { return !strings.Contains(line, `/.loops/`) })
+			if strings.Count(strings.Join(all[min(from, len(all)):], "\n"), `.commands.jsonl"`) > 8 {
+				return all
+			}
+		}
+		t.Fatal("there are no looks at commands")
+		return nil
+	}
+	before := calls(0)
+	loopsIn(t, dir, env, "pause", "slow")
+	after := calls(len(before))
+	for _, all := range [][]string{before, after} {
+		for _, call := range all[len(all)-6:] {
+			if !strings.Contains(call, "stat") || !strings.Contains(call, `.commands.jsonl"`) {
+				t.Errorf("for a look there is the call %s", call)
+			}
+		}
+	}
+	if !slices.ContainsFunc(after[len(before):], func(call string) bool {
+		return strings.Contains(call, "open") && strings.Contains(call, ".commands.jsonl")
+	}) {
+		t.Error("the pause was not read")
+	}
+	loopsIn(t, dir, env, "unpause", "slow")
 }

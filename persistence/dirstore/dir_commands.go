@@ -107,7 +107,8 @@ func (d *Store) keepCommands(path string, all []persistence.Command) error {
 	return d.writeSynced(path, text)
 }
 
-// Commands implements [Controller]. Where nothing came since the last call it looks only for the length of the file.
+// Commands implements [Controller]. Where nothing came since the last call it looks only for the length of the file; so it does for
+// the owner of a run that was sent nothing yet.
 func (d *Store) Commands(_ context.Context, id persistence.ID, after uint64) ([]persistence.Command, error) {
 	if !id.Valid() {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
@@ -243,8 +244,33 @@ const mostMarks = 256
 
 // commandMarks are those of the files that this process reads again and again.
 type commandMarks struct {
-	mu sync.Mutex
-	of map[string]commandMark // guarded by mu
+	mu   sync.Mutex
+	of   map[string]commandMark // guarded by mu
+	here map[string]bool        // files of the runs that journals of this store write; guarded by mu
+}
+
+// stay says that a file, if there is one, is where it is until leave: only the owner of a run moves its files, and this process is
+// the owner.
+func (m *commandMarks) stay(path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.here == nil {
+		m.here = make(map[string]bool)
+	}
+	m.here[path] = true
+}
+
+// leave says that the owner of a run is about to let go of it, or to move its files.
+func (m *commandMarks) leave(path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.here, path)
+}
+
+func (m *commandMarks) stays(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.here[path]
 }
 
 func (m *commandMarks) get(path string) (commandMark, bool) {
@@ -263,14 +289,18 @@ func (m *commandMarks) keep(path string, mark commandMark) {
 	m.of[path] = mark
 }
 
-// nothingNew reports whether a file is as it was when all of it was read, up to after.
+// nothingNew reports whether a file is as it was when all of it was read, up to after, or whether the run has none yet. It looks
+// at the file once, and at no other.
 func (m *commandMarks) nothingNew(path string, after uint64) bool {
 	mark, ok := m.get(path)
-	if !ok || after < mark.last {
+	if ok && after < mark.last || !ok && !m.stays(path) {
 		return false
 	}
 	st, err := os.Lstat(path)
-	if err != nil || !st.Mode().IsRegular() {
+	if errors.Is(err, fs.ErrNotExist) {
+		return !ok && m.stays(path) // asked after the look: its owner may have moved the file before it
+	}
+	if err != nil || !ok || !st.Mode().IsRegular() {
 		return false
 	}
 	now := markOf(st)

@@ -177,6 +177,7 @@ func (j *journal) use(f *os.File) {
 	j.events, j.identity = f, syscall.Stat_t{}
 	_ = syscall.Fstat(int(f.Fd()), &j.identity) // there finds no such file then
 	j.sync.use(f)
+	j.d.seen.stay(j.files.commands)
 	if j.beside.folder == nil {
 		j.beside = openStateFile(j.files, &j.identity)
 	}
@@ -315,6 +316,7 @@ func (j *journal) writeState(now time.Time) error {
 
 // Close implements [Journal].
 func (j *journal) Close(ctx context.Context) error {
+	j.d.seen.leave(j.files.commands)
 	if j.events == nil {
 		j.abandon()
 		return nil
