@@ -31,23 +31,29 @@ type bench struct {
 	database   string         // the project with many archived runs in SQLite, likewise
 	longRunDir string         // the project with a run of many steps, likewise
 	pastDir    string         // the project with a run of manySteps, likewise
+	idle       string         // a Go program that does nothing, likewise
 	postgres   *pgtest.Server
 }
 
 // spawns runs bash -c script n times the plain way, with pipes that are read and a process group of its own, and
 // returns the time of one.
 func (b *bench) spawns(script string, n int) (time.Duration, error) {
+	return spawnsOf(n, "bash", "-c", script)
+}
+
+// spawnsOf is the same of any program.
+func spawnsOf(n int, program string, args ...string) (time.Duration, error) {
 	begin := time.Now()
 	for range n {
-		if err := spawn(script); err != nil {
+		if err := spawn(program, args...); err != nil {
 			return 0, err
 		}
 	}
 	return time.Since(begin) / time.Duration(n), nil
 }
 
-func spawn(script string) error {
-	cmd := exec.Command("bash", "-c", script)
+func spawn(program string, args ...string) error {
+	cmd := exec.Command(program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err1 := cmd.StdoutPipe()
 	stderr, err2 := cmd.StderrPipe()

@@ -11,6 +11,7 @@ import (
 const (
 	catalogLoops  = 106
 	catalogStates = 13
+	largestStates = 160 // of the last one
 )
 
 // catalog returns a project of loops that share a library of fragments and run each other.
@@ -47,9 +48,17 @@ func catalogLoop(n int) string {
 	fmt.Fprintf(&t, "name: loop-%03d\ndescription: |\n  Works through a list and checks what came of it.\n", n)
 	t.WriteString(strings.Repeat("  More about what it is for and who wants to run it.\n", 20))
 	t.WriteString("initial: s0\nimport: [lib/common.yaml]\nparameters:\n  goal: {type: string, default: none}\ncontext: {goal: none, limit: 3, rate: 0.5}\nmax_steps: 100\ntimeout: 3600\nstates:\n")
-	for s := range catalogStates {
+	states := catalogStates
+	if n == catalogLoops-1 {
+		states = largestStates
+	}
+	for s := range states {
 		fmt.Fprintf(&t, "  s%d:\n", s)
-		switch s % 4 {
+		kind := s % 4
+		if kind == 2 && s > catalogStates && s%32 != 2 {
+			kind = 0 // a large loop has more to do itself, and runs few others
+		}
+		switch kind {
 		case 0:
 			t.WriteString("    action_type: shell\n    capture: out\n    action: |\n")
 			t.WriteString(strings.Repeat("      printf '%s\\n' \"$LOOPS_CONTEXT_GOAL\" >> \"${context.run_dir}/list.txt\" # and so on\n", 12))
@@ -61,7 +70,7 @@ func catalogLoop(n int) string {
 		case 3:
 			t.WriteString("    evaluate: {type: output_contains, source: \"${context.goal}\", pattern: none}\n")
 		}
-		fmt.Fprintf(&t, "    on_yes: s%d\n    on_no: done\n    on_error: failed\n", (s+1)%catalogStates)
+		fmt.Fprintf(&t, "    on_yes: s%d\n    on_no: done\n    on_error: failed\n", (s+1)%states)
 	}
 	t.WriteString("  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
 	return t.String()

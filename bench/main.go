@@ -6,7 +6,9 @@
 //	go run ./bench -bin bin/loops -rounds 9
 //	go run ./bench -only "a million"
 //	go run ./bench -long
+//	go run ./bench -write README.md
 //
+// With -write the table in the section Numbers of that file becomes what was measured, with every row, when all is done.
 // What needs a server of PostgreSQL starts one of its own, and is not measured where the binaries are missing.
 package main
 
@@ -28,6 +30,7 @@ func main() {
 	only := flag.String("only", "", "measure only what has this text in its name")
 	long := flag.Bool("long", false, "measure what takes minutes in its full length")
 	dead := flag.String("dead", "", "used by bench itself: leave dead runs in this project")
+	update := flag.String("write", "", "write the table into this file, too")
 	flag.Parse()
 	if *dead != "" {
 		if err := dieHere(*dead); err != nil {
@@ -36,13 +39,17 @@ func main() {
 		}
 		os.Exit(0) // the runs still have their owner, and lose it
 	}
-	if err := run(*bin, *only, *rounds, *long); err != nil {
+	if *update != "" && *only != "" {
+		fmt.Fprintln(os.Stderr, "bench: -write wants every row, so it goes without -only")
+		os.Exit(2)
+	}
+	if err := run(*bin, *only, *update, *rounds, *long); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin, only string, rounds int, long bool) (err error) {
+func run(bin, only, update string, rounds int, long bool) (err error) {
 	if bin, err = filepath.Abs(bin); err != nil {
 		return err
 	}
@@ -59,6 +66,7 @@ func run(bin, only string, rounds int, long bool) (err error) {
 	fmt.Println("| what | target | measured | bare spawns | |")
 	fmt.Println("|---|---|---|---|---|")
 	b := &bench{bin: bin, dir: dir, rounds: rounds, long: long}
+	var taken []result
 	defer func() { err = errors.Join(err, b.close()) }()
 	for _, m := range measures {
 		if !strings.Contains(m.name, only) {
@@ -67,6 +75,7 @@ func run(bin, only string, rounds int, long bool) (err error) {
 		got, spawn, err := b.median(m)
 		if missing := (*missingError)(nil); errors.As(err, &missing) {
 			fmt.Printf("| %s | ≤ %s | not measured | – | %s |\n", m.name, m.unit.text(m.limit), missing.what)
+			taken = append(taken, result{m, "not measured", false})
 			continue
 		}
 		if err != nil {
@@ -76,9 +85,13 @@ func run(bin, only string, rounds int, long bool) (err error) {
 		if got > m.limit {
 			verdict = "MISSED"
 		}
+		taken = append(taken, result{m, m.unit.text(got), got > m.limit})
 		fmt.Printf("| %s | ≤ %s | %s | %s | %s |\n", m.name, m.unit.text(m.limit), m.unit.text(got), m.unit.ratio(got, spawn), verdict)
 	}
-	return nil
+	if update == "" {
+		return nil
+	}
+	return updateTable(update, taken)
 }
 
 // A missingError means that something cannot be measured on this machine.

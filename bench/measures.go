@@ -81,7 +81,9 @@ var measures = []measure{
 	}},
 	{"the same, grouped: files", 10e-6, micros, func(b *bench) (float64, error) { return b.decision("") }},
 	{"the same, grouped: SQLite", 60e-6, micros, func(b *bench) (float64, error) { return b.decision("sqlite") }},
-	{"a loop of one state, start to end, above a bare spawn", 10e-3, millis, func(b *bench) (float64, error) {
+	{"start: loops version, above a Go program that does nothing", 2e-3, millis, (*bench).start},
+	{"the program, stripped", 22, mega, (*bench).size},
+	{"a loop of one state, start to end, above a bare spawn", 8e-3, millis, func(b *bench) (float64, error) {
 		return b.above(oneLoop, "true")
 	}},
 	{"20,000 lines of output, above bash alone", 50e-3, millis, func(b *bench) (float64, error) {
@@ -105,6 +107,7 @@ var measures = []measure{
 	}},
 	{"sweep, 1,000 runs that died", 60e-3, millis, (*bench).sweep},
 	{"resume beside a journal of 100 MB, above a bare spawn", 20e-3, millis, (*bench).resume},
+	{"list --running, beside 1,000 runs that died", 60e-3, millis, (*bench).listBesideDead},
 	{"history, newest 20 of 10,000 runs", 12e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(10_000, "history", "one", "--tail", "20")
 	}},
@@ -134,6 +137,7 @@ var measures = []measure{
 	{"the same, in SQLite", 0.5, share, func(b *bench) (float64, error) { return b.queueShare("sqlite") }},
 	{"validate, 106 loops", 150e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog() }},
 	{"validate, one of them", 12e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog("loop-007") }},
+	{"validate, the largest of them (160 states, 115 KB)", 12e-3, millis, func(b *bench) (float64, error) { return b.validateCatalog("loop-105") }},
 	{"validate, a loop that runs itself twice", 50e-3, millis, func(b *bench) (float64, error) { return b.validate(recursive) }},
 	{"validate, 10,000 states", 300e-3, millis, func(b *bench) (float64, error) { return b.validate(largeLoop()) }},
 }

@@ -130,21 +130,38 @@ const deadRuns = 1000
 
 // sweep is the time of the command in a project where that many runs died. They are made once and copied each time.
 func (b *bench) sweep() (float64, error) {
-	if b.deadRuns == "" {
-		project, err := b.project(oneLoop)
-		if err != nil {
-			return 0, err
-		}
-		self, err := os.Executable()
-		if err != nil {
-			return 0, err
-		}
-		if out, err := exec.Command(self, "-dead", project).CombinedOutput(); err != nil {
-			return 0, fmt.Errorf("%w: %s", err, out)
-		}
-		b.deadRuns = project
+	if err := b.leaveDead(); err != nil {
+		return 0, err
 	}
 	return b.inCopy(b.deadRuns, "sweep", "--json")
+}
+
+// listBesideDead is the time of a list in that project.
+func (b *bench) listBesideDead() (float64, error) {
+	if err := b.leaveDead(); err != nil {
+		return 0, err
+	}
+	return b.inCopy(b.deadRuns, "list", "--running")
+}
+
+// leaveDead makes the project with dead runs, the first time.
+func (b *bench) leaveDead() error {
+	if b.deadRuns != "" {
+		return nil
+	}
+	project, err := b.project(oneLoop)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if out, err := exec.Command(self, "-dead", project).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	b.deadRuns = project
+	return nil
 }
 
 // dieHere leaves dead runs in a project: this process owns them, and is about to end.
@@ -215,14 +232,18 @@ func (b *bench) resume() (float64, error) {
 	return took - spawn.Seconds(), errors.Join(err1, err2)
 }
 
-// inCopy runs a command in a copy of a project, all of which is on the disk, and returns its time.
+// inCopy runs a command in a copy of a project, all of which is on the disk, and returns its time. The copy stands where the project was
+// made: one that is elsewhere has moved, and what its runs remember is looked through for that.
 func (b *bench) inCopy(project string, args ...string) (float64, error) {
-	b.projects++
-	dir := filepath.Join(b.dir, fmt.Sprint("p", b.projects))
-	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
+	kept := project + ".kept"
+	if _, err := os.Stat(kept); errors.Is(err, os.ErrNotExist) {
+		if err := os.Rename(project, kept); err != nil {
+			return 0, err
+		}
+	}
+	if err := errors.Join(os.RemoveAll(project), os.CopyFS(project, os.DirFS(kept))); err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
 	syscall.Sync() // or the disk is still busy with the copy
-	return b.program(dir, args...)
+	return b.program(project, args...)
 }

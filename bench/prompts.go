@@ -54,10 +54,9 @@ func (b *bench) promptAbove() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	host := "exec " + path + " -p hello"
-	before, err1 := b.spawns(host, prompts)
+	before, err1 := spawnsOf(prompts, path, "-p", "hello")
 	step, err2 := b.perStep(promptLoop, prompts)
-	after, err3 := b.spawns(host, prompts)
+	after, err3 := spawnsOf(prompts, path, "-p", "hello")
 	return step - ((before + after) / 2).Seconds(), errors.Join(err1, err2, err3, restore())
 }
 

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// A result is what came of a measure.
+type result struct {
+	measure
+	text   string
+	missed bool
+}
+
+// The table of a document stands in this section, below this line and the one that draws a table's head.
+const (
+	tableSection = "\n## Numbers\n"
+	tableHead    = "| what | target | measured |\n|---|---|---|\n"
+)
+
+// updateTable writes the table of a document anew.
+func updateTable(path string, taken []result) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, _, after, err := cutTable(string(old))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var table strings.Builder
+	for _, r := range taken {
+		table.WriteString(r.row() + "\n")
+	}
+	return os.WriteFile(path, []byte(before+table.String()+after), 0o644) //nolint:gosec // a document of the repository
+}
+
+// row is a result as a line of the table, in bold where the target was missed.
+func (r result) row() string {
+	text := r.text
+	if r.missed {
+		text = "**" + text + "**"
+	}
+	return fmt.Sprintf("%s%s |", r.promise(), text)
+}
+
+// promise is what a line of the table says before what was measured.
+func (m measure) promise() string {
+	return fmt.Sprintf("| %s | ≤ %s | ", m.name, m.unit.text(m.limit))
+}
+
+// cutTable cuts the lines of the table out of a document.
+func cutTable(doc string) (before, rows, after string, err error) {
+	section := strings.Index(doc, tableSection)
+	if section < 0 {
+		return "", "", "", errors.New("it has no section Numbers")
+	}
+	head := strings.Index(doc[section:], tableHead)
+	if head < 0 {
+		return "", "", "", errors.New("its section Numbers has no table with the columns what, target and measured")
+	}
+	begin := section + head + len(tableHead)
+	end := begin
+	for strings.HasPrefix(doc[end:], "|") {
+		line, _, _ := strings.Cut(doc[end:], "\n")
+		end += len(line) + 1
+	}
+	return doc[:begin], doc[begin:end], doc[end:], nil
+}
