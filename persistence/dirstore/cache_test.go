@@ -88,6 +88,7 @@ func indexed(t *testing.T, d *Store) []byte {
 // Folders and files of the archive are changed by hand, by little-loops, by programs that set times back. The index is never believed
 // over them, whether it is of before or of after.
 func TestIndexIsNeverBelievedOverTheFolders(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	d.eager = true
 	var runs []persistence.Run
@@ -211,6 +212,7 @@ func TestIndexTorn(t *testing.T) {
 
 // Runs come to the archive, go back to be resumed and are removed while others list: each is listed once, at any time.
 func TestIndexWhileRunsMove(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	d.eager = true
 	const stays = 5

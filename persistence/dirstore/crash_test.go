@@ -165,6 +165,7 @@ func TestCrashWhileUnarchiving(t *testing.T) {
 
 // Whatever byte the event file ends at, memory and events agree, and the run goes on from there.
 func TestTornAtEveryByte(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1), step(2))
 	before := j.offset
@@ -241,6 +242,17 @@ func TestTornAtEveryByte(t *testing.T) {
 
 // A state file that is cut anywhere, or has any bit flipped, is never believed.
 func TestSpoiltState(t *testing.T) {
+	const shares = 8 // each with a run of its own: a reader waits before it looks at a damaged file again
+	for share := range shares {
+		t.Run(fmt.Sprint(share+1, " of ", shares), func(t *testing.T) {
+			t.Parallel()
+			spoilState(t, share, shares)
+		})
+	}
+}
+
+// spoilState spoils every so manieth byte of a state file, from the one of this number on.
+func spoilState(t *testing.T, from, every int) {
 	d := open(t)
 	j := begin(t, d, step(1), step(2))
 	j.die()
@@ -261,7 +273,7 @@ func TestSpoiltState(t *testing.T) {
 			t.Fatalf("%s: %v, %+v", what, err, runs)
 		}
 	}
-	for n := range state {
+	for n := from; n < len(state); n += every {
 		check(fmt.Sprintf("cut to %d bytes", n), state[:n])
 		b := bytes.Clone(state)
 		b[n] ^= 1 << (n % 8)

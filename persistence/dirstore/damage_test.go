@@ -325,8 +325,10 @@ var lineSpoilers = map[string]func(lines [][]byte, n int) [][]byte{
 // Whatever happens to one file of a run, nothing that was recorded before the place is lost, nothing is made up, nothing
 // is passed over in silence, and the run goes on.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	for _, archived := range []bool{false, true} {
 		t.Run(fmt.Sprintf("archived=%v", archived), func(t *testing.T) {
+			t.Parallel()
 			r := newSoundRun(t, archived)
 			n := 0
 			for _, rel := range slices.Sorted(maps.Keys(r.files)) {

@@ -101,8 +101,10 @@ func (p *script) until(n int64) (memory string, events int) {
 
 // Whatever byte the journal of a run inside sub-loops ends at, it goes on at the last step that is whole, at any depth.
 func TestTornInsideSubLoops(t *testing.T) {
+	t.Parallel()
 	for name, log := range map[string]int{"short logs": 1, "long logs": snapshot.LogFrom / 2} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := open(t)
 			p := play(t, d, log)
 			files := p.j.files
