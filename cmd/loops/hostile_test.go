@@ -51,7 +51,7 @@ func newHostileProject(t *testing.T, store string) *hostileProject {
 			p.env = append(p.env, kv)
 		}
 	}
-	p.env = append(p.env, "TERM=xterm", "LOOPS_STORE="+store, "GITHUB_ACTIONS=")
+	p.env = append(p.env, "TERM=xterm", "LOOPS_STORE="+store, "LOOPS_CATALOG=shelf", "GITHUB_ACTIONS=")
 	q := strconv.Quote
 	for name, text := range map[string]string{
 		"src/out": hostileBytes, "src/verdict": hostileOutput, "src/fatal": "FATAL_ERROR: " + hostileOutput, "src/handoff": "CONTEXT_HANDOFF: " + hostileOutput,
@@ -68,6 +68,10 @@ func newHostileProject(t *testing.T, store string) *hostileProject {
 		".loops/live.yaml": "name: " + q("live"+hostileShort) + "\ninitial: " + q("work"+hostile) + "\nscope: [" + q("src"+hostileShort) + "]\nstates:\n  " + q("work"+hostile) +
 			": {action: cat src/out; sleep 60, on_yes: done, on_no: done, on_error: done}\n  done: {terminal: true}\n",
 		".loops/broken\x1b[2J\u202e.yaml": "name: x\ninitial: " + q(hostile) + "\nstates:\n  a: {action: \u202e" + "x, on_yes: " + q(hostile) + ", " + q("kex"+hostile) + ": 1}\n",
+		"shelf/copy\x1b[2J.yaml":          "name: copy\ninitial: a\nstates:\n  a: {terminal: true}\n",
+		"src/library.yaml":                "fragments:\n  " + q("say"+hostile) + ": {description: " + q(hostile) + ", action: " + q(hostile) + ", evaluate: {type: exit_code}, parameters: {" + q("w"+hostile) + ": {type: string, description: " + q(hostile) + "}}}\n",
+		".loops/timed.yaml":               "name: " + q("timed"+hostileShort) + "\nschedule: {cron: \"0 3 * * *\"}\ninitial: a\nstates:\n  a: {terminal: true}\n",
+		".loops/mistimed.yaml":            "name: mistimed\nschedule: {cron: " + q(hostile) + ", timezone: " + q(hostile) + "}\ninitial: a\nstates:\n  a: {terminal: true}\n",
 		".loops/config.yaml":              "notify: [{command: " + q("cat src/out >&2; exit 1 # "+hostile) + "}]\n",
 	} {
 		path := filepath.Join(dir, name)
