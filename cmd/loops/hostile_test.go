@@ -215,6 +215,11 @@ func acts(r rune) bool {
 	return r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
+var (
+	helpLists = regexp.MustCompile(`(?m)^(?:Commands|Run|Look|Write|Keep|Set up|Plumbing):\n((?:  .*\n)+)`)
+	helpRow   = regexp.MustCompile(`(?m)^  ([\w-]+) `)
+)
+
 // commands returns all commands, as the help of each names those below it.
 func (p *hostileProject) commands() (names []string) {
 	var visit func(above []string)
@@ -223,15 +228,12 @@ func (p *hostileProject) commands() (names []string) {
 		cmd.Dir, cmd.Env = p.dir, p.env
 		out, err := cmd.Output()
 		must(p.t, err)
-		_, list, found := strings.Cut(string(out), "Available Commands:\n")
-		if !found {
-			return
-		}
-		list, _, _ = strings.Cut(list, "\n\n")
-		for line := range strings.Lines(list) {
-			path := append(append([]string{}, above...), strings.Fields(line)[0])
-			names = append(names, strings.Join(path, " "))
-			visit(path)
+		for _, list := range helpLists.FindAllStringSubmatch(string(out), -1) {
+			for _, row := range helpRow.FindAllStringSubmatch(list[1], -1) {
+				path := append(append([]string{}, above...), row[1])
+				names = append(names, strings.Join(path, " "))
+				visit(path)
+			}
 		}
 	}
 	visit(nil)

@@ -27,7 +27,7 @@ func newAttachCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "attach NAME|RUN",
 		Aliases: []string{"monitor"},
-		Short:   "Watch a run that goes on",
+		Short:   "Follow a running run",
 		Long: `attach shows the run RUN, or the run of the loop NAME that goes on, as run would show it: from the state it is in, or
 with --all from its beginning. It ends when the run does, with the exit code of the run; of a run that has ended it shows
 the end. It may be in any store, and its owner on another machine.

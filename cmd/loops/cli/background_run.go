@@ -41,7 +41,7 @@ type detached struct {
 func newBackgroundCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   handover.Command,
-		Short: "Carry a run that run --background or an agent asked for",
+		Short: "Carry a run that run --background or an agent requested",
 		Long: `background-run carries the run that it reads of from a pipe: what run, resume and fork with --background, or an agent
 through loops mcp, asked for. They start it with three pipes, so that nothing of it is for every user of the machine to
 see; it is of no use without.` + runExitCodes(),

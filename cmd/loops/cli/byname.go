@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -72,15 +71,11 @@ func (a *app) noSuchName(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("there is no command %q", args[0])
 	near := nearCommands(cmd, args[0])
 	if p, err := a.project(); err == nil {
 		for _, name := range p.Loader().Near(args[0], p.Cwd) {
 			near = append(near, a.command("run", name))
 		}
 	}
-	if len(near) > 0 {
-		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
-	}
-	return usageError{text, "loops --help"}
+	return usageError{noCommand(args[0], near), "loops --help"}
 }

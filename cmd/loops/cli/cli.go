@@ -8,16 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/helppage"
 	"loops/engine"
 	"loops/engine/notifier"
 	"loops/engine/project"
@@ -163,15 +161,17 @@ func newRootCommand(a *app, only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "loops",
 		Short: "Run state machines written in YAML until they are done",
-		Long: `loops runs state machines written in YAML until they are done, and remembers every step.
+		Long: `loops runs state machines written in YAML until they are done, and records every step.
 
-A loop is a file .loops/NAME.yaml: states, what each one does, and where each result leads. A run writes down every
-transition before the next one begins; whatever stops it, "loops resume" continues from there.
+A loop is a file .loops/NAME.yaml: states, what each one does, and where each verdict leads. A run records every transition
+before the next one begins; whatever stops it, "loops resume" continues it from there.
 
-The name of a loop in the place of a command runs it, unless a command has that name: "loops fix" is "loops run fix".`,
-		Example: `  loops run fix                 run .loops/fix.yaml
-  loops resume fix              go on with its newest run that was stopped or killed
-  loops history fix             what happened so far`,
+The name of a loop in place of a command runs it, unless a command has that name: "loops fix" is "loops run fix".`,
+		Example: `  loops new fix --from fix-until-clean    write .loops/fix.yaml from a pattern
+  loops run fix                           run it until it is done
+  loops resume fix                        continue a run that was stopped or killed
+  loops status fix                        where its run is
+  loops explain fix                       why it ended as it did`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          a.noSuchName,
@@ -179,17 +179,23 @@ The name of a loop in the place of a command runs it, unless a command has that 
 			if showVersion {
 				return printVersion(a, false)
 			}
-			return cmd.Help()
+			_, err := io.WriteString(a.out, helppage.Overview(cmd))
+			return err
 		},
 	}
+	for _, group := range []string{groupRun, groupLook, groupWrite, groupKeep, groupSetUp, groupPlumbing} {
+		root.AddGroup(&cobra.Group{ID: group, Title: group})
+	}
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd) })
+	root.SetHelpCommandGroupID(groupPlumbing)
+	root.SetCompletionCommandGroupID(groupSetUp)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "dir", "C", "", "project `directory` (default: the nearest one upwards that has .loops)")
 	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkColor(cmd) }
-	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{flagText(err), cmd.CommandPath() + " --help"}
+		return usageError{flagText(cmd, err), cmd.CommandPath() + " --help"}
 	})
 	root.SetHelpCommand(newHelpCommand(a, root))
 	for _, b := range tree() {
@@ -204,8 +210,17 @@ The name of a loop in the place of a command runs it, unless a command has that 
 	return root
 }
 
-// flagText says what is wrong with a flag.
-func flagText(err error) string {
+// flagText says what is wrong with a flag, and which one may have been meant.
+func flagText(cmd *cobra.Command, err error) string {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		return "unknown flag: --" + unknown.GetSpecifiedName() + phrase.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+	}
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err.Error()
@@ -215,29 +230,6 @@ func flagText(err error) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("--%s %q: expected %s", bad.GetFlag().Name, bad.GetValue(), want)
-}
-
-// noSuchCommand refuses words behind a group of commands that are none of them.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("there is no command %q", args[0])
-	if near := nearCommands(cmd, args[0]); len(near) > 0 {
-		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
-	}
-	return usageError{text, "loops --help"}
-}
-
-// nearCommands are the commands that a word may mean.
-func nearCommands(cmd *cobra.Command, word string) []string {
-	near, least := cmd.SuggestionsFor(word), math.MaxInt
-	for _, name := range near {
-		least = min(least, phrase.Distance(word, name, len(name)))
-	}
-	return slices.DeleteFunc(near, func(name string) bool {
-		return phrase.Distance(word, name, len(name)) > least && !strings.HasPrefix(name, word)
-	})
 }
 
 // arguments checks the number of positional arguments; max below 0 is no limit.

@@ -20,7 +20,7 @@ func newDiffCommand(a *app) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff RUN RUN",
-		Short: "Show where two runs went different ways",
+		Short: "Show where two runs took different transitions",
 		Long: `diff puts two runs beside each other: how they ended, what they took and cost, the first step at which they differ, all steps
 that differ with those around them, and what each had captured and had in its context at the end. A step is the same where
 its state, the exit code of its action, its verdict and its next state are. RUN can be the name of a loop: its newest run.

@@ -32,7 +32,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say whether this machine and project are fit to run loops",
+		Short: "Check whether this machine and project can run loops",
 		Long: `doctor looks for what keeps loops from running, one line a finding: ok, warning or problem, and behind an arrow what to
 do. It looks at the agent CLIs that loops knows and those that .loops/config.yaml declares: where they are, their version,
 and which keys of a loop file they heed (schema: a judge's answer in a given form, which others are asked for in words;

@@ -21,7 +21,7 @@ func newEventsCommand(a *app) *cobra.Command {
 	var o eventsOptions
 	cmd := &cobra.Command{
 		Use:   "events NAME|RUN",
-		Short: "Print the events of a run with their numbers, also while it goes on",
+		Short: "Print the events of a run, also while it is running",
 		Long: `events prints all events of a run, oldest first, each with its number. NAME means the newest run of the loop. With --since
 it begins behind the event with that number; with -f it goes on until the run ends, or has no process any more. Ctrl-C ends
 the command, not the run.

@@ -26,7 +26,7 @@ func newExplainCommand(a *app) *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
 		Use:   "explain NAME|RUN [STEP]",
-		Short: "Say why a run ended, or went where it went",
+		Short: "Explain why a run ended, or why it took a transition",
 		Long: `explain says in sentences why a run ended, or where it stands: what its last step did, how that was judged, from what and by
 which limits, which rule led on, and which limits were met on the way. With STEP it explains that step: a number as history
 shows it, "last", or 3.2 for step 2 of the sub-loop that step 3 ran. NAME means the newest run of the loop.

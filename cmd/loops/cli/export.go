@@ -28,7 +28,7 @@ func newExportCommand(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export NAME|RUN",
-		Short: "Write a run into one file, to keep it or to take it elsewhere",
+		Short: "Write a run to one file",
 		Long: `export writes the run RUN, or the newest run of the loop NAME, into one file: its events, memory, loop file and what
 its actions left in the working folder, with the SHA-256 of each. loops import reads it into any store; so does tar,
 and then sha256sum -c SHA256SUMS checks it.

@@ -30,26 +30,23 @@ func newForkCommand(a *app) *cobra.Command {
 	var o forkOptions
 	cmd := &cobra.Command{
 		Use:   "fork NAME|RUN --at STEP",
-		Short: "Begin a new run from what another one remembered before a step",
-		Long: `fork begins a new run from what the run RUN, or the newest run of the loop NAME, remembered just before STEP entered its
-state. So that step is done again, with the loop file as it is now: change a prompt, and see where it leads from there. The
-other run is not changed, and may go on, have ended or be archived. STEP is a number as history shows it, or last.
+		Short: "Start a new run from a recorded step of another",
+		Long: `fork starts a new run from what the run RUN, or the newest run of the loop NAME, remembered just before it entered STEP. The
+new run repeats that step with the loop file as it is now: change a prompt, and see where it leads. The other run is not
+changed; it may be running, ended or archived. STEP is a number as history shows it, or last.
 
-  loops history fix fix-20261121T103405             step 12 is review, and said too little
-  loops fork fix-20261121T103405 --at 12            do it again with the better prompt that fix.yaml has now
+Captures, messages, the context, retries, edges and the memory of evaluators are as they were; steps and passes count on.
+Money, tokens, prompts, time and memory count anew, so a budget is there whole; what the other run spent stays its own. The
+session of an agent is left behind, because it has continued since. The files of the project stay as they are now, with all
+that the other run changed in them.
 
-What was captured and said, the context, retries, edges and the memory of evaluators are as they were; steps and passes
-count on. Money, tokens, prompts, time and memory count anew, so a budget is there whole; what the other run spent is its
-own. The session of an agent is left behind, for it has gone on since. Only that memory is from before STEP: the files of
-the project stay as they are now, with all that the other run changed in them.
-
-The new run has a working folder of its own, with a copy of the files that are in the other's now (--empty: without), also
-of links within it, and of long outputs if they are remembered. In all that it remembers, the path of the old folder becomes
+The new run has a working folder of its own, with a copy of the files in the other's folder now (--empty: without), also of
+links within it, and of long outputs if they are remembered. In all that it remembers, the path of the old folder becomes
 that of the new one. Where the other run worked in a work tree of git, this one does not, unless --worktree gives it one.
 
-A step is one of the run itself: with a state that runs a sub-loop, all of the sub-loop is done again. What cannot be forked
-is refused with the reason: a step of which the memory is not on record, or damaged; the handler of a cap; and an action that
-says idempotent: false and was started, unless with --rerun.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid, or lacks the state"}, exitMeaning{exitNotFound, "no such loop, run or step, or what it remembered is not on record"}),
+A step is one of the run itself: a state that runs a sub-loop is repeated with all of the sub-loop. What cannot be forked is
+refused with the reason: a step whose memory is not on record, or damaged; the handler of a cap; and an action with
+idempotent: false that was started, unless with --rerun.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid, or lacks the state"}, exitMeaning{exitNotFound, "no such loop, run or step, or what it remembered is not on record"}),
 		Example: `  loops fork fix --at 12 --dry-run
   loops fork fix-20261121T103405 --at 12 --set style=short
   loops fork fix --at last --definition drafts/better.yaml -b`,

@@ -31,7 +31,7 @@ func newGraphCommand(a *app) *cobra.Command {
 	var o graphOptions
 	cmd := &cobra.Command{
 		Use:   "graph NAME|RUN",
-		Short: "Draw a loop, or what a run did in it",
+		Short: "Draw a loop, or the path of a run",
 		Long: `graph draws the states of a loop and the ways between them: as text for a terminal, as Mermaid for Markdown, as DOT for
 Graphviz, as SVG, or as a page of HTML that needs nothing else.
 

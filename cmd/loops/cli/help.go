@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"loops/cmd/loops/cli/helppage"
 )
 
 // newHelpCommand is "loops help".
 func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND|TOPIC...]",
-		Short:   "Help about a command or a topic",
-		Long:    "help shows the help of a command, or a topic: environment, exit-codes, rules, or rule NAME with the name that\nstands behind a message of validate in brackets." + exitCodes(exitOK, exitFailed, exitUsage),
+		Short:   "Show help for a command or a topic",
+		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name stands in brackets behind a\nmessage of validate." + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "rule" {
@@ -25,6 +28,11 @@ func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 			return cmd.Help()
 		},
 	}
+}
+
+// printHelp prints the page of a command or a topic.
+func printHelp(cmd *cobra.Command) {
+	_, _ = io.WriteString(cmd.OutOrStdout(), helppage.Page(cmd)) // a sink, whose Close tells of a failure
 }
 
 // addCompletion adds the commands that print completion scripts, with help like that of all others.

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"loops/cmd/loops/cli/helppage"
 )
 
-// Every command says what it is for, shows an example and lists its exit codes.
+// Every command says what it is for, shows usage and examples before prose, and lists its exit codes, on a page that is not wide.
 func TestHelpIsComplete(t *testing.T) {
 	seen := 0
 	var check func(cmd *cobra.Command)
@@ -29,13 +32,27 @@ func TestHelpIsComplete(t *testing.T) {
 		if !strings.Contains(cmd.Long, "Exit codes:") {
 			t.Errorf("%s does not list its exit codes", cmd.CommandPath())
 		}
-		for line := range strings.SplitSeq(cmd.Long, "\n") {
-			if len(line) > 125 {
-				t.Errorf("%s: the help has a line of %d characters: %s", cmd.CommandPath(), len(line), line)
+		if lines := strings.Count(helppage.Prose(cmd), "\n"); lines > 25 {
+			t.Errorf("%s: the help has %d lines of prose; move what is rarely needed to a topic", cmd.CommandPath(), lines)
+		}
+		page := helppage.Page(cmd)
+		for line := range strings.Lines(page) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helppage.Width {
+				t.Errorf("%s: the help has a line longer than %d characters: %s", cmd.CommandPath(), helppage.Width, line)
 			}
 		}
+		usage, examples, flags := strings.Index(page, "\nUsage:\n"), strings.Index(page, "\nExamples:\n"), strings.Index(page, "\nFlags")
+		if usage < 0 || examples < usage || flags < examples {
+			t.Errorf("%s: usage, examples and flags stand in another order:\n%s", cmd.CommandPath(), page)
+		}
 	}
-	check(newRootCommand(&app{}, ""))
+	root := newRootCommand(&app{}, "")
+	check(root)
+	for _, c := range root.Commands() {
+		if c.GroupID == "" && c.IsAvailableCommand() {
+			t.Errorf("%s is in no group of the help", c.CommandPath())
+		}
+	}
 	if seen < 12 {
 		t.Errorf("only %d commands", seen)
 	}
@@ -46,6 +63,38 @@ func TestHelpOfEveryCommandWorks(t *testing.T) {
 		var out, errs bytes.Buffer
 		if code := Main([]string{name, "--help"}, IO{Out: &out, Err: &errs, Dir: t.TempDir()}); code != 0 || errs.Len() > 0 || !strings.Contains(out.String(), "Usage:") {
 			t.Errorf("%s --help: %d %s", name, code, errs.String())
+		}
+	}
+}
+
+// What loops prints alone fits on a small terminal.
+func TestOverviewIsShort(t *testing.T) {
+	var out bytes.Buffer
+	if code := Main(nil, IO{Out: &out, Err: &out, Dir: t.TempDir()}); code != 0 {
+		t.Fatalf("loops: %d %s", code, out.String())
+	}
+	if n := strings.Count(out.String(), "\n"); n > 24 {
+		t.Errorf("loops prints %d lines", n)
+	}
+}
+
+// The words that other programs have lead to commands there are.
+func TestMeaningsAreCommands(t *testing.T) {
+	root := newRootCommand(&app{}, "")
+	for word, meant := range meanings {
+		if isCommand(root, word) {
+			t.Errorf("%s is a command itself", word)
+		}
+		cmd, rest, err := root.Find(strings.Fields(meant))
+		if err != nil || cmd == root {
+			t.Errorf("%s: there is no command %s", word, meant)
+			continue
+		}
+		for _, flag := range rest {
+			name := strings.TrimLeft(flag, "-")
+			if cmd.Flags().Lookup(name) == nil && (len(name) != 1 || cmd.Flags().ShorthandLookup(name) == nil) {
+				t.Errorf("%s: loops %s has no flag %s", word, meant, flag)
+			}
 		}
 	}
 }

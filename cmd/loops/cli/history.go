@@ -39,7 +39,7 @@ func newHistoryCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history NAME [RUN]",
 		Aliases: []string{"h"},
-		Short:   "Show the runs of a loop, or what happened in one",
+		Short:   "List the runs of a loop, or the events of one",
 		Long: `history NAME lists the runs of a loop, newest first. history NAME RUN shows the events of one run, oldest first; RUN is
 an id as the list shows it, or "last".
 

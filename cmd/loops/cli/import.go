@@ -30,7 +30,7 @@ func newImportCommand(a *app) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Take in a run that was exported",
+		Short: "Import an exported run",
 		Long: `import takes the run in FILE, which loops export wrote, into the store: with its id, history, memory, loop file and
 the files of its working folder. It can be looked at and resumed as if it had run here. The run is there whole or not
 at all.

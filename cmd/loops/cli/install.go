@@ -13,7 +13,7 @@ import (
 func newInstallCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "install NAME",
-		Short: "Copy a loop of the catalog into the project, to edit it",
+		Short: "Copy a loop of the catalog into the project",
 		Long: `install copies the file of a loop of the catalog, the folder that the environment variable LOOPS_CATALOG or the setting
 catalog names, to the same place below .loops. From then on its name means the copy, also for loops that run it.
 

@@ -26,24 +26,22 @@ func newListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"l"},
-		Short:   "List the loops of the project, or the runs that are open",
-		Long: `list shows the loops of the project, the files under .loops, and those of the folder that the environment variable
-LOOPS_CATALOG names, if it is set. A file that cannot be read, or that lacks name, initial or states, is listed with
-that mistake; validate finds every one.
+		Short:   "List loops, or open runs",
+		Long: `list shows the loops of the project, the files under .loops, and those of the folder LOOPS_CATALOG, if it is set. A file
+that cannot be read, or that lacks name, initial or states, is listed with that mistake; validate finds every one.
 
 These choose among the loops: --category, --label, and --visibility, --internal or --examples, which leave out files that
 cannot run. Loops with visibility: internal are left out, unless these or --all ask for them.
 
-With --running it shows the runs that go on now, those that wait in the queue, and those among the newest 200 of the
-project that can be resumed. A run whose owner died shows as interrupted; nothing is changed. IDLE is the time since the
-last event of a run that goes on, or the last line its action printed; of others, since they ended.
+With --running it shows running runs, those in the queue, and those of the newest 200 that can be resumed. A run whose owner died shows as interrupted; nothing is changed. IDLE is the time since the last event of a
+running run, or the last line its action printed; of others, since they ended.
 
-These choose among the runs, and need no --running; what is given together must hold together:
+These choose among the runs, also without --running; given together, all must hold:
 
-  --stuck          goes on, waits for nothing it was told to wait for, and was silent for 10 minutes, or for DURATION
+  --stuck          is running, waits for nothing it was told to wait for, and was silent for 10 minutes, or for DURATION
   --waiting        waits: paused, for a rate limit, between states, handed off, or in the queue
-  --failed-since   ended badly since WHEN: failed, timed out, capped, its budget used up, or found dead, but not stopped by a
-                   person; whether it can be resumed or not; every recorded run of the project is looked at
+  --failed-since   ended badly since WHEN: failed, timed out, capped, budget used up, or found dead, but not stopped by a
+                   user; whether it can be resumed or not; every recorded run of the project is looked at
   --status         has this status, or one of several: running, interrupted, user_stopped, awaiting_continuation,
                    failed, queued, unreadable, starting, "unknown owner"; with --failed-since only failed,
                    timed_out and interrupted` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),

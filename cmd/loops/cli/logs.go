@@ -17,7 +17,7 @@ func newLogsCommand(a *app) *cobra.Command {
 	var o actionlog.Options
 	cmd := &cobra.Command{
 		Use:   "logs NAME|RUN",
-		Short: "Print what the actions of a run wrote",
+		Short: "Print the output of a run's actions",
 		Long: `logs prints the output of the actions of a run, oldest first, under a line for each that names its step and state. NAME means
 the newest run of the loop. With -f it goes on until the run ends, or has no process any more; Ctrl-C ends the command, not
 the run.

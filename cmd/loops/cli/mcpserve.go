@@ -22,7 +22,7 @@ import (
 func newMCPCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
-		Short: "Let an agent drive loops, as an MCP server",
+		Short: "Serve loops to an agent over MCP",
 		Long: `mcp is a server of the Model Context Protocol on standard input and output: an agent starts it, and then has tools to list,
 validate, simulate, run, watch, pause and stop the loops of the project. What a tool returns is what the command of the same
 name prints with --json; lists are in an object, as the protocol wants one. The tool events reads the events of a run from

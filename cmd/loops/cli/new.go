@@ -20,7 +20,7 @@ func newNewCommand(a *app) *cobra.Command {
 	var o newOptions
 	cmd := &cobra.Command{
 		Use:   "new NAME --from PATTERN",
-		Short: "Write a new loop to start from",
+		Short: "Write a new loop from a pattern",
 		Long: `new writes .loops/NAME.yaml from a pattern: a short loop with comments that say what to change. It runs as it stands;
 agent and agent-with-judge want an agent CLI (loops doctor) and a git repository. A file that is there is never overwritten.
 

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"os/signal"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
 	"loops/engine/notifier"
-	"loops/internal/config"
 	"loops/internal/phrase"
 	"loops/internal/ui/views"
 )
@@ -19,21 +17,8 @@ import (
 func newNotifyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notify",
-		Short: "Who is told what becomes of runs, and how to try that out",
-		Long:  notifyHelp() + exitCodes(exitOK, exitUsage),
-		Example: `  loops notify test
-  loops notify test 2 --json`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newNotifyTestCommand(a))
-	return cmd
-}
-
-// notifyHelp says what config.yaml can have under notify.
-func notifyHelp() string {
-	var b strings.Builder
-	b.WriteString(`notify in .loops/config.yaml, and in the file of the person, is a list of who is told what becomes of runs:
+		Short: "Explain notifications, and send a test",
+		Long: `The key notify of .loops/config.yaml, and of the user's file, lists who is notified of runs:
 
   notify:
     - command: mail -s "$LOOPS_NOTIFY_TEXT" me@example.com </dev/null
@@ -43,26 +28,21 @@ func notifyHelp() string {
       secret_env: LOOPS_HOOK_KEY
       loops: [release, nightly-*]
 
-A command is a bash script in the project directory, with the event as JSON on its standard input, and in variables
-LOOPS_NOTIFY_EVENT, ..._TEXT, ..._RUN, ..._LOOP, ..._STATUS, ..._STATE, ..._STEPS, ..._SECONDS, ..._EXIT_CODE, ..._ERROR,
-..._RESUME, ..._PROJECT, ..._DELIVERY and ..._TEST. A desktop message is shown by notify-send, or osascript on macOS. A
-webhook gets the JSON by POST; with secret_env it is signed with the key in that variable: X-Loops-Signature is
-t=SECONDS,v1=HEX, the HMAC-SHA256 of SECONDS, a dot and the body. After no answer, 429 or 5xx it is tried again, 3 times
-or as retries says. timeout limits one attempt, 10s if it does not say.
+A command is a bash script in the project directory, with the event as JSON on its standard input, and in the variables
+LOOPS_NOTIFY_... (docs/notify.md). A desktop message is shown by notify-send, or osascript on macOS. A webhook gets the JSON by
+POST, signed with the key in the variable secret_env; after no answer, 429 or 5xx it is tried again, 3 times or as retries
+sets. timeout limits one attempt; the default is 10s.
 
-A run never waits for who is told, and ends as it would have; at its end loops waits half a minute at most, until Ctrl-C.
-What failed is said in a line, and all is in .loops/logs/notify.log. Runs that actions of other runs start tell nobody.
-
-on names what is told. Without it that is all marked with a star:
-`)
-	for _, k := range config.NotifyKinds {
-		star := " "
-		if k.Unasked {
-			star = "*"
-		}
-		fmt.Fprintf(&b, "\n  %s %-12s the run %s", star, k.Name, k.Means)
+loops help notifications lists what on can have. A run never waits for its notifications; at its end loops waits for them for
+half a minute at most, or until Ctrl-C. Failures are printed in a line, and all are in .loops/logs/notify.log. Runs that
+actions of other runs start send none.` + exitCodes(exitOK, exitUsage),
+		Example: `  loops notify test
+  loops notify test 2 --json`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	return b.String()
+	cmd.AddCommand(newNotifyTestCommand(a))
+	return cmd
 }
 
 type notifyTestOptions struct {
@@ -74,7 +54,7 @@ func newNotifyTestCommand(a *app) *cobra.Command {
 	var o notifyTestOptions
 	cmd := &cobra.Command{
 		Use:   "test [NUMBER]",
-		Short: "Tell everybody something, to try out whether it arrives",
+		Short: "Send a test notification",
 		Long: `test sends a made-up event to each who is to be told what becomes of runs, or to the one with that NUMBER in the list,
 from 1, and says what became of it. The event says "test": true; LOOPS_NOTIFY_TEST is 1.` +
 			exitMeanings(exitMeaning{exitOK, "all of it was delivered"}, exitMeaning{exitFailed, "something was not"}, exitMeaning{exitUsage, "bad command line"},

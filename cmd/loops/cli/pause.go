@@ -43,7 +43,7 @@ func newPauseCommand(a *app) *cobra.Command {
 	var o pauseOptions
 	cmd := &cobra.Command{
 		Use:   "pause NAME|RUN",
-		Short: "Have a run wait before its next state",
+		Short: "Pause a run before its next state",
 		Long: `pause has the run RUN, every run of the loop NAME that goes on, or with --all every run of the project wait before the
 next state that it would enter. An action that runs is not interrupted: pause returns, and status says when the run
 stands. The time of a pause counts for no timeout. A run that is stopped or killed meanwhile goes on when
@@ -66,7 +66,7 @@ func newUnpauseCommand(a *app) *cobra.Command {
 	var o pauseOptions
 	cmd := &cobra.Command{
 		Use:   "unpause NAME|RUN",
-		Short: "Let a paused run go on",
+		Short: "Continue a paused run",
 		Long: `unpause lets the run RUN, every paused run of the loop NAME, or with --all every paused run of the project go on. Of one
 that was stopped or killed it takes the pause away, so that it goes on when it is resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops unpause fix

@@ -15,7 +15,7 @@ import (
 func newPromoteBaselineCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "promote-baseline NAME|RUN",
-		Short: "Make what a run printed the baseline of its comparators",
+		Short: "Make a run's output the baseline of its comparators",
 		Long: `promote-baseline makes the output of the run RUN, or of the newest run of the loop NAME, what later runs are compared
 with: for each state whose evaluate is of the type comparator, what was last judged there becomes the file output.txt in
 its baseline_path. Look at the run first: loops logs NAME.

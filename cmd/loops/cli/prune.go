@@ -28,7 +28,7 @@ func newPruneCommand(a *app) *cobra.Command {
 	var o pruneOptions
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove runs that ended long ago, or the oldest",
+		Short: "Remove old runs",
 		Long: `prune removes runs of the project that have ended, with their working folders and logs, and says which went and how much
 room that made.
 

@@ -20,7 +20,7 @@ import (
 func newQueueCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "Who waits for the files that other runs have locked",
+		Short: "List waiters, or remove one",
 		Long: `run --queue and resume --queue wait in the queue of the project while other runs have locked the same files. Those whose
 scopes overlap go in the order in which they came; others do not wait for one another, and a run whose scope is free does
 not wait at all. A run without --queue does not slip in before those who wait: it is refused with 9.
@@ -44,7 +44,7 @@ func newQueueListCommand(a *app) *cobra.Command {
 	var o queueListOptions
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List who waits, in the order in which they came",
+		Short: "List waiters, first come first",
 		Long: `list shows who waits in the queue of the project: the id of the place, the loop, since when, as which of those whose
 scopes overlap, for which run or for whom else, what the run will lock, and the process.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
 		Example: `  loops queue list
@@ -97,7 +97,7 @@ func newQueueRemoveCommand(a *app) *cobra.Command {
 	var o queueRemoveOptions
 	cmd := &cobra.Command{
 		Use:   "remove ID|NAME",
-		Short: "Take somebody out of the queue",
+		Short: "Remove a waiter",
 		Long: `remove takes the one with the id ID, or whose id begins so (4 characters at least), everybody of the loop NAME, or with
 --all everybody out of the queue, and ends the process that waits. Nothing of its run was begun then. One whose turn it was
 just now goes on, which is said. No other process is signalled: who waits is told from others by its lock, its pid and its

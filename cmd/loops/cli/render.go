@@ -24,7 +24,7 @@ func newRenderCommand(a *app) *cobra.Command {
 	var o renderOptions
 	cmd := &cobra.Command{
 		Use:   "render NAME|PATH STATE",
-		Short: "Print the action of a state with its templates expanded",
+		Short: "Print a state's action with its templates expanded",
 		Long: `render prints what the action of a state would be at the beginning of a run with this context, exactly as it would go to
 bash, to an agent or to a tool. Parameters of a tool follow on a line of their own, as JSON.
 

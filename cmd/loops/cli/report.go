@@ -20,7 +20,7 @@ func newReportCommand(a *app) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report RUN|NAME -o FILE",
-		Short: "Write a page of HTML, or a report for CI, about a run",
+		Short: "Write an HTML page or a CI report about a run",
 		Long: `report writes one page of HTML about a run, or about the newest run of a loop: how it ended, its graph, a timeline and a
 table of its steps with their output and cost.
 

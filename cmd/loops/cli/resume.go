@@ -29,7 +29,7 @@ func newResumeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resume NAME|RUN",
 		Aliases: []string{"res"},
-		Short:   "Go on with a run that was stopped, killed or capped",
+		Short:   "Resume a run that was stopped, killed or capped",
 		Long: `resume goes on with the newest resumable run of the loop NAME, or with the run RUN (its id as "loops history" shows
 it). The state that was interrupted is entered again with everything the run remembers; a result that was recorded is
 not asked for again. Flags given to run hold on unless they are given again. A run that was

@@ -19,7 +19,7 @@ import (
 func newRetryNowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry-now NAME|RUN",
-		Short: "Wake a run that waits",
+		Short: "End the wait of a run now",
 		Long: `retry-now ends the wait that the run RUN is in, or those of every run of the loop NAME: for a rate limit, after a failure
 of an agent host, or between states. The run goes on at once, also on another machine that shares the database; loops
 status shows what it waits for.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),

@@ -19,7 +19,7 @@ func newRmCommand(a *app) *cobra.Command {
 	var o rmOptions
 	cmd := &cobra.Command{
 		Use:   "rm RUN...",
-		Short: "Remove recorded runs",
+		Short: "Remove runs",
 		Long: `rm removes the runs RUN for good: their events, memory and definition, their working folders, and their logs where they
 ran in the background. It says how much room that made. A run that goes on is never removed, and one that can be resumed
 only with --force. Unless every RUN can be removed, none is.

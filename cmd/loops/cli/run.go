@@ -33,35 +33,19 @@ func newRunCommand(a *app) *cobra.Command {
 		Long: `run runs a loop from its initial state until it ends, and records every step under .loops.
 
 NAME is a file .loops/NAME.yaml, or one in the folder that the environment variable LOOPS_CATALOG names; a PATH has a
-slash or ends in .yaml. INPUT is put into the context: a JSON object sets those keys it names that the loop's context
-has; one that names none of them, and anything else, becomes ${context.input} (or the loop's input_key). Actions run in
-the project directory, the one that holds .loops.
+slash or ends in .yaml. INPUT is put into the context: a JSON object sets those of its keys that the loop's context has;
+one that has none of them, and any other text, becomes ${context.input} (or the loop's input_key). Actions run in the
+project directory, the one that holds .loops.
 
-Ctrl-C, SIGTERM or SIGHUP ends the action that runs, and the run stops so that it can be resumed; a second signal, or
-Ctrl-\ (SIGQUIT), kills the action at once. An action that has not ended after five seconds is killed. A run that was
-killed is resumed just so.
+Ctrl-C, SIGTERM or SIGHUP ends the running action, and the run stops so that it can be resumed; a second signal, or
+Ctrl-\ (SIGQUIT), kills the action at once. An action that has not ended after five seconds is killed. A run whose process
+was killed is resumed in the same way.
 
-On a terminal, what an action prints passes by in one line, and its last three lines stay; -v keeps all of it.
-Otherwise it is printed as it comes.
+On a terminal, the output of an action is shown in one line as it comes, and its last three lines stay; -v keeps all of it.
+Otherwise it is printed as it comes. With --json, standard output has one JSON object a line: run_info, then every event
+as it is recorded; before them one queue_wait for each run that this one waits for.
 
-With --worktree the actions run in a work tree of git, below .worktrees, so that they leave the files of this checkout
-alone; what is recorded stays in .loops here, and the loop is read from here. It has what is committed: of a new branch
-loops/RUN from HEAD, or of BRANCH. When the run has ended, a work tree with nothing in it is removed with the branch that
-was made for it; any other stays, and the run says what is in it and how to have it. Files that git ignores do not count,
-and go with the work tree. --worktree-end, the key worktree of the loop, or that of .loops/config.yaml, in this order, can
-say merge or discard instead. A run that can be resumed keeps its work tree, and goes on in it.
-
-A run locks the paths of its scope, or else the project, and no other run that overlaps begins meanwhile: it is refused with
-9. With --queue it waits instead, and those whose scopes overlap go in the order in which they came; see loops queue. A run
-that an action starts shares what the runs around it have locked, unless it goes on in the background.
-
-With --json, standard output has one JSON object a line: run_info, then every event as it is recorded. Before that it has
-queue_wait for each whom the run waits for.
-
-With --background the run goes on in a process and a session of its own, which no terminal ends. run returns with 0 when
-it is on record, and prints its id; with --json as a JSON object, with --quiet alone. A run that does not come so far says
-why, and run exits as it would have. Its output goes to .loops/logs/RUN.log, which is moved to RUN.log.1 when it is full.
-With --queue the process waits, where it has to, and run returns with 0 and its place in the queue.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
+See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lock), loops help background.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
 		Example: `  loops run fix
   loops run fix "the login page" --context retries=3
   loops run ./drafts/new.yaml --dry-run

@@ -11,14 +11,14 @@ import (
 
 func newScheduleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "schedule", Short: "When loops are to be run", Args: noSuchCommand, Example: "  loops schedule next nightly",
+		Use: "schedule", Short: "Show when loops are to run", Args: noSuchCommand, Example: "  loops schedule next nightly",
 		Long: `The key schedule of a loop file says when the loop is to be run. Nothing runs it by that yet: a line of a crontab that
 calls loops run does.` + exitCodes(exitOK, exitUsage),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	o, json := lookup.NextTimes{Project: a.project}, false
 	next := &cobra.Command{
-		Use: "next NAME", Short: "List the next times of a loop", Args: arguments(1, 1, "NAME of a loop"),
+		Use: "next NAME", Short: "List the next times of a loop's schedule", Args: arguments(1, 1, "NAME of a loop"),
 		Long: `next lists the next times of the schedule of a loop, in its time zone, without running anything. A time that is skipped
 when clocks are put forward is listed as that moment; one that comes twice is listed once, unless the hour is *.` +
 			exitCodes(exitOK, exitUsage, exitInvalid, exitNotFound),

@@ -23,7 +23,7 @@ func newShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show NAME|PATH|RUN",
 		Aliases: []string{"s"},
-		Short:   "Show what a loop is made of",
+		Short:   "Show a loop's states, inputs and limits",
 		Long: `show prints a summary of a loop: its inputs and limits, and for each state what it does and where each result leads.
 Of a run it shows the loop as it was recorded with it; so it does of a loop that no file of the project has, because it
 was run by its path: as its newest run recorded it.

@@ -26,7 +26,7 @@ func newStageCommand(a *app) *cobra.Command {
 	codes := stageExitCodes(false)
 	cmd := &cobra.Command{
 		Use:   "stage",
-		Short: "Remember what the stages of a script have done",
+		Short: "Record the stages of a script",
 		Long: `stage lets a script that was killed go on with the first stage that was not completed. The values of stages are files
 of one directory (--dir or LOOPS_STAGE_DIR): NAME.json is what a stage has found out, manifest.json says which stages
 count. They are good for one day in UTC. What was saved is durable when the command ends; a kill at any moment leaves
@@ -44,14 +44,14 @@ whole files. Scripts that run at once may save different stages.` + codes,
 			return badStageUse(cmd, "there is no command stage %s; expected begin, save, load or done", quote(args[0]))
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badStageUse(cmd, "%s", flagText(err)) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badStageUse(cmd, "%s", flagText(cmd, err)) })
 	// It stands in the place of the --dir that other commands have: a script's stages are in no project.
 	cmd.PersistentFlags().StringVar(&o.dir, "dir", "", "`directory` of the stages (default: LOOPS_STAGE_DIR)")
 	_ = cmd.MarkPersistentFlagDirname("dir")
 
 	cmd.AddCommand(&cobra.Command{
 		Use:   "begin",
-		Short: "Say which stages are completed, or start afresh",
+		Short: "List the completed stages, or start afresh",
 		Long: `begin makes the directory if need be and says which stages are completed today. It starts afresh, without any, on a new
 day in UTC and where the manifest is absent or damaged. A stage whose value is gone or damaged is no longer completed.` + codes,
 		Example: "  loops stage begin --dir work\n  loops stage begin | jq -e '.completed | index(\"fetch\")'",
@@ -59,7 +59,7 @@ day in UTC and where the manifest is absent or damaged. A stage whose value is g
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runStageBegin(cmd.Context(), a, o) },
 	}, &cobra.Command{
 		Use:   "save NAME",
-		Short: "Save the value of a stage, JSON on stdin, and with it that it is completed",
+		Short: "Save the value of a stage, JSON on stdin, and mark it completed",
 		Long: `save reads one JSON value on stdin and keeps its bytes in NAME.json, whose mode stays. NAME is of small letters, digits,
 _ and -, and begins with a letter or digit; manifest is taken.` + codes,
 		Example: "  jq -n '{files: 3}' | loops stage save scan",
@@ -74,7 +74,7 @@ _ and -, and begins with a letter or digit; manifest is taken.` + codes,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runStageLoad(cmd.Context(), a, o, args[0]) },
 	}, &cobra.Command{
 		Use:     "done",
-		Short:   "Clear all stages, because the script has done its work",
+		Short:   "Clear all stages when the script is done",
 		Long:    `done removes the manifest and the values of its stages. Other files of the directory stay.` + codes,
 		Example: "  loops stage done",
 		Args:    stageArguments(0),

@@ -22,7 +22,7 @@ func newStatsCommand(a *app) *cobra.Command {
 	var o statsOptions
 	cmd := &cobra.Command{
 		Use:   "stats NAME",
-		Short: "Show how often a loop succeeds, where its time goes, and what its evaluators say",
+		Short: "Show success rates, durations and verdicts of a loop's runs",
 		Long: `stats adds up the runs of a loop: how many succeeded of those that ended for good, how long they took, and for each state
 how often it was visited, how long a visit took (the median, and what 95 of 100 stay below), how many of its actions
 failed, and which verdicts it gave. States of sub-loops stand behind the state that ran them: fix > review.

@@ -19,7 +19,7 @@ func newStatusCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status [NAME|RUN]",
 		Aliases: []string{"st"},
-		Short:   "Say how a run stands",
+		Short:   "Show a run's status",
 		Long: `status shows the run RUN, or the run of the loop NAME that goes on now, or its newest one: whether it lives, where it is,
 what it has used, how it was judged last and why, which limit it is nearest to, what it waits for, and what to do next.
 Of a loop whose run waits in the queue it tells that. A run whose owner died shows as interrupted; nothing is changed.

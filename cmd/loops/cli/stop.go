@@ -28,7 +28,7 @@ func newStopCommand(a *app) *cobra.Command {
 	var o stopOptions
 	cmd := &cobra.Command{
 		Use:   "stop NAME|RUN",
-		Short: "Stop a run that goes on",
+		Short: "Stop a running run",
 		Long: `stop asks the run RUN, every run of the loop NAME that goes on, or with --all every run of the project, to stop. That
 is recorded for the run, wherever the process that owns it is: on this machine, in a container, or on another machine
 that shares the database. The process ends its action, records the run as user_stopped and exits with 143. The action

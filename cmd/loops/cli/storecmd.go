@@ -20,7 +20,7 @@ other's scopes. What an action of a run starts is recorded in the same store as 
 func newStoreCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Where runs are recorded, and how to move them",
+		Short: "Explain where runs are recorded, and copy them",
 		Long:  storeHelp + exitCodes(exitOK, exitUsage),
 		Example: `  loops run fix --store sqlite:.loops/runs.db
   LOOPS_STORE=postgres://me@db.example/runs loops list --running

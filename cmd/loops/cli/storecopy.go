@@ -18,7 +18,7 @@ func newStoreCopyCommand(a *app) *cobra.Command {
 	var o storeCopyOptions
 	cmd := &cobra.Command{
 		Use:   "copy FROM TO",
-		Short: "Copy all runs of a store to another one",
+		Short: "Copy all runs of a store to another",
 		Long: `copy copies the runs of the store FROM, with their histories, memories and definitions, to the store TO, which is made if
 need be. Both are dir, sqlite:PATH or postgres://USER@HOST/NAME. A run keeps its id; each is there whole or not at all, and
 after copying it both stores are read and compared: the count of its events, and the SHA-256 of events and memory.

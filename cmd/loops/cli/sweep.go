@@ -19,7 +19,7 @@ func newSweepCommand(a *app) *cobra.Command {
 	var o sweepOptions
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "Tidy up after runs that died",
+		Short: "Tidy up after runs whose process died",
 		Long: `sweep makes the records agree with what really runs: a run whose owner is dead becomes interrupted and stays resumable,
 what its action left running is ended, and runs that have ended are moved to .loops/.history. What commands that were
 killed had begun to remove, or had half taken in, is removed. A live run is never touched, nor one of little-loops that says

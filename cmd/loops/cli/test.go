@@ -16,7 +16,7 @@ func newTestCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "test NAME|PATH",
 		Aliases: []string{"t"},
-		Short:   "Do what one state does, and say where it would go",
+		Short:   "Run one state's action and show where its verdict leads",
 		Long: `test runs the action of one state for real, in the project directory and with its real templates and evaluator, prints its
 output, the verdict with what led to it, and the state it would go to. It is as if a run had just begun there: there are
 no captures and no state before. Nothing is recorded, evaluators write no baselines, and no lock is taken. The run_dir is

@@ -6,10 +6,24 @@ import (
 	"loops/internal/handover"
 )
 
+// The groups of commands, in the order in which help shows them; they are their titles too.
+const (
+	groupRun      = "Run"
+	groupLook     = "Look"
+	groupWrite    = "Write"
+	groupKeep     = "Keep"
+	groupSetUp    = "Set up"
+	groupPlumbing = "Plumbing"
+)
+
+// Help lists commands in the order of tree.
+func init() { cobra.EnableCommandSorting = false }
+
 // A branch is a command or topic of loops that is not built yet.
 type branch struct {
 	name   string
-	stored bool // it has the flag --store
+	group  string // of the help; "" = none: a topic, or a command that people do not type
+	stored bool   // it has the flag --store
 	build  func(*app) *cobra.Command
 }
 
@@ -17,63 +31,69 @@ type branch struct {
 // run, so an invocation builds the one that it is for; see needed.
 func tree() []branch {
 	return []branch{
-		{"run", true, newRunCommand},
-		{"resume", true, newResumeCommand},
-		{"fork", true, newForkCommand},
-		{"list", true, newListCommand},
-		{"history", true, newHistoryCommand},
-		{"events", true, newEventsCommand},
-		{"logs", true, newLogsCommand},
-		{"explain", true, newExplainCommand},
-		{"diff", true, newDiffCommand},
-		{"stats", true, newStatsCommand},
-		{"cost", true, newCostCommand},
-		{"status", true, newStatusCommand},
-		{"stop", true, newStopCommand},
-		{"retry-now", true, newRetryNowCommand},
-		{"sweep", true, newSweepCommand},
-		{"prune", true, newPruneCommand},
-		{"rm", true, newRmCommand},
-		{"export", true, newExportCommand},
-		{"import", true, newImportCommand},
-		{"store", false, newStoreCommand},
-		{"config", false, newConfigCommand},
-		{"validate", false, newValidateCommand},
-		{"show", true, newShowCommand},
-		{"render", false, newRenderCommand},
-		{"simulate", false, newSimulateCommand},
-		{"test", false, newTestCommand},
-		{"graph", true, newGraphCommand},
-		{"report", true, newReportCommand},
-		{"new", false, newNewCommand},
-		{"install", false, newInstallCommand},
-		{"fragments", false, newFragmentsCommand},
-		{"promote-baseline", true, newPromoteBaselineCommand},
-		{"schema", false, newSchemaCommand},
-		{"version", false, newVersionCommand},
-		{"man", false, newManCommand},
-		{mcpCall, false, newMCPCallCommand},
-		{"mcp", true, newMCPCommand},
-		{"doctor", true, newDoctorCommand},
-		{"exit-codes", false, func(*app) *cobra.Command { return newExitCodesTopic() }},
-		{"environment", false, func(*app) *cobra.Command { return newEnvironmentTopic() }},
-		{"rules", false, newRulesTopic},
-		{"policy", false, newPolicyCommand},
-		{"notify", false, newNotifyCommand},
-		{"stage", false, newStageCommand},
-		{handover.Command, false, newBackgroundCommand},
-		{"queue", false, newQueueCommand},
-		{"schedule", false, newScheduleCommand},
-		{"attach", true, newAttachCommand},
-		{"watch", true, newWatchCommand},
-		{"pause", true, newPauseCommand},
-		{"unpause", true, newUnpauseCommand},
+		{"run", groupRun, true, newRunCommand},
+		{"resume", groupRun, true, newResumeCommand},
+		{"stop", groupRun, true, newStopCommand},
+		{"pause", groupRun, true, newPauseCommand},
+		{"unpause", groupRun, true, newUnpauseCommand},
+		{"retry-now", groupRun, true, newRetryNowCommand},
+		{"fork", groupRun, true, newForkCommand},
+		{"status", groupLook, true, newStatusCommand},
+		{"watch", groupLook, true, newWatchCommand},
+		{"attach", groupLook, true, newAttachCommand},
+		{"list", groupLook, true, newListCommand},
+		{"logs", groupLook, true, newLogsCommand},
+		{"explain", groupLook, true, newExplainCommand},
+		{"report", groupLook, true, newReportCommand},
+		{"graph", groupLook, true, newGraphCommand},
+		{"stats", groupLook, true, newStatsCommand},
+		{"diff", groupLook, true, newDiffCommand},
+		{"cost", groupLook, true, newCostCommand},
+		{"new", groupWrite, false, newNewCommand},
+		{"install", groupWrite, false, newInstallCommand},
+		{"fragments", groupWrite, false, newFragmentsCommand},
+		{"validate", groupWrite, false, newValidateCommand},
+		{"show", groupWrite, true, newShowCommand},
+		{"simulate", groupWrite, false, newSimulateCommand},
+		{"test", groupWrite, false, newTestCommand},
+		{"render", groupWrite, false, newRenderCommand},
+		{"schema", groupWrite, false, newSchemaCommand},
+		{"history", groupKeep, true, newHistoryCommand},
+		{"prune", groupKeep, true, newPruneCommand},
+		{"rm", groupKeep, true, newRmCommand},
+		{"export", groupKeep, true, newExportCommand},
+		{"import", groupKeep, true, newImportCommand},
+		{"store", groupKeep, false, newStoreCommand},
+		{"sweep", groupKeep, true, newSweepCommand},
+		{"doctor", groupSetUp, true, newDoctorCommand},
+		{"config", groupSetUp, false, newConfigCommand},
+		{"notify", groupSetUp, false, newNotifyCommand},
+		{"schedule", groupSetUp, false, newScheduleCommand},
+		{"man", groupSetUp, false, newManCommand},
+		{"version", groupSetUp, false, newVersionCommand},
+		{"events", groupPlumbing, true, newEventsCommand},
+		{"stage", groupPlumbing, false, newStageCommand},
+		{"queue", groupPlumbing, false, newQueueCommand},
+		{"policy", groupPlumbing, false, newPolicyCommand},
+		{"promote-baseline", groupPlumbing, true, newPromoteBaselineCommand},
+		{"mcp", groupPlumbing, true, newMCPCommand},
+		{mcpCall, "", false, newMCPCallCommand},
+		{"exit-codes", "", false, func(*app) *cobra.Command { return newExitCodesTopic() }},
+		{"environment", "", false, func(*app) *cobra.Command { return newEnvironmentTopic() }},
+		{"rules", "", false, newRulesTopic},
+		{"settings", "", false, newSettingsTopic},
+		{"notifications", "", false, newNotificationsTopic},
+		{"scopes", "", false, newScopesTopic},
+		{"background", "", false, newBackgroundTopic},
+		{"worktrees", "", false, newWorktreesTopic},
+		{handover.Command, "", false, newBackgroundCommand},
 	}
 }
 
 // grow adds the command to root.
 func (b branch) grow(a *app, root *cobra.Command) {
 	cmd := b.build(a)
+	cmd.GroupID = b.group
 	if b.stored {
 		a.addStore(cmd)
 	}

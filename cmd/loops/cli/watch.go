@@ -41,18 +41,14 @@ func newWatchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "watch [NAME|RUN]",
 		Aliases: []string{"top"},
-		Short:   "Show all runs live on one screen, to stop, pause and wake them",
-		Long: `watch shows the runs that go on, those that wait in the queue and those that ended in the last ten minutes: a list of
-them, and of the selected one the graph with the state it is in and how often each way was taken, its steps, and the end
-of its log. Runs that begin appear. With NAME or RUN it begins on that run. No run is harmed when it ends.
+		Short:   "Watch all runs on one screen",
+		Long: `watch shows the running runs, those in the queue and those that ended in the last ten minutes. Of the selected run it
+shows the graph, the steps and the end of the log. With NAME or RUN it begins there. Leaving it touches no run.
 
 Keys:
 ` + watchKeys() + `
-Marks and words say what colours say too; NO_COLOR and --color never take the colours away. Where the locale (LC_ALL,
-LC_CTYPE, LANG) is C, POSIX or one without UTF-8, the screen is ASCII.
-
-Where the output is no terminal, or TERM is dumb, it prints a line for each change of state, step or status, of the run RUN,
-the runs of NAME or all, until none of them goes on or is queued any more. --once prints a line for each of them, and ends.` +
+It needs no colours. In a locale without UTF-8 the screen is ASCII. Where the output is no terminal, or TERM is dumb, it
+prints a line for each change, until no run is running or queued. --once prints a line for each run, and ends.` +
 			exitMeanings(exitMeaning{exitOK, "left by q, or no run goes on any more"}, exitMeaning{exitFailed, "the terminal cannot be used, or the answer could not be written out"},
 				exitMeaning{exitUsage, "bad command line, or an id that several runs have"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
 				exitMeaning{exitRecord, "the records of runs cannot be used"}, exitMeaning{exitHangup, "the terminal went away"},
