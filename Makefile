@@ -71,6 +71,8 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	go test ./persistence/dirstore -run 'TestStartsInOneSecond|TestKilled|TestCrash|TestTorn|TestSpoilt|TestFailingWrite|TestDamage' -count 1 -timeout 60m -v -starts 1000 -damage-stride 31 | $(quiet)
 	@echo "The same on SQLite and PostgreSQL; 200 times two resumes; failover to a standby:"
 	go test ./persistence/sqlstore -run 'TestStartsInOneSecond|TestKilled|TestPaused|TestTwoResumes|TestLease|TestFenced|TestFailover|TestLost|TestServer|TestConnection|FuzzDatabase' -count 1 -timeout 60m -v -starts 1000 -rounds 200 | $(quiet)
+	@echo "Each agent CLI where one stands for all otherwise:"
+	go test ./engine/action ./cmd/loops -run '^(TestCLI|TestDoctorWithCLIs)' -count 1 -timeout 30m -v -every-cli | $(quiet)
 	@echo "Checkpoints of other programs:"
 	go test ./persistence/checkpoint -run 'Killed|NoRoom|ShortWrites|Spoilt|Torn' -count 1 -timeout 60m -v | $(quiet)
 

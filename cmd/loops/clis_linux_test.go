@@ -96,20 +96,11 @@ func (p cliProject) made() bool {
 	return err == nil
 }
 
-func eachCLI(t *testing.T, test func(t *testing.T, cli string)) {
-	for _, cli := range hosttest.CLIs {
-		t.Run(cli, func(t *testing.T) {
-			t.Parallel()
-			test(t, cli)
-		})
-	}
-}
-
 // A loop with two prompts, a judge and a budget is killed in the middle of the second prompt: what was done is not done
 // again, what was left of the CLI ends, and the rest is done by the resume.
 func TestCLIKilledAndResumed(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
+	hosttest.With(t, "claude", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 budget: {tokens: 1000, prompts: 6}
@@ -152,7 +143,7 @@ states:
 // Ctrl-C ends the CLI and the tool it runs, and the run can be resumed.
 func TestCLICtrlC(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
+	hosttest.With(t, "codex", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 states:
@@ -176,7 +167,7 @@ states:
 // A key that is refused ends the run with a message that names host, state and reason, after one request.
 func TestCLIWrongKey(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
+	hosttest.With(t, "gemini", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 states:
@@ -198,7 +189,7 @@ states:
 // A budget ends a run before the prompt that it is too small for.
 func TestCLIBudget(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
+	hosttest.With(t, "qwen", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 budget: {tokens: 30}

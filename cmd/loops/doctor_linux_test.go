@@ -3,12 +3,14 @@ package main_test
 import (
 	"strings"
 	"testing"
+
+	"loops/internal/hosttest"
 )
 
 // The self-test of doctor, with the real agent CLIs.
 func TestDoctorWithCLIs(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, cli string) {
+	hosttest.With(t, "codex", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, "")
 		model := []string{}
 		if cli == "gemini" { // left alone it asks a model which one to ask, for minutes if that has no answer

@@ -1,0 +1,27 @@
+package hosttest
+
+import (
+	"flag"
+	"testing"
+)
+
+var every = flag.Bool("every-cli", false, "drive every agent CLI, also where one stands for all")
+
+// Each runs test with each of the CLIs, at once.
+func Each(t *testing.T, test func(t *testing.T, cli string)) {
+	for _, cli := range CLIs {
+		t.Run(cli, func(t *testing.T) {
+			t.Parallel()
+			test(t, cli)
+		})
+	}
+}
+
+// With runs test with one of the CLIs, where what is tested is the same with all of them; with each if -every-cli is set.
+func With(t *testing.T, cli string, test func(t *testing.T, cli string)) {
+	if *every {
+		Each(t, test)
+		return
+	}
+	t.Run(cli, func(t *testing.T) { test(t, cli) })
+}
