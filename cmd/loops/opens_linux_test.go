@@ -27,7 +27,7 @@ func TestStateFileIsOpenedOnce(t *testing.T) {
 	loopsIn(t, dir, env, "run", "--no-lock", "quick")
 	for _, args := range []string{
 		"status slow", "status quick", "status", "status --json", "list --running", "watch --once",
-		"explain slow", "explain quick", "history slow", "history quick", "events slow", "events quick", "logs slow --no-follow", "logs quick", "graph --run slow",
+		"history slow", "history quick",
 	} {
 		trace := filepath.Join(t.TempDir(), "trace")
 		cmd := exec.Command(strace, append([]string{"-f", "-e", "trace=open,openat", "-o", trace, binary(t)}, strings.Fields(args)...)...)
