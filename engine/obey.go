@@ -70,6 +70,7 @@ func (s *subordinate) act(c persistence.Command) {
 		s.run.Kill()
 	case persistence.CommandPause:
 		s.run.hold.set(true)
+		s.run.bell.ring()
 	case persistence.CommandUnpause:
 		s.run.hold.set(false)
 	case persistence.CommandWake:

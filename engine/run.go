@@ -32,6 +32,7 @@ type Run struct {
 	stop   context.CancelCauseFunc
 	wake   chan struct{}
 	hold   hold
+	bell   bell               // rings when a pause was asked for
 	look   chan struct{}      // of one element: there may be a command
 	onTape chan struct{}      // closed when the run is on record
 	done   chan struct{}      // closed when it has ended
@@ -223,6 +224,8 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Circuit:    persistence.ProjectCircuit(j.project.Loops),
 		Wake:       r.wake,
 		Held:       r.hold.held,
+		Changed:    r.bell.changed,
+		Watcher:    Watcher{j.store},
 		Spawn:      next.spawn(e, j, r.runner, r.id),
 		Observe:    seen.observe,
 		Verify:     verify == "1",

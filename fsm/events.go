@@ -22,6 +22,8 @@ const (
 	EventMessagesAppend    = "messages_append"    // message, state: append_to_messages
 	EventSet               = "context_set"        // state, values: what the state gave the context
 
+	EventWaitCheck = "wait_check" // state, check, seen, next_check [exit_code, duration_ms]: a look at what the state waits for; not each one
+
 	EventEvaluate      = "evaluate"       // type, verdict, and the details of the evaluator
 	EventStallDetected = "stall_detected" // state, exit_code, verdict, consecutive or recurrent, action
 

@@ -29,6 +29,10 @@ type Config struct {
 	// Held returns nil while the run may continue, and otherwise a channel that is closed when it may again. It is asked
 	// before each state is entered. Nil: the run is never held.
 	Held func() <-chan struct{}
+	// Changed returns a channel that is closed when what Held returns changes next. Nil: that is seen when a state is entered.
+	Changed func() <-chan struct{}
+	// Watcher looks at URLs and other runs for states that wait; nil = it cannot be done.
+	Watcher Watcher
 	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before anything else is
 	// done: it makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx
 	// has ended: then the run stops like any other. It has to be repeatable, because it is called again when the run is resumed.
@@ -154,6 +158,7 @@ func (e *Executor) begin(ctx context.Context) {
 	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry() {
 		m.Wait = nil // what it waited for is looked at anew
 	}
+	e.forgetWait()
 	if m.endedInHandler(before) {
 		e.finish(ctx, before.TerminatedBy, "") // the handler has had its turn, and led nowhere
 		return
@@ -321,7 +326,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		e.end(ctx, d.unanswered())
 		return
 	}
-	m.Result, m.Answers, m.Asking = nil, nil, false
+	m.Result, m.Answers, m.Asking, m.Awaiting = nil, nil, false, nil
 	m.Phase = PhaseActing // whatever ends the run now ended it in this state
 	request, payload := m.PendingRequest, m.PendingPayload
 	if request != "stop" {

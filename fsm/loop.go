@@ -179,6 +179,7 @@ type State struct {
 	With        *value.Map // values for its parameters; nil = none
 	Passthrough bool       // context_passthrough: it gets the whole context and all captures
 	Worktree    string     // template; the branch whose work tree it runs in
+	Await       *Await     // what it waits for; nil = nothing
 	Fragment    *Fragment  // what the state was built from; nil = none
 
 	Set      []Assignment // into the context, after the action and before the verdict; nil = nothing

@@ -79,6 +79,7 @@ type Snapshot struct {
 	Spared      string               // state whose next entry is no retry: a rate limit is to blame; "" = none
 	Session     *Session             // that the next prompt carries on, if it wants to; nil = none
 	Wait        *Wait                // the run pauses; nil = it does not
+	Awaiting    *Awaiting            // the wait that Current is in, also while Wait pauses it; nil = none
 
 	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
 	Child *Child
@@ -128,6 +129,9 @@ func (m *Snapshot) setCapture(name string, rec *value.Map) {
 func (m *Snapshot) InFlight() bool {
 	if m.Outcome != nil || m.Phase != PhaseActing && !m.Asking {
 		return false
+	}
+	if m.Awaiting != nil {
+		return m.Awaiting.Looking
 	}
 	c := m.inner()
 	return c == nil || c.InFlight()

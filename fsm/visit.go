@@ -53,6 +53,8 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 		return e.exception(st, err)
 	}
 	switch {
+	case st.Await != nil:
+		return e.await(ctx, st)
 	case st.Loop != "":
 		return e.subloop(ctx, st)
 	case acts(st):
@@ -116,7 +118,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	if mode == KindShell {
 		a.Vars = e.vars()
 	}
-	a.Timeout, a.Idle = e.timeouts(st, mode)
+	a.Timeout, a.Idle = timeoutsOf(e.cfg.Loop, st, mode)
 	if st.Params.Len() > 0 || mode == KindMCP {
 		params := any(st.Params)
 		if st.Params == nil {
@@ -189,10 +191,6 @@ func (e *Executor) breaks(err error) {
 	if e.broken == nil && (errors.Is(err, ErrNoRoom) || errors.Is(err, ErrMoved)) {
 		e.broken = err
 	}
-}
-
-func (e *Executor) timeouts(st *State, mode Kind) (wall, idle time.Duration) {
-	return timeoutsOf(e.cfg.Loop, st, mode)
 }
 
 // ActionTimeouts returns how long the action of a state may take, and how long it may be silent; 0 = as long as it likes.

@@ -15,6 +15,7 @@ const (
 	WaitMemory    = "host_guard" // the machine is short of memory
 	WaitRetry     = "retry"      // a try of the action failed: it is done again afterwards, in the same step
 	WaitBackoff   = "backoff"    // the loop pauses between states
+	WaitState     = "wait"       // the state waits for what its wait key says; see Awaiting
 	WaitPaused    = "paused"     // a user paused the run: until when is not known
 )
 
@@ -32,7 +33,12 @@ type Wait struct {
 	State string
 	Host  string // of WaitCircuit: which refused; "" = it is not known
 	Since time.Time
-	Until time.Time // zero for WaitPaused
+	Until time.Time // zero for WaitPaused, and for a WaitState without an end
+
+	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
+	What  string // is waited for
+	Seen  string // what the last look came to
+	Looks int    // that came to nothing
 }
 
 // retries reports whether the action whose result is on record is done again after the wait.
@@ -53,6 +59,9 @@ func (m *Snapshot) Waiting() *Wait {
 	}
 	if m.Wait != nil {
 		return m.Wait
+	}
+	if m.Awaiting != nil {
+		return m.Awaiting.wait()
 	}
 	if m.Child != nil {
 		return m.Child.Memory.Waiting()

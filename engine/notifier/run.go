@@ -52,8 +52,8 @@ func (r *run) note(e fsm.Event) {
 		n.Resume = r.o.Remedy(engine.Do(engine.OpUnpause, n.Run))
 		r.tell(n)
 	default:
-		seconds, _ := inspect.Number(e.Get("seconds"))
-		if r.waiting || seconds < longWait.Seconds() {
+		seconds, known := inspect.Number(e.Get("seconds"))
+		if r.waiting || known && seconds < longWait.Seconds() {
 			return
 		}
 		r.waiting = true

@@ -53,6 +53,12 @@ func texts(s *fsm.State) []text {
 	add(text{use: before, action: true}, s.Action, "action")
 	add(text{use: before, name: true}, s.Loop, "loop")
 	add(text{use: before, name: true}, s.Worktree, "worktree")
+	if a := s.Await; a != nil {
+		add(text{use: before, action: true}, a.Until, "wait", "until")
+		for _, key := range []struct{ name, in string }{{"at", a.At}, {"file", a.File}, {"url", a.URL}, {"run", a.Run}} {
+			add(text{use: before}, key.in, "wait", key.name)
+		}
+	}
 	deep := func(v *value.Map, key string) {
 		if v.Len() > 0 {
 			inside(v, []string{key}, func(in string, path []string) { add(text{use: before}, in, path...) })

@@ -40,6 +40,14 @@ func answerOf(s *fsm.State) answer {
 	switch {
 	case s.Loop != "":
 		return answer{by: "a sub-loop", verdicts: []string{"yes", "no", "timeout"}, must: []string{"yes", "no"}}
+	case s.Await != nil:
+		a := answer{by: "a wait", verdicts: []string{"yes"}, must: []string{"yes"}}
+		if s.Timeout > 0 {
+			a.verdicts = append(a.verdicts, "timeout", "no")
+		} else if s.Await.Run != "" {
+			a.verdicts = append(a.verdicts, "no")
+		}
+		return a
 	case s.Evaluate != nil:
 		typ = s.Evaluate.Type
 	case isPrompt(s):

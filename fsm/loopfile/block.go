@@ -326,7 +326,11 @@ func (b *block) unknown() {
 
 // elsewhere says where an unknown key belongs, or what may have been meant.
 func elsewhere(name string, in Where) string {
-	for _, other := range []Where{InLoop, InState, InEvaluate} {
+	places := []Where{InLoop, InState, InEvaluate}
+	if in == InWait {
+		places[0], places[1] = InState, InLoop
+	}
+	for _, other := range places {
 		if k := byWhere()[other][name]; other != in && k != nil && k.Type != TypeSpecial {
 			return "; it is a key of " + other.phrase()
 		}

@@ -21,6 +21,7 @@ const (
 	InThrottle        Where = "throttle"
 	InBudget          Where = "budget"
 	InRetry           Where = "retry"
+	InWait            Where = "wait"
 	InSchedule        Where = "schedule"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
@@ -135,4 +136,6 @@ func names(in Where) []string {
 // The limits that keys have: variables, so that the table is laid out when the program is built and not when it starts.
 var (
 	limit0, limit1, limit2, limit99, limit100, limit255 = 0.0, 1.0, 2.0, 99.0, 100.0, 255.0
+
+	leastWait = 0.1 // seconds between two looks of a wait
 )

@@ -146,6 +146,17 @@ var blockKeys = []Key{
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},
 	{Name: "on", In: InRetry, Type: TypeTexts, Doc: "What is tried again: the verdict `error`, a `timeout`, the verdict `no`. Without it `[error, timeout]`."},
 
+	{Name: "for", In: InWait, Type: TypeSeconds, Above: &limit0, Doc: "How long to wait."},
+	{Name: "at", In: InWait, Type: TypeText, Doc: "A time of day, the next one (`\"06:00\"`), or a date with a time (`2030-01-31T06:00:00Z`). `${...}` is replaced."},
+	{Name: "until", In: InWait, Type: TypeText, Doc: "A bash script that is run until its exit code is 0. `${...}` is replaced."},
+	{Name: "file", In: InWait, Type: TypeText, Doc: "A path that comes to be. `${...}` is replaced."},
+	{Name: "url", In: InWait, Type: TypeText, Doc: "An address that is asked for (GET) until it answers with `status`. `${...}` is replaced."},
+	{Name: "run", In: InWait, Type: TypeText, Doc: "The id of another run, or a loop, whose newest run is meant. `${...}` is replaced."},
+	{Name: "status", In: InWait, Type: TypeText, Doc: "Of a `url`: the number it is to answer with; without it, any from 200 to 299. Of a `run`: how it is to end: `completed`, `failed` or, in whatever way, `ended`; without it, `completed`."},
+	{Name: "every", In: InWait, Type: TypeSeconds, Min: &leastWait, Doc: "Time between two looks: at a script or URL 5 s without it, at a file or run 1 s."},
+	{Name: "backoff", In: InWait, Type: TypeNumber, Default: 1, Min: &limit1, Doc: "By how much that grows with each look."},
+	{Name: "max", In: InWait, Type: TypeSeconds, Above: &limit0, Doc: "The longest time between two looks; without it, five minutes, or `every` where that is longer."},
+
 	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: &limit0, Doc: "US dollars. Prompts whose model has no known price end the run, unless `allow_unknown_cost` is true."},
 	{Name: "tokens", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Tokens: input, output and cache together."},
 	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},

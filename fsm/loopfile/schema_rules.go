@@ -113,7 +113,7 @@ func wholeState() []any {
 	pair := func(key, other string) jsonObject { return when(has(key), needs(other)) }
 	noVerdict := object("propertyNames", anyOf(object("not", object("pattern", verdictKey)), object("enum", otherOnKeys())))
 	leads := anyOf(has("next"), object("required", []any{"route"}), has("loop"), is("terminal", truths...), object("not", noVerdict))
-	return []any{
+	return append(waitRules(),
 		when(object("not", leads), refuse("the state leads nowhere; expected next, on_yes and on_no, route, or terminal: true")),
 		object("properties", object(
 			"evaluate", reference("whole_evaluate"),
@@ -133,7 +133,7 @@ func wholeState() []any {
 		when(given("worktree"), needs("loop")),
 		when(allOf(given("loop"), given("action")), refuse("a state that runs another loop has no action of its own")),
 		when(allOf(filled("with"), is("context_passthrough", truths...)), refuse("with and context_passthrough exclude each other")),
-	}
+	)
 }
 
 // evaluatorRanges limits the keys that belong to some types of evaluators where the type is one of them.

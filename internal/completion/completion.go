@@ -187,6 +187,8 @@ func aboutState(l *fsm.Loop, st *fsm.State) string {
 		return "an end"
 	case st.Loop != "":
 		return "runs the loop " + st.Loop
+	case st.Await != nil:
+		return phrase.FirstLine(st.Await.String())
 	case st.Action != "":
 		return phrase.FirstLine(st.Action)
 	case st.Name == l.Initial:

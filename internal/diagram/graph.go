@@ -220,6 +220,8 @@ func does(s *fsm.State) string {
 		return "loop " + oneLine(s.Loop)
 	case s.Terminal:
 		return ""
+	case s.Await != nil:
+		return oneLine(s.Await.String())
 	case s.Action != "":
 		kind := "$ "
 		if s.ActionType != "" && s.ActionType != "shell" {

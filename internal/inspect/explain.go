@@ -87,7 +87,7 @@ func (x *explainer) event(i int, e fsm.Event) {
 		x.route(e)
 	case fsm.EventLoopResume:
 		x.resumed(e)
-	case fsm.EventStateEnter, fsm.EventMessagesAppend, fsm.EventHostSubprocRSS, fsm.EventLoopStart:
+	case fsm.EventStateEnter, fsm.EventMessagesAppend, fsm.EventHostSubprocRSS, fsm.EventLoopStart, fsm.EventCheckpoint:
 	case fsm.EventLoopComplete:
 		if e.Depth > 0 {
 			x.add(Sentence{"The sub-loop ended here: " + lower(Ending(e, x.l).Text), []uint64{e.Seq}})

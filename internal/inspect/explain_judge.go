@@ -63,6 +63,8 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 			return "the action timed out"
 		}
 		return fmt.Sprintf("exit code %s is neither 0, which is yes, nor 1, which is no", val("exit_code"))
+	case "wait":
+		return waited(verdict, e)
 	case "output_numeric":
 		return compared("the number", "", verdict, e)
 	case "output_json":
@@ -242,6 +244,26 @@ func show(v any) string {
 	text := string(value.AppendJSON(nil, v))
 	if len(text) > 120 {
 		return phrase.Clip(text)
+	}
+	return text
+}
+
+// waited is why a wait is over.
+func waited(verdict string, e fsm.Event) string {
+	if e.Get("waited_seconds") == nil {
+		return "" // of a simulation
+	}
+	text := "it waited " + secondsOf(e, "waited_seconds")
+	if n := whole(e, "checks"); n > 0 {
+		text += " and looked " + phrase.Count(n, "time")
+	}
+	seen := strings.TrimRight(str(e, "seen"), ".")
+	switch {
+	case seen == "":
+	case verdict == fsm.AwaitTimeout:
+		text += "; its time was up, and the last look came to: " + seen
+	default:
+		text += "; " + seen
 	}
 	return text
 }

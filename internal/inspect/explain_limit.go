@@ -48,6 +48,8 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("By then %s rate limits in a row had been waited out in vain.", val("count"))
 	case fsm.EventRateLimitWaiting:
 		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
+	case fsm.EventWaitCheck:
+		return fmt.Sprintf("Check %s came to nothing: %s.", val("check"), strings.TrimRight(str(e, "seen"), "."))
 	case fsm.EventActionRetry:
 		return fmt.Sprintf("Retry %s of %s began.", val("retry"), val("times"))
 	case fsm.EventActionRetriesSpent:
@@ -74,7 +76,7 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("Its text is long: %s characters, prompt_size_guard warns at %s.", val("size"), val("threshold"))
 	case fsm.EventNote, fsm.EventWarning:
 		text := cmp.Or(str(e, "message"), str(e, "note"))
-		if wait := e.Get("seconds"); wait != nil {
+		if wait := e.Get("seconds"); wait != nil && str(e, "wait") != fsm.WaitState {
 			return fmt.Sprintf("It waited %s: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))
 		}
 		return strings.ToUpper(text[:min(1, len(text))]) + strings.TrimRight(text[min(1, len(text)):], ".") + "."

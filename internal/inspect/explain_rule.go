@@ -32,7 +32,7 @@ func (x *explainer) rule(route fsm.Event) string {
 		}
 		return "by a definition that is not known"
 	}
-	slot, text := x.slot(verdict, judged)
+	slot, text := x.slot(fsm.Followed(x.st, verdict), judged)
 	switch {
 	case slot == to, slot == fsm.Current && to == x.v.State:
 		return text

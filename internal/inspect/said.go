@@ -71,6 +71,12 @@ func EventText(e fsm.Event) string {
 		so, _ := Number(e.Get("total_waited_seconds"))
 		most, _ := Number(e.Get("budget_seconds"))
 		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, phrase.Words(Text(e.Get("tier"))), phrase.InSeconds(so), phrase.InSeconds(most))
+	case fsm.EventWaitCheck:
+		line := fmt.Sprintf("check %s: %s", Text(e.Get("check")), Text(e.Get("seen")))
+		if next, err := fsm.ParseTime(Text(e.Get("next_check"))); err == nil {
+			line += "; the next one at " + phrase.Clock(next)
+		}
+		return line
 	case fsm.EventActionRetriesSpent:
 		return fmt.Sprintf("no retry is left after %s; the last one came to %s too", Text(e.Get("retries")), Text(e.Get("on")))
 	case fsm.EventRateLimitExhausted:

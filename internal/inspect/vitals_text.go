@@ -21,6 +21,7 @@ func WaitText(w *fsm.Wait) string {
 		fsm.WaitMemory:    "memory of this machine",
 		fsm.WaitRetry:     "the next try of its action",
 		fsm.WaitBackoff:   "its backoff between states",
+		fsm.WaitState:     w.What,
 		fsm.WaitPaused:    "loops unpause",
 	}[w.Why]
 	switch {
@@ -49,8 +50,16 @@ func (v *Vitals) PausedText() string {
 	return "asked to pause at " + phrase.Clock(v.PausedAt) + "; pauses before its next state"
 }
 
-// WaitLine is what a run waits for, and until when.
+// WaitLine is what a run waits for, until when, and what was seen of it last.
 func WaitLine(w *fsm.Wait) string {
+	if w.Seen != "" {
+		seen := *w
+		seen.Seen = ""
+		return fmt.Sprintf("%s; check %d: %s", WaitLine(&seen), w.Looks, w.Seen)
+	}
+	if w.Until.IsZero() {
+		return WaitText(w) + ", however long that takes"
+	}
 	left := "over"
 	if d := time.Until(w.Until); d > 0 {
 		left = phrase.Duration(d) + " left"

@@ -123,6 +123,24 @@ func retryModel(r *fsm.Retry) *value.Map {
 	return value.NewMap("times", int64(r.Times), "backoff", retryWaits(r), "on", on)
 }
 
+func awaitModel(a *fsm.Await) *value.Map {
+	if a == nil {
+		return nil
+	}
+	w := object{value.NewMap()}
+	w.seconds("for", a.For, 0)
+	w.text("at", a.At, "")
+	w.text("until", a.Until, "")
+	w.text("file", a.File, "")
+	w.text("url", a.URL, "")
+	w.text("run", a.Run, "")
+	w.text("status", a.Status, "")
+	w.seconds("every", a.Every, 0)
+	w.value("backoff", number64(a.Backoff), a.Backoff != 0)
+	w.seconds("max", a.Most, 0)
+	return w.m
+}
+
 // retryWaits writes the waits of a retry as a loop file has them.
 func retryWaits(r *fsm.Retry) any {
 	if r.First == r.Most {

@@ -34,6 +34,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.text("capture", s.Capture, "")
 	w.text("append_to_messages", s.Append, "")
 	w.text("message", s.Message, "")
+	w.list("wait", awaitModel(s.Await))
 	if s.Evaluate != nil {
 		w.m.Set("evaluate", evaluateModel(s.Evaluate))
 	}

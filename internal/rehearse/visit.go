@@ -16,20 +16,23 @@ type Visited struct {
 	Verdict   string
 	Details   *value.Map  // of the verdict
 	Next      string      // the state it would go to; "" = the run would end here
+	Waits     *fsm.Wait   // it would keep waiting for this; nil = it would not
 	Notes     []fsm.Event // what else a run would have told
 	Outcome   fsm.Outcome // of the run that had only this state; it tells how the run would end where Next is ""
 }
 
 // Visit does one state of a loop for real, by the Runner and the Files of cfg, and decides where to go from there, with
-// the given context, as if a run had just begun in it. Nothing is recorded, and evaluators write no files. The state is no
+// the given context, as if a run had just begun in it. A state that waits looks once. Nothing is recorded, and evaluators write no files. The state is no
 // end and runs no sub-loop. The error is that of [fsm.Executor.Run].
 func Visit(ctx context.Context, cfg fsm.Config, state string, values *value.Map) (Visited, error) {
-	v := &visit{runner: cfg.Runner}
+	v := &visit{runner: cfg.Runner, waits: cfg.Loop.States[state].Await != nil}
 	cfg.Loop = alone(cfg.Loop, state)
 	cfg.Runner, cfg.Recorder, cfg.Files = v, v, forgetful{cfg.Files}
 	awake := make(chan struct{})
 	close(awake) // where it would go is known before the wait
 	cfg.Wake = awake
+	ctx, v.leave = context.WithCancelCause(ctx)
+	defer v.leave(nil)
 	outcome, err := fsm.Start(cfg, values, time.Now()).Run(ctx)
 	v.seen.Outcome = outcome
 	return v.seen, err
@@ -51,6 +54,8 @@ func alone(l *fsm.Loop, state string) *fsm.Loop {
 type visit struct {
 	runner fsm.Runner
 	seen   Visited
+	waits  bool // the state does, and says so
+	leave  context.CancelCauseFunc
 }
 
 // Run implements [fsm.Runner].
@@ -83,9 +88,17 @@ func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 				v.seen.Next, _ = e.Get("to").(string)
 			}
 		case fsm.EventLoopStart, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput, fsm.EventActionComplete, fsm.EventLoopComplete:
+		case fsm.EventNote, fsm.EventWaitCheck:
+			if !v.waits {
+				v.seen.Notes = append(v.seen.Notes, e)
+			}
 		default:
 			v.seen.Notes = append(v.seen.Notes, e)
 		}
+	}
+	if m := b.Snapshot; m != nil && m.Outcome == nil && m.Awaiting != nil && m.Awaiting.Looks > 0 {
+		v.seen.Waits = m.Waiting() // one look is enough
+		v.leave(&fsm.Stop{})
 	}
 	return nil
 }

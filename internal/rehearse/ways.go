@@ -12,6 +12,8 @@ func EvaluatorOf(st *fsm.State) string {
 	switch {
 	case st.Loop != "" || st.Terminal || st.Next != "":
 		return ""
+	case st.Await != nil:
+		return "wait"
 	case st.Evaluate != nil:
 		return st.Evaluate.Type
 	case st.Action == "":
@@ -99,6 +101,9 @@ func verdictFor(st *fsm.State, code int) string {
 	switch code {
 	case 0:
 	case 1:
+		if st.Await != nil {
+			return awaitedInVain(st)
+		}
 		return bad
 	default:
 		if EvaluatorOf(st) == "mcp_result" {
@@ -114,6 +119,17 @@ func verdictFor(st *fsm.State, code int) string {
 		}
 	}
 	return good
+}
+
+// awaitedInVain is what a wait comes to where it can come to anything but yes.
+func awaitedInVain(st *fsm.State) string {
+	switch {
+	case st.Timeout > 0:
+		return fsm.AwaitTimeout
+	case st.Await.Run != "" && st.Await.Status != fsm.RunEnded:
+		return fsm.AwaitOtherwise
+	}
+	return fsm.AwaitCame
 }
 
 // codeFor is the exit code of an action whose state comes to a verdict.

@@ -78,11 +78,18 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen rehearse.Visited, err e
 		RunDir: dir, Grace: engine.Grace, ToolCall: d.Options.ToolCall(r.project.Dir), Prices: known,
 	}
 	engine.ConfigureAgents(r.project, runner, o.Agents, conf)
+	var watcher engine.Watcher
+	if st.Await != nil && st.Await.Run != "" && r.project.HasRecords() {
+		if watcher.Records, err = r.project.Records(ctx, false); err != nil {
+			return seen, err
+		}
+		defer func() { _ = watcher.Records.Close() }()
+	}
 	tp := &testPrinter{d: d, r: r, st: st, o: o}
 	err = d.Guard(ctx, func(ctx context.Context) error {
 		var failed error
 		seen, failed = rehearse.Visit(ctx, fsm.Config{
-			Loop: r.Loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Getenv: d.Getenv,
+			Loop: r.Loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Getenv: d.Getenv, Watcher: watcher,
 		}, st.Name, r.Values)
 		return failed
 	})
@@ -249,6 +256,8 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 			kind = " (" + strings.TrimSpace(views.KindOf(to)) + ")"
 		}
 		ui.Say(w, "Would transition: %s -> %s%s\n", p.st.Name, v.Next, kind)
+	case v.Waits != nil && v.Outcome.Signal == "":
+		ui.Say(w, "Would wait for %s\n", inspect.WaitLine(v.Waits))
 	case v.Outcome.Signal != "":
 		ui.SayLine(w, "Stopped by "+v.Outcome.Signal)
 	default:
@@ -294,7 +303,9 @@ func (p *testPrinter) object(v *rehearse.Visited) *value.Map {
 		m.Set("details", v.Details)
 	}
 	m.Set("next", ui.OrNull(v.Next))
-	if v.Next == "" {
+	if v.Waits != nil {
+		m.Set("waits", views.WaitObject(v.Waits))
+	} else if v.Next == "" {
 		m.Set("end", p.d.endObject(v.Outcome))
 	}
 	m.Set("events", ui.List(v.Notes, func(e fsm.Event) any {

@@ -86,6 +86,9 @@ func (p *simulationPrinter) show(e fsm.Event) {
 			step = fmt.Sprintf("%s[%s] ", pad, inspect.Text(e.Get("iteration")))
 		}
 		p.head = step + p.paint.Bold(inspect.Text(e.Get("state")))
+		if st := p.r.Loop.States[inspect.Text(e.Get("state"))]; e.Depth == 0 && st != nil && st.Await != nil {
+			p.head += " -> " + p.short(st.Await.String())[0]
+		}
 	case fsm.EventActionRetry:
 		p.flush()
 		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, progress.Indent, inspect.Text(e.Get("retry")), inspect.Text(e.Get("times")))

@@ -129,6 +129,10 @@ func fields() []field {
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Wait, b.Wait) },
 		},
 		{
+			key: "awaits", name: "Awaiting", put: putAwaiting, take: takeAwaiting,
+			same: func(a, b *fsm.Snapshot) bool { return same(a.Awaiting, b.Awaiting) },
+		},
+		{
 			key: "param", name: "Param",
 			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.Param != nil && e.record(s.Param) },
 			take: func(r *memory, v any) error { return TakeMap(&r.Param, v) },

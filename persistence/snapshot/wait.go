@@ -100,6 +100,14 @@ func putWait(e *Writer, s *fsm.Snapshot) bool {
 	if x.Host != "" {
 		m.Set("host", x.Host)
 	}
+	for _, f := range []struct{ key, text string }{{"what", x.What}, {"seen", x.Seen}} {
+		if f.text != "" {
+			m.Set(f.key, f.text)
+		}
+	}
+	if x.Looks > 0 {
+		m.Set("looks", int64(x.Looks))
+	}
 	return e.Value(m)
 }
 
@@ -113,6 +121,9 @@ func takeWait(r *memory, v any) error {
 		"host":  func(v any) error { return TakeText(&x.Host, v) },
 		"since": func(v any) error { return TakeTime(&x.Since, v) },
 		"until": func(v any) error { return TakeTime(&x.Until, v) },
+		"what":  func(v any) error { return TakeText(&x.What, v) },
+		"seen":  func(v any) error { return TakeText(&x.Seen, v) },
+		"looks": func(v any) error { return TakeInt(&x.Looks, v) },
 	})
 }
 

@@ -300,7 +300,7 @@ func ruleNames() (names []string) {
 // eventKinds are the kinds of event that people look for.
 var eventKinds = []string{
 	fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventLoopComplete, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput,
-	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventActionRetry, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
+	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventActionRetry, fsm.EventWaitCheck, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
 	fsm.EventCycleDetected, fsm.EventBudgetWarning, fsm.EventBudgetExceeded, fsm.EventRateLimitWaiting, fsm.EventRateLimitExhausted,
 	fsm.EventNote, fsm.EventWarning,
 }

@@ -64,6 +64,8 @@ func runRender(a *app, o *renderOptions) error {
 		switch {
 		case st.Loop != "":
 			why = "it runs the loop " + phrase.Clip(st.Loop)
+		case st.Await != nil:
+			why = "it waits"
 		case st.Terminal:
 			why = "it is an end"
 		}

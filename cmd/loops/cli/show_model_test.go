@@ -182,6 +182,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Fragment = &fsm.Fragment{}
 		s.Throttle, l.Throttle, l.Stall = &fsm.Throttle{}, &fsm.Throttle{}, &fsm.Stall{}
 		s.Retry, l.Schedule = &fsm.Retry{}, &fsm.Schedule{}
+		s.Await = &fsm.Await{Every: time.Second}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		l.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Fragment.Parameters = []fsm.Parameter{{Name: "p"}}
@@ -208,6 +209,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.States["plain"].Fragment },
 		func(l *fsm.Loop) any { return l.States["plain"].Throttle },
 		func(l *fsm.Loop) any { return l.States["plain"].Retry },
+		func(l *fsm.Loop) any { return l.States["plain"].Await },
 		func(l *fsm.Loop) any { return &l.States["plain"].Fragment.Parameters[0] },
 	} {
 		typ := reflect.TypeOf(part(base())).Elem()

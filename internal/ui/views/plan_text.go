@@ -56,6 +56,9 @@ func (page *Page) PrintPlan(planned *engine.Plan, asJSON bool) error {
 				ui.Say(w, "              (from %s)\n", p.Short(from))
 			}
 		}
+		if s.Await != nil {
+			ui.Say(w, "      %s\n", s.Await.String())
+		}
 		if s.Evaluate != nil {
 			ui.Say(w, "      evaluate: %s\n", s.Evaluate.Type)
 		}

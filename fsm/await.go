@@ -1,0 +1,249 @@
+package fsm
+
+import (
+	"context"
+	"time"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
+)
+
+// An Await is what a state waits for. Exactly one of For, At, Until, File, URL and Run is set.
+type Await struct {
+	For   time.Duration
+	At    string // template; a time of day in the time zone of the machine, the next one, or a date with a time
+	Until string // template; a bash script whose exit code 0 means that it came
+	File  string // template; a path that comes to be
+	URL   string // template; an address that answers
+	Run   string // template; a run that ends
+
+	Status      string        // of URL: a number, "" = any from 200 to 299; of Run: completed, failed or ended
+	Every, Most time.Duration // between two looks: the first, and the longest
+	Backoff     float64       // by which that grows with each look; 1 = it does not
+}
+
+// The kinds of waits, which are the keys that name them.
+const (
+	AwaitFor   = "for"
+	AwaitAt    = "at"
+	AwaitUntil = "until"
+	AwaitFile  = "file"
+	AwaitURL   = "url"
+	AwaitRun   = "run"
+)
+
+// Kind returns which of them is set.
+func (a *Await) Kind() string {
+	kind, _ := a.kind()
+	return kind
+}
+
+// kind returns which of them is set, and its text.
+func (a *Await) kind() (kind, text string) {
+	switch {
+	case a.At != "":
+		return AwaitAt, a.At
+	case a.Until != "":
+		return AwaitUntil, a.Until
+	case a.File != "":
+		return AwaitFile, a.File
+	case a.URL != "":
+		return AwaitURL, a.URL
+	case a.Run != "":
+		return AwaitRun, a.Run
+	}
+	return AwaitFor, ""
+}
+
+// pause is the time between the nth look, from 1, and the one after it.
+func (a *Await) pause(n int) time.Duration {
+	d := float64(a.Every)
+	for ; n > 1 && a.Backoff > 1 && (a.Most == 0 || d < float64(a.Most)) && d < float64(24*time.Hour); n-- {
+		d *= a.Backoff
+	}
+	if a.Most > 0 {
+		d = min(d, float64(a.Most))
+	}
+	return time.Duration(d)
+}
+
+// The verdicts of a state that waits.
+const (
+	AwaitCame      = "yes"
+	AwaitTimeout   = "timeout"
+	AwaitOtherwise = "no" // the run that is waited for ended otherwise
+)
+
+// An Awaiting is what the machine remembers of the wait that its state is in. It never changes after it was recorded.
+type Awaiting struct {
+	State, Kind string
+	What        string    // is waited for: text of the wait with its templates expanded
+	Status      string    // see Await
+	Since       time.Time // it began
+	Until       time.Time // of AwaitFor and AwaitAt: when it comes
+	Deadline    time.Time // when it times out; zero = never
+	Next        time.Time // look, or end of the wait
+	Looks       int       // that came to nothing
+	Looking     bool      // the script of AwaitUntil was started
+	Seen        string    // what the last look came to, in a line
+}
+
+// A sight is what one look came to.
+type sight struct {
+	verdict string // "" = it has not come yet
+	seen    string // in a line
+	result  Result // for a capture
+}
+
+// await waits for what the state waits for, and follows the verdict. The wait is in the memory and durable before it begins:
+// a resumed run waits the rest, and looks when it would have looked. What ends the run meanwhile leaves the wait on record.
+func (e *Executor) await(ctx context.Context, st *State) decision {
+	m := e.mem
+	if e.cfg.Verdict != nil {
+		if v, decided := e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: "wait"}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files}); decided {
+			return e.awaited(st, sight{verdict: v.Name}, &Awaiting{})
+		}
+	}
+	kind, _ := st.Await.kind()
+	going := m.Awaiting != nil && m.Awaiting.State == st.Name && m.Awaiting.Kind == kind
+	if !going {
+		if err := e.planAwait(st); err != nil {
+			return e.exception(st, err)
+		}
+	}
+	watch := awaiter{e: e, st: st, due: !wall().Before(m.Awaiting.Next), again: going}
+	for {
+		changed := e.changed() // before the looks whose answers may change
+		if watch.due || e.woken {
+			s, err := watch.look(ctx)
+			if err != nil {
+				return e.exception(st, err)
+			}
+			if s.verdict != "" {
+				return e.awaited(st, s, m.Awaiting)
+			}
+		}
+		if ctx.Err() != nil || e.loopTimeout(ctx) != pass {
+			return decision{halted: true}
+		}
+		if over := e.wallSpent(); over != nil {
+			return e.overspent(st, over)
+		}
+		if e.held(ctx) == pass {
+			watch.rest(ctx, changed)
+		}
+		if e.broken != nil || ctx.Err() != nil {
+			return decision{halted: true}
+		}
+	}
+}
+
+// planAwait begins the wait of a state that was entered.
+func (e *Executor) planAwait(st *State) error {
+	a := st.Await
+	kind, text := a.kind()
+	text, err := template.Expand(text, e.scope(nil))
+	if err != nil {
+		return err
+	}
+	now := wall()
+	w := &Awaiting{State: st.Name, Kind: kind, What: text, Status: a.Status, Since: now, Next: now}
+	switch kind {
+	case AwaitFor:
+		w.Until = now.Add(a.For)
+		w.Next = w.Until
+	case AwaitAt:
+		if w.Until, err = NextTime(text, time.Now()); err != nil {
+			return err
+		}
+		w.Next = w.Until
+	}
+	if st.Timeout > 0 {
+		w.Deadline = now.Add(st.Timeout)
+		w.Next = earlier(w.Next, w.Deadline)
+	}
+	e.mem.Awaiting, e.woken = w, false
+	return nil
+}
+
+// awaited leaves a state whose wait is over.
+func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
+	res := s.result
+	if s.verdict != AwaitCame && res.ExitCode == 0 {
+		res.ExitCode = 1
+	}
+	details := value.NewMap()
+	if !w.Since.IsZero() {
+		res.Duration = max(0, wall().Sub(w.Since))
+		details.Set("waited_seconds", seconds(res.Duration))
+		if w.Kind == AwaitUntil || w.Looks > 0 {
+			details.Set("checks", int64(w.Looks+1))
+		}
+		if s.seen != "" {
+			details.Set("seen", s.seen)
+		}
+	}
+	if err := e.capture(st, res); err != nil {
+		return e.exception(st, err)
+	}
+	if err := e.assign(st); err != nil {
+		return e.exception(st, err)
+	}
+	m := e.mem
+	m.PrevResult = prevResult(st, &res)
+	if rec, ok := m.Captured.Value(st.Capture).(*value.Map); ok && st.Capture != "" {
+		with := rec.Clone()
+		with.Set("verdict", s.verdict)
+		m.setCapture(st.Capture, with)
+	}
+	fields := []Field{{"type", "wait"}, {"verdict", s.verdict}}
+	for _, k := range details.Keys() {
+		fields = append(fields, Field{k, details.Value(k)})
+	}
+	e.emit(EventEvaluate, fields...)
+	m.LastResult = value.NewMap("verdict", s.verdict, "details", details)
+	scope := e.scope(value.NewMap("verdict", s.verdict, "details", details))
+	var target string
+	var err error
+	if st.Next != "" {
+		target, err = e.target(st.Next, scope)
+	} else {
+		target, err = e.route(st, Followed(st, s.verdict), scope)
+	}
+	if err != nil {
+		return e.exception(st, err)
+	}
+	return decision{target: target}
+}
+
+// Followed is the verdict whose key a state follows: a wait that timed out goes where one that came to nothing does, unless the
+// state has a key for it.
+func Followed(st *State, verdict string) string {
+	if st.Await == nil || verdict != AwaitTimeout {
+		return verdict
+	}
+	if st.Route != nil {
+		if _, ok := st.Route.Table.Get(verdict); !ok && st.Route.Cases == nil && st.Route.Default == "" {
+			return AwaitOtherwise
+		}
+		return verdict
+	}
+	if st.On[AwaitTimeout] == "" {
+		return AwaitOtherwise
+	}
+	return verdict
+}
+
+// forgetWait drops the wait of a state that does not wait any more, because the definition of the run was changed.
+func (e *Executor) forgetWait() {
+	if st := e.cfg.Loop.States[e.mem.Current]; st == nil || st.Await == nil {
+		e.mem.Awaiting = nil
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.After(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,232 @@
+package fsm
+
+import (
+	"context"
+	"time"
+)
+
+// An awaiter carries out one wait.
+type awaiter struct {
+	e     *Executor
+	st    *State
+	due   bool      // it is time for the next look
+	again bool      // the run was resumed in the wait
+	asked bool      // a user asked for that look
+	begun bool      // the wait was announced
+	told  time.Time // when a look was last told of
+	seen  string    // that was told
+	saved *Awaiting // is on record
+}
+
+// look looks whether it came. Without a verdict the next look is planned.
+func (x *awaiter) look(ctx context.Context) (sight, error) {
+	e, m := x.e, x.e.mem
+	at, begun := m.Awaiting.Next, time.Now()
+	s, err := x.see(ctx)
+	x.asked, e.woken = e.woken, false
+	if err != nil || s.verdict != "" {
+		return s, err
+	}
+	w := *m.Awaiting
+	w.Looking = false
+	// The clock on the wall may have been set back meanwhile: what was to be waited was waited.
+	if !w.Deadline.IsZero() && (!wall().Before(w.Deadline) || !x.asked && x.due && at.Equal(w.Deadline)) {
+		s.verdict = AwaitTimeout
+		return s, nil
+	}
+	w.Looks++
+	w.Seen = s.seen
+	w.Next = wall().Add(x.st.Await.pause(w.Looks))
+	if !w.Deadline.IsZero() {
+		w.Next = earlier(w.Next, w.Deadline)
+	}
+	m.Awaiting = &w
+	x.tell(&w, s, time.Since(begun))
+	return s, nil
+}
+
+// tell says in the history what a look came to, where that is news, and now and then where it is not.
+func (x *awaiter) tell(w *Awaiting, s sight, took time.Duration) {
+	if w.Seen == x.seen && time.Since(x.told) < waitEvent {
+		return
+	}
+	x.announce()
+	x.told, x.seen = time.Now(), w.Seen
+	if w.Kind == AwaitFile && w.Looks == 1 {
+		return // that is why it waits
+	}
+	fields := []Field{{"state", w.State}, {"check", int64(w.Looks)}, {"seen", w.Seen}}
+	if w.Kind == AwaitUntil {
+		fields = append(fields, Field{"exit_code", int64(s.result.ExitCode)}, Field{"duration_ms", took.Milliseconds()})
+	}
+	x.e.emit(EventWaitCheck, append(fields, Field{"next_check", FormatTime(w.Next)})...)
+}
+
+// see looks once.
+func (x *awaiter) see(ctx context.Context) (sight, error) {
+	e, w := x.e, x.e.mem.Awaiting
+	switch w.Kind {
+	case AwaitUntil:
+		return x.check(ctx)
+	case AwaitFile:
+		return e.seeFile(w.What)
+	case AwaitURL:
+		return e.seeURL(ctx, w)
+	case AwaitRun:
+		return e.seeRun(ctx, w)
+	}
+	if e.woken || x.due && !w.Next.Before(w.Until) {
+		return sight{verdict: AwaitCame, seen: "the time is over"}, nil
+	}
+	return sight{seen: "the time is not over"}, nil
+}
+
+// check has the script of the wait done once. Its marker is on record before it is started.
+func (x *awaiter) check(ctx context.Context) (sight, error) {
+	e, m := x.e, x.e.mem
+	x.announce()
+	w := *m.Awaiting
+	w.Looking = true
+	m.Awaiting = &w
+	m.Attempt++
+	timeout := e.cfg.Loop.DefaultTimeout
+	if timeout == 0 {
+		timeout = shellTimeout
+	}
+	if !w.Deadline.IsZero() {
+		timeout = max(min(timeout, w.Deadline.Sub(wall())), time.Second)
+	}
+	if !e.record(ctx, true) {
+		return sight{}, errHalted
+	}
+	res, err := e.run(ctx, Action{
+		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep[x.st.Capture], Outer: e.outer, Dir: e.dir,
+		Vars: e.vars(), Timeout: timeout,
+	}, func(string) {})
+	if e.broken != nil || ctx.Err() != nil {
+		return sight{}, errHalted
+	}
+	if err != nil {
+		return sight{}, err
+	}
+	s := sight{seen: checkText(res), result: res}
+	if res.ExitCode == 0 && res.TimeoutKind == "" {
+		s.verdict = AwaitCame
+	}
+	return s, nil
+}
+
+// announce says what the run waits for, once it is clear that it does.
+func (x *awaiter) announce() {
+	if x.begun {
+		return
+	}
+	x.begun = true
+	w := x.e.mem.Awaiting
+	text := "the run waits for "
+	if x.again {
+		text = "the run still waits for "
+	}
+	wait := w.wait()
+	fields := []Field{{"state", w.State}, {"message", text + wait.What}, {"wait", WaitState}}
+	if !wait.Until.IsZero() {
+		fields = append(fields, Field{"seconds", seconds(max(0, wait.Until.Sub(wall())))}, Field{"until", FormatTime(wait.Until)})
+	}
+	x.e.emit(EventNote, fields...)
+}
+
+// rest sleeps until the next look. It returns early when ctx ends, when a user wants a look now, when the run may be about to
+// be held, and when its time is up.
+func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
+	e := x.e
+	w := e.mem.Awaiting
+	x.announce()
+	x.due = false
+	select {
+	case <-e.cfg.Wake: // from before this wait
+	default:
+	}
+	// A look that had no effect and found nothing new is not worth a record, unless a user waits for it.
+	if news := len(e.batch.Events) > 0 || x.asked || w.Kind == AwaitUntil && x.saved != w; news || x.saved == nil {
+		if !e.record(ctx, true) {
+			return
+		}
+		x.saved, x.asked = w, false
+	}
+	// The clock on the wall decides, because it runs while the machine sleeps; but setting it back does not make the
+	// wait longer than it was meant to be.
+	begun, most := time.Now(), w.Next.Sub(wall())
+	for e.broken == nil {
+		left := min(w.Next.Sub(wall()), most-time.Since(begun))
+		if left <= 0 {
+			x.due = true
+			return
+		}
+		end, limited := e.timeUp()
+		if limited && end <= 0 {
+			return
+		}
+		nap := min(left, waitEvent)
+		if limited {
+			nap = min(nap, end)
+		}
+		t := time.NewTimer(nap)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		case <-changed:
+			t.Stop()
+			return
+		case <-e.cfg.Wake:
+			e.woken = true
+			e.emit(EventNote, Field{"state", w.State}, Field{"message", "loops retry-now asked for a look"})
+		}
+		t.Stop()
+		if ctx.Err() != nil || e.woken {
+			return
+		}
+	}
+}
+
+// changed is closed when a user paused the run or let it continue.
+func (e *Executor) changed() <-chan struct{} {
+	if e.cfg.Changed == nil {
+		return nil
+	}
+	return e.cfg.Changed()
+}
+
+// timeUp returns in how long the time of the loop, or the time that a budget leaves, is up.
+func (e *Executor) timeUp() (left time.Duration, limited bool) {
+	take := func(d time.Duration) {
+		if !limited || d < left {
+			left, limited = d, true
+		}
+	}
+	if limit := e.cfg.Loop.Timeout; limit > 0 {
+		take(limit - e.elapsed() + time.Millisecond)
+	}
+	if !e.mem.BudgetRouted {
+		e.limits(func(l *limit) bool {
+			if l.Name == "wall" && l.state == "" {
+				take(time.Duration((l.Most - l.Spent) * float64(time.Second)))
+			}
+			return true
+		})
+	}
+	return left, limited
+}
+
+// wallSpent returns the first budget whose time is used up, or nil. The steps of a budget allowed this state.
+func (e *Executor) wallSpent() (over *overrun) {
+	if e.mem.BudgetRouted {
+		return nil
+	}
+	e.limits(func(l *limit) bool {
+		if l.Name == "wall" && l.state == "" && l.reached() {
+			over = &overrun{*l}
+		}
+		return over == nil
+	})
+	return over
+}
