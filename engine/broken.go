@@ -29,7 +29,7 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 		return takenOver(run, fenced)
 	}
 	tell(Lost{run, err})
-	where, mend := ".loops", "Free or mend the disk"
+	where, mend := ".loops", "Free or repair the disk"
 	if !store.Files && !errors.Is(err, fsm.ErrNoRoom) {
 		where, mend = store.Name, "See that the database has room and can be reached"
 	}
