@@ -3,6 +3,7 @@ package persistence
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"loops/fsm"
@@ -94,4 +95,9 @@ func (r *memoryReading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
 // Definition implements [Reading].
 func (r *memoryReading) Definition(ctx context.Context) ([]byte, error) {
 	return r.m.Definition(ctx, r.id)
+}
+
+// Events implements [Reading].
+func (r *memoryReading) Events(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
+	return r.m.Events(ctx, r.id, after)
 }

@@ -138,6 +138,8 @@ type Reading interface {
 	Memory(ctx context.Context) (*fsm.Snapshot, error)
 	// Definition returns what Definer.Definition would.
 	Definition(ctx context.Context) ([]byte, error)
+	// Events yields what Store.Events would, also those that came since.
+	Events(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error]
 }
 
 // A Spec describes a run that is about to begin or to go on.

@@ -27,7 +27,8 @@ func TestStateFileIsOpenedOnce(t *testing.T) {
 	loopsIn(t, dir, env, "run", "--no-lock", "quick")
 	for _, args := range []string{
 		"status slow", "status quick", "status", "status --json", "list --running", "watch --once",
-		"history slow", "history quick",
+		"explain slow", "explain quick", "history slow", "history quick", "history slow last", "history quick last", "events slow", "events quick",
+		"logs slow", "logs quick", "graph slow --by visits", "graph quick --by visits", "report quick -o -",
 	} {
 		trace := filepath.Join(t.TempDir(), "trace")
 		cmd := exec.Command(strace, append([]string{"-f", "-e", "trace=open,openat", "-o", trace, binary(t)}, strings.Fields(args)...)...)

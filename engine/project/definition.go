@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -238,11 +239,16 @@ func (r *Records) ReadDefinition(ctx context.Context, id persistence.ID) (*Defin
 
 // DefinitionOf is Definition of a run that was found. Nothing is read twice if it came with its reading.
 func (r *Records) DefinitionOf(ctx context.Context, run persistence.Run) *Definition {
-	if run.Reading == nil {
-		return r.Definition(ctx, run.ID)
-	}
-	d, _ := r.parsed(run.Reading.Definition(ctx))
+	d, _ := r.ReadDefinitionOf(ctx, run)
 	return d
+}
+
+// ReadDefinitionOf is DefinitionOf with the error of a store that cannot read what it has.
+func (r *Records) ReadDefinitionOf(ctx context.Context, run persistence.Run) (*Definition, error) {
+	if run.Reading == nil {
+		return r.ReadDefinition(ctx, run.ID)
+	}
+	return r.parsed(run.Reading.Definition(ctx))
 }
 
 // MemoryOf is Snapshot of a run that was found. Nothing is read twice if it came with its reading.
@@ -251,6 +257,14 @@ func (r *Records) MemoryOf(ctx context.Context, run persistence.Run) (*fsm.Snaps
 		return r.Snapshot(ctx, run.ID)
 	}
 	return run.Reading.Memory(ctx)
+}
+
+// EventsOf is Events of a run that was found. Nothing is read twice if it came with its reading.
+func (r *Records) EventsOf(ctx context.Context, run persistence.Run, after uint64) iter.Seq2[fsm.Event, error] {
+	if run.Reading == nil {
+		return r.Events(ctx, run.ID, after)
+	}
+	return run.Reading.Events(ctx, after)
 }
 
 func (r *Records) parsed(text []byte, err error) (*Definition, error) {

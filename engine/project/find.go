@@ -239,8 +239,9 @@ func (f Finder) Near(ctx context.Context, arg string) string {
 	return phrase.Nearest(arg, names)
 }
 
-// Named returns the run with that id, nil where arg is no run's. An id that more than one run has is an *AmbiguousError.
+// Named returns the run with that id, with its reading, nil where arg is no run's. An id that more than one run has is an *AmbiguousError.
 func (f Finder) Named(ctx context.Context, arg string) (*persistence.Run, error) {
+	f.Readings = true
 	found, err := f.Run(ctx, "", arg)
 	if err != nil {
 		return nil, f.Store.Failed(err)
@@ -256,8 +257,9 @@ func (f Finder) Named(ctx context.Context, arg string) (*persistence.Run, error)
 	return &found[0], Only(arg, found)
 }
 
-// One returns the run that arg means: the one with that id, else the newest of the loop with that name. None is a *NoRunError.
+// One returns the run that arg means, with its reading: the one with that id, else the newest of the loop with that name. None is a *NoRunError.
 func (f Finder) One(ctx context.Context, arg string) (persistence.Run, error) {
+	f.Readings = true
 	run, err := f.Named(ctx, arg)
 	if err != nil {
 		return persistence.Run{}, err

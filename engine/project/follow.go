@@ -33,7 +33,9 @@ func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.
 		// Whether it goes on is asked before its events are read, so that none comes after the last look.
 		goesOn := Alive(r)
 		begun := time.Now()
-		if err := f.Read(ctx, r, !goesOn, each); err != nil || !goesOn {
+		err := f.Read(ctx, r, !goesOn, each)
+		r.Reading = nil // it is of the first look, and takes memory
+		if err != nil || !goesOn {
 			return r, err
 		}
 		select {
@@ -68,7 +70,7 @@ func (f *Follower) Read(ctx context.Context, r persistence.Run, last bool, each 
 			f.looked = info
 		}
 	}
-	for e, err := range f.Store.Events(ctx, f.ID, f.After) {
+	for e, err := range f.Store.EventsOf(ctx, r, f.After) {
 		if err != nil && !IsDamage(err) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

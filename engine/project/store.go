@@ -224,6 +224,11 @@ func (d databaseReading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
 	return m, aboutDatabase(err)
 }
 
+// Events is that of the store.
+func (d databaseReading) Events(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
+	return aboutDatabaseEach(d.Reading.Events(ctx, after))
+}
+
 // Snapshot is that of the store.
 func (d Database) Snapshot(ctx context.Context, id persistence.ID) (*fsm.Snapshot, error) {
 	m, err := d.Store.Snapshot(ctx, id)
@@ -232,8 +237,13 @@ func (d Database) Snapshot(ctx context.Context, id persistence.ID) (*fsm.Snapsho
 
 // Events is that of the store.
 func (d Database) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
+	return aboutDatabaseEach(d.Store.Events(ctx, id, after))
+}
+
+// aboutDatabaseEach has the errors among events known to be about the database.
+func aboutDatabaseEach(events iter.Seq2[fsm.Event, error]) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
-		d.Store.Events(ctx, id, after)(func(e fsm.Event, err error) bool { return yield(e, aboutDatabase(err)) })
+		events(func(e fsm.Event, err error) bool { return yield(e, aboutDatabase(err)) })
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *Source) loopOf(ctx context.Context, arg string) *fsm.Loop {
 	if err != nil {
 		return nil
 	}
-	l, _ := f.Ran(run, f.Store.Definition(ctx, run.ID))
+	l, _ := f.Ran(run, f.Store.DefinitionOf(ctx, run))
 	return l
 }
 

@@ -11,7 +11,7 @@ import (
 // CostSheet reads what a run used.
 func CostSheet(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices, tell Tell) (*inspect.CostSheet, error) {
 	sheet := &inspect.CostSheet{Prices: known}
-	for e, err := range f.Store.Events(ctx, r.ID, 0) {
+	for e, err := range f.Store.EventsOf(ctx, r, 0) {
 		if project.IsDamage(err) {
 			tell(err, "what was used there is not counted")
 			continue

@@ -36,8 +36,9 @@ func LastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n
 	return append(last[next:len(last):len(last)], last[:next]...), damage, nil
 }
 
-// PickRun finds one run of a loop.
+// PickRun finds one run of a loop, with its reading.
 func PickRun(ctx context.Context, f project.Finder, loop, run string) (persistence.Run, error) {
+	f.Readings = true
 	for _, name := range []string{loop, f.NameIn(loop)} {
 		if name == "" {
 			continue

@@ -45,7 +45,7 @@ func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, 
 		return nil, "", err
 	}
 	t := inspect.NewAccount(known)
-	for e, err := range store.Events(ctx, run.ID, 0) {
+	for e, err := range store.EventsOf(ctx, run, 0) {
 		if project.IsDamage(err) {
 			tell(err, "what happened there is not drawn")
 			continue

@@ -26,7 +26,7 @@ func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, na
 	for _, s := range main.States {
 		nests = nests || s.Loop != ""
 	}
-	for e, err := range f.Store.Events(ctx, run.ID, 0) {
+	for e, err := range f.Store.EventsOf(ctx, run, 0) {
 		if state, ok := e.Get("state").(string); err == nil && ok && !slices.Contains(states, state) {
 			states = append(states, state)
 		}
@@ -44,7 +44,7 @@ func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, na
 // UnknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.
 func UnknownEvent(ctx context.Context, f project.Finder, run persistence.Run, kind string, see engine.Operation) error {
 	kinds := slices.Clone(fsm.EventKinds)
-	for e, err := range f.Store.Events(ctx, run.ID, 0) {
+	for e, err := range f.Store.EventsOf(ctx, run, 0) {
 		if err == nil && !slices.Contains(kinds, e.Kind) {
 			kinds = append(kinds, e.Kind)
 		}

@@ -10,7 +10,7 @@ import (
 	"loops/persistence"
 )
 
-// OneRun returns the run that arg means, and says what the user may have meant where there is none.
+// OneRun returns the run that arg means, with its reading, and says what the user may have meant where there is none.
 func OneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
 	run, err := f.One(ctx, arg)
 	if no, ok := errors.AsType[*project.NoRunError](err); ok {
@@ -22,7 +22,7 @@ func OneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run,
 // GraphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that the recorded
 // loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
 func GraphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
-	def, err := f.Store.ReadDefinition(ctx, r.ID)
+	def, err := f.Store.ReadDefinitionOf(ctx, r)
 	if errors.Is(err, persistence.ErrNotFound) {
 		err = nil // the run was removed meanwhile
 	}

@@ -16,6 +16,19 @@ import (
 // Events implements [Store].
 func (d *Store) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
+		p, err := d.find(id)
+		if err != nil {
+			yield(fsm.Event{}, err)
+			return
+		}
+		d.events(ctx, p, stateSeq(p.state), after)(yield)
+	}
+}
+
+// events yields the events of a run that was found in a place. Its state file, which is written after the journal, knew of the event
+// with the number want: those up to that one are missing where they are not there.
+func (d *Store) events(ctx context.Context, p place, want, after uint64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
 		r := &segment.Forward{After: after, Yield: func(e fsm.Event, err error) bool {
 			if err == nil && ctx.Err() != nil {
 				yield(fsm.Event{}, context.Cause(ctx))
@@ -23,18 +36,14 @@ func (d *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 			}
 			return yield(e, err)
 		}}
-		if err := d.readEvents(id, r); err != nil && !r.Done() {
+		if err := d.readEvents(p, want, r); err != nil && !r.Done() {
 			yield(fsm.Event{}, err)
 		}
 	}
 }
 
-func (d *Store) readEvents(id persistence.ID, r *segment.Forward) error {
-	p, err := d.find(id)
-	if err != nil {
-		return err
-	}
-	want := stateSeq(p.state) // written after the journal, so what lies before it is missing where it is not there
+func (d *Store) readEvents(p place, want uint64, r *segment.Forward) error {
+	id := p.id
 	log, err := segment.OpenLog(p.events, p.parts)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The run may have been moved to the archive, or back, since we looked.

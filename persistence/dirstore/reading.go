@@ -2,6 +2,7 @@ package dirstore
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"loops/fsm"
@@ -37,6 +38,14 @@ func (r *reading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
 		return &l.Snapshot, nil // with what was found out about how it ended
 	}
 	return &rec.Snapshot, nil
+}
+
+// Events implements [persistence.Reading].
+func (r *reading) Events(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
+	if r.err != nil || r.l.foreign {
+		return r.d.Events(ctx, r.p.id, after)
+	}
+	return r.d.events(ctx, r.p, r.l.seq, after)
 }
 
 // countsLogs reports whether a memory only counts the lines of a sub-loop's log, which are in the journal.

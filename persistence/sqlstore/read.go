@@ -83,6 +83,11 @@ func (r *reading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
 // Definition implements [persistence.Reading].
 func (r *reading) Definition(ctx context.Context) ([]byte, error) { return r.s.definition(ctx, r.r) }
 
+// Events implements [persistence.Reading].
+func (r *reading) Events(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
+	return r.s.Events(ctx, r.r.ID, after)
+}
+
 func (s *Store) rows(ctx context.Context, q queryer, where string, args ...any) ([]*row, error) {
 	rs, err := q.QueryContext(ctx, s.q(`SELECT `+columns+fromRuns+where), args...)
 	return collect(rs, err, func(scan func(...any) error) (*row, error) { return s.scan(scan) })

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,6 +31,14 @@ var listing = []test{
 		m, err := before.Memory(t.ctx)
 		if err != nil || m.Step != top.Step || m.Captured.Len() != 1 {
 			t.Errorf("the memory of a run that was archived meanwhile is %+v, %v", m, err)
+		}
+		var last fsm.Event
+		for e, err := range before.Events(t.ctx, 0) {
+			t.must(err)
+			last = e
+		}
+		if last.Kind != fsm.EventLoopComplete {
+			t.Errorf("the last event of a run that was archived meanwhile is %+v", last)
 		}
 		if text, err := before.Definition(t.ctx); err != nil || string(text) != "name: fix\n" {
 			t.Errorf("the definition of a run that was archived meanwhile is %q, %v", text, err)
@@ -101,6 +110,22 @@ func (t *T) read(id persistence.ID) {
 	t.must(err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the reading of %s remembers\n%+v\nand the store\n%+v", id, got, want)
+	}
+	type found struct {
+		Event fsm.Event
+		Err   error
+	}
+	gather := func(events iter.Seq2[fsm.Event, error]) (all []found) {
+		for e, err := range events {
+			all = append(all, found{e, err})
+		}
+		return all
+	}
+	for _, after := range []uint64{0, 2} {
+		got, want := gather(r.Events(t.ctx, after)), gather(t.S.Events(t.ctx, id, after))
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("the reading of %s has the events after %d\n%+v\nand the store\n%+v", id, after, got, want)
+		}
 	}
 	definer, ok := t.S.(persistence.Definer)
 	if !ok {

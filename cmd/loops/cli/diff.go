@@ -64,7 +64,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 		if d.Sides[i], err = lookup.Path(ctx, f, run, &inspect.Reader{Done: d.Steps[i].Add}, a.damaged); err != nil {
 			return err
 		}
-		if d.Memory[i], err = store.Snapshot(ctx, run.ID); err != nil {
+		if d.Memory[i], err = store.MemoryOf(ctx, run); err != nil {
 			d.Notes = append(d.Notes, fmt.Sprintf("What run %s had captured cannot be read: %v", run.ID, err))
 		}
 	}

@@ -60,7 +60,6 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	f.Readings = true
 	run, err := lookup.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err

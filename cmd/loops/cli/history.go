@@ -156,7 +156,7 @@ func historyEvents(ctx context.Context, a *app, f project.Finder, run persistenc
 		all++
 		return true
 	}
-	events, damage, err := lookup.LastEvents(f.Store.Events(ctx, run.ID, 0), keep, limit)
+	events, damage, err := lookup.LastEvents(f.Store.EventsOf(ctx, run, 0), keep, limit)
 	for _, d := range damage {
 		ui.Say(a.Err, "loops: %v; reading goes on behind it\n", d)
 	}

@@ -41,7 +41,7 @@ func runPromoteBaseline(ctx context.Context, a *app, arg string) error {
 	if err != nil {
 		return err
 	}
-	l, _ := f.Ran(run, store.Definition(ctx, run.ID))
+	l, _ := f.Ran(run, store.DefinitionOf(ctx, run))
 	if l == nil {
 		return failure(engine.NotFound, "which loop run %s was of is not known any more", run.ID)
 	}

@@ -24,7 +24,7 @@ func ReadSteps(ctx context.Context, store *project.Records, run persistence.Run,
 		spent   inspect.Cost // of last
 		damaged int
 	)
-	for e, err := range store.Events(ctx, run.ID, 0) {
+	for e, err := range store.EventsOf(ctx, run, 0) {
 		if project.IsDamage(err) {
 			if damaged++; damaged <= mostNotes {
 				notes = append(notes, err.Error()+"; what happened there is not shown")
