@@ -108,7 +108,7 @@ func (a *asking) now(ctx context.Context) (persistence.Run, error) {
 // A run that ended meanwhile is no error.
 func (a *asking) send(ctx context.Context, kind persistence.CommandKind, segment int, verb string, signals ...syscall.Signal) error {
 	r := a.Before
-	err := a.record(ctx, persistence.Command{Kind: kind, Segment: segment})
+	_, err := a.record(ctx, persistence.Command{Kind: kind, Segment: segment})
 	if err == nil {
 		a.rouse(kind)
 		return nil
@@ -123,15 +123,14 @@ func (a *asking) send(ctx context.Context, kind persistence.CommandKind, segment
 	return tellRun(a.store, r, verb, signals...)
 }
 
-func (a *asking) record(ctx context.Context, c persistence.Command) error {
+func (a *asking) record(ctx context.Context, c persistence.Command) (persistence.Command, error) {
 	store, ok := a.store.Store.(persistence.Controller)
 	if !ok {
-		return errors.ErrUnsupported
+		return c, errors.ErrUnsupported
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
-	_, err := store.Send(ctx, a.id, c)
-	return err
+	return store.Send(ctx, a.id, c)
 }
 
 // rouse has the owner of the run look for the command at once, if it can be seen. It would by itself, a little later.

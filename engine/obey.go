@@ -33,11 +33,13 @@ func (s *subordinate) obey(ctx context.Context, on <-chan struct{}, every time.D
 	case <-ctx.Done():
 		return
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
+		next := every
+		if s.run.inbox.awaited() {
+			next = min(next, signalLook)
+		}
 		select {
-		case <-tick.C:
+		case <-time.After(next):
 		case <-s.run.look:
 		case <-ctx.Done():
 			return
@@ -73,6 +75,8 @@ func (s *subordinate) act(c persistence.Command) {
 		s.run.bell.ring()
 	case persistence.CommandUnpause:
 		s.run.hold.set(false)
+	case persistence.CommandSignal:
+		s.run.bell.ring()
 	case persistence.CommandWake:
 		s.run.Wake()
 	}

@@ -32,7 +32,8 @@ type Run struct {
 	stop   context.CancelCauseFunc
 	wake   chan struct{}
 	hold   hold
-	bell   bell               // rings when a pause was asked for
+	bell   bell // rings when a pause was asked for, or a signal came
+	inbox  *inbox
 	look   chan struct{}      // of one element: there may be a command
 	onTape chan struct{}      // closed when the run is on record
 	done   chan struct{}      // closed when it has ended
@@ -143,7 +144,9 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 	j.journal, j.keeper.Journal = journal, journal
 	id := journal.Run().ID
 	j.project = j.tree.project(j.project, id)
-	return &Run{id: id, look: make(chan struct{}, 1), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
+	box := &inbox{id: id}
+	box.store, _ = j.store.Store.(persistence.Controller)
+	return &Run{id: id, inbox: box, look: make(chan struct{}, 1), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
 // drive drives a run to its end, lets go of it and tells how it ended.
@@ -226,6 +229,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Held:       r.hold.held,
 		Changed:    r.bell.changed,
 		Watcher:    Watcher{j.store},
+		Inbox:      r.inbox,
 		Spawn:      next.spawn(e, j, r.runner, r.id),
 		Observe:    seen.observe,
 		Verify:     verify == "1",

@@ -8,7 +8,7 @@ import (
 	"loops/fsm/value"
 )
 
-// An Await is what a state waits for. Exactly one of For, At, Until, File, URL and Run is set.
+// An Await is what a state waits for. Exactly one of For, At, Until, File, URL, Run and Event is set.
 type Await struct {
 	For   time.Duration
 	At    string // template; a time of day in the time zone of the machine, the next one, or a date with a time
@@ -16,6 +16,7 @@ type Await struct {
 	File  string // template; a path that comes to be
 	URL   string // template; an address that answers
 	Run   string // template; a run that ends
+	Event string // template; the name of a signal that is sent to the run
 
 	Status      string        // of URL: a number, "" = any from 200 to 299; of Run: completed, failed or ended
 	Every, Most time.Duration // between two looks: the first, and the longest
@@ -30,6 +31,7 @@ const (
 	AwaitFile  = "file"
 	AwaitURL   = "url"
 	AwaitRun   = "run"
+	AwaitEvent = "event"
 )
 
 // Kind returns which of them is set.
@@ -51,12 +53,17 @@ func (a *Await) kind() (kind, text string) {
 		return AwaitURL, a.URL
 	case a.Run != "":
 		return AwaitRun, a.Run
+	case a.Event != "":
+		return AwaitEvent, a.Event
 	}
 	return AwaitFor, ""
 }
 
-// pause is the time between the nth look, from 1, and the one after it.
+// pause is the time between the nth look, from 1, and the one after it. An event is told, and looked for just in case.
 func (a *Await) pause(n int) time.Duration {
+	if a.Event != "" {
+		return waitEvent
+	}
 	d := float64(a.Every)
 	for ; n > 1 && a.Backoff > 1 && (a.Most == 0 || d < float64(a.Most)) && d < float64(24*time.Hour); n-- {
 		d *= a.Backoff
@@ -114,7 +121,7 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 	watch := awaiter{e: e, st: st, due: !wall().Before(m.Awaiting.Next), again: going}
 	for {
 		changed := e.changed() // before the looks whose answers may change
-		if watch.due || e.woken {
+		if watch.due || e.woken || kind == AwaitEvent {
 			s, err := watch.look(ctx)
 			if err != nil {
 				return e.exception(st, err)

@@ -157,7 +157,11 @@ func (w *Awaiting) wait() *Wait {
 	if !w.Until.IsZero() && (until.IsZero() || w.Until.Before(until)) {
 		until = w.Until
 	}
-	return &Wait{Why: WaitState, State: w.State, Since: w.Since, Until: until, What: w.words(), Seen: w.Seen, Looks: w.Looks}
+	x := &Wait{Why: WaitState, State: w.State, Since: w.Since, Until: until, What: w.words(), Seen: w.Seen, Looks: w.Looks}
+	if w.Kind == AwaitEvent {
+		x.Event = w.What
+	}
+	return x
 }
 
 // String is the wait as a definition has it, in a line.
@@ -213,6 +217,8 @@ func (w *Awaiting) words() string {
 			return "the end of run " + what
 		}
 		return "run " + what + " to be " + w.Status
+	case AwaitEvent:
+		return "the event " + what
 	}
 	return what
 }

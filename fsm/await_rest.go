@@ -34,6 +34,9 @@ func (x *awaiter) look(ctx context.Context) (sight, error) {
 		s.verdict = AwaitTimeout
 		return s, nil
 	}
+	if !x.due && !x.asked {
+		return s, nil // something else came
+	}
 	w.Looks++
 	w.Seen = s.seen
 	w.Next = wall().Add(x.st.Await.pause(w.Looks))
@@ -51,6 +54,9 @@ func (x *awaiter) tell(w *Awaiting, s sight, took time.Duration) {
 		return
 	}
 	x.announce()
+	if w.Seen == "" {
+		return
+	}
 	x.told, x.seen = time.Now(), w.Seen
 	if w.Kind == AwaitFile && w.Looks == 1 {
 		return // that is why it waits
@@ -74,6 +80,8 @@ func (x *awaiter) see(ctx context.Context) (sight, error) {
 		return e.seeURL(ctx, w)
 	case AwaitRun:
 		return e.seeRun(ctx, w)
+	case AwaitEvent:
+		return e.seeEvent(ctx, w)
 	}
 	if e.woken || x.due && !w.Next.Before(w.Until) {
 		return sight{verdict: AwaitCame, seen: "the time is over"}, nil

@@ -29,10 +29,10 @@ type Config struct {
 	// Held returns nil while the run may continue, and otherwise a channel that is closed when it may again. It is asked
 	// before each state is entered. Nil: the run is never held.
 	Held func() <-chan struct{}
-	// Changed returns a channel that is closed when what Held returns changes next. Nil: that is seen when a state is entered.
+	// Changed returns a channel that is closed when Held may return something else, or a signal came. Nil: a wait looks once a minute.
 	Changed func() <-chan struct{}
-	// Watcher looks at URLs and other runs for states that wait; nil = it cannot be done.
-	Watcher Watcher
+	Watcher Watcher // looks at URLs and other runs for states that wait; nil = it cannot be done
+	Inbox   Inbox   // holds the signals that were sent to the run; nil = none can be
 	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before anything else is
 	// done: it makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx
 	// has ended: then the run stops like any other. It has to be repeatable, because it is called again when the run is resumed.

@@ -53,6 +53,7 @@ func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 		}
 	}
 	mem.StateSpent, mem.BudgetWarned, mem.BudgetRouted = spent, warned, false
+	mem.Taken = nil // the new run is sent signals of its own
 	mem.CumulativeMB, mem.BudgetSpent, mem.UnderPressure = 0, false, false
 	fields = append([]Field{{"loop", mem.Loop}, {"from_state", mem.Current}, {"iteration", int64(mem.Step)}}, fields...)
 	return &Executor{cfg: cfg, mem: mem, forked: fields}

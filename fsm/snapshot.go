@@ -81,6 +81,9 @@ type Snapshot struct {
 	Wait        *Wait                // the run pauses; nil = it does not
 	Awaiting    *Awaiting            // the wait that Current is in, also while Wait pauses it; nil = none
 
+	Taken map[string]int // the number of the last signal of each name that a wait took; in the run itself only
+	Event *value.Map     // ${event.*}: the signal that this loop took last; nil = none
+
 	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
 	Child *Child
 
@@ -197,7 +200,7 @@ func (o Outcome) Retriable() bool { return o.Limited || o.Refused }
 // a machine that runs knows, is not there.
 func (s *Snapshot) Expand(text, state string) (string, error) {
 	return template.Expand(text, &template.Scope{
-		Context: s.Context, Captured: s.Captured, Param: s.Param, Prev: s.PrevResult, State: state, Step: s.Step, Loop: s.Loop,
+		Context: s.Context, Captured: s.Captured, Param: s.Param, Prev: s.PrevResult, Event: s.Event, State: state, Step: s.Step, Loop: s.Loop,
 		StartedAt: FormatTime(s.StartedAt), ElapsedMS: s.Elapsed.Milliseconds(), Messages: s.Messages,
 	})
 }

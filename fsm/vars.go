@@ -10,6 +10,7 @@ import (
 const (
 	varContext  = "LOOPS_CONTEXT_"
 	varCaptured = "LOOPS_CAPTURED_"
+	varEvent    = "LOOPS_EVENT_"
 	varPrev     = "LOOPS_PREV_OUTPUT"
 )
 
@@ -29,6 +30,9 @@ func (e *Executor) vars() []Var {
 				vars = append(vars, Var{varCaptured + VarName(k), inserted(out)})
 			}
 		}
+	}
+	for _, k := range m.Event.Keys() {
+		vars = append(vars, Var{varEvent + VarName(k), inserted(m.Event.Value(k))})
 	}
 	if m.PrevResult != nil {
 		vars = append(vars, Var{varPrev, inserted(m.PrevResult.Value("output"))})

@@ -37,6 +37,7 @@ type Wait struct {
 
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
 	What  string // is waited for
+	Event string // the name of the signal that is; "" = none is
 	Seen  string // what the last look came to
 	Looks int    // that came to nothing
 }

@@ -22,6 +22,7 @@ const (
 	CommandPause   CommandKind = "pause"   // enter no state; see PausedSince
 	CommandUnpause CommandKind = "unpause" // enter states again
 	CommandWake    CommandKind = "wake"    // end the wait that the run is in
+	CommandSignal  CommandKind = "signal"  // an event for a state that waits for it: Args says its name, data and who sent it
 	CommandExtend  CommandKind = "extend"  // raise a limit: Args says which, and to what
 )
 

@@ -144,6 +144,7 @@ func (p *hostileProject) ended() {
 			{"pause"},
 			{"unpause"},
 			{"retry-now"},
+			{"signal", hostile, "--data", `"x"`},
 			{"resume", "--from", hostile},
 			{"resume", "--extend", hostile},
 			{"fork", "--at", hostile},
@@ -244,6 +245,7 @@ func (p *hostileProject) goingOn() {
 		{"export", live},
 		{"fork", live, "--dry-run"},
 		{"retry-now", live},
+		{"signal", live, hostile},
 		{"resume", live},
 		{"attach", hostile},
 	} {

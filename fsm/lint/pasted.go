@@ -86,6 +86,12 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 		}
 		c.gather("unquoted-input", "context\x00"+name, s.Name, at, "%s is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
 			phrase.Clip(m.ref.Text), instead("CONTEXT", name))
+	case "event":
+		if m.quoting == arith || m.quoting == single || m.quoting == literal || m.quoting == comment {
+			return
+		}
+		c.gather("unquoted-input", "event\x00"+name, s.Name, at, "%s came from outside and is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
+			phrase.Clip(m.ref.Text), instead("EVENT", name))
 	case "captured":
 		if field != "output" && field != "stderr" || !p.made[name] {
 			return

@@ -55,7 +55,7 @@ func texts(s *fsm.State) []text {
 	add(text{use: before, name: true}, s.Worktree, "worktree")
 	if a := s.Await; a != nil {
 		add(text{use: before, action: true}, a.Until, "wait", "until")
-		for _, key := range []struct{ name, in string }{{"at", a.At}, {"file", a.File}, {"url", a.URL}, {"run", a.Run}} {
+		for _, key := range []struct{ name, in string }{{"at", a.At}, {"file", a.File}, {"url", a.URL}, {"run", a.Run}, {"event", a.Event}} {
 			add(text{use: before}, key.in, "wait", key.name)
 		}
 	}

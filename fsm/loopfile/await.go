@@ -12,7 +12,7 @@ import (
 )
 
 // awaitKinds are the keys of wait that say what is waited for.
-var awaitKinds = []string{fsm.AwaitFor, fsm.AwaitAt, fsm.AwaitUntil, fsm.AwaitFile, fsm.AwaitURL, fsm.AwaitRun}
+var awaitKinds = []string{fsm.AwaitFor, fsm.AwaitAt, fsm.AwaitUntil, fsm.AwaitFile, fsm.AwaitURL, fsm.AwaitRun, fsm.AwaitEvent}
 
 // How often a wait looks where it does not say so.
 const (
@@ -37,7 +37,7 @@ func (d *decoder) await(of *block) *fsm.Await {
 	}
 	b := of.sub("wait")
 	a := &fsm.Await{
-		For: b.duration("for"), At: b.text("at"), Until: b.text("until"), File: b.text("file"), URL: b.text("url"), Run: b.text("run"),
+		For: b.duration("for"), At: b.text("at"), Until: b.text("until"), File: b.text("file"), URL: b.text("url"), Run: b.text("run"), Event: b.text("event"),
 		Status: b.text("status"), Every: b.duration("every"), Most: b.duration("max"), Backoff: b.number("backoff"),
 	}
 	kind, ok := d.awaitKind(of, b)
@@ -103,6 +103,8 @@ func (d *decoder) awaitText(b *block, kind string) {
 		}
 	case kind == fsm.AwaitURL && fixed && !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://"):
 		d.errorf(d.pos(f.node), path, "bad-value", "url is %s; expected an address that begins with http:// or https://", quote(text))
+	case kind == fsm.AwaitEvent && fixed && strings.ContainsAny(text, "\r\n"):
+		d.errorf(d.pos(f.node), path, "bad-value", "event is the name of a signal, and this one has several lines; expected a name such as deploy-finished")
 	case kind == fsm.AwaitRun && strings.TrimSpace(text) == "${run.id}":
 		d.errorf(d.pos(f.node), path, "conflict", "the run would wait for its own end, which never comes")
 	}
@@ -128,7 +130,7 @@ func (d *decoder) awaitStatus(a *fsm.Await, b *block, kind string) {
 
 // awaitLooks reads how often is looked.
 func (d *decoder) awaitLooks(a *fsm.Await, b *block, kind string) {
-	if kind == fsm.AwaitFor || kind == fsm.AwaitAt {
+	if kind == fsm.AwaitFor || kind == fsm.AwaitAt || kind == fsm.AwaitEvent {
 		a.Backoff = 0
 		for _, key := range []string{"every", "backoff", "max"} {
 			if b.has(key) {
@@ -158,7 +160,7 @@ func awaitNoun(kind string) string {
 	if kind == fsm.AwaitFor || kind == fsm.AwaitAt {
 		return "a time"
 	}
-	return map[string]string{fsm.AwaitUntil: "a script", fsm.AwaitFile: "a file", fsm.AwaitURL: "a url", fsm.AwaitRun: "a run"}[kind]
+	return map[string]string{fsm.AwaitUntil: "a script", fsm.AwaitFile: "a file", fsm.AwaitURL: "a url", fsm.AwaitRun: "a run", fsm.AwaitEvent: "an event"}[kind]
 }
 
 // notInWaits are keys that have no effect in a state that waits, and why.

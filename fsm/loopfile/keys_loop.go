@@ -152,6 +152,7 @@ var blockKeys = []Key{
 	{Name: "file", In: InWait, Type: TypeText, Doc: "A path that comes to be. `${...}` is replaced."},
 	{Name: "url", In: InWait, Type: TypeText, Doc: "An address that is asked for (GET) until it answers with `status`. `${...}` is replaced."},
 	{Name: "run", In: InWait, Type: TypeText, Doc: "The id of another run, or a loop, whose newest run is meant. `${...}` is replaced."},
+	{Name: "event", In: InWait, Type: TypeText, Doc: "The name of a signal that `loops signal` sends to the run. `${...}` is replaced."},
 	{Name: "status", In: InWait, Type: TypeText, Doc: "Of a `url`: the number it is to answer with; without it, any from 200 to 299. Of a `run`: how it is to end: `completed`, `failed` or, in whatever way, `ended`; without it, `completed`."},
 	{Name: "every", In: InWait, Type: TypeSeconds, Min: &leastWait, Doc: "Time between two looks: at a script or URL 5 s without it, at a file or run 1 s."},
 	{Name: "backoff", In: InWait, Type: TypeNumber, Default: 1, Min: &limit1, Doc: "By how much that grows with each look."},

@@ -19,7 +19,7 @@ var stateKeys = []Key{
 	{Name: "permissions", In: InState, Type: TypeText, Values: permissions, Doc: "`skip`: the agent uses its tools without asking anybody; `host`: as its own settings say. Without it, as the loop says."},
 
 	{Name: "set", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Keys of the context with the expressions whose values they get, after the action and before the verdict: `set: {tries: context.tries + 1}`. Each sees those before it."},
-	{Name: "wait", In: InState, Type: TypeBlock, Block: InWait, NotNull: true, Doc: "Waits instead of acting, for a time, a script, a file, a URL or another run: `{file: ready.txt}`. The verdict is `yes` when it came."},
+	{Name: "wait", In: InState, Type: TypeBlock, Block: InWait, NotNull: true, Doc: "Waits instead of acting, for a time, a script, a file, a URL, another run or an event: `{file: ready.txt}`. The verdict is `yes` when it came."},
 	{Name: "evaluate", In: InState, Type: TypeBlock, Block: InEvaluate, NotNull: true, Doc: "How the result becomes a verdict. Without it a bash script is judged by its exit code, a prompt by the judge, a tool by its answer."},
 	{Name: "route", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Where to go by verdict. `_` stands for every other verdict, `_error` for `error`. It replaces the on_ keys. As a list of `{when: EXPRESSION, to: STATE}` the first that holds is taken, one without `when` in any case; the verdict `error` goes to `on_error`."},
 	{Name: "on_yes", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `yes`."},

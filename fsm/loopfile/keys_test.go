@@ -23,7 +23,7 @@ state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragme
 state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
 state: fragment_name fragment_bindings fragment_parameters
 state: on_interrupted idempotent budget on_budget set message retry wait on_timeout
-wait: for at until file url run status every backoff max
+wait: for at until file url run event status every backoff max
 retry: times backoff on
 loop: schedule
 schedule: cron timezone overlap catch_up

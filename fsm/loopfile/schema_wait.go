@@ -21,7 +21,7 @@ func waitKeys() []any {
 	ends := append(texts(runEnds), nil)
 	return []any{
 		object("oneOf", kinds),
-		when(anyOf(has("for"), has("at")), allOf(hasNot("every"), hasNot("backoff"), hasNot("max"))),
+		when(anyOf(has("for"), has("at"), has("event")), allOf(hasNot("every"), hasNot("backoff"), hasNot("max"))),
 		when(has("max"), needs("backoff")),
 		when(has("status"), anyOf(has("url"), has("run"))),
 		when(has("run"), object("properties", object("status", object("enum", ends)))),

@@ -14,6 +14,7 @@ import (
 type Scope struct {
 	Context, Captured, Param *value.Map
 	Prev                     *value.Map // nil = no action or decision state came before
+	Event                    *value.Map // nil = the loop took no signal
 	Result                   *value.Map // {verdict, details}; nil = nothing was evaluated in this state
 	State                    string
 	Step                     int
@@ -29,7 +30,7 @@ type Scope struct {
 
 // Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
 func Namespaces() []string {
-	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param"}
+	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param", "event"}
 }
 
 // An Error tells of a reference that has no value and no fallback.
@@ -183,6 +184,11 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 			return nil, "No previous state result available"
 		}
 		return walk(namespace, s.Prev, path)
+	case "event":
+		if s.Event == nil {
+			return nil, "No event was received"
+		}
+		return walk(namespace, s.Event, path)
 	case "result":
 		if s.Result == nil {
 			return nil, "No evaluation result available"

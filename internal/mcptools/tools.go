@@ -37,7 +37,7 @@ type answer func(ctx context.Context, v mcpserver.Values) (json.RawMessage, erro
 
 // Calls are what the tools do.
 type Calls struct {
-	List, Validate, Run, Resume, Status, Stop, History, Events, Explain, Logs, Simulate, Pause, Unpause answer
+	List, Validate, Run, Resume, Status, Stop, History, Events, Explain, Logs, Simulate, Pause, Unpause, Signal answer
 }
 
 // Tools returns the tools.
@@ -186,6 +186,17 @@ func Tools(s Calls) []mcpserver.Tool {
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "paused", Type: "array", About: "as loops pause --json"}},
 			Call:      s.Pause,
+		},
+		{
+			Name: "signal", Title: "Send an event to a run", Destructive: true,
+			About: "Sends an event to a run, which a state that waits for it takes, now or later. It is recorded when this returns, also for a run that is interrupted, and taken once.",
+			Arguments: []mcpserver.Argument{
+				{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
+				{Name: "event", Kind: mcpserver.Text, Required: true, About: "name of the event"},
+				{Name: "data", Kind: mcpserver.Mapping, About: "what comes with it, as ${event.KEY}"},
+			},
+			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "number", Type: "integer"}, {Name: "waits", Type: "boolean", About: "a state of the run waited for it"}},
+			Call:   s.Signal,
 		},
 		{
 			Name: "unpause", Title: "Let a paused run continue", Destructive: true,

@@ -134,6 +134,7 @@ func awaitModel(a *fsm.Await) *value.Map {
 	w.text("file", a.File, "")
 	w.text("url", a.URL, "")
 	w.text("run", a.Run, "")
+	w.text("event", a.Event, "")
 	w.text("status", a.Status, "")
 	w.seconds("every", a.Every, 0)
 	w.value("backoff", number64(a.Backoff), a.Backoff != 0)

@@ -45,6 +45,8 @@ func example() *record {
 		APIErrors:  map[string]int{"a": 1}, InfraErrors: map[string]int{"a": 2}, Storm: 2, Spared: "a",
 		Session:      &fsm.Session{ID: "s-1", Host: "claude", Counted: fsm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}},
 		Wait:         &fsm.Wait{Why: "rate_limit", Tier: "long_wait", State: "a", Host: "h", Since: at, Until: at.Add(time.Hour)},
+		Taken:        map[string]int{"deployed": 3},
+		Event:        value.NewMap("name", "deployed", "number", int64(3)),
 		Awaiting:     &fsm.Awaiting{State: "a", Kind: "url", What: "http://h", Status: "200", Since: at, Until: at.Add(time.Hour), Deadline: at.Add(2 * time.Hour), Next: at.Add(time.Minute), Looks: 3, Looking: true, Seen: "status 503"},
 		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
 		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Message: "m", Signal: "SIGINT", Continuation: "c", Limited: true, Refused: true, Duration: time.Second},

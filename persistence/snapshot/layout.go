@@ -132,6 +132,13 @@ func fields() []field {
 			key: "awaits", name: "Awaiting", put: putAwaiting, take: takeAwaiting,
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Awaiting, b.Awaiting) },
 		},
+		counts("signals_taken", "Taken", func(s *fsm.Snapshot) *map[string]int { return &s.Taken }),
+		{
+			key: "event", name: "Event",
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.Event != nil && e.record(s.Event) },
+			take: func(r *memory, v any) error { return TakeMap(&r.Event, v) },
+			same: func(a, b *fsm.Snapshot) bool { return sameValue(a.Event, b.Event) },
+		},
 		{
 			key: "param", name: "Param",
 			put:  func(e *Writer, s *fsm.Snapshot) bool { return s.Param != nil && e.record(s.Param) },

@@ -40,7 +40,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Child](), 8},
 		{reflect.TypeFor[fsm.RateLimit](), 4},
 		{reflect.TypeFor[fsm.Session](), 3},
-		{reflect.TypeFor[fsm.Wait](), 9},
+		{reflect.TypeFor[fsm.Wait](), 10},
 		{reflect.TypeFor[fsm.Awaiting](), 11},
 	} {
 		if n := parts.of.NumField(); n != parts.want {

@@ -100,7 +100,7 @@ func putWait(e *Writer, s *fsm.Snapshot) bool {
 	if x.Host != "" {
 		m.Set("host", x.Host)
 	}
-	for _, f := range []struct{ key, text string }{{"what", x.What}, {"seen", x.Seen}} {
+	for _, f := range []struct{ key, text string }{{"what", x.What}, {"event", x.Event}, {"seen", x.Seen}} {
 		if f.text != "" {
 			m.Set(f.key, f.text)
 		}
@@ -122,6 +122,7 @@ func takeWait(r *memory, v any) error {
 		"since": func(v any) error { return TakeTime(&x.Since, v) },
 		"until": func(v any) error { return TakeTime(&x.Until, v) },
 		"what":  func(v any) error { return TakeText(&x.What, v) },
+		"event": func(v any) error { return TakeText(&x.Event, v) },
 		"seen":  func(v any) error { return TakeText(&x.Seen, v) },
 		"looks": func(v any) error { return TakeInt(&x.Looks, v) },
 	})

@@ -85,6 +85,18 @@ func (s *served) unpause(ctx context.Context, v mcpserver.Values) (json.RawMessa
 	return named("unpaused", unpaused, err)
 }
 
+func (s *served) signal(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	o := signalOptions{run: v.Text("run"), name: v.Text("event"), from: "MCP", json: true}
+	if v.Has("data") {
+		data, err := json.Marshal(v.Mapping("data"))
+		if err != nil {
+			return nil, err
+		}
+		o.data, o.hasData = string(data), true
+	}
+	return object(s.ask(ctx, func(ctx context.Context, a *app) error { return runSignal(ctx, a, o) }))
+}
+
 func (s *served) history(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
 	runs, err := s.ask(ctx, func(ctx context.Context, a *app) error {
 		return runHistory(ctx, a, historyOptions{name: v.Text("name"), tail: v.Number("limit"), since: v.Text("since"), json: true})
@@ -182,7 +194,7 @@ func (a *app) findRun(ctx context.Context, arg string) (persistence.Run, *projec
 func (s *served) calls() mcptools.Calls {
 	return mcptools.Calls{
 		List: s.list, Validate: s.validate, Run: s.run, Resume: s.resume, Status: s.status, Stop: s.stop, History: s.history, Events: s.events,
-		Explain: s.explain, Logs: s.logs, Simulate: s.simulate, Pause: s.pause, Unpause: s.unpause,
+		Explain: s.explain, Logs: s.logs, Simulate: s.simulate, Pause: s.pause, Unpause: s.unpause, Signal: s.signal,
 	}
 }
 

@@ -37,6 +37,7 @@ func tree() []branch {
 		{"pause", groupRun, true, newPauseCommand},
 		{"unpause", groupRun, true, newUnpauseCommand},
 		{"retry-now", groupRun, true, newRetryNowCommand},
+		{"signal", groupRun, true, newSignalCommand},
 		{"fork", groupRun, true, newForkCommand},
 		{"status", groupLook, true, newStatusCommand},
 		{"watch", groupLook, true, newWatchCommand},

@@ -20,6 +20,7 @@ func WaitObject(w *fsm.Wait) *value.Map {
 		m.Set("seconds_left", nil)
 	}
 	m.Set("what", w.What)
+	m.Set("event", ui.OrNull(w.Event))
 	m.Set("checks", int64(w.Looks))
 	m.Set("seen", ui.OrNull(w.Seen))
 	return m

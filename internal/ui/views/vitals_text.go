@@ -116,6 +116,10 @@ func (page *Page) printWait(v *inspect.Vitals) {
 		return
 	}
 	page.row("Waits for", inspect.WaitLine(v.Wait))
+	if v.Wait.Event != "" {
+		page.row("Signal", page.Command("signal", id, v.Wait.Event))
+		return
+	}
 	if project.Alive(r) {
 		page.row("Wake", page.Command("retry-now", id))
 	}

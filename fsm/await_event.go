@@ -1,0 +1,80 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"loops/fsm/value"
+)
+
+// A Signal is an event that was sent to a run.
+type Signal struct {
+	N    uint64 // among all that was sent to the run
+	Name string
+	Data any // a value of the language; nil = nothing came with it
+	At   time.Time
+	From string // who sent it, as far as that is known
+}
+
+// An Inbox holds the signals that were sent to the run, in all its segments.
+type Inbox interface {
+	// Signals returns the signals of a name behind number after, in their order. It is called again when Config.Changed says
+	// that something came, and once a minute.
+	Signals(ctx context.Context, name string, after uint64) ([]Signal, error)
+}
+
+// root is the executor of the run itself.
+func (e *Executor) root() *Executor {
+	for e.parent != nil {
+		e = e.parent
+	}
+	return e
+}
+
+// seeEvent takes the oldest signal that no wait of the run has taken. That it is taken is recorded with where the run goes then:
+// a process that dies before has taken nothing.
+func (e *Executor) seeEvent(ctx context.Context, w *Awaiting) (sight, error) {
+	if e.cfg.Inbox == nil {
+		return sight{}, nil // nobody can send one
+	}
+	m := e.root().mem
+	list, err := e.cfg.Inbox.Signals(ctx, w.What, uint64(m.Taken[w.What])) //nolint:gosec // it is a number that was one of these
+	switch {
+	case ctx.Err() != nil:
+		return sight{}, errHalted
+	case errors.Is(err, ErrMoved):
+		return sight{}, err
+	case err != nil:
+		return sight{seen: oneLine("what was sent cannot be read: " + err.Error())}, nil
+	case len(list) == 0:
+		return sight{}, nil
+	}
+	s := list[0]
+	taken := map[string]int{}
+	maps.Copy(taken, m.Taken) // what was recorded is not changed
+	taken[s.Name] = int(s.N)  //nolint:gosec // nobody sends so many
+	m.Taken = taken
+	e.mem.Event = s.event()
+	from := ""
+	if s.From != "" {
+		from = " from " + s.From
+	}
+	return sight{
+		verdict: AwaitCame, seen: fmt.Sprintf("number %d%s", s.N, from),
+		result: Result{Stdout: inserted(s.Data)},
+	}, nil
+}
+
+// event is what templates see: what the data says, behind what is known of every signal.
+func (s *Signal) event() *value.Map {
+	m := value.NewMap("name", s.Name, "number", int64(s.N), "at", FormatTime(s.At), "from", s.From, "data", s.Data) //nolint:gosec // nobody sends so many
+	if data, ok := s.Data.(*value.Map); ok {
+		for _, k := range data.Keys() {
+			m.Set(k, data.Value(k))
+		}
+	}
+	return m
+}

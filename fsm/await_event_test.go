@@ -1,0 +1,117 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+)
+
+// A box is an inbox with all that was ever sent.
+type box []fsm.Signal
+
+func (b box) Signals(_ context.Context, name string, after uint64) (list []fsm.Signal, _ error) {
+	for _, s := range b {
+		if s.Name == name && s.N > after {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+const toldLoop = `name: told
+initial: first
+states:
+  first:
+    wait: {event: go}
+    next: act
+  act:
+    action: out ${event.data}
+    append_to_messages: ${captured.x.output:default=}${event.number}
+    next: second
+  second:
+    wait: {event: go}
+    capture: last
+    append_to_messages: ${event.number}
+    next: third
+  third:
+    wait: {event: go}
+    timeout: 1h
+    on_yes: failed
+    on_timeout: done
+  done: {terminal: true}
+  failed: {terminal: true}
+`
+
+// Each signal is taken by one wait, the oldest first, however often the process dies.
+func TestSignalsAtEveryLostRecord(t *testing.T) {
+	sent := box{{N: 2, Name: "go", Data: "a"}, {N: 3, Name: "other"}, {N: 7, Name: "go", Data: value.NewMap("number", "b", "x", int64(1))}}
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, toldLoop)
+		whole := &tape{}
+		cfg, _, _ := config(loop, whole)
+		cfg.Inbox = sent
+		want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+		last := whole.saved[len(whole.saved)-1]
+		if err != nil || want.FinalState != "done" || !slices.Equal(last.Messages, []string{"2", "b"}) || last.Taken["go"] != 7 {
+			t.Fatalf("the unbroken run ended as %+v (%v), with %q and %v", want, err, last.Messages, last.Taken)
+		}
+		for die := 2; die <= whole.count; die++ {
+			rec := &tape{die: die}
+			cfg, _, _ := config(loop, rec)
+			cfg.Inbox = sent
+			if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+				t.Fatalf("batch %d lost: the run was carried further: %v", die, err)
+			}
+			at := len(rec.saved) - 1
+			rec.die, rec.events = 0, rec.events[:rec.points[at]]
+			got, err := fsm.Resume(cfg, clone(rec.saved[at])).Run(context.Background())
+			last := rec.saved[len(rec.saved)-1]
+			if err != nil || got.FinalState != want.FinalState || !slices.Equal(last.Messages, []string{"2", "b"}) {
+				t.Errorf("batch %d lost: it ended as %+v (%v), with %q", die, got, err, last.Messages)
+			}
+		}
+	})
+}
+
+// A signal that comes in the wait is taken at once; those of other names, and a pause, are not what is waited for.
+func TestASignalInAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, awaitingLoop)
+		loop.States["ready"].Await = &fsm.Await{Event: "go"}
+		rec := &tape{}
+		cfg, _, ctx := config(loop, rec)
+		var sent box
+		changed := make(chan struct{})
+		cfg.Inbox, cfg.Changed = &sent, func() <-chan struct{} { return changed }
+		ring := func() {
+			old := changed
+			changed = make(chan struct{})
+			close(old)
+		}
+		time.AfterFunc(10*time.Second, ring)
+		time.AfterFunc(20*time.Second, func() { sent = append(sent, fsm.Signal{N: 1, Name: "other"}); ring() })
+		time.AfterFunc(30*time.Second, func() { sent = append(sent, fsm.Signal{N: 2, Name: "go", From: "ada"}); ring() })
+		begin := time.Now()
+		out, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx)
+		if err != nil || out.FinalState != "done" {
+			t.Fatalf("it ended as %+v, %v", out, err)
+		}
+		if took := time.Since(begin); took != 30*time.Second {
+			t.Errorf("it took %s, want 30s", took)
+		}
+		last := rec.saved[len(rec.saved)-1]
+		if from := fmt.Sprint(last.Event.Value("from"), last.Event.Value("number")); from != "ada2" {
+			t.Errorf("it took the signal %s", from)
+		}
+		if n := len(rec.saved); n > 6 {
+			t.Errorf("%d records of a wait in which nothing else happened", n)
+		}
+	})
+}
