@@ -1,5 +1,5 @@
-// Package mcptools are the tools and pages of the MCP server of loops: their names, arguments, results and what agents are told of them.
-// What a tool does it is handed.
+// Package mcptools are the tools and pages of the MCP server of loops: their names, arguments, results and what agents are told of them, and
+// what a tool does. How a process for a run is started it is handed.
 package mcptools
 
 import (
@@ -35,13 +35,8 @@ const (
 // An answer returns what a tool answers to the arguments that an agent gave.
 type answer func(ctx context.Context, v mcpserver.Values) (json.RawMessage, error)
 
-// Calls are what the tools do.
-type Calls struct {
-	List, Validate, Run, Resume, Status, Stop, History, Events, Explain, Logs, Simulate, Pause, Unpause, Signal answer
-}
-
 // Tools returns the tools.
-func Tools(s Calls) []mcpserver.Tool {
+func Tools(h *Host) []mcpserver.Tool {
 	loop := mcpserver.Argument{Name: "name", Kind: mcpserver.Text, Required: true, About: "name of a loop, as list has it, or path of a loop file"}
 	run := mcpserver.Argument{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then its newest run"}
 	return []mcpserver.Tool{
@@ -49,7 +44,7 @@ func Tools(s Calls) []mcpserver.Tool {
 			Name: "list", Title: "List loops and open runs", ReadOnly: true,
 			About:  "Lists the loops of the project, and its runs that go on or can be resumed.",
 			Result: []mcpserver.Field{{Name: "loops", Type: "array", About: "as loops list --json"}, {Name: "runs", Type: "array", About: "as loops list --running --json"}},
-			Call:   s.List,
+			Call:   h.asked(list),
 		},
 		{
 			Name: "validate", Title: "Check loop files", ReadOnly: true,
@@ -59,7 +54,7 @@ func Tools(s Calls) []mcpserver.Tool {
 				{Name: "strict", Kind: mcpserver.Flag, About: "warnings count as mistakes"},
 			},
 			Result: []mcpserver.Field{{Name: "valid", Type: "boolean"}, {Name: "loops", Type: "array", About: "as loops validate --json"}},
-			Call:   s.Validate,
+			Call:   h.Validate,
 		},
 		{
 			Name: "run", Title: "Run a loop", Destructive: true,
@@ -83,7 +78,7 @@ func Tools(s Calls) []mcpserver.Tool {
 				{Name: "ended", Type: "boolean"},
 				{Name: "status", Type: "object", About: "as loops status ID --json"},
 			},
-			Call: s.Run,
+			Call: h.Run,
 		},
 		{
 			Name: "resume", Title: "Resume a run", Destructive: true,
@@ -99,21 +94,21 @@ func Tools(s Calls) []mcpserver.Tool {
 				{Name: "stop_with_server", Kind: mcpserver.Flag, About: "stop the run when this server ends"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "run_id", Type: "string"}, {Name: "pid", Type: "integer"}, {Name: "ended", Type: "boolean"}, {Name: "status", Type: "object", About: "as loops status ID --json"}},
-			Call:   s.Resume,
+			Call:   h.Resume,
 		},
 		{
 			Name: "status", Title: "Say how a run stands", ReadOnly: true,
 			About:     "Returns how a run stands: state, step, whether it goes on, how it ended, whether it can be resumed. The same object as loops status --json.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "loop", Type: "string"}, {Name: "alive", Type: "boolean"}, {Name: "resumable", Type: "boolean"}},
-			Call:      s.Status,
+			Call:      h.asked(status),
 		},
 		{
 			Name: "stop", Title: "Stop a run", Destructive: true,
 			About:     "Stops a run, or all runs of a loop that go on, and waits up to 15 seconds for it. They can be resumed.",
 			Arguments: []mcpserver.Argument{{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then all of its runs that go on"}},
 			Result:    []mcpserver.Field{{Name: "stopped", Type: "array", About: "as loops stop --json"}},
-			Call:      s.Stop,
+			Call:      h.Stop,
 		},
 		{
 			Name: "history", Title: "List the runs of a loop", ReadOnly: true,
@@ -124,7 +119,7 @@ func Tools(s Calls) []mcpserver.Tool {
 				{Name: "since", Kind: mcpserver.Text, About: "only runs newer than this age: 45s, 30m, 1h, 2d"},
 			},
 			Result: []mcpserver.Field{{Name: "runs", Type: "array", About: "as loops history NAME --json"}},
-			Call:   s.History,
+			Call:   h.asked(history),
 		},
 		{
 			Name: "events", Title: "Read the events of a run", ReadOnly: true,
@@ -141,7 +136,7 @@ func Tools(s Calls) []mcpserver.Tool {
 				{Name: "next_after", Type: "integer", About: "the argument after of the next call"},
 				{Name: "more", Type: "boolean", About: "there are more already"},
 			},
-			Call: s.Events,
+			Call: h.asked(events),
 		},
 		{
 			Name: "explain", Title: "Say why a run ended", ReadOnly: true,
@@ -150,7 +145,7 @@ func Tools(s Calls) []mcpserver.Tool {
 				run, {Name: "step", Kind: mcpserver.Text, About: "only this step: a number as history shows it, last, or 3.2 for step 2 of the sub-loop that step 3 ran"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "run", Type: "array", About: "sentences about the whole run"}, {Name: "steps", Type: "array", About: "the steps that are explained, with sentences"}},
-			Call:   s.Explain,
+			Call:   h.asked(explain),
 		},
 		{
 			Name: "logs", Title: "Read what actions wrote", ReadOnly: true,
@@ -162,7 +157,7 @@ func Tools(s Calls) []mcpserver.Tool {
 				{Name: "bytes", Kind: mcpserver.Number, Least: 1, Most: mcpLogBytesMost, Default: mcpLogBytes, About: "how much of it at most"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "bytes_before", Type: "integer", About: "how much stands before the text and is left out"}},
-			Call:   s.Logs,
+			Call:   h.asked(logs),
 		},
 		{
 			Name: "simulate", Title: "Walk through a loop with made-up results", ReadOnly: true,
@@ -178,14 +173,14 @@ func Tools(s Calls) []mcpserver.Tool {
 				{Name: "max_steps", Kind: mcpserver.Number, Most: 1 << 30, About: "cap on state entries; 0 = the loop's own"},
 			},
 			Result: []mcpserver.Field{{Name: "loop", Type: "string"}, {Name: "file", Type: "string"}},
-			Call:   s.Simulate,
+			Call:   h.Simulate,
 		},
 		{
 			Name: "pause", Title: "Pause a run", Destructive: true,
 			About:     "Has a run, or all running runs of a loop, wait before the next state. An action that runs is not interrupted: paused is true where the run waits already.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "paused", Type: "array", About: "as loops pause --json"}},
-			Call:      s.Pause,
+			Call:      h.Pause,
 		},
 		{
 			Name: "signal", Title: "Send an event to a run", Destructive: true,
@@ -196,14 +191,14 @@ func Tools(s Calls) []mcpserver.Tool {
 				{Name: "data", Kind: mcpserver.Mapping, About: "what comes with it, as ${event.KEY}"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "number", Type: "integer"}, {Name: "waits", Type: "boolean", About: "a state of the run waited for it"}},
-			Call:   s.Signal,
+			Call:   h.Signal,
 		},
 		{
 			Name: "unpause", Title: "Let a paused run continue", Destructive: true,
 			About:     "Lets a paused run, or all paused runs of a loop, continue. Of one that was stopped meanwhile it takes the pause away.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "unpaused", Type: "array", About: "as loops unpause --json"}},
-			Call:      s.Unpause,
+			Call:      h.Unpause,
 		},
 	}
 }

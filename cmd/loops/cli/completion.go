@@ -15,6 +15,7 @@ import (
 	"loops/internal/completion"
 	"loops/internal/inspect"
 	"loops/internal/rehearse"
+	"loops/internal/service"
 	"loops/internal/starter"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -118,8 +119,8 @@ func (a *app) places(root *cobra.Command) places {
 		"HOST": found(inOrder, from.Hosts), "KEY=VALUE": foundOr(noSpace, noSpace, from.ContextKeys), "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
 		"--extend": unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time="),
 		"LEVEL":    fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":     fixed(eventKinds...), "STATUS": listed(statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
-		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(tiers, allTiers)...), "PATTERN": fixed(starter.Names...),
+		"KIND":     fixed(eventKinds...), "STATUS": listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
+		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(service.Tiers, allTiers)...), "PATTERN": fixed(starter.Names...),
 		"BRANCH": found(inOrder, from.Branches), "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
 		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing, "EVENT": nothing,
 

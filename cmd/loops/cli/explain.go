@@ -2,19 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"loops/engine"
-	"loops/engine/project"
-	"loops/internal/inspect"
-	"loops/internal/lookup"
-	"loops/internal/phrase"
+	"loops/internal/ui"
 	"loops/internal/ui/views"
-	"loops/persistence"
 )
 
 type explainOptions struct {
@@ -51,54 +43,18 @@ read from the definition that is recorded with the run; where none is, from the 
 }
 
 func runExplain(ctx context.Context, a *app, o explainOptions) error {
-	if err := checkStep(o.step); err != nil {
-		return err
-	}
-	_, store, err := a.open(ctx)
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	f := store.Finder()
-	run, err := lookup.OneRun(ctx, f, o.name)
+	defer s.Close()
+	story, err := s.Explain(ctx, o.name, o.step)
 	if err != nil {
 		return err
-	}
-	rules := lookup.RulebookOf(ctx, f, run)
-	story := inspect.Story{Wanted: o.step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Resume: views.GoOn(ctx, a.page(), store, run)}
-	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}, a.damaged); err != nil {
-		return err
-	}
-	if o.step == "" {
-		story.WholeRun()
-	} else if !story.Steps() {
-		return noSuchStep(run, o.step, story.Last())
 	}
 	if o.json {
-		return a.reply(views.ExplanationObject(&story))
+		return ui.WriteJSON(a.out, views.ExplanationObject(story))
 	}
-	views.PrintExplanation(a.out, &story)
+	views.PrintExplanation(a.out, story)
 	return nil
-}
-
-// checkStep refuses what is no step.
-func checkStep(step string) error {
-	if step == "" || step == "last" {
-		return nil
-	}
-	for part := range strings.SplitSeq(step, ".") {
-		if n, err := strconv.Atoi(part); err != nil || n < 1 {
-			return usageError{fmt.Sprintf("%q is no step: expected a number from 1, a path such as 3.2, or last", step), "loops explain --help"}
-		}
-	}
-	return nil
-}
-
-// noSuchStep is the error for a step that the run has not, which came to last; nil = to no step.
-func noSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
-	if last == nil {
-		return failure(engine.NotFound, "nothing is recorded of the steps of run %s", r.ID)
-	}
-	return failure(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
-		r.ID, number, phrase.Count(last.Step, "step"), quote(r.Loop), quote(r.RunID))
 }

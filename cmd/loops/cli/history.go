@@ -6,36 +6,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/engine"
-	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
+	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
-	"loops/persistence"
-)
-
-// How many lines history prints unless told.
-const (
-	tailRuns   = 20
-	tailEvents = 50
 )
 
 type historyOptions struct {
-	name, run     string
-	tail          int // -1 = the default
-	event, state  string
-	since, until  string
-	text, group   string
-	status        []string
-	cost          bool
-	verbose, json bool
-	full          bool
+	service.HistoryQuery
+	verbose, json, full bool
 }
 
 func newHistoryCommand(a *app) *cobra.Command {
-	o := historyOptions{tail: -1}
+	o := historyOptions{HistoryQuery: service.HistoryQuery{Limit: -1}}
 	cmd := &cobra.Command{
 		Use:     "history NAME [RUN]",
 		Aliases: []string{"h"},
@@ -61,13 +45,13 @@ each event, whole.` +
   loops history fix --group-by outcome`,
 		Args: arguments(1, 2, "NAME of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name = args[0]
+			o.Loop = args[0]
 			if len(args) > 1 {
-				o.run = args[1]
+				o.Run = args[1]
 			}
 			for _, name := range []string{"tail", "limit"} {
-				if cmd.Flags().Changed(name) && o.tail < 0 {
-					return usageError{fmt.Sprintf("--%s %d: expected 0 (all) or more", name, o.tail), "loops history --help"}
+				if cmd.Flags().Changed(name) && o.Limit < 0 {
+					return usageError{fmt.Sprintf("--%s %d: expected 0 (all) or more", name, o.Limit), "loops history --help"}
 				}
 			}
 			if cmd.Flags().Changed("tail") && cmd.Flags().Changed("limit") {
@@ -80,18 +64,18 @@ each event, whole.` +
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&o.tail, "tail", "n", -1, "the last `N` only, 0 = all (default 20 runs or 50 events)")
+	flags.IntVarP(&o.Limit, "tail", "n", -1, "the last `N` only, 0 = all (default 20 runs or 50 events)")
 	flags.Lookup("tail").DefValue = "0" // -1 is no default to show
-	flags.StringVarP(&o.event, "event", "e", "", "only events of this `KIND`")
-	flags.StringVarP(&o.state, "state", "s", "", "only events about this `STATE`")
-	flags.IntVar(&o.tail, "limit", -1, "the same as --tail: the last `N` only")
+	flags.StringVarP(&o.Event, "event", "e", "", "only events of this `KIND`")
+	flags.StringVarP(&o.State, "state", "s", "", "only events about this `STATE`")
+	flags.IntVar(&o.Limit, "limit", -1, "the same as --tail: the last `N` only")
 	flags.Lookup("limit").DefValue = "0"
-	flags.StringVarP(&o.since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
-	flags.StringVar(&o.until, "until", "", "only what is older than `WHEN`: an age or a date")
-	flags.StringVar(&o.text, "text", "", "only events with this `TEXT` in them, or runs with such events; upper and lower case are the same")
-	flags.StringSliceVar(&o.status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
-	flags.StringVar(&o.group, "group-by", "", "count runs by `WHAT`: outcome")
-	flags.BoolVar(&o.cost, "cost", false, "show what each run cost")
+	flags.StringVarP(&o.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
+	flags.StringVar(&o.Until, "until", "", "only what is older than `WHEN`: an age or a date")
+	flags.StringVar(&o.Text, "text", "", "only events with this `TEXT` in them, or runs with such events; upper and lower case are the same")
+	flags.StringSliceVar(&o.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
+	flags.StringVar(&o.Group, "group-by", "", "count runs by `WHAT`: outcome")
+	flags.BoolVar(&o.Cost, "cost", false, "show what each run cost")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
 	flags.BoolVar(&o.full, "full", false, "show output of actions and every other field of each event, whole")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array")
@@ -99,103 +83,65 @@ each event, whole.` +
 }
 
 func runHistory(ctx context.Context, a *app, o historyOptions) error {
-	when, err := lookup.NewPeriod(o.since, o.until, engine.OpHistory)
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	byID := o.run == "" && (project.LoopOf(o.name) != "" || o.name == project.Last) // perhaps the name is that of a run
-	if err := o.check(); err != nil && !byID {
-		return err
-	}
-	_, store, err := a.open(ctx)
+	defer s.Close()
+	o.Output = o.verbose || o.json
+	h, err := s.History(ctx, o.HistoryQuery)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	f := store.Finder()
-	if o.run == "" {
-		// The id of a run in the place of the loop's name means that run.
-		run, err := f.Named(ctx, o.name)
-		if err != nil {
-			return err
-		}
-		if run == nil {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return historyRuns(ctx, a, f, o, when)
-		}
-		o.name, o.run = run.Loop, string(run.ID)
-		if err := o.check(); err != nil {
-			return err
-		}
-		return historyEvents(ctx, a, f, *run, o, when)
-	}
-	run, err := lookup.PickRun(ctx, f, o.name, o.run)
-	if err != nil {
-		return err
-	}
-	return historyEvents(ctx, a, f, run, o, when)
-}
-
-func historyEvents(ctx context.Context, a *app, f project.Finder, run persistence.Run, o historyOptions, when lookup.Period) error {
-	limit := o.tail
-	if limit < 0 {
-		limit = tailEvents
-	}
-	all := 0
-	keep := func(e fsm.Event) bool {
-		switch {
-		case o.event != "" && e.Kind != o.event,
-			!o.verbose && !o.json && o.event == "" && o.text == "" && e.Kind == fsm.EventActionOutput,
-			!when.Contains(e.Time),
-			o.text != "" && !views.Mentions(e, o.text),
-			o.state != "" && e.Get("state") != o.state && e.Get("from") != o.state && e.Get("to") != o.state && e.Get("final_state") != o.state:
-			return false
-		}
-		all++
-		return true
-	}
-	events, damage, err := lookup.LastEvents(f.Store.EventsOf(ctx, run, 0), keep, limit)
-	for _, d := range damage {
-		ui.Say(a.Err, "loops: %v; reading goes on behind it\n", d)
-	}
-	if err != nil {
-		return err
-	}
-	if all == 0 && o.event != "" {
-		if err := lookup.UnknownEvent(ctx, f, run, o.event, engine.OpHistory); err != nil {
-			return err
-		}
-	}
-	if all == 0 && o.state != "" {
-		if err := lookup.UnknownState(ctx, f, run, o.state, engine.OpHistory); err != nil {
-			return err
-		}
-	}
-	more := ""
-	if o.tail < 0 && all > len(events) {
-		more = fmt.Sprintf("The newest %d of %d events; all of them: %s", len(events), all, a.command("history -n 0", o.name, o.run))
-	}
-	if o.json {
-		if more != "" {
-			ui.SayLine(a.Err, "loops: "+more)
-		}
-		return a.reply(ui.List(events, func(e fsm.Event) any { return ui.EventObject(e) }))
-	}
-	if len(events) == 0 {
-		ui.Say(a.out, "No such events in run %s.\n", run.ID)
+	switch {
+	case o.json && h.More != "":
+		a.note("%s", h.More)
+		fallthrough
+	case o.json:
+		return ui.WriteJSON(a.out, h.Objects())
+	case h.Run != nil:
+		printEvents(a, o, h)
 		return nil
 	}
+	return printRuns(a, o, h)
+}
+
+// printEvents prints the events of a run.
+func printEvents(a *app, o historyOptions, h *service.History) {
+	if len(h.Events) == 0 {
+		ui.Say(a.out, "No such events in run %s.\n", h.Run.ID)
+		return
+	}
 	page := a.page()
-	for _, e := range events {
-		page.PrintEvent(inspect.Honest(e, run), o.verbose)
+	for _, e := range h.Events {
+		page.PrintEvent(inspect.Honest(e, *h.Run), o.verbose)
 		if o.full && e.Kind != fsm.EventActionOutput {
 			page.PrintFields(e)
 		}
 	}
-	if more != "" {
-		ui.SayLine(a.out, more)
+	if h.More != "" {
+		ui.SayLine(a.out, h.More)
+	}
+}
+
+// printRuns prints the runs of a loop, or how they ended.
+func printRuns(a *app, o historyOptions, h *service.History) error {
+	switch {
+	case len(h.Runs) == 0:
+		what := "recorded"
+		if len(o.Status) > 0 || o.Since+o.Until+o.Text != "" {
+			what = "such"
+		}
+		ui.Say(a.out, "No %s runs of %s.\n", what, o.Loop)
+		return nil
+	case o.Group != "":
+		return h.Table.PrintGroups(views.Groups(h.Runs))
+	}
+	if err := h.Table.Print(h.Runs); err != nil {
+		return err
+	}
+	if h.Limit > 0 && len(h.Runs) == h.Limit {
+		ui.Say(a.out, "The newest %d; all of them: loops history %s -n 0\n", h.Limit, quote(o.Loop))
 	}
 	return nil
 }

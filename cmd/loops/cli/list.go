@@ -8,9 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm/loopfile"
-	"loops/fsm/value"
-	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -76,36 +73,23 @@ These choose among the runs, also without --running; given together, all must ho
 }
 
 func runList(a *app, o listOptions) error {
-	p, err := a.project()
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	lib, err := p.Library()
+	loops, err := s.Loops(o.loops.LoopFilter)
 	if err != nil {
 		return err
 	}
-	entries, err := lib.Files.List(p.Loops)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return p.CannotOpen(err)
-	}
-	more, err := lookup.CatalogOnly(lib, entries)
-	if err != nil {
-		return err
-	}
-	entries, more = o.loops.choose(a, entries), o.loops.choose(a, more)
 	if o.json {
-		return a.reply(append(ui.List(entries, views.EntryObject), ui.List(more, func(e loopfile.Entry) any {
-			m := views.EntryObject(e).(*value.Map)
-			m.Set("catalog", true)
-			m.Set("built_in", true) // as little-loops calls it
-			return m
-		})...))
+		return ui.WriteJSON(a.out, loops.Objects())
 	}
-	if len(entries)+len(more) == 0 && o.loops.chooses() {
+	p := s.Project
+	if len(loops.Own)+len(loops.Catalog) == 0 && o.loops.Chooses() {
 		ui.SayLine(a.out, "No loop is of that kind. All of them: "+a.command("list --all"))
 		return nil
 	}
-	if len(entries)+len(more) == 0 {
+	if len(loops.Own)+len(loops.Catalog) == 0 {
 		if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
 			ui.Say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
 			return nil
@@ -113,13 +97,13 @@ func runList(a *app, o listOptions) error {
 		ui.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
 		return nil
 	}
-	views.WriteTable(a.out, views.ListRows(entries))
-	if len(more) > 0 {
-		if len(entries) > 0 {
+	views.WriteTable(a.out, views.ListRows(loops.Own))
+	if len(loops.Catalog) > 0 {
+		if len(loops.Own) > 0 {
 			fmt.Fprintln(a.out)
 		}
 		ui.Say(a.out, "In the catalog %s:\n", p.Short(p.Catalog))
-		views.WriteTable(a.out, views.ListRows(more))
+		views.WriteTable(a.out, views.ListRows(loops.Catalog))
 	}
 	return nil
 }

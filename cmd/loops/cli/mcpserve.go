@@ -55,7 +55,7 @@ func runMCP(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(s.calls()), Resources: mcptools.Resources}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(s.host()), Resources: mcptools.Resources}
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.stopBound()
 	if err != nil {
@@ -85,6 +85,18 @@ func (s *served) asking(said *bytes.Buffer) *app {
 	a := &app{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: said, Dir: s.app.Dir, Env: s.env()}, dir: s.app.dir, store: s.app.store, color: "never"}
 	a.out = ui.NewSink(a.Out)
 	return a
+}
+
+// session returns what a call works with.
+func (s *served) session() (*mcptools.Session, error) {
+	var said bytes.Buffer
+	a := s.asking(&said)
+	inWords := func(err error) error { return a.spoken(err, &said) }
+	service, err := a.service()
+	if err != nil {
+		return nil, inWords(err)
+	}
+	return &mcptools.Session{Service: service, InWords: inWords}, nil
 }
 
 // spoken is an error in the words in which the command says it, after what it has said already.

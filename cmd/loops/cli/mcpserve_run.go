@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -21,6 +20,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/handover"
 	"loops/internal/mcpserver"
+	"loops/internal/mcptools"
 	"loops/internal/phrase"
 )
 
@@ -203,27 +203,11 @@ func (r *startedRun) watch(c *handover.Process, recorded chan<- backgroundStart)
 		}
 		_ = c.Report.Close()
 	}()
-	tail := &lastBytes{most: 8 << 10}
+	tail := &mcptools.LastBytes{Most: 8 << 10}
 	_, _ = io.Copy(tail, c.Messages)
 	<-read
-	r.said, r.code = tail.kept, c.Wait()
+	r.said, r.code = tail.Kept, c.Wait()
 	_ = c.Messages.Close()
-}
-
-// lastBytes keeps the end of what is written to it.
-type lastBytes struct {
-	most int
-	kept []byte
-	lost int64 // bytes that were written before
-}
-
-func (l *lastBytes) Write(b []byte) (int, error) {
-	l.kept = append(l.kept, b...)
-	if over := len(l.kept) - l.most; over > 0 {
-		l.kept = slices.Delete(l.kept, 0, over)
-		l.lost += int64(over)
-	}
-	return len(b), nil
 }
 
 func (s *startedRuns) bind(r *startedRun) {

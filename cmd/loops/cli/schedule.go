@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/internal/lookup"
+	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
 
@@ -29,7 +30,7 @@ when clocks are put forward is listed as that moment; one that comes twice is li
 			case err != nil:
 				return a.shown(err)
 			case json:
-				return a.reply(views.NextTimesObject(l, times))
+				return ui.WriteJSON(a.out, views.NextTimesObject(l, times))
 			}
 			return views.WriteNextTimes(a.out, times, time.Now())
 		},

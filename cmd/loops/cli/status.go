@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +10,6 @@ import (
 	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
-	"loops/persistence"
 )
 
 func newStatusCommand(a *app) *cobra.Command {
@@ -44,43 +42,21 @@ much of them is used: the first is the one it is nearest to.` + exitCodes(exitOK
 }
 
 func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
-	p, store, err := a.open(ctx)
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	f := store.Finder()
-	f.Readings = true
-	live, newest, err := f.Live(ctx, arg)
-	if err != nil {
-		return store.Failed(err)
-	}
-	waiting, err := lookup.InQueue(p)
+	defer s.Close()
+	status, err := s.Status(ctx, arg)
 	if err != nil {
 		return err
 	}
-	if newest == nil {
-		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return f.IsWaiter(w, arg) }); i >= 0 {
-			return a.page().ShowWaiter(p, waiting[i], asJSON)
-		}
-		return lookup.NoSuchRun(ctx, f, arg)
-	}
-	run := *newest
-	if i := slices.IndexFunc(live, project.Alive); i >= 0 {
-		run = live[i]
-	}
-	if !project.IsNamed(run, arg) && !project.Alive(run) {
-		waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool { return w.Loop != run.Loop })
-	} else {
-		waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool { return w.Resumes != run.ID })
-	}
-	v := lookup.Vitals(ctx, f, run, views.GoOn(ctx, a.page(), store, run))
 	if asJSON {
-		err = a.reply(a.page().VitalsObject(p, store, v, waiting))
+		err = ui.WriteJSON(a.out, status.Object())
 	} else {
-		a.page().PrintVitals(p, store, v, waiting)
+		status.Print()
 	}
-	return joined([]error{err, lookup.UnreadRuns([]*inspect.Vitals{v})})
+	return joined([]error{err, status.Unread()})
 }
 
 // runStatusAll tells of every run that is open.
@@ -124,7 +100,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		err = a.reply(objects)
+		err = ui.WriteJSON(a.out, objects)
 	case len(open)+len(waiting) == 0:
 		ui.SayLine(a.out, views.NoneOpen)
 	}

@@ -191,10 +191,7 @@ func (page *Page) indented(front, line string) {
 }
 
 // ShowWaiter tells of a run that is none yet.
-func (page *Page) ShowWaiter(p *project.Project, w persistence.Waiter, asJSON bool) error {
-	if asJSON {
-		return page.Reply(WaiterStatus(p, w))
-	}
+func (page *Page) ShowWaiter(p *project.Project, w persistence.Waiter) {
 	page.row("Loop", w.Loop)
 	page.row("Run", string(w.Resumes))
 	page.row("Status", "queued")
@@ -205,7 +202,6 @@ func (page *Page) ShowWaiter(p *project.Project, w persistence.Waiter, asJSON bo
 		page.row("Log", p.Short(w.Log))
 	}
 	page.row("Take it out", page.Command("queue remove", ShortWaiter(w.ID)))
-	return nil
 }
 
 // PrintWaiter prints a run that waits in the queue in two lines.

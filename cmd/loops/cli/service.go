@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"loops/internal/service"
+	"loops/internal/ui"
+)
+
+// service returns what answers for the project of this command line. The caller closes it.
+func (a *app) service() (*service.Service, error) {
+	p, err := a.project()
+	if err != nil {
+		return nil, err
+	}
+	return &service.Service{Project: p, Page: a.page(), Note: a.note}, nil
+}
+
+// note says something beside the answer.
+func (a *app) note(format string, args ...any) { ui.Say(a.Err, "loops: "+format+"\n", args...) }

@@ -1,0 +1,80 @@
+package mcptools
+
+import (
+	"context"
+	"encoding/json"
+
+	"loops/fsm/value"
+	"loops/internal/mcpserver"
+	"loops/internal/service"
+	"loops/internal/ui/views"
+)
+
+// A Session is what one call works with.
+type Session struct {
+	*service.Service
+	InWords func(err error) error // says an error, and what was noted before it, to an agent
+}
+
+// A Host is the program that the tools act through.
+type Host struct {
+	Session     func() (*Session, error)
+	Run, Resume answer
+	Stop, Pause, Unpause, Signal,
+	Validate, Simulate answer
+}
+
+// asked returns a tool that has its answer from a session.
+func (h *Host) asked(ask func(context.Context, *Session, mcpserver.Values) (any, error)) answer {
+	return func(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+		s, err := h.Session()
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		result, err := ask(ctx, s, v)
+		if err != nil {
+			return nil, s.InWords(err)
+		}
+		return value.AppendJSON(nil, result), nil
+	}
+}
+
+func list(ctx context.Context, s *Session, _ mcpserver.Values) (any, error) {
+	runs, err := s.OpenRuns(ctx, views.OpenFilter{}, true)
+	if err == nil {
+		err = runs.Unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	loops, err := s.Loops(service.LoopFilter{})
+	if err != nil {
+		return nil, err
+	}
+	return value.NewMap("loops", loops.Objects(), "runs", runs.Objects()), nil
+}
+
+func status(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	status, err := s.Status(ctx, v.Text("run"))
+	if err != nil {
+		return nil, err
+	}
+	return status.Object(), status.Unread()
+}
+
+func history(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	h, err := s.History(ctx, service.HistoryQuery{Loop: v.Text("name"), Limit: v.Number("limit"), Since: v.Text("since"), Output: true})
+	if err != nil {
+		return nil, err
+	}
+	return value.NewMap("runs", h.Objects()), nil
+}
+
+func explain(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	story, err := s.Explain(ctx, v.Text("run"), v.Text("step"))
+	if err != nil {
+		return nil, err
+	}
+	return views.ExplanationObject(story), nil
+}

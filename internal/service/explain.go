@@ -1,0 +1,63 @@
+package service
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/persistence"
+)
+
+// Explain returns why a run ended, or what became of one of its steps: a number, a path such as 3.2, or "last"; "" is the whole run.
+func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story, error) {
+	if err := checkStep(step); err != nil {
+		return nil, err
+	}
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run, err := lookup.OneRun(ctx, f, arg)
+	if err != nil {
+		return nil, err
+	}
+	rules := lookup.RulebookOf(ctx, f, run)
+	story := &inspect.Story{Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Resume: s.resume(ctx, run)}
+	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}, s.damaged); err != nil {
+		return nil, err
+	}
+	if step == "" {
+		story.WholeRun()
+	} else if !story.Steps() {
+		return nil, noSuchStep(run, step, story.Last())
+	}
+	return story, nil
+}
+
+// checkStep refuses what is no step.
+func checkStep(step string) error {
+	if step == "" || step == "last" {
+		return nil
+	}
+	for part := range strings.SplitSeq(step, ".") {
+		if n, err := strconv.Atoi(part); err != nil || n < 1 {
+			return engine.Misuse("explain", "%q is no step: expected a number from 1, a path such as 3.2, or last", step)
+		}
+	}
+	return nil
+}
+
+// noSuchStep is the error for a step that the run has not, which came to last; nil = to no step.
+func noSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
+	if last == nil {
+		return engine.Refuse(engine.NotFound, "nothing is recorded of the steps of run %s", r.ID)
+	}
+	return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
+		r.ID, number, phrase.Count(last.Step, "step"), plain.ShellWord(r.Loop), plain.ShellWord(r.RunID))
+}

@@ -1,0 +1,227 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// How many runs and events a history has unless told.
+const (
+	lastRuns   = 20
+	lastEvents = 50
+)
+
+// A HistoryQuery asks for the runs of a loop, or for the events of one run.
+type HistoryQuery struct {
+	Loop, Run    string // the id of a run in the place of the loop means that run
+	Limit        int    // how many at most, 0 = all; below 0 = the usual number
+	Event, State string // of events
+	Since, Until string // an age or a date
+	Text         string // is in an event
+	Status       []string
+	Group        string // "outcome", or "" for each run by itself
+	Cost         bool   // of each run
+	Output       bool   // what actions printed is wanted too
+}
+
+// A History is what was asked for: runs, or events of one run.
+type History struct {
+	Run    *persistence.Run // whose events they are; nil = runs were asked for
+	Events []fsm.Event      // oldest first
+	More   string           // says that there are more events; "" = there are none, or a limit was given
+
+	Runs  []persistence.Run // newest first
+	Limit int               // of runs; 0 = none
+	Table views.RunTable
+
+	grouped bool
+}
+
+// Statuses are those that a run in a history has: those of the records, and one for a record that cannot be read.
+var Statuses = []string{
+	string(persistence.Running), string(persistence.Completed), string(persistence.Failed), string(persistence.Interrupted),
+	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), "unreadable",
+}
+
+// check refuses what does not go together.
+func (q *HistoryQuery) check() error {
+	misuse := func(format string, args ...any) error { return engine.Misuse(engine.OpHistory, format, args...) }
+	for _, s := range q.Status {
+		if !slices.Contains(Statuses, s) {
+			return misuse("--status %q: expected %s%s", s, strings.Join(Statuses, ", "), phrase.DidYouMean(s, Statuses))
+		}
+	}
+	switch {
+	case q.Group != "" && q.Group != "outcome":
+		return misuse("--group-by %q: expected outcome", q.Group)
+	case q.Run == "" && (q.Event != "" || q.State != ""):
+		return misuse("--event and --state select events: name the run too")
+	case q.Run != "" && (len(q.Status) > 0 || q.Group != "" || q.Cost):
+		return misuse("--status, --group-by and --cost are about runs: leave out the run, or see: loops cost RUN")
+	}
+	return nil
+}
+
+// History returns the runs of a loop or the events of a run.
+func (s *Service) History(ctx context.Context, q HistoryQuery) (*History, error) {
+	when, err := lookup.NewPeriod(q.Since, q.Until, engine.OpHistory)
+	if err != nil {
+		return nil, err
+	}
+	byID := q.Run == "" && (project.LoopOf(q.Loop) != "" || q.Loop == project.Last) // perhaps the name is that of a run
+	if err := q.check(); err != nil && !byID {
+		return nil, err
+	}
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if q.Run != "" {
+		run, err := lookup.PickRun(ctx, f, q.Loop, q.Run)
+		if err != nil {
+			return nil, err
+		}
+		return s.events(ctx, f, run, q, when)
+	}
+	run, err := f.Named(ctx, q.Loop)
+	if err != nil {
+		return nil, err
+	}
+	if run != nil {
+		q.Loop, q.Run = run.Loop, string(run.ID)
+	}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	if run != nil {
+		return s.events(ctx, f, *run, q, when)
+	}
+	return s.runs(ctx, f, q, when)
+}
+
+// keeps returns what chooses among events.
+func (q *HistoryQuery) keeps(when lookup.Period) func(fsm.Event) bool {
+	return func(e fsm.Event) bool {
+		switch {
+		case q.Event != "" && e.Kind != q.Event,
+			!q.Output && q.Event == "" && q.Text == "" && e.Kind == fsm.EventActionOutput,
+			!when.Contains(e.Time),
+			q.Text != "" && !views.Mentions(e, q.Text),
+			q.State != "" && e.Get("state") != q.State && e.Get("from") != q.State && e.Get("to") != q.State && e.Get("final_state") != q.State:
+			return false
+		}
+		return true
+	}
+}
+
+// events returns events of a run.
+func (s *Service) events(ctx context.Context, f project.Finder, run persistence.Run, q HistoryQuery, when lookup.Period) (*History, error) {
+	limit := q.Limit
+	if limit < 0 {
+		limit = lastEvents
+	}
+	all, keeps := 0, q.keeps(when)
+	events, damage, err := lookup.LastEvents(f.Store.EventsOf(ctx, run, 0), func(e fsm.Event) bool {
+		keep := keeps(e)
+		if keep {
+			all++
+		}
+		return keep
+	}, limit)
+	for _, d := range damage {
+		s.Note("%v; reading goes on behind it", d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if all == 0 && q.Event != "" {
+		if err := lookup.UnknownEvent(ctx, f, run, q.Event, engine.OpHistory); err != nil {
+			return nil, err
+		}
+	}
+	if all == 0 && q.State != "" {
+		if err := lookup.UnknownState(ctx, f, run, q.State, engine.OpHistory); err != nil {
+			return nil, err
+		}
+	}
+	h := &History{Run: &run, Events: events}
+	if q.Limit < 0 && all > len(events) {
+		h.More = fmt.Sprintf("The newest %d of %d events; all of them: %s", len(events), all, s.Page.Command("history -n 0", q.Loop, q.Run))
+	}
+	return h, nil
+}
+
+// runs returns runs of a loop.
+func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when lookup.Period) (*History, error) {
+	h := &History{Limit: q.Limit, Table: views.RunTable{Page: s.Page, Costs: map[persistence.ID]*inspect.Cost{}}, grouped: q.Group != ""}
+	switch {
+	case q.Limit < 0 && h.grouped:
+		h.Limit = 0
+	case q.Limit < 0:
+		h.Limit = lastRuns
+	}
+	var problem error
+	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
+	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, func(r persistence.Run) bool {
+		if problem != nil || !when.Holds(r) || len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) {
+			return false
+		}
+		if q.Text == "" {
+			return true
+		}
+		if _, known := seen[r.ID]; !known {
+			seen[r.ID], problem = s.hasText(ctx, f, r, q.Text)
+		}
+		return seen[r.ID]
+	})
+	if err == nil {
+		err = problem
+	}
+	if err != nil {
+		return nil, err
+	}
+	if h.Runs = runs; q.Cost {
+		if err := h.Table.AddCosts(ctx, f, runs, s.damaged); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// hasText reports whether a text is in an event of a run.
+func (s *Service) hasText(ctx context.Context, f project.Finder, r persistence.Run, text string) (bool, error) {
+	for e, err := range f.Store.Events(ctx, r.ID, 0) {
+		switch {
+		case project.IsDamage(err):
+			s.Note("%v; reading goes on behind it", err)
+		case err != nil:
+			return false, f.Store.Failed(err)
+		case views.Mentions(e, text):
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Objects returns the runs, the groups of runs or the events for a program.
+func (h *History) Objects() []any {
+	switch {
+	case h.Run != nil:
+		return ui.List(h.Events, func(e fsm.Event) any { return ui.EventObject(e) })
+	case h.grouped:
+		return ui.List(views.Groups(h.Runs), h.Table.GroupObject)
+	}
+	return ui.List(h.Runs, h.Table.RunObject)
+}

@@ -1,0 +1,99 @@
+package service
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"loops/fsm/loopfile"
+	"loops/fsm/value"
+	"loops/internal/lookup"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+)
+
+// Tiers are the values of visibility, by which a loop says for whom it is.
+var Tiers = []string{"public", "internal", "example"}
+
+// A LoopFilter chooses among the loops of a project. All that is set must hold.
+type LoopFilter struct {
+	Category string
+	Labels   []string // one of them; upper and lower case are the same
+	Tiers    []string // one of them; none = all but internal, unless All is set
+	All      bool     // internal loops too
+}
+
+// Loops are those of a project that a filter chose.
+type Loops struct {
+	Own     []loopfile.Entry
+	Catalog []loopfile.Entry // of the catalog, that no loop of the project hides
+}
+
+// Loops returns the loops of the project that are asked for.
+func (s *Service) Loops(chosen LoopFilter) (*Loops, error) {
+	lib, err := s.Project.Library()
+	if err != nil {
+		return nil, err
+	}
+	own, err := lib.Files.List(s.Project.Loops)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, s.Project.CannotOpen(err)
+	}
+	more, err := lookup.CatalogOnly(lib, own)
+	if err != nil {
+		return nil, err
+	}
+	return &Loops{Own: s.choose(chosen, own), Catalog: s.choose(chosen, more)}, nil
+}
+
+// Objects returns the loops for a program.
+func (l *Loops) Objects() []any {
+	return append(ui.List(l.Own, views.EntryObject), ui.List(l.Catalog, func(e loopfile.Entry) any {
+		m := views.EntryObject(e).(*value.Map)
+		m.Set("catalog", true)
+		m.Set("built_in", true) // as little-loops calls it
+		return m
+	})...)
+}
+
+// Chooses reports whether anything is asked for.
+func (f *LoopFilter) Chooses() bool { return f.Category != "" || len(f.Labels) > 0 || len(f.Tiers) > 0 }
+
+// choose returns the loops that are asked for. It notes what is left out unasked: loops that cannot run, which are of no tier,
+// and internal ones.
+func (s *Service) choose(f LoopFilter, entries []loopfile.Entry) (chosen []loopfile.Entry) {
+	var broken []string
+	hidden := 0
+	for _, e := range entries {
+		switch {
+		case f.Category != "" && e.Category != f.Category, len(f.Labels) > 0 && !slices.ContainsFunc(e.Labels, f.asksFor):
+		case len(f.Tiers) > 0 && e.Problem != "":
+			broken = append(broken, e.Name)
+		case len(f.Tiers) == 0 && !f.All && e.Problem == "" && tierOf(e) == "internal":
+			hidden++
+		case len(f.Tiers) == 0 || slices.Contains(f.Tiers, tierOf(e)):
+			chosen = append(chosen, e)
+		}
+	}
+	if len(broken) > 0 {
+		s.Note("left out, because they cannot run: %s; see: %s", strings.Join(broken, ", "), s.Page.Command("validate --all"))
+	}
+	if hidden > 0 {
+		s.Note("left out: %s; see: %s", phrase.Count(hidden, "internal loop"), s.Page.Command("list --all"))
+	}
+	return chosen
+}
+
+func (f *LoopFilter) asksFor(label string) bool {
+	return slices.ContainsFunc(f.Labels, func(wanted string) bool { return strings.EqualFold(wanted, label) })
+}
+
+// tierOf is the tier of a loop. One that names none of them counts as public.
+func tierOf(e loopfile.Entry) string {
+	if slices.Contains(Tiers, e.Visibility) {
+		return e.Visibility
+	}
+	return Tiers[0]
+}

@@ -1,0 +1,78 @@
+package service
+
+import (
+	"context"
+
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// OpenRuns are runs that are running or can be resumed, or those that ended badly, and who waits in the queue.
+type OpenRuns struct {
+	Chosen  []*inspect.Vitals
+	Waiting []persistence.Waiter
+
+	s      *Service
+	looked []*inspect.Vitals // those that were chosen from
+}
+
+// OpenRuns returns the runs that are asked for. memory reports whether their memory and newest events are shown too.
+func (s *Service) OpenRuns(ctx context.Context, asked views.OpenFilter, memory bool) (*OpenRuns, error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var runs []persistence.Run
+	if !asked.Failed.IsZero() {
+		runs, err = views.FailedSince(ctx, s.records, asked.Failed)
+	} else {
+		runs, err = lookup.OpenNow(ctx, s.records)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := &OpenRuns{s: s}
+	for _, r := range runs {
+		v := lookup.Glimpse(ctx, f, r)
+		o.looked = append(o.looked, v)
+		if asked.Keeps(v) {
+			if memory {
+				lookup.Remember(ctx, f, v)
+			}
+			o.Chosen = append(o.Chosen, v)
+		}
+	}
+	if asked.Queued() {
+		if o.Waiting, err = lookup.InQueue(s.Project); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// Objects returns the runs and those in the queue for a program.
+func (o *OpenRuns) Objects() []any {
+	objects := ui.List(o.Chosen, func(v *inspect.Vitals) any { return views.ListedObject(o.s.Project, o.s.records, v) })
+	for _, w := range o.Waiting {
+		objects = append(objects, views.WaiterStatus(o.s.Project, w))
+	}
+	return objects
+}
+
+// Lines returns the rows of a table of them.
+func (o *OpenRuns) Lines() []views.RunLine {
+	var lines []views.RunLine
+	for _, v := range o.Chosen {
+		lines = append(lines, views.LineOf(v))
+	}
+	for _, w := range o.Waiting {
+		lines = append(lines, views.LineOfWaiter(o.s.Project, w))
+	}
+	return lines
+}
+
+// Unread is the error for runs that could not be read whole.
+func (o *OpenRuns) Unread() error { return lookup.UnreadRuns(o.looked) }

@@ -1,0 +1,47 @@
+// Package service answers what a user or an agent asks of a project, and does what they tell its runs. What it returns holds all
+// that is to be shown: a command prints it, or its object of JSON, and a tool of the MCP server returns that object.
+package service
+
+import (
+	"context"
+
+	"loops/engine/project"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// A Service answers for one project. It is for one caller at a time, who closes it when what it returned has been shown.
+type Service struct {
+	Project *project.Project
+	Page    *views.Page                      // its commands are those of answers
+	Note    func(format string, args ...any) // takes what is to be said beside the answer, as [loops/internal/ui.Say] has it
+
+	records *project.Records // nil = not opened yet
+}
+
+// Close releases the records.
+func (s *Service) Close() {
+	if s.records != nil {
+		_ = s.records.Close()
+	}
+}
+
+// Finder opens the records to look at, and returns what finds runs in them.
+func (s *Service) Finder(ctx context.Context) (project.Finder, error) {
+	if s.records == nil {
+		r, err := s.Project.Records(ctx, false)
+		if err != nil {
+			return project.Finder{}, err
+		}
+		s.records = r
+	}
+	return s.records.Finder(), nil
+}
+
+// resume is the command that continues a run.
+func (s *Service) resume(ctx context.Context, r persistence.Run) string {
+	return views.GoOn(ctx, s.Page, s.records, r)
+}
+
+// damaged tells of damage in the records of a run.
+func (s *Service) damaged(err error, then string) { s.Note("%v; %s", err, then) }

@@ -1,0 +1,80 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// A Status is how a run stands, or that it waits in the queue.
+type Status struct {
+	Vitals  *inspect.Vitals      // nil = there is no run yet
+	Waiting []persistence.Waiter // those in the queue that it is about
+
+	s *Service
+}
+
+// Status finds the run that arg means: the one that is running, else the newest one, else who waits in the queue to begin it.
+func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.Readings = true
+	live, newest, err := f.Live(ctx, arg)
+	if err != nil {
+		return nil, s.records.Failed(err)
+	}
+	waiting, err := lookup.InQueue(s.Project)
+	if err != nil {
+		return nil, err
+	}
+	if newest == nil {
+		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return f.IsWaiter(w, arg) }); i >= 0 {
+			return &Status{Waiting: waiting[i : i+1], s: s}, nil
+		}
+		return nil, lookup.NoSuchRun(ctx, f, arg)
+	}
+	run := *newest
+	if i := slices.IndexFunc(live, project.Alive); i >= 0 {
+		run = live[i]
+	}
+	waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool {
+		if !project.IsNamed(run, arg) && !project.Alive(run) {
+			return w.Loop != run.Loop
+		}
+		return w.Resumes != run.ID
+	})
+	return &Status{Vitals: lookup.Vitals(ctx, f, run, s.resume(ctx, run)), Waiting: waiting, s: s}, nil
+}
+
+// Object returns the status for a program.
+func (t *Status) Object() *value.Map {
+	if t.Vitals == nil {
+		return views.WaiterStatus(t.s.Project, t.Waiting[0])
+	}
+	return t.s.Page.VitalsObject(t.s.Project, t.s.records, t.Vitals, t.Waiting)
+}
+
+// Print shows the status to a user.
+func (t *Status) Print() {
+	if t.Vitals == nil {
+		t.s.Page.ShowWaiter(t.s.Project, t.Waiting[0])
+		return
+	}
+	t.s.Page.PrintVitals(t.s.Project, t.s.records, t.Vitals, t.Waiting)
+}
+
+// Unread is the error for a run that could not be read whole.
+func (t *Status) Unread() error {
+	if t.Vitals == nil {
+		return nil
+	}
+	return lookup.UnreadRuns([]*inspect.Vitals{t.Vitals})
+}
