@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -128,12 +129,31 @@ func copyFile(from, to string) error {
 
 const deadRuns = 1000
 
-// sweep is the time of the command in a project where that many runs died. They are made once and copied each time.
-func (b *bench) sweep() (float64, error) {
+// A run whose action tells when it began.
+const beginLoop = "name: begin\ninitial: a\nstates:\n  a: {action: 'date +%s%N > began', next: end}\n  end: {terminal: true}\n"
+
+// beginBesideDead is the time until the first action of a run starts in a project where that many runs died. They are made once and
+// copied each time.
+func (b *bench) beginBesideDead() (float64, error) {
 	if err := b.leaveDead(); err != nil {
 		return 0, err
 	}
-	return b.inCopy(b.deadRuns, "sweep", "--json")
+	if err := freshCopy(b.deadRuns); err != nil {
+		return 0, err
+	}
+	if err := os.WriteFile(filepath.Join(b.deadRuns, ".loops", "begin.yaml"), []byte(beginLoop), 0o644); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if _, err := b.program(b.deadRuns, "run", "begin", "--quiet"); err != nil {
+		return 0, err
+	}
+	text, err := os.ReadFile(filepath.Join(b.deadRuns, "began"))
+	if err != nil {
+		return 0, err
+	}
+	began, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return time.Unix(0, began).Sub(start).Seconds(), err
 }
 
 // listBesideDead is the time of a list in that project.
@@ -232,18 +252,26 @@ func (b *bench) resume() (float64, error) {
 	return took - spawn.Seconds(), errors.Join(err1, err2)
 }
 
-// inCopy runs a command in a copy of a project, all of which is on the disk, and returns its time. The copy stands where the project was
-// made: one that is elsewhere has moved, and what its runs remember is looked through for that.
+// inCopy runs a command in a fresh copy of a project and returns its time.
 func (b *bench) inCopy(project string, args ...string) (float64, error) {
+	if err := freshCopy(project); err != nil {
+		return 0, err
+	}
+	return b.program(project, args...)
+}
+
+// freshCopy puts a copy of a project, all of which is on the disk, in the place where the project was made: one that is elsewhere has
+// moved, and what its runs remember is looked through for that.
+func freshCopy(project string) error {
 	kept := project + ".kept"
 	if _, err := os.Stat(kept); errors.Is(err, os.ErrNotExist) {
 		if err := os.Rename(project, kept); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if err := errors.Join(os.RemoveAll(project), os.CopyFS(project, os.DirFS(kept))); err != nil {
-		return 0, err
+		return err
 	}
 	syscall.Sync() // or the disk is still busy with the copy
-	return b.program(project, args...)
+	return nil
 }

@@ -50,6 +50,7 @@ type Engine struct {
 	stores map[string]*project.Records // by durability; guarded by mu
 	closed bool                        // guarded by mu
 	live   map[persistence.ID]*Run     // those that it carries now; guarded by mu
+	rest   []func()                    // each waits for something that is done beside the runs; guarded by mu
 	runs   sync.WaitGroup
 }
 
@@ -114,11 +115,18 @@ func (e *Engine) carried(id persistence.ID) *Run {
 	return e.live[id]
 }
 
-// Close waits until every run has ended, for a few seconds more for what retention removes beside them, and until every observer was told
+// Close waits until every run has ended, for a few seconds more for what is removed or tidied up beside them, and until every observer was told
 // all, and closes the stores. It stops no run: Control, or
 // the end of the context that a run was started with, does.
 func (e *Engine) Close() {
 	e.runs.Wait()
+	e.mu.Lock()
+	rest := e.rest
+	e.rest = nil
+	e.mu.Unlock()
+	for _, wait := range rest {
+		wait()
+	}
 	e.bus.close()
 	e.mu.Lock()
 	stores := e.stores

@@ -217,13 +217,23 @@ type Tidying struct {
 	Interrupt bool
 	At        time.Time // see Store.Interrupt
 	Why       string
+	Segment   int // of the run, when it was found dead; see Interrupter
 }
 
 // A Tidier is a [Store] that does for many runs at once what it does for one, for far less.
 type Tidier interface {
 	Store
-	// Tidy returns an error, or nil, for each that was tried: after ErrBusy no more are.
+	// Tidy returns an error, or nil, for each that was tried: after ErrBusy no more are, nor when ctx is done.
 	Tidy(ctx context.Context, todo []Tidying) []error
+}
+
+// An Interrupter is a [Tidier] for which it takes long to move runs to the archive, and that can record at once that their owners died. A run
+// that is marked is shown as interrupted where it is, and Archive, or Tidy, moves it later.
+type Interrupter interface {
+	Tidier
+	// MarkInterrupted records durably, of runs of this program, what Interrupt would, and returns an error, or nil, for each: that of Interrupt. A
+	// mark is about the segment that is given with it.
+	MarkInterrupted(ctx context.Context, todo []Tidying) []error
 }
 
 // A Query selects runs. The zero Query is all of them.

@@ -32,6 +32,10 @@ type Change struct {
 	At     time.Time      `json:"at"`               // when it was decided
 	Marker string         `json:"marker,omitempty"` // of the action that was in flight, whose processes are ended first
 	Unsure bool           `json:"-"`                // its owner may be alive, out of sight: Apply gives it time to say so
+	Later  bool           `json:"-"`                // it can be recorded now, and moved to the archive later
+	Told   bool           `json:"-"`                // it was recorded before that its owner had died, and is only moved to the archive
+
+	segment int
 }
 
 // Plan says what to do about these runs. It never changes a run that alive says lives, nor one of which nobody can tell, nor
@@ -49,6 +53,7 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 			c.Kind, c.Why = Clean, "it is in the archive, but its files are also among the running ones"
 		case r.Status == persistence.Running:
 			c.Kind, c.Why, c.Marker, c.Unsure = Interrupt, "nobody owns it any more", r.Marker, r.Unsure
+			c.Later, c.segment = !r.Foreign, r.Segment
 			switch {
 			case r.Lapsed:
 				c.Why = fmt.Sprintf("its process (%s) was not heard of for longer than its lease", r.Owner)
@@ -59,6 +64,7 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 			continue
 		default:
 			c.Kind, c.Why = Archive, fmt.Sprintf("it has ended (%s)", r.Status)
+			c.Told = r.Status == persistence.Interrupted && !r.Reconciled.IsZero()
 		}
 		plan = append(plan, c)
 	}
@@ -86,15 +92,54 @@ func Apply(ctx context.Context, store persistence.Store, changes []Change, end f
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	var todo []persistence.Tidying
-	var about []Change // todo, as it was planned
+	todo, about, errs := endAll(ctx, changes, end)
+	done, err := outcome(about, tidy(ctx, store, todo))
+	return done, errors.Join(append(errs, err)...)
+}
+
+// few is how many changes are applied at once, because that takes no time to speak of.
+const few = 16
+
+// Begin is Apply for those who cannot wait: of many runs that died, and that the store can mark, it ends what is left of their actions
+// and marks them, and returns those as done. rest does what remains, and returns what else was done; nil = nothing remains.
+func Begin(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) (done []Change, rest func(context.Context) ([]Change, error), err error) {
+	m, ok := store.(persistence.Interrupter)
+	if !ok || len(changes) <= few {
+		done, err = Apply(ctx, store, changes, end)
+		return done, nil, err
+	}
+	if changes, err = lookTwice(ctx, store, changes); err != nil {
+		return nil, nil, err
+	}
+	todo, about, errs := endAll(ctx, changes, end)
+	var now []persistence.Tidying
+	var which []int
+	for i, c := range about {
+		if c.Later {
+			now, which = append(now, todo[i]), append(which, i)
+		}
+	}
+	for n, err := range m.MarkInterrupted(ctx, now) {
+		if i := which[n]; err == nil {
+			done = append(done, about[i])
+			about[i].Told, todo[i].Interrupt = true, false
+		} // else Interrupt finds out, and its error is told
+	}
+	rest = func(ctx context.Context) ([]Change, error) {
+		moved, err := outcome(about, tidy(ctx, store, todo))
+		return slices.DeleteFunc(moved, func(c Change) bool { return c.Told }), err
+	}
+	return done, rest, errors.Join(errs...)
+}
+
+// endAll ends what is left of the actions of runs that are to be interrupted, and returns what is to be done and for which changes: a run
+// is left as it is if that fails.
+func endAll(ctx context.Context, changes []Change, end func(marker string) (int, error)) (todo []persistence.Tidying, about []Change, errs []error) {
 	for _, c := range changes {
 		if ctx.Err() != nil {
-			errs = append(errs, context.Cause(ctx))
-			break
+			return todo, about, append(errs, context.Cause(ctx))
 		}
-		t := persistence.Tidying{ID: c.ID, Interrupt: c.Kind == Interrupt, At: c.At, Why: c.Why}
+		t := persistence.Tidying{ID: c.ID, Interrupt: c.Kind == Interrupt, At: c.At, Why: c.Why, Segment: c.segment}
 		if t.Interrupt && c.Marker != "" && end != nil {
 			n, err := end(c.Marker)
 			if err != nil {
@@ -105,15 +150,20 @@ func Apply(ctx context.Context, store persistence.Store, changes []Change, end f
 		}
 		todo, about = append(todo, t), append(about, c)
 	}
-	var done []Change
-	for i, err := range tidy(ctx, store, todo) {
+	return todo, about, errs
+}
+
+// outcome returns the changes that were made, and what kept others from it. One whose reason is gone is neither.
+func outcome(changes []Change, results []error) (done []Change, _ error) {
+	var errs []error
+	for i, err := range results {
 		var held *persistence.HeldError
 		switch {
 		case err == nil:
-			done = append(done, about[i])
+			done = append(done, changes[i])
 		case errors.Is(err, persistence.ErrNotFound), errors.As(err, &held):
 		default:
-			errs = append(errs, fmt.Errorf("run %s: %w", about[i].ID, err))
+			errs = append(errs, fmt.Errorf("run %s: %w", changes[i].ID, err))
 		}
 	}
 	return done, errors.Join(errs...)

@@ -247,6 +247,15 @@ func aboutDatabaseEach(events iter.Seq2[fsm.Event, error]) iter.Seq2[fsm.Event, 
 	}
 }
 
+// Tidy is that of the store.
+func (d Database) Tidy(ctx context.Context, todo []persistence.Tidying) []error {
+	errs := d.Store.Tidy(ctx, todo)
+	for i := range errs {
+		errs[i] = aboutDatabase(errs[i])
+	}
+	return errs
+}
+
 // Interrupt is that of the store.
 func (d Database) Interrupt(ctx context.Context, id persistence.ID, at time.Time, why string) error {
 	return aboutDatabase(d.Store.Interrupt(ctx, id, at, why))

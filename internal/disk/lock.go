@@ -53,12 +53,18 @@ func WhileLocked(ctx context.Context, path string, patience time.Duration, f fun
 
 // Held reports whether a live process holds flock on a lock file. Probing takes a shared lock for a moment.
 func Held(path string) bool {
-	f, err := Open(path, os.O_RDONLY)
+	var st syscall.Stat_t
+	fd, err := openRaw(path, &st)
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	return errors.Is(Flock(f, syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	defer syscall.Close(fd) //nolint:errcheck // nothing was written
+	return st.Mode&syscall.S_IFMT == syscall.S_IFREG && heldBy(fd)
+}
+
+// heldBy reports whether another open file holds the flock of the file of fd.
+func heldBy(fd int) bool {
+	return errors.Is(retried(func() error { return syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB) }), syscall.EWOULDBLOCK)
 }
 
 // Names returns the names in a folder, none if it is not there.

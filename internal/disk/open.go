@@ -125,7 +125,7 @@ func readAll(path string, st *syscall.Stat_t, probe bool) (b []byte, held bool, 
 	}
 	defer syscall.Close(fd) //nolint:errcheck // nothing was written
 	if probe {
-		held = errors.Is(retried(func() error { return syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB) }), syscall.EWOULDBLOCK)
+		held = heldBy(fd)
 	}
 	b = make([]byte, st.Size)
 	for n := 0; ; {

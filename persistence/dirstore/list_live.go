@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"loops/internal/disk"
 	"loops/persistence"
@@ -77,9 +78,13 @@ func (d *Store) liveRuns(stems map[string]seen, keep bool) []persistence.Run {
 	}
 	slices.Sort(names)
 	runs, found := make([]persistence.Run, len(names)), make([]bool, len(names))
+	marks := sync.OnceValue(d.marks)
 	spread(len(names), func(i int) {
 		id := persistence.ID(names[i])
 		if runs[i], found[i] = d.liveRun(id, stems[names[i]], keep); found[i] { // otherwise it was moved since we looked
+			if runs[i].Status == persistence.Running && !runs[i].Held {
+				marks()[id].interrupted(&runs[i])
+			}
 			return
 		}
 		if p, err := d.find(id); err == nil && p.folder != "" {
@@ -99,7 +104,7 @@ func (d *Store) liveRuns(stems map[string]seen, keep bool) []persistence.Run {
 // liveRun reads one run that is not in the archive, of which a walk saw so much.
 func (d *Store) liveRun(id persistence.ID, saw seen, keep bool) (persistence.Run, bool) {
 	files, p := d.live(id), d.livePlace(id)
-	l, err := p.loadSeen(saw)
+	l, err := p.loadSeen(saw, keep)
 	if l == nil {
 		saw = 0
 		if r, ok := d.starting(id); ok {
@@ -131,11 +136,14 @@ func (d *Store) liveRun(id persistence.ID, saw seen, keep bool) (persistence.Run
 
 // loadSeen is load of a run of which a walk saw a state file and nothing unusual. Where what there is now does not agree with that,
 // it returns nothing, and all has to be looked for: the run may just be removed, or moved. A list of runs that died reads a thousand.
-func (p place) loadSeen(saw seen) (*loaded, error) {
+//
+// Most of those that died left a state file that stands at the end of the journal. Its checksum holds, so it is believed without a look
+// at the events, as in the archive.
+func (p place) loadSeen(saw seen, whole bool) (*loaded, error) {
 	if saw&sawState == 0 || saw&sawRemoved != 0 {
 		return nil, nil //nolint:nilnil // it is the answer
 	}
-	l, err := p.load(false)
+	l, err := p.glance(whole, nil)
 	if err != nil || !l.viewed || len(l.damage) > 0 {
 		return nil, nil //nolint:nilnil // likewise
 	}

@@ -136,6 +136,9 @@ func (d *Store) own(lock *os.File, id persistence.ID, segment int, spec persiste
 // filesLocation names a store in files, for those of other stores.
 const filesLocation = "dir"
 
+// mostDiscarded is of how many runs that died the locks are removed while another wants to begin.
+const mostDiscarded = 16
+
 // conflict looks for a live run whose scope overlaps, for the run self of the store at a location; "" = this one. Locks of
 // dead runs are removed. Called within exclusive.
 func (d *Store) conflict(self persistence.ID, location string, spec persistence.Spec, scope []string) error {
@@ -146,13 +149,15 @@ func (d *Store) conflict(self persistence.ID, location string, spec persistence.
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	probes := d.probeAll(names)
+	dead := 0
+	for i, name := range names {
 		stem := strings.TrimSuffix(name, ".lock")
 		if location == "" && persistence.ID(stem) == self {
 			continue
 		}
 		path := filepath.Join(d.running, name)
-		l, alive, err := probeLock(path)
+		l, alive, err := probes[i].lock, probes[i].held, probes[i].err
 		if err != nil && !alive && d.abandoned(persistence.ID(stem)) {
 			d.discard(persistence.ID(stem), false)
 		}
@@ -163,7 +168,9 @@ func (d *Store) conflict(self persistence.ID, location string, spec persistence.
 			alive = d.alive(l.owner(), l.since())
 		}
 		if !alive {
-			d.discard(persistence.ID(stem), l.Fork)
+			if dead++; dead <= mostDiscarded { // the others go with their runs, when these come to the archive
+				d.discard(persistence.ID(stem), l.Fork)
+			}
 			continue
 		}
 		holder := persistence.ID(stem)
@@ -189,6 +196,23 @@ func (d *Store) conflict(self persistence.ID, location string, spec persistence.
 		}
 	}
 	return nil
+}
+
+// A probe is what probeLock found of one lock.
+type probe struct {
+	lock scopeLock
+	held bool
+	err  error
+}
+
+// probeAll looks at lock files among the running ones: at many at once, because a thousand runs may have died.
+func (d *Store) probeAll(names []string) []probe {
+	all := make([]probe, len(names))
+	spread(len(names), func(i int) {
+		p := &all[i]
+		p.lock, p.held, p.err = probeLock(filepath.Join(d.running, names[i]))
+	})
+	return all
 }
 
 // locks returns the lock files among the running ones, below a folder of them. The reference tool makes folders for loops

@@ -34,9 +34,15 @@ func (d *Store) Interrupt(ctx context.Context, id persistence.ID, at time.Time, 
 func (d *Store) Tidy(ctx context.Context, todo []persistence.Tidying) []error {
 	errs := make([]error, 0, len(todo))
 	for batch := range slices.Chunk(todo, tidyBatch) {
+		if ctx.Err() != nil {
+			break
+		}
 		results := make([]error, len(batch))
 		err := d.exclusive(ctx, func() error {
 			d.tidy(batch, results)
+			if len(errs)+len(batch) == len(todo) {
+				_ = d.dropMarks() // or they are left, and say nothing
+			}
 			return nil
 		})
 		if err != nil {
@@ -55,7 +61,8 @@ func (d *Store) Tidy(ctx context.Context, todo []persistence.Tidying) []error {
 // tidy is called within exclusive.
 func (d *Store) tidy(todo []persistence.Tidying, errs []error) {
 	parcels := make([]*parcel, len(todo))
-	spread(len(todo), func(i int) { parcels[i], errs[i] = d.fetch(todo[i]) })
+	marks := d.marks()
+	spread(len(todo), func(i int) { parcels[i], errs[i] = d.fetch(todo[i], marks[todo[i].ID]) })
 	d.archive(slices.DeleteFunc(slices.Clone(parcels), func(p *parcel) bool { return p == nil })...)
 	for i, p := range parcels {
 		if p != nil {
@@ -66,7 +73,7 @@ func (d *Store) tidy(todo []persistence.Tidying, errs []error) {
 }
 
 // fetch takes a run that is to be archived. There is no parcel where nothing, or nothing more, is to be done.
-func (d *Store) fetch(todo persistence.Tidying) (*parcel, error) {
+func (d *Store) fetch(todo persistence.Tidying, m mark) (*parcel, error) {
 	p, err := d.find(todo.ID)
 	switch {
 	case err != nil:
@@ -80,7 +87,7 @@ func (d *Store) fetch(todo persistence.Tidying) (*parcel, error) {
 	if err != nil {
 		return nil, err
 	}
-	flat, err := d.ending(t, todo)
+	flat, err := d.ending(t, todo, m)
 	if err != nil || flat == nil {
 		t.release()
 		return nil, err
@@ -89,14 +96,15 @@ func (d *Store) fetch(todo persistence.Tidying) (*parcel, error) {
 }
 
 // ending returns the last state of a run, or nil if it is in the archive.
-func (d *Store) ending(t *taken, todo persistence.Tidying) (*value.Map, error) {
+func (d *Store) ending(t *taken, todo persistence.Tidying, m mark) (*value.Map, error) {
 	if t.folder != "" {
 		return nil, d.clearLeftovers(t.id)
 	}
 	l, err := t.load(false)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	switch todo = m.marked(todo, l); {
 	case todo.Interrupt && l.status != persistence.Running:
 		return nil, fmt.Errorf("running run %s: %w", t.id, persistence.ErrNotFound)
 	case !todo.Interrupt && l.status == persistence.Running:

@@ -33,7 +33,7 @@ type row struct {
 // columns are those that scan reads.
 const columns = `r.n, r.id, r.loop, r.run_id, r.started_at, r.updated_at, r.status, r.archived, r.seq, r.whole, r.epoch,
 	r.definition, r.about, {now}, coalesce(l.until, 0), coalesce(l.owner, ''), coalesce(l.scope, ''), coalesce(l.singleton, 0),
-	coalesce(l.since, 0), coalesce(l.segment, 0)`
+	coalesce(l.since, 0), coalesce(l.segment, 0), EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n)`
 
 const fromRuns = ` FROM runs r LEFT JOIN leases l ON l.run = r.n `
 
@@ -42,13 +42,15 @@ func (s *Store) scan(scan func(...any) error) (*row, error) {
 	var r row
 	var id, owner, scope, about, status string
 	var started, updated, archived, seq, whole, singleton, since, segment int64
+	var asked bool
 	err := scan(&r.n, &id, &r.Loop, &r.RunID, &started, &updated, &status, &archived, &seq, &whole, &r.epoch,
-		&r.definition, &about, &r.now, &r.until, &owner, &scope, &singleton, &since, &segment)
+		&r.definition, &about, &r.now, &r.until, &owner, &scope, &singleton, &since, &segment, &asked)
 	if err != nil {
 		return nil, err
 	}
 	r.ID, r.Status, r.Log = persistence.ID(id), persistence.Status(status), s.name
 	r.StartedAt, r.UpdatedAt = time.UnixMicro(started).UTC(), time.UnixMilli(updated).UTC()
+	r.Unasked = !asked
 	r.Archived, r.seq, r.whole = archived != 0, uint64(seq), uint64(whole)
 	if err := readAbout(&r.Run, about); err != nil {
 		r.note(s, "about", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"loops/fsm"
@@ -155,51 +154,4 @@ func (s *Store) SecondLook(ctx context.Context, ids []persistence.ID) ([]persist
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// Interrupt implements [persistence.Store].
-func (s *Store) Interrupt(ctx context.Context, id persistence.ID, at time.Time, why string) error {
-	return s.settle(ctx, id, func(r *row) error {
-		if r.Status != persistence.Running || r.Archived {
-			return fmt.Errorf("running run %s: %w", id, persistence.ErrNotFound)
-		}
-		r.Status, r.Archived, r.Reconciled, r.Why = persistence.Interrupted, true, at, why
-		return nil
-	})
-}
-
-// Archive implements [persistence.Store].
-func (s *Store) Archive(ctx context.Context, id persistence.ID) error {
-	return s.settle(ctx, id, func(r *row) error {
-		if r.Status == persistence.Running {
-			return fmt.Errorf("run %s has not ended", id)
-		}
-		r.Archived = true
-		return nil
-	})
-}
-
-// settle changes a run that nobody owns. Whoever owned it is fenced off.
-func (s *Store) settle(ctx context.Context, id persistence.ID, f func(r *row) error) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
-		if err := s.d.serialise(ctx, tx); err != nil {
-			return err
-		}
-		r, err := s.find(ctx, tx, id, s.d.lockRow())
-		if err != nil {
-			return err
-		}
-		if r.Held {
-			return &persistence.HeldError{ID: id, Owner: r.Owner}
-		}
-		if err := f(r); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET status = ?, archived = ?, about = ?, epoch = epoch + 1 WHERE n = ?`),
-			string(r.Status), flag(r.Archived), string(appendAbout(nil, &r.Run)), r.n); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, s.q(`DELETE FROM leases WHERE run = ?`), r.n)
-		return err
-	})
 }
