@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"loops/engine"
+	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/mcpserver"
 	"loops/internal/service"
@@ -18,9 +20,8 @@ type Session struct {
 
 // A Host is the program that the tools act through.
 type Host struct {
-	Session     func() (*Session, error)
-	Run, Resume answer
-	Stop, Pause, Unpause, Signal,
+	Session            func() (*Session, error)
+	Run, Resume        answer
 	Validate, Simulate answer
 }
 
@@ -77,4 +78,46 @@ func explain(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 		return nil, err
 	}
 	return views.ExplanationObject(story), nil
+}
+
+func stop(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	told, err := s.Stop(ctx, v.Text("run"), engine.StopGrace, nil, nil)
+	if err != nil {
+		return nil, err // it names those that could not be stopped
+	}
+	return value.NewMap("stopped", told.StopObjects()), nil
+}
+
+func pause(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	told, err := s.Pause(ctx, v.Text("run"), nil)
+	if err != nil {
+		return nil, err
+	}
+	return value.NewMap("paused", told.PauseObjects()), nil
+}
+
+func unpause(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	told, err := s.Unpause(ctx, v.Text("run"), nil)
+	if err != nil {
+		return nil, err
+	}
+	return value.NewMap("unpaused", told.UnpauseObjects()), nil
+}
+
+func signal(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	event := fsm.Signal{Name: v.Text("event"), From: "MCP"}
+	if v.Has("data") {
+		text, err := json.Marshal(v.Mapping("data"))
+		if err == nil {
+			event.Data, err = value.ParseJSON(text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	sent, err := s.Signal(ctx, v.Text("run"), event)
+	if err != nil {
+		return nil, err
+	}
+	return sent.Object(), nil
 }

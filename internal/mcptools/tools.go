@@ -108,7 +108,7 @@ func Tools(h *Host) []mcpserver.Tool {
 			About:     "Stops a run, or all runs of a loop that go on, and waits up to 15 seconds for it. They can be resumed.",
 			Arguments: []mcpserver.Argument{{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then all of its runs that go on"}},
 			Result:    []mcpserver.Field{{Name: "stopped", Type: "array", About: "as loops stop --json"}},
-			Call:      h.Stop,
+			Call:      h.asked(stop),
 		},
 		{
 			Name: "history", Title: "List the runs of a loop", ReadOnly: true,
@@ -180,7 +180,7 @@ func Tools(h *Host) []mcpserver.Tool {
 			About:     "Has a run, or all running runs of a loop, wait before the next state. An action that runs is not interrupted: paused is true where the run waits already.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "paused", Type: "array", About: "as loops pause --json"}},
-			Call:      h.Pause,
+			Call:      h.asked(pause),
 		},
 		{
 			Name: "signal", Title: "Send an event to a run", Destructive: true,
@@ -191,14 +191,14 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "data", Kind: mcpserver.Mapping, About: "what comes with it, as ${event.KEY}"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "number", Type: "integer"}, {Name: "waits", Type: "boolean", About: "a state of the run waited for it"}},
-			Call:   h.Signal,
+			Call:   h.asked(signal),
 		},
 		{
 			Name: "unpause", Title: "Let a paused run continue", Destructive: true,
 			About:     "Lets a paused run, or all paused runs of a loop, continue. Of one that was stopped meanwhile it takes the pause away.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "unpaused", Type: "array", About: "as loops unpause --json"}},
-			Call:      h.Unpause,
+			Call:      h.asked(unpause),
 		},
 	}
 }

@@ -5,6 +5,7 @@ package service
 import (
 	"context"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -14,14 +15,19 @@ import (
 type Service struct {
 	Project *project.Project
 	Page    *views.Page                      // its commands are those of answers
+	Engine  func() (*engine.Engine, error)   // makes the engine that tells runs what to do
 	Note    func(format string, args ...any) // takes what is to be said beside the answer, as [loops/internal/ui.Say] has it
 
 	records *project.Records // nil = not opened yet
+	engine  *engine.Engine   // nil = none was needed; else it owns records
 }
 
-// Close releases the records.
+// Close releases the records and the engine.
 func (s *Service) Close() {
-	if s.records != nil {
+	switch {
+	case s.engine != nil:
+		s.engine.Close()
+	case s.records != nil:
 		_ = s.records.Close()
 	}
 }
@@ -36,6 +42,21 @@ func (s *Service) Finder(ctx context.Context) (project.Finder, error) {
 		s.records = r
 	}
 	return s.records.Finder(), nil
+}
+
+// control makes the engine by which runs are told what to do, and returns what finds them in its records.
+func (s *Service) control(ctx context.Context) (*engine.Engine, project.Finder, error) {
+	e, err := s.Engine()
+	if err != nil {
+		return nil, project.Finder{}, err
+	}
+	r, err := e.Records(ctx)
+	if err != nil {
+		e.Close()
+		return nil, project.Finder{}, err
+	}
+	s.engine, s.records = e, r
+	return e, r.Finder(), nil
 }
 
 // resume is the command that continues a run.

@@ -117,6 +117,8 @@ func (a *app) explained(err error) (int, string) {
 		err = a.refused(several)
 	} else if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		err = a.refused(refusal)
+	} else if nothing, ok := errors.AsType[*engine.NothingError](err); ok {
+		err = a.refused(nothing)
 	}
 	code, message := explain(err)
 	if several, ok := errors.AsType[*project.AmbiguousError](err); ok && a.args != nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/mcpserver"
 	"loops/internal/mcptools"
@@ -58,39 +57,6 @@ func (s *served) statusOf(ctx context.Context, run string) (any, error) {
 	return status.Object(), nil
 }
 
-func (s *served) stop(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	stopped, err := s.ask(ctx, func(ctx context.Context, a *app) error {
-		return runStop(ctx, a, stopOptions{name: v.Text("run"), json: true, grace: engine.StopGrace})
-	})
-	return named("stopped", stopped, err) // the error names those that could not be stopped
-}
-
-func (s *served) pause(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	paused, err := s.ask(ctx, func(ctx context.Context, a *app) error {
-		return runPause(ctx, a, pauseOptions{name: v.Text("run"), json: true})
-	})
-	return named("paused", paused, err)
-}
-
-func (s *served) unpause(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	unpaused, err := s.ask(ctx, func(ctx context.Context, a *app) error {
-		return runUnpause(ctx, a, pauseOptions{name: v.Text("run"), json: true})
-	})
-	return named("unpaused", unpaused, err)
-}
-
-func (s *served) signal(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	o := signalOptions{run: v.Text("run"), name: v.Text("event"), from: "MCP", json: true}
-	if v.Has("data") {
-		data, err := json.Marshal(v.Mapping("data"))
-		if err != nil {
-			return nil, err
-		}
-		o.data, o.hasData = string(data), true
-	}
-	return object(s.ask(ctx, func(ctx context.Context, a *app) error { return runSignal(ctx, a, o) }))
-}
-
 func (s *served) simulate(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
 	o := tryout.Simulation{
 		Name: v.Text("name"), Context: contextPairs(v), Scenario: v.Text("scenario"), Seed: uint64(v.Number("seed")), //nolint:gosec // it is not negative
@@ -120,7 +86,7 @@ func (s *served) simulate(ctx context.Context, v mcpserver.Values) (json.RawMess
 
 // host is what the tools act through.
 func (s *served) host() *mcptools.Host {
-	return &mcptools.Host{Session: s.session, Run: s.run, Resume: s.resume, Stop: s.stop, Pause: s.pause, Unpause: s.unpause, Signal: s.signal, Validate: s.validate, Simulate: s.simulate}
+	return &mcptools.Host{Session: s.session, Run: s.run, Resume: s.resume, Validate: s.validate, Simulate: s.simulate}
 }
 
 // contextPairs are the values of the argument context as KEY=VALUE.

@@ -8,13 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/engine/project"
-	"loops/fsm/value"
-	"loops/internal/inspect"
-	"loops/internal/lookup"
-	"loops/internal/ui"
 	"loops/internal/ui/views"
-	"loops/persistence"
 )
 
 type pauseOptions struct {
@@ -88,111 +82,28 @@ func firstOf(args []string) string {
 	return args[0]
 }
 
-// goingOn returns the runs that go on of those that arg means, all if it is "". None is an error that says so; verb is
-// what was to be done.
-func goingOn(ctx context.Context, f project.Finder, arg, verb string) ([]persistence.Run, error) {
-	var runs []persistence.Run
-	var newest *persistence.Run
-	var err error
-	if arg == "" {
-		runs, err = f.Store.Runs(ctx, persistence.Query{Live: true})
-		runs = project.Current(runs)
-	} else {
-		runs, newest, err = f.Live(ctx, arg)
-	}
-	if err != nil {
-		return nil, f.Store.Failed(err)
-	}
-	var live []persistence.Run
-	for _, r := range runs {
-		if project.Alive(r) {
-			live = append(live, r)
-		}
-	}
-	switch {
-	case len(live) > 0:
-		return live, nil
-	case arg == "":
-		return nil, failure(engine.NotFound, "nothing to %s: no run goes on", verb)
-	case newest == nil:
-		return nil, nothingTo(ctx, f, verb, arg, "")
-	}
-	return nil, failure(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.StatusWord(*newest))
-}
-
 func runPause(ctx context.Context, a *app, o pauseOptions) error {
-	e, store, err := a.controller(ctx)
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	defer e.Close()
-	runs, err := goingOn(ctx, store.Finder(), o.name, "pause")
-	if err != nil {
-		return err
+	defer s.Close()
+	told, err := s.Pause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return views.PausedText(a.page(), e) }))
+	if o.json && told != nil {
+		return a.withJSON(told.PauseObjects(), err)
 	}
-	done := []any{}
-	err = a.askAll(ctx, e, runs, engine.Command{Kind: persistence.CommandPause}, func(s engine.Effect) {
-		r := s.Before
-		if o.json {
-			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", s.Wait != nil, "current_state", r.State))
-			return
-		}
-		ui.SayLine(a.out, views.PausedText(a.page(), s))
-	})
-	errs := []error{err}
-	if o.json {
-		errs = append(errs, a.reply(done))
-	}
-	return joined(errs)
+	return err
 }
 
 func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
-	e, store, err := a.controller(ctx)
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	defer e.Close()
-	f := store.Finder()
-	var runs []persistence.Run
-	if o.name == "" {
-		runs, err = store.Runs(ctx, persistence.Query{Limit: lookup.OpenRuns})
-		runs = project.Current(runs)
-	} else {
-		runs, err = f.Runs(ctx, o.name, engine.RecentRuns)
+	defer s.Close()
+	told, err := s.Unpause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return views.UnpausedText(a.page(), e.Before) }))
+	if o.json && told != nil {
+		return a.withJSON(told.UnpauseObjects(), err)
 	}
-	if err != nil {
-		return store.Failed(err)
-	}
-	var errs []error
-	var standing []persistence.Run
-	for _, r := range runs {
-		paused, err := e.Paused(ctx, r)
-		if err != nil {
-			errs = append(errs, a.refused(err))
-		}
-		if paused {
-			standing = append(standing, r)
-		}
-	}
-	done, found := []any{}, len(standing) > 0 || len(errs) > 0
-	errs = append(errs, a.askAll(ctx, e, standing, engine.Command{Kind: persistence.CommandUnpause}, func(s engine.Effect) {
-		r := s.Before
-		if o.json {
-			done = append(done, value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State))
-			return
-		}
-		ui.SayLine(a.out, views.UnpausedText(a.page(), r))
-	}))
-	switch {
-	case found && o.json:
-		errs = append(errs, a.reply(done))
-	case found:
-	case o.name == "":
-		return failure(engine.NotFound, "nothing to unpause: no run is paused")
-	case len(runs) == 0:
-		return nothingTo(ctx, f, "unpause", o.name, "")
-	default:
-		return failure(engine.NotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.StatusWord(runs[0]))
-	}
-	return joined(errs)
+	return err
 }

@@ -11,7 +11,7 @@ func (a *app) service() (*service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service.Service{Project: p, Page: a.page(), Note: a.note}, nil
+	return &service.Service{Project: p, Page: a.page(), Engine: a.engine, Note: a.note}, nil
 }
 
 // note says something beside the answer.

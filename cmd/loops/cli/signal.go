@@ -1,27 +1,19 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/inspect"
-	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
-	"loops/internal/ui/views"
 )
 
 type signalOptions struct {
 	run, name, data string
-	from            string // who sends it; "" = the user
 	hasData, json   bool
 }
 
@@ -49,52 +41,27 @@ state takes it when the run is resumed. Events wait in their order, and each is 
 }
 
 func runSignal(ctx context.Context, a *app, o signalOptions) error {
-	s := fsm.Signal{Name: o.name, From: cmp.Or(o.from, a.sender())}
-	if strings.TrimSpace(o.name) == "" || strings.ContainsAny(o.name, "\r\n") {
-		return usageError{fmt.Sprintf("%s is no name of an event; expected one such as deploy-finished", phrase.Quote(o.name)), "loops signal --help"}
-	}
+	event := fsm.Signal{Name: o.name, From: a.sender()}
 	if o.hasData {
 		var err error
-		if s.Data, err = value.ParseJSON([]byte(o.data)); err != nil {
+		if event.Data, err = value.ParseJSON([]byte(o.data)); err != nil {
 			return usageError{fmt.Sprintf("--data is no JSON: %v; a text needs quotation marks of its own: --data '\"text\"'", err), "loops signal --help"}
 		}
 	}
-	e, store, err := a.controller(ctx)
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	defer e.Close()
-	run, ok, err := lookup.Told(ctx, store.Finder(), o.run)
-	switch {
-	case err != nil:
-		return a.refused(err)
-	case !ok:
-		return nothingTo(ctx, store.Finder(), "signal", o.run, "")
-	}
-	sent, err := e.Signal(ctx, run.ID, s)
+	defer s.Close()
+	sent, err := s.Signal(ctx, o.run, event)
 	if err != nil {
-		return a.refused(err)
+		return err
 	}
 	if o.json {
-		return a.reply(value.NewMap("instance_id", string(run.ID), "run_id", run.RunID, "event", sent.Name, "number", int64(sent.N), //nolint:gosec // nobody sends so many
-			"at", ui.Stamp(sent.At), "from", ui.OrNull(sent.From), "alive", project.Alive(run), "waits", waitsFor(sent)))
+		return ui.WriteJSON(a.out, sent.Object())
 	}
-	ui.SayLine(a.out, a.sentText(ctx, store, sent))
+	ui.SayLine(a.out, sent.Text(ctx))
 	return nil
-}
-
-func waitsFor(s engine.Sent) bool { return s.Wait != nil && s.Wait.Event == s.Name }
-
-// sentText says what becomes of a signal that is on record.
-func (a *app) sentText(ctx context.Context, store *project.Records, s engine.Sent) string {
-	head := fmt.Sprintf("Sent %s to %s (number %d)", s.Name, s.Run.ID, s.N)
-	switch {
-	case !project.Alive(s.Run):
-		return fmt.Sprintf("%s. The run is %s, and takes it when it is resumed: %s", head, inspect.StatusWord(s.Run), views.GoOn(ctx, a.page(), store, s.Run))
-	case waitsFor(s):
-		return head + "; state " + s.Wait.State + " waited for it."
-	}
-	return head + ". The next state that waits for it takes it."
 }
 
 // sender is who uses the program, as far as the environment says.

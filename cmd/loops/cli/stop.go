@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,12 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/engine/project"
-	"loops/fsm/value"
-	"loops/internal/phrase"
-	"loops/internal/queue"
+	"loops/internal/service"
 	"loops/internal/ui"
-	"loops/persistence"
+	"loops/internal/ui/views"
 )
 
 type stopOptions struct {
@@ -61,92 +59,32 @@ queue remove: nothing of them was run. So none of them begins when the runs that
 }
 
 func runStop(ctx context.Context, a *app, o stopOptions) error {
-	e, store, err := a.controller(ctx)
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	defer e.Close()
-	f := store.Finder()
-	// Who waits would begin when the runs end.
-	taken, err := queue.TakeOut(ctx, e.Project().Queue(), queuedAs(f, o.name), a.outUnless(o.json))
-	errs := []error{err}
-	live, err := goingOn(ctx, f, o.name, "stop")
-	if err != nil && (!isOfKind(err, engine.NotFound) || len(taken) == 0) {
-		errs = append(errs, err)
-	}
-	var ended []engine.Effect
-	errs = append(errs, a.askAll(ctx, e, live, engine.Command{Kind: persistence.CommandStop, Grace: o.grace}, func(s engine.Effect) {
-		if ended = append(ended, s); !o.json {
-			ui.SayLine(a.out, stoppedText(a, s, o.grace))
-		}
+	defer s.Close()
+	told, err := s.Stop(ctx, o.name, o.grace, a.outUnless(o.json), a.eachUnless(o.json, func(e engine.Effect) string {
+		return views.StoppedText(a.page(), e, o.grace)
 	}))
-	if o.json {
-		errs = append(errs, a.reply(append(taken, ui.List(ended, func(s engine.Effect) any {
-			r := s.Run
-			return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable(), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
-		})...)))
+	if o.json && told != nil {
+		return a.withJSON(told.StopObjects(), err)
 	}
-	return joined(errs)
+	return err
 }
 
-// controller returns the engine by which a command tells runs what to do, and the records in which it finds them. The caller
-// closes the engine, and the records with it.
-func (a *app) controller(ctx context.Context) (*engine.Engine, *project.Records, error) {
-	e, err := a.engine()
-	if err != nil {
-		return nil, nil, err
+// eachUnless is where to tell what became of runs one by one; nil where the answer is JSON.
+func (a *app) eachUnless(json bool, text func(engine.Effect) string) service.Each {
+	if json {
+		return nil
 	}
-	store, err := e.Records(ctx)
-	if err != nil {
-		e.Close()
-		return nil, nil, err
-	}
-	return e, store, nil
+	return func(e engine.Effect) { ui.SayLine(a.out, text(e)) }
 }
 
-// askAll asks the same of several runs, of all of them before one is waited for, and calls done with what it came to, in the
-// order of the runs. One that cannot do it does not keep the others from it.
-func (a *app) askAll(ctx context.Context, e *engine.Engine, runs []persistence.Run, c engine.Command, done func(engine.Effect)) error {
-	type answer struct {
-		effect engine.Effect
-		err    error
+// withJSON prints what was done and returns what failed.
+func (a *app) withJSON(done []any, failed error) error {
+	if err := ui.WriteJSON(a.out, done); err != nil {
+		return errors.Join(failed, err)
 	}
-	answers := make([]chan answer, len(runs))
-	for i, r := range runs {
-		answers[i] = make(chan answer, 1)
-		go func() {
-			effect, err := e.Ask(ctx, r.ID, c)
-			answers[i] <- answer{effect, err}
-		}()
-	}
-	var errs []error
-	for _, ch := range answers {
-		got := <-ch
-		a.tellUnrecorded(got.effect)
-		if got.err != nil {
-			errs = append(errs, a.refused(got.err))
-			continue
-		}
-		done(got.effect)
-	}
-	return joined(errs)
-}
-
-// tellUnrecorded says that a signal had to do.
-func (a *app) tellUnrecorded(s engine.Effect) {
-	if s.Unrecorded != nil {
-		ui.SayLine(a.Err, fmt.Sprintf("loops: this cannot be recorded for run %s (%s); its process (pid %d) was sent %s instead", s.Before.ID, oneLine(s.Unrecorded), s.Before.Owner.PID, s.Signal))
-	}
-}
-
-// stoppedText says what became of a run that was asked to stop.
-func stoppedText(a *app, s engine.Effect, grace time.Duration) string {
-	r, pid := s.Run, s.Before.Owner.PID
-	switch {
-	case s.Killed:
-		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", r.ID, pid, phrase.Duration(grace), r.Status, r.State, a.command("resume", string(r.ID)))
-	case r.Status.Resumable():
-		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", r.ID, pid, r.Status, r.State, a.command("resume", string(r.ID)))
-	}
-	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", r.ID, pid, r.Status, r.State)
+	return failed
 }

@@ -39,7 +39,7 @@ func (l watchScreen) Act(ctx context.Context, c watch.Command) (string, error) {
 		return "", l.app.refused(err)
 	}
 	text := map[watch.Verb]func() string{
-		watch.Stop:    func() string { return stoppedText(l.app, s, engine.StopGrace) },
+		watch.Stop:    func() string { return views.StoppedText(l.app.page(), s, engine.StopGrace) },
 		watch.Pause:   func() string { return views.PausedText(l.app.page(), s) },
 		watch.Unpause: func() string { return views.UnpausedText(l.app.page(), r) },
 		watch.Retry:   func() string { return wokenText(s) },

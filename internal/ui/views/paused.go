@@ -2,10 +2,13 @@ package views
 
 import (
 	"fmt"
+	"time"
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -24,4 +27,34 @@ func UnpausedText(page *Page, r persistence.Run) string {
 		return fmt.Sprintf("Run %s (pid %d) goes on.", r.ID, r.Owner.PID)
 	}
 	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, inspect.StatusWord(r), page.Command("resume", string(r.ID)))
+}
+
+// StoppedText says what became of a run that was asked to stop, and had so long to end before it was killed.
+func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
+	r, pid := s.Run, s.Before.Owner.PID
+	switch {
+	case s.Killed:
+		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", r.ID, pid, phrase.Duration(grace), r.Status, r.State, page.Command("resume", string(r.ID)))
+	case r.Status.Resumable():
+		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", r.ID, pid, r.Status, r.State, page.Command("resume", string(r.ID)))
+	}
+	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", r.ID, pid, r.Status, r.State)
+}
+
+// StoppedObject is the same for a program.
+func StoppedObject(s engine.Effect) *value.Map {
+	r := s.Run
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable(), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
+}
+
+// PausedObject says for a program that a run was asked to pause, or that it stands.
+func PausedObject(s engine.Effect) *value.Map {
+	r := s.Before
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", s.Wait != nil, "current_state", r.State)
+}
+
+// UnpausedObject says for a program that a run is paused no more.
+func UnpausedObject(s engine.Effect) *value.Map {
+	r := s.Before
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State)
 }

@@ -1,0 +1,67 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/phrase"
+	"loops/internal/ui"
+)
+
+// Sent is an event that is on record for a run.
+type Sent struct {
+	engine.Sent
+	s *Service
+}
+
+// Signal sends an event to the run that arg means.
+func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Sent, error) {
+	if strings.TrimSpace(event.Name) == "" || strings.ContainsAny(event.Name, "\r\n") {
+		return nil, engine.Misuse("signal", "%s is no name of an event; expected one such as deploy-finished", phrase.Quote(event.Name))
+	}
+	e, f, err := s.control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run, ok, err := lookup.Told(ctx, f, arg)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &engine.NothingError{Finder: f, Verb: "signal", Arg: arg}
+	}
+	sent, err := e.Signal(ctx, run.ID, event)
+	if err != nil {
+		return nil, several([]error{err})
+	}
+	return &Sent{sent, s}, nil
+}
+
+// waitedFor reports whether the run waited for the event when it was sent.
+func (t *Sent) waitedFor() bool { return t.Wait != nil && t.Wait.Event == t.Name }
+
+// Object returns what was sent for a program.
+func (t *Sent) Object() *value.Map {
+	r := t.Run
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "event", t.Name, "number", int64(t.N), //nolint:gosec // nobody sends so many
+		"at", ui.Stamp(t.At), "from", ui.OrNull(t.From), "alive", project.Alive(r), "waits", t.waitedFor())
+}
+
+// Text says what becomes of it.
+func (t *Sent) Text(ctx context.Context) string {
+	head := fmt.Sprintf("Sent %s to %s (number %d)", t.Name, t.Run.ID, t.N)
+	switch {
+	case !project.Alive(t.Run):
+		return fmt.Sprintf("%s. The run is %s, and takes it when it is resumed: %s", head, inspect.StatusWord(t.Run), t.s.resume(ctx, t.Run))
+	case t.waitedFor():
+		return head + "; state " + t.Wait.State + " waited for it."
+	}
+	return head + ". The next state that waits for it takes it."
+}
