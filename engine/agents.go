@@ -139,7 +139,7 @@ func (u *agentUse) loop(l *fsm.Loop) {
 			continue
 		}
 		if fsm.Prompts(s) {
-			u.acts, u.hosts[cmp.Or(s.Host, l.LLM.Host)] = true, true
+			u.acts, u.hosts[l.PromptHost(s)] = true, true
 			u.skips = u.skips || cmp.Or(s.Permissions, l.Permissions, fsm.PermissionsSkip) == fsm.PermissionsSkip
 		}
 		if ev := s.Evaluate; ev != nil && l.LLM.Enabled && slices.Contains([]string{"llm_structured", "comparator", "contract"}, ev.Type) {

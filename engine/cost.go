@@ -39,7 +39,7 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 		if !fsm.Prompts(st) || !limitsCost(l.Budget) && !limitsCost(st.Budget) {
 			continue
 		}
-		h, _, err := r.FindHost(cmp.Or(st.Host, l.LLM.Host))
+		h, _, err := r.FindHost(l.PromptHost(st))
 		if err != nil || h.Has.Cost {
 			continue // that a host is missing is said when it is wanted: the loop may know what to do
 		}

@@ -28,7 +28,7 @@ func TestGivenValuesAreReadAsTheLoopReadsThem(t *testing.T) {
 		{"a list where a map is read", `a: {action: 'echo ${context.map.k}', next: b}`, "map=[1]", ""},
 		{"a word in a script", `a: {action: 'echo ${context.n}', next: b}`, "n=five", `"five"`},
 	} {
-		l, problems := loopfile.Parse("x.yaml", []byte(head+"  "+c.state+"\n"))
+		l, problems := loopfile.Parse("x.yaml", []byte(head+"  "+c.state+"\n"), nil)
 		if l == nil {
 			t.Errorf("%s: %v", c.name, problems)
 			continue

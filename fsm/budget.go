@@ -309,4 +309,4 @@ func (e *Executor) budgetRaised() {
 }
 
 // Prompts reports whether a visit to the state gives a prompt to an agent.
-func Prompts(st *State) bool { return st.Loop == "" && acts(st) && modeOf(st) == KindPrompt }
+func Prompts(st *State) bool { return st.Loop == "" && acts(st) && KindOf(st) == KindPrompt }

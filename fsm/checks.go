@@ -213,7 +213,7 @@ func (e *Executor) loopTimeout(ctx context.Context) result {
 		return pass
 	}
 	st := l.States[m.Current]
-	if m.Flushing || m.Phase == PhasePending && m.JustRouted && flushes(st) && modeOf(st) == KindShell {
+	if m.Flushing || m.Phase == PhasePending && m.JustRouted && flushes(st) && KindOf(st) == KindShell {
 		if !e.flush(ctx, st) {
 			return ended
 		}

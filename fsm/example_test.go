@@ -45,7 +45,7 @@ states:
     on_yes: done
     on_no: up
   done: {terminal: true}
-`))
+`), nil)
 	if loop == nil {
 		log.Fatal(loopfile.Render(problems, nil, false))
 	}

@@ -99,7 +99,7 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		if res == nil {
 			return Verdict{}, false, nil
 		}
-		d := DefaultEvaluate(defaultEvaluator(modeOf(st)))
+		d := DefaultEvaluate(defaultEvaluator(KindOf(st)))
 		cfg, label = &d, "default"
 	} else {
 		label = cfg.Type
@@ -136,7 +136,7 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		if v, ev.Memory, err = Judge(cfg, ev); !errors.Is(err, ErrNeedsJudge) {
 			break
 		}
-		if res != nil && res.ExitCode != 0 && modeOf(st) == KindPrompt {
+		if res != nil && res.ExitCode != 0 && KindOf(st) == KindPrompt {
 			// An attempt that failed is not paid for twice, and no judge talks it into a success.
 			v, err = exitedBadly(res.ExitCode), nil
 		} else {

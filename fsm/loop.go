@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -159,6 +160,7 @@ type State struct {
 
 	Action     string     // text as written; "" counts as no action
 	ActionType string     // as written
+	Extension  *Extension // what the settings make of ActionType; nil = it is one of the language
 	Params     *value.Map // arguments of an mcp_tool
 	Timeout    time.Duration
 	Idle       time.Duration
@@ -206,6 +208,21 @@ type State struct {
 	OnThrottleHard       string
 	OnInterrupted        string // where to go instead of acting again after an interruption; "" = act again
 	Once                 bool   // idempotent: false: the action is not started again unless a user asks for it
+}
+
+// An Extension is what the settings of a project make of an action type that is not of the language: a host, for which the
+// action is a prompt, or a program, which gets the action on its standard input. Exactly one of the two is set.
+type Extension struct {
+	Host    string
+	Program []string // with its arguments
+}
+
+// PromptHost returns the name of the host of the prompt that a state is; "" = none is named.
+func (l *Loop) PromptHost(st *State) string {
+	if st.Extension != nil && st.Extension.Host != "" {
+		return st.Extension.Host
+	}
+	return cmp.Or(st.Host, l.LLM.Host)
 }
 
 // A Fragment holds what a state that was built from a fragment sees as ${param.*}.

@@ -57,7 +57,7 @@ func (e *Executor) memoryBudget(ctx context.Context, next *string) bool {
 // sent elsewhere, or is over.
 func (e *Executor) pressure(ctx context.Context, st *State) bool {
 	m, g := e.mem, e.cfg.Loop.HostGuard
-	if !g.Enabled || e.cfg.MemoryUsed == nil || st.Loop != "" || !acts(st) || modeOf(st) != KindPrompt {
+	if !g.Enabled || e.cfg.MemoryUsed == nil || st.Loop != "" || !acts(st) || KindOf(st) != KindPrompt {
 		return false
 	}
 	pct, known := e.cfg.MemoryUsed()

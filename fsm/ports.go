@@ -17,6 +17,7 @@ const (
 	KindJudge    Kind = "judge" // a question to a model about what was done; it changes nothing
 	KindMCP      Kind = "mcp_tool"
 	KindContract Kind = "contract" // never run; the text only belongs to its evaluator
+	KindProgram  Kind = "program"  // an action type that the settings give to a program, which gets the text on its standard input
 )
 
 // An Action is one thing to do, with every template in it expanded.
@@ -24,6 +25,7 @@ type Action struct {
 	Kind    Kind
 	Text    string        // bash script, prompt, or server/tool
 	Params  string        // JSON arguments of an mcp_tool
+	Program []string      // of KindProgram: the program and its arguments
 	State   string        // the state it belongs to
 	Step    int           // of the loop it belongs to, from 1
 	Attempt int           // how often this step was started, from 1; above 1 after a crash

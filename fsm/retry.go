@@ -69,7 +69,7 @@ var (
 // to the same state after a wait, to the state for used up waits, or to on_error.
 func (e *Executor) failed(ctx context.Context, st *State, res *Result) (decision, bool) {
 	m := e.mem
-	if res == nil || modeOf(st) != KindPrompt {
+	if res == nil || KindOf(st) != KindPrompt {
 		return decision{}, false
 	}
 	if res.ExitCode == 0 {

@@ -15,7 +15,7 @@ const sessionContinue = "continue"
 // address says to whom a prompt goes and what it carries on. A prompt that does not carry on breaks the chain.
 func (e *Executor) address(st *State, a *Action) {
 	m, l := e.mem, e.cfg.Loop
-	a.Host, a.Effort = cmp.Or(st.Host, l.LLM.Host), st.Effort
+	a.Host, a.Effort = l.PromptHost(st), st.Effort
 	a.Permissions = cmp.Or(st.Permissions, l.Permissions, PermissionsSkip)
 	if !carriesOn(st, l) {
 		m.Session = nil

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,27 +23,9 @@ const (
 	judgeTimeout = 30 * time.Minute
 )
 
-// modeOf returns how the action of a state is carried out.
-func modeOf(st *State) Kind {
-	switch st.ActionType {
-	case "contract":
-		return KindContract
-	case "mcp_tool":
-		return KindMCP
-	case "prompt", "slash_command":
-		return KindPrompt
-	case "shell":
-		return KindShell
-	}
-	if strings.HasPrefix(st.Action, "/") {
-		return KindPrompt
-	}
-	return KindShell
-}
-
 // acts reports whether a visit to the state carries out an action.
 func acts(st *State) bool {
-	return st.Action != "" && (st.Next != "" || modeOf(st) != KindContract)
+	return st.Action != "" && (st.Next != "" || KindOf(st) != KindContract)
 }
 
 // visit carries out an entered state and decides where to go.
@@ -107,7 +88,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	mode := modeOf(st)
+	mode := KindOf(st)
 	if mode == KindContract {
 		mode = KindShell // only reached through next, where the action of a contract state does run
 	}
@@ -115,7 +96,11 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		Kind: mode, Text: text, State: st.Name, Step: m.Step, Keep: e.keep[st.Capture], Model: st.Model, Agent: st.Agent, Tools: st.Tools,
 		RSS: e.budgeted(), Outer: e.outer, Dir: e.dir,
 	}
-	if mode == KindShell {
+	switch mode {
+	case KindProgram:
+		a.Program = st.Extension.Program
+		fallthrough
+	case KindShell:
 		a.Vars = e.vars()
 	}
 	a.Timeout, a.Idle = timeoutsOf(e.cfg.Loop, st, mode)
@@ -130,7 +115,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		a.Params = string(value.AppendJSON(nil, params))
 	}
 	if mode == KindPrompt {
-		if !e.awaitCircuit(ctx, st, cmp.Or(st.Host, e.cfg.Loop.LLM.Host)) {
+		if !e.awaitCircuit(ctx, st, e.cfg.Loop.PromptHost(st)) {
 			return Result{}, errHalted
 		}
 		if err := e.affordable(); err != nil {
@@ -195,7 +180,7 @@ func (e *Executor) breaks(err error) {
 
 // ActionTimeouts returns how long the action of a state may take, and how long it may be silent; 0 = as long as it likes.
 func ActionTimeouts(l *Loop, st *State) (wall, idle time.Duration) {
-	return timeoutsOf(l, st, modeOf(st))
+	return timeoutsOf(l, st, KindOf(st))
 }
 
 func timeoutsOf(l *Loop, st *State, mode Kind) (wall, idle time.Duration) {
@@ -281,7 +266,7 @@ func (e *Executor) capture(st *State, res Result) error {
 		failure, kind := "", any(nil)
 		switch {
 		case res.ExitCode == 0:
-		case modeOf(st) == KindPrompt:
+		case KindOf(st) == KindPrompt:
 			failure, _ = failureOf(res)
 		default:
 			failure = FailureReal // D24

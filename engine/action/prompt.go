@@ -182,13 +182,19 @@ func findHost(known []*host.Host, name string) *host.Host {
 
 // program finds the program of a host as its actions would.
 func (r *Runner) program(h *host.Host) (string, error) {
-	if !strings.Contains(h.Program, "/") {
-		return lookPath(h.Program, r.search, r.Dir)
+	return r.FindProgram(h.Program)
+}
+
+// FindProgram returns the path of a program as actions find it: in PATH, or from the Runner's folder if its name has a slash.
+func (r *Runner) FindProgram(program string) (string, error) {
+	r.prepare.Do(r.environ)
+	if !strings.Contains(program, "/") {
+		return lookPath(program, r.search, r.Dir)
 	}
-	if filepath.IsAbs(h.Program) {
-		return lookPath(filepath.Base(h.Program), filepath.Dir(h.Program), "")
+	if filepath.IsAbs(program) {
+		return lookPath(filepath.Base(program), filepath.Dir(program), "")
 	}
-	dir, name := filepath.Split(h.Program)
+	dir, name := filepath.Split(program)
 	return lookPath(name, filepath.Join(".", dir), r.Dir)
 }
 

@@ -143,6 +143,12 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 			defer func() { _ = script.Close() }()
 			c.argv[2], c.script = longScriptText, script
 		}
+	case fsm.KindProgram:
+		release, err := r.programCommand(&c, a)
+		if err != nil {
+			return fsm.Result{}, err
+		}
+		defer release()
 	case fsm.KindMCP:
 		release, err := r.toolCommand(&c, a)
 		if err != nil {

@@ -31,6 +31,7 @@ type RecordedLoop struct {
 	File, Sha256 string
 	names        *value.Map // the names by which its states run others, each with the file that it meant
 	text         []byte
+	types        loopfile.Types // that the settings add to those of the language now
 }
 
 // documentMark begins a document of a definition. What is in a document is indented, or begins with a letter.
@@ -52,7 +53,7 @@ func (d *Definition) add(files *loopfile.Loader, l *fsm.Loop) error {
 	if err != nil {
 		return err
 	}
-	r := &RecordedLoop{File: l.File, Sha256: l.SHA256, names: value.NewMap(), text: text}
+	r := &RecordedLoop{File: l.File, Sha256: l.SHA256, names: value.NewMap(), text: text, types: files.Types}
 	if old := d.Of(l.File); old != nil {
 		*old = *r
 		r = old
@@ -148,13 +149,13 @@ func (d *Definition) Rebase(folders []move.Folder) {
 
 // Load reads the loop. Its file is the one it came from, and so is its checksum.
 func (r *RecordedLoop) Load() (*fsm.Loop, error) {
-	l, problems := loopfile.Parse(r.File, r.text)
+	l, problems := loopfile.Parse(r.File, r.text, r.types)
 	if l != nil {
 		problems = lint.Check(l)
 	}
 	for _, p := range problems {
 		if p.Severity == fsm.SeverityError {
-			return nil, fmt.Errorf("the definition of %s that was recorded is not valid for this version: %s [%s]", r.File, p.Message, p.Rule)
+			return nil, fmt.Errorf("the definition of %s that was recorded is not valid for this version and its settings: %s [%s]", r.File, p.Message, p.Rule)
 		}
 	}
 	l.File, l.SHA256 = r.File, r.Sha256
@@ -192,7 +193,7 @@ func ParseDefinition(text []byte, p *Project) (*Definition, error) {
 		if err != nil || !ok {
 			return nil, errors.New("it does not say which loop it is")
 		}
-		r := &RecordedLoop{names: value.NewMap()}
+		r := &RecordedLoop{names: value.NewMap(), types: p.ActionTypes()}
 		r.File, r.Sha256 = p.Absolute(headText(head, "file")), headText(head, "sha256")
 		if names, ok := headValue(head, "loops").(*value.Map); ok {
 			r.names = names

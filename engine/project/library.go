@@ -53,6 +53,7 @@ func (p *Project) Library() (*Library, error) {
 
 // library is Library whose error is only about the folder: where that was named is asked for without the lock held.
 func (p *Project) library() (*Library, error) {
+	fresh := NewLibrary(p) // with action types of the settings, which are asked for without the lock held
 	p.known.mu.Lock()
 	defer p.known.mu.Unlock()
 	if p.known.lib != nil {
@@ -65,7 +66,7 @@ func (p *Project) library() (*Library, error) {
 			return nil, errors.New("not a folder")
 		}
 	}
-	p.known.lib = NewLibrary(p)
+	p.known.lib = fresh
 	return p.known.lib, nil
 }
 

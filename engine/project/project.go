@@ -105,6 +105,7 @@ func Open(dir string, o Options) (*Project, error) {
 		Reference: config.ReferenceFile(p.Dir), User: config.UserFile(p.getenv), Project: filepath.Join(p.Loops, config.Name),
 		Dir: p.Dir, Home: home,
 	}
+	p.Layers.ActionTypes, _ = p.getenv(config.EnvActionTypes)
 	if found {
 		p.Tree, p.Work, p.Run = inside.Tree.Path, inside.Tree.Dir(), inside.Run
 	}
@@ -153,7 +154,7 @@ func (p *Project) RunsDir() string { return filepath.Join(p.Loops, "runs") }
 
 // Loader reads loops as they are now; it keeps what it has read.
 func (p *Project) Loader() *loopfile.Loader {
-	return &loopfile.Loader{Loops: p.Loops, Catalog: p.Catalog}
+	return &loopfile.Loader{Loops: p.Loops, Catalog: p.Catalog, Types: p.ActionTypes()}
 }
 
 // Resolve finds the file of a loop that a person names.

@@ -31,7 +31,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, _ := loopfile.Parse("f.yaml", data)
+		l, _ := loopfile.Parse("f.yaml", data, nil)
 		if l == nil {
 			return
 		}

@@ -93,7 +93,8 @@ func byRank(a, b string) int {
 
 // modelless warns of settings for a language model where none is asked.
 func (c *checker) modelless(s *fsm.State) {
-	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "contract" {
+	program := s.Extension != nil && s.Extension.Host == ""
+	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "contract" && !program {
 		return
 	}
 	for _, k := range []struct{ name, value string }{{"session_mode", s.SessionMode}, {"permissions", s.Permissions}} {

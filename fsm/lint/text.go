@@ -156,19 +156,10 @@ func badFilter(r template.Ref) bool { return strings.Contains(r.Path, ":") }
 
 // isShell reports whether the action of a state is a bash script.
 func isShell(s *fsm.State) bool {
-	return s.Action != "" && s.Loop == "" && (s.ActionType == "shell" || !knownType(s.ActionType) && !strings.HasPrefix(s.Action, "/"))
+	return s.Action != "" && s.Loop == "" && fsm.KindOf(s) == fsm.KindShell
 }
 
 // isPrompt reports whether the action of a state is text for an agent.
 func isPrompt(s *fsm.State) bool {
-	return s.Action != "" && s.Loop == "" && (s.ActionType == "prompt" || s.ActionType == "slash_command" || !knownType(s.ActionType) && strings.HasPrefix(s.Action, "/"))
-}
-
-// knownType reports whether an action type is one of the language; the others count as none.
-func knownType(t string) bool {
-	switch t {
-	case "shell", "prompt", "slash_command", "mcp_tool", "contract":
-		return true
-	}
-	return false
+	return s.Action != "" && s.Loop == "" && fsm.KindOf(s) == fsm.KindPrompt
 }

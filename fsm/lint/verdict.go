@@ -54,7 +54,7 @@ func answerOf(s *fsm.State) answer {
 		typ = "llm_structured"
 	case s.ActionType == "mcp_tool" && s.Action != "":
 		typ = "mcp_result"
-	case isShell(s):
+	case isShell(s), s.Action != "" && fsm.KindOf(s) == fsm.KindProgram:
 		typ = "exit_code"
 	default:
 		return answer{by: "a state without action and evaluate", verdicts: []string{"yes"}, must: []string{"yes"}}

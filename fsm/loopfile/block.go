@@ -234,6 +234,12 @@ func (d *decoder) allowed(key *Key, n *yaml.Node, s, path string) {
 			return
 		}
 	}
+	if key.In == InState && key.Name == "action_type" {
+		if _, ok := d.types[s]; !ok {
+			d.unknownType(key, n, s, path)
+		}
+		return
+	}
 	meant := meantValue(s, key)
 	report := d.errorf
 	if key.Advisory {

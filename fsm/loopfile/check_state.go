@@ -54,7 +54,7 @@ func isVerdictKey(name string) bool { return strings.HasPrefix(name, "on_") && !
 // checkAction warns about an action that may not be what its author thinks.
 func (d *decoder) checkAction(s *stateDecl) {
 	b := s.b
-	declared := slices.Contains(byWhere()[InState]["action_type"].Values, s.ActionType)
+	declared := s.Extension != nil || slices.Contains(byWhere()[InState]["action_type"].Values, s.ActionType)
 	program := firstWord(s.Action)
 	if !declared && strings.HasPrefix(s.Action, "/") && isFile(program) {
 		d.warnf(b.pos("action"), join(b.path, "action"), "slash-action", "an action that begins with / is a prompt; to run the program %s add action_type: shell", clip(program))

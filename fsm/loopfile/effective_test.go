@@ -106,7 +106,7 @@ func checkEffective(t *testing.T, l *Loader, path string) bool {
 			}
 			continue
 		}
-		again, problems := Parse("shown.yaml", text)
+		again, problems := Parse("shown.yaml", text, nil)
 		if again == nil {
 			t.Errorf("%s: what is shown does not load:\n%s\n%s", path, Render(problems, func(string) []byte { return text }, false), text)
 			continue

@@ -202,7 +202,7 @@ func FuzzLoad(f *testing.F) {
 				}
 			}
 		}
-		again, problems := Parse("shown.yaml", text)
+		again, problems := Parse("shown.yaml", text, nil)
 		if again == nil {
 			t.Fatalf("what is shown does not load: %+v\n%s", problems, text)
 		}

@@ -58,7 +58,7 @@ func TestHostile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			loop, problems := Parse("x.yaml", []byte(tt.text))
+			loop, problems := Parse("x.yaml", []byte(tt.text), nil)
 			if loop == nil && len(problems) == 0 {
 				t.Error("neither a loop nor a problem")
 			}
@@ -156,7 +156,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		loop, problems := Parse("f.yaml", data)
+		loop, problems := Parse("f.yaml", data, nil)
 		Render(problems, func(string) []byte { return data }, true)
 		if h := scanHeader(data); loop != nil && h != nil && (!h.has("name") || !h.has("states") && !h.has("flow") || !h.has("initial")) {
 			t.Errorf("the listing misses keys of a loop: %v", h.keys)

@@ -4,7 +4,7 @@ package loopfile
 var stateKeys = []Key{
 	{Name: "description", In: InState, Type: TypeText, Doc: "What the state does, for people."},
 	{Name: "action", In: InState, Type: TypeText, Doc: "A bash script, a prompt, a slash command, or `server/tool`. `${...}` is replaced before it runs."},
-	{Name: "action_type", In: InState, Type: TypeText, Values: []string{"shell", "prompt", "slash_command", "mcp_tool", "contract"}, Doc: "How the action is carried out. Without it an action that begins with `/` is a prompt and any other a bash script. A type that is not known here is an error: a gate such as `human_approval` would run as a script, and approve itself."},
+	{Name: "action_type", In: InState, Type: TypeText, Values: []string{"shell", "prompt", "slash_command", "mcp_tool", "contract"}, Doc: "How the action is carried out. Without it an action that begins with `/` is a prompt and any other a bash script. `action_types` in the settings of a project adds others, each for a program or an agent host (see docs/config.md). A type that neither has is an error: a gate such as `human_approval` would run as a script, and approve itself."},
 	{Name: "params", In: InState, Type: TypeMap, Doc: "Arguments of an `mcp_tool`."},
 	{Name: "timeout", In: InState, Type: TypeSeconds, Min: &limit0, Doc: "Seconds the action, or the `wait`, may take; 0 is the same as none."},
 	{Name: "idle_timeout", In: InState, Type: TypeSeconds, Min: &limit0, Doc: "Seconds the action may be silent; 0 is the same as none."},

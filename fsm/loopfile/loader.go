@@ -32,6 +32,7 @@ const (
 type Loader struct {
 	Loops   string // the project's folder of loops, such as .loops; "" = none
 	Catalog string // a folder of loops and libraries that every project may use; "" = none
+	Types   Types  // action types besides those of the language; nil = none
 
 	mu      sync.Mutex
 	sources map[string]func() (*source, error) // by path; guarded by mu

@@ -31,7 +31,7 @@ func TestProblems(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				loop, problems := Parse(name+".yaml", data)
+				loop, problems := Parse(name+".yaml", data, nil)
 				checkProblems(t, "testdata/problems/"+name+".out", loop, problems, func(string) []byte { return data })
 			})
 		}

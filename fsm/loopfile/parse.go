@@ -18,6 +18,7 @@ const (
 type decoder struct {
 	origins
 	loader *Loader   // nil: there are no other files
+	types  Types     // action types besides those of the language
 	files  []*source // the loop is made of, main first
 	size   int       // of their texts, in bytes
 
@@ -41,11 +42,15 @@ type decoder struct {
 }
 
 func newDecoder(main *source, l *Loader) *decoder {
-	return &decoder{
+	d := &decoder{
 		origins: origins{main: main}, loader: l, count: map[fsm.Severity]int{}, said: map[saying]bool{},
 		open: map[*yaml.Node]bool{}, via: map[string]string{}, nulled: map[*yaml.Node]*yaml.Node{}, notices: map[*source]*notice{},
 		declared: map[*yaml.Node][]fsm.Parameter{},
 	}
+	if l != nil {
+		d.types = l.Types
+	}
+	return d
 }
 
 // A saying is a problem that is reported once, whatever it is found in. A mistake in a fragment is found in every

@@ -1,7 +1,9 @@
 package loopfile
 
+import "slices"
+
 // Schema returns a JSON Schema (draft 2020-12) of loop files, for editors. It is made from the key table, ends with a
-// newline and is always the same text.
+// newline and is always the same text for the same action types, which are those that the settings of a project add.
 //
 // It describes one file as it stands, before anything is merged into it: what may still come from a parent (`from`) or
 // from a fragment is not required there. So it also accepts files of fragments. Every file that [Parse] accepts, it
@@ -10,7 +12,7 @@ package loopfile
 // What it cannot see: whether a name is that of a state, a capture, a fragment or a file; what the texts hold (templates,
 // scripts, patterns); how two numbers compare; what stands in other files; keys that stand twice, and other
 // mistakes of YAML itself. [Parse] and its kin report those.
-func Schema() []byte {
+func Schema(types Types) []byte {
 	schema := object(
 		"$schema", "https://json-schema.org/draft/2020-12/schema",
 		"$comment", "Generated from the key table of loops. `loops schema` prints it; `loops validate` sees more.",
@@ -20,7 +22,7 @@ func Schema() []byte {
 		"additionalProperties", unknownKey(InLoop),
 	)
 	schema.add("allOf", loopRules())
-	defs := append(textDefs(), object("state", stateSchema(), "fragment", fragmentSchema())...)
+	defs := append(textDefs(), object("state", stateSchema(types), "fragment", fragmentSchema())...)
 	for _, in := range blocks() {
 		defs.add(string(in), blockSchema(in))
 	}
@@ -56,14 +58,27 @@ func verdictRoute() jsonObject {
 	return append(object("description", "Where to go on the verdict that the key names after `on_`."), reference("text")...)
 }
 
-func stateSchema() jsonObject {
+func stateSchema(types Types) jsonObject {
+	keys := keysOf(InState)
+	for i := range keys {
+		if keys[i].name == "action_type" {
+			keys[i].value = typeSchema(types)
+		}
+	}
 	return object(
 		"description", "A state: what it does and where each result leads.",
 		"type", "object",
-		"properties", keysOf(InState),
+		"properties", keys,
 		"patternProperties", object(verdictKey, verdictRoute()),
 		"additionalProperties", unknownKey(InState),
 	)
+}
+
+// typeSchema is that of action_type, whose values the settings of a project add to.
+func typeSchema(types Types) jsonObject {
+	key := *byWhere()[InState]["action_type"]
+	key.Values = append(slices.Clone(key.Values), types.names()...)
+	return keySchema(&key)
 }
 
 // fragmentSchema is that of a state with parameters.

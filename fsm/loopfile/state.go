@@ -77,6 +77,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.Agent, s.Tools, s.Model, s.Effort = b.text("agent"), b.texts("tools"), b.text("model"), b.text("effort")
 	s.Host, s.SessionMode, s.Permissions = b.text("host"), b.text("session_mode"), b.text("permissions")
 	s.Loop, s.With, s.Passthrough, s.Worktree = b.text("loop"), b.mapping("with"), b.bool("context_passthrough"), b.text("worktree")
+	s.Extension = d.extension(s)
 	s.Fragment = d.fragmentOf(b)
 	s.Next, s.OnMaintain = to("next"), to("on_maintain")
 	s.Terminal, s.Failure = b.bool("terminal"), b.bool("failure")

@@ -50,12 +50,13 @@ func newUnit(l *Loader, path string) *unit {
 }
 
 // Parse reads a loop from its text, without any other file: one that says from or import has an error. The name
-// stands in for the file in positions and in [fsm.Loop.File].
+// stands in for the file in positions and in [fsm.Loop.File], and types are the action types besides those of the language.
 //
 // The result is that of [Loader.Load]. Parse does no I/O except to ask whether an action begins with the path of a
 // program. It takes time and memory in proportion to the text, whatever the text is.
-func Parse(name string, data []byte) (*fsm.Loop, []fsm.Problem) {
+func Parse(name string, data []byte, types Types) (*fsm.Loop, []fsm.Problem) {
 	d := newDecoder(newSource(name, nil, data), nil)
+	d.types = types
 	return d.finish(d.build())
 }
 

@@ -13,7 +13,7 @@ import (
 
 func mustParse(t *testing.T, text string) *fsm.Loop {
 	t.Helper()
-	loop, problems := Parse("x.yaml", []byte(text))
+	loop, problems := Parse("x.yaml", []byte(text), nil)
 	if loop == nil {
 		t.Fatal(Render(problems, func(string) []byte { return []byte(text) }, false))
 	}

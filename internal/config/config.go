@@ -42,8 +42,9 @@ type Config struct {
 	Retention    Retention
 	Notify       []Notify     // of the person's file, then of the project's
 	Hosts        []*host.Host // in the order of the files
+	ActionTypes  []ActionType // in the order of the files, those of the environment last
 
-	// At says where each setting stands, by its Key.Name; hosts as hosts.NAME, and each of Notify as notify.N, from 0.
+	// At says where each setting stands, by its Key.Name; hosts as hosts.NAME, action types as action_types.NAME, and each of Notify as notify.N, from 0.
 	At map[string]Place
 	// Warnings are what is wrong with files that loops may do without.
 	Warnings Problems

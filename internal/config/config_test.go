@@ -227,7 +227,7 @@ func TestUserFile(t *testing.T) {
 // Every key can be written as its form says, and shows up as it was written.
 func TestKeys(t *testing.T) {
 	for _, k := range Keys() {
-		value := map[Form]string{FormText: "x", FormDuration: "1h30m", FormSize: "2G", FormCount: "3", FormTokens: "20000", FormDollars: "2.5", FormNotify: "", FormHosts: ""}[k.Form]
+		value := map[Form]string{FormText: "x", FormDuration: "1h30m", FormSize: "2G", FormCount: "3", FormTokens: "20000", FormDollars: "2.5", FormNotify: "", FormHosts: "", FormTypes: ""}[k.Form]
 		switch {
 		case k.Form == FormWord:
 			value = k.Values[len(k.Values)-1]

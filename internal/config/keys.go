@@ -37,6 +37,7 @@ const (
 	FormDollars  Form = "dollars"  // a number above 0
 	FormNotify   Form = "notify"   // a list
 	FormHosts    Form = "hosts"    // a map
+	FormTypes    Form = "types"    // a map
 )
 
 // keys are made when settings are first read, not at the start of every command.
@@ -81,6 +82,7 @@ var keys = sync.OnceValue(func() []Key {
 		},
 		{Name: "notify", Form: FormNotify, Means: "Who is told what becomes of runs. The lists of all files hold together.", read: (*decoder).notify, show: nothing},
 		{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
+		{Name: "action_types", Form: FormTypes, Means: "Action types besides those of the language: a program for each, or an agent host.", read: (*decoder).actionTypes, show: nothing},
 	}
 })
 

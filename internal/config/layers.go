@@ -21,6 +21,8 @@ type Layers struct {
 	User      string // the person's own, for all projects; "" = none
 	Project   string // the project's own
 
+	ActionTypes string // what the environment says of action types, as EnvActionTypes; "" = nothing
+
 	Dir  string // of the project: relative paths in its file are relative to it
 	Home string // of the person, for paths that begin with ~; "" = not known
 }
@@ -65,6 +67,7 @@ func (l Layers) Load() (*Config, error) {
 		}
 		all = append(all, one.parse(data, c)...)
 	}
+	all = append(all, l.variable(c)...)
 	if all != nil {
 		return c, all
 	}

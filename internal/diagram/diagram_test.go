@@ -71,7 +71,7 @@ func load(t *testing.T, file string) *diagram.Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, problems := loopfile.Parse(file, text)
+	l, problems := loopfile.Parse(file, text, nil)
 	if l == nil {
 		t.Fatal(problems)
 	}

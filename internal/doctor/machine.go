@@ -166,6 +166,7 @@ func (x *Examination) configured() {
 		x.add(Finding{"config", Warning, w.String(), "mend " + w.File + ", for the reference tool", nil})
 	}
 	x.Config = c
+	x.actionTypes()
 	_, missing := os.Lstat(p.PricesFile())
 	table, err := p.ReadPrices("")
 	switch {

@@ -76,7 +76,7 @@ func Of(l *fsm.Loop) *value.Map {
 
 // Plain has the default of everything a loop file may leave out.
 func Plain() *fsm.Loop {
-	l, _ := loopfile.Parse("", []byte("name: plain\ninitial: plain\nstates: {plain: {action: a, next: end}, end: {terminal: true}}\n"))
+	l, _ := loopfile.Parse("", []byte("name: plain\ninitial: plain\nstates: {plain: {action: a, next: end}, end: {terminal: true}}\n"), nil)
 	return l
 }
 

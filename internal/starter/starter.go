@@ -95,7 +95,7 @@ const schemaFile = ".schema/loop.schema.json"
 
 // refreshSchema writes the schema that this program knows, unless that is what is there.
 func refreshSchema(p *project.Project) error {
-	path, want := filepath.Join(p.Loops, filepath.FromSlash(schemaFile)), loopfile.Schema()
+	path, want := filepath.Join(p.Loops, filepath.FromSlash(schemaFile)), loopfile.Schema(p.ActionTypes())
 	if have, err := (action.Files{}).ReadFile(path); err == nil && string(have) == string(want) {
 		return nil
 	}

@@ -94,8 +94,8 @@ states:
 		{"a new state", "  z: ", "  w: {action: w, next: end}\n  z: ", "state w was added"},
 		{"another name", "  z: ", "  zz: ", "state z was removed\nstate zz was added"},
 	} {
-		was, _ := loopfile.Parse("a.yaml", []byte(before))
-		now, problems := loopfile.Parse("a.yaml", []byte(strings.Replace(before, c.replace, c.by, 1)))
+		was, _ := loopfile.Parse("a.yaml", []byte(before), nil)
+		now, problems := loopfile.Parse("a.yaml", []byte(strings.Replace(before, c.replace, c.by, 1)), nil)
 		if was == nil || now == nil {
 			t.Fatalf("%s: %v", c.name, problems)
 		}
@@ -114,9 +114,9 @@ func TestManyDifferences(t *testing.T) {
 		}
 		return []byte(b.String())
 	}
-	was, _ := loopfile.Parse("a.yaml", text(0))
+	was, _ := loopfile.Parse("a.yaml", text(0), nil)
 	for n, last := range map[int]string{11: "state sxxxxxxxxxx was added", 12: "state sxxxxxxxxxxx was added", 13: "and 2 more changes", 40: "and 29 more changes"} {
-		now, _ := loopfile.Parse("a.yaml", text(n))
+		now, _ := loopfile.Parse("a.yaml", text(n), nil)
 		lines := model.Differences(was, now)
 		if len(lines) != min(n, model.MostChanges) || lines[len(lines)-1] != last {
 			t.Errorf("%d new states: %q", n, lines)

@@ -13,6 +13,8 @@ help config").
                    or one that .loops/config.yaml declares. A host that the loop names wins.
   LL_HOST_CLI      the same, of the reference tool; read where LOOPS_HOST is not set
   XDG_CONFIG_HOME  where a person's settings are, in loops/config.yaml; $HOME/.config if it is not set
+  LOOPS_ACTION_TYPES
+                   further action types, as action_types in .loops/config.yaml: '{deploy: ./bin/deploy}'
   LOOPS_STAGE_DIR  where loops stage keeps its files
   LOOPS_VERIFY     1: the machine checks itself at every step, and stops at a contradiction
   GITHUB_WORKSPACE, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT

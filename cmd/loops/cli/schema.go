@@ -21,7 +21,11 @@ a loop, relative to the loop:
 		Example: "  loops schema > .loops/loop.schema.json",
 		Args:    arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := a.out.Write(loopfile.Schema())
+			var types loopfile.Types
+			if p, err := a.project(); err == nil {
+				types = p.ActionTypes()
+			}
+			_, err := a.out.Write(loopfile.Schema(types))
 			return err
 		},
 	}

@@ -72,7 +72,7 @@ func TestShownLoadsAgain(t *testing.T) {
 // sameLoop wants a text to be the same loop.
 func sameLoop(t *testing.T, file string, loop *fsm.Loop, text []byte) {
 	t.Helper()
-	again, problems := loopfile.Parse(file, text)
+	again, problems := loopfile.Parse(file, text, nil)
 	if again == nil {
 		t.Errorf("%s: what is shown does not load: %v\n%s", file, problems, text)
 		return
@@ -189,7 +189,8 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Terminal = true // else failure says nothing
 		return l
 	}
-	placed := map[string]bool{"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true, "States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true}
+	// Extension is what the settings make of action_type, and no key of a loop.
+	placed := map[string]bool{"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true, "States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true, "Extension": true}
 	plain := string(value.AppendJSON(nil, model.Of(base())))
 	fields := 0
 	for _, part := range []func(*fsm.Loop) any{

@@ -113,6 +113,20 @@ func HostSettings(p *project.Project, c *config.Config) (all []Setting) {
 	return all
 }
 
+// TypeSettings are the action types that files and the environment declare, in the order of their names.
+func TypeSettings(p *project.Project, c *config.Config) (all []Setting) {
+	for _, t := range c.ActionTypes {
+		key := "action_types." + t.Name
+		from := FromFile(p, c, key)
+		if c.At[key].File == config.EnvActionTypes {
+			from = Origin{Kind: "environment", Name: config.EnvActionTypes, Text: "environment " + config.EnvActionTypes}
+		}
+		all = append(all, Setting{key, ui.Texts(t.By), phrase.List(t.By), from})
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
 // A ConfigFile is one that settings are read from.
 type ConfigFile struct {
 	Path, layer, Whose string

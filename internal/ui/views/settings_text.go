@@ -56,6 +56,9 @@ func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (
 		case config.FormHosts:
 			all = append(all, HostSettings(p, c)...)
 			continue
+		case config.FormTypes:
+			all = append(all, TypeSettings(p, c)...)
+			continue
 		}
 		s := Setting{Key: k.Name, Value: k.Value(c), From: fromDefault}
 		if _, ok := c.At[k.Name]; ok {

@@ -1,0 +1,38 @@
+package doctor
+
+import (
+	"strings"
+
+	"loops/engine/action"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/phrase"
+)
+
+// actionTypes looks at the action types that the settings add: whether a program of each is there. It starts none.
+func (x *Examination) actionTypes() {
+	p := x.Project
+	types := p.ActionTypes()
+	r := &action.Runner{Dir: p.Dir, Env: p.Env}
+	for _, t := range x.Config.ActionTypes {
+		by, ok := types[t.Name]
+		if !ok {
+			continue
+		}
+		f := Finding{"types", OK, typeText(t.Name, by), "", value.NewMap("name", t.Name, "host", orNull(by.Host), "program", texts(by.Program))}
+		if by.Host == "" {
+			if _, err := r.FindProgram(by.Program[0]); err != nil {
+				f.Level, f.Text = Problem, f.Text+", which was not found"
+				f.Todo = "install it, or correct " + p.SettingPlace(x.Config, "action_types."+t.Name)
+			}
+		}
+		x.add(f)
+	}
+}
+
+func typeText(name string, by fsm.Extension) string {
+	if by.Host != "" {
+		return phrase.Quote(name) + " is a prompt for the host " + by.Host
+	}
+	return phrase.Quote(name) + " is given to " + phrase.Quote(strings.Join(by.Program, " "))
+}
