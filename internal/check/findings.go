@@ -90,7 +90,7 @@ func (r Findings) writeText(page *views.Page, p *project.Project, render func([]
 		ui.Say(page.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
 	}
 	var w io.Writer = page.Out
-	if !r.valid() {
+	if !r.Valid() {
 		w = page.Err
 	}
 	if line := r.summary(p); line != "" {
@@ -165,8 +165,8 @@ type Output struct {
 	Render  func(problems []fsm.Problem) string // writes problems with their source lines
 }
 
-// valid reports whether no file has mistakes, and all were checked.
-func (r Findings) valid() bool {
+// Valid reports whether no file has mistakes, and all were checked.
+func (r Findings) Valid() bool {
 	for _, c := range slices.Concat(r.Project, r.Files) {
 		if !c.Valid(r.Strict) {
 			return false
@@ -175,11 +175,16 @@ func (r Findings) valid() bool {
 	return true
 }
 
+// Objects returns what was found about each file for a program.
+func (r Findings) Objects(p *project.Project) []any {
+	return ui.List(slices.Concat(r.Files, r.Project), func(c File) any { return r.checkedObject(p, c) })
+}
+
 // Write writes what was found. What is wrong goes beside the answer, in text.
 func (r Findings) Write(page *views.Page, p *project.Project, o Output) error {
 	switch o.Format {
 	case "json":
-		return page.Reply(ui.List(slices.Concat(r.Files, r.Project), func(c File) any { return r.checkedObject(p, c) }))
+		return ui.WriteJSON(page.Out, r.Objects(p))
 	case "sarif":
 		return ui.WriteJSON(page.Out, r.forServices(o.Root, o.Version).SARIF())
 	case "github":

@@ -7,22 +7,25 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/check"
 	"loops/internal/mcpserver"
 	"loops/internal/service"
+	"loops/internal/tryout"
 	"loops/internal/ui/views"
 )
 
 // A Session is what one call works with.
 type Session struct {
 	*service.Service
-	InWords func(err error) error // says an error, and what was noted before it, to an agent
+	Checks  check.Request                             // how loops are checked
+	Desk    func(script string) (*tryout.Desk, error) // tries loops out, with verdicts from a script
+	InWords func(err error) error                     // says an error, and what was noted before it, to an agent
 }
 
 // A Host is the program that the tools act through.
 type Host struct {
-	Session            func() (*Session, error)
-	Run, Resume        answer
-	Validate, Simulate answer
+	Session     func() (*Session, error)
+	Run, Resume answer
 }
 
 // asked returns a tool that has its answer from a session.

@@ -54,7 +54,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "strict", Kind: mcpserver.Flag, About: "warnings count as mistakes"},
 			},
 			Result: []mcpserver.Field{{Name: "valid", Type: "boolean"}, {Name: "loops", Type: "array", About: "as loops validate --json"}},
-			Call:   h.Validate,
+			Call:   h.asked(validate),
 		},
 		{
 			Name: "run", Title: "Run a loop", Destructive: true,
@@ -173,7 +173,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "max_steps", Kind: mcpserver.Number, Most: 1 << 30, About: "cap on state entries; 0 = the loop's own"},
 			},
 			Result: []mcpserver.Field{{Name: "loop", Type: "string"}, {Name: "file", Type: "string"}},
-			Call:   h.Simulate,
+			Call:   h.asked(simulate),
 		},
 		{
 			Name: "pause", Title: "Pause a run", Destructive: true,

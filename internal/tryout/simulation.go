@@ -42,15 +42,16 @@ func (o *Simulation) Describe() {
 	}
 }
 
-// Simulate walks through a loop, and shows the way or adds up the ends of many.
-func (d *Desk) Simulate(ctx context.Context, o *Simulation) error {
+// Simulate walks through a loop, and shows the way or adds up the ends of many. With JSON nothing is shown: it returns the object,
+// also beside an error that ended the walk.
+func (d *Desk) Simulate(ctx context.Context, o *Simulation) (*value.Map, error) {
 	over := project.Overrides{MaxSteps: o.MaxSteps, MaxIterations: o.MaxIterations}
 	r, err := d.Rehearse(o.Name, o.Input, o.Context, over, o.Quiet)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := engine.Preflight(r.project, r.Loop, r.Values); err != nil {
-		return err
+		return nil, err
 	}
 	verify, _ := d.Getenv(engine.EnvVerify)
 	walk := func(replies rehearse.Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
@@ -64,23 +65,23 @@ func (d *Desk) Simulate(ctx context.Context, o *Simulation) error {
 		for n := range uint64(o.Runs) { //nolint:gosec // it is not negative
 			outcome, err := walk(rehearse.Random(o.Seed+n), nil)
 			if err != nil {
-				return simulationError(o, fmt.Errorf("with --seed %d: %w", o.Seed+n, err))
+				return nil, simulationError(o, fmt.Errorf("with --seed %d: %w", o.Seed+n, err))
 			}
 			tally.Add(o.Seed+n, outcome)
 		}
-		return d.printTally(r, o, &tally)
+		return d.printTally(r, o, &tally), nil
 	}
 	replies, err := d.replies(r, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := newSimulationPrinter(d, r, o)
 	outcome, err := walk(replies, p.event)
 	if err != nil && outcome.TerminatedBy == "" {
 		p.flush()
-		return simulationError(o, err)
+		return nil, simulationError(o, err)
 	}
-	return errors.Join(p.finish(outcome), simulationError(o, err))
+	return p.finish(outcome), simulationError(o, err)
 }
 
 // replies returns what the actions of a single run come to.

@@ -17,7 +17,6 @@ type Desk struct {
 	Options engine.Options
 	Out     *ui.Sink
 	Paint   ui.Paint
-	Reply   func(v any) error                                        // takes an answer in JSON
 	Getenv  func(name string) (string, bool)                         // of the environment of loops
 	Warn    func(quiet bool) engine.Warn                             // takes what a user should know before
 	Shown   func(err error) error                                    // shows the mistakes of a loop that an error is about, and returns it

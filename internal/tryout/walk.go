@@ -197,13 +197,13 @@ func (p *simulationPrinter) collect(e fsm.Event) {
 	}
 }
 
-// finish says how the run would end.
-func (p *simulationPrinter) finish(o fsm.Outcome) error {
+// finish says how the run would end; for a program it returns that with the way there.
+func (p *simulationPrinter) finish(o fsm.Outcome) *value.Map {
 	if p.o.JSON {
 		m := p.d.simulationObject(p.r, p.o)
 		m.Set("path", ui.List(p.steps, func(step *value.Map) any { return step }))
 		m.Set("end", p.d.endObject(o))
-		return p.d.Reply(m)
+		return m
 	}
 	p.flush()
 	if !p.o.Quiet {
@@ -235,8 +235,8 @@ func (d *Desk) endObject(o fsm.Outcome) *value.Map {
 		"steps", int64(o.Steps), "exit_code", int64(d.Code(o)))
 }
 
-// printTally says how often each end was reached.
-func (d *Desk) printTally(r *Rehearsal, o *Simulation, t *rehearse.Tally) error {
+// printTally says how often each end was reached; for a program it returns that.
+func (d *Desk) printTally(r *Rehearsal, o *Simulation, t *rehearse.Tally) *value.Map {
 	mean := float64(t.Steps) / float64(t.Runs)
 	if o.JSON {
 		m := d.simulationObject(r, o)
@@ -250,7 +250,7 @@ func (d *Desk) printTally(r *Rehearsal, o *Simulation, t *rehearse.Tally) error 
 			end.Set("seed", int64(e.Seed)) //nolint:gosec // checked where it was read
 			return end
 		}))
-		return d.Reply(m)
+		return m
 	}
 	d.simulationHeader(r, o)
 	ui.Say(d.Out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)

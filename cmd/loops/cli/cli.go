@@ -58,7 +58,6 @@ type app struct {
 	notifier *notifier.Notifier                                 // of the first engine; nil = nobody is told
 	adopt    func() error                                       // makes this process adopt what its actions leave; nil where it is not ours alone
 
-	taken  func(v any)          // gets the answer of a command with --json; nil = it is printed
 	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
 }
 
@@ -125,15 +124,6 @@ func (a *app) explained(err error) (int, string) {
 		message += again(several, a.args)
 	}
 	return code, a.discreet(message)
-}
-
-// reply hands what a command with --json answers to the caller in this process, or prints it where there is none.
-func (a *app) reply(v any) error {
-	if a.taken != nil {
-		a.taken(v)
-		return nil
-	}
-	return ui.WriteJSON(a.out, v)
 }
 
 // ignorePipe keeps a reader that goes away (loops run x | head -1) from ending the run. Catching the signal,

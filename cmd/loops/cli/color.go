@@ -54,5 +54,5 @@ func (a *app) width() int {
 
 // page is where views of this command line write.
 func (a *app) page() *views.Page {
-	return &views.Page{Out: a.out, Err: a.Err, Paint: ui.Paint(a.coloured(a.Out)), Columns: a.width(), Command: a.command, Remedy: a.remedy, Text: a.text, Reply: a.reply}
+	return &views.Page{Out: a.out, Err: a.Err, Paint: ui.Paint(a.coloured(a.Out)), Columns: a.width(), Command: a.command, Remedy: a.remedy, Text: a.text}
 }

@@ -16,6 +16,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/mcpserver"
 	"loops/internal/mcptools"
+	"loops/internal/tryout"
 	"loops/internal/ui"
 )
 
@@ -55,7 +56,7 @@ func runMCP(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(s.host()), Resources: mcptools.Resources}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Run: s.run, Resume: s.resume}), Resources: mcptools.Resources}
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.stopBound()
 	if err != nil {
@@ -68,16 +69,6 @@ func runMCP(ctx context.Context, a *app) error {
 type served struct {
 	app  *app
 	runs startedRuns
-}
-
-// ask does what a command does, inside this process, and returns what the command would answer with --json, nil = nothing. The
-// error says what the command would have said to a person; some commands answer and fail all the same.
-func (s *served) ask(ctx context.Context, do func(context.Context, *app) error) (any, error) {
-	var said bytes.Buffer
-	var answer any
-	a := s.asking(&said)
-	a.taken = func(v any) { answer = v }
-	return answer, a.spoken(do(ctx, a), &said)
 }
 
 // asking returns the invocation that a call is. What it has to say besides its answer is written to said.
@@ -96,7 +87,28 @@ func (s *served) session() (*mcptools.Session, error) {
 	if err != nil {
 		return nil, inWords(err)
 	}
-	return &mcptools.Session{Service: service, InWords: inWords}, nil
+	desk := func(script string) (*tryout.Desk, error) {
+		a.In = strings.NewReader(script)
+		return a.desk()
+	}
+	return &mcptools.Session{Service: service, Checks: a.checks(), Desk: desk, InWords: inWords}, nil
+}
+
+// statusOf returns how a run stands.
+func (s *served) statusOf(ctx context.Context, run string) (any, error) {
+	session, err := s.session()
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	status, err := session.Status(ctx, run)
+	if err == nil {
+		err = status.Unread()
+	}
+	if err != nil {
+		return nil, session.InWords(err)
+	}
+	return status.Object(), nil
 }
 
 // spoken is an error in the words in which the command says it, after what it has said already.

@@ -43,7 +43,7 @@ type startedRuns struct {
 
 // run starts a run, in a process of its own.
 func (s *served) run(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	r := &engine.StartRequest{Loop: v.Text("name"), Context: contextPairs(v), Lock: projectLock}
+	r := &engine.StartRequest{Loop: v.Text("name"), Context: mcptools.ContextPairs(v), Lock: projectLock}
 	r.Over.MaxSteps = v.Number("max_steps")
 	r.Over.Agents = project.Agents{Host: v.Text("host"), Model: v.Text("model"), Permissions: v.Text("permissions")}
 	if err := setText(&r.Over.Budget, "budget", v); err != nil {
@@ -62,7 +62,7 @@ func (s *served) run(ctx context.Context, v mcpserver.Values) (json.RawMessage, 
 
 // resume continues a run, in a process of its own as well.
 func (s *served) resume(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	r := &engine.ResumeRequest{Run: v.Text("run"), Context: contextPairs(v), Force: v.Flag("force"), Rerun: v.Flag("rerun"), Lock: projectLock}
+	r := &engine.ResumeRequest{Run: v.Text("run"), Context: mcptools.ContextPairs(v), Force: v.Flag("force"), Rerun: v.Flag("rerun"), Lock: projectLock}
 	r.Over.MaxSteps = v.Number("max_steps")
 	if err := setText(&r.Extend, "extend", v); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func overWords(command string, v mcpserver.Values) []string {
 			words = append(words, "--"+name)
 		}
 	}
-	for _, pair := range contextPairs(v) {
+	for _, pair := range mcptools.ContextPairs(v) {
 		words = append(words, "--context="+pair)
 	}
 	return words
@@ -144,16 +144,7 @@ func (s *served) begin(ctx context.Context, v mcpserver.Values, request engine.R
 			answer.Set("notes", said(string(text), r.code))
 		}
 	}
-	return object(answer, nil)
-}
-
-// contextText is a context value as the flag takes it: a text as it is, anything else as JSON.
-func contextText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
+	return value.AppendJSON(nil, answer), nil
 }
 
 // start starts a run and returns when it is on record.

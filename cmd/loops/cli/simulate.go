@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -110,7 +111,11 @@ func runSimulate(ctx context.Context, a *app, o *tryout.Simulation) error {
 	if err != nil {
 		return err
 	}
-	return d.Simulate(ctx, o)
+	answer, err := d.Simulate(ctx, o)
+	if answer == nil {
+		return err
+	}
+	return errors.Join(ui.WriteJSON(a.out, answer), err)
 }
 
 // desk is where this command line tries loops out.
@@ -120,7 +125,7 @@ func (a *app) desk() (*tryout.Desk, error) {
 		return nil, err
 	}
 	return &tryout.Desk{
-		Project: p, Options: a.engineOptions(), Out: a.out, Paint: ui.Paint(a.coloured(a.Out)), Reply: a.reply, Getenv: a.getenv,
+		Project: p, Options: a.engineOptions(), Out: a.out, Paint: ui.Paint(a.coloured(a.Out)), Getenv: a.getenv,
 		Warn: func(quiet bool) engine.Warn { return a.warner(p, quiet) }, Shown: a.shown, Read: a.readGiven, Code: codeOf, Guard: untilSignal,
 	}, nil
 }

@@ -14,7 +14,6 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/lint"
 	"loops/internal/check"
 )
 
@@ -91,7 +90,7 @@ func findingsCode(r check.Findings) int {
 	return code
 }
 
-// collectOnce is for the commands of a server: the second would take what the first set for what is usual.
+// collectOnce is for a process with several command lines, such as a test: the second would take what the first set for what is usual.
 var collectOnce sync.Once
 
 // collectLater lets the heap grow to some 64 MB before it is collected for the first time; from then on all is as
@@ -111,24 +110,12 @@ func runValidate(a *app, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	lib, err := p.Library()
+	q := a.checks()
+	q.Words, q.Strict, q.All = o.names, o.strict, o.all
+	r, err := check.Run(p, q)
 	if err != nil {
 		return err
 	}
-	files, others, err := check.Loops(lib, o.names)
-	if err != nil {
-		return err
-	}
-	if o.all {
-		for i := range files {
-			if f := &files[i]; f.Loop != nil {
-				f.Problems = append(slices.Clip(f.Problems), lint.Optional(f.Loop)...)
-				slices.SortStableFunc(f.Problems, project.ByPlace)
-			}
-		}
-	}
-	check.AdviseCosts(p, files, a.engineOptions())
-	r := check.New(files, check.Project(p, explained), others, o.strict, explained)
 	if err := r.Write(a.page(), p, check.Output{
 		Format: o.format, Root: a.sourceRoot(p), Version: buildVersion(), Render: func(problems []fsm.Problem) string { return a.render(p, problems) },
 	}); err != nil {
@@ -138,6 +125,11 @@ func runValidate(a *app, o validateOptions) error {
 		return passOn(code)
 	}
 	return nil
+}
+
+// checks is how this command line checks loops.
+func (a *app) checks() check.Request {
+	return check.Request{Options: a.engineOptions(), Explain: explained}
 }
 
 // sourceRoot is the directory that files in reports for services are relative to: that of the checkout where a service

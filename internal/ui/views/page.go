@@ -16,5 +16,4 @@ type Page struct {
 	Command func(words ...string) string // returns a command line that works where it is shown
 	Remedy  func(r engine.Remedy) string // likewise
 	Text    func(t engine.Text) ui.Block // shows a text of the engine
-	Reply   func(v any) error            // takes an answer in JSON
 }

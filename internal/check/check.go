@@ -1,0 +1,40 @@
+package check
+
+import (
+	"slices"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm/lint"
+)
+
+// A Request says what is checked, and how.
+type Request struct {
+	Words   []string                                    // loops, files and folders; none = all loops of the project
+	Strict  bool                                        // warnings count as errors
+	All     bool                                        // what is a matter of habit is told too
+	Options engine.Options                              // of the engine that would run the loops
+	Explain func(err error) (text string, missing bool) // tells why a file was not checked, and whether it is not there
+}
+
+// Run checks what is asked for. The error says that there is nothing to check.
+func Run(p *project.Project, q Request) (Findings, error) {
+	lib, err := p.Library()
+	if err != nil {
+		return Findings{}, err
+	}
+	files, others, err := Loops(lib, q.Words)
+	if err != nil {
+		return Findings{}, err
+	}
+	if q.All {
+		for i := range files {
+			if f := &files[i]; f.Loop != nil {
+				f.Problems = append(slices.Clip(f.Problems), lint.Optional(f.Loop)...)
+				slices.SortStableFunc(f.Problems, project.ByPlace)
+			}
+		}
+	}
+	AdviseCosts(p, files, q.Options)
+	return New(files, Project(p, q.Explain), others, q.Strict, q.Explain), nil
+}
