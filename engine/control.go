@@ -23,13 +23,15 @@ const (
 	pauseWait   = time.Second      // for a run to stand before a state; it may be long in its action
 	unpauseWait = 5 * time.Second  // for a run to continue
 	wakeWait    = 5 * time.Second  // for a wait to end
+	extendWait  = time.Second      // for a run to take higher limits; it may be long in its action
 	sendWait    = 5 * time.Second  // for a store to record the command
 )
 
 // A Command is what is asked of a run, which any process may carry, here or on a machine that has the same database.
 type Command struct {
-	Kind  persistence.CommandKind
-	Grace time.Duration // of CommandStop: how long the run has to end before its process is killed; 0 = StopGrace
+	Kind   persistence.CommandKind
+	Grace  time.Duration // of CommandStop: how long the run has to end before its process is killed; 0 = StopGrace
+	Extend Extend        // of CommandExtend
 }
 
 // An Effect is what a command came to.
@@ -40,6 +42,10 @@ type Effect struct {
 	// Wait is what the run waited for when it was woken; and the pause that it stands in when it was paused, nil = it is in an
 	// action yet.
 	Wait *fsm.Wait
+	// Raised says what limits were raised, a line each, and Taken whether the run has them already: one that is in an action has
+	// them when that ends, before it looks at any.
+	Raised []Text
+	Taken  bool
 	// Unrecorded is why the command could not be recorded; the process of the run was sent a signal instead. nil = it is recorded.
 	Unrecorded error
 	Signal     string // that one
@@ -47,7 +53,8 @@ type Effect struct {
 
 // Control asks something of a run and waits until it is done: CommandStop and CommandKill until the run has ended, CommandPause
 // until it stands before its next state, or a second while it is in an action, CommandUnpause until it continues, CommandWake
-// until its wait is over. It returns the run as it is then.
+// until its wait is over, CommandExtend until it has the higher limits, or a second while it is in an action. It returns the run as
+// it is then.
 //
 // The command is recorded for the run, and the process that carries the run acts on it, wherever that is: within a second. One that
 // cannot be recorded is told by a signal, where there is one for it and the process is on this machine. A *Refusal says what
@@ -78,8 +85,10 @@ func (e *Engine) Ask(ctx context.Context, id persistence.ID, c Command) (Effect,
 		err = a.unpause(ctx)
 	case persistence.CommandWake:
 		err = a.wake(ctx)
+	case persistence.CommandExtend:
+		err = a.extend(ctx, c.Extend)
 	default:
-		err = misuse("", "%q is no command for a run; they are stop, kill, pause, unpause and wake", string(c.Kind))
+		err = misuse("", "%q is no command for a run; they are stop, kill, pause, unpause, wake and extend", string(c.Kind))
 	}
 	return a.Effect, err
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -158,9 +157,14 @@ func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
 
 // raise has o set the limits that hold in l, a loop with the overrides of the run in it, higher by what was asked for. It
 // returns what it did, a line each, and refuses what would not let the run go on.
-func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot) (lines []Text, err error) {
-	const see = OpResume
+func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot, see Operation) (lines []Text, err error) {
 	limits := limitsInForce(l, m)
+	named := func(name, value string) any { // as it was given
+		if see == OpExtend {
+			return strings.TrimSuffix(name+"="+value, "=")
+		}
+		return Setting{SetExtend, strings.TrimSuffix(name+"="+value, "=")}
+	}
 	for _, k := range ExtendKinds {
 		by := f.By[k.Name]
 		if by == 0 {
@@ -174,11 +178,11 @@ func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot) (line
 			found = true
 			to := math.Round((limit.most+by)*1e6) / 1e6
 			if to > math.MaxInt32 && (k.Name == "steps" || k.Name == "passes") {
-				return nil, misuse(see, "%s is too much", Setting{SetExtend, k.Name + "=" + extendText("steps", by)})
+				return nil, misuse(see, "%s is too much", named(k.Name, extendText("steps", by)))
 			}
 			left := to - limit.used
 			if left <= 0 {
-				return nil, misuse(see, "%s raises the limit to %s, and %s is used: the run needs more than %s", Setting{SetExtend, k.Name + "=" + extendText(k.Name, by)},
+				return nil, misuse(see, "%s raises the limit to %s, and %s is used: the run needs more than %s", named(k.Name, extendText(k.Name, by)),
 					extendText(k.Name, to), extendText(k.Name, limit.used), extendText(k.Name, limit.used-limit.most))
 			}
 			line := fmt.Sprintf("limit raised: %s%s %s -> %s", limit.of, k.Name, extendText(k.Name, limit.most), extendText(k.Name, to))
@@ -193,7 +197,7 @@ func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot) (line
 			for _, limit := range limits {
 				words = append(words, limit.of+limit.name+" "+extendText(limit.name, limit.most))
 			}
-			return nil, misuse(see, "%s: the run has no limit of %s to raise; it has: %s", Setting{SetExtend, k.Name}, k.Name, strings.Join(words, ", "))
+			return nil, misuse(see, "%s: the run has no limit of %s to raise; it has: %s", named(k.Name, ""), k.Name, strings.Join(words, ", "))
 		}
 	}
 	return lines, nil
@@ -213,14 +217,10 @@ func extendText(kind string, v float64) string {
 }
 
 // extendLimits has the flags of a resume set the limits of the run higher, as --extend says. over is what held until now.
-func (o *ResumeRequest) extendLimits(ctx context.Context, store *project.Records, run persistence.Run, l *fsm.Loop, over project.Overrides) ([]Text, error) {
+func (o *ResumeRequest) extendLimits(memory *fsm.Snapshot, l *fsm.Loop, over project.Overrides) ([]Text, error) {
 	if len(o.Extend.By) == 0 {
 		return nil, nil
 	}
-	memory, err := store.Snapshot(ctx, run.ID)
-	if err != nil {
-		return nil, err
-	}
 	held, _ := over.Apply(l)
-	return o.Extend.raise(&o.Over, held, memory)
+	return o.Extend.raise(&o.Over, held, memory, OpResume)
 }

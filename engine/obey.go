@@ -79,6 +79,8 @@ func (s *subordinate) act(c persistence.Command) {
 		s.run.bell.ring()
 	case persistence.CommandWake:
 		s.run.Wake()
+	case persistence.CommandExtend:
+		s.run.raises.add(numberedRaise{c.N, raiseOf(c)})
 	}
 }
 
@@ -94,6 +96,7 @@ func (e *Engine) whileObeying(j *job, r *Run, on <-chan struct{}, run func()) {
 		run()
 		return
 	}
+	r.raises.add(j.raises...)
 	every := filesLook
 	if _, ok := j.journal.(persistence.Leased); ok {
 		every = databaseLook

@@ -36,6 +36,7 @@ type job struct {
 
 	asked  []persistence.Command // of the run that is resumed, from before this process took it
 	heard  uint64                // number of the last of them
+	raises []numberedRaise       // of those, what is to raise limits of the loop
 	paused bool                  // a pause holds for the run
 
 	// take gives this process the run, ready brings it to where it can be driven. Between them others are reconciled.

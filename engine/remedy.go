@@ -10,6 +10,7 @@ const (
 	OpFork     Operation = "fork"
 	OpStop     Operation = "stop"
 	OpUnpause  Operation = "unpause"
+	OpExtend   Operation = "extend"
 	OpRetryNow Operation = "retry-now"
 	OpStatus   Operation = "status"
 	OpHistory  Operation = "history"

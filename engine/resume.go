@@ -65,18 +65,24 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if err != nil {
 		return nil, err
 	}
-	over := r.Over.Over(run.Options)
 	conf, err := p.Config()
 	if err != nil {
 		return nil, err
 	}
+	commands, err := look.AllCommands(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	before, lastRaise := withRaises(project.Overrides{Config: conf}.Over(run.Options), l, run, memory, commands)
+	_, options := before.Apply(l)
+	over := r.Over.Over(options)
 	over.Config = conf
-	raised, err := r.extendLimits(ctx, look, run, l, over)
+	raised, err := r.extendLimits(memory, l, over)
 	if err != nil {
 		return nil, err
 	}
 	if raised != nil {
-		over = r.Over.Over(run.Options)
+		over = r.Over.Over(options)
 		over.Config = conf
 	}
 	l, recorded := over.Apply(l)
@@ -157,6 +163,10 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		}
 		Fill(values, l, j.journal.Dir())
 		memory.Context = values
+		if lastRaise > 0 {
+			memory.Raised = &fsm.Raised{N: lastRaise} // what came until now is in the overrides
+		}
+		j.raises = raisesBehind(j.asked, lastRaise)
 		changed.adopt(memory)
 		if err := endSurvivors(ctx, p, j.journal.Run(), memory, folders, j.tell); err != nil {
 			return nil, refuse(Failed, "run %s: %v; end them by hand, then resume again", run.ID, err)

@@ -10,6 +10,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/proc"
 	"loops/persistence"
@@ -32,6 +33,7 @@ type Run struct {
 	stop   context.CancelCauseFunc
 	wake   chan struct{}
 	hold   hold
+	raises raises
 	bell   bell // rings when a pause was asked for, or a signal came
 	inbox  *inbox
 	look   chan struct{}      // of one element: there may be a command
@@ -227,6 +229,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Circuit:    persistence.ProjectCircuit(j.project.Loops),
 		Wake:       r.wake,
 		Held:       r.hold.held,
+		Raise:      r.raises.next,
 		Changed:    r.bell.changed,
 		Watcher:    Watcher{j.store},
 		Inbox:      r.inbox,
@@ -257,8 +260,11 @@ func newRecording(j *job, r *Run) *recording {
 
 // observe fits fsm.Config.Observe.
 func (s *recording) observe(ev fsm.Event) {
-	if ev.Kind == fsm.EventBudgetExceeded {
+	switch ev.Kind {
+	case fsm.EventBudgetExceeded:
 		s.limit = RaisedLimit(ev)
+	case fsm.EventLimitRaised:
+		s.j.loop = inspect.Raised(ev, s.j.loop)
 	}
 	s.j.tell(Recorded{s.id, ev})
 	s.claim()

@@ -169,7 +169,13 @@ func budgetLimits(x *Executor, state string, b *Budget, s Spent, wall time.Durat
 }
 
 // affordable returns an *overrun where a budget leaves nothing for a prompt or judge.
-func (e *Executor) affordable() (err error) {
+func (e *Executor) affordable() error {
+	e.raiseLimits()
+	return e.overrun()
+}
+
+// overrun is affordable with the limits as they are.
+func (e *Executor) overrun() (err error) {
 	e.limits(func(l *limit) bool {
 		if l.reached() {
 			err = &overrun{*l}
@@ -303,7 +309,7 @@ func (e *Executor) timeOrStepsSpent() (over *overrun) {
 func (e *Executor) budgetRaised() {
 	m := e.mem
 	m.BudgetWarned = nil
-	if e.affordable() == nil {
+	if e.overrun() == nil {
 		m.BudgetRouted = false
 	}
 }

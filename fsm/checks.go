@@ -30,6 +30,20 @@ const (
 	ended               // not at all: the run is over
 )
 
+// A Stop is the cause (context.Cause) of a graceful stop: the action in flight is ended, its result is
+// discarded, and the run ends as interrupted in the state it was in (D8).
+type Stop struct {
+	Signal string // SIGINT, SIGTERM, SIGHUP, SIGQUIT, or "" for a stop without one
+	ByUser bool   // asked for by the stop command: ends as user_stopped
+}
+
+func (s *Stop) Error() string {
+	if s.Signal != "" {
+		return "stopped by " + s.Signal
+	}
+	return "stopped"
+}
+
 func (e *Executor) stopRequested(ctx context.Context) result {
 	if e.stopAsked(ctx) {
 		return ended
@@ -208,6 +222,7 @@ func (e *Executor) passCap(ctx context.Context) result {
 // loopTimeout ends a run that took too long. A shell state that was announced but not entered still acts
 // once, without being judged.
 func (e *Executor) loopTimeout(ctx context.Context) result {
+	e.raiseLimits()
 	m, l := e.mem, e.cfg.Loop
 	if l.Timeout <= 0 || e.elapsed() <= l.Timeout {
 		return pass

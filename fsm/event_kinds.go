@@ -5,7 +5,7 @@ var EventKinds = []string{
 	EventLoopStart, EventLoopResume, EventLoopComplete, EventStateEnter, EventRoute, EventCheckpoint, EventNote,
 	EventWarning, EventActionStart, EventActionOutput, EventActionComplete, EventActionError, EventActionInterrupted,
 	EventActionKilled, EventPromptSizeWarn, EventMessagesAppend, EventSet, EventWaitCheck, EventEvaluate, EventStallDetected,
-	EventRetryExhausted, EventCycleDetected, EventMaxStepsSummary, EventMaxIterationsSummary, EventBudgetWarning,
+	EventRetryExhausted, EventCycleDetected, EventMaxStepsSummary, EventMaxIterationsSummary, EventBudgetWarning, EventLimitRaised,
 	EventBudgetExceeded, EventThrottleWarn, EventThrottleHard, EventThrottleStop, EventRateLimitWaiting,
 	EventRateLimitExhausted, EventRateLimitStorm, EventActionRetry, EventActionRetriesSpent, EventAPIErrorRetry, EventAPIErrorExhausted, EventInfraRetry,
 	EventInfraRetryExhausted, EventHandoffDetected, EventHandoffSpawned, EventHostSubprocRSS, EventHostBudgetExceeded, EventHostPressure,

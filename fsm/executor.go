@@ -33,6 +33,9 @@ type Config struct {
 	Changed func() <-chan struct{}
 	Watcher Watcher // looks at URLs and other runs for states that wait; nil = it cannot be done
 	Inbox   Inbox   // holds the signals that were sent to the run; nil = none can be
+	// Raise returns the first Raise that was asked for behind number after, and its number; false if there is none. It is called
+	// before limits are looked at, and a run that is resumed is given none again. Nil: the limits stay as they are.
+	Raise func(after uint64) (n uint64, by Raise, ok bool)
 	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before anything else is
 	// done: it makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx
 	// has ended: then the run stops like any other. It has to be repeatable, because it is called again when the run is resumed.
@@ -58,20 +61,6 @@ type Config struct {
 type RunName struct {
 	ID      string
 	Attempt int
-}
-
-// A Stop is the cause (context.Cause) of a graceful stop: the action in flight is ended, its result is
-// discarded, and the run ends as interrupted in the state it was in (D8).
-type Stop struct {
-	Signal string // SIGINT, SIGTERM, SIGHUP, SIGQUIT, or "" for a stop without one
-	ByUser bool   // asked for by the stop command: ends as user_stopped
-}
-
-func (s *Stop) Error() string {
-	if s.Signal != "" {
-		return "stopped by " + s.Signal
-	}
-	return "stopped"
 }
 
 // An Executor runs one loop once: it decides, acts through its Runner, and has everything recorded before it
@@ -169,6 +158,7 @@ func (e *Executor) begin(ctx context.Context) {
 // turn goes from one state to the next, or ends the run.
 func (e *Executor) turn(ctx context.Context) {
 	m := e.mem
+	e.raiseLimits()
 	switch m.Phase {
 	case PhaseActing: // the action in flight when the last process died or was stopped
 		if e.stopAsked(ctx) || e.held(ctx) != pass || e.loopTimeout(ctx) != pass {

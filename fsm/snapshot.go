@@ -79,6 +79,7 @@ type Snapshot struct {
 	Spared      string               // state whose next entry is no retry: a rate limit is to blame; "" = none
 	Session     *Session             // that the next prompt carries on, if it wants to; nil = none
 	Wait        *Wait                // the run pauses; nil = it does not
+	Raised      *Raised              // the limits that were raised while the run was running; nil = none
 	Awaiting    *Awaiting            // the wait that Current is in, also while Wait pauses it; nil = none
 
 	Taken map[string]int // the number of the last signal of each name that a wait took; in the run itself only

@@ -23,7 +23,7 @@ const (
 	CommandUnpause CommandKind = "unpause" // enter states again
 	CommandWake    CommandKind = "wake"    // end the wait that the run is in
 	CommandSignal  CommandKind = "signal"  // an event for a state that waits for it: Args says its name, data and who sent it
-	CommandExtend  CommandKind = "extend"  // raise a limit: Args says which, and to what
+	CommandExtend  CommandKind = "extend"  // raise limits: Args says which, and by how much
 )
 
 // AnySegment is the segment of a command that is meant for the run, whoever owns it and however often it is resumed.

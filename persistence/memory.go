@@ -156,15 +156,6 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 	return j, snapshot.Clone(r.snap), nil
 }
 
-// recorded finds a run; mu is held.
-func (m *Memory) recorded(id ID) (*memoryRun, error) {
-	r := m.runs[id]
-	if r == nil || r.snap == nil {
-		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
-	}
-	return r, nil
-}
-
 func (r *memoryRun) listed() Run {
 	run := r.run
 	run.Held = r.held
@@ -174,6 +165,7 @@ func (r *memoryRun) listed() Run {
 	if s := r.snap; s != nil {
 		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
 		run.StartedAt = s.StartedAt
+		run.MaxSteps = MaxSteps(run.MaxSteps, run.Segment, s)
 		run.Marker = Marker(run.ID, run.Segment, s)
 		if s.Outcome != nil {
 			run.Ended, run.Error, run.Message = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Message

@@ -3,6 +3,7 @@ package persistence
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -100,4 +101,13 @@ func (r *memoryReading) Definition(ctx context.Context) ([]byte, error) {
 // Events implements [Reading].
 func (r *memoryReading) Events(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
 	return r.m.Events(ctx, r.id, after)
+}
+
+// recorded finds a run; mu is held.
+func (m *Memory) recorded(id ID) (*memoryRun, error) {
+	r := m.runs[id]
+	if r == nil || r.snap == nil {
+		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	return r, nil
 }

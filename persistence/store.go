@@ -262,6 +262,15 @@ func (q Query) Cut(runs []Run) []Run {
 	return wanted
 }
 
+// MaxSteps returns the cap on steps that holds for a run in a segment, which began with the cap most: it is higher where the run
+// remembers that it was raised since. 0 = none. Stores use it.
+func MaxSteps(most, segment int, m *fsm.Snapshot) int {
+	if most > 0 {
+		most += m.Raised.In(segment + 1).Steps
+	}
+	return most
+}
+
 // Live reports whether a run has files among the running ones.
 func (r Run) Live() bool { return !r.Archived || r.Leftover }
 

@@ -125,6 +125,10 @@ var cutCommands = []cutCommand{
 	}},
 	{args: "pause hold", setUp: holding, done: cutRun.pauses, settled: pausedHold},
 	{args: "unpause hold", setUp: pausing, codes: []float64{4}, done: func(r cutRun) bool { return !r.pauses() }, settled: unpausedHold},
+	{args: "extend hold steps=1", setUp: holding, done: func(cutRun) bool { return true }, settled: func(t *testing.T, p cutProject) {
+		p.letGo(t)
+		p.live["hold"].endWith(t, 0)
+	}},
 	{args: "retry-now backoff", setUp: backingOff, codes: []float64{4}, done: func(cutRun) bool { return true }, settled: func(t *testing.T, p cutProject) {
 		p.live["backoff"].endWith(t, 0)
 	}},

@@ -246,6 +246,10 @@ func (p *hostileProject) goingOn() {
 		{"fork", live, "--dry-run"},
 		{"retry-now", live},
 		{"signal", live, hostile},
+		{"extend", live, "steps=1"},
+		{"extend", live, "steps=1", "--json"},
+		{"extend", live, hostile},
+		{"extend", hostile, "steps=1"},
 		{"resume", live},
 		{"attach", hostile},
 	} {

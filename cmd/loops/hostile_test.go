@@ -92,7 +92,7 @@ func (p *hostileProject) writeTheirRecord() {
 	var events bytes.Buffer
 	for _, kind := range []string{
 		"loop_start", "state_enter", "action_start", "action_output", "action_complete", "action_error", "action_killed", "evaluate", "route", "note", "warning", "messages_append",
-		"retry_exhausted", "rate_limit_waiting", "rate_limit_exhausted", "budget_exceeded", "budget_warning", "prompt_size_warn", "handoff_detected", "worktree", "kind" + hostile, "loop_complete",
+		"retry_exhausted", "rate_limit_waiting", "rate_limit_exhausted", "budget_exceeded", "budget_warning", "limit_raised", "prompt_size_warn", "handoff_detected", "worktree", "kind" + hostile, "loop_complete",
 	} {
 		e := map[string]any{"event": kind, "ts": now, "iteration": 1, "usage": map[string]any{"model": hostile, "input_tokens": 5}, "k" + hostile: hostile, "votes": []any{map[string]any{"verdict": hostile, "confidence": hostile, "reason": hostile}}}
 		for _, key := range []string{

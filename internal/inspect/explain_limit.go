@@ -34,6 +34,8 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, had its turn.", phrase.Count(whole(e, "iterations"), "step"), val("summary_state"))
 	case fsm.EventMaxIterationsSummary:
 		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, had its turn.", val("iteration_count"), val("summary_state"))
+	case fsm.EventLimitRaised:
+		return fmt.Sprintf("The limit %s of the run was raised from %s to %s while it was running.", val("limit"), val("from"), val("to"))
 	case fsm.EventBudgetWarning:
 		return fmt.Sprintf("Most of the budget of %s was used: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
 	case fsm.EventBudgetExceeded:

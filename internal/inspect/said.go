@@ -89,6 +89,8 @@ func EventText(e fsm.Event) string {
 			line += "; the run stops here"
 		}
 		return line
+	case fsm.EventLimitRaised:
+		return "limit raised: " + Text(e.Get("limit")) + " " + Text(e.Get("from")) + " -> " + Text(e.Get("to"))
 	case fsm.EventBudgetWarning:
 		return "little is left of " + whoseBudget(e) + ": " + budgetLine(e)
 	}
@@ -148,4 +150,20 @@ func VerdictLines(e fsm.Event) []string {
 		}
 	}
 	return lines
+}
+
+// Raised returns a loop with the cap on its steps or passes as an event says it was raised; budgets are not changed.
+func Raised(e fsm.Event, l *fsm.Loop) *fsm.Loop {
+	to, ok := Number(e.Get("to"))
+	if e.Kind != fsm.EventLimitRaised || !ok {
+		return l
+	}
+	raised := *l
+	switch Text(e.Get("limit")) {
+	case "max_steps":
+		raised.MaxSteps = int(to)
+	case "max_iterations":
+		raised.MaxIterations = int(to)
+	}
+	return &raised
 }

@@ -106,6 +106,7 @@ func (b *Rulebook) ranLoops(r persistence.Run, memory *fsm.Snapshot) (loops []*f
 	}
 	if l := b.main; l != nil {
 		l, _ = project.Overrides{}.Over(r.Options).Apply(l)
+		l = memory.Raised.In(r.Segment + 1).Apply(l)
 		loops = append(loops, given(l, r))
 	} else {
 		loops = append(loops, &fsm.Loop{MaxSteps: r.MaxSteps})

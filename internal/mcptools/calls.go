@@ -99,6 +99,18 @@ func pause(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 	return value.NewMap("paused", told.PauseObjects()), nil
 }
 
+func extend(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	var by engine.Extend
+	if err := by.Set(v.Text("limits")); err != nil {
+		return nil, engine.Refuse(engine.Usage, "limits: %v", err)
+	}
+	told, err := s.Extend(ctx, v.Text("run"), by, nil)
+	if err != nil {
+		return nil, err
+	}
+	return value.NewMap("extended", told.ExtendObjects(s.Page)), nil
+}
+
 func unpause(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 	told, err := s.Unpause(ctx, v.Text("run"), nil)
 	if err != nil {

@@ -18,7 +18,7 @@ const Instructions = `loops runs state machines written in YAML, the loops of th
 validate; simulate shows which states a run would enter, and the resource loops://language describes every key. run starts one
 and returns its id at once, or waits for its end; then look at it with status, logs and events (each call of events continues
 from next_after of the last one), ask explain why it went where it went, and end it with stop, or hold it with pause and
-unpause. resume continues a run that was stopped, killed or capped.`
+unpause. extend raises limits of a running run; resume continues a run that was stopped, killed or capped.`
 
 // How much of a run's events one answer holds.
 const (
@@ -192,6 +192,16 @@ func Tools(h *Host) []mcpserver.Tool {
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "number", Type: "integer"}, {Name: "waits", Type: "boolean", About: "a state of the run waited for it"}},
 			Call:   h.asked(signal),
+		},
+		{
+			Name: "extend", Title: "Raise the limits of a running run", Destructive: true,
+			About: "Raises limits of a run, or of all running runs of a loop. A run that stopped at a limit is continued by resume with extend instead.",
+			Arguments: []mcpserver.Argument{
+				run,
+				{Name: "limits", Kind: mcpserver.Text, Required: true, About: "by how much: " + engine.ExtendForms},
+			},
+			Result: []mcpserver.Field{{Name: "extended", Type: "array", About: "as loops extend --json"}},
+			Call:   h.asked(extend),
 		},
 		{
 			Name: "unpause", Title: "Let a paused run continue", Destructive: true,

@@ -71,7 +71,7 @@ func (r *reading) Definition(ctx context.Context) ([]byte, error) {
 func (p place) run(l *loaded) persistence.Run {
 	r := persistence.Run{
 		ID: p.id, RunID: l.runID, Loop: l.Loop, Status: l.status, State: l.Current, Step: l.Step, Passes: l.Passes,
-		MaxSteps: l.maxSteps, StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
+		MaxSteps: persistence.MaxSteps(l.maxSteps, l.segment, &l.Snapshot), StartedAt: l.StartedAt, UpdatedAt: l.updated, Elapsed: l.Elapsed, Owner: l.owner,
 		Archived: p.folder != "", Foreign: l.foreign, Reconciled: l.reconciled, Why: l.why, Continuation: l.Continuation,
 		File: l.file, SHA256: l.sha, Options: l.options, Origin: l.origin, Segment: l.segment, Log: p.state, Damage: l.damage, Unread: l.closed, Limited: l.outcome().Limited, Refused: l.outcome().Refused,
 		Resumable: l.status.CanGoOn(l.outcome().Retriable()),

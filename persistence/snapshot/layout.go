@@ -129,6 +129,10 @@ func fields() []field {
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Wait, b.Wait) },
 		},
 		{
+			key: "limits_raised", name: "Raised", put: putRaised, take: takeRaised,
+			same: func(a, b *fsm.Snapshot) bool { return same(a.Raised, b.Raised) },
+		},
+		{
 			key: "awaits", name: "Awaiting", put: putAwaiting, take: takeAwaiting,
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Awaiting, b.Awaiting) },
 		},

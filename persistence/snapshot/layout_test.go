@@ -42,6 +42,8 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Session](), 3},
 		{reflect.TypeFor[fsm.Wait](), 10},
 		{reflect.TypeFor[fsm.Awaiting](), 11},
+		{reflect.TypeFor[fsm.Raised](), 3},
+		{reflect.TypeFor[fsm.Raise](), 6},
 	} {
 		if n := parts.of.NumField(); n != parts.want {
 			t.Errorf("%s has %d fields; this package writes %d", parts.of, n, parts.want)

@@ -31,21 +31,22 @@ type journal struct {
 	heart
 	paths persistence.PathLock // given up by Close
 
-	mu      sync.Mutex // held while something is recorded; guards these
-	enc     *snapshot.Encoder
-	next    batch     // what waits to be saved, and what is on record of the run
-	loose   bool      // something was saved that is not durable
-	decided time.Time // since when there is memory that is not durable, or not saved; zero = there is none
-	size    int       // of what waits, in bytes
-	kept    int       // of what was saved but could be lost by the database, which is kept to be saved again
-	buf     []byte
-	seq     uint64 // of the last event, saved or not
-	full    int    // length of the last whole memory
-	patches int    // length of the patches since
-	known   map[string]bool
-	failed  error
-	timer   *time.Timer // saves what waits; nil = nothing does
-	due     time.Time
+	mu       sync.Mutex // held while something is recorded; guards these
+	enc      *snapshot.Encoder
+	next     batch     // what waits to be saved, and what is on record of the run
+	loose    bool      // something was saved that is not durable
+	decided  time.Time // since when there is memory that is not durable, or not saved; zero = there is none
+	size     int       // of what waits, in bytes
+	kept     int       // of what was saved but could be lost by the database, which is kept to be saved again
+	buf      []byte
+	seq      uint64 // of the last event, saved or not
+	full     int    // length of the last whole memory
+	patches  int    // length of the patches since
+	known    map[string]bool
+	maxSteps int // with which this segment began
+	failed   error
+	timer    *time.Timer // saves what waits; nil = nothing does
+	due      time.Time
 
 	look sync.Mutex // guards run, which others look at while something is recorded
 	run  persistence.Run
@@ -53,7 +54,7 @@ type journal struct {
 
 // newJournal makes the journal of a run that this process owns. status is what is recorded.
 func (s *Store) newJournal(r *row, status persistence.Status) *journal {
-	j := &journal{s: s, dir: s.work(r.ID), paths: unlocked{}, run: r.Run, seq: r.seq, known: map[string]bool{}}
+	j := &journal{s: s, dir: s.work(r.ID), paths: unlocked{}, run: r.Run, maxSteps: r.MaxSteps, seq: r.seq, known: map[string]bool{}}
 	j.enc = snapshot.NewEncoder(j)
 	j.next = batch{
 		run: r.n, epoch: r.epoch, from: r.seq, whole: r.whole, status: string(status), about: string(appendAbout(nil, &r.Run)),
@@ -154,6 +155,7 @@ func (j *journal) remember(m *fsm.Snapshot) error {
 	j.look.Lock()
 	defer j.look.Unlock()
 	learn(&j.run, m)
+	j.run.MaxSteps = persistence.MaxSteps(j.maxSteps, j.run.Segment, m)
 	j.run.Status, j.run.Archived, j.run.UpdatedAt = persistence.Running, false, time.Now()
 	if m.Outcome != nil {
 		j.run.Status = persistence.StatusOf(*m.Outcome)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/helppage"
 	"loops/engine/project"
 	"loops/internal/completion"
 )
@@ -71,7 +72,7 @@ func (a *app) noSuchName(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	near := nearCommands(cmd, args[0])
+	near := helppage.Near(cmd, args[0])
 	if p, err := a.project(); err == nil {
 		for _, name := range p.Loader().Near(args[0], p.Cwd) {
 			near = append(near, a.command("run", name))

@@ -113,13 +113,14 @@ func (a *app) places(root *cobra.Command) places {
 	words := func(of func(loopfile.Entry) []string) completer { return found(noFiles, from.LoopWords(of)) }
 	live, goOn := runs(completion.IsLive), runs(completion.IsResumable)
 	stores := foundOr(noSpace, noSpace, from.Stores)
+	limits := unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time=")
 	return places{
 		"NAME": found(noFiles, from.Loops), "PATH": files, "FOLDER": files, "FILE": files, "RUN": runs(completion.IsAny), "STATE": found(inOrder, from.States), "STEP": found(inOrder, from.Steps),
 		"INPUT": nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
 		"HOST": found(inOrder, from.Hosts), "KEY=VALUE": foundOr(noSpace, noSpace, from.ContextKeys), "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
-		"--extend": unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time="),
-		"LEVEL":    fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":     fixed(eventKinds...), "STATUS": listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
+		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": nothing,
+		"LEVEL": fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
+		"KIND":  fixed(eventKinds...), "STATUS": listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
 		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(service.Tiers, allTiers)...), "PATTERN": fixed(starter.Names...),
 		"BRANCH": found(inOrder, from.Branches), "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
 		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing, "EVENT": nothing,
@@ -302,6 +303,6 @@ func ruleNames() (names []string) {
 var eventKinds = []string{
 	fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventLoopComplete, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput,
 	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventActionRetry, fsm.EventWaitCheck, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
-	fsm.EventCycleDetected, fsm.EventBudgetWarning, fsm.EventBudgetExceeded, fsm.EventRateLimitWaiting, fsm.EventRateLimitExhausted,
+	fsm.EventCycleDetected, fsm.EventBudgetWarning, fsm.EventLimitRaised, fsm.EventBudgetExceeded, fsm.EventRateLimitWaiting, fsm.EventRateLimitExhausted,
 	fsm.EventNote, fsm.EventWarning,
 }

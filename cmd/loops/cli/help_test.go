@@ -81,7 +81,7 @@ func TestOverviewIsShort(t *testing.T) {
 // The words that other programs have lead to commands there are.
 func TestMeaningsAreCommands(t *testing.T) {
 	root := newRootCommand(&app{}, "")
-	for word, meant := range meanings {
+	for word, meant := range helppage.Meanings {
 		if isCommand(root, word) {
 			t.Errorf("%s is a command itself", word)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/helppage"
 	"loops/internal/handover"
 )
 
@@ -36,6 +37,7 @@ func tree() []branch {
 		{"stop", groupRun, true, newStopCommand},
 		{"pause", groupRun, true, newPauseCommand},
 		{"unpause", groupRun, true, newUnpauseCommand},
+		{"extend", groupRun, true, newExtendCommand},
 		{"retry-now", groupRun, true, newRetryNowCommand},
 		{"signal", groupRun, true, newSignalCommand},
 		{"fork", groupRun, true, newForkCommand},
@@ -84,9 +86,9 @@ func tree() []branch {
 		{"rules", "", false, newRulesTopic},
 		{"settings", "", false, newSettingsTopic},
 		{"notifications", "", false, newNotificationsTopic},
-		{"scopes", "", false, newScopesTopic},
-		{"background", "", false, newBackgroundTopic},
-		{"worktrees", "", false, newWorktreesTopic},
+		{"scopes", "", false, func(*app) *cobra.Command { return helppage.Scopes() }},
+		{"background", "", false, func(*app) *cobra.Command { return helppage.Background() }},
+		{"worktrees", "", false, func(*app) *cobra.Command { return helppage.Worktrees() }},
 		{handover.Command, "", false, newBackgroundCommand},
 	}
 }

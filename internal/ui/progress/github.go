@@ -77,7 +77,7 @@ func (p *GitHub) Header(h Header) {
 // Event implements [Printer].
 func (p *GitHub) Event(e fsm.Event) {
 	if e.Kind == fsm.EventStateEnter && e.Depth == 0 && !p.quiet {
-		p.group(fmt.Sprintf("[%s/%d] %s", inspect.Text(e.Get("iteration")), p.h.Loop.MaxSteps, inspect.Text(e.Get("state"))))
+		p.group(fmt.Sprintf("[%s/%d] %s", inspect.Text(e.Get("iteration")), p.max, inspect.Text(e.Get("state"))))
 	}
 	p.Text.Event(e)
 	if e.Kind == fsm.EventActionComplete && e.Depth == 0 && inspect.Text(e.Get("exit_code")) == "124" && p.notes < mostWarnings {

@@ -180,6 +180,7 @@ func (p *Text) Event(e fsm.Event) {
 	defer p.mu.Unlock()
 	p.remember(e)
 	p.costs.Add(e)
+	p.max = inspect.Raised(e, &fsm.Loop{MaxSteps: p.max}).MaxSteps
 	if p.quiet || e.Kind == fsm.EventCheckpoint || e.Kind == fsm.EventWorktree { // which only the records need, or the header told
 		return
 	}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loops/engine"
+	"loops/internal/service"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+)
+
+type extendOptions struct {
+	name string
+	by   engine.Extend
+	json bool
+}
+
+func newExtendCommand(a *app) *cobra.Command {
+	var o extendOptions
+	cmd := &cobra.Command{
+		Use:   "extend NAME|RUN LIMIT=N...",
+		Short: "Raise the limits of a running run",
+		Long: `extend raises limits of the run RUN, or of every running run of the loop NAME, by N: steps, passes, cost (US dollars), tokens,
+prompts or time. The action in flight is not interrupted. What is raised is recorded before the command returns, so a run
+whose process dies is resumed with it.
+
+A run that has stopped at a limit is resumed with more by loops resume --extend LIMIT=N.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops extend fix steps=20
+  loops extend fix-20261121T103405 cost=2 time=1h`,
+		Args: arguments(2, -1, "NAME of a loop or id of a RUN, and LIMIT=N, such as steps=20"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = args[0]
+			if err := o.by.Set(strings.Join(args[1:], ",")); err != nil {
+				return usageError{err.Error(), "loops extend --help"}
+			}
+			return runExtend(cmd.Context(), a, o)
+		},
+	}
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
+	return cmd
+}
+
+func runExtend(ctx context.Context, a *app, o extendOptions) error {
+	s, err := a.service()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var each service.Each
+	if !o.json {
+		each = func(e engine.Effect) {
+			for _, line := range views.ExtendedLines(a.page(), e) {
+				ui.SayLine(a.out, line)
+			}
+		}
+	}
+	told, err := s.Extend(ctx, o.name, o.by, each)
+	if o.json && told != nil {
+		return a.withJSON(told.ExtendObjects(a.page()), err)
+	}
+	return err
+}
