@@ -43,16 +43,21 @@ func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, na
 
 // UnknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.
 func UnknownEvent(ctx context.Context, f project.Finder, run persistence.Run, kind string, see engine.Operation) error {
-	kinds := slices.Clone(fsm.EventKinds)
+	var recorded []string // kinds of this run, in the order in which they came
 	for e, err := range f.Store.EventsOf(ctx, run, 0) {
-		if err == nil && !slices.Contains(kinds, e.Kind) {
-			kinds = append(kinds, e.Kind)
+		if err == nil && !slices.Contains(recorded, e.Kind) {
+			recorded = append(recorded, e.Kind)
 		}
 	}
+	kinds := slices.Concat(fsm.EventKinds, recorded)
 	if slices.Contains(kinds, kind) {
 		return nil
 	}
-	return engine.Misuse(see, "%s: there is no such kind of event%s", engine.Setting{Name: "event", Value: phrase.Quote(kind)}, phrase.DidYouMean(kind, kinds))
+	hint := phrase.DidYouMean(kind, kinds)
+	if hint == "" && len(recorded) > 0 {
+		hint = "; run " + string(run.ID) + " has " + phrase.List(recorded)
+	}
+	return engine.Misuse(see, "%s: there is no such kind of event%s", engine.Setting{Name: "event", Value: phrase.Quote(kind)}, hint)
 }
 
 // PastTheEnd is an error where a run has no event with a number as high as this one.

@@ -217,7 +217,7 @@ func flagText(cmd *cobra.Command, err error) string {
 	if !ok {
 		return err.Error()
 	}
-	want := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
+	want := map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
 	if want == "" {
 		return err.Error()
 	}
