@@ -36,6 +36,20 @@ type Tailer interface {
 	Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error]
 }
 
+// A Tracker is a [Store] that can read the events of a run while they are recorded, without reading twice what it has read.
+type Tracker interface {
+	Store
+	// Track returns what reads the events of a run behind the one with a number. What came with the Reading of the run is not read again.
+	Track(r Run, after uint64) Track
+}
+
+// A Track reads the events of one run as they come. It is not safe for concurrent use.
+type Track interface {
+	// Events yields the events behind the last that it yielded, as Events of a [Store] does. Events that are missing at the end are told
+	// at the first look and at the last one.
+	Events(ctx context.Context, last bool) iter.Seq2[fsm.Event, error]
+}
+
 // A Redefiner is a [Journal] that can be told, while a run goes on, what the run is made of: a state may run a loop
 // whose name or text is not known before.
 type Redefiner interface {

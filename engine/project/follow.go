@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"iter"
 	"os"
 	"time"
 
@@ -22,7 +23,9 @@ type Follower struct {
 	ID    persistence.ID
 	After uint64 // the last event that was read
 
-	looked os.FileInfo // the file of events when it was read last; nil = not read, or not in files
+	track  persistence.Track // of a store that can go on reading where it stopped
+	upTo   uint64            // After, when track was used last
+	looked os.FileInfo       // the file of events when it was read last; nil = not read, or not in files
 }
 
 // Follow calls each for every event after f.After, also damaged ones, until the run goes on no more, and returns the
@@ -47,6 +50,9 @@ func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.
 			continue
 		}
 		seen = time.Now()
+		if r.Held && f.Store.Owned(ctx, f.ID) {
+			continue // a look at all of the run would read what it records in the middle of an action, each time
+		}
 		now, err := f.Store.Runs(ctx, persistence.Query{ID: f.ID})
 		if err != nil {
 			return r, f.Store.Failed(err)
@@ -70,7 +76,7 @@ func (f *Follower) Read(ctx context.Context, r persistence.Run, last bool, each 
 			f.looked = info
 		}
 	}
-	for e, err := range f.Store.EventsOf(ctx, r, f.After) {
+	for e, err := range f.events(ctx, r, last) {
 		if err != nil && !IsDamage(err) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -82,7 +88,20 @@ func (f *Follower) Read(ctx context.Context, r persistence.Run, last bool, each 
 		}
 		each(e, err)
 	}
+	f.upTo = f.After
 	return nil
+}
+
+// events are those behind f.After.
+func (f *Follower) events(ctx context.Context, r persistence.Run, last bool) iter.Seq2[fsm.Event, error] {
+	s, ok := f.Store.Store.(persistence.Tracker)
+	if !ok {
+		return f.Store.EventsOf(ctx, r, f.After)
+	}
+	if f.track == nil || f.upTo != f.After {
+		f.track = s.Track(r, f.After)
+	}
+	return f.track.Events(ctx, last)
 }
 
 // Again has the next Read look at files even if they are as they were: what is recorded of the run has another place now.

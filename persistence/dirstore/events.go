@@ -29,20 +29,26 @@ func (d *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 // with the number want: those up to that one are missing where they are not there.
 func (d *Store) events(ctx context.Context, p place, want, after uint64) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
-		r := &segment.Forward{After: after, Yield: func(e fsm.Event, err error) bool {
-			if err == nil && ctx.Err() != nil {
-				yield(fsm.Event{}, context.Cause(ctx))
-				return false
-			}
-			return yield(e, err)
-		}}
-		if err := d.readEvents(p, want, r); err != nil && !r.Done() {
+		r := &segment.Forward{After: after, Yield: until(ctx, yield)}
+		if _, err := d.readEvents(p, want, r); err != nil && !r.Done() {
 			yield(fsm.Event{}, err)
 		}
 	}
 }
 
-func (d *Store) readEvents(p place, want uint64, r *segment.Forward) error {
+// until is yield until ctx ends, which is told.
+func until(ctx context.Context, yield func(fsm.Event, error) bool) func(fsm.Event, error) bool {
+	return func(e fsm.Event, err error) bool {
+		if err == nil && ctx.Err() != nil {
+			yield(fsm.Event{}, context.Cause(ctx))
+			return false
+		}
+		return yield(e, err)
+	}
+}
+
+// readEvents returns the newest file of the journal, as it was when it was opened, if it was read.
+func (d *Store) readEvents(p place, want uint64, r *segment.Forward) (newest os.FileInfo, err error) {
 	id := p.id
 	log, err := segment.OpenLog(p.events, p.parts)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,31 +57,34 @@ func (d *Store) readEvents(p place, want uint64, r *segment.Forward) error {
 			log, err = segment.OpenLog(p.events, p.parts)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return nil, nil //nolint:nilnil // there is nothing to read
 		}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer log.Close()
 	for _, part := range log.Parts {
 		if r.Done() {
-			return nil
+			return nil, nil //nolint:nilnil // it was not read
 		}
 		if r.Pass(part) {
 			continue
 		}
 		if err := d.readPart(id, part, r); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if log.Newest != nil && !r.Done() {
+		if newest, err = log.Newest.Stat(); err != nil {
+			return nil, err
+		}
 		if err := r.Read(log.Newest, log.Newest.Name()); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r.End(p.events, want)
-	return nil
+	return newest, nil
 }
 
 // readPart reads a full part, which the archiving of its run may have moved. One that is gone is damage, behind which reading

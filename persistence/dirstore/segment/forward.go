@@ -18,6 +18,8 @@ type Forward struct {
 	Yield func(fsm.Event, error) bool // returns whether it wants more
 	After uint64                      // only events with a higher number are yielded
 
+	stand   Standing // in the file that is read, behind the last event that was yielded; see Stands
+	stands  bool
 	last    uint64 // number of the last event that was believed
 	sums    bool   // and whether its line has a checksum
 	waiting []fsm.Event
@@ -58,7 +60,22 @@ func (r *Forward) giveWaiting() {
 
 // Read goes through one file. Its error is that of reading.
 func (r *Forward) Read(f io.Reader, path string) error {
-	s := NewScanner(f, Standing{Last: r.last, Sums: r.sums})
+	r.stand, r.stands = Standing{Last: r.last, Sums: r.sums}, len(r.waiting) == 0
+	return r.read(f, path)
+}
+
+// ReadOn is Read of what was added to a file since another Forward read it: f begins where that one stood.
+func (r *Forward) ReadOn(f io.Reader, path string, from Standing) error {
+	r.last, r.sums = from.Last, from.Sums
+	r.stand, r.stands = from, true
+	return r.read(f, path)
+}
+
+// Stands returns where in the file that was read last another Forward can read on, if nothing that it read before that is wanted again.
+func (r *Forward) Stands() (at Standing, ok bool) { return r.stand, r.stands && !r.stopped }
+
+func (r *Forward) read(f io.Reader, path string) error {
+	s := NewScanner(f, r.stand)
 	s.parse = true
 	for !r.stopped {
 		e, err := s.Next()
@@ -83,6 +100,7 @@ func (r *Forward) Read(f io.Reader, path string) error {
 		r.waiting = append(r.waiting, e.parsed)
 		if !e.Numbered || e.Memory != nil || len(r.waiting) == 1 && e.parsed.Kind == fsm.EventActionOutput {
 			r.giveWaiting()
+			r.stand, r.stands = s.Standing, true
 		}
 	}
 	return nil
