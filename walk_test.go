@@ -11,7 +11,7 @@ import (
 
 var citedFunction = regexp.MustCompile("`([a-z]+\\.(?:[A-Za-z]+\\.)?[A-Za-z]+)`")
 
-// TestWalk: the functions that the walk from disk to status names exist, with their packages and receivers.
+// TestWalk: the functions that the walks from run to the disk and from there to status name exist, with their packages and receivers.
 func TestWalk(t *testing.T) {
 	there := map[string]bool{}
 	eachGoFile(t, func(name string, _ *token.FileSet, f *ast.File) {
@@ -29,15 +29,17 @@ func TestWalk(t *testing.T) {
 			}
 		}
 	})
-	_, walk, _ := strings.Cut(read(t, "ARCHITECTURE.md"), "\n## From disk to `status`\n")
-	walk, _, _ = strings.Cut(walk, "\n## ")
-	named := citedFunction.FindAllStringSubmatch(walk, -1)
-	if len(named) < 10 || there["dirstore.Store.nothere"] {
-		t.Errorf("the walk names %d functions", len(named))
-	}
-	for _, m := range named {
-		if !there[m[1]] && m[1] != "state.json" {
-			t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
+	for _, title := range []string{"From `run` to the disk", "From disk to `status`"} {
+		_, walk, _ := strings.Cut(read(t, "ARCHITECTURE.md"), "\n## "+title+"\n")
+		walk, _, _ = strings.Cut(walk, "\n## ")
+		named := citedFunction.FindAllStringSubmatch(walk, -1)
+		if len(named) < 10 || there["dirstore.Store.nothere"] {
+			t.Errorf("the walk %s names %d functions", title, len(named))
+		}
+		for _, m := range named {
+			if !there[m[1]] && m[1] != "state.json" {
+				t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
+			}
 		}
 	}
 }
