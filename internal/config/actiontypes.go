@@ -23,7 +23,7 @@ type ActionType struct {
 	List bool     // By was a list, so it is a program
 }
 
-// ownTypes are the action types of the language, which keep their meaning.
+// ownTypes are the action types of the language, and names that are kept for it.
 var ownTypes = []string{"shell", "prompt", "slash_command", "mcp_tool", "contract", "http", "human_approval"}
 
 var typeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]*$`) })
@@ -35,7 +35,7 @@ func (d *decoder) actionTypes(n *yaml.Node, c *Config) {
 		t := ActionType{Name: key.Value}
 		switch {
 		case slices.Contains(ownTypes, t.Name):
-			d.say(key, "action_types: %s is an action type of the language: choose another name", phrase.Quote(t.Name))
+			d.say(key, "action_types: the language keeps %s for itself: choose another name", phrase.Quote(t.Name))
 		case !typeName().MatchString(t.Name):
 			d.say(key, "action_types: %s is not a name: write small letters, digits, _ and -, such as deploy", phrase.Quote(t.Name))
 		}

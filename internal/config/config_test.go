@@ -46,6 +46,9 @@ func settings(c *Config) string {
 			fmt.Fprintf(&b, "%d: %s = %v\n", at.Line, k.Name, k.Value(c))
 		}
 	}
+	for _, t := range c.ActionTypes {
+		fmt.Fprintf(&b, "%d: action type %s: %q, a list: %t\n", c.At["action_types."+t.Name].Line, t.Name, t.By, t.List)
+	}
 	for i, n := range c.Notify {
 		fmt.Fprintf(&b, "%d: notify %+v\n", c.At[fmt.Sprintf("notify.%d", i)].Line, n)
 	}
