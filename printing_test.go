@@ -35,17 +35,27 @@ func TestOnlyFacesPrint(t *testing.T) {
 	}
 }
 
+// ofStreams are the names that write to the standard streams of the process, or are them; those with * stand for all that
+// begin so. A logger of log or slog that nothing else was set for writes to standard error.
+var ofStreams = map[string][]string{
+	"os":       {"Stdout", "Stderr"},
+	"fmt":      {"Print*"},
+	"syscall":  {"Stdout", "Stderr"},
+	"log":      {"Print*", "Fatal*", "Panic*", "Output", "Default", "Writer"},
+	"log/slog": {"Debug*", "Info*", "Warn*", "Error*", "Log", "LogAttrs", "Default"},
+}
+
 // prints returns where a file refers to the standard streams of the process.
 func prints(f *ast.File) (at []token.Pos) {
+	imported := importNames(f)
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			x, ok := n.X.(*ast.Ident)
-			if !ok {
-				break
-			}
-			switch name := x.Name + "." + n.Sel.Name; {
-			case name == "os.Stdout", name == "os.Stderr", strings.HasPrefix(name, "fmt.Print"):
+			if ok && slices.ContainsFunc(ofStreams[imported[x.Name]], func(name string) bool {
+				begin, all := strings.CutSuffix(name, "*")
+				return n.Sel.Name == name || all && strings.HasPrefix(n.Sel.Name, begin)
+			}) {
 				at = append(at, n.Pos())
 			}
 		case *ast.CallExpr:
@@ -61,7 +71,7 @@ func prints(f *ast.File) (at []token.Pos) {
 // TestPrints makes sure that TestOnlyFacesPrint can fail.
 func TestPrints(t *testing.T) {
 	const src = `package x
-import ("fmt"; "io"; "os")
+import ("fmt"; "io"; "log"; "log/slog"; "os"; system "os")
 func f(w io.Writer, print func(string)) {
 	print("fine")
 	fmt.Fprintln(w, "fine", os.Stdin)
@@ -69,12 +79,17 @@ func f(w io.Writer, print func(string)) {
 	fmt.Fprint(os.Stderr, "2")
 	println("3")
 	w = os.Stdout // 4
+	w = system.Stderr // 5
+	log.Printf("6")
+	slog.Info("7")
+	slog.New(h).Info("fine")
+	log.New(w, "", 0).Print("fine")
 }`
 	f, err := parser.ParseFile(token.NewFileSet(), "x.go", src, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := len(prints(f)); got != 4 {
-		t.Errorf("%d places, want 4", got)
+	if got := len(prints(f)); got != 7 {
+		t.Errorf("%d places, want 7", got)
 	}
 }

@@ -19,7 +19,7 @@ var ofProcess = map[string][]string{
 	"os/signal":                 {"Notify", "NotifyContext", "Ignore", "Reset"},
 	"syscall":                   {"Chdir", "Fchdir", "Umask", "Setrlimit", "Setenv", "Unsetenv", "Clearenv", "Exit"},
 	"golang.org/x/sys/unix":     {"Chdir", "Fchdir", "Umask", "Setrlimit", "Setenv", "Unsetenv", "Clearenv", "Exit"},
-	"runtime/debug":             {"SetGCPercent", "SetMemoryLimit", "SetMaxThreads", "SetMaxStack", "SetTraceback", "SetPanicOnFault"},
+	"runtime/debug":             {"SetGCPercent", "SetMemoryLimit", "SetMaxThreads", "SetMaxStack", "SetTraceback", "SetPanicOnFault", "SetCrashOutput"},
 	"log":                       {"Fatal", "Fatalf", "Fatalln", "SetOutput", "SetFlags", "SetPrefix"},
 	"log/slog":                  {"SetDefault"},
 	"loops/internal/proc":       {"AdoptOrphans"},
@@ -53,8 +53,8 @@ func TestOnlyProgramsChangeTheProcess(t *testing.T) {
 	}
 }
 
-// changesProcess returns where a file refers to what is ofProcess, or sets GOMAXPROCS.
-func changesProcess(f *ast.File) (at []token.Pos) {
+// importNames returns the packages that a file imports, by the names that they have in it.
+func importNames(f *ast.File) map[string]string {
 	imported := map[string]string{}
 	for _, i := range f.Imports {
 		from, _ := strconv.Unquote(i.Path.Value)
@@ -64,6 +64,12 @@ func changesProcess(f *ast.File) (at []token.Pos) {
 		}
 		imported[name] = from
 	}
+	return imported
+}
+
+// changesProcess returns where a file refers to what is ofProcess, or sets GOMAXPROCS.
+func changesProcess(f *ast.File) (at []token.Pos) {
+	imported := importNames(f)
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:

@@ -132,7 +132,7 @@ func Find(line []persistence.Waiter, arg string) ([]persistence.Waiter, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, engine.Refuse(engine.NotFound, "nobody waits in the queue as %s; see: loops queue list", arg)
+		return nil, engine.Refuse(engine.NotFound, "nobody waits in the queue as %s; see: %s", arg, engine.Do("queue list", ""))
 	case len(arg) < 4:
 		return nil, engine.Misuse("queue remove", "%s is too short: give at least 4 characters of the id", arg)
 	case len(found) > 1:

@@ -9,9 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
-	"loops/internal/plain"
-	"loops/persistence"
+	"loops/internal/ui/views"
 )
 
 // Explain returns why a run ended, or what became of one of its steps: a number, a path such as 3.2, or "last"; "" is the whole run.
@@ -35,7 +33,7 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 	if step == "" {
 		story.WholeRun()
 	} else if !story.Steps() {
-		return nil, noSuchStep(run, step, story.Last())
+		return nil, views.NoSuchStep(run, step, story.Last())
 	}
 	return story, nil
 }
@@ -51,13 +49,4 @@ func checkStep(step string) error {
 		}
 	}
 	return nil
-}
-
-// noSuchStep is the error for a step that the run has not, which came to last; nil = to no step.
-func noSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
-	if last == nil {
-		return engine.Refuse(engine.NotFound, "nothing is recorded of the steps of run %s", r.ID)
-	}
-	return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
-		r.ID, number, phrase.Count(last.Step, "step"), plain.ShellWord(r.Loop), plain.ShellWord(r.RunID))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"loops/engine"
@@ -60,16 +61,17 @@ func (q *HistoryQuery) check() error {
 	misuse := func(format string, args ...any) error { return engine.Misuse(engine.OpHistory, format, args...) }
 	for _, s := range q.Status {
 		if !slices.Contains(Statuses, s) {
-			return misuse("--status %q: expected %s%s", s, strings.Join(Statuses, ", "), phrase.DidYouMean(s, Statuses))
+			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(Statuses, ", "), phrase.DidYouMean(s, Statuses))
 		}
 	}
 	switch {
 	case q.Group != "" && q.Group != "outcome":
-		return misuse("--group-by %q: expected outcome", q.Group)
+		return misuse("%s: expected outcome", engine.Setting{Name: "group_by", Value: strconv.Quote(q.Group)})
 	case q.Run == "" && (q.Event != "" || q.State != ""):
-		return misuse("--event and --state select events: name the run too")
+		return misuse("%s and %s select events: name the run too", engine.Setting{Name: "event"}, engine.Setting{Name: "state"})
 	case q.Run != "" && (len(q.Status) > 0 || q.Group != "" || q.Cost):
-		return misuse("--status, --group-by and --cost are about runs: leave out the run, or see: loops cost RUN")
+		return misuse("%s, %s and %s are about runs: leave out the run, or see: %s",
+			engine.Setting{Name: "status"}, engine.Setting{Name: "group_by"}, engine.Setting{Name: "cost"}, engine.Do("cost", "RUN"))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"loops/engine"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/lookup"
@@ -78,10 +79,10 @@ func (s *Service) choose(f LoopFilter, entries []loopfile.Entry) (chosen []loopf
 		}
 	}
 	if len(broken) > 0 {
-		s.Note("left out, because they cannot run: %s; see: %s", strings.Join(broken, ", "), s.Page.Command("validate --all"))
+		s.Note("left out, because they cannot run: %s; see: %s", strings.Join(broken, ", "), s.Page.Remedy(engine.Do("validate", "", engine.Setting{Name: "all"})))
 	}
 	if hidden > 0 {
-		s.Note("left out: %s; see: %s", phrase.Count(hidden, "internal loop"), s.Page.Command("list --all"))
+		s.Note("left out: %s; see: %s", phrase.Count(hidden, "internal loop"), s.Page.Remedy(engine.Do("list", "", engine.Setting{Name: "all"})))
 	}
 	return chosen
 }

@@ -3,10 +3,13 @@ package views
 import (
 	"fmt"
 
+	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/inspect"
 	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
+	"loops/persistence"
 )
 
 // SettingsText says which files have mistakes, what follows from that, and what the mistakes are.
@@ -32,4 +35,13 @@ func NoIDText(no *project.NoIDError) string {
 		return fmt.Sprintf("there is no run %s; did you mean %s?", no.ID, no.Near)
 	}
 	return fmt.Sprintf("there is no run %s; loops history NAME lists the runs of a loop", no.ID)
+}
+
+// NoSuchStep returns the error for a step that the run has not, which came to last; nil = to no step.
+func NoSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
+	if last == nil {
+		return engine.Refuse(engine.NotFound, "nothing is recorded of the steps of run %s", r.ID)
+	}
+	return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
+		r.ID, number, phrase.Count(last.Step, "step"), plain.ShellWord(r.Loop), plain.ShellWord(r.RunID))
 }
