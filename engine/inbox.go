@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -51,13 +52,14 @@ func (b *inbox) awaited() bool {
 
 // signalOf reads a signal from the command it was recorded as.
 func signalOf(c persistence.Command) (fsm.Signal, bool) {
-	if c.Kind != persistence.CommandSignal {
+	if c.Kind != persistence.CommandSignal && c.Kind != persistence.CommandAnswer {
 		return fsm.Signal{}, false
 	}
 	s := fsm.Signal{N: c.N, At: c.At, Data: c.Args.Value("data")}
 	s.Name, _ = c.Args.Value("name").(string)
 	s.From, _ = c.Args.Value("from").(string)
-	return s, true
+	// No signal is taken for an answer: those are checked.
+	return s, strings.HasPrefix(s.Name, fsm.AnswerName("/")) == (c.Kind == persistence.CommandAnswer)
 }
 
 // A Sent is a signal that is recorded for a run.

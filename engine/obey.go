@@ -75,7 +75,7 @@ func (s *subordinate) act(c persistence.Command) {
 		s.run.bell.ring()
 	case persistence.CommandUnpause:
 		s.run.hold.set(false)
-	case persistence.CommandSignal:
+	case persistence.CommandSignal, persistence.CommandAnswer:
 		s.run.bell.ring()
 	case persistence.CommandWake:
 		s.run.Wake()

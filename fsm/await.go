@@ -8,7 +8,7 @@ import (
 	"loops/fsm/value"
 )
 
-// An Await is what a state waits for. Exactly one of For, At, Until, File, URL, Run and Event is set.
+// An Await is what a state waits for. Exactly one of For, At, Until, File, URL, Run, Event and Ask is set.
 type Await struct {
 	For   time.Duration
 	At    string // template; a time of day in the time zone of the machine, the next one, or a date with a time
@@ -17,6 +17,8 @@ type Await struct {
 	URL   string // template; an address that answers
 	Run   string // template; a run that ends
 	Event string // template; the name of a signal that is sent to the run
+
+	Ask *Ask // a person's answer
 
 	Status      string        // of URL: a number, "" = any from 200 to 299; of Run: completed, failed or ended
 	Every, Most time.Duration // between two looks: the first, and the longest
@@ -55,13 +57,15 @@ func (a *Await) kind() (kind, text string) {
 		return AwaitRun, a.Run
 	case a.Event != "":
 		return AwaitEvent, a.Event
+	case a.Ask != nil:
+		return AwaitAsk, a.Ask.Question
 	}
 	return AwaitFor, ""
 }
 
 // pause is the time between the nth look, from 1, and the one after it. An event is told, and looked for just in case.
 func (a *Await) pause(n int) time.Duration {
-	if a.Event != "" {
+	if a.Event != "" || a.Ask != nil {
 		return waitEvent
 	}
 	d := float64(a.Every)
@@ -86,6 +90,7 @@ type Awaiting struct {
 	State, Kind string
 	What        string    // is waited for: text of the wait with its templates expanded
 	Status      string    // see Await
+	Form        string    // of AwaitAsk: what can be answered, and what is shown with the question, as JSON
 	Since       time.Time // it began
 	Until       time.Time // of AwaitFor and AwaitAt: when it comes
 	Deadline    time.Time // when it times out; zero = never
@@ -97,9 +102,10 @@ type Awaiting struct {
 
 // A sight is what one look came to.
 type sight struct {
-	verdict string // "" = it has not come yet
-	seen    string // in a line
-	result  Result // for a capture
+	verdict string     // "" = it has not come yet
+	seen    string     // in a line
+	result  Result     // for a capture
+	record  *value.Map // the same, where it is whole; nil = it is made of the result
 }
 
 // await waits for what the state waits for, and follows the verdict. The wait is in the memory and durable before it begins:
@@ -121,7 +127,7 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 	watch := awaiter{e: e, st: st, due: !wall().Before(m.Awaiting.Next), again: going}
 	for {
 		changed := e.changed() // before the looks whose answers may change
-		if watch.due || e.woken || kind == AwaitEvent {
+		if watch.due || e.woken || kind == AwaitEvent || kind == AwaitAsk {
 			s, err := watch.look(ctx)
 			if err != nil {
 				return e.exception(st, err)
@@ -156,6 +162,10 @@ func (e *Executor) planAwait(st *State) error {
 	now := wall()
 	w := &Awaiting{State: st.Name, Kind: kind, What: text, Status: a.Status, Since: now, Next: now}
 	switch kind {
+	case AwaitAsk:
+		if err := e.freeze(a.Ask, w); err != nil {
+			return err
+		}
 	case AwaitFor:
 		w.Until = now.Add(a.For)
 		w.Next = w.Until
@@ -176,7 +186,7 @@ func (e *Executor) planAwait(st *State) error {
 // awaited leaves a state whose wait is over.
 func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 	res := s.result
-	if s.verdict != AwaitCame && res.ExitCode == 0 {
+	if s.verdict != AwaitCame && s.record == nil && res.ExitCode == 0 {
 		res.ExitCode = 1
 	}
 	details := value.NewMap()
@@ -198,6 +208,9 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 	}
 	m := e.mem
 	m.PrevResult = prevResult(st, &res)
+	if s.record != nil && st.Capture != "" {
+		m.setCapture(st.Capture, s.record)
+	}
 	if rec, ok := m.Captured.Value(st.Capture).(*value.Map); ok && st.Capture != "" {
 		with := rec.Clone()
 		with.Set("verdict", s.verdict)
@@ -226,8 +239,11 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 // Followed is the verdict whose key a state follows: a wait that timed out goes where one that came to nothing does, unless the
 // state has a key for it.
 func Followed(st *State, verdict string) string {
-	if st.Await == nil || verdict != AwaitTimeout {
+	if st.Await == nil || verdict != AwaitTimeout && verdict != AwaitWithdrawn {
 		return verdict
+	}
+	if verdict == AwaitWithdrawn && !declaresVerdict(st, verdict) {
+		verdict = AwaitTimeout
 	}
 	if st.Route != nil {
 		if _, ok := st.Route.Table.Get(verdict); !ok && st.Route.Cases == nil && st.Route.Default == "" {
@@ -235,7 +251,7 @@ func Followed(st *State, verdict string) string {
 		}
 		return verdict
 	}
-	if st.On[AwaitTimeout] == "" {
+	if st.On[verdict] == "" {
 		return AwaitOtherwise
 	}
 	return verdict
@@ -246,6 +262,15 @@ func (e *Executor) forgetWait() {
 	if st := e.cfg.Loop.States[e.mem.Current]; st == nil || st.Await == nil {
 		e.mem.Awaiting = nil
 	}
+}
+
+// declaresVerdict reports whether a state has a key for a verdict.
+func declaresVerdict(st *State, verdict string) bool {
+	if st.Route != nil {
+		_, ok := st.Route.Table.Get(verdict)
+		return ok || st.Route.Cases != nil
+	}
+	return st.On[verdict] != ""
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -115,3 +115,99 @@ func TestASignalInAWait(t *testing.T) {
 		}
 	})
 }
+
+const askingLoop = `name: asks
+initial: ask
+states:
+  ask:
+    ask: {question: "Ship ${context.what:default=it}?", choices: [approve, reject], fields: {text: text}}
+    timeout: 24h
+    on_approve: outer
+    on_reject: failed
+    on_timeout: failed
+  outer:
+    set: {what: "'other'"}
+    ask: {question: "Sure?"}
+    on_approve: done
+    on_reject: failed
+  done: {terminal: true}
+  failed: {terminal: true}
+`
+
+// A question is asked once, its answer is taken once, and nothing but the first one counts, however often the process dies.
+func TestAnswersAtEveryLostRecord(t *testing.T) {
+	answer := func(n uint64, to, choice string) fsm.Signal {
+		return fsm.Signal{N: n, Name: fsm.AnswerName(to), Data: value.NewMap("choice", choice, "fields", value.NewMap("text", "as edited")), From: "ada"}
+	}
+	sent := box{answer(1, "/1", "approve"), answer(2, "/1", "reject"), answer(3, "/2", "approve")}
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, askingLoop)
+		whole := &tape{}
+		cfg, _, _ := config(loop, whole)
+		cfg.Inbox = sent
+		want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+		if err != nil || want.FinalState != "done" {
+			t.Fatalf("the unbroken run ended as %+v, %v", want, err)
+		}
+		got, _ := whole.saved[len(whole.saved)-1].Captured.Value("ask").(*value.Map)
+		if got.Value("choice") != "approve" || got.Value("output") != "as edited" || got.Value("by") != "ada" || got.Value("verdict") != "approve" {
+			t.Errorf("captured: %v", got)
+		}
+		for die := 2; die <= whole.count; die++ {
+			rec := &tape{die: die}
+			cfg, _, _ := config(loop, rec)
+			cfg.Inbox = sent
+			if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+				t.Fatalf("batch %d lost: the run was carried further: %v", die, err)
+			}
+			at := len(rec.saved) - 1
+			rec.die, rec.events = 0, rec.events[:rec.points[at]]
+			out, err := fsm.Resume(cfg, clone(rec.saved[at])).Run(context.Background())
+			if err != nil || out.FinalState != "done" {
+				t.Errorf("batch %d lost: it ended as %+v, %v", die, out, err)
+			}
+			answered := 0
+			for _, e := range rec.events {
+				if e.Kind == fsm.EventHumanResponse {
+					answered++
+				}
+			}
+			if answered != 2 {
+				t.Errorf("batch %d lost: %d answers are on record, want 2", die, answered)
+			}
+		}
+	})
+}
+
+// What is asked is kept as it was when the state was entered, and what does not fit it is refused.
+func TestAnOpenQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, askingLoop)
+		rec := &tape{}
+		cfg, runner, ctx := config(loop, rec)
+		time.AfterFunc(time.Hour, func() { runner.stop(&fsm.Stop{Signal: "SIGTERM"}) })
+		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		last := rec.saved[len(rec.saved)-1]
+		q := last.Asked()
+		if q == nil || q.Address != "/1" || q.Ask.Question != "Ship it?" || !slices.Equal(q.Choices, []string{"approve", "reject"}) {
+			t.Fatalf("it asks %+v", q)
+		}
+		for _, c := range []struct {
+			choice string
+			said   map[string]string
+			wrong  string
+		}{
+			{"approve", nil, ""},
+			{"approve", map[string]string{"text": "x"}, ""},
+			{"edit", nil, `"edit" is no choice; the choices are approve, reject`},
+			{"approve", map[string]string{"txt": "x"}, `"txt" is no field of the question; the fields are text`},
+		} {
+			_, err := q.Takes(c.choice, c.said)
+			if got := fmt.Sprint(err); (err != nil || c.wrong != "") && got != c.wrong {
+				t.Errorf("%s %v: %q, want %q", c.choice, c.said, got, c.wrong)
+			}
+		}
+	})
+}

@@ -161,6 +161,9 @@ func (w *Awaiting) wait() *Wait {
 	if w.Kind == AwaitEvent {
 		x.Event = w.What
 	}
+	if w.Kind == AwaitAsk {
+		x.Choices = strings.Join(w.ask().Choices, ", ")
+	}
 	return x
 }
 
@@ -178,6 +181,8 @@ func (a *Await) String() string {
 		return "wait for the " + kind + " " + oneLine(text)
 	case AwaitAt:
 		return "wait until " + oneLine(text)
+	case AwaitAsk:
+		return "ask: " + oneLine(text)
 	default:
 		return "wait for the " + kind + " " + oneLine(text)
 	}
@@ -219,6 +224,8 @@ func (w *Awaiting) words() string {
 		return "run " + what + " to be " + w.Status
 	case AwaitEvent:
 		return "the event " + what
+	case AwaitAsk:
+		return "an answer: " + what
 	}
 	return what
 }

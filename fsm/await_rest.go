@@ -82,6 +82,8 @@ func (x *awaiter) see(ctx context.Context) (sight, error) {
 		return e.seeRun(ctx, w)
 	case AwaitEvent:
 		return e.seeEvent(ctx, w)
+	case AwaitAsk:
+		return e.seeAnswer(ctx, x.st, w)
 	}
 	if e.woken || x.due && !w.Next.Before(w.Until) {
 		return sight{verdict: AwaitCame, seen: "the time is over"}, nil
@@ -134,6 +136,9 @@ func (x *awaiter) announce() {
 	text := "the run waits for "
 	if x.again {
 		text = "the run still waits for "
+	}
+	if w.Kind == AwaitAsk && !x.again {
+		x.e.tellQuestion(w)
 	}
 	wait := w.wait()
 	fields := []Field{{"state", w.State}, {"message", text + wait.What}, {"wait", WaitState}}

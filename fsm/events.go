@@ -24,6 +24,9 @@ const (
 
 	EventWaitCheck = "wait_check" // state, check, seen, next_check [exit_code, duration_ms]: a look at what the state waits for; not each one
 
+	EventHumanRequested = "human_approval_requested" // state, question, choices [fields, who, until]: a person is asked
+	EventHumanResponse  = "human_response"           // state, response, by, number [fields]: and answered
+
 	EventEvaluate      = "evaluate"       // type, verdict, and the details of the evaluator
 	EventStallDetected = "stall_detected" // state, exit_code, verdict, consecutive or recurrent, action
 

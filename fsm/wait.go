@@ -36,10 +36,11 @@ type Wait struct {
 	Until time.Time // zero for WaitPaused, and for a WaitState without an end
 
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
-	What  string // is waited for
-	Event string // the name of the signal that is; "" = none is
-	Seen  string // what the last look came to
-	Looks int    // that came to nothing
+	What    string // is waited for
+	Event   string // the name of the signal that is; "" = none is
+	Choices string // what can be answered, where a person is asked
+	Seen    string // what the last look came to
+	Looks   int    // that came to nothing
 }
 
 // retries reports whether the action whose result is on record is done again after the wait.

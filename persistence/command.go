@@ -23,6 +23,7 @@ const (
 	CommandUnpause CommandKind = "unpause" // enter states again
 	CommandWake    CommandKind = "wake"    // end the wait that the run is in
 	CommandSignal  CommandKind = "signal"  // an event for a state that waits for it: Args says its name, data and who sent it
+	CommandAnswer  CommandKind = "answer"  // to a question that the run asks: Args says which, the choice and what was said besides
 	CommandExtend  CommandKind = "extend"  // raise limits: Args says which, and by how much
 )
 

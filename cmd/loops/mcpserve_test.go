@@ -155,7 +155,7 @@ func TestMCPTools(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	a.same("tools", names, []string{"events", "explain", "extend", "history", "list", "logs", "pause", "resume", "run", "signal", "simulate", "status", "stop", "unpause", "validate"})
+	a.same("tools", names, []string{"answer", "events", "explain", "extend", "history", "list", "logs", "pause", "resume", "run", "signal", "simulate", "status", "stop", "unpause", "validate"})
 
 	listed := a.ask("list", nil)
 	a.same("loops", listed["loops"], a.loops("list", "--json"))

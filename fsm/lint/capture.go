@@ -139,6 +139,10 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		}
 		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where(), phrase.And(subloopFields), phrase.Quote(field), phrase.Clip(maker.Name))
 		return false
+	case maker.Await != nil && maker.Await.Ask != nil && !slices.Contains(answerFields(maker.Await.Ask), first):
+		c.warnf("capture-field", at, "the answer to %s has no %s%s (it has %s)", where(), phrase.Quote(first), c.didYouMean(first, answerFields(maker.Await.Ask)), phrase.List(answerFields(maker.Await.Ask)))
+		return false
+	case maker.Await != nil && maker.Await.Ask != nil:
 	case !slices.Contains(recordFields, first):
 		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", phrase.Quote(first), c.didYouMean(first, recordFields), phrase.List(recordFields), phrase.Quote(name), where())
 		return false
@@ -241,4 +245,13 @@ func (c *checker) around(k *captures, id string, avoid []int) []int {
 		k.around[id] = by
 	}
 	return by
+}
+
+// answerFields are what the record of an answer has.
+func answerFields(a *fsm.Ask) []string {
+	fields := []string{"output", "choice", "by", "at", "verdict", "exit_code"}
+	for _, f := range a.Fields {
+		fields = append(fields, f.Name)
+	}
+	return fields
 }

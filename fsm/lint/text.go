@@ -58,6 +58,10 @@ func texts(s *fsm.State) []text {
 		for _, key := range []struct{ name, in string }{{"at", a.At}, {"file", a.File}, {"url", a.URL}, {"run", a.Run}, {"event", a.Event}} {
 			add(text{use: before}, key.in, "wait", key.name)
 		}
+		if a.Ask != nil {
+			add(text{use: before}, a.Ask.Question, "ask", "question")
+			add(text{use: before}, a.Ask.Show, "ask", "show")
+		}
 	}
 	deep := func(v *value.Map, key string) {
 		if v.Len() > 0 {

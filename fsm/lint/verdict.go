@@ -41,6 +41,9 @@ func answerOf(s *fsm.State) answer {
 	case s.Loop != "":
 		return answer{by: "a sub-loop", verdicts: []string{"yes", "no", "timeout"}, must: []string{"yes", "no"}}
 	case s.Await != nil:
+		if s.Await.Ask != nil {
+			return answer{by: "a question", verdicts: append(slices.Clone(s.Await.Ask.Choices), "timeout", "withdrawn"), must: s.Await.Ask.Choices}
+		}
 		a := answer{by: "a wait", verdicts: []string{"yes"}, must: []string{"yes"}}
 		if s.Timeout > 0 {
 			a.verdicts = append(a.verdicts, "timeout", "no")

@@ -165,9 +165,9 @@ func awaitNoun(kind string) string {
 
 // notInWaits are keys that have no effect in a state that waits, and why.
 var notInWaits = []struct{ key, why string }{
-	{"evaluate", "a wait gives its verdict itself: yes, timeout, or no"},
-	{"idle_timeout", "a wait has no output that could be missed; use timeout"},
-	{"throttle", "a wait does not act"},
+	{"evaluate", "it gives its verdict itself"},
+	{"idle_timeout", "it has no output that could be missed; use timeout"},
+	{"throttle", "it does not act"},
 	{"on_interrupted", "a run that is interrupted in a wait waits the rest when it is resumed"},
 	{"idempotent", "a run that is interrupted in a wait waits the rest when it is resumed"},
 }
@@ -175,23 +175,29 @@ var notInWaits = []struct{ key, why string }{
 // checkAwait reports keys that a state that waits cannot have, and waits that lead nowhere.
 func (d *decoder) checkAwait(s *stateDecl) {
 	b := s.b
-	if !b.has("wait") || s.open || isNull(b.fields["wait"].node) {
+	key, does := "wait", "waits"
+	if s.Await != nil && s.Await.Ask != nil || b.has("ask") {
+		key, does = "ask", "asks"
+	}
+	if s.open || s.Await == nil && !b.has(key) || b.has(key) && isNull(b.fields[key].node) {
 		return
 	}
 	report := func(key, rule, format string, args ...any) {
 		d.errorf(b.keyPos(key), join(b.path, key), rule, format, args...)
 	}
 	switch {
+	case b.has("wait") && b.has("ask"):
+		report("ask", "conflict", "a state waits or asks; this one has both: give each a state of its own, or the question a timeout")
 	case s.Loop != "":
-		report("wait", "conflict", "a state waits or runs a loop; this one has both: give the wait a state of its own")
-	case b.given("action"):
-		report("wait", "conflict", "a state waits or acts; this one has wait and action: give the wait a state of its own")
+		report(key, "conflict", "a state %s or runs a loop; this one has both: give %s a state of its own", does, key)
+	case s.Action != "":
+		report(key, "conflict", "a state %s or acts; this one has %s and action: give %s a state of its own", does, key, key)
 	case s.Terminal:
-		report("wait", "conflict", "the run ends in a terminal state, so it does not wait there")
+		report(key, "conflict", "the run ends in a terminal state, so it %s nothing there", does)
 	}
 	for _, not := range notInWaits {
 		if b.has(not.key) {
-			report(not.key, "conflict", "%s has no place in a state that waits: %s", not.key, not.why)
+			report(not.key, "conflict", "%s has no place in a state that %s: %s", not.key, does, not.why)
 		}
 	}
 	if s.Await == nil {
@@ -206,6 +212,9 @@ func (d *decoder) checkAwait(s *stateDecl) {
 		report("on_timeout", "missing-key", "on_timeout needs timeout, which says how long to wait; without it the wait does not end before it came")
 	case timed && s.Await.For > 0 && s.Timeout <= s.Await.For:
 		report("timeout", "range", "timeout is %s and the wait takes longer, so it always times out", clip(b.fields["timeout"].node.Value))
+	}
+	if s.Await.Ask != nil {
+		return
 	}
 	if !timed && b.given("on_no") && s.Await.Run == "" {
 		d.warnf(b.keyPos("on_no"), join(b.path, "on_no"), "ignored", "on_no is never followed: a wait for %s without a timeout says yes or does not end", awaitNoun(s.Await.Kind()))

@@ -22,6 +22,7 @@ const (
 	InBudget          Where = "budget"
 	InRetry           Where = "retry"
 	InWait            Where = "wait"
+	InAsk             Where = "ask"
 	InSchedule        Where = "schedule"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"

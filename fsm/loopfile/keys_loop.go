@@ -158,6 +158,12 @@ var blockKeys = []Key{
 	{Name: "backoff", In: InWait, Type: TypeNumber, Default: 1, Min: &limit1, Doc: "By how much that grows with each look."},
 	{Name: "max", In: InWait, Type: TypeSeconds, Above: &limit0, Doc: "The longest time between two looks; without it, five minutes, or `every` where that is longer."},
 
+	{Name: "question", In: InAsk, Type: TypeText, Required: true, Doc: "What the person is asked. `${...}` is replaced, once, when the state is entered."},
+	{Name: "choices", In: InAsk, Type: TypeTexts, Doc: "What can be answered: the verdicts of the state. Without it `[approve, reject]`."},
+	{Name: "fields", In: InAsk, Type: TypeSpecial, Doc: "What may be said beside the choice, by name, with its type: `text`, `integer`, `number` or `boolean`. It is in the capture: `${captured.NAME.reason}`."},
+	{Name: "show", In: InAsk, Type: TypeText, Doc: "A file whose text the person sees, or a text: 64 KiB of it, as it is when the state is entered. `${...}` is replaced."},
+	{Name: "who", In: InAsk, Type: TypeTexts, Doc: "Who is asked. It is shown and recorded; anybody who can write here can answer."},
+
 	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: &limit0, Doc: "US dollars. Prompts whose model has no known price end the run, unless `allow_unknown_cost` is true."},
 	{Name: "tokens", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Tokens: input, output and cache together."},
 	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},

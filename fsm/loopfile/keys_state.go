@@ -4,7 +4,7 @@ package loopfile
 var stateKeys = []Key{
 	{Name: "description", In: InState, Type: TypeText, Doc: "What the state does, for people."},
 	{Name: "action", In: InState, Type: TypeText, Doc: "A bash script, a prompt, a slash command, or `server/tool`. `${...}` is replaced before it runs."},
-	{Name: "action_type", In: InState, Type: TypeText, Values: []string{"shell", "prompt", "slash_command", "mcp_tool", "contract"}, Doc: "How the action is carried out. Without it an action that begins with `/` is a prompt and any other a bash script. `action_types` in the settings of a project adds others, each for a program or an agent host (see docs/config.md). A type that neither has is an error: a gate such as `human_approval` would run as a script, and approve itself."},
+	{Name: "action_type", In: InState, Type: TypeText, Values: []string{"shell", "prompt", "slash_command", "mcp_tool", "contract", "human_approval"}, Doc: "How the action is carried out. Without it an action that begins with `/` is a prompt and any other a bash script. `action_types` in the settings of a project adds others, each for a program or an agent host (see docs/config.md). With `human_approval` the action is a question for a person, as in `ask`. A type that neither has is an error: a gate would run as a script, and approve itself."},
 	{Name: "params", In: InState, Type: TypeMap, Doc: "Arguments of an `mcp_tool`."},
 	{Name: "timeout", In: InState, Type: TypeSeconds, Min: &limit0, Doc: "Seconds the action, or the `wait`, may take; 0 is the same as none."},
 	{Name: "idle_timeout", In: InState, Type: TypeSeconds, Min: &limit0, Doc: "Seconds the action may be silent; 0 is the same as none."},
@@ -20,6 +20,7 @@ var stateKeys = []Key{
 
 	{Name: "set", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Keys of the context with the expressions whose values they get, after the action and before the verdict: `set: {tries: context.tries + 1}`. Each sees those before it."},
 	{Name: "wait", In: InState, Type: TypeBlock, Block: InWait, NotNull: true, Doc: "Waits instead of acting, for a time, a script, a file, a URL, another run or an event: `{file: ready.txt}`. The verdict is `yes` when it came."},
+	{Name: "ask", In: InState, Type: TypeBlock, Block: InAsk, NotNull: true, Doc: "Asks a person, and waits for the answer, which is the verdict: `{question: \"Ship it?\", choices: [approve, reject]}`. See `loops answer`."},
 	{Name: "evaluate", In: InState, Type: TypeBlock, Block: InEvaluate, NotNull: true, Doc: "How the result becomes a verdict. Without it a bash script is judged by its exit code, a prompt by the judge, a tool by its answer."},
 	{Name: "route", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Where to go by verdict. `_` stands for every other verdict, `_error` for `error`. It replaces the on_ keys. As a list of `{when: EXPRESSION, to: STATE}` the first that holds is taken, one without `when` in any case; the verdict `error` goes to `on_error`."},
 	{Name: "on_yes", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `yes`."},

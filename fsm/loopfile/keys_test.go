@@ -22,7 +22,8 @@ state: max_rate_limit_retries on_rate_limit_exhausted rate_limit_backoff_base_se
 state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragment agent tools model effort request_path type
 state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
 state: fragment_name fragment_bindings fragment_parameters
-state: on_interrupted idempotent budget on_budget set message retry wait on_timeout
+state: on_interrupted idempotent budget on_budget set message retry wait on_timeout ask
+ask: question choices fields show who
 wait: for at until file url run event status every backoff max
 retry: times backoff on
 loop: schedule

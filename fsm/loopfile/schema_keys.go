@@ -136,6 +136,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("parameter"))
 	case "retry backoff":
 		return object("type", []any{"number", "string", "null"}, "minimum", 0, "pattern", retryPattern)
+	case "ask fields":
+		return object("type", []any{"object", "null"}, "additionalProperties", object("enum", texts(fieldTypes)))
 	case "retry on":
 		return object("type", []any{"array", "null"}, "minItems", 1, "items", object("enum", []any{"error", "timeout", "no"}))
 	case "state set":

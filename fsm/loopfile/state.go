@@ -89,6 +89,12 @@ func (d *decoder) state(s *stateDecl) {
 	}
 	s.Retry = d.retry(b)
 	s.Await = d.await(b)
+	if asks := d.ask(s); asks != nil {
+		s.Await = asks
+		if s.Capture == "" {
+			s.Capture = s.Name
+		}
+	}
 	s.MaxRetries, s.OnRetryExhausted = b.int("max_retries"), to("on_retry_exhausted")
 	s.RetryableExitCodes = b.ints("retryable_exit_codes")
 	s.OnRateLimitExhausted, s.MaxRateLimitRetries = to("on_rate_limit_exhausted"), b.int("max_rate_limit_retries")

@@ -17,10 +17,6 @@ func (t Types) names() []string { return slices.Sorted(maps.Keys(t)) }
 
 // unknownType reports an action type that neither the language nor the settings have.
 func (d *decoder) unknownType(key *Key, n *yaml.Node, s, path string) {
-	if s == "human_approval" {
-		d.errorf(d.pos(n), path, "bad-value", "%s is not a value of action_type in this version, so nobody would be asked; until it is, let the state wait for a file that a person makes: wait: {file: approved}, with a timeout", quote(s))
-		return
-	}
 	known := *key
 	known.Values = append(slices.Clone(key.Values), d.types.names()...)
 	meant, add := meantValue(s, &known), ""

@@ -50,6 +50,14 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("By then %s rate limits in a row had been waited out in vain.", val("count"))
 	case fsm.EventRateLimitWaiting:
 		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
+	case fsm.EventHumanRequested:
+		return fmt.Sprintf("It asked %s", phrase.Quote(str(e, "question"))) + "."
+	case fsm.EventHumanResponse:
+		by := str(e, "by")
+		if by == "" {
+			by = "A person"
+		}
+		return fmt.Sprintf("%s answered %s.", by, quoted(str(e, "response")))
 	case fsm.EventWaitCheck:
 		return fmt.Sprintf("Check %s came to nothing: %s.", val("check"), strings.TrimRight(str(e, "seen"), "."))
 	case fsm.EventActionRetry:

@@ -71,6 +71,19 @@ func EventText(e fsm.Event) string {
 		so, _ := Number(e.Get("total_waited_seconds"))
 		most, _ := Number(e.Get("budget_seconds"))
 		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, phrase.Words(Text(e.Get("tier"))), phrase.InSeconds(so), phrase.InSeconds(most))
+	case fsm.EventHumanRequested:
+		choices, _ := e.Get("choices").([]any)
+		var words []string
+		for _, c := range choices {
+			words = append(words, Text(c))
+		}
+		return "asked: " + Text(e.Get("question")) + " (" + strings.Join(words, ", ") + ")"
+	case fsm.EventHumanResponse:
+		line := "answered: " + Text(e.Get("response"))
+		if by := Text(e.Get("by")); by != "" {
+			line += ", by " + by
+		}
+		return line
 	case fsm.EventWaitCheck:
 		line := fmt.Sprintf("check %s: %s", Text(e.Get("check")), Text(e.Get("seen")))
 		if next, err := fsm.ParseTime(Text(e.Get("next_check"))); err == nil {

@@ -136,3 +136,19 @@ func signal(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 	}
 	return sent.Object(), nil
 }
+
+func giveAnswer(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	said := engine.Answer{Choice: v.Text("choice"), From: "MCP", Fields: map[string]string{}}
+	for name, raw := range v.Mapping("fields") {
+		text, err := value.ParseJSON(raw)
+		if err != nil {
+			return nil, err
+		}
+		said.Fields[name] = value.Text(text)
+	}
+	given, err := s.Answer(ctx, v.Text("run"), said)
+	if err != nil {
+		return nil, err
+	}
+	return value.NewMap("questions", given.Objects()), nil
+}

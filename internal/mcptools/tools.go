@@ -204,6 +204,17 @@ func Tools(h *Host) []mcpserver.Tool {
 			Call:   h.asked(extend),
 		},
 		{
+			Name: "answer", Title: "Answer the question of a run", Destructive: true,
+			About: "Answers the question that a run asks a person, once, where a person told you to. Without choice it returns the questions that are open: of one run, or of all.",
+			Arguments: []mcpserver.Argument{
+				{Name: "run", Kind: mcpserver.Text, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
+				{Name: "choice", Kind: mcpserver.Text, About: "one of the choices of the question"},
+				{Name: "fields", Kind: mcpserver.Mapping, About: "what is said beside the choice, by the names of its fields"},
+			},
+			Result: []mcpserver.Field{{Name: "questions", Type: "array", About: "as loops answer --json: those that are open, or the one that was answered"}},
+			Call:   h.asked(giveAnswer),
+		},
+		{
 			Name: "unpause", Title: "Let a paused run continue", Destructive: true,
 			About:     "Lets a paused run, or all paused runs of a loop, continue. Of one that was stopped meanwhile it takes the pause away.",
 			Arguments: []mcpserver.Argument{run},

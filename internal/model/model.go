@@ -142,6 +142,23 @@ func awaitModel(a *fsm.Await) *value.Map {
 	return w.m
 }
 
+func askModel(a *fsm.Ask) *value.Map {
+	if a == nil {
+		return nil
+	}
+	w := object{value.NewMap()}
+	w.m.Set("question", a.Question)
+	w.texts("choices", a.Choices)
+	fields := value.NewMap()
+	for _, f := range a.Fields {
+		fields.Set(f.Name, f.Type)
+	}
+	w.list("fields", fields)
+	w.text("show", a.Show, "")
+	w.texts("who", a.Who)
+	return w.m
+}
+
 // retryWaits writes the waits of a retry as a loop file has them.
 func retryWaits(r *fsm.Retry) any {
 	if r.First == r.Most {

@@ -35,6 +35,9 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.text("append_to_messages", s.Append, "")
 	w.text("message", s.Message, "")
 	w.list("wait", awaitModel(s.Await))
+	if s.Await != nil {
+		w.list("ask", askModel(s.Await.Ask))
+	}
 	if s.Evaluate != nil {
 		w.m.Set("evaluate", evaluateModel(s.Evaluate))
 	}

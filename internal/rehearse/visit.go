@@ -88,7 +88,7 @@ func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 				v.seen.Next, _ = e.Get("to").(string)
 			}
 		case fsm.EventLoopStart, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput, fsm.EventActionComplete, fsm.EventLoopComplete:
-		case fsm.EventNote, fsm.EventWaitCheck:
+		case fsm.EventNote, fsm.EventWaitCheck, fsm.EventHumanRequested:
 			if !v.waits {
 				v.seen.Notes = append(v.seen.Notes, e)
 			}

@@ -98,6 +98,10 @@ func verdictFor(st *fsm.State, code int) string {
 	if w, ok := words[EvaluatorOf(st)]; ok {
 		good, bad = w[0], w[1]
 	}
+	if st.Await != nil && st.Await.Ask != nil {
+		choices := st.Await.Ask.Choices
+		return choices[min(code, len(choices)-1)]
+	}
 	switch code {
 	case 0:
 	case 1:

@@ -47,7 +47,7 @@ func example() *record {
 		Wait:         &fsm.Wait{Why: "rate_limit", Tier: "long_wait", State: "a", Host: "h", Since: at, Until: at.Add(time.Hour)},
 		Taken:        map[string]int{"deployed": 3},
 		Event:        value.NewMap("name", "deployed", "number", int64(3)),
-		Awaiting:     &fsm.Awaiting{State: "a", Kind: "url", What: "http://h", Status: "200", Since: at, Until: at.Add(time.Hour), Deadline: at.Add(2 * time.Hour), Next: at.Add(time.Minute), Looks: 3, Looking: true, Seen: "status 503"},
+		Awaiting:     &fsm.Awaiting{State: "a", Kind: "url", What: "http://h", Status: "200", Form: "{}", Since: at, Until: at.Add(time.Hour), Deadline: at.Add(2 * time.Hour), Next: at.Add(time.Minute), Looks: 3, Looking: true, Seen: "status 503"},
 		Raised:       &fsm.Raised{N: 4, Attempt: 2, By: fsm.Raise{Steps: 1, Passes: 2, CostUSD: 0.5, Tokens: 3, Prompts: 4, Time: 5 * time.Minute}},
 		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
 		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Message: "m", Signal: "SIGINT", Continuation: "c", Limited: true, Refused: true, Duration: time.Second},

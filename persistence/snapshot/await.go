@@ -24,6 +24,9 @@ func putAwaiting(e *Writer, s *fsm.Snapshot) bool {
 	if x.Status != "" {
 		m.Set("status", x.Status)
 	}
+	if x.Form != "" {
+		m.Set("form", x.Form)
+	}
 	if x.Looks > 0 {
 		m.Set("looks", int64(x.Looks))
 	}
@@ -44,6 +47,7 @@ func takeAwaiting(r *memory, v any) error {
 		"kind":     func(v any) error { return TakeText(&x.Kind, v) },
 		"what":     func(v any) error { return TakeText(&x.What, v) },
 		"status":   func(v any) error { return TakeText(&x.Status, v) },
+		"form":     func(v any) error { return TakeText(&x.Form, v) },
 		"since":    func(v any) error { return TakeTime(&x.Since, v) },
 		"until":    func(v any) error { return TakeTime(&x.Until, v) },
 		"deadline": func(v any) error { return TakeTime(&x.Deadline, v) },

@@ -40,8 +40,8 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Child](), 8},
 		{reflect.TypeFor[fsm.RateLimit](), 4},
 		{reflect.TypeFor[fsm.Session](), 3},
-		{reflect.TypeFor[fsm.Wait](), 10},
-		{reflect.TypeFor[fsm.Awaiting](), 11},
+		{reflect.TypeFor[fsm.Wait](), 11},
+		{reflect.TypeFor[fsm.Awaiting](), 12},
 		{reflect.TypeFor[fsm.Raised](), 3},
 		{reflect.TypeFor[fsm.Raise](), 6},
 	} {

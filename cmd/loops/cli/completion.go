@@ -123,10 +123,10 @@ func (a *app) places(root *cobra.Command) places {
 		"KIND":  fixed(eventKinds...), "STATUS": listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
 		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(service.Tiers, allTiers)...), "PATTERN": fixed(starter.Names...),
 		"BRANCH": found(inOrder, from.Branches), "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
-		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing, "EVENT": nothing,
+		"NUMBER": nothing, "CODE": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing, "EVENT": nothing, "CHOICE": nothing, "NAME=TEXT": nothing,
 
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
-		"unpause RUN": runs(completion.IsPaused), "unpause NAME": nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": nothing, "signal RUN": goOn, "signal NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
+		"unpause RUN": runs(completion.IsPaused), "unpause NAME": nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": nothing, "answer RUN": runs(completion.IsWaiting), "answer NAME": nothing, "signal RUN": goOn, "signal NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
 		"rm RUN": only(completion.IsEnded), "diff RUN": only(completion.IsAny), "history RUN": found(inOrder, from.RunsOfLoop),
 		"queue remove ID": found(noFiles, from.WaiterIDs), "queue remove NAME": nothing, "new NAME": nothing, "install NAME": found(noFiles, from.CatalogLoops), "stage save NAME": nothing, "stage load NAME": nothing,
 
@@ -302,7 +302,7 @@ func ruleNames() (names []string) {
 // eventKinds are the kinds of event that people look for.
 var eventKinds = []string{
 	fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventLoopComplete, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput,
-	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventActionRetry, fsm.EventWaitCheck, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
+	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventActionRetry, fsm.EventWaitCheck, fsm.EventHumanRequested, fsm.EventHumanResponse, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
 	fsm.EventCycleDetected, fsm.EventBudgetWarning, fsm.EventLimitRaised, fsm.EventBudgetExceeded, fsm.EventRateLimitWaiting, fsm.EventRateLimitExhausted,
 	fsm.EventNote, fsm.EventWarning,
 }

@@ -182,7 +182,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Fragment = &fsm.Fragment{}
 		s.Throttle, l.Throttle, l.Stall = &fsm.Throttle{}, &fsm.Throttle{}, &fsm.Stall{}
 		s.Retry, l.Schedule = &fsm.Retry{}, &fsm.Schedule{}
-		s.Await = &fsm.Await{Every: time.Second}
+		s.Await = &fsm.Await{Every: time.Second, Ask: &fsm.Ask{}}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		l.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Fragment.Parameters = []fsm.Parameter{{Name: "p"}}

@@ -40,6 +40,7 @@ func tree() []branch {
 		{"extend", groupRun, true, newExtendCommand},
 		{"retry-now", groupRun, true, newRetryNowCommand},
 		{"signal", groupRun, true, newSignalCommand},
+		{"answer", groupRun, true, newAnswerCommand},
 		{"fork", groupRun, true, newForkCommand},
 		{"status", groupLook, true, newStatusCommand},
 		{"watch", groupLook, true, newWatchCommand},

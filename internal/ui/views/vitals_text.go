@@ -116,6 +116,10 @@ func (page *Page) printWait(v *inspect.Vitals) {
 		return
 	}
 	page.row("Waits for", inspect.WaitLine(v.Wait))
+	if v.Wait.Choices != "" {
+		page.row("Answer", page.Command("answer", id)+" "+strings.ReplaceAll(v.Wait.Choices, ", ", "|"))
+		return
+	}
 	if v.Wait.Event != "" {
 		page.row("Signal", page.Command("signal", id, v.Wait.Event))
 		return

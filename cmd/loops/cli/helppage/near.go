@@ -15,7 +15,7 @@ import (
 var Meanings = map[string]string{
 	"start": "run", "exec": "run", "execute": "run", "begin": "run", "launch": "run", "dry-run": "run --dry-run",
 	"kill": "stop", "cancel": "stop", "abort": "stop", "terminate": "stop", "end": "stop", "halt": "stop",
-	"suspend": "pause", "hold": "pause", "unhold": "unpause", "wake": "retry-now", "nudge": "retry-now", "send": "signal", "event": "signal", "notify-run": "signal",
+	"suspend": "pause", "hold": "pause", "unhold": "unpause", "wake": "retry-now", "nudge": "retry-now", "approve": "answer", "reject": "answer", "reply": "answer", "send": "signal", "event": "signal", "notify-run": "signal",
 	"continue": "resume", "restart": "resume", "recover": "resume", "retry": "resume", "rerun": "fork", "replay": "fork", "clone": "fork",
 	"ps": "list --running", "ls": "list", "jobs": "list --running", "running": "list --running", "runs": "history",
 	"tail": "logs -f", "log": "logs", "output": "logs", "cat": "show", "describe": "show", "view": "show", "inspect": "explain", "why": "explain", "debug": "explain",

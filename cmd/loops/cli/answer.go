@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loops/engine"
+	"loops/internal/ui"
+)
+
+func newAnswerCommand(a *app) *cobra.Command {
+	var fields []string
+	var asJSON bool
+	said := engine.Answer{Fields: map[string]string{}}
+	cmd := &cobra.Command{
+		Use:   "answer NAME|RUN CHOICE",
+		Short: "Answer the question that a run asks",
+		Long: `answer answers the question that the run RUN, or the run of the loop NAME, asks in a state with ask. It is recorded when
+answer returns, also for a run that no process carries. A question is answered once: who comes second is told who was first.
+Without CHOICE it prints the question, and without arguments all that are open.` +
+			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops answer
+  loops answer release approve --field reason="tests are green"
+  loops answer release --withdraw`,
+		Args: arguments(0, 2, "NAME of a loop or id of a RUN, and CHOICE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if said.From = a.sender(); len(args) == 2 {
+				said.Choice = args[1]
+			}
+			for _, pair := range fields {
+				name, text, ok := strings.Cut(pair, "=")
+				if !ok || said.Choice == "" {
+					return usageError{fmt.Sprintf("--field %s: expected NAME=TEXT, and a choice", pair), "loops answer --help"}
+				}
+				said.Fields[name] = text
+			}
+			return runAnswer(cmd.Context(), a, firstOf(args), said, asJSON)
+		},
+	}
+	cmd.Flags().StringArrayVar(&fields, "field", nil, "say something beside the choice, `NAME=TEXT` (repeatable)")
+	cmd.Flags().BoolVar(&said.Withdraw, "withdraw", false, "take the question back")
+	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print JSON")
+	return cmd
+}
+
+func runAnswer(ctx context.Context, a *app, run string, said engine.Answer, asJSON bool) error {
+	s, err := a.service()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	given, err := s.Answer(ctx, run, said)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return ui.WriteJSON(a.out, given.Object())
+	}
+	given.Print(ctx)
+	return nil
+}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/phrase"
+	"loops/persistence"
+)
+
+// An Answer is what a person says to the question that a run asks.
+type Answer struct {
+	Choice   string
+	Fields   map[string]string // as texts, by name
+	From     string            // who answers, as far as that is known
+	Withdraw bool              // the question is taken back: there is no choice
+}
+
+// An Answered is an answer that is on record.
+type Answered struct {
+	Answer
+	N        uint64
+	Run      persistence.Run
+	Question *fsm.OpenQuestion
+}
+
+// Answer records the answer to the question that a run asks, for the visit to the state in which it asks. It is recorded when
+// Answer returns, also for a run that no process carries. A question is answered once: a *Refusal names who was first.
+func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answered, error) {
+	store, err := e.Records(ctx)
+	if err != nil {
+		return Answered{}, err
+	}
+	a := &asking{e: e, store: store, id: id}
+	if a.Before, err = a.now(ctx); err != nil {
+		return Answered{}, err
+	}
+	m, err := store.Snapshot(ctx, id)
+	if m == nil && err != nil {
+		return Answered{}, store.Failed(err)
+	}
+	given := Answered{Answer: s, Run: a.Before, Question: m.Asked()}
+	if given.Question == nil || !a.Before.Resumable && !alive(a.Before) {
+		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.StatusWord(a.Before), a.Before.State)
+	}
+	fields, err := given.check()
+	if err != nil {
+		return given, refuse(Usage, "%v", err)
+	}
+	if err := a.answeredFirst(ctx, given.Question, 0); err != nil {
+		return given, err
+	}
+	data := value.NewMap("choice", s.Choice)
+	if fields.Len() > 0 {
+		data.Set("fields", fields)
+	}
+	if s.Withdraw {
+		data.Set("withdraw", true)
+	}
+	args := value.NewMap("name", fsm.AnswerName(given.Question.Address), "data", data)
+	if s.From != "" {
+		args.Set("from", s.From)
+	}
+	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandAnswer, Segment: persistence.AnySegment, Args: args})
+	if err != nil {
+		return given, because(NotRecorded, err, "the answer could not be recorded for run "+string(id))
+	}
+	given.N = c.N
+	a.rouse(persistence.CommandAnswer)
+	return given, a.answeredFirst(ctx, given.Question, c.N)
+}
+
+// check checks the answer against the question, and returns what was said beside the choice, typed.
+func (a *Answered) check() (*value.Map, error) {
+	if !a.Withdraw {
+		return a.Question.Takes(a.Choice, maps.Clone(a.Fields))
+	}
+	if a.Choice != "" || len(a.Fields) > 0 {
+		return nil, errors.New("a question that is taken back has no answer")
+	}
+	return nil, nil
+}
+
+// answeredFirst refuses if the question has an answer before number mine; 0 = any.
+func (a *asking) answeredFirst(ctx context.Context, q *fsm.OpenQuestion, mine uint64) error {
+	box := &inbox{id: a.id}
+	box.store, _ = a.store.Store.(persistence.Controller)
+	all, err := box.Signals(ctx, fsm.AnswerName(q.Address), 0)
+	if err != nil || len(all) == 0 || all[0].N == mine {
+		return nil //nolint:nilerr // then the answer is on record, or cannot be recorded, which is told
+	}
+	first := all[0]
+	said, _ := first.Data.(*value.Map)
+	what, _ := said.Value("choice").(string)
+	if what == "" {
+		what = fsm.AwaitWithdrawn
+	}
+	by := ""
+	if first.From != "" {
+		by = " by " + first.From
+	}
+	return refuse(Failed, "the question of state %s was answered first%s, at %s: %s", phrase.Quote(q.Wait.State), by, phrase.Clock(first.At), fmt.Sprint(what))
+}

@@ -1,0 +1,267 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
+)
+
+// AwaitAsk is the kind of a wait for a person's answer.
+const AwaitAsk = "ask"
+
+// AwaitWithdrawn is the verdict of a question that was taken back.
+const AwaitWithdrawn = "withdrawn"
+
+// An Ask is a question to a person, whose answer is the verdict.
+type Ask struct {
+	Question string   // template
+	Choices  []string // what can be answered
+	Fields   []AskField
+	Show     string   // template; a text, or a file whose text is shown
+	Who      []string // who is asked, for people
+}
+
+// An AskField is something that may be said beside the choice.
+type AskField struct {
+	Name string
+	Type string // text, integer, number or boolean
+}
+
+// FieldTypes are the types of fields.
+var FieldTypes = []string{"text", "integer", "number", "boolean"}
+
+// An OpenQuestion is one that waits for an answer, as it was opened.
+type OpenQuestion struct {
+	Address string // the steps that lead to the state
+	Wait    *Wait
+	Ask
+}
+
+// Asked returns the question that the run waits for an answer to, in whatever sub-loop; nil = none.
+func (m *Snapshot) Asked() *OpenQuestion {
+	for address := ""; m != nil; {
+		address += "/" + strconv.Itoa(m.Step)
+		if w := m.Awaiting; w != nil && w.Kind == AwaitAsk {
+			return &OpenQuestion{Address: address, Wait: w.wait(), Ask: *w.ask()}
+		}
+		if m.Child == nil {
+			return nil
+		}
+		m = m.Child.Memory
+	}
+	return nil
+}
+
+// visitAddress names the visit that the machine is in, as Asked does.
+func (e *Executor) visitAddress() string {
+	at := ""
+	for x := e; x != nil; x = x.parent {
+		at = "/" + strconv.Itoa(x.mem.Step) + at
+	}
+	return at
+}
+
+// mostShown is how much of what is shown beside a question is kept, in bytes.
+const mostShown = 64 << 10
+
+// freeze keeps what is asked: what the run remembers later does not change it.
+func (e *Executor) freeze(a *Ask, w *Awaiting) error {
+	scope := e.scope(nil)
+	show, err := template.Expand(a.Show, scope)
+	if err != nil {
+		return err
+	}
+	if name := strings.TrimSpace(show); name != "" && !strings.Contains(name, "\n") {
+		text, err := e.cfg.Files.ReadFile(name)
+		if e.breaks(err); e.broken != nil {
+			return errHalted
+		}
+		if err == nil {
+			show = strings.ToValidUTF8(string(text[:min(len(text), mostShown)]), "\ufffd")
+		}
+	}
+	form := value.NewMap("choices", anyTexts(a.Choices))
+	fields := value.NewMap()
+	for _, f := range a.Fields {
+		fields.Set(f.Name, f.Type)
+	}
+	if fields.Len() > 0 {
+		form.Set("fields", fields)
+	}
+	if show != "" {
+		form.Set("show", show[:min(len(show), mostShown)])
+	}
+	if len(a.Who) > 0 {
+		form.Set("who", anyTexts(a.Who))
+	}
+	w.Form = string(value.AppendJSON(nil, form))
+	return nil
+}
+
+func anyTexts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// ask is the question as it was opened.
+func (w *Awaiting) ask() *Ask {
+	a := &Ask{Question: w.What}
+	v, _ := value.ParseJSON([]byte(w.Form))
+	form, _ := v.(*value.Map)
+	texts := func(key string) (out []string) {
+		list, _ := form.Value(key).([]any)
+		for _, v := range list {
+			if s, ok := v.(string); ok {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	a.Choices, a.Who = texts("choices"), texts("who")
+	a.Show, _ = form.Value("show").(string)
+	fields, _ := form.Value("fields").(*value.Map)
+	for _, name := range fields.Keys() {
+		typ, _ := fields.Value(name).(string)
+		a.Fields = append(a.Fields, AskField{name, typ})
+	}
+	return a
+}
+
+// Takes checks an answer: a choice, and what was said beside it as texts. It returns that typed.
+func (a *Ask) Takes(choice string, said map[string]string) (*value.Map, error) {
+	if !slices.Contains(a.Choices, choice) {
+		return nil, fmt.Errorf("%q is no choice; the choices are %s", value.Truncate(choice, 60), strings.Join(a.Choices, ", "))
+	}
+	typed, left := value.NewMap(), len(said)
+	for _, f := range a.Fields {
+		text, given := said[f.Name]
+		if !given {
+			continue
+		}
+		left--
+		v, err := f.read(text)
+		if err != nil {
+			return nil, err
+		}
+		typed.Set(f.Name, v)
+	}
+	if left == 0 {
+		return typed, nil
+	}
+	var known []string
+	for _, f := range a.Fields {
+		known = append(known, f.Name)
+		delete(said, f.Name)
+	}
+	for name := range said {
+		if len(known) == 0 {
+			return nil, fmt.Errorf("the question has no fields, so none can be called %s", name)
+		}
+		return nil, fmt.Errorf("%q is no field of the question; the fields are %s", name, strings.Join(known, ", "))
+	}
+	return typed, nil
+}
+
+func (f AskField) read(text string) (v any, err error) {
+	switch f.Type {
+	case "integer":
+		v, err = strconv.ParseInt(text, 10, 64)
+	case "number":
+		var n float64
+		if n, err = strconv.ParseFloat(text, 64); err == nil && (n-n) != 0 {
+			err = errors.New("not finite")
+		}
+		v = n
+	case "boolean":
+		switch strings.ToLower(text) {
+		case "true", "yes", "1":
+			v = true
+		case "false", "no", "0":
+			v = false
+		default:
+			err = errors.New("neither")
+		}
+	default:
+		return text, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("field %s must be of type %s, not %q", f.Name, f.Type, value.Truncate(text, 60))
+	}
+	return v, nil
+}
+
+// tellQuestion says in the history what is asked.
+func (e *Executor) tellQuestion(w *Awaiting) {
+	a := w.ask()
+	fields := []Field{{"state", w.State}, {"question", w.What}, {"choices", anyTexts(a.Choices)}}
+	if len(a.Fields) > 0 {
+		list := value.NewMap()
+		for _, f := range a.Fields {
+			list.Set(f.Name, f.Type)
+		}
+		fields = append(fields, Field{"fields", list})
+	}
+	if len(a.Who) > 0 {
+		fields = append(fields, Field{"who", anyTexts(a.Who)})
+	}
+	if !w.Deadline.IsZero() {
+		fields = append(fields, Field{"until", FormatTime(w.Deadline)})
+	}
+	e.emit(EventHumanRequested, fields...)
+}
+
+// AnswerName is the name under which the answer to a question is in the inbox.
+func AnswerName(address string) string { return "answer " + address }
+
+// seeAnswer takes the first answer to the question. It is taken as a signal is, and no other question has its address.
+func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight, error) {
+	if e.cfg.Inbox == nil {
+		return sight{}, nil
+	}
+	list, err := e.cfg.Inbox.Signals(ctx, AnswerName(e.visitAddress()), 0)
+	switch {
+	case ctx.Err() != nil:
+		return sight{}, errHalted
+	case errors.Is(err, ErrMoved):
+		return sight{}, err
+	case err != nil:
+		return sight{seen: oneLine("the answers cannot be read: " + err.Error())}, nil
+	case len(list) == 0:
+		return sight{}, nil
+	}
+	s := list[0]
+	said, _ := s.Data.(*value.Map)
+	choice, _ := said.Value("choice").(string)
+	given, _ := said.Value("fields").(*value.Map)
+	verdict := choice
+	if taken, _ := said.Value("withdraw").(bool); taken {
+		verdict, choice = AwaitWithdrawn, ""
+	}
+	rec := value.NewMap("output", choice, "exit_code", int64(0), "choice", choice, "by", s.From, "at", FormatTime(s.At))
+	for _, k := range given.Keys() {
+		rec.Set(k, given.Value(k))
+	}
+	if text, ok := given.Value("text").(string); ok {
+		rec.Set("output", text) // as it was edited
+	}
+	fields := []Field{{"state", st.Name}, {"response", verdict}, {"by", s.From}, {"number", int64(s.N)}} //nolint:gosec // nobody sends so many
+	if given.Len() > 0 {
+		fields = append(fields, Field{"fields", given})
+	}
+	e.emit(EventHumanResponse, fields...)
+	by := ""
+	if s.From != "" {
+		by = " by " + s.From
+	}
+	out, _ := rec.Value("output").(string)
+	return sight{verdict: verdict, seen: "answered" + by, record: rec, result: Result{Stdout: out}}, nil
+}

@@ -1,0 +1,131 @@
+package loopfile
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"loops/fsm"
+)
+
+// humanApproval is the action_type with which little-loops asks: the action is the question.
+const humanApproval = "human_approval"
+
+// The choices where a question has none, and those of an approval.
+var (
+	usualChoices    = []string{"approve", "reject"}
+	approvalChoices = []string{"approve", "reject", "edit"}
+)
+
+// answerWord is what choices and fields are called.
+var answerWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+// reservedChoices are verdicts that an answer cannot be; reservedFields are what every answer has.
+var (
+	reservedChoices = []string{fsm.AwaitTimeout, fsm.AwaitWithdrawn, "error"}
+	reservedFields  = []string{"output", "stderr", "exit_code", "choice", "by", "at", "verdict"}
+)
+
+// ask reads the ask key of a state, or its action where that is a question; nil means that it asks nothing.
+func (d *decoder) ask(s *stateDecl) *fsm.Await {
+	b := s.b
+	if b.has("ask") {
+		return d.asked(b)
+	}
+	if s.ActionType != humanApproval {
+		return nil
+	}
+	question := s.Action
+	s.Action, s.ActionType = "", ""
+	if strings.TrimSpace(question) == "" {
+		if !s.open {
+			d.errorf(b.keyPos("action_type"), join(b.path, "action_type"), "missing-key", "action_type: human_approval asks what action says, and this state has no action")
+		}
+		return nil
+	}
+	return &fsm.Await{Ask: &fsm.Ask{Question: question, Choices: approvalChoices, Fields: []fsm.AskField{{Name: "text", Type: "text"}}}}
+}
+
+func (d *decoder) asked(of *block) *fsm.Await {
+	n := of.fields["ask"].node
+	if n.Kind != yaml.MappingNode {
+		if !isNull(n) { // that is reported
+			hint := ""
+			if n.Kind == yaml.ScalarNode {
+				hint = "; write {question: " + quote(n.Value) + "}"
+			}
+			d.errorf(d.pos(n), join(of.path, "ask"), "wrong-type", "ask must be a mapping such as {question: \"Ship it?\", choices: [approve, reject]}, found %s%s", describe(n), hint)
+		}
+		return nil
+	}
+	b := of.sub("ask")
+	a := &fsm.Ask{Question: b.text("question"), Choices: usualChoices, Show: b.text("show"), Who: b.texts("who")}
+	if !b.has("question") {
+		d.errorf(of.pos("ask"), join(b.path, "question"), "missing-key", "ask lacks question: what the person is asked")
+	} else if f := b.fields["question"]; f.val != nil && strings.TrimSpace(a.Question) == "" {
+		d.errorf(d.pos(f.node), join(b.path, "question"), "range", "question is empty")
+	}
+	if b.has("choices") {
+		a.Choices = b.texts("choices")
+		d.checkChoices(a, b)
+	}
+	a.Fields = d.askFields(b)
+	return &fsm.Await{Ask: a}
+}
+
+func (d *decoder) checkChoices(a *fsm.Ask, b *block) {
+	f, path := b.fields["choices"], join(b.path, "choices")
+	if f.val == nil {
+		return
+	}
+	if len(a.Choices) == 0 {
+		d.errorf(d.pos(f.node), path, "range", "choices is empty; expected what can be answered, such as [approve, reject]")
+	}
+	for i, c := range a.Choices {
+		if i >= len(f.node.Content) {
+			return
+		}
+		at, in := d.pos(deref(f.node.Content[i])), path+"["+strconv.Itoa(i)+"]"
+		switch {
+		case !answerWord.MatchString(c):
+			d.errorf(at, in, "bad-value", "%s is no choice: it is a verdict, which is one word such as approve; say the rest in question", quote(c))
+		case slices.Contains(reservedChoices, c):
+			d.errorf(at, in, "bad-value", "%s cannot be a choice: a question that is not answered comes to it", quote(c))
+		case slices.Index(a.Choices, c) < i:
+			d.errorf(at, in, "duplicate-key", "the choice %s is there twice", quote(c))
+		}
+	}
+}
+
+// askFields reads what may be said beside the choice.
+func (d *decoder) askFields(b *block) (fields []fsm.AskField) {
+	f, ok := b.fields["fields"]
+	if !ok || isNull(f.node) {
+		return nil
+	}
+	path := join(b.path, "fields")
+	if f.node.Kind != yaml.MappingNode {
+		d.errorf(d.pos(f.node), path, "wrong-type", "fields must be a mapping of names to types, such as {reason: text}, found %s", describe(f.node))
+		return nil
+	}
+	for _, e := range d.entries(f.node, path) {
+		at := join(path, e.name)
+		typ, ok := d.text(e.val, at, clip(e.name))
+		switch {
+		case !answerWord.MatchString(e.name):
+			d.errorf(d.pos(e.key), at, "bad-key", "%s is no name of a field; expected one word such as reason", quote(e.name))
+		case slices.Contains(reservedFields, e.name):
+			d.errorf(d.pos(e.key), at, "bad-key", "a field cannot be called %s: every answer has that", quote(e.name))
+		case ok:
+			d.allowed(&Key{Name: "fields", In: InAsk, Values: fsm.FieldTypes}, e.val, typ, at)
+			fields = append(fields, fsm.AskField{Name: e.name, Type: typ})
+		}
+	}
+	return fields
+}
+
+// fieldTypes are the types of what may be said beside a choice.
+var fieldTypes = fsm.FieldTypes

@@ -1,0 +1,98 @@
+package service
+
+import (
+	"cmp"
+	"context"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/lookup"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+)
+
+// Asked is the questions that are open, or the one that was answered.
+type Asked struct {
+	Open  []views.Pending
+	given *engine.Answered // nil = nothing was answered
+	whole bool             // one run was named
+	s     *Service
+}
+
+// Answer answers the question of the run that arg means. Without a choice, or that it is taken back, it returns that question; and all
+// that are open for "".
+func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*Asked, error) {
+	e, f, err := s.control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if said.Choice == "" && !said.Withdraw {
+		open, err := lookup.Asked(ctx, f.Store, arg)
+		if err != nil {
+			return nil, err
+		}
+		a := &Asked{whole: arg != "", s: s}
+		for _, q := range open {
+			a.Open = append(a.Open, views.Pending(q))
+		}
+		return a, nil
+	}
+	run, ok, err := lookup.Told(ctx, f, arg)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &engine.NothingError{Finder: f, Verb: "answer", Arg: arg}
+	}
+	given, err := e.Answer(ctx, run.ID, said)
+	if err != nil {
+		return nil, several([]error{err})
+	}
+	return &Asked{Open: []views.Pending{{Run: run, Question: given.Question}}, given: &given, s: s}, nil
+}
+
+// Objects returns the questions for a program, with the answer that was given.
+func (a *Asked) Objects() []any {
+	return ui.List(a.Open, func(p views.Pending) any {
+		m := p.Object()
+		if a.given == nil {
+			return m
+		}
+		for _, f := range []struct {
+			key string
+			val any
+		}{{"choice", ui.OrNull(a.given.Choice)}, {"by", ui.OrNull(a.given.From)}, {"alive", project.Alive(p.Run)}} {
+			m.Set(f.key, f.val)
+		}
+		return m
+	})
+}
+
+// Object is what a program gets: the list of open questions, or the one that was answered.
+func (a *Asked) Object() any {
+	if a.given != nil {
+		return a.Objects()[0].(*value.Map)
+	}
+	return a.Objects()
+}
+
+// Print prints the questions, or what becomes of the answer.
+func (a *Asked) Print(ctx context.Context) {
+	page := a.s.Page
+	if a.given == nil {
+		if len(a.Open) == 0 {
+			ui.SayLine(page.Out, "No run asks anything.")
+		}
+		for _, p := range a.Open {
+			page.PrintAsked(p, a.whole)
+		}
+		return
+	}
+	run := a.given.Run
+	text := "Answered " + a.given.Question.Wait.State + " of " + string(run.ID) + ": " + cmp.Or(a.given.Choice, "the question is taken back")
+	if !project.Alive(run) {
+		text += ". The run continues when it is resumed: " + a.s.resume(ctx, run)
+	}
+	ui.SayLine(page.Out, text)
+}

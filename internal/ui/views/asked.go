@@ -1,0 +1,60 @@
+package views
+
+import (
+	"fmt"
+	"strings"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/phrase"
+	"loops/internal/plain"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+// A Pending is a run that asks something.
+type Pending struct {
+	Run      persistence.Run
+	Question *fsm.OpenQuestion
+}
+
+// Object is the question for a program.
+func (p Pending) Object() *value.Map {
+	q := p.Question
+	fields := value.NewMap()
+	for _, f := range q.Fields {
+		fields.Set(f.Name, f.Type)
+	}
+	m := value.NewMap("instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Ask.Question,
+		"choices", ui.Texts(q.Choices), "fields", fields, "show", ui.OrNull(q.Show), "who", ui.Texts(q.Who), "since", ui.Stamp(q.Wait.Since), "until", nil)
+	if !q.Wait.Until.IsZero() {
+		m.Set("until", ui.Stamp(q.Wait.Until))
+	}
+	return m
+}
+
+// PrintAsked prints a question, and how it is answered. whole shows what is shown with it, too.
+func (page *Page) PrintAsked(p Pending, whole bool) {
+	q := p.Question
+	head := fmt.Sprintf("%s  %s  asks since %s", p.Run.ID, q.Wait.State, phrase.Clock(q.Wait.Since))
+	if !q.Wait.Until.IsZero() {
+		head += ", until " + phrase.Clock(q.Wait.Until)
+	}
+	if len(q.Who) > 0 {
+		head += ", " + strings.Join(q.Who, ", ")
+	}
+	page.indented("", head)
+	for line := range strings.SplitSeq(strings.TrimSpace(q.Ask.Question), "\n") {
+		page.indented("  ", plain.Line(line))
+	}
+	if whole && q.Show != "" {
+		for line := range strings.SplitSeq(strings.TrimRight(q.Show, "\n"), "\n") {
+			page.indented("  | ", plain.Line(line))
+		}
+	}
+	command := page.Command("answer", string(p.Run.ID)) + " " + strings.Join(q.Choices, "|")
+	for _, f := range q.Fields {
+		command += " [--field " + f.Name + "=" + strings.ToUpper(f.Type) + "]"
+	}
+	page.indented("  ", command)
+}
