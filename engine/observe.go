@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -235,16 +236,28 @@ func (s *subscription) put(n Notice) {
 	}
 	r, event := n.(Recorded)
 	if event && len(s.waiting) >= bufferSize {
-		if last, ok := s.waiting[len(s.waiting)-1].(Missed); ok && last.Run == r.Run {
-			last.Until = r.Event.Seq
-			s.waiting[len(s.waiting)-1] = last
-		} else {
-			s.waiting = append(s.waiting, Missed{r.Run, r.Event.Seq - 1, r.Event.Seq})
-		}
+		s.miss(r)
 		return
 	}
 	s.waiting = append(s.waiting, n)
 	s.rouse(!event || len(s.waiting) >= batchSize)
+}
+
+// miss notes that an event is not told, in the notice of those of its run that were missed before, unless something else about
+// the run waits behind that one. So the buffer grows with the number of runs, and not with their events. The caller holds mu.
+func (s *subscription) miss(r Recorded) {
+	for i, n := range slices.Backward(s.waiting) {
+		if n.about() != r.Run {
+			continue
+		}
+		if last, ok := n.(Missed); ok {
+			last.Until = r.Event.Seq
+			s.waiting[i] = last
+			return
+		}
+		break
+	}
+	s.waiting = append(s.waiting, Missed{r.Run, r.Event.Seq - 1, r.Event.Seq})
 }
 
 // rouse wakes the goroutine if it is idle or the matter is urgent. The caller holds mu.

@@ -76,3 +76,49 @@ func TestObserverMisses(t *testing.T) {
 		t.Errorf("told up to event %d, missed some: %v", seen, missed)
 	}
 }
+
+// However many runs go on beside an observer that stands still, it has one notice waiting for each of them beyond its buffer.
+func TestObserverMissesOfSeveralRuns(t *testing.T) {
+	release := make(chan struct{})
+	last := map[persistence.ID]uint64{} // what each run was told, or missed, up to
+	s, stop := newSubscription(ObserverFunc(func(n Notice) {
+		<-release
+		switch n := n.(type) {
+		case Recorded:
+			if n.Event.Seq != last[n.Run]+1 {
+				t.Errorf("run %s: event %d behind %d", n.Run, n.Event.Seq, last[n.Run])
+			}
+			last[n.Run] = n.Event.Seq
+		case Missed:
+			if n.After != last[n.Run] {
+				t.Errorf("run %s: missed after %d, behind %d", n.Run, n.After, last[n.Run])
+			}
+			last[n.Run] = n.Until
+		}
+	}))
+	runs := []persistence.ID{"a", "b", "c"}
+	for seq := range uint64(2 * bufferSize) {
+		for _, id := range runs {
+			s.put(Recorded{id, fsm.Event{Seq: seq + 1}})
+		}
+	}
+	s.put(Ended{Run: "b"})
+	s.put(Recorded{"b", fsm.Event{Seq: 2*bufferSize + 1}}) // it was resumed: told apart from what was missed before the end
+	s.mu.Lock()
+	waiting := len(s.waiting)
+	s.mu.Unlock()
+	close(release)
+	stop()
+	if most := bufferSize + len(runs) + 2; waiting > most {
+		t.Errorf("%d notices wait, want at most %d", waiting, most)
+	}
+	for _, id := range runs {
+		want := uint64(2 * bufferSize)
+		if id == "b" {
+			want++
+		}
+		if last[id] != want {
+			t.Errorf("run %s: told up to %d, want %d", id, last[id], want)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -70,6 +71,9 @@ var exitTable = []struct {
 
 // codeOf returns the exit code of a run that ended so.
 func codeOf(o fsm.Outcome) int {
+	if inspect.Succeeded(o) {
+		return exitOK
+	}
 	switch o.Signal {
 	case "SIGHUP":
 		return exitHangup
@@ -81,13 +85,6 @@ func codeOf(o fsm.Outcome) int {
 		return exitTerm
 	}
 	switch o.TerminatedBy {
-	case fsm.EndTerminal:
-		if o.Failure {
-			return exitFailed
-		}
-		return exitOK
-	case fsm.EndInterrupted:
-		return exitOK // a text LOOP_STOP: the signals are above
 	case fsm.EndUserStopped:
 		return exitTerm
 	case fsm.EndMaxSteps, fsm.EndMaxIterations:
