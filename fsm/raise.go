@@ -80,11 +80,36 @@ func (e *Executor) raiseLimits() {
 		m.Raised = &Raised{N: n, Attempt: attempt, By: m.Raised.In(attempt).Plus(by)}
 		before := root.cfg.Loop
 		root.cfg.Loop = by.Apply(before)
+		for x := e; x.parent != nil && before.Timeout > 0; x = x.parent {
+			x.moreTime(by.Time)
+		}
 		m.BudgetWarned, m.BudgetRouted = nil, m.BudgetRouted && root.overrun() != nil
 		for _, l := range Raises(before, root.cfg.Loop) {
 			e.emit(EventLimitRaised, Field{"limit", l.Name}, Field{"from", shortest(l.From)}, Field{"to", shortest(l.To)})
 		}
 	}
+}
+
+// moreTime gives a sub-loop the time that the run was given, where it has what was left of the run's, and not less of its own.
+func (e *Executor) moreTime(more time.Duration) {
+	above := e.parent
+	c, st := above.mem.Child, above.cfg.Loop.States[above.mem.Current]
+	if more <= 0 || c.Timeout <= 0 || st == nil {
+		return
+	}
+	own, err := above.childLoop(c.Name)
+	if err != nil {
+		return // its definition is gone: it keeps the time it has
+	}
+	to := c.Timeout + more
+	for _, most := range []time.Duration{own.Timeout, st.Timeout} {
+		if most > 0 {
+			to = min(to, most)
+		}
+	}
+	mine := *e.cfg.Loop
+	mine.Timeout, c.Timeout = to, to
+	e.cfg.Loop = &mine
 }
 
 // A RaisedLimit is a limit of a loop that is higher in another version of it. Times are in seconds.
