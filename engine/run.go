@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"sync"
 	"time"
@@ -231,6 +232,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Held:       r.hold.held,
 		Raise:      r.raises.next,
 		Changed:    r.bell.changed,
+		History:    func(ctx context.Context) iter.Seq2[fsm.Event, error] { return j.store.Events(ctx, r.id, 0) },
 		Watcher:    Watcher{j.store},
 		Inbox:      r.inbox,
 		Spawn:      next.spawn(e, j, r.runner, r.id),

@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"loops/fsm/value"
@@ -44,6 +45,9 @@ type Config struct {
 	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
 	// the text of the handoff. The agent does not begin before the run was let go of. Nil: nothing can be started, and the run only ends.
 	Spawn func(ctx context.Context, host, permissions, continuation string) (pid int, err error)
+	// History yields the events that were recorded of the run, in order: those of all segments, and those that Record has taken. Nil:
+	// a resumed run begins a list of items anew.
+	History func(ctx context.Context) iter.Seq2[Event, error]
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
@@ -253,7 +257,7 @@ func (m *Snapshot) Unrepeatable(l *Loop, lib Library) (string, error) {
 		return c.Unrepeatable(child, lib)
 	}
 	st := l.States[m.Current]
-	if st == nil || !st.Once || st.OnInterrupted != "" || m.Phase != PhaseActing || m.Attempt == 0 || !acts(st) {
+	if st == nil || !st.Once || st.Each != nil || st.OnInterrupted != "" || m.Phase != PhaseActing || m.Attempt == 0 || !acts(st) {
 		return "", nil
 	}
 	return st.Name, nil

@@ -29,6 +29,7 @@ type Action struct {
 	State   string        // the state it belongs to
 	Step    int           // of the loop it belongs to, from 1
 	Attempt int           // how often this step was started, from 1; above 1 after a crash
+	Item    string        // mark of one of several actions of this step; "" = it is the only one
 	Outer   string        // marks of the states this loop runs inside, outermost first (see AttemptMark); "" in the run itself
 	Dir     string        // working directory; "" is that of the run
 	Vars    []Var         // text the action finds in its environment
@@ -148,7 +149,7 @@ type Batch struct {
 	// Record must not keep or change it. Invariant: maps inside Captured and Context are never changed after
 	// they were recorded, they are replaced; Messages only grows.
 	Snapshot *Snapshot
-	// Checkpoint asks for durability. It is set before everything that cannot be undone or may take long.
+	// Checkpoint asks for durability, of the events alone where there is no snapshot. It is set before everything that cannot be undone or may take long.
 	Checkpoint bool
 }
 
@@ -156,7 +157,7 @@ type Batch struct {
 //
 // When Record returns nil, a batch with a snapshot is in the journal: the death of this process cannot lose
 // it. If Checkpoint is set it is durable: the loss of power cannot lose it, nor anything recorded before it. A
-// batch without a snapshot may be written later. After an error the run must stop: nothing more is recorded.
+// batch with neither may be written later. After an error the run must stop: nothing more is recorded.
 type Recorder interface {
 	Record(ctx context.Context, b *Batch) error
 }

@@ -63,7 +63,7 @@ func (e *Executor) write(ctx context.Context, b *Batch) bool {
 		}
 	}
 	clear(b.Events)
-	b.Events, b.Snapshot = b.Events[:0], nil
+	b.Events, b.Snapshot, b.Checkpoint = b.Events[:0], nil, false
 	return true
 }
 

@@ -85,6 +85,9 @@ type Snapshot struct {
 	Taken map[string]int // the number of the last signal of each name that a wait took; in the run itself only
 	Event *value.Map     // ${event.*}: the signal that this loop took last; nil = none
 
+	// Items is the list that Current works on, until its verdict was followed; nil = none.
+	Items *Items
+
 	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
 	Child *Child
 

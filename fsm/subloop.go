@@ -188,6 +188,7 @@ func (n nested) Record(ctx context.Context, b *Batch) error {
 		p.batch.Events = append(p.batch.Events, ev)
 	}
 	if b.Snapshot == nil {
+		p.batch.Checkpoint = b.Checkpoint
 		p.write(ctx, &p.batch)
 	} else {
 		p.record(ctx, b.Checkpoint)

@@ -36,6 +36,8 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 	switch {
 	case st.Await != nil:
 		return e.await(ctx, st)
+	case st.Each != nil:
+		return e.each(ctx, st)
 	case st.Loop != "":
 		return e.subloop(ctx, st)
 	case acts(st):

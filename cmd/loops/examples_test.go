@@ -77,6 +77,7 @@ func TestExamples(t *testing.T) {
 		{name: "hello", files: map[string]string{
 			"report": "cmd/ holds 1 entries, 2 lines in the files on top\ndocs/ holds 1 entries, 2 lines in the files on top\n",
 		}},
+		{name: "each"},
 		{name: "fix-go"},
 		{name: "metric"},
 		{name: "metric", args: []string{"--context", "lines=1000"}, exit: 5},

@@ -53,12 +53,12 @@ func (r *Runner) adopt() {
 		return
 	}
 	r.unconfined = true
-	r.adopting = r.Adopt != nil && r.Adopt() == nil
+	r.adopting.Store(r.Adopt != nil && r.Adopt() == nil)
 }
 
 // spawn starts the process of an action, without a control group where that is what the system refuses.
 func (j *job) spawn(c command, null, out, err uintptr) error {
-	c.group = j.r.confine(j.scratch, j.r.marker(j.a))
+	c.group = j.r.confine(j.scratch, j.r.markers(j.a))
 	e := j.child.start(c, null, out, err, j.alarm.ring)
 	if e == nil || c.group == nil {
 		return e
@@ -79,14 +79,14 @@ func (j *job) settle() {
 	switch {
 	case j.group != nil:
 		j.left = !j.group.Empty()
-	case j.r.adopting:
+	case j.r.adopting.Load():
 		j.r.orphans.Settle()
 	}
 }
 
 // reap waits for orphans that have ended, now and then.
 func (j *job) reap() {
-	if j.r.adopting && j.now.Sub(j.reaped) >= reapEvery {
+	if j.r.adopting.Load() && j.now.Sub(j.reaped) >= reapEvery {
 		j.r.orphans.Reap(j.child.pid)
 		j.reaped = j.now
 	}
@@ -94,7 +94,7 @@ func (j *job) reap() {
 
 // adopted returns the live processes that the action left to this one.
 func (j *job) adopted() ([]proc.Identity, error) {
-	if !j.r.adopting || j.child.reaped {
+	if !j.r.adopting.Load() || j.child.reaped {
 		return nil, nil
 	}
 	return j.r.orphans.Since(j.child.pid)

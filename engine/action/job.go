@@ -238,7 +238,7 @@ func (j *job) patience() int {
 	if len(j.out.wait) > 0 || len(j.err.wait) > 0 {
 		until(batchTime)
 	}
-	if j.r.adopting && !j.exited {
+	if j.r.adopting.Load() && !j.exited {
 		until(reapEvery - j.now.Sub(j.reaped))
 	}
 	if !j.sampleAt.IsZero() && !j.exited {

@@ -216,6 +216,9 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 			return nil, err
 		}
 		name := outerName(a.Outer) + fmt.Sprintf("%06d-%s", a.Step, fileName(a.State))
+		if a.Item != "" {
+			name += "-item" + strings.ReplaceAll(a.Item, "/", "-")
+		}
 		if a.Attempt > 1 {
 			name += fmt.Sprintf("-%d", a.Attempt)
 		}

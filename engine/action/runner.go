@@ -90,7 +90,7 @@ type Runner struct {
 
 	unconfined bool           // no control groups can be made
 	crowded    []*proc.Cgroup // control groups that had processes when their action was over
-	adopting   bool           // by Adopt
+	adopting   atomic.Bool    // by Adopt
 	orphans    proc.Orphans
 
 	settle *settler // guarded by mu
@@ -278,13 +278,23 @@ func (r *Runner) environment(a fsm.Action, dir string) []string {
 		"LOOPS_STATE="+a.State,
 		"LOOPS_STEP="+strconv.Itoa(a.Step),
 		"LOOPS_ATTEMPT="+strconv.Itoa(a.Attempt),
-		Variable+"="+r.outer+r.marker(a),
+		Variable+"="+r.outer+r.markers(a),
 	)
 }
 
 // marker is the element of [Variable] that only the processes of this action carry.
 func (r *Runner) marker(a fsm.Action) string {
-	return r.Mark + a.Outer + fsm.AttemptMark(a.Step, a.Attempt)
+	return r.Mark + a.Outer + fsm.AttemptMark(a.Step, a.Attempt) + a.Item
+}
+
+// markers are the marker of an action and, if its step has several, that of all of them.
+func (r *Runner) markers(a fsm.Action) string {
+	if a.Item == "" {
+		return r.marker(a)
+	}
+	all := a
+	all.Item = ""
+	return r.marker(all) + ";" + r.marker(a)
 }
 
 func (r *Runner) bashPath() (string, error) {

@@ -37,7 +37,7 @@ func namespace(s *template.Scope, name string, keys []string) (any, error) {
 		}
 		return env, nil
 	}
-	m := map[string]*value.Map{"context": s.Context, "captured": s.Captured, "param": s.Param, "prev": s.Prev, "event": s.Event, "result": s.Result}[name]
+	m := map[string]*value.Map{"context": s.Context, "captured": s.Captured, "param": s.Param, "prev": s.Prev, "event": s.Event, "result": s.Result, "item": s.Item}[name]
 	if m == nil {
 		return map[string]any{}, nil
 	}

@@ -13,6 +13,7 @@ var (
 	recordFields  = []string{"output", "stderr", "exit_code", "duration_ms", "failure_type", "timeout_kind", "verdict", "file", "truncated", "bytes"}
 	endFields     = []string{"terminated_by", "failure_terminal", "error"} // of a sub-loop that is not captured
 	subloopFields = []string{"output", "exit_code", "verdict"}
+	itemsFields   = []string{"failed", "items", "done"} // of a state with for_each, besides those of all records
 )
 
 // walkBudget is how many states and edges may be looked at to find ways around groups of states.
@@ -143,6 +144,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		c.warnf("capture-field", at, "the answer to %s has no %s%s (it has %s)", where(), phrase.Quote(first), c.didYouMean(first, answerFields(maker.Await.Ask)), phrase.List(answerFields(maker.Await.Ask)))
 		return false
 	case maker.Await != nil && maker.Await.Ask != nil:
+	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
 	case !slices.Contains(recordFields, first):
 		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", phrase.Quote(first), c.didYouMean(first, recordFields), phrase.List(recordFields), phrase.Quote(name), where())
 		return false

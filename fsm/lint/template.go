@@ -13,7 +13,7 @@ import (
 
 // properties are the names each namespace of templates has; nil for those that are open.
 var properties = map[string][]string{
-	"context": nil, "captured": nil, "param": nil, "env": nil, "event": nil,
+	"context": nil, "captured": nil, "param": nil, "env": nil, "item": nil, "event": nil,
 	"prev":     {"output", "exit_code", "state", "timeout_kind"},
 	"result":   {"verdict", "details"},
 	"state":    {"name", "iteration", "visits"},

@@ -53,6 +53,15 @@ func texts(s *fsm.State) []text {
 	add(text{use: before, action: true}, s.Action, "action")
 	add(text{use: before, name: true}, s.Loop, "loop")
 	add(text{use: before, name: true}, s.Worktree, "worktree")
+	if x := s.Each; x != nil {
+		add(text{use: before, action: true}, x.Command, "for_each", "command")
+		add(text{use: before}, x.Text, "for_each")
+		for i, item := range x.List {
+			if in, ok := item.(string); ok {
+				add(text{use: before}, in, "for_each", strconv.Itoa(i))
+			}
+		}
+	}
 	if a := s.Await; a != nil {
 		add(text{use: before, action: true}, a.Until, "wait", "until")
 		for _, key := range []struct{ name, in string }{{"at", a.At}, {"file", a.File}, {"url", a.URL}, {"run", a.Run}, {"event", a.Event}} {

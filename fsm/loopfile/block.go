@@ -56,7 +56,11 @@ func (b *block) read(key *Key, e entry) {
 			if key.Required {
 				hint = ""
 			}
-			d.errorf(d.pos(e.key), path, "null", "%s has no value; expected a mapping%s", key.Name, hint)
+			what := "a mapping"
+			if key.Name == "for_each" {
+				what = "a list"
+			}
+			d.errorf(d.pos(e.key), path, "null", "%s has no value; expected %s%s", key.Name, what, hint)
 			b.fields[key.Name] = field{key: e.key, node: e.val}
 		}
 		return

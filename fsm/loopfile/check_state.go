@@ -16,6 +16,7 @@ func (d *decoder) checkState(s *stateDecl) {
 	}
 	d.checkRetry(s)
 	d.checkAwait(s)
+	d.checkEach(s)
 	pair("max_retries", "on_retry_exhausted")
 	pair("on_retry_exhausted", "max_retries")
 	pair("retryable_exit_codes", "on_error")

@@ -23,6 +23,7 @@ const (
 	InRetry           Where = "retry"
 	InWait            Where = "wait"
 	InAsk             Where = "ask"
+	InForEach         Where = "for_each"
 	InSchedule        Where = "schedule"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
@@ -136,7 +137,7 @@ func names(in Where) []string {
 
 // The limits that keys have: variables, so that the table is laid out when the program is built and not when it starts.
 var (
-	limit0, limit1, limit2, limit99, limit100, limit255 = 0.0, 1.0, 2.0, 99.0, 100.0, 255.0
+	limit0, limit1, limit2, limit99, limit100, limit255, limit256 = 0.0, 1.0, 2.0, 99.0, 100.0, 255.0, 256.0
 
 	leastWait = 0.1 // seconds between two looks of a wait
 )

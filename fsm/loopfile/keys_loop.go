@@ -164,6 +164,8 @@ var blockKeys = []Key{
 	{Name: "show", In: InAsk, Type: TypeText, Doc: "A file whose text the person sees, or a text: 64 KiB of it, as it is when the state is entered. `${...}` is replaced."},
 	{Name: "who", In: InAsk, Type: TypeTexts, Doc: "Who is asked. It is shown and recorded; anybody who can write here can answer."},
 
+	{Name: "command", In: InForEach, Type: TypeText, Required: true, Doc: "A bash script that prints the items: a JSON list, or one a line. `${...}` is replaced."},
+
 	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: &limit0, Doc: "US dollars. Prompts whose model has no known price end the run, unless `allow_unknown_cost` is true."},
 	{Name: "tokens", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Tokens: input, output and cache together."},
 	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},

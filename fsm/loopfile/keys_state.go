@@ -6,7 +6,7 @@ var stateKeys = []Key{
 	{Name: "action", In: InState, Type: TypeText, Doc: "A bash script, a prompt, a slash command, or `server/tool`. `${...}` is replaced before it runs."},
 	{Name: "action_type", In: InState, Type: TypeText, Values: []string{"shell", "prompt", "slash_command", "mcp_tool", "contract", "human_approval"}, Doc: "How the action is carried out. Without it an action that begins with `/` is a prompt and any other a bash script. `action_types` in the settings of a project adds others, each for a program or an agent host (see docs/config.md). With `human_approval` the action is a question for a person, as in `ask`. A type that neither has is an error: a gate would run as a script, and approve itself."},
 	{Name: "params", In: InState, Type: TypeMap, Doc: "Arguments of an `mcp_tool`."},
-	{Name: "timeout", In: InState, Type: TypeSeconds, Min: &limit0, Doc: "Seconds the action, or the `wait`, may take; 0 is the same as none."},
+	{Name: "timeout", In: InState, Type: TypeSeconds, Min: &limit0, Doc: "Seconds the action, one item of a `for_each`, or the `wait`, may take; 0 is the same as none."},
 	{Name: "idle_timeout", In: InState, Type: TypeSeconds, Min: &limit0, Doc: "Seconds the action may be silent; 0 is the same as none."},
 	{Name: "capture", In: InState, Type: TypeText, Doc: "Name under which the result of the action is kept: `${captured.NAME.output}`."},
 	{Name: "append_to_messages", In: InState, Type: TypeText, Doc: "Text to add to `${messages}` after the action. It must contain a `${...}`."},
@@ -21,6 +21,11 @@ var stateKeys = []Key{
 	{Name: "set", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Keys of the context with the expressions whose values they get, after the action and before the verdict: `set: {tries: context.tries + 1}`. Each sees those before it."},
 	{Name: "wait", In: InState, Type: TypeBlock, Block: InWait, NotNull: true, Doc: "Waits instead of acting, for a time, a script, a file, a URL, another run or an event: `{file: ready.txt}`. The verdict is `yes` when it came."},
 	{Name: "ask", In: InState, Type: TypeBlock, Block: InAsk, NotNull: true, Doc: "Asks a person, and waits for the answer, which is the verdict: `{question: \"Ship it?\", choices: [approve, reject]}`. See `loops answer`."},
+	{Name: "for_each", In: InState, Type: TypeSpecial, NotNull: true, Doc: "A list: the action is done once for each of its items. A pattern of paths (`in/*.txt`), a list, a text with `${...}` that becomes a JSON list or lines, or `{command: SCRIPT}`, which prints one of these. The verdict is `yes` when all items came to `yes`, `partial` when some did, `no` when none did."},
+	{Name: "as", In: InState, Type: TypeText, Default: "value", Doc: "Name of the item of a `for_each`: `${item.NAME}`, `$LOOPS_ITEM_NAME`."},
+	{Name: "parallel", In: InState, Type: TypeInt, Default: 1, Min: &limit1, Max: &limit256, Doc: "How many items of a `for_each` are worked on at once."},
+	{Name: "on_item_failure", In: InState, Type: TypeText, Values: []string{"stop", "continue"}, Default: "stop", Doc: "Whether further items of a `for_each` begin when one did not come to `yes`."},
+	{Name: "item_retries", In: InState, Type: TypeInt, Default: 0, Min: &limit0, Max: &limit100, Doc: "How often an item of a `for_each` that did not come to `yes` is tried again, at once."},
 	{Name: "evaluate", In: InState, Type: TypeBlock, Block: InEvaluate, NotNull: true, Doc: "How the result becomes a verdict. Without it a bash script is judged by its exit code, a prompt by the judge, a tool by its answer."},
 	{Name: "route", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Where to go by verdict. `_` stands for every other verdict, `_error` for `error`. It replaces the on_ keys. As a list of `{when: EXPRESSION, to: STATE}` the first that holds is taken, one without `when` in any case; the verdict `error` goes to `on_error`."},
 	{Name: "on_yes", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `yes`."},
@@ -29,7 +34,7 @@ var stateKeys = []Key{
 	{Name: "on_failure", In: InState, Type: TypeTarget, Alias: "on_no", Doc: "The same as `on_no`, which wins if both are there."},
 	{Name: "on_error", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `error`, and from a `next` state whose action failed."},
 	{Name: "on_timeout", In: InState, Type: TypeTarget, Doc: "Where to go when a `wait` takes longer than `timeout`, or the loop of this state does; without it, `on_no`."},
-	{Name: "on_partial", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `partial`."},
+	{Name: "on_partial", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `partial`; a `for_each` without it goes to `on_no`."},
 	{Name: "on_blocked", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `blocked`."},
 	{Name: "next", In: InState, Type: TypeTarget, Doc: "Where to go in any case; nothing is evaluated. A failed action goes to `on_error` if there is one."},
 	{Name: "terminal", In: InState, Type: TypeBool, Default: false, Doc: "The run ends here. The action of a terminal state does not run."},
@@ -83,5 +88,5 @@ var caseKeys = []Key{
 // Keys that begin with on_ and are no verdicts.
 var notVerdicts = map[string]bool{
 	"on_maintain": true, "on_retry_exhausted": true, "on_rate_limit_exhausted": true, "on_throttle_hard": true,
-	"on_interrupted": true, "on_budget": true,
+	"on_interrupted": true, "on_budget": true, "on_item_failure": true,
 }

@@ -24,6 +24,8 @@ state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_gu
 state: fragment_name fragment_bindings fragment_parameters
 state: on_interrupted idempotent budget on_budget set message retry wait on_timeout ask
 ask: question choices fields show who
+state: for_each as parallel on_item_failure item_retries
+for_each: command
 wait: for at until file url run event status every backoff max
 retry: times backoff on
 loop: schedule

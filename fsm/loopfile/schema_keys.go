@@ -140,6 +140,10 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", object("enum", texts(fieldTypes)))
 	case "retry on":
 		return object("type", []any{"array", "null"}, "minItems", 1, "items", object("enum", []any{"error", "timeout", "no"}))
+	case "state for_each":
+		return object("anyOf", []any{
+			object("type", "string", "minLength", 1), object("type", "array", "minItems", 1), reference(string(InForEach)),
+		})
 	case "state set":
 		return object("type", "object", "minProperties", 1, "additionalProperties", reference("given_text"))
 	case "state route":

@@ -95,6 +95,7 @@ func (d *decoder) state(s *stateDecl) {
 			s.Capture = s.Name
 		}
 	}
+	s.Each = d.each(b)
 	s.MaxRetries, s.OnRetryExhausted = b.int("max_retries"), to("on_retry_exhausted")
 	s.RetryableExitCodes = b.ints("retryable_exit_codes")
 	s.OnRateLimitExhausted, s.MaxRateLimitRetries = to("on_rate_limit_exhausted"), b.int("max_rate_limit_retries")

@@ -13,6 +13,7 @@ import (
 // nothing.
 type Scope struct {
 	Context, Captured, Param *value.Map
+	Item                     *value.Map // nil = the state works on no list
 	Prev                     *value.Map // nil = no action or decision state came before
 	Event                    *value.Map // nil = the loop took no signal
 	Result                   *value.Map // {verdict, details}; nil = nothing was evaluated in this state
@@ -30,7 +31,7 @@ type Scope struct {
 
 // Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
 func Namespaces() []string {
-	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param", "event"}
+	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param", "item", "event"}
 }
 
 // An Error tells of a reference that has no value and no fallback.
@@ -179,6 +180,11 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 		return walk(namespace, s.Captured, path)
 	case "param":
 		return walk(namespace, s.Param, path)
+	case "item":
+		if s.Item == nil {
+			return nil, "There is no item here: it is known in the action of a state with for_each"
+		}
+		return walk(namespace, s.Item, path)
 	case "prev":
 		if s.Prev == nil {
 			return nil, "No previous state result available"

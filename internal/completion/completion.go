@@ -189,6 +189,8 @@ func aboutState(l *fsm.Loop, st *fsm.State) string {
 		return "runs the loop " + st.Loop
 	case st.Await != nil:
 		return phrase.FirstLine(st.Await.String())
+	case st.Each != nil:
+		return phrase.FirstLine(st.Each.String())
 	case st.Action != "":
 		return phrase.FirstLine(st.Action)
 	case st.Name == l.Initial:

@@ -65,6 +65,8 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 		return fmt.Sprintf("exit code %s is neither 0, which is yes, nor 1, which is no", val("exit_code"))
 	case "wait":
 		return waited(verdict, e)
+	case "for_each":
+		return itemsDone(e)
 	case "output_numeric":
 		return compared("the number", "", verdict, e)
 	case "output_json":

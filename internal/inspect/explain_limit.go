@@ -58,6 +58,16 @@ func (x *explainer) limit(e fsm.Event) string {
 			by = "A person"
 		}
 		return fmt.Sprintf("%s answered %s.", by, quoted(str(e, "response")))
+	case fsm.EventItemsStart:
+		return "Its list has " + itemsText(e) + "."
+	case fsm.EventItemStart:
+		return ""
+	case fsm.EventItemEnd:
+		if !failedItem(e) {
+			return ""
+		}
+		text := itemText(e)
+		return strings.ToUpper(text[:1]) + text[1:] + "."
 	case fsm.EventWaitCheck:
 		return fmt.Sprintf("Check %s came to nothing: %s.", val("check"), strings.TrimRight(str(e, "seen"), "."))
 	case fsm.EventActionRetry:

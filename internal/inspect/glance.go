@@ -20,6 +20,7 @@ type Glance struct {
 	Acting *fsm.Event // the start of an action or judge of whose end nothing is recorded; nil = there is none
 
 	judged, left newest
+	items        progress
 	levels       [][]fsm.Event // by depth: what stands behind the newest state_enter not yet seen, newest first
 	ends         []*fsm.Event  // by depth: the newest loop_complete behind the newest state_enter above it not yet seen
 	open         []*Visit      // those whose surroundings are still to be found
@@ -50,6 +51,7 @@ func (g *Glance) Add(e fsm.Event) (more bool) {
 		g.events++
 		return g.wanted()
 	}
+	g.items.add(e)
 	switch e.Kind {
 	case fsm.EventActionStart:
 		if !g.acted && g.Acting == nil {

@@ -84,6 +84,12 @@ func EventText(e fsm.Event) string {
 			line += ", by " + by
 		}
 		return line
+	case fsm.EventItemsStart:
+		return itemsText(e)
+	case fsm.EventItemStart:
+		return fmt.Sprintf("item %s begins: %s", Text(e.Get("item")), Text(e.Get("key")))
+	case fsm.EventItemEnd:
+		return itemText(e)
 	case fsm.EventWaitCheck:
 		line := fmt.Sprintf("check %s: %s", Text(e.Get("check")), Text(e.Get("seen")))
 		if next, err := fsm.ParseTime(Text(e.Get("next_check"))); err == nil {

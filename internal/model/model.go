@@ -159,6 +159,25 @@ func askModel(a *fsm.Ask) *value.Map {
 	return w.m
 }
 
+// eachModel writes for_each and the keys beside it.
+func eachModel(w object, x *fsm.Each) {
+	if x == nil {
+		return
+	}
+	switch {
+	case x.Command != "":
+		w.m.Set("for_each", value.NewMap("command", x.Command))
+	case x.List != nil:
+		w.m.Set("for_each", x.List)
+	default:
+		w.m.Set("for_each", x.Glob+x.Text)
+	}
+	w.text("as", x.As, fsm.DefaultItem)
+	w.value("parallel", int64(x.Parallel), x.Parallel != 1)
+	w.value("on_item_failure", "continue", x.Continue)
+	w.value("item_retries", int64(x.Retries), x.Retries != 0)
+}
+
 // retryWaits writes the waits of a retry as a loop file has them.
 func retryWaits(r *fsm.Retry) any {
 	if r.First == r.Most {

@@ -38,6 +38,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	if s.Await != nil {
 		w.list("ask", askModel(s.Await.Ask))
 	}
+	eachModel(w, s.Each)
 	if s.Evaluate != nil {
 		w.m.Set("evaluate", evaluateModel(s.Evaluate))
 	}

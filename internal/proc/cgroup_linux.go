@@ -201,8 +201,10 @@ func (m cgroupMarks) of(pid int, yield func(element string) bool) {
 		} else {
 			end = len(path)
 		}
-		if e := m.element(filepath.Join(point, path[:end])); e != "" && !yield(e) {
-			return
+		for e := range strings.SplitSeq(m.element(filepath.Join(point, path[:end])), ";") {
+			if e != "" && !yield(e) {
+				return
+			}
 		}
 		at = end
 	}

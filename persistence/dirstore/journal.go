@@ -166,7 +166,7 @@ func (j *journal) keep(b *fsm.Batch) error {
 			return err
 		}
 		j.dirty = false
-	case b.Snapshot != nil:
+	case b.Snapshot != nil || b.Checkpoint:
 		j.sync.soon()
 	}
 	return nil

@@ -136,6 +136,10 @@ func fields() []field {
 			key: "awaits", name: "Awaiting", put: putAwaiting, take: takeAwaiting,
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Awaiting, b.Awaiting) },
 		},
+		{
+			key: "items", name: "Items", put: putItems, take: takeItems,
+			same: func(a, b *fsm.Snapshot) bool { return same(a.Items, b.Items) },
+		},
 		counts("signals_taken", "Taken", func(s *fsm.Snapshot) *map[string]int { return &s.Taken }),
 		{
 			key: "event", name: "Event",

@@ -32,6 +32,7 @@ Environment variables that actions get:
   LOOPS_CONTEXT_NAME             value of context.NAME, of scripts only, as all that follow
   LOOPS_CAPTURED_NAME            what the capture NAME printed
   LOOPS_PREV_OUTPUT              what the last state printed
+  LOOPS_ITEM, LOOPS_ITEM_...     the item of a state with for_each; also under its name (as), with _INDEX and _COUNT
   ..._FILE                       in place of one that is too long: a file that holds it
   LOOPS_NOTIFY_...               what notifications tell, of their commands only: see loops notify --help
   LOOPS_ACTION, LOOPS_ANCESTORS  for loops itself: which action a process belongs to, and inside which runs it is`}

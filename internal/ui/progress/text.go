@@ -203,6 +203,19 @@ func (p *Text) Event(e fsm.Event) {
 		}
 		p.place = step + state
 		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.Bold(state), phrase.Duration(p.base+e.Time.Sub(p.begin)))
+	case fsm.EventItemsStart:
+		p.head += " -> " + inspect.EventText(e)
+		p.flushHead()
+	case fsm.EventItemStart: // it is told of when it ends
+	case fsm.EventItemEnd:
+		p.flushHead()
+		line := plain.Line(inspect.EventText(e))
+		if inspect.Text(e.Get("verdict")) == "yes" {
+			line = p.paint.Dim(line)
+		} else {
+			line = p.paint.Amber(line)
+		}
+		p.print(pad + Indent + line)
 	case fsm.EventActionRetry:
 		p.flushHead()
 		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, Indent, ui.ValueText(e.Get("retry")), ui.ValueText(e.Get("times")))

@@ -200,6 +200,8 @@ func Does(s *fsm.State) string {
 		out = append(out, "end")
 	case s.Await != nil:
 		out = append(out, plain.Cut(plain.Line(s.Await.String()), previewWidth))
+	case s.Each != nil:
+		out = append(out, plain.Cut(plain.Line(s.Each.String()+": $ "+s.Action), previewWidth))
 	case s.Action != "":
 		kind := s.ActionType
 		if kind == "" || kind == "shell" {

@@ -28,6 +28,9 @@ func (page *Page) VitalsObject(p *project.Project, store *project.Records, v *in
 		m.Set("idle_ms", v.Idle().Milliseconds())
 	}
 	m.Set("action", ActionObject(v))
+	if p := v.Glance.Items(); p != nil {
+		m.Set("items", value.NewMap("count", int64(p.Items), "done", int64(p.Done), "failed", int64(p.Failed), "running", int64(p.Running), "left_ms", p.Left.Milliseconds()))
+	}
 	m.Set("used", UsedObject(v))
 	m.Set("verdict", VerdictObject(v))
 	m.Set("way", WayObject(v))

@@ -57,6 +57,7 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	if d := v.Acting(); d > 0 {
 		page.row("Action", plain.Cut(phrase.FirstLine(strings.TrimSpace(inspect.Text(v.Glance.Acting.Get("action")))), 60)+"  (runs for "+phrase.Duration(d)+")")
 	}
+	page.row("Items", v.ItemsText())
 	page.printWait(v)
 	for _, w := range waiting {
 		page.row("Queued", WaiterText(p, w))

@@ -1,0 +1,360 @@
+package fsm
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"loops/fsm/template"
+	"loops/fsm/value"
+)
+
+// An Each has the action of a state done once for each item of a list. Exactly one of Glob, Command, Text and List is set.
+type Each struct {
+	Glob    string // pattern of paths, which bash expands: sorted, ** for all folders below
+	Command string // template; a bash script that prints the items
+	Text    string // template; becomes the items
+	List    []any  // the items, with templates
+
+	As       string // name of the item: ${item.AS}, LOOPS_ITEM_AS
+	Parallel int    // items at once
+	Continue bool   // a failed item does not keep others from beginning
+	Retries  int    // further tries of an item that failed
+}
+
+// DefaultItem is the name of an item where the state gives it none.
+const DefaultItem = "value"
+
+// What a state that works on a list comes to, besides yes and no.
+const (
+	ItemsPartial    = "partial"     // some items are done and some are not
+	ItemInterrupted = "interrupted" // of an item that must not be repeated and was cut short
+)
+
+// MostParallel is how many items can be worked on at once.
+const MostParallel = 256
+
+// mostItems is how many items a list can have.
+const mostItems = 1_000_000
+
+// String says what the state works on.
+func (x *Each) String() string {
+	text := "for each item of "
+	switch {
+	case x.Glob != "":
+		text = "for each " + x.Glob
+	case x.Command != "":
+		text += "$ " + x.Command
+	case x.Text != "":
+		text += x.Text
+	default:
+		text += "a list of " + strconv.Itoa(len(x.List))
+	}
+	if x.Parallel > 1 {
+		text += ", " + strconv.Itoa(x.Parallel) + " at once"
+	}
+	return text
+}
+
+// Items are what the machine remembers of the list that its state works on. They never change after they were recorded: which
+// items have ended is told by the events since.
+type Items struct {
+	State string
+	Step  int    // that entered the state
+	List  string // the items, as a JSON list
+	Count int
+}
+
+// each works on a list: its items begin in order, and each end is on record before another item takes its place. A resumed run
+// does what lacks an end.
+func (e *Executor) each(ctx context.Context, st *State) decision {
+	m := e.mem
+	if e.cfg.Verdict != nil {
+		if v, decided := e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: "for_each"}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files}); decided {
+			return e.eachJudged(st, v.Name, Result{}, v.Details, nil)
+		}
+	}
+	again := m.Items != nil && m.Items.State == st.Name && m.Items.Step == m.Step
+	if !again {
+		list, err := e.list(ctx, st)
+		if err != nil {
+			return e.exception(st, err)
+		}
+		m.Items = &Items{State: st.Name, Step: m.Step, List: string(value.AppendJSON(nil, list)), Count: len(list)}
+	}
+	r, err := newRound(e, st)
+	if err != nil {
+		return e.exception(st, err)
+	}
+	if again {
+		if err := r.recall(ctx); err != nil {
+			e.broken = err
+			return decision{halted: true}
+		}
+	}
+	m.Attempt++
+	fields := []Field{{"state", st.Name}, {"items", int64(len(r.items))}, {"parallel", int64(st.Each.Parallel)}}
+	if again {
+		fields = append(fields, Field{"done", int64(r.done)}, Field{"resumed", true})
+	}
+	e.emit(EventItemsStart, fields...)
+	if !e.record(ctx, true) {
+		return decision{halted: true}
+	}
+	if d, left := r.run(ctx); left {
+		return d
+	}
+	res, rec, err := r.result(ctx)
+	if err != nil {
+		return e.exception(st, err)
+	}
+	details := value.NewMap("items", int64(len(r.items)), "done", int64(r.done), "failed", int64(r.failed))
+	m.Items = nil
+	return e.eachJudged(st, r.verdict(), res, details, rec)
+}
+
+// eachJudged leaves a state that worked on a list by its verdict. rec is what it captures, nil for nothing.
+func (e *Executor) eachJudged(st *State, verdict string, res Result, details, rec *value.Map) decision {
+	m := e.mem
+	if verdict != "yes" && res.ExitCode == 0 {
+		res.ExitCode = 1
+	}
+	if st.Capture != "" {
+		if rec == nil {
+			rec = value.NewMap("output", "[]", "failed", "")
+		}
+		rec.Set("exit_code", int64(res.ExitCode))
+		rec.Set("verdict", verdict)
+		m.setCapture(st.Capture, rec)
+	}
+	if err := e.assign(st); err != nil {
+		return e.exception(st, err)
+	}
+	m.PrevResult = prevResult(st, &res)
+	fields := []Field{{"type", "for_each"}, {"verdict", verdict}}
+	for _, k := range details.Keys() {
+		fields = append(fields, Field{k, details.Value(k)})
+	}
+	e.emit(EventEvaluate, fields...)
+	m.LastResult = value.NewMap("verdict", verdict, "details", details)
+	scope := e.scope(value.NewMap("verdict", verdict, "details", details))
+	var target string
+	var err error
+	if st.Next != "" {
+		target, err = e.target(st.Next, scope)
+	} else {
+		target, err = e.route(st, Followed(st, verdict), scope)
+	}
+	if err != nil {
+		return e.exception(st, err)
+	}
+	return decision{target: target}
+}
+
+// followedItems is the verdict whose key a state with for_each follows: partial goes where no does, unless the state has a key
+// for it.
+func followedItems(st *State, verdict string) string {
+	if verdict != ItemsPartial {
+		return verdict
+	}
+	if st.Route != nil {
+		if _, ok := st.Route.Table.Get(verdict); !ok && st.Route.Cases == nil && st.Route.Default == "" {
+			return "no"
+		}
+		return verdict
+	}
+	if st.On[verdict] == "" {
+		return "no"
+	}
+	return verdict
+}
+
+// list makes the items of a state that was entered.
+func (e *Executor) list(ctx context.Context, st *State) ([]any, error) {
+	x, scope := st.Each, e.scope(nil)
+	var list []any
+	switch {
+	case x.Glob != "":
+		text, err := e.listed(ctx, st, "shopt -s nullglob globstar; export LC_ALL=C; for f in "+globText(x.Glob)+`; do printf '%s\n' "$f"; done`)
+		if err != nil {
+			return nil, err
+		}
+		list = linesOf(text)
+	case x.Command != "":
+		script, err := template.Expand(x.Command, scope)
+		if err != nil {
+			return nil, err
+		}
+		text, err := e.listed(ctx, st, script)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = itemsOf(text); err != nil {
+			return nil, err
+		}
+	case x.Text != "":
+		text, err := template.Expand(x.Text, scope)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = itemsOf(text); err != nil {
+			return nil, err
+		}
+	default:
+		v, err := template.ExpandValue(x.List, scope)
+		if err != nil {
+			return nil, err
+		}
+		list, _ = v.([]any)
+	}
+	if len(list) > mostItems {
+		return nil, fmt.Errorf("for_each: the list has %d items, and can have %d; divide the work among several runs", len(list), mostItems)
+	}
+	return list, nil
+}
+
+// listed returns what a script prints that makes a list. Its marker is on record before it is started.
+func (e *Executor) listed(ctx context.Context, st *State, script string) (string, error) {
+	m := e.mem
+	m.Attempt++
+	if !e.record(ctx, true) {
+		return "", errHalted
+	}
+	wall, idle := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell)
+	res, err := e.run(ctx, Action{
+		Kind: KindShell, Text: script, State: st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir,
+		Vars: e.vars(), Timeout: wall, Idle: idle, Quiet: true,
+	}, nil)
+	switch {
+	case e.broken != nil || ctx.Err() != nil:
+		return "", errHalted
+	case err != nil:
+		return "", fmt.Errorf("for_each: the list cannot be made: %w", err)
+	case res.ExitCode != 0:
+		why := strings.TrimSpace(preview(res.Stderr))
+		if why != "" {
+			why = ": " + why
+		}
+		return "", fmt.Errorf("for_each: the list cannot be made: its script ended with exit code %d%s", res.ExitCode, why)
+	case !res.Truncated:
+		return res.Stdout, nil
+	case res.File == "":
+		return "", fmt.Errorf("for_each: the list is too long: %d bytes, and there is no folder to keep it in", res.Bytes)
+	}
+	text, err := e.cfg.Files.ReadFile(res.File)
+	if err != nil {
+		e.breaks(err)
+		return "", fmt.Errorf("for_each: the list cannot be read: %w", err)
+	}
+	return string(text), nil
+}
+
+// globText quotes what bash would take for anything but a pattern.
+func globText(pattern string) string {
+	var b strings.Builder
+	for _, r := range pattern {
+		if strings.ContainsRune(" \t\n\\'\"`$&|;<>()#!~", r) {
+			b.WriteString(value.ShellQuote(string(r)))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// itemsOf takes a JSON list apart, or a text into lines. Empty lines are none.
+func itemsOf(text string) ([]any, error) {
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "[") && strings.HasSuffix(trimmed, "]") {
+		v, err := value.ParseJSON([]byte(trimmed))
+		list, ok := v.([]any)
+		if err == nil && ok {
+			return list, nil
+		}
+		if !strings.Contains(trimmed, "\n") {
+			return nil, fmt.Errorf("for_each: %s is not a JSON list: %w", value.Truncate(trimmed, 60), err)
+		}
+	}
+	return linesOf(text), nil
+}
+
+func linesOf(text string) []any {
+	list := []any{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// keysOf names the items: each by its text, and those that come again with their number.
+func keysOf(items []any) []string {
+	keys, seen := make([]string, len(items)), make(map[string]int, len(items))
+	for i, item := range items {
+		key := itemText(item)
+		for n := seen[key] + 1; ; n++ {
+			name := key
+			if n > 1 {
+				name = key + "#" + strconv.Itoa(n)
+			}
+			if name == key || seen[name] == 0 {
+				seen[key]++
+				if name != key {
+					seen[name]++
+				}
+				keys[i] = name
+				break
+			}
+		}
+	}
+	return keys
+}
+
+// itemText is an item as its actions find it in their environment.
+func itemText(item any) string {
+	switch item.(type) {
+	case *value.Map, []any:
+		return string(value.AppendJSON(nil, item))
+	}
+	return inserted(item)
+}
+
+// itemScope is what the templates of an item see.
+func (r *round) itemScope(i int) *template.Scope {
+	s := r.e.scope(nil)
+	s.Item = value.NewMap("index", int64(i+1), "count", int64(len(r.items)), "key", r.keys[i], r.st.Each.As, r.items[i])
+	return s
+}
+
+// itemVars are the variables of an item's action.
+func (r *round) itemVars(i int) []Var {
+	text := itemText(r.items[i])
+	return []Var{
+		{"LOOPS_ITEM", text},
+		{"LOOPS_ITEM_" + VarName(r.st.Each.As), text},
+		{"LOOPS_ITEM_INDEX", strconv.Itoa(i + 1)},
+		{"LOOPS_ITEM_COUNT", strconv.Itoa(len(r.items))},
+	}
+}
+
+// history yields what was recorded of the run.
+func (e *Executor) history(ctx context.Context) iter.Seq2[Event, error] {
+	if e.cfg.History == nil {
+		return func(func(Event, error) bool) {}
+	}
+	return e.cfg.History(ctx)
+}
+
+// over reports whether the time of the loop is up.
+func (e *Executor) over() bool {
+	limit := e.cfg.Loop.Timeout
+	return limit > 0 && e.elapsed() > limit
+}
+
+// isHeld reports whether a user paused the run.
+func (e *Executor) isHeld() bool { return e.cfg.Held != nil && e.cfg.Held() != nil }
+
+func milliseconds(d time.Duration) int64 { return d.Milliseconds() }

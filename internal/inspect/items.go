@@ -1,0 +1,136 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/phrase"
+)
+
+// Progress is how far a run has come with the list of a state with for_each.
+type Progress struct {
+	Items, Done, Failed, Running int
+	Left                         time.Duration // about how long the rest takes; 0 = it is not known
+}
+
+// progress gathers it from the newest events of a run, newest first.
+type progress struct {
+	begun  int        // items that began since newest
+	newest *fsm.Event // end of an item, or beginning of the list; nil = none was seen
+	oldest *fsm.Event // end of an item of the same list and process
+	over   bool       // what is older is of something else
+}
+
+func (p *progress) add(e fsm.Event) {
+	if p.over {
+		return
+	}
+	switch e.Kind {
+	case fsm.EventItemStart:
+		if p.newest == nil {
+			p.begun++
+		}
+	case fsm.EventItemEnd:
+		if p.newest == nil {
+			p.newest = &e
+		}
+		p.oldest = &e
+	case fsm.EventItemsStart:
+		if p.newest == nil {
+			p.newest = &e
+		}
+		p.over = true
+	case fsm.EventStateEnter, fsm.EventRoute, fsm.EventLoopResume, fsm.EventLoopComplete:
+		p.over = true
+	}
+}
+
+// Items is how far the run has come with the list it works on; nil = it works on none.
+func (g *Glance) Items() *Progress {
+	e := g.items.newest
+	if e == nil {
+		return nil
+	}
+	p := &Progress{Items: whole(*e, "items"), Done: whole(*e, "done"), Failed: whole(*e, "failed"), Running: whole(*e, "running") + g.items.begun}
+	if first := g.items.oldest; first != nil {
+		if n := p.Done - whole(*first, "done"); n > 0 {
+			p.Left = e.Time.Sub(first.Time) / time.Duration(n) * time.Duration(max(0, p.Items-p.Done))
+		}
+	}
+	return p
+}
+
+// ItemsText is how far a run has come with a list.
+func (v *Vitals) ItemsText() string {
+	p := v.Glance.Items()
+	if p == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d done", p.Done, p.Items)
+	if p.Failed > 0 {
+		text += fmt.Sprintf(", %d of them failed", p.Failed)
+	}
+	if v.Alive && p.Running > 0 {
+		text += fmt.Sprintf(", %d running", p.Running)
+	}
+	if v.Alive && p.Left >= time.Second && !v.Stands() {
+		text += ", about " + phrase.Duration(p.Left) + " left"
+	}
+	return text
+}
+
+// itemText says how an item ended.
+func itemText(e fsm.Event) string {
+	line := fmt.Sprintf("item %s of %s, %s: %s", Text(e.Get("item")), Text(e.Get("items")), Text(e.Get("key")), Text(e.Get("verdict")))
+	var more []string
+	switch {
+	case e.Get("error") != nil:
+		more = append(more, Text(e.Get("error")))
+	case str(e, "timeout_kind") != "":
+		more = append(more, "it timed out")
+	case str(e, "verdict") != "yes":
+		more = append(more, "exit code "+Text(e.Get("exit_code")))
+	}
+	if n := whole(e, "retries"); n > 0 {
+		more = append(more, phrase.Count(n, "retry"))
+	}
+	if len(more) > 0 {
+		line += " (" + strings.Join(more, ", ") + ")"
+	}
+	return line
+}
+
+// itemsText says that a state begins with a list, or continues with it.
+func itemsText(e fsm.Event) string {
+	line := phrase.Count(whole(e, "items"), "item")
+	if n := whole(e, "parallel"); n > 1 {
+		line += fmt.Sprintf(", %d at once", n)
+	}
+	if n := whole(e, "done"); n > 0 {
+		line += fmt.Sprintf("; %d of them have ended before", n)
+	}
+	return line
+}
+
+// itemsDone is what a list came to.
+func itemsDone(e fsm.Event) string {
+	items, done, failed := whole(e, "items"), whole(e, "done"), whole(e, "failed")
+	switch {
+	case e.Get("items") == nil:
+		return "" // of a simulation
+	case items == 0:
+		return "there was nothing to do: the list is empty"
+	case failed == 0 && done == items:
+		return fmt.Sprintf("all of %s came to yes", phrase.Count(items, "item"))
+	}
+	text := fmt.Sprintf("of %s, %d came to yes and %d did not", phrase.Count(items, "item"), done-failed, failed)
+	if done < items {
+		text += fmt.Sprintf("; %d did not begin", items-done)
+	}
+	return text
+}
+
+// failedItem reports whether an event tells of an item that did not come to yes.
+func failedItem(e fsm.Event) bool { return e.Kind == fsm.EventItemEnd && str(e, "verdict") != "yes" }
