@@ -81,6 +81,7 @@ func (s *subordinate) act(c persistence.Command) {
 		s.run.Wake()
 	case persistence.CommandExtend:
 		s.run.raises.add(numberedRaise{c.N, raiseOf(c)})
+		s.run.bell.ring()
 	}
 }
 

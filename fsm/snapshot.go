@@ -202,9 +202,9 @@ func (o Outcome) Retriable() bool { return o.Limited || o.Refused }
 
 // Expand returns a text with its templates expanded by what the snapshot remembers, as they are in a state. The environment, and what only
 // a machine that runs knows, is not there.
-func (s *Snapshot) Expand(text, state string) (string, error) {
+func (m *Snapshot) Expand(text, state string) (string, error) {
 	return template.Expand(text, &template.Scope{
-		Context: s.Context, Captured: s.Captured, Param: s.Param, Prev: s.PrevResult, Event: s.Event, State: state, Step: s.Step, Loop: s.Loop,
-		StartedAt: FormatTime(s.StartedAt), ElapsedMS: s.Elapsed.Milliseconds(), Messages: s.Messages,
+		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, State: state, Step: m.Step, Loop: m.Loop,
+		StartedAt: FormatTime(m.StartedAt), ElapsedMS: m.Elapsed.Milliseconds(), Messages: m.Messages,
 	})
 }
