@@ -57,7 +57,12 @@ func (r *Runner) adopt() {
 }
 
 // spawn starts the process of an action, without a control group where that is what the system refuses.
-func (j *job) spawn(c command, null, out, err uintptr) error {
+func (j *job) spawn(c command, null, out, err uintptr) (started error) {
+	defer func() {
+		if started == nil {
+			j.r.orphans.Begin()
+		}
+	}()
 	c.group = j.r.confine(j.scratch, j.r.markers(j.a))
 	e := j.child.start(c, null, out, err, j.alarm.ring)
 	if e == nil || c.group == nil {
@@ -76,12 +81,10 @@ func (j *job) spawn(c command, null, out, err uintptr) error {
 
 // settle looks whether anything of the action is left, when its process was waited for.
 func (j *job) settle() {
-	switch {
-	case j.group != nil:
+	if j.group != nil {
 		j.left = !j.group.Empty()
-	case j.r.adopting.Load():
-		j.r.orphans.Settle()
 	}
+	j.r.orphans.Over(j.group == nil && j.r.adopting.Load())
 }
 
 // reap waits for orphans that have ended, now and then.

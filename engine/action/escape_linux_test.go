@@ -3,13 +3,17 @@ package action
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"loops/internal/needs"
 	"loops/internal/proc"
@@ -161,4 +165,26 @@ func TestNoControlGroups(t *testing.T) {
 	if asked != 1 || r.spare.group != nil {
 		t.Errorf("asked %d times", asked)
 	}
+}
+
+// TestActionsSideBySideKeepTheirExitCodes: without control groups, one of several actions that ended at once took another's process for
+// an orphan and waited for it. That one counted as exit code 0, so an item of a list that had failed was a yes.
+func TestActionsSideBySideKeepTheirExitCodes(t *testing.T) {
+	r := newRunner(t)
+	r.Adopt = proc.AdoptOrphans
+	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })
+	r.adopt()
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for i := range 40 {
+				a := shell(fmt.Sprintf("exit %d", 1+i%3))
+				a.Step, a.Attempt = worker+1, i+1
+				if res, err := r.Run(t.Context(), a, nil); err != nil || res.ExitCode != 1+i%3 {
+					t.Errorf("exit code %d, %v; want %d", res.ExitCode, err, 1+i%3)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

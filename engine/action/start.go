@@ -74,8 +74,10 @@ func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 		files = append(files, cmd.script.Fd())
 	}
 	c.watch = -1
-	pid, e := syscall.ForkExec(cmd.path, cmd.argv, &syscall.ProcAttr{
-		Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch, cmd.group),
+	pid, e := proc.Fork(func() (int, error) {
+		return syscall.ForkExec(cmd.path, cmd.argv, &syscall.ProcAttr{
+			Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch, cmd.group),
+		})
 	})
 	if e != nil {
 		return cmd.explain(e)
@@ -138,9 +140,14 @@ func (c *child) wait() syscall.WaitStatus {
 	var ws syscall.WaitStatus
 	for {
 		_, err := syscall.Wait4(c.pid, &ws, 0, &c.usage)
-		if !errors.Is(err, syscall.EINTR) {
-			return ws
+		if errors.Is(err, syscall.EINTR) {
+			continue
 		}
+		proc.Waited(c.pid)
+		if err != nil { // another part of this process took its exit code; whatever that was, it is not known to be 0
+			return syscall.WaitStatus(syscall.SIGKILL)
+		}
+		return ws
 	}
 }
 

@@ -14,20 +14,36 @@ var children = struct {
 // StartChild starts a command in a process group of its own, so that [Orphans.Reap] does not take it for an orphan. WaitChild waits
 // for it.
 func StartChild(cmd *exec.Cmd) error {
+	_, err := Fork(func() (int, error) {
+		if err := cmd.Start(); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	return err
+}
+
+// Fork has start make a child of this process, which [Orphans.Reap] then leaves alone until [Waited] is told of it.
+func Fork(start func() (pid int, err error)) (int, error) {
+	children.Lock() // so that nobody takes it for an orphan before it is known
+	defer children.Unlock()
+	pid, err := start()
+	if err == nil {
+		children.own[pid] = true
+	}
+	return pid, err
+}
+
+// Waited is told that a child which Fork made was waited for.
+func Waited(pid int) {
 	children.Lock()
 	defer children.Unlock()
-	err := cmd.Start()
-	if err == nil {
-		children.own[cmd.Process.Pid] = true
-	}
-	return err
+	delete(children.own, pid)
 }
 
 // WaitChild waits for a command that StartChild started.
 func WaitChild(cmd *exec.Cmd) error {
 	err := cmd.Wait()
-	children.Lock()
-	defer children.Unlock()
-	delete(children.own, cmd.Process.Pid)
+	Waited(cmd.Process.Pid)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -16,9 +17,11 @@ import (
 // the whole process: only a program may ask for it, and it has to call [Orphans.Reap] from time to time.
 func AdoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// Orphans tells the processes that this one has adopted since an action began from those it had before. It is for one action at a
-// time.
+// Orphans tells the processes that this one has adopted since an action began from those it had before. Its methods may be called
+// concurrently; of actions that run side by side it cannot tell whose an orphan is.
 type Orphans struct {
+	mu       sync.Mutex // guards these
+	running  int        // actions that began and are not over
 	before   map[Identity]bool
 	sessions map[int]bool // of those
 	known    map[int]int  // all children when before was found, and their sessions; nil = it was not found
@@ -31,20 +34,40 @@ func (o *Orphans) Since(first int) ([]Identity, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.tree(func(p info) bool { return p.pid != first && p.upMS >= child.upMS && !o.sessions[p.sid] })
 }
 
 // Reap waits for orphans that have ended, and for no other child of this process: first is that of the action that is
 // running, whose exit code and process group are still needed when it has ended.
 func (o *Orphans) Reap(first int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if _, ended := reap(first); ended {
 		o.known = nil // a later process may have the pid of one that was waited for
 	}
 }
 
-// Settle is told when an action is over and its first process was waited for: what has been adopted by now and is running still is not of
-// the next one.
-func (o *Orphans) Settle() {
+// Begin is told when the first process of an action was started; Over is told when that is over.
+func (o *Orphans) Begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.running++
+}
+
+// Over is told when an action is over and its first process was waited for. When none is running, what has been adopted by now and is
+// running still is not of the next one; where adopting is false, nothing was adopted.
+func (o *Orphans) Over(adopting bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.running--; o.running > 0 || !adopting {
+		return
+	}
+	o.settle()
+}
+
+func (o *Orphans) settle() {
 	left, ended := reap(0)
 	var now map[int]int
 	if left {

@@ -56,7 +56,7 @@ func TestSettleBesideADaemon(t *testing.T) {
 	mark := Identity{PID: -1}
 	settled := func(looks bool, pids ...int) {
 		t.Helper()
-		o.Settle()
+		o.settle()
 		if o.before[mark] == looks {
 			t.Errorf("it looked: %v, want %v", !looks, looks)
 		}

@@ -16,5 +16,8 @@ func (*Orphans) Since(int) ([]Identity, error) { return nil, nil }
 // Reap does nothing.
 func (*Orphans) Reap(int) {}
 
-// Settle does nothing.
-func (*Orphans) Settle() {}
+// Begin does nothing.
+func (*Orphans) Begin() {}
+
+// Over does nothing.
+func (*Orphans) Over(bool) {}
