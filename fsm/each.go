@@ -14,7 +14,7 @@ import (
 
 // An Each has the action of a state done once for each item of a list. Exactly one of Glob, Command, Text and List is set.
 type Each struct {
-	Glob    string // pattern of paths, which bash expands: sorted, ** for all folders below
+	Glob    string // pattern of paths, templates in it replaced, which bash expands: sorted, ** for all folders below
 	Command string // template; a bash script that prints the items
 	Text    string // template; becomes the items
 	List    []any  // the items, with templates
@@ -178,7 +178,11 @@ func (e *Executor) list(ctx context.Context, st *State) ([]any, error) {
 	var list []any
 	switch {
 	case x.Glob != "":
-		text, err := e.listed(ctx, st, "shopt -s nullglob globstar; export LC_ALL=C; for f in "+globText(x.Glob)+`; do printf '%s\n' "$f"; done`)
+		glob, err := template.Expand(x.Glob, scope)
+		if err != nil {
+			return nil, err
+		}
+		text, err := e.listed(ctx, st, "shopt -s nullglob globstar; export LC_ALL=C; for f in "+globText(glob)+`; do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\n' "$f"; fi; done`)
 		if err != nil {
 			return nil, err
 		}

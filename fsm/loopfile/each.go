@@ -52,12 +52,15 @@ func (d *decoder) each(b *block) *fsm.Each {
 	return x
 }
 
+// inTemplate finds the templates of a text: what stands around them may make it a pattern of paths.
+var inTemplate = pattern.Lazy(`\$\{[^}]*\}`)
+
 // eachText reads a for_each that is a text.
 func (d *decoder) eachText(x *fsm.Each, n *yaml.Node, path string) {
 	switch text := n.Value; {
 	case strings.TrimSpace(text) == "":
 		d.errorf(d.pos(n), path, "range", "for_each is empty; expected a pattern such as \"in/*.txt\", a list, or {command: SCRIPT}")
-	case strings.Contains(text, "${"):
+	case strings.Contains(text, "${") && !(strings.ContainsAny(inTemplate().ReplaceAllString(text, ""), "*?[") && !strings.Contains(text, "\n")):
 		x.Text = text
 	case strings.Contains(text, "\n"):
 		d.errorf(d.pos(n), path, "bad-value", "for_each is a text of several lines; expected one pattern, a list of items, or {command: SCRIPT} for what a script prints")
