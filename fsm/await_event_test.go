@@ -91,13 +91,14 @@ func TestASignalInAWait(t *testing.T) {
 		changed := make(chan struct{})
 		cfg.Inbox, cfg.Changed = &sent, func() <-chan struct{} { return changed }
 		ring := func() {
+			synctest.Wait() // the machine stands, and reads nothing of this until the channel is closed
 			old := changed
 			changed = make(chan struct{})
 			close(old)
 		}
 		time.AfterFunc(10*time.Second, ring)
-		time.AfterFunc(20*time.Second, func() { sent = append(sent, fsm.Signal{N: 1, Name: "other"}); ring() })
-		time.AfterFunc(30*time.Second, func() { sent = append(sent, fsm.Signal{N: 2, Name: "go", From: "ada"}); ring() })
+		time.AfterFunc(20*time.Second, func() { synctest.Wait(); sent = append(sent, fsm.Signal{N: 1, Name: "other"}); ring() })
+		time.AfterFunc(30*time.Second, func() { synctest.Wait(); sent = append(sent, fsm.Signal{N: 2, Name: "go", From: "ada"}); ring() })
 		begin := time.Now()
 		out, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx)
 		if err != nil || out.FinalState != "done" {
@@ -191,7 +192,7 @@ func TestAnOpenQuestion(t *testing.T) {
 		}
 		last := rec.saved[len(rec.saved)-1]
 		q := last.Asked()
-		if q == nil || q.Address != "/1" || q.Ask.Question != "Ship it?" || !slices.Equal(q.Choices, []string{"approve", "reject"}) {
+		if q == nil || q.Address != "/1" || q.Question != "Ship it?" || !slices.Equal(q.Choices, []string{"approve", "reject"}) {
 			t.Fatalf("it asks %+v", q)
 		}
 		for _, c := range []struct {

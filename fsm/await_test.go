@@ -125,12 +125,15 @@ func TestAPauseInAWait(t *testing.T) {
 		cfg.Held = func() <-chan struct{} { return released }
 		cfg.Changed = func() <-chan struct{} { return changed }
 		time.AfterFunc(10*time.Minute+30*time.Second, func() {
+			synctest.Wait() // the machine stands, and reads nothing of this until a channel is closed
 			released = make(chan struct{})
-			close(changed)
+			old := changed
 			changed = make(chan struct{})
+			close(old)
 		})
 		paused := 0
 		time.AfterFunc(40*time.Minute, func() {
+			synctest.Wait()
 			last := rec.saved[len(rec.saved)-1]
 			if w := last.Waiting(); w == nil || w.Why != fsm.WaitPaused || last.Awaiting == nil {
 				t.Errorf("paused in a wait, it waits for %+v and remembers %+v", w, last.Awaiting)

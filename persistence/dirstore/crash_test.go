@@ -61,6 +61,7 @@ func begin(t *testing.T, d *Store, batches ...*fsm.Batch) *journal {
 // die is what the kernel does for a process that is killed: its locks go, its files stay.
 func (j *journal) die() {
 	j.beside.close()
+	j.sync.stop()
 	_ = j.events.Close()
 	_ = j.lock.Close()
 }
