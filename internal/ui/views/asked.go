@@ -25,7 +25,7 @@ func (p Pending) Object() *value.Map {
 	for _, f := range q.Fields {
 		fields.Set(f.Name, f.Type)
 	}
-	m := value.NewMap("instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Ask.Question,
+	m := value.NewMap("instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Question,
 		"choices", ui.Texts(q.Choices), "fields", fields, "show", ui.OrNull(q.Show), "who", ui.Texts(q.Who), "since", ui.Stamp(q.Wait.Since), "until", nil)
 	if !q.Wait.Until.IsZero() {
 		m.Set("until", ui.Stamp(q.Wait.Until))
@@ -44,7 +44,7 @@ func (page *Page) PrintAsked(p Pending, whole bool) {
 		head += ", " + strings.Join(q.Who, ", ")
 	}
 	page.indented("", head)
-	for line := range strings.SplitSeq(strings.TrimSpace(q.Ask.Question), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(q.Question), "\n") {
 		page.indented("  ", plain.Line(line))
 	}
 	if whole && q.Show != "" {
