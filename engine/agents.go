@@ -13,7 +13,7 @@ import (
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/internal/host"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 )
 
@@ -42,16 +42,16 @@ func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over 
 		for _, h := range unknown.Known {
 			known = append(append(known, h.Name), h.Aliases...)
 		}
-		text := fmt.Sprintf("there is no agent host of this name%s; known are %s", phrase.DidYouMean(unknown.Name, known), hostNames(unknown.Known))
+		text := fmt.Sprintf("there is no agent host of this name%s; known are %s", humanize.DidYouMean(unknown.Name, known), hostNames(unknown.Known))
 		variable, _ := project.HostVariable(p.Env)
 		switch {
 		case given != "":
-			return misuse(see, "%s: %s", Setting{SetHost, phrase.Quote(unknown.Name)}, text)
+			return misuse(see, "%s: %s", Setting{SetHost, humanize.Quote(unknown.Name)}, text)
 		case !used.hosts[""]: // whoever set the variable, or ran a loop that was another then, is not kept from it
 		case over.Agents.Host != "":
-			return refuse(Invalid, "the run was started with %s: %s; choose one with %s", Setting{SetHost, phrase.Quote(unknown.Name)}, text, Setting{Name: SetHost})
+			return refuse(Invalid, "the run was started with %s: %s; choose one with %s", Setting{SetHost, humanize.Quote(unknown.Name)}, text, Setting{Name: SetHost})
 		case variable == "":
-			return refuse(Invalid, "%s: host %s: %s", p.SettingPlace(conf, "run.host"), phrase.Quote(unknown.Name), text)
+			return refuse(Invalid, "%s: host %s: %s", p.SettingPlace(conf, "run.host"), humanize.Quote(unknown.Name), text)
 		default:
 			return refuse(Invalid, "%s=%s: %s; set or unset it, or choose one with %s", variable, plain.ShellWord(unknown.Name), text, Setting{Name: SetHost})
 		}
@@ -86,7 +86,7 @@ func (e *Engine) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) Te
 	gone := ""
 	if len(missing) > 0 {
 		if missing = slices.DeleteFunc(missing, func(name string) bool { return name == "" }); len(missing) > 0 {
-			gone = " (" + phrase.List(slices.Compact(missing)) + ")"
+			gone = " (" + humanize.List(slices.Compact(missing)) + ")"
 		}
 		if len(found) == 0 {
 			return textf("none was found%s, so prompts and judges will fail", gone)

@@ -8,8 +8,8 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -104,5 +104,5 @@ func (a *asking) answeredFirst(ctx context.Context, q *fsm.OpenQuestion, mine ui
 	if first.From != "" {
 		by = " by " + first.From
 	}
-	return refuse(Failed, "the question of state %s was answered first%s, at %s: %s", phrase.Quote(q.Wait.State), by, phrase.Clock(first.At), fmt.Sprint(what))
+	return refuse(Failed, "the question of state %s was answered first%s, at %s: %s", humanize.Quote(q.Wait.State), by, humanize.Clock(first.At), fmt.Sprint(what))
 }

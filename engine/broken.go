@@ -8,7 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -53,7 +53,7 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	default:
 		next = textf("Nothing recorded before is lost. %s, then: %s", mend, Do(OpResume, id))
 	}
-	return &Refusal{Kind: NotRecorded, Text: textf("run %s was stopped: %s\n%s", run.ID, phrase.OneLine(err), next), Err: err}
+	return &Refusal{Kind: NotRecorded, Text: textf("run %s was stopped: %s\n%s", run.ID, humanize.OneLine(err), next), Err: err}
 }
 
 // leftBehind says what can be done about a run whose folder was moved.

@@ -10,8 +10,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/proc"
 	"loops/persistence"
 )
@@ -287,7 +287,7 @@ func (a *asking) unpause(ctx context.Context) error {
 		return w == nil || w.Why != fsm.WaitPaused, err
 	})
 	if err == nil && !on {
-		err = refuse(Failed, "run %s was told to continue and is still paused after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(unpauseWait), r.Owner.PID)
+		err = refuse(Failed, "run %s was told to continue and is still paused after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(unpauseWait), r.Owner.PID)
 	}
 	return a.look(ctx, err)
 }
@@ -318,7 +318,7 @@ func (a *asking) wake(ctx context.Context) error {
 		return now == nil || *now != *w, err
 	})
 	if err == nil && !woken {
-		err = refuse(Failed, "run %s was told to continue and still waits after %s; is its process (pid %d) stopped?", r.ID, phrase.Duration(wakeWait), r.Owner.PID)
+		err = refuse(Failed, "run %s was told to continue and still waits after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(wakeWait), r.Owner.PID)
 	}
 	return a.look(ctx, err)
 }

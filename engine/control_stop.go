@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -79,7 +79,7 @@ func (a *asking) awaitEnd(ctx context.Context, limit time.Duration) (bool, error
 // process that is no runner of this program, such as one of little-loops, is left alone.
 func (a *asking) kill(ctx context.Context, grace time.Duration) error {
 	r := a.Before
-	did := textf("run %s did not stop within %s", r.ID, phrase.Duration(grace))
+	did := textf("run %s did not stop within %s", r.ID, humanize.Duration(grace))
 	switch {
 	case r.Foreign || project.Seen(r) && !r.Held:
 		return refuse(Failed, "%s; its process (pid %d) still runs, and is not one that stop may kill. Look at what its action does, or end it: kill -9 %d (it stays resumable)", did, r.Owner.PID, r.Owner.PID)
@@ -89,7 +89,7 @@ func (a *asking) kill(ctx context.Context, grace time.Duration) error {
 		return refuse(Failed, "%s; this process carries it", did)
 	}
 	if err := tellRun(a.store, r, "kill", syscall.SIGKILL); err != nil {
-		return refuse(Failed, "%s; %s", did, phrase.OneLine(err))
+		return refuse(Failed, "%s; %s", did, humanize.OneLine(err))
 	}
 	ended, err := a.awaitEnd(ctx, killWait)
 	if err == nil && !ended {
@@ -100,7 +100,7 @@ func (a *asking) kill(ctx context.Context, grace time.Duration) error {
 	}
 	_, err = a.e.Reconcile(ctx, r.ID)
 	if err != nil {
-		return refuse(Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: %s", did, r.Owner.PID, phrase.OneLine(err), Do(OpSweep, ""))
+		return refuse(Failed, "%s; its process (pid %d) was killed, but what is left is not tidied up: %s; fix that, then: %s", did, r.Owner.PID, humanize.OneLine(err), Do(OpSweep, ""))
 	}
 	return a.look(ctx, nil)
 }

@@ -10,8 +10,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/config"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -55,7 +55,7 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 			limits = p.SettingPlace(conf, project.BudgetCostKey) + " limits the cost"
 		}
 		return st, fmt.Sprintf("%s, but what state %s costs cannot be told: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
-			limits, phrase.Quote(name), what, p.Short(p.PricesFile()))
+			limits, humanize.Quote(name), what, p.Short(p.PricesFile()))
 	}
 	return nil, ""
 }

@@ -9,7 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -57,7 +57,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	over.Config = conf
 	l, recorded := over.Apply(made.loop)
 	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
-		return nil, refuse(Usage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, phrase.Count(l.MaxSteps, "step"),
+		return nil, refuse(Usage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, humanize.Count(l.MaxSteps, "step"),
 			Do(OpFork, string(run.ID), Setting{SetAt, strconv.Itoa(n)}, Setting{SetMaxSteps, strconv.Itoa(n + l.MaxSteps)}))
 	}
 	planned, err := from.context(l, &r)

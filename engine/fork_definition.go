@@ -11,9 +11,9 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/model"
 	"loops/internal/move"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -38,9 +38,9 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 	st := l.States[name]
 	switch {
 	case st == nil:
-		return nil, refuse(Invalid, "%s has no state %s, with which step %d begins; its states: %s", p.Short(l.File), phrase.Quote(name), from.point.Step, strings.Join(l.Order, ", "))
+		return nil, refuse(Invalid, "%s has no state %s, with which step %d begins; its states: %s", p.Short(l.File), humanize.Quote(name), from.point.Step, strings.Join(l.Order, ", "))
 	case st.Terminal && !l.Maintain:
-		return nil, refuse(Invalid, "state %s is an end of %s: from step %d on there is nothing to do; fork an earlier step", phrase.Quote(name), p.Short(l.File), from.point.Step)
+		return nil, refuse(Invalid, "state %s is an end of %s: from step %d on there is nothing to do; fork an earlier step", humanize.Quote(name), p.Short(l.File), from.point.Step)
 	case st.Once && st.Action != "" && from.point.Started && !o.Rerun:
 		doing := "has done it"
 		if from.point.Done == 0 {
@@ -49,7 +49,7 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 				doing = "is just doing it"
 			}
 		}
-		return nil, refuse(Undecided, "the action of state %s says idempotent: false, and run %s %s in step %d. To do it again:\n  %s", phrase.Quote(name), run.ID, doing,
+		return nil, refuse(Undecided, "the action of state %s says idempotent: false, and run %s %s in step %d. To do it again:\n  %s", humanize.Quote(name), run.ID, doing,
 			from.point.Step, Do(OpFork, string(run.ID), Setting{SetAt, strconv.Itoa(from.point.Step)}, Setting{SetRerun, ""}))
 	}
 	made := &forkedLoop{loop: l, changes: c}

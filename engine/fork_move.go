@@ -12,8 +12,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/disk"
+	"loops/internal/humanize"
 	"loops/internal/move"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -61,7 +61,7 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 		}
 	}
 	if c.Files > 0 {
-		notes = append(notes, textf("copied %s (%s) from %s/, as they are now", phrase.Count(c.Files, "file"), phrase.Bytes(c.Bytes), p.Short(real)))
+		notes = append(notes, textf("copied %s (%s) from %s/, as they are now", humanize.Count(c.Files, "file"), humanize.Bytes(c.Bytes), p.Short(real)))
 	}
 	if n := len(c.Left); n > 0 {
 		notes = append(notes, textf("left out %s/%s, which is neither a file nor a link within the folder%s", p.Short(real), relTo(real, c.Left[0]), map[bool]string{true: fmt.Sprintf(", and %d more", n-1)}[n > 1]))
@@ -97,9 +97,9 @@ func (f *forkPlace) spent() []Text {
 	if s.Prompts == 0 && s.Usage.Total() == 0 {
 		return nil
 	}
-	cost := phrase.USD(s.CostUSD)
+	cost := humanize.USD(s.CostUSD)
 	if s.Unpriced > 0 {
 		cost = "more than " + cost
 	}
-	return []Text{textf("budgets count anew; run %s had used %s and %s of tokens until there", f.run.ID, cost, phrase.Tokens(s.Usage.Total()))}
+	return []Text{textf("budgets count anew; run %s had used %s and %s of tokens until there", f.run.ID, cost, humanize.Tokens(s.Usage.Total()))}
 }

@@ -12,8 +12,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -130,7 +130,7 @@ func (r *forkSearch) step() (int, error) {
 			words = append(words, strconv.Itoa(n))
 		}
 		return 0, misuse(see, "%s: expected a step; %s was entered in %s %s%s", Setting{SetAt, given}, given, map[bool]string{true: "step", false: "steps"}[r.entered == 1],
-			map[bool]string{true: "… "}[len(words) < r.entered], phrase.And(words))
+			map[bool]string{true: "… "}[len(words) < r.entered], humanize.And(words))
 	}
 	return 0, misuse(see, "%s: expected a step, a number from 1 as %s shows it, or last", Setting{SetAt, strconv.Quote(given)}, Do(OpHistory, ""))
 }

@@ -10,8 +10,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/template"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/model"
-	"loops/internal/phrase"
 )
 
 // giveTypes gives values of a command line, which are texts, the type of what the loop declares: that of the parameter of their name, or
@@ -32,7 +32,7 @@ func giveTypes(l *fsm.Loop, given *value.Map) error {
 		case err == nil && (cmp.Or(reader, readers[""]) != "" || value.Text(v) == value.TrimSpace(text)):
 			given.Set(key, v)
 		case err != nil && reader != "" && !slices.ContainsFunc(l.Parameters, func(p fsm.Parameter) bool { return p.Name == key }): // else CheckGiven says so
-			wrong = append(wrong, textf("%s: %s; %s", Setting{SetContext, key + "=" + phrase.Quote(text)}, err, reader))
+			wrong = append(wrong, textf("%s: %s; %s", Setting{SetContext, key + "=" + humanize.Quote(text)}, err, reader))
 		}
 	}
 	if wrong == nil {
@@ -107,9 +107,9 @@ func valueReaders(l *fsm.Loop) map[string]string {
 				switch {
 				case ref.Namespace != "context":
 				case len(ref.Path) == 0:
-					add("", "an expression of the state "+phrase.Quote(name)+" reads the whole context")
+					add("", "an expression of the state "+humanize.Quote(name)+" reads the whole context")
 				default:
-					add(ref.Path[0], "an expression of the state "+phrase.Quote(name)+" reads it: "+p.String())
+					add(ref.Path[0], "an expression of the state "+humanize.Quote(name)+" reads it: "+p.String())
 				}
 			}
 		}

@@ -3,7 +3,7 @@ package engine
 import (
 	"errors"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -39,5 +39,5 @@ func takenOver(run persistence.Run, fenced *persistence.FencedError) error {
 	if fenced.Owner == (persistence.Owner{}) {
 		next = textf("Go on with it: %s", Do(OpResume, string(run.ID)))
 	}
-	return &Refusal{Kind: Conflict, Text: textf("%s; this one stopped, and recorded nothing after that\n%s", phrase.OneLine(fenced), next), Err: fenced}
+	return &Refusal{Kind: Conflict, Text: textf("%s; this one stopped, and recorded nothing after that\n%s", humanize.OneLine(fenced), next), Err: fenced}
 }

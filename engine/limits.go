@@ -11,7 +11,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -209,9 +209,9 @@ func extendText(kind string, v float64) string {
 	case "cost":
 		return "$" + strconv.FormatFloat(math.Round(v*1e4)/1e4, 'f', -1, 64)
 	case "time":
-		return phrase.Duration(time.Duration(v * float64(time.Second)))
+		return humanize.Duration(time.Duration(v * float64(time.Second)))
 	case "tokens":
-		return phrase.Tokens(int64(v))
+		return humanize.Tokens(int64(v))
 	}
 	return strconv.FormatInt(int64(v), 10)
 }

@@ -10,8 +10,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/move"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -159,7 +159,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 			return nil, err
 		}
 		if n := move.Rebase(memory, folders); n > 0 {
-			j.tell(Said{Run: run.ID, Text: textf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, phrase.Count(n, "text"), map[bool]string{true: "names", false: "name"}[n == 1], p.Dir)})
+			j.tell(Said{Run: run.ID, Text: textf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, humanize.Count(n, "text"), map[bool]string{true: "names", false: "name"}[n == 1], p.Dir)})
 		}
 		Fill(values, l, j.journal.Dir())
 		memory.Context = values

@@ -11,8 +11,8 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/proc"
 	"loops/persistence"
 )
@@ -325,10 +325,10 @@ func leftUndone(j *job, s *site, run persistence.Run, err error) Text {
 		sweep.Dir = m.project
 	}
 	if unarchived, ok := errors.AsType[*persistence.ArchiveError](err); ok {
-		return textf("the run is recorded in %s, but could not be moved to the archive: %s. Fix that, then: %s", place, phrase.OneLine(unarchived.Err), sweep)
+		return textf("the run is recorded in %s, but could not be moved to the archive: %s. Fix that, then: %s", place, humanize.OneLine(unarchived.Err), sweep)
 	}
 	left, _ := errors.AsType[*persistence.LeftoverError](err)
-	return textf("the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, phrase.OneLine(left.Err), sweep)
+	return textf("the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, humanize.OneLine(left.Err), sweep)
 }
 
 // ResumeRemedy resumes a run that ended so. One that was capped needs a higher cap; twice the old one (0 =

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // Lines are texts of others, each on a line of its own, all but the first behind Front.
@@ -50,7 +50,7 @@ func (t Text) With(show func(arg any) any) string {
 // Trouble is an error that a face explains in its own words where a text has it among its values.
 type Trouble struct{ Err error }
 
-func (t Trouble) String() string { return phrase.OneLine(t.Err) }
+func (t Trouble) String() string { return humanize.OneLine(t.Err) }
 
 // shown is a text whose values were shown already.
 type shown string

@@ -11,7 +11,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/disk"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/worktree"
 	"loops/persistence"
 )
@@ -66,7 +66,7 @@ func TreeError(err error) error {
 	if is {
 		return refuse(Usage, "no work tree: %s", refused.Text)
 	}
-	return refuse(Failed, "no work tree: %s", phrase.OneLine(err))
+	return refuse(Failed, "no work tree: %s", humanize.OneLine(err))
 }
 
 // free refuses a branch whose work tree belongs to a run that goes on, or can.
@@ -193,10 +193,10 @@ func (e *Engine) noTree(ctx context.Context, j *job, why treeFailure) error {
 	if j.tree.plan != nil {
 		err := j.store.Remove(ctx, id)
 		if err == nil {
-			return refuse(kind, "no work tree: %s; nothing was run", phrase.OneLine(why))
+			return refuse(kind, "no work tree: %s; nothing was run", humanize.OneLine(why))
 		}
 	}
-	return refuse(kind, "run %s has no work tree to go on in: %s. Nothing recorded is lost. Mend that, then: %s", id, phrase.OneLine(why), Do(OpResume, string(id)))
+	return refuse(kind, "run %s has no work tree to go on in: %s. Nothing recorded is lost. Mend that, then: %s", id, humanize.OneLine(why), Do(OpResume, string(id)))
 }
 
 // treeEnv returns the environment of the actions of a run, which it names to them as an ancestor. In a work tree nothing ties git to another one.

@@ -10,7 +10,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/worktree"
 )
@@ -59,7 +59,7 @@ func Git(p *project.Project, o Options, run string) (git worktree.Git, done func
 		case res.ExitCode == 127:
 			return "", worktree.ErrNoGit
 		case res.TimeoutKind != "":
-			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: fmt.Sprintf("git %s took longer than %s", command, phrase.Duration(gitWait))}
+			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: fmt.Sprintf("git %s took longer than %s", command, humanize.Duration(gitWait))}
 		case res.ExitCode != 0:
 			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/worktree"
 	"loops/persistence"
 )
@@ -124,7 +124,7 @@ func (t *runTree) notes() (notes []string) {
 		notes = append(notes, fmt.Sprintf("run %s left it; what it left there is still in it", t.tree.Before))
 	}
 	if n := t.plan.Changed; n > 0 {
-		notes = append(notes, fmt.Sprintf("not in it: %s of this checkout with changes that are not committed", phrase.Count(n, "file")))
+		notes = append(notes, fmt.Sprintf("not in it: %s of this checkout with changes that are not committed", humanize.Count(n, "file")))
 	}
 	if t.plan.Submodules && t.tree.Before == "" {
 		notes = append(notes, "its submodules are empty; an action can fill them: git submodule update --init")

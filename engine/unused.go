@@ -9,8 +9,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/template"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/model"
-	"loops/internal/phrase"
 )
 
 // Unused warns of context values that nothing in the loop looks at: most are mistyped.
@@ -32,7 +32,7 @@ func (e *Engine) Unused(l *fsm.Loop, pairs []string, warn Warn) {
 		if u.names[key] || u.variable(key) {
 			continue
 		}
-		warn.say(textf("nothing in %s uses the context value %s%s", e.p.Short(l.File), phrase.Quote(key), phrase.DidYouMean(key, slices.Sorted(maps.Keys(u.names)))))
+		warn.say(textf("nothing in %s uses the context value %s%s", e.p.Short(l.File), humanize.Quote(key), humanize.DidYouMean(key, slices.Sorted(maps.Keys(u.names)))))
 	}
 }
 

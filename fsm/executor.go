@@ -53,7 +53,7 @@ type Config struct {
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
 	// Verdict, if not nil, is asked before an evaluator of l or of a sub-loop looks at its evidence. Where it reports true, its
-	// verdict stands, and neither the evaluator nor a judge is asked. It is for rehearsals.
+	// verdict stands, and neither the evaluator nor a judge is asked. It is for dry runs.
 	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)

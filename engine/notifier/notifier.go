@@ -16,9 +16,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/config"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/notify"
-	"loops/internal/phrase"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -180,7 +180,7 @@ func (n *Notifier) dead(changes []reconcile.Change) {
 
 // lost tells of a run that could not be recorded any more.
 func (n *Notifier) lost(l engine.Lost) {
-	why := phrase.OneLine(l.Err)
+	why := humanize.OneLine(l.Err)
 	n.tell(Event{
 		Kind: "failed", Run: string(l.Run.ID), Loop: l.Run.Loop, Status: string(persistence.Interrupted), State: l.Run.State, Steps: l.Run.Step, Error: why,
 		Text: l.Run.Loop + ": stopped, because it could not be recorded: " + why, Resume: n.o.Remedy(engine.Do(engine.OpResume, string(l.Run.ID))),

@@ -7,8 +7,8 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -77,8 +77,8 @@ func (r *run) now(kind, what string) Event {
 // ended tells how the run ended.
 func (r *run) ended(n engine.Ended) {
 	o := n.Outcome
-	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
-	if why := phrase.FirstLine(cmp.Or(o.Error, o.Message)); why != "" {
+	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
+	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" {
 		line += ": " + why
 	}
 	e := Event{

@@ -6,7 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/config"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A DirError means that a directory cannot be worked in.
@@ -86,7 +86,7 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("%s has %s", e.Path, phrase.Count(CountErrors(e.Problems), "error"))
+	return fmt.Sprintf("%s has %s", e.Path, humanize.Count(CountErrors(e.Problems), "error"))
 }
 
 // A StoreURLError means that it is not understood where runs are recorded.

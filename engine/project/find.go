@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -236,7 +236,7 @@ func (f Finder) Near(ctx context.Context, arg string) string {
 			names = append(names, r.Loop, string(r.ID))
 		}
 	}
-	return phrase.Nearest(arg, names)
+	return humanize.Nearest(arg, names)
 }
 
 // Named returns the run with that id, with its reading, nil where arg is no run's. An id that more than one run has is an *AmbiguousError.
@@ -305,7 +305,7 @@ func (f Finder) Exactly(ctx context.Context, id string) (persistence.Run, error)
 			no.Runs++
 		}
 	}
-	no.Near = phrase.Nearest(id, ids)
+	no.Near = humanize.Nearest(id, ids)
 	return persistence.Run{}, no
 }
 

@@ -14,7 +14,7 @@ import (
 	"loops/internal/answer"
 	"loops/internal/config"
 	"loops/internal/host"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 )
 
@@ -233,7 +233,7 @@ func (l *Library) invalid(path string, problems []fsm.Problem) error {
 	first.Pos.File = l.Project.Short(first.Pos.File)
 	text := fmt.Sprintf("%s: %s [%s]", first.Pos, first.Message, first.Rule)
 	if n > 1 {
-		text += fmt.Sprintf("; and %s more", phrase.Count(n-1, "error"))
+		text += fmt.Sprintf("; and %s more", humanize.Count(n-1, "error"))
 	}
 	return fmt.Errorf("it has mistakes: %s; loops validate %s shows them", text, plain.ShellWord(l.Project.Short(path)))
 }

@@ -10,7 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A Budget is what a run may use, in the notation of --budget: limits that take the place of those of the loop, one by one; 0 is none.
@@ -52,7 +52,7 @@ func (f *Budget) Set(text string) error {
 			for _, l := range BudgetLimits {
 				names = append(names, l.Name)
 			}
-			return fmt.Errorf("%s is no limit: expected %s%s", phrase.Quote(part), BudgetForms, phrase.DidYouMean(name, names))
+			return fmt.Errorf("%s is no limit: expected %s%s", humanize.Quote(part), BudgetForms, humanize.DidYouMean(name, names))
 		}
 		key := BudgetLimits[i].Key
 		v := 0.0
@@ -72,7 +72,7 @@ func (f *Budget) Set(text string) error {
 
 // BudgetAmount reads how much of a limit: 5, 0.5, 20k, 2M; for wall also 30m, 2h30m and seconds.
 func BudgetAmount(key, text string) (float64, error) {
-	wrong := fmt.Errorf("%s of %s: expected a number above 0, such as in %s", phrase.Quote(text), key, BudgetForms)
+	wrong := fmt.Errorf("%s of %s: expected a number above 0, such as in %s", humanize.Quote(text), key, BudgetForms)
 	if key == "wall" {
 		if d, err := time.ParseDuration(text); err == nil {
 			if d <= 0 {

@@ -3,7 +3,7 @@ package lint
 import (
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // CheckAgents reports what is wrong with what a loop asks of agents: hosts that are none of those there are, and schemas of
@@ -20,7 +20,7 @@ func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []
 			}
 		}
 		c.errorf("unknown-host", at, "there is no agent host %s%s; known are %s, and what .loops/config.yaml declares",
-			phrase.Quote(name), phrase.DidYouMean(name, hosts), phrase.And(hosts))
+			humanize.Quote(name), humanize.DidYouMean(name, hosts), humanize.And(hosts))
 	}
 	host(valueAt("llm", "host"), l.LLM.Host)
 	for _, s := range c.states {

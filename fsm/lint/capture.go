@@ -6,7 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/template"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 var (
@@ -89,7 +89,7 @@ func (c *checker) unbound(k *captures, j int, name, field string, at spot) bool 
 		return false
 	}
 	c.warnf("capture-field", at, "the state %s%s has neither with nor context_passthrough, so of its loop there is only %s, and no %s%s",
-		phrase.Quote(name), c.seen(ofState(s, "loop"), at), phrase.And(endFields), phrase.Quote(first), c.didYouMean(first, endFields))
+		humanize.Quote(name), c.seen(ofState(s, "loop"), at), humanize.And(endFields), humanize.Quote(first), c.didYouMean(first, endFields))
 	return true
 }
 
@@ -99,18 +99,18 @@ func strict(t text) bool { return t.action || t.source }
 func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r template.Ref) {
 	known := "no state has capture"
 	if len(k.names) > 0 {
-		known = "captures: " + phrase.List(k.names)
+		known = "captures: " + humanize.List(k.names)
 	}
 	hint := ""
 	if meant := c.nearest(name, k.names); meant != "" {
 		maker := c.states[k.by[meant][0]]
-		hint = "; did you mean " + phrase.Quote(meant) + ", which " + phrase.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at) + " captures?"
+		hint = "; did you mean " + humanize.Quote(meant) + ", which " + humanize.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at) + " captures?"
 	}
 	report := c.errorf
 	if len(k.subloops) > 0 || !strict(t) {
 		report = c.warnf // context_passthrough may bring it
 	}
-	report("unknown-capture", at, "no state captures %s%s (%s); write ${captured.%s:default=} if it may be absent", phrase.Quote(name), hint, known, phrase.Clip(r.Path))
+	report("unknown-capture", at, "no state captures %s%s (%s); write ${captured.%s:default=} if it may be absent", humanize.Quote(name), hint, known, humanize.Clip(r.Path))
 }
 
 // captureField checks the part after the name of a record. It reports false if something is wrong with it.
@@ -126,11 +126,11 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	}
 	first, deeper, _ := strings.Cut(field, ".")
 	maker := c.states[makers[0]]
-	where := func() string { return phrase.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at) }
+	where := func() string { return humanize.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at) }
 	switch {
 	case field == "":
 		if t.use != tolerant {
-			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", phrase.Clip(r.Text), where(), phrase.Clip(name))
+			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", humanize.Clip(r.Text), where(), humanize.Clip(name))
 		}
 		return true
 	case loops > 0 && !slices.Contains(subloopFields, field):
@@ -138,24 +138,24 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		if !strict(t) {
 			report = c.warnf
 		}
-		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where(), phrase.And(subloopFields), phrase.Quote(field), phrase.Clip(maker.Name))
+		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where(), humanize.And(subloopFields), humanize.Quote(field), humanize.Clip(maker.Name))
 		return false
 	case maker.Await != nil && maker.Await.Ask != nil && !slices.Contains(answerFields(maker.Await.Ask), first):
-		c.warnf("capture-field", at, "the answer to %s has no %s%s (it has %s)", where(), phrase.Quote(first), c.didYouMean(first, answerFields(maker.Await.Ask)), phrase.List(answerFields(maker.Await.Ask)))
+		c.warnf("capture-field", at, "the answer to %s has no %s%s (it has %s)", where(), humanize.Quote(first), c.didYouMean(first, answerFields(maker.Await.Ask)), humanize.List(answerFields(maker.Await.Ask)))
 		return false
 	case maker.Await != nil && maker.Await.Ask != nil:
 	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
 	case !slices.Contains(recordFields, first):
-		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", phrase.Quote(first), c.didYouMean(first, recordFields), phrase.List(recordFields), phrase.Quote(name), where())
+		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", humanize.Quote(first), c.didYouMean(first, recordFields), humanize.List(recordFields), humanize.Quote(name), where())
 		return false
 	case deeper != "":
-		c.warnf("capture-field", at, "%s of a capture is one value; there is no %s inside it", first, phrase.Quote(deeper))
+		c.warnf("capture-field", at, "%s of a capture is one value; there is no %s inside it", first, humanize.Quote(deeper))
 		return false
 	case first == "verdict" && !judged:
-		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no verdict; use ${captured.%s.exit_code}", where(), phrase.Clip(name))
+		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no verdict; use ${captured.%s.exit_code}", where(), humanize.Clip(name))
 		return false
 	case first == "file" || first == "bytes" || first == "truncated":
-		c.warnf("capture-field", at, "%s of a capture is there only when the output was long; write ${captured.%s?}", first, phrase.Clip(r.Path))
+		c.warnf("capture-field", at, "%s of a capture is there only when the output was long; write ${captured.%s?}", first, humanize.Clip(r.Path))
 		return false
 	}
 	return true
@@ -198,17 +198,17 @@ func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fs
 		if c.states[m].Capture != name {
 			key, does = ofState(c.states[m], "loop"), "runs"
 		}
-		places = append(places, phrase.Quote(c.states[m].Name)+c.seen(key, at))
+		places = append(places, humanize.Quote(c.states[m].Name)+c.seen(key, at))
 	}
 	if len(makers) > 3 {
 		places = append(places, "another one")
 	}
-	what := phrase.Quote(name)
+	what := humanize.Quote(name)
 	if does == "runs" {
 		what = "that loop"
 	}
 	c.warnf("capture-reachability", at, "%s may not be there: a run can come to %s by %s, and then no state %s %s, as %s does; write ${captured.%s:default=}, or make every way lead through there",
-		phrase.Clip(r.Text), phrase.Quote(s.Name), way, does, what, strings.Join(places, " or "), phrase.Clip(r.Path))
+		humanize.Clip(r.Text), humanize.Quote(s.Name), way, does, what, strings.Join(places, " or "), humanize.Clip(r.Path))
 }
 
 // firstVisit warns of a state that needs its own capture, unless others make it before.
@@ -223,7 +223,7 @@ func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *f
 	if k.dom.enter[i] == 0 {
 		return // no way leads here
 	}
-	c.warnf("own-capture", at, "the state %s captures %s itself, so at its first visit %s is not there yet; write ${captured.%s:default=}", phrase.Quote(s.Name), phrase.Quote(name), phrase.Clip(r.Text), phrase.Clip(r.Path))
+	c.warnf("own-capture", at, "the state %s captures %s itself, so at its first visit %s is not there yet; write ${captured.%s:default=}", humanize.Quote(s.Name), humanize.Quote(name), humanize.Clip(r.Text), humanize.Clip(r.Path))
 }
 
 // around returns the ways from the initial state that avoid all of some states, or nil if that would take too long.

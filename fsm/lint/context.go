@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // seeded are the context keys that every run has.
@@ -63,7 +63,7 @@ func (c *checker) contextRules() {
 					hint = c.didYouMean(name, names)
 					hints[name] = hint
 				}
-				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in the loop %s gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it", phrase.Quote(c.l.Name), phrase.Clip(name), hint)
+				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in the loop %s gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it", humanize.Quote(c.l.Name), humanize.Clip(name), hint)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (c *checker) progressRules() {
 			if n := strings.Index(s.Action, name); n >= 0 {
 				at := valueAt("circuit", "repeated_failure", "progress_paths", strconv.Itoa(i))
 				c.warnf("progress-path", at, "the action of %s%s names %s, so if it writes the file each turn looks like progress and the detector never fires; move it to exclude_paths",
-					phrase.Quote(s.Name), c.seen(spot{n, []string{"states", s.Name, "action"}}, at), phrase.Quote(name))
+					humanize.Quote(s.Name), c.seen(spot{n, []string{"states", s.Name, "action"}}, at), humanize.Quote(name))
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/pattern"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A badEnd is an exit code above 1 that a program is known for, which exit_code takes for an error.
@@ -63,7 +63,7 @@ func (c *checker) exitRule(s *fsm.State) {
 		}
 		c.warnf("exit-code", spot{cmd.at, []string{"states", s.Name, "action"}},
 			"%s ends with %s %s, which is an error and not a no, and the state %s has no route for errors, so the run ends there; %s",
-			name, ends, end.when, phrase.Quote(s.Name), route)
+			name, ends, end.when, humanize.Quote(s.Name), route)
 		return
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/expression"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A formula is an expression of a state, with where it stands.
@@ -62,11 +62,11 @@ func (c *checker) expressionRules() {
 				name, at := r.Path[0], spot{0, f.path}
 				switch fixed := properties[r.Namespace]; {
 				case r.Namespace == "context" && !known[name]:
-					c.gather("unknown-context", name, s.Name, at, "nothing in the loop %s gives context.%s a value%s; add it to context, or write context.%s ?? 0", phrase.Quote(c.l.Name), phrase.Clip(name), c.didYouMean(name, names), phrase.Clip(name))
+					c.gather("unknown-context", name, s.Name, at, "nothing in the loop %s gives context.%s a value%s; add it to context, or write context.%s ?? 0", humanize.Quote(c.l.Name), humanize.Clip(name), c.didYouMean(name, names), humanize.Clip(name))
 				case r.Namespace == "captured" && !slices.Contains(captures, name):
-					c.gather("unknown-capture", name, s.Name, at, "no state of the loop captures %s%s", phrase.Quote(name), c.didYouMean(name, captures))
+					c.gather("unknown-capture", name, s.Name, at, "no state of the loop captures %s%s", humanize.Quote(name), c.didYouMean(name, captures))
 				case fixed != nil && r.Namespace != "messages" && !slices.Contains(fixed, name):
-					c.gather("unknown-property", name, s.Name, at, "%s has no %s%s (it has %s)", r.Namespace, phrase.Quote(name), c.didYouMean(name, fixed), phrase.List(fixed))
+					c.gather("unknown-property", name, s.Name, at, "%s has no %s%s (it has %s)", r.Namespace, humanize.Quote(name), c.didYouMean(name, fixed), humanize.List(fixed))
 				}
 			}
 		}

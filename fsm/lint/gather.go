@@ -1,6 +1,6 @@
 package lint
 
-import "loops/internal/phrase"
+import "loops/internal/humanize"
 
 // A gathered problem is one that often stands in many states for the same reason: it is reported once, at the first
 // place, with the names of the other states.
@@ -31,7 +31,7 @@ func (c *checker) reportGathered() {
 	for _, w := range c.order {
 		also := ""
 		if rest := w.states[1:]; len(rest) > 0 {
-			also = " (also in " + phrase.List(rest) + ")"
+			also = " (also in " + humanize.List(rest) + ")"
 		}
 		c.warnf(w.rule, w.at, w.format+"%s", append(w.args, also)...)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 const (
@@ -178,7 +178,7 @@ func (c *checker) report(sev fsm.Severity, rule string, at spot, format string, 
 	}
 	parts := make([]string, len(at.path))
 	for i, p := range at.path {
-		parts[i] = phrase.Clip(p)
+		parts[i] = humanize.Clip(p)
 	}
 	if len(parts) > 2 && parts[0] == "states" && parts[2] == "fragment_bindings" {
 		parts[2] = "with" // as the author wrote it
@@ -188,7 +188,7 @@ func (c *checker) report(sev fsm.Severity, rule string, at spot, format string, 
 	})
 }
 
-// nearest is that of package phrase. Each suggestion looks at every word, so a large loop full of mistakes gets a limited
+// nearest is that of package humanize. Each suggestion looks at every word, so a large loop full of mistakes gets a limited
 // number of them.
 func (c *checker) nearest(word string, words []string) string {
 	const work = 200_000
@@ -196,13 +196,13 @@ func (c *checker) nearest(word string, words []string) string {
 		return ""
 	}
 	c.hints += len(words) + 1
-	return phrase.Nearest(word, words)
+	return humanize.Nearest(word, words)
 }
 
 // didYouMean is a clause with the nearest word, or "".
 func (c *checker) didYouMean(word string, words []string) string {
 	if s := c.nearest(word, words); s != "" {
-		return "; did you mean " + phrase.Quote(s) + "?"
+		return "; did you mean " + humanize.Quote(s) + "?"
 	}
 	return ""
 }

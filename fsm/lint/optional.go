@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // Optional gives advice that many loops do well without: that of the rules whose [Rule.Optional] is set. Its problems are
@@ -23,7 +23,7 @@ func Optional(l *fsm.Loop) []fsm.Problem {
 	}
 	for i, s := range c.states {
 		if s.Terminal && s.Failure && !c.worked(by[i], i) {
-			c.warnf("failure-without-work", ofState(s), "no state with an action or a loop leads to %s, so a run that fails there leaves no word why; put a state before it that says so", phrase.Quote(s.Name))
+			c.warnf("failure-without-work", ofState(s), "no state with an action or a loop leads to %s, so a run that fails there leaves no word why; put a state before it that says so", humanize.Quote(s.Name))
 		}
 		if ev := s.Evaluate; ev != nil && ev.Type == "llm_structured" && ev.Prompt != "" && s.Next == "" {
 			p := strings.ToLower(ev.Prompt)
@@ -45,14 +45,14 @@ func (c *checker) unguarded() {
 			if first == nil {
 				first = s
 			}
-			names = append(names, phrase.Quote(s.Name))
+			names = append(names, humanize.Quote(s.Name))
 		}
 	}
 	if first == nil {
 		return
 	}
 	const most = 3
-	which := phrase.And(names)
+	which := humanize.And(names)
 	if more := len(names) - most; more > 0 {
 		which = strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}

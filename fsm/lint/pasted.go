@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // inputWords are context keys that hold what users typed, in loops that do not declare their inputs.
@@ -62,7 +62,7 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 				quotes = "'…'"
 			}
 			c.warnf("quoted-filter", at,
-				":shell makes a word of its own with the quotation marks it needs, and inside %s those become part of the text; take %s out of the quotes", quotes, phrase.Clip(m.ref.Text))
+				":shell makes a word of its own with the quotation marks it needs, and inside %s those become part of the text; take %s out of the quotes", quotes, humanize.Clip(m.ref.Text))
 		}
 		return
 	}
@@ -74,7 +74,7 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 		case guarded(*m.ref): // :shell does not go with a default
 			return "\"$" + v + "\""
 		}
-		return phrase.Clip("${"+m.ref.Namespace+"."+m.ref.Path) + ":shell} without quotes around it, or \"$" + v + "\""
+		return humanize.Clip("${"+m.ref.Namespace+"."+m.ref.Path) + ":shell} without quotes around it, or \"$" + v + "\""
 	}
 	switch m.ref.Namespace {
 	case "context":
@@ -85,13 +85,13 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 			return
 		}
 		c.gather("unquoted-input", "context\x00"+name, s.Name, at, "%s is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
-			phrase.Clip(m.ref.Text), instead("CONTEXT", name))
+			humanize.Clip(m.ref.Text), instead("CONTEXT", name))
 	case "event":
 		if m.quoting == arith || m.quoting == single || m.quoting == literal || m.quoting == comment {
 			return
 		}
 		c.gather("unquoted-input", "event\x00"+name, s.Name, at, "%s came from outside and is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
-			phrase.Clip(m.ref.Text), instead("EVENT", name))
+			humanize.Clip(m.ref.Text), instead("EVENT", name))
 	case "captured":
 		if field != "output" && field != "stderr" || !p.made[name] {
 			return
@@ -101,15 +101,15 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 			if m.command {
 				return // a command that a state made
 			}
-			c.gather("raw-capture", name, s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", phrase.Clip(m.ref.Text), instead("CAPTURED", name))
+			c.gather("raw-capture", name, s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", humanize.Clip(m.ref.Text), instead("CAPTURED", name))
 		case double, heredoc, single:
 			if p.agent[name] && !m.inline {
-				c.gather("raw-capture", name, s.Name, at, "%s is text no script wrote, and quotation marks, $ and ` in it become code here; write %s", phrase.Clip(m.ref.Text), instead("CAPTURED", name))
+				c.gather("raw-capture", name, s.Name, at, "%s is text no script wrote, and quotation marks, $ and ` in it become code here; write %s", humanize.Clip(m.ref.Text), instead("CAPTURED", name))
 			}
 		}
 	case "prev":
 		if m.quoting == bare && m.ref.Path == "output" && !m.command {
-			c.gather("raw-capture", "\x00prev", s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", phrase.Clip(m.ref.Text), instead("PREV", "output"))
+			c.gather("raw-capture", "\x00prev", s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", humanize.Clip(m.ref.Text), instead("PREV", "output"))
 		}
 	}
 }

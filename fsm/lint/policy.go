@@ -7,7 +7,7 @@ import (
 
 	"loops/fsm/pattern"
 	"loops/fsm/policy"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 var scoreFile = pattern.Lazy(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
@@ -52,7 +52,7 @@ func (c *checker) policyRules() {
 				holds = "always holds"
 			}
 			c.warnf("policy-dimensions", at(p.Offset), "nothing scores %s, so this condition %s%s; add the name to context.rubric_dimensions, or write rubric-dim-%s.txt in an action",
-				phrase.Quote(p.Dimension), holds, c.didYouMean(p.Dimension, names), phrase.Clip(p.Dimension))
+				humanize.Quote(p.Dimension), holds, c.didYouMean(p.Dimension, names), humanize.Clip(p.Dimension))
 		}
 	}
 }

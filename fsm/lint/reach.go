@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // graphRules look at where runs can come to and whether they can end.
@@ -23,7 +23,7 @@ func (c *checker) graphRules() {
 	}
 	for i, by := range from {
 		if by < 0 {
-			c.warnf("unreachable", ofState(c.states[i]), "no run can come to the state %s; nothing that a run comes to names it", phrase.Quote(c.states[i].Name))
+			c.warnf("unreachable", ofState(c.states[i]), "no run can come to the state %s; nothing that a run comes to names it", humanize.Quote(c.states[i].Name))
 		}
 	}
 	c.wayOut(from)
@@ -52,7 +52,7 @@ func (c *checker) recursion() {
 		}
 	}
 	at := ofState(c.states[first], "loop")
-	c.warnf("recursion", at, "the loop %s runs itself on every way to a terminal state, so no run of it can end well; lead the last one past %s", phrase.Quote(own), phrase.Quote(c.states[first].Name))
+	c.warnf("recursion", at, "the loop %s runs itself on every way to a terminal state, so no run of it can end well; lead the last one past %s", humanize.Quote(own), humanize.Quote(c.states[first].Name))
 }
 
 // wayOut looks for states no terminal can be reached from, and for a step cap that lets no run reach one. from is what
@@ -85,7 +85,7 @@ func (c *checker) wayOut(from []int) {
 	way := path(out, g.initial)
 	if steps := len(way) - 1; c.l.MaxSteps > 0 && steps > c.l.MaxSteps {
 		end := c.states[way[0]]
-		c.warnf("step-budget", valueAt("max_steps"), "a run may take %d steps, but the shortest way to a terminal state, %s, takes %d, so no run can end well; raise max_steps", c.l.MaxSteps, phrase.Quote(end.Name), steps)
+		c.warnf("step-budget", valueAt("max_steps"), "a run may take %d steps, but the shortest way to a terminal state, %s, takes %d, so no run can end well; raise max_steps", c.l.MaxSteps, humanize.Quote(end.Name), steps)
 	}
 }
 
@@ -100,7 +100,7 @@ func (c *checker) trapped(from, out []int) {
 		if first < 0 {
 			first = i
 		}
-		lost = append(lost, phrase.Quote(c.states[i].Name))
+		lost = append(lost, humanize.Quote(c.states[i].Name))
 	}
 	switch {
 	case len(lost) == 1:
@@ -116,7 +116,7 @@ func listed(words []string) string {
 	if len(words) > most {
 		words = append(words[:most:most], "more")
 	}
-	return phrase.And(words)
+	return humanize.And(words)
 }
 
 // shown draws a way, without the middle of a long one.
@@ -126,7 +126,7 @@ func (c *checker) shown(way []int) string {
 	for k, i := range way {
 		switch {
 		case len(way) <= most || k < most/2 || k >= len(way)-most/2+1:
-			names = append(names, phrase.Clip(c.states[i].Name))
+			names = append(names, humanize.Clip(c.states[i].Name))
 		case k == most/2:
 			names = append(names, "…")
 		}

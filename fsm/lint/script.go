@@ -6,7 +6,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/pattern"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 var (
@@ -35,7 +35,7 @@ func (c *checker) scriptRules(s *fsm.State) {
 			name = name[:end]
 		}
 		if name != "" {
-			c.warnf("shared-tmp", spot{at, []string{"states", s.Name, "action"}}, "two runs of this loop would both use %s; write ${context.run_dir}/%s, which each run has for itself", phrase.Clip(tmp+name), phrase.Clip(name))
+			c.warnf("shared-tmp", spot{at, []string{"states", s.Name, "action"}}, "two runs of this loop would both use %s; write ${context.run_dir}/%s, which each run has for itself", humanize.Clip(tmp+name), humanize.Clip(name))
 		}
 	}
 	if s.On["error"] == "" && (strings.Contains(s.Action, "json.load(") || strings.Contains(s.Action, "json.loads(")) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // stateRules look at the keys of a state.
@@ -14,7 +14,7 @@ func (c *checker) stateRules(s *fsm.State) {
 	c.routeRules(s)
 	if tool := s.Action; s.ActionType == "mcp_tool" && tool != "" && s.Loop == "" && !isTemplate(tool) {
 		if server, name, ok := strings.Cut(tool, "/"); !ok || server == "" || name == "" {
-			c.warnf("tool-name", valueAt("states", s.Name, "action"), "the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails", phrase.Quote(tool))
+			c.warnf("tool-name", valueAt("states", s.Name, "action"), "the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails", humanize.Quote(tool))
 		}
 	}
 	if s.Terminal && s.Action != "" && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations {
@@ -51,7 +51,7 @@ func (c *checker) ignored(s *fsm.State) {
 			have = "has"
 		}
 		at := ofState(s, deaf[0])
-		c.gather("ignored", because+" "+strings.Join(deaf, " "), s.Name, at, "%s%s, so %s %s no effect here", why, c.seen(ofState(s, because), at), phrase.And(deaf), have)
+		c.gather("ignored", because+" "+strings.Join(deaf, " "), s.Name, at, "%s%s, so %s %s no effect here", why, c.seen(ofState(s, because), at), humanize.And(deaf), have)
 	}
 	switch {
 	case s.Terminal && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations:
@@ -119,7 +119,7 @@ func (c *checker) modelless(s *fsm.State) {
 func (c *checker) loopRules() {
 	l := c.l
 	if l.InputKey != "" && l.InputKey != "input" && len(l.RequiredInputs) == 0 {
-		c.warnf("input-not-required", valueAt("input_key"), "the input goes to context.%s, and nothing says that a run needs it; add required_inputs: [%s]", phrase.Clip(l.InputKey), phrase.Clip(l.InputKey))
+		c.warnf("input-not-required", valueAt("input_key"), "the input goes to context.%s, and nothing says that a run needs it; add required_inputs: [%s]", humanize.Clip(l.InputKey), humanize.Clip(l.InputKey))
 	}
 	if l.MaxIterations > 0 && !l.Maintain {
 		c.warnf("ignored", key("max_iterations"), "max_iterations counts the full passes of a loop with maintain: true, so it has no effect here; the cap on steps is max_steps")

@@ -8,7 +8,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/pattern"
 	"loops/fsm/template"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // properties are the names each namespace of templates has; nil for those that are open.
@@ -49,27 +49,27 @@ func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[strin
 		report(rule, spot{r.Offset, t.path}, format, args...)
 	}
 	if before, after, found := strings.Cut(inner, ":-"); found && !strings.Contains(before, ":default=") {
-		instead := fmt.Sprintf("$${%s} for bash, or ${%s:default=%s} for a template", phrase.Clip(inner), phrase.Clip(before), phrase.Clip(after))
+		instead := fmt.Sprintf("$${%s} for bash, or ${%s:default=%s} for a template", humanize.Clip(inner), humanize.Clip(before), humanize.Clip(after))
 		if strings.Contains(before, ".") { // no variable of bash
-			instead = fmt.Sprintf("${%s:default=%s}", phrase.Clip(before), phrase.Clip(after))
+			instead = fmt.Sprintf("${%s:default=%s}", humanize.Clip(before), humanize.Clip(after))
 		} else if !strings.Contains(before, ":") {
-			instead = fmt.Sprintf("$${%s} for bash, or ${context.%s:default=%s} for a template", phrase.Clip(inner), phrase.Clip(before), phrase.Clip(after))
+			instead = fmt.Sprintf("$${%s} for bash, or ${context.%s:default=%s} for a template", humanize.Clip(inner), humanize.Clip(before), humanize.Clip(after))
 		}
-		say("bash-default", "${%s} is taken for a template, which has no :- form; write %s", phrase.Clip(inner), instead)
+		say("bash-default", "${%s} is taken for a template, which has no :- form; write %s", humanize.Clip(inner), instead)
 		return
 	}
 	name, _, _ := strings.Cut(strings.TrimSuffix(inner, "?"), ":")
 	if isTorn(r) {
-		say("not-a-template", "%s has no } of its own, so it ends at the next one; write ${%s.%s}", phrase.Clip(r.Text), r.Namespace, phrase.Clip(pathStart().FindString(r.Path)))
+		say("not-a-template", "%s has no } of its own, so it ends at the next one; write ${%s.%s}", humanize.Clip(r.Text), r.Namespace, humanize.Clip(pathStart().FindString(r.Path)))
 		return
 	}
 	if !strings.Contains(inner, ".") && r.Namespace != "messages" && !plainName().MatchString(name) {
-		say("no-namespace", "${%s} is not a template; for bash write $${%s}", phrase.Clip(inner), phrase.Clip(inner))
+		say("no-namespace", "${%s} is not a template; for bash write $${%s}", humanize.Clip(inner), humanize.Clip(inner))
 		return
 	}
 	if !strings.Contains(inner, ".") && r.Namespace != "messages" {
 		say("no-namespace", "${%s} is not a template; for bash write $${%s}; a template is ${env.%s} or ${context.%s}",
-			phrase.Clip(inner), phrase.Clip(inner), phrase.Clip(name), phrase.Clip(name))
+			humanize.Clip(inner), humanize.Clip(inner), humanize.Clip(name), humanize.Clip(name))
 		return
 	}
 	if c.filters(r, inner, say) {
@@ -79,7 +79,7 @@ func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[strin
 	switch {
 	case !ok:
 		say("unknown-namespace", "%s is not something templates know%s (known: %s); for bash write $%s",
-			phrase.Quote(r.Namespace), c.didYouMean(r.Namespace, namespaces), phrase.List(namespaces), phrase.Clip(r.Text))
+			humanize.Quote(r.Namespace), c.didYouMean(r.Namespace, namespaces), humanize.List(namespaces), humanize.Clip(r.Text))
 	case r.Namespace == "param":
 		c.param(s, r, say)
 	case known != nil:
@@ -104,31 +104,31 @@ func (c *checker) filters(r template.Ref, inner string, say sayer) bool {
 	shell := slices.Index(r.Filters, "shell")
 	switch {
 	case hasDefault && (strings.HasSuffix(before, "?") || strings.HasSuffix(before, ":shell")):
-		say("bad-filter", "%s fails: of :default=, ? and :shell only one can be used", phrase.Clip(r.Text))
+		say("bad-filter", "%s fails: of :default=, ? and :shell only one can be used", humanize.Clip(r.Text))
 	case hasDefault && strings.Contains(strings.ReplaceAll(fallback, "$${", ""), "${"):
-		say("bad-filter", "%s ends at its first }, and a default text holds no template; give the key of the context a value in context, or choose in bash: \"$${NAME:-$OTHER}\"", phrase.Clip(r.Text))
+		say("bad-filter", "%s ends at its first }, and a default text holds no template; give the key of the context a value in context, or choose in bash: \"$${NAME:-$OTHER}\"", humanize.Clip(r.Text))
 	case hasDefault && filterEnd().MatchString(fallback):
 		at := strings.LastIndexByte(fallback, ':')
-		instead := fmt.Sprintf("${%s%s:default=%s}", phrase.Clip(before), fallback[at:], phrase.Clip(fallback[:at]))
+		instead := fmt.Sprintf("${%s%s:default=%s}", humanize.Clip(before), fallback[at:], humanize.Clip(fallback[:at]))
 		if fallback[at:] == ":shell" {
-			instead = "the variable of the environment with a default of bash, or make sure of a value and write ${" + phrase.Clip(before) + ":shell}"
+			instead = "the variable of the environment with a default of bash, or make sure of a value and write ${" + humanize.Clip(before) + ":shell}"
 			if kind := map[string]string{"context": "CONTEXT", "captured": "CAPTURED", "prev": "PREV"}[r.Namespace]; kind != "" {
 				name, _, _ := strings.Cut(r.Path, ".")
-				instead = "\"$${" + variable(kind, name) + ":-" + phrase.Clip(fallback[:at]) + "}\""
+				instead = "\"$${" + variable(kind, name) + ":-" + humanize.Clip(fallback[:at]) + "}\""
 			}
 		}
-		say("bad-filter", "everything behind :default= is the default text, here %s, and nothing is quoted or filtered; write %s", phrase.Quote(fallback), instead)
+		say("bad-filter", "everything behind :default= is the default text, here %s, and nothing is quoted or filtered; write %s", humanize.Quote(fallback), instead)
 	case shell >= 0 && shell < len(r.Filters)-1:
-		say("bad-filter", "%s fails: :shell quotes for bash, so it must be the last filter", phrase.Clip(r.Text))
+		say("bad-filter", "%s fails: :shell quotes for bash, so it must be the last filter", humanize.Clip(r.Text))
 	case colon >= 0 && r.Path[colon:] == ":shell" && r.Suffix == "nullable":
-		say("bad-filter", "in %s the word shell is taken for a part of the name, so there is never a value; write %s}, or name another filter too, as in :trim:shell?", phrase.Clip(r.Text), phrase.Clip(strings.TrimSuffix(r.Text, "?}")))
+		say("bad-filter", "in %s the word shell is taken for a part of the name, so there is never a value; write %s}, or name another filter too, as in :trim:shell?", humanize.Clip(r.Text), humanize.Clip(strings.TrimSuffix(r.Text, "?}")))
 	case colon >= 0 && r.Namespace != "env":
 		colon = strings.IndexByte(r.Path, ':')
 		word := r.Path[colon+1:]
 		for first, rest, more := strings.Cut(word, ":"); more && slices.Contains(filterNames, first); first, rest, more = strings.Cut(word, ":") {
 			word = rest // the filters before it are right
 		}
-		say("bad-filter", "no template knows :%s%s (filters: :trim, :lines, :first, :last, :json, :shell); what bash is to do, do with a variable of bash", phrase.Clip(word), c.didYouMean(word, filterNames))
+		say("bad-filter", "no template knows :%s%s (filters: :trim, :lines, :first, :last, :json, :shell); what bash is to do, do with a variable of bash", humanize.Clip(word), c.didYouMean(word, filterNames))
 	default:
 		return false
 	}
@@ -146,13 +146,13 @@ func (c *checker) property(s *fsm.State, t text, r template.Ref, known []string,
 	case r.Namespace == "messages" && (r.Path == "" || strings.HasPrefix(r.Path, "last(") && strings.HasSuffix(r.Path, ")")):
 		return
 	case !found:
-		say("unknown-property", "%s has no value: %s has no %s%s (it has %s)", phrase.Clip(r.Text), r.Namespace, phrase.Quote(field), c.didYouMean(field, known), phrase.List(known))
+		say("unknown-property", "%s has no value: %s has no %s%s (it has %s)", humanize.Clip(r.Text), r.Namespace, humanize.Quote(field), c.didYouMean(field, known), humanize.List(known))
 	case deeper && field != "details":
-		say("unknown-property", "${%s.%s} is one value; there is no %s inside it", r.Namespace, field, phrase.Quote(rest))
+		say("unknown-property", "${%s.%s} is one value; there is no %s inside it", r.Namespace, field, humanize.Quote(rest))
 	case r.Namespace == "result" && !guarded(r) && !t.target:
-		say("no-value-yet", "%s has a value only where the verdict of a state chooses the next one, so this fails; write ${captured.NAME.verdict} for the verdict of a state that has capture", phrase.Clip(r.Text))
+		say("no-value-yet", "%s has a value only where the verdict of a state chooses the next one, so this fails; write ${captured.NAME.verdict} for the verdict of a state that has capture", humanize.Clip(r.Text))
 	case r.Namespace == "prev" && t.use == before && s.Name == c.l.Initial && !guarded(r):
-		say("no-value-yet", "no state ran before the first one, so %s fails there; write ${prev.%s:default=}", phrase.Clip(r.Text), phrase.Clip(r.Path))
+		say("no-value-yet", "no state ran before the first one, so %s fails there; write ${prev.%s:default=}", humanize.Clip(r.Text), humanize.Clip(r.Path))
 	}
 }
 
@@ -163,7 +163,7 @@ func (c *checker) param(s *fsm.State, r template.Ref, say sayer) {
 		return
 	}
 	if s.Fragment == nil {
-		say("unknown-parameter", "%s is a parameter of a fragment, and the state %s comes from none; an input of the loop is ${context.%s}", phrase.Clip(r.Text), phrase.Quote(s.Name), phrase.Clip(name))
+		say("unknown-parameter", "%s is a parameter of a fragment, and the state %s comes from none; an input of the loop is ${context.%s}", humanize.Clip(r.Text), humanize.Quote(s.Name), humanize.Clip(name))
 		return
 	}
 	var names []string
@@ -183,7 +183,7 @@ func (c *checker) param(s *fsm.State, r template.Ref, say sayer) {
 	}
 	has := "it has none"
 	if len(names) > 0 {
-		has = "it has " + phrase.List(names)
+		has = "it has " + humanize.List(names)
 	}
-	say("unknown-parameter", "the fragment %s has no parameter %s%s (%s)", phrase.Quote(s.Fragment.Name), phrase.Quote(name), c.didYouMean(name, names), has)
+	say("unknown-parameter", "the fragment %s has no parameter %s%s (%s)", humanize.Quote(s.Fragment.Name), humanize.Quote(name), c.didYouMean(name, names), has)
 }

@@ -6,7 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/pattern"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // runVars are the variables every shell action has, besides those of context keys and captures.
@@ -77,7 +77,7 @@ func (c *checker) varRules() {
 				what = "no run sets it"
 			}
 			c.gather("unknown-variable", name, s.Name, spot{m[2], []string{"states", s.Name, "action"}},
-				"the variable %s is empty: %s%s", phrase.Clip(name), what, hint)
+				"the variable %s is empty: %s%s", humanize.Clip(name), what, hint)
 		}
 	}
 }

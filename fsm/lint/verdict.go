@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // An answer is what a kind of state can come to.
@@ -88,7 +88,7 @@ func (c *checker) routeRules(s *fsm.State) {
 		if !c.impossible(s, a) {
 			c.uncaught(s, a)
 		} else if !c.l.Maintain && !slices.ContainsFunc(append(slices.Clone(a.verdicts), "error"), func(v string) bool { return takes(s, v) }) {
-			c.warnf("uncaught-verdict", ofState(s), "none of the verdicts of %s leads out of the state %s, so a run that comes here always ends with an error; add a way for %s", a.by, phrase.Quote(s.Name), phrase.And(a.must))
+			c.warnf("uncaught-verdict", ofState(s), "none of the verdicts of %s leads out of the state %s, so a run that comes here always ends with an error; add a way for %s", a.by, humanize.Quote(s.Name), humanize.And(a.must))
 		}
 	}
 	if judged(s) && s.Route == nil && s.Loop == "" && s.On["yes"] != "" {
@@ -99,7 +99,7 @@ func (c *checker) routeRules(s *fsm.State) {
 			}
 		}
 		if len(missing) > 0 {
-			c.warnf("partial-route", ofState(s, "on_yes"), "a judge also answers no and partial, and the state %s has no %s; without a route for its verdict a run ends there", phrase.Quote(s.Name), strings.Join(missing, " and no "))
+			c.warnf("partial-route", ofState(s, "on_yes"), "a judge also answers no and partial, and the state %s has no %s; without a route for its verdict a run ends there", humanize.Quote(s.Name), strings.Join(missing, " and no "))
 		}
 	}
 	if s.Evaluate != nil && s.Evaluate.Type == "classify" && s.Route != nil && s.Route.Cases == nil && s.Route.Default == "" {
@@ -128,7 +128,7 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 			if v == "default" && s.Route.Default == "" {
 				hint = "; the key for every other verdict is _"
 			}
-			c.warnf("impossible-verdict", key("states", s.Name, "route", v), "%s never gives the verdict %s%s (it gives %s)", a.by, phrase.Quote(v), hint, phrase.And(possible))
+			c.warnf("impossible-verdict", key("states", s.Name, "route", v), "%s never gives the verdict %s%s (it gives %s)", a.by, humanize.Quote(v), hint, humanize.And(possible))
 		}
 		return found
 	}
@@ -148,7 +148,7 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 		if v == "yes" && slices.Contains(possible, "success") {
 			hint = "; on_success is the same as on_yes, so success needs a route table: route: {success: …}"
 		}
-		c.warnf("impossible-verdict", ofState(s, "on_"+v), "%s never gives the verdict %s, so on_%s is never taken%s (it gives %s)", a.by, phrase.Quote(v), phrase.Clip(v), hint, phrase.And(possible))
+		c.warnf("impossible-verdict", ofState(s, "on_"+v), "%s never gives the verdict %s, so on_%s is never taken%s (it gives %s)", a.by, humanize.Quote(v), humanize.Clip(v), hint, humanize.And(possible))
 	}
 	return found
 }
@@ -175,13 +175,13 @@ func (c *checker) uncaught(s *fsm.State, a answer) {
 	if s.Route != nil {
 		add = "to route, or _ for all others"
 	} else {
-		add = "as " + phrase.And(prefixed("on_", open))
+		add = "as " + humanize.And(prefixed("on_", open))
 	}
 	if slices.Contains(open, "success") {
 		add = "by a route table: route: {success: …}"
 	}
 	c.warnf("uncaught-verdict", ofState(s), "the state %s has no way out for the %s %s of %s, and a run ends with an error on %s; add it %s",
-		phrase.Quote(s.Name), verdict, phrase.And(open), a.by, which, add)
+		humanize.Quote(s.Name), verdict, humanize.And(open), a.by, which, add)
 }
 
 func prefixed(prefix string, words []string) []string {

@@ -5,7 +5,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/pattern"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 var (
@@ -26,7 +26,7 @@ func (c *checker) writtenRules(s *fsm.State) {
 	a := s.Action
 	say := func(at int, found, name, why string) {
 		name = strings.TrimRight(name, ".-")
-		c.warnf("not-a-template", spot{at, []string{"states", s.Name, "action"}}, "%s is no template%s; write ${%s}", phrase.Clip(found), why, phrase.Clip(name))
+		c.warnf("not-a-template", spot{at, []string{"states", s.Name, "action"}}, "%s is no template%s; write ${%s}", humanize.Clip(found), why, humanize.Clip(name))
 	}
 	// Both patterns begin with any character, so they are slow where nothing is to be found.
 	if !strings.Contains(a, "{{") && !strings.Contains(a, "$c") && !strings.Contains(a, "$p") && strings.LastIndex(a, "${") < strings.LastIndexByte(a, '}') {

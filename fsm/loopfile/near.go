@@ -1,12 +1,12 @@
 package loopfile
 
-import "loops/internal/phrase"
+import "loops/internal/humanize"
 
 // The messages of this package quote and suggest a lot; these short names keep them readable.
 
-func quote(s string) string                         { return phrase.Quote(s) }
-func clip(s string) string                          { return phrase.Clip(s) }
-func enumerate(words []string) string               { return phrase.List(words) }
-func and(words []string) string                     { return phrase.And(words) }
-func near(word string, words []string) string       { return phrase.Nearest(word, words) }
-func didYouMean(word string, words []string) string { return phrase.DidYouMean(word, words) }
+func quote(s string) string                         { return humanize.Quote(s) }
+func clip(s string) string                          { return humanize.Clip(s) }
+func enumerate(words []string) string               { return humanize.List(words) }
+func and(words []string) string                     { return humanize.And(words) }
+func near(word string, words []string) string       { return humanize.Nearest(word, words) }
+func didYouMean(word string, words []string) string { return humanize.DidYouMean(word, words) }

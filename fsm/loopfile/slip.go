@@ -5,7 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // essential are the keys of a state without which it does something else than its author wrote, by how many letters may
@@ -43,7 +43,7 @@ func (s *stateDecl) slips() {
 // slipFor returns the essential key that an unknown one is a slip for, or "".
 func (s *stateDecl) slipFor(name string) string {
 	for _, k := range essential {
-		if !s.b.has(k.name) && phrase.Slips(name, k.name, k.letters) {
+		if !s.b.has(k.name) && humanize.Slips(name, k.name, k.letters) {
 			return k.name
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -51,7 +51,7 @@ func Promote(ctx context.Context, p *project.Project, store *project.Records, ru
 		written = append(written, File{name, st.Name, len(text)})
 	}
 	if len(written) == 0 {
-		return nil, engine.Refuse(engine.Failed, "run %s was not in a state that compares its output (%s); nothing was written", run.ID, phrase.List(stateNames(compared)))
+		return nil, engine.Refuse(engine.Failed, "run %s was not in a state that compares its output (%s); nothing was written", run.ID, humanize.List(stateNames(compared)))
 	}
 	return written, nil
 }

@@ -15,7 +15,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // Loops checks the loops that words on the command line mean, or all of the project if there are none. A word is a
@@ -57,9 +57,9 @@ func Loops(l *project.Library, words []string) (files []File, others []string, e
 
 // noLoops says that there was nothing to check in folders.
 func noLoops(folders, others []string) error {
-	text := "there is no loop in " + phrase.And(folders)
+	text := "there is no loop in " + humanize.And(folders)
 	if len(others) > 0 {
-		text += fmt.Sprintf(", only %s", phrase.List(others))
+		text += fmt.Sprintf(", only %s", humanize.List(others))
 	}
 	return engine.Refuse(engine.NotFound, "%s; loops new writes one", text)
 }

@@ -10,7 +10,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/report"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -83,7 +83,7 @@ func (r Findings) writeText(page *views.Page, p *project.Project, render func([]
 	case 1:
 		ui.Say(page.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
 	default:
-		ui.Say(page.Err, "loops: passed over, as they define no loop: %s\n", phrase.List(r.others))
+		ui.Say(page.Err, "loops: passed over, as they define no loop: %s\n", humanize.List(r.others))
 	}
 	fmt.Fprint(page.Err, render(r.problems))
 	if _, is := ui.Terminal(page.Err); is && len(r.problems) > 0 {
@@ -101,7 +101,7 @@ func (r Findings) writeText(page *views.Page, p *project.Project, render func([]
 // summary is the last line for people; "" where all was said.
 func (r Findings) summary(p *project.Project) string {
 	errors := project.CountErrors(r.problems)
-	found := phrase.Count(errors, "error") + ", " + phrase.Count(len(r.problems)-errors, "warning")
+	found := humanize.Count(errors, "error") + ", " + humanize.Count(len(r.problems)-errors, "warning")
 	if r.Strict && len(r.problems) > errors {
 		found += " (with --strict, warnings count)"
 	}
@@ -115,20 +115,20 @@ func (r Findings) summary(p *project.Project) string {
 		if unchecked > 0 {
 			found += fmt.Sprintf("; %d could not be checked", unchecked)
 		}
-		return phrase.Count(len(r.Files), "loop") + ": " + found
+		return humanize.Count(len(r.Files), "loop") + ": " + found
 	}
 	c := r.Files[0]
 	switch {
 	case c.Failure != nil:
 		return ""
 	case len(r.Project) > 0:
-		return phrase.Count(len(r.Files), "loop") + ": " + found
+		return humanize.Count(len(r.Files), "loop") + ": " + found
 	case !c.Valid(r.Strict):
 		return p.Short(c.file) + ": " + found
 	}
-	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file), phrase.Count(len(c.Loop.States), "state"), c.Loop.Initial, phrase.Count(c.Loop.MaxSteps, "step"))
+	line := fmt.Sprintf("%s is valid: %s, starts in %s, at most %s", p.Short(c.file), humanize.Count(len(c.Loop.States), "state"), c.Loop.Initial, humanize.Count(c.Loop.MaxSteps, "step"))
 	if len(r.problems) > 0 {
-		line += "; " + phrase.Count(len(r.problems), "warning")
+		line += "; " + humanize.Count(len(r.problems), "warning")
 	}
 	return line
 }

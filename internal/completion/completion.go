@@ -16,9 +16,9 @@ import (
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/host"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui/views"
 )
 
@@ -62,9 +62,9 @@ func (s *Source) Loops(_ context.Context, _ []string, word string) (found []stri
 		if !strings.HasPrefix(e.Name, word) {
 			continue
 		}
-		about := phrase.FirstLine(e.Title)
+		about := humanize.FirstLine(e.Title)
 		if e.Problem != "" {
-			about = "cannot run: " + phrase.FirstLine(e.Problem)
+			about = "cannot run: " + humanize.FirstLine(e.Problem)
 		}
 		found = append(found, described(e.Name, about))
 	}
@@ -85,7 +85,7 @@ func (s *Source) CatalogLoops(_ context.Context, _ []string, word string) (found
 	more, _ := lookup.CatalogOnly(lib, entries)
 	for _, e := range more {
 		if strings.HasPrefix(e.Name, word) {
-			found = append(found, described(e.Name, phrase.FirstLine(e.Title)))
+			found = append(found, described(e.Name, humanize.FirstLine(e.Title)))
 		}
 	}
 	return found, true
@@ -118,7 +118,7 @@ func described(word, about string) string {
 	if !Typable(word) {
 		return ""
 	}
-	return withDescription(word, phrase.Clip(strings.ReplaceAll(about, "\t", " ")))
+	return withDescription(word, humanize.Clip(strings.ReplaceAll(about, "\t", " ")))
 }
 
 // look opens the records; it returns nil where they cannot be.
@@ -188,11 +188,11 @@ func aboutState(l *fsm.Loop, st *fsm.State) string {
 	case st.Loop != "":
 		return "runs the loop " + st.Loop
 	case st.Await != nil:
-		return phrase.FirstLine(st.Await.String())
+		return humanize.FirstLine(st.Await.String())
 	case st.Each != nil:
-		return phrase.FirstLine(st.Each.String())
+		return humanize.FirstLine(st.Each.String())
 	case st.Action != "":
-		return phrase.FirstLine(st.Action)
+		return humanize.FirstLine(st.Action)
 	case st.Name == l.Initial:
 		return "the initial state"
 	}

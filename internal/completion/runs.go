@@ -9,9 +9,9 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui/views"
 	"loops/persistence"
 )
@@ -51,7 +51,7 @@ func (s *Source) Runs(fits RunFilter) Offer {
 			}
 			for _, loop := range slices.Sorted(maps.Keys(n)) {
 				if strings.HasPrefix(loop, word) {
-					found = append(found, described(loop, phrase.Count(n[loop], "run")))
+					found = append(found, described(loop, humanize.Count(n[loop], "run")))
 				}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // EnvActionTypes is the environment variable with further action types, as action_types of a file has them.
@@ -35,11 +35,11 @@ func (d *decoder) actionTypes(n *yaml.Node, c *Config) {
 		t := ActionType{Name: key.Value}
 		switch {
 		case slices.Contains(ownTypes, t.Name):
-			d.say(key, "action_types: the language keeps %s for itself: choose another name", phrase.Quote(t.Name))
+			d.say(key, "action_types: the language keeps %s for itself: choose another name", humanize.Quote(t.Name))
 		case !typeName().MatchString(t.Name):
-			d.say(key, "action_types: %s is not a name: write small letters, digits, _ and -, such as deploy", phrase.Quote(t.Name))
+			d.say(key, "action_types: %s is not a name: write small letters, digits, _ and -, such as deploy", humanize.Quote(t.Name))
 		}
-		what := "action type " + phrase.Clip(t.Name)
+		what := "action type " + humanize.Clip(t.Name)
 		switch {
 		case value.Kind == yaml.SequenceNode:
 			t.List = true
@@ -58,7 +58,7 @@ func (d *decoder) actionTypes(n *yaml.Node, c *Config) {
 		case !t.List && strings.ContainsAny(t.By[0], " \t\n"):
 			d.say(value, "%s: a program with arguments is a list: write [%s]", what, strings.Join(strings.Fields(t.By[0]), ", "))
 		case d.layer.user && strings.Contains(t.By[0], "/") && !filepath.IsAbs(t.By[0]):
-			d.say(value, "%s: %s is another program in every project: write an absolute path, or a name that is found in PATH", what, phrase.Quote(t.By[0]))
+			d.say(value, "%s: %s is another program in every project: write an absolute path, or a name that is found in PATH", what, humanize.Quote(t.By[0]))
 		default:
 			c.ActionTypes = append(slices.DeleteFunc(c.ActionTypes, func(o ActionType) bool { return o.Name == t.Name }), t)
 			c.at("action_types."+t.Name, d.layer.file, key.Line)

@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A decoder walks the nodes of a file and notes every mistake.
@@ -83,15 +83,15 @@ func (d *decoder) mapping(n *yaml.Node, what string, rows []row) {
 	d.pairs(n, what, func(key, value *yaml.Node) {
 		i := slices.Index(names, key.Value)
 		if i < 0 {
-			hint := phrase.DidYouMean(key.Value, names)
+			hint := humanize.DidYouMean(key.Value, names)
 			if hint == "" {
 				hint = "; the keys are " + strings.Join(names, ", ")
 			}
 			if d.key == "" {
-				d.key = cmp.Or(phrase.Nearest(key.Value, names), key.Value)
+				d.key = cmp.Or(humanize.Nearest(key.Value, names), key.Value)
 				defer func() { d.key = "" }()
 			}
-			d.say(key, "%s has no key %s%s", what, phrase.Quote(key.Value), hint)
+			d.say(key, "%s has no key %s%s", what, humanize.Quote(key.Value), hint)
 			return
 		}
 		rows[i].read(value)
@@ -111,7 +111,7 @@ func (d *decoder) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node
 		case key.Kind != yaml.ScalarNode:
 			d.say(key, "a key of %s is a word, not %s", what, kind(key))
 		case line > 0:
-			d.say(key, "%s has the key %s twice: it stands in line %d, too", what, phrase.Quote(key.Value), line)
+			d.say(key, "%s has the key %s twice: it stands in line %d, too", what, humanize.Quote(key.Value), line)
 		default:
 			seen[key.Value] = key.Line
 			do(key, value)
@@ -135,7 +135,7 @@ func (d *decoder) flag(n *yaml.Node, what string) bool {
 	}
 	var b bool
 	if err := n.Decode(&b); err != nil {
-		d.say(n, "%s is true or false, not %s", what, phrase.Quote(n.Value))
+		d.say(n, "%s is true or false, not %s", what, humanize.Quote(n.Value))
 	}
 	return b
 }
@@ -162,5 +162,5 @@ func kind(n *yaml.Node) string {
 	case n.Tag == "!!null":
 		return "nothing"
 	}
-	return phrase.Quote(n.Value)
+	return humanize.Quote(n.Value)
 }

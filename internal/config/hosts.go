@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/internal/host"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // declared reads hosts. One that a lower file declares, too, is replaced.
@@ -39,14 +39,14 @@ func (d *decoder) hosts(n *yaml.Node, c *Config) (hosts []*host.Host) {
 			for _, m := range wrong {
 				text := m.Text
 				if m.Key == "like" {
-					text += phrase.DidYouMean(r.spec.Like, hostNames())
+					text += humanize.DidYouMean(r.spec.Like, hostNames())
 				}
-				d.say(r.node(m.Key), "host %s: %s", phrase.Clip(key.Value), text)
+				d.say(r.node(m.Key), "host %s: %s", humanize.Clip(key.Value), text)
 			}
 			return
 		}
 		if d.layer.user && strings.Contains(r.spec.Program, "/") && !filepath.IsAbs(r.spec.Program) {
-			d.say(r.node("program"), "host %s: %s is another program in every project: write an absolute path, or a name that is found in PATH", phrase.Clip(key.Value), phrase.Quote(r.spec.Program))
+			d.say(r.node("program"), "host %s: %s is another program in every project: write an absolute path, or a name that is found in PATH", humanize.Clip(key.Value), humanize.Quote(r.spec.Program))
 			return
 		}
 		hosts = append(hosts, h)
@@ -146,7 +146,7 @@ func (r *hostReader) texts(n *yaml.Node, key string) map[string]string {
 	texts := map[string]string{}
 	r.pairs(n, key, func(k, v *yaml.Node) {
 		r.at[key+"."+k.Value] = k
-		texts[k.Value] = r.text(v, "the value of "+phrase.Clip(k.Value))
+		texts[k.Value] = r.text(v, "the value of "+humanize.Clip(k.Value))
 	})
 	return texts
 }
@@ -161,7 +161,7 @@ func (r *hostReader) field(n *yaml.Node, key string) (f host.Field) {
 		{"path", func(n *yaml.Node) { f.Path = r.text(n, "path") }},
 		{"when", func(n *yaml.Node) {
 			f.When = map[string]string{}
-			r.pairs(n, "when", func(k, v *yaml.Node) { f.When[k.Value] = r.text(v, "the value of "+phrase.Clip(k.Value)) })
+			r.pairs(n, "when", func(k, v *yaml.Node) { f.When[k.Value] = r.text(v, "the value of "+humanize.Clip(k.Value)) })
 		}},
 	})
 	return f

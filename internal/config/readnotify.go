@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // mostRetries is how often a webhook may be tried again.
@@ -49,7 +49,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 			t.On = d.texts(n, "on")
 			d.each(n, func(n *yaml.Node) {
 				if names := NotifyNames(); !slices.Contains(names, n.Value) {
-					d.say(n, "on: %s is none of %s%s", phrase.Quote(n.Value), phrase.List(names), phrase.DidYouMean(n.Value, names))
+					d.say(n, "on: %s is none of %s%s", humanize.Quote(n.Value), humanize.List(names), humanize.DidYouMean(n.Value, names))
 				}
 			})
 		}),
@@ -57,7 +57,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 			t.Loops = d.texts(n, "loops")
 			d.each(n, func(n *yaml.Node) {
 				if _, err := path.Match(n.Value, ""); err != nil || n.Value == "" {
-					d.say(n, "loops: %s is no name or pattern: * stands for any letters, ? for one, [ab] for one of these", phrase.Quote(n.Value))
+					d.say(n, "loops: %s is no name or pattern: * stands for any letters, ? for one, [ab] for one of these", humanize.Quote(n.Value))
 				}
 			})
 		}),
@@ -101,7 +101,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 	if len(ways) != 1 {
 		said := ""
 		if len(ways) > 1 {
-			said = fmt.Sprintf(", and this one has %s: make %d elements of it", phrase.And(ways), len(ways))
+			said = fmt.Sprintf(", and this one has %s: make %d elements of it", humanize.And(ways), len(ways))
 		}
 		d.say(n, "an element of notify has one of command, desktop and webhook%s", said)
 		return t

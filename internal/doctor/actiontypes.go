@@ -6,7 +6,7 @@ import (
 	"loops/engine/action"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // actionTypes looks at the action types that the settings add: whether a program of each is there. It starts none.
@@ -32,7 +32,7 @@ func (x *Examination) actionTypes() {
 
 func typeText(name string, by fsm.Extension) string {
 	if by.Host != "" {
-		return phrase.Quote(name) + " is a prompt for the host " + by.Host
+		return humanize.Quote(name) + " is a prompt for the host " + by.Host
 	}
-	return phrase.Quote(name) + " is given to " + phrase.Quote(strings.Join(by.Program, " "))
+	return humanize.Quote(name) + " is given to " + humanize.Quote(strings.Join(by.Program, " "))
 }

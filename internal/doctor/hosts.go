@@ -14,7 +14,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/host"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 )
 
@@ -28,7 +28,7 @@ const (
 func (x *Examination) Hosts(ctx context.Context) []*host.Host {
 	chosen, _, err := x.Runner.FindHost("")
 	if err != nil && x.Runner.Host != "" {
-		x.add(Finding{"host", Problem, phrase.OneLine(err), x.chooseOther(), nil})
+		x.add(Finding{"host", Problem, humanize.OneLine(err), x.chooseOther(), nil})
 	}
 	var known []*host.Host
 	for _, h := range append(x.Runner.Hosts[:len(x.Runner.Hosts):len(x.Runner.Hosts)], host.Hosts()...) {
@@ -108,17 +108,17 @@ func (x *Examination) version(ctx context.Context, h *host.Host) hostVersion {
 	v := hostVersion{path: path, broken: true}
 	switch {
 	case err != nil:
-		v.why = phrase.OneLine(err)
+		v.why = humanize.OneLine(err)
 	case res.TimeoutKind != "":
-		v.why = "its --version did not end within " + phrase.Duration(versionWait)
+		v.why = "its --version did not end within " + humanize.Duration(versionWait)
 	case res.ExitCode != 0:
 		v.why = fmt.Sprintf("its --version ended with exit code %d", res.ExitCode)
-		if line := phrase.FirstLine(strings.TrimSpace(res.Stderr)); line != "" {
+		if line := humanize.FirstLine(strings.TrimSpace(res.Stderr)); line != "" {
 			v.why += ": " + plain.Cut(plain.Line(line), 120)
 		}
 	default:
 		v.broken = false
-		if v.text = plain.Cut(plain.Line(phrase.FirstLine(strings.TrimSpace(res.Stdout))), 60); v.text == "" {
+		if v.text = plain.Cut(plain.Line(humanize.FirstLine(strings.TrimSpace(res.Stdout))), 60); v.text == "" {
 			v.why = "it says no version"
 		}
 	}
@@ -233,7 +233,7 @@ func (x *Examination) refuses(h *host.Host) string {
 	}
 	defer os.RemoveAll(scratch) //nolint:errcheck // of no use to anybody
 	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch, Skip: x.Permissions == fsm.PermissionsSkip}); err != nil {
-		return phrase.OneLine(err)
+		return humanize.OneLine(err)
 	}
 	return ""
 }
@@ -249,7 +249,7 @@ func (x *Examination) answer(ctx context.Context, h *host.Host, what string, a f
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		f.Level, f.Text, f.Todo = Problem, what+": "+phrase.OneLine(err), "run it by hand: "+h.Program
+		f.Level, f.Text, f.Todo = Problem, what+": "+humanize.OneLine(err), "run it by hand: "+h.Program
 	case reply == nil || reply.Failure != "" || res.ExitCode != 0:
 		f = failedAnswer(h, what, res)
 		if reply != nil && reply.Failure == fsm.FailPermission && x.Permissions == project.PermissionsHost {
@@ -280,7 +280,7 @@ func (x *Examination) answer(ctx context.Context, h *host.Host, what string, a f
 
 // usedText is how long an answer took and what it used.
 func usedText(res fsm.Result) string {
-	parts := []string{phrase.Duration(res.Duration)}
+	parts := []string{humanize.Duration(res.Duration)}
 	if r := res.Reply; r != nil {
 		if r.Model != "" {
 			parts = append(parts, r.Model)
@@ -298,7 +298,7 @@ func usedText(res fsm.Result) string {
 // failedAnswer says why a host did not answer, and what to do about it.
 func failedAnswer(h *host.Host, what string, res fsm.Result) Finding {
 	f := Finding{Check: h.Name, Level: Problem}
-	class, reason := fsm.FailOther, phrase.FirstLine(strings.TrimSpace(res.Stderr))
+	class, reason := fsm.FailOther, humanize.FirstLine(strings.TrimSpace(res.Stderr))
 	if r := res.Reply; r != nil && r.Failure != "" {
 		class, reason = r.Failure, r.Reason
 	}

@@ -15,7 +15,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/config"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/price"
 	"loops/persistence"
@@ -73,7 +73,7 @@ func (x *Examination) say(name, flag string) (path, line string, err error) {
 		return "", "", err
 	}
 	out, err := x.output(path, flag)
-	return path, plain.Cut(plain.Line(phrase.FirstLine(out)), 80), err
+	return path, plain.Cut(plain.Line(humanize.FirstLine(out)), 80), err
 }
 
 func (x *Examination) inRepository(git string) bool {
@@ -154,10 +154,10 @@ func (x *Examination) configured() {
 	switch {
 	case err != nil:
 		_, wrong := p.Declared()
-		x.add(Finding{"config", Problem, x.Said(err), "mend " + phrase.And(p.Mistaken(wrong)), nil})
+		x.add(Finding{"config", Problem, x.Said(err), "mend " + humanize.And(p.Mistaken(wrong)), nil})
 		c = &config.Config{}
 	case len(c.Hosts) > 0:
-		x.add(Finding{"config", OK, phrase.And(p.Declaring(c)) + " declares " + Names(c.Hosts), "", nil})
+		x.add(Finding{"config", OK, humanize.And(p.Declaring(c)) + " declares " + Names(c.Hosts), "", nil})
 	default:
 		x.add(Finding{"config", OK, "no hosts are declared in " + p.Short(filepath.Join(p.Loops, config.Name)), "", nil})
 	}
@@ -205,7 +205,7 @@ func (x *Examination) store(ctx context.Context) {
 		x.add(Finding{"store", Problem, x.Said(store.Failed(err)), "see: loops help store", nil})
 		return
 	}
-	text := phrase.Count(len(runs), "run") + " in " + store.Name
+	text := humanize.Count(len(runs), "run") + " in " + store.Name
 	if len(runs) == mostRuns {
 		text = "more than " + text
 	}
@@ -230,9 +230,9 @@ func (x *Examination) stale(changes []reconcile.Change) {
 	}
 	todo := x.Command("sweep") + ", or the next run does it"
 	if len(died) > 0 {
-		x.add(Finding{"runs", Warning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", phrase.Count(len(died), "run"), phrase.List(died)), todo, value.NewMap("runs", texts(died))})
+		x.add(Finding{"runs", Warning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", humanize.Count(len(died), "run"), humanize.List(died)), todo, value.NewMap("runs", texts(died))})
 	}
 	if len(ended) > 0 {
-		x.add(Finding{"runs", Warning, fmt.Sprintf("%s left its files among those that go on: %s", phrase.Count(len(ended), "run"), phrase.List(ended)), todo, value.NewMap("runs", texts(ended))})
+		x.add(Finding{"runs", Warning, fmt.Sprintf("%s left its files among those that go on: %s", humanize.Count(len(ended), "run"), humanize.List(ended)), todo, value.NewMap("runs", texts(ended))})
 	}
 }

@@ -3,7 +3,7 @@ package inspect
 import (
 	"loops/fsm"
 	"loops/internal/diagram"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -66,14 +66,14 @@ func (t *Account) Measure(r persistence.Run, by string) diagram.Measure {
 		switch by {
 		case ByTime:
 			spent := t.Time(name)
-			amount = diagram.Amount{Value: spent.Seconds(), Text: phrase.Duration(spent)}
+			amount = diagram.Amount{Value: spent.Seconds(), Text: humanize.Duration(spent)}
 		case ByCost:
 			if line := t.byState[name]; line != nil {
 				amount = diagram.Amount{Value: line.CostUSD, Text: line.Text()}
 			}
 		default:
 			n := t.Visits(name)
-			amount = diagram.Amount{Value: float64(n), Text: phrase.Count(n, "visit")}
+			amount = diagram.Amount{Value: float64(n), Text: humanize.Count(n, "visit")}
 		}
 		m.States[name] = amount
 	}

@@ -5,7 +5,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A CostSheet adds up what prompts and judges used, state by state, from the events of runs. A state of a sub-loop is
@@ -159,11 +159,11 @@ func (l *Cost) Text() string {
 	case l.Unknown > 0 && l.CostUSD == 0:
 		return "unknown"
 	case l.Unknown > 0:
-		return ">" + phrase.USD(l.CostUSD)
+		return ">" + humanize.USD(l.CostUSD)
 	case l.Prompts+l.Judges == 0:
 		return "-"
 	}
-	return phrase.USD(l.CostUSD)
+	return humanize.USD(l.CostUSD)
 }
 
 // Tokens is how many tokens were used, of every kind.

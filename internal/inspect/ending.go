@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/persistence"
 )
@@ -67,7 +67,7 @@ const NoTransition = "No valid transition"
 func EndWord(o fsm.Outcome, maxSteps int) string {
 	steps := "steps"
 	if maxSteps > 0 {
-		steps = phrase.Count(maxSteps, "step")
+		steps = humanize.Count(maxSteps, "step")
 	}
 	word := map[string]string{
 		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + steps,
@@ -92,7 +92,7 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 // EndLine says in one line how a run ended, and in more its error, what its terminal state says, and how it would be
 // continued.
 func EndLine(o fsm.Outcome, maxSteps int) string {
-	line := fmt.Sprintf("Loop %s: %s (%s, %s)", plain.Line(EndWord(o, maxSteps)), plain.Line(o.FinalState), phrase.Count(o.Steps, "step"), phrase.Duration(o.Duration))
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", plain.Line(EndWord(o, maxSteps)), plain.Line(o.FinalState), humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if o.Error != "" {
 		line += "\nError: " + plain.Line(o.Error)
 	}
@@ -100,7 +100,7 @@ func EndLine(o fsm.Outcome, maxSteps int) string {
 		line += "\n" + plain.Line(strings.TrimSuffix(said, "\n"))
 	}
 	if o.Continuation != "" {
-		line += "\nTo continue: " + plain.Line(phrase.FirstLine(o.Continuation))
+		line += "\nTo continue: " + plain.Line(humanize.FirstLine(o.Continuation))
 	}
 	return line
 }

@@ -7,7 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A Sentence says one thing about a run. It stands without the others, and names the events it is taken from.
@@ -38,7 +38,7 @@ func Explain(v *Visit, l *fsm.Loop) []Sentence {
 	}
 	for i, e := range v.Events {
 		if v.Left > 0 && i == firstEvents {
-			x.add(Sentence{Text: fmt.Sprintf("(%s that came then are left out.)", phrase.Count(v.Left, "event"))})
+			x.add(Sentence{Text: fmt.Sprintf("(%s that came then are left out.)", humanize.Count(v.Left, "event"))})
 		}
 		x.event(i, e)
 	}
@@ -119,7 +119,7 @@ func (x *explainer) what(start fsm.Event) string {
 	if more != "" {
 		line += " …"
 	}
-	return phrase.Quote(line)
+	return humanize.Quote(line)
 }
 
 // action says how an action ended.
@@ -130,7 +130,7 @@ func (x *explainer) action(e fsm.Event) {
 		what = " " + x.what(*x.started)
 		events = []uint64{x.started.Seq, e.Seq}
 	}
-	took := phrase.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
+	took := humanize.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
 	code := whole(e, "exit_code")
 	text := ""
 	prompt, _ := e.Get("is_prompt").(bool)
@@ -151,7 +151,7 @@ func (x *explainer) action(e fsm.Event) {
 	}
 	if code != 0 {
 		if errs := lastLine(str(e, "stderr_preview")); errs != "" {
-			text += " Its last words on standard error: " + phrase.Quote(errs) + "."
+			text += " Its last words on standard error: " + humanize.Quote(errs) + "."
 		}
 	}
 	x.add(Sentence{text, events})
@@ -165,7 +165,7 @@ func (x *explainer) killed(e fsm.Event) {
 		what = " " + x.what(*x.started)
 		s.Events = []uint64{x.started.Seq, e.Seq}
 	}
-	took := phrase.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
+	took := humanize.Duration(time.Duration(whole(e, "duration_ms")) * time.Millisecond)
 	s.Text = fmt.Sprintf("Its prompt%s was ended by the stop of the run after %s%s.", what, took, askedOf(e, "asked of"))
 	x.add(s)
 }
@@ -173,9 +173,9 @@ func (x *explainer) killed(e fsm.Event) {
 func (x *explainer) idle() string {
 	switch {
 	case x.st != nil && x.st.Idle > 0:
-		return "its idle limit of " + phrase.Duration(x.st.Idle)
+		return "its idle limit of " + humanize.Duration(x.st.Idle)
 	case x.l != nil && x.l.DefaultIdle > 0:
-		return "the loop's idle limit of " + phrase.Duration(x.l.DefaultIdle)
+		return "the loop's idle limit of " + humanize.Duration(x.l.DefaultIdle)
 	}
 	return "its idle limit allows"
 }
@@ -183,9 +183,9 @@ func (x *explainer) idle() string {
 func (x *explainer) wall() string {
 	switch {
 	case x.st != nil && x.st.Timeout > 0:
-		return "its timeout of " + phrase.Duration(x.st.Timeout)
+		return "its timeout of " + humanize.Duration(x.st.Timeout)
 	case x.l != nil && x.l.DefaultTimeout > 0:
-		return "the loop's default timeout of " + phrase.Duration(x.l.DefaultTimeout)
+		return "the loop's default timeout of " + humanize.Duration(x.l.DefaultTimeout)
 	}
 	return "its timeout allows"
 }
@@ -231,7 +231,7 @@ func because(reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return ", because: " + phrase.Quote(reason)
+	return ", because: " + humanize.Quote(reason)
 }
 
 func lastLine(s string) string {

@@ -6,7 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // operators are the comparisons of the language as people read them.
@@ -121,7 +121,7 @@ func contained(e fsm.Event) string {
 		text += ", and negate turns that round"
 	}
 	if p := str(e, "error_pattern"); p != "" {
-		text += fmt.Sprintf(", and the error pattern %s was", phrase.Quote(p))
+		text += fmt.Sprintf(", and the error pattern %s was", humanize.Quote(p))
 	}
 	return text
 }
@@ -144,7 +144,7 @@ func stalled(kind string, e fsm.Event) string {
 	if limit == nil {
 		return fields(e, "type", "verdict")
 	}
-	return fmt.Sprintf("%s %s in a row; %s is %s", what, phrase.Count(whole(e, "stall_count"), "time"), name, show(limit))
+	return fmt.Sprintf("%s %s in a row; %s is %s", what, humanize.Count(whole(e, "stall_count"), "time"), name, show(limit))
 }
 
 // model says how sure a judge was, and what for.
@@ -166,10 +166,10 @@ func (x *explainer) model(e fsm.Event) string {
 		parts = append(parts, "it gave no evidence, so its verdict counts as no")
 	}
 	if reason := str(e, "reason"); reason != "" {
-		parts = append(parts, "its reason: "+phrase.Quote(reason))
+		parts = append(parts, "its reason: "+humanize.Quote(reason))
 	}
 	if evidence := str(e, "evidence"); evidence != "" {
-		text := "its evidence: " + phrase.Quote(evidence)
+		text := "its evidence: " + humanize.Quote(evidence)
 		if found, known := e.Get("evidence_found").(bool); known {
 			text += map[bool]string{true: ", which is in the output", false: ", which is not in the output"}[found]
 		}
@@ -189,7 +189,7 @@ func judges(e fsm.Event) []Sentence {
 				names = append(names, show(name))
 			}
 		}
-		said = append(said, say(e, "%s: %s; %s decide (quorum).", phrase.Count(len(votes), "vote"), strings.Join(names, ", "), show(e.Get("quorum"))))
+		said = append(said, say(e, "%s: %s; %s decide (quorum).", humanize.Count(len(votes), "vote"), strings.Join(names, ", "), show(e.Get("quorum"))))
 	}
 	asked, _ := e.Get("judges").([]any)
 	for _, j := range asked {
@@ -227,7 +227,7 @@ next:
 // quoted writes a verdict in a sentence.
 func quoted(verdict string) string {
 	if verdict == "" || strings.ContainsAny(verdict, " \t\n") {
-		return phrase.Quote(verdict)
+		return humanize.Quote(verdict)
 	}
 	return verdict
 }
@@ -238,14 +238,14 @@ func show(v any) string {
 		if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' }) && len(s) <= 40 {
 			return s
 		}
-		return phrase.Quote(s)
+		return humanize.Quote(s)
 	}
 	if f, ok := v.(float64); ok && f == float64(int64(f)) && f < 1e15 && f > -1e15 {
 		v = int64(f)
 	}
 	text := string(value.AppendJSON(nil, v))
 	if len(text) > 120 {
-		return phrase.Clip(text)
+		return humanize.Clip(text)
 	}
 	return text
 }
@@ -257,7 +257,7 @@ func waited(verdict string, e fsm.Event) string {
 	}
 	text := "it waited " + secondsOf(e, "waited_seconds")
 	if n := whole(e, "checks"); n > 0 {
-		text += " and looked " + phrase.Count(n, "time")
+		text += " and looked " + humanize.Count(n, "time")
 	}
 	seen := strings.TrimRight(str(e, "seen"), ".")
 	switch {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // limit says which limit or rule of the run an event is about. An event that nobody knows is shown as it is.
@@ -31,7 +31,7 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventRetryExhausted:
 		return fmt.Sprintf("%s was about to be entered again after %s times in a row%s: on_retry_exhausted led to %s.", state, val("retries"), x.maxRetries(e), val("next"))
 	case fsm.EventMaxStepsSummary:
-		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, had its turn.", phrase.Count(whole(e, "iterations"), "step"), val("summary_state"))
+		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, had its turn.", humanize.Count(whole(e, "iterations"), "step"), val("summary_state"))
 	case fsm.EventMaxIterationsSummary:
 		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, had its turn.", val("iteration_count"), val("summary_state"))
 	case fsm.EventLimitRaised:
@@ -51,7 +51,7 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventRateLimitWaiting:
 		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
 	case fsm.EventHumanRequested:
-		return fmt.Sprintf("It asked %s", phrase.Quote(str(e, "question"))) + "."
+		return fmt.Sprintf("It asked %s", humanize.Quote(str(e, "question"))) + "."
 	case fsm.EventHumanResponse:
 		by := str(e, "by")
 		if by == "" {
@@ -85,7 +85,7 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventHostBudgetExceeded:
 		return fmt.Sprintf("Its actions had used %s MB of memory in all: host_guard.max_cumulative_subproc_mb is %s; %s.", val("cumulative_mb"), val("budget_mb"), does(e))
 	case fsm.EventHandoffDetected:
-		return fmt.Sprintf("Its action asked to hand off, to be continued with %s.", phrase.Quote(str(e, "continuation")))
+		return fmt.Sprintf("Its action asked to hand off, to be continued with %s.", humanize.Quote(str(e, "continuation")))
 	case fsm.EventHandoffSpawned:
 		return fmt.Sprintf("An agent was started that is asked to resume the run (pid %s).", val("pid"))
 	case fsm.EventActionError:
@@ -138,7 +138,7 @@ func cooldown(e fsm.Event) string {
 
 func secondsOf(e fsm.Event, key string) string {
 	s, _ := Number(e.Get(key))
-	return phrase.Duration(time.Duration(s * float64(time.Second)))
+	return humanize.Duration(time.Duration(s * float64(time.Second)))
 }
 
 // Ending says how a loop ended, from its loop_complete. l is its definition, or nil.
@@ -162,7 +162,7 @@ func Ending(e fsm.Event, l *fsm.Loop) Sentence {
 	case fsm.EndTimeout:
 		text = fmt.Sprintf("It ended in %s because its time was up", final)
 		if l.Timeout > 0 {
-			text += fmt.Sprintf(" (timeout is %s)", phrase.Duration(l.Timeout))
+			text += fmt.Sprintf(" (timeout is %s)", humanize.Duration(l.Timeout))
 		}
 	case fsm.EndInterrupted:
 		text = fmt.Sprintf("It was interrupted in %s", final)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // Progress is how far a run has come with the list of a state with for_each.
@@ -76,7 +76,7 @@ func (v *Vitals) ItemsText() string {
 		text += fmt.Sprintf(", %d running", p.Running)
 	}
 	if v.Alive && p.Left >= time.Second && !v.Stands() {
-		text += ", about " + phrase.Duration(p.Left) + " left"
+		text += ", about " + humanize.Duration(p.Left) + " left"
 	}
 	return text
 }
@@ -94,7 +94,7 @@ func itemText(e fsm.Event) string {
 		more = append(more, "exit code "+Text(e.Get("exit_code")))
 	}
 	if n := whole(e, "retries"); n > 0 {
-		more = append(more, phrase.Count(n, "retry"))
+		more = append(more, humanize.Count(n, "retry"))
 	}
 	if len(more) > 0 {
 		line += " (" + strings.Join(more, ", ") + ")"
@@ -104,7 +104,7 @@ func itemText(e fsm.Event) string {
 
 // itemsText says that a state begins with a list, or continues with it.
 func itemsText(e fsm.Event) string {
-	line := phrase.Count(whole(e, "items"), "item")
+	line := humanize.Count(whole(e, "items"), "item")
 	if n := whole(e, "parallel"); n > 1 {
 		line += fmt.Sprintf(", %d at once", n)
 	}
@@ -123,9 +123,9 @@ func itemsDone(e fsm.Event) string {
 	case items == 0:
 		return "there was nothing to do: the list is empty"
 	case failed == 0 && done == items:
-		return fmt.Sprintf("all of %s came to yes", phrase.Count(items, "item"))
+		return fmt.Sprintf("all of %s came to yes", humanize.Count(items, "item"))
 	}
-	text := fmt.Sprintf("of %s, %d came to yes and %d did not", phrase.Count(items, "item"), done-failed, failed)
+	text := fmt.Sprintf("of %s, %d came to yes and %d did not", humanize.Count(items, "item"), done-failed, failed)
 	if done < items {
 		text += fmt.Sprintf("; %d did not begin", items-done)
 	}

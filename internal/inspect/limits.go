@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A Limit is one of the limits of a run, and how far it is used up. What is counted in time is in seconds.
@@ -183,7 +183,7 @@ func (l Limit) Amount() string {
 func (l Limit) number(v float64) string {
 	switch {
 	case l.seconds:
-		return phrase.Duration(time.Duration(v * float64(time.Second)))
+		return humanize.Duration(time.Duration(v * float64(time.Second)))
 	case l.Name == "budget.cost_usd" && v < 0.01 && v > 0:
 		return fmt.Sprintf("$%.4f", v)
 	case l.Name == "budget.cost_usd":

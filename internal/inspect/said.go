@@ -7,7 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 )
 
@@ -35,7 +35,7 @@ next:
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%s=%s", f.Key, phrase.FirstLine(Text(f.Value)))
+		fmt.Fprintf(&b, "%s=%s", f.Key, humanize.FirstLine(Text(f.Value)))
 	}
 	return b.String()
 }
@@ -53,9 +53,9 @@ func NoteText(e fsm.Event) string {
 	if err != nil {
 		return message
 	}
-	line := message + "; waiting until " + phrase.Clock(until)
+	line := message + "; waiting until " + humanize.Clock(until)
 	if tier := Text(e.Get("tier")); tier != "" {
-		line += " (" + phrase.Words(tier) + ")"
+		line += " (" + humanize.Words(tier) + ")"
 	}
 	return line
 }
@@ -66,11 +66,11 @@ func EventText(e fsm.Event) string {
 	case fsm.EventRateLimitWaiting:
 		line := "still waiting for the rate limit"
 		if at, ok := Number(e.Get("next_attempt_at")); ok {
-			line += " until " + phrase.Clock(time.UnixMilli(int64(at*1000)))
+			line += " until " + humanize.Clock(time.UnixMilli(int64(at*1000)))
 		}
 		so, _ := Number(e.Get("total_waited_seconds"))
 		most, _ := Number(e.Get("budget_seconds"))
-		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, phrase.Words(Text(e.Get("tier"))), phrase.InSeconds(so), phrase.InSeconds(most))
+		return fmt.Sprintf("%s (%s, %s of at most %s so far)", line, humanize.Words(Text(e.Get("tier"))), humanize.InSeconds(so), humanize.InSeconds(most))
 	case fsm.EventHumanRequested:
 		choices, _ := e.Get("choices").([]any)
 		var words []string
@@ -93,7 +93,7 @@ func EventText(e fsm.Event) string {
 	case fsm.EventWaitCheck:
 		line := fmt.Sprintf("check %s: %s", Text(e.Get("check")), Text(e.Get("seen")))
 		if next, err := fsm.ParseTime(Text(e.Get("next_check"))); err == nil {
-			line += "; the next one at " + phrase.Clock(next)
+			line += "; the next one at " + humanize.Clock(next)
 		}
 		return line
 	case fsm.EventActionRetriesSpent:
@@ -101,7 +101,7 @@ func EventText(e fsm.Event) string {
 	case fsm.EventRateLimitExhausted:
 		n, _ := e.Get("retries").(int64)
 		so, _ := Number(e.Get("total_wait_seconds"))
-		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", phrase.Count(int(n), "wait"), phrase.InSeconds(so))
+		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", humanize.Count(int(n), "wait"), humanize.InSeconds(so))
 	case fsm.EventBudgetExceeded:
 		line := whoseBudget(e) + " is used up: " + budgetLine(e)
 		if Text(e.Get("next")) == "" {
@@ -134,9 +134,9 @@ func budgetLine(e fsm.Event) string {
 // WhyVerdict says in one line why an evaluator came to its verdict; "" = it does not say.
 func WhyVerdict(e fsm.Event) string {
 	if Text(e.Get("verdict")) == "error" {
-		return plain.Cut(phrase.FirstLine(Text(e.Get("error"))), 160)
+		return plain.Cut(humanize.FirstLine(Text(e.Get("error"))), 160)
 	}
-	why := plain.Cut(phrase.FirstLine(Text(e.Get("reason"))), 160)
+	why := plain.Cut(humanize.FirstLine(Text(e.Get("reason"))), 160)
 	if said := Text(e.Get("verdict_without_evidence")); said != "" {
 		return "the judge said " + said + ", and its quotation does not stand in the output"
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -63,8 +63,8 @@ func (x *Story) WholeRun() {
 	}
 	if x.Path.Costs.Asked() {
 		t := x.Path.Costs.Total
-		add("%s and %s cost %s and used %s tokens.", phrase.Count(t.Prompts, "prompt"), phrase.Count(t.Judges, "judge"), t.Text(),
-			phrase.Tokens(t.Tokens()))
+		add("%s and %s cost %s and used %s tokens.", humanize.Count(t.Prompts, "prompt"), humanize.Count(t.Judges, "judge"), t.Text(),
+			humanize.Tokens(t.Tokens()))
 	}
 	if x.Note != "" {
 		add("%s", x.Note)
@@ -76,7 +76,7 @@ func (x *Story) WholeRun() {
 		add("On the way it met these limits:")
 		kept := met.newest()
 		if n := met.count - len(kept); n > 0 {
-			add("(%s before these are left out.)", phrase.Count(n, "limit"))
+			add("(%s before these are left out.)", humanize.Count(n, "limit"))
 		}
 		said = append(said, kept...)
 	}

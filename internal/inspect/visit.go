@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A Visit is one stay of a run in a state, from its state_enter to the next one. A stay that was interrupted and resumed
@@ -54,13 +54,13 @@ func (v *Visit) Took() time.Duration { return v.Work + v.Waited }
 func (v *Visit) Apart() string {
 	var parts []string
 	if v.Attempts > 1 {
-		parts = append(parts, phrase.Count(v.Attempts, "attempt"))
+		parts = append(parts, humanize.Count(v.Attempts, "attempt"))
 	}
 	if v.Gap > 0 {
-		parts = append(parts, "interrupted for "+phrase.Duration(v.Gap))
+		parts = append(parts, "interrupted for "+humanize.Duration(v.Gap))
 	}
 	if v.Paused > 0 {
-		parts = append(parts, "paused for "+phrase.Duration(v.Paused))
+		parts = append(parts, "paused for "+humanize.Duration(v.Paused))
 	}
 	return strings.Join(parts, ", ")
 }

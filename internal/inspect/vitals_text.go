@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -43,11 +43,11 @@ const (
 func (v *Vitals) PausedText() string {
 	switch {
 	case !v.Alive:
-		return "paused since " + phrase.Clock(v.PausedAt) + ", until it is resumed"
+		return "paused since " + humanize.Clock(v.PausedAt) + ", until it is resumed"
 	case v.Stands():
-		return "paused since " + phrase.Clock(v.Wait.Since) + ", before state " + v.Wait.State
+		return "paused since " + humanize.Clock(v.Wait.Since) + ", before state " + v.Wait.State
 	}
-	return "asked to pause at " + phrase.Clock(v.PausedAt) + "; pauses before its next state"
+	return "asked to pause at " + humanize.Clock(v.PausedAt) + "; pauses before its next state"
 }
 
 // WaitLine is what a run waits for, until when, and what was seen of it last.
@@ -62,9 +62,9 @@ func WaitLine(w *fsm.Wait) string {
 	}
 	left := "over"
 	if d := time.Until(w.Until); d > 0 {
-		left = phrase.Duration(d) + " left"
+		left = humanize.Duration(d) + " left"
 	}
-	return fmt.Sprintf("%s, until %s (%s)", WaitText(w), phrase.Clock(w.Until), left)
+	return fmt.Sprintf("%s, until %s (%s)", WaitText(w), humanize.Clock(w.Until), left)
 }
 
 // WhereText is the state a run is in; inside sub-loops the states around it, and whose the inner one is.
@@ -93,7 +93,7 @@ func (v *Vitals) StepsText() string {
 // IdleText is how long nothing was heard of a run, in seconds where that is long.
 func (v *Vitals) IdleText() string {
 	d := v.Idle()
-	out := phrase.Duration(d)
+	out := humanize.Duration(d)
 	if d >= time.Minute {
 		out += fmt.Sprintf(" (%d seconds)", int(d.Seconds()))
 	}
@@ -121,11 +121,11 @@ func (v *Vitals) UsedText() string {
 		out = append(out, line.Text()+of["cost_usd"])
 	}
 	if n := s.Usage.Total(); n > 0 || of["tokens"] != "" {
-		out = append(out, phrase.Tokens(n)+of["tokens"]+" tokens")
+		out = append(out, humanize.Tokens(n)+of["tokens"]+" tokens")
 	}
 	if s.Prompts > 0 || of["prompts"] != "" {
 		if of["prompts"] == "" {
-			out = append(out, phrase.Count(s.Prompts, "prompt"))
+			out = append(out, humanize.Count(s.Prompts, "prompt"))
 		} else {
 			out = append(out, fmt.Sprint(s.Prompts)+of["prompts"]+" prompts")
 		}

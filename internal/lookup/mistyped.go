@@ -8,7 +8,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -31,14 +31,14 @@ func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, na
 			states = append(states, state)
 		}
 	}
-	suggestion := phrase.DidYouMean(name, states)
+	suggestion := humanize.DidYouMean(name, states)
 	if slices.Contains(states, name) || nests && suggestion == "" {
 		return nil
 	}
 	if suggestion == "" {
-		suggestion = "; it has " + phrase.List(states)
+		suggestion = "; it has " + humanize.List(states)
 	}
-	return engine.Misuse(see, "%s: loop %s has no such state%s", engine.Setting{Name: "state", Value: phrase.Quote(name)}, run.Loop, suggestion)
+	return engine.Misuse(see, "%s: loop %s has no such state%s", engine.Setting{Name: "state", Value: humanize.Quote(name)}, run.Loop, suggestion)
 }
 
 // UnknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.
@@ -53,11 +53,11 @@ func UnknownEvent(ctx context.Context, f project.Finder, run persistence.Run, ki
 	if slices.Contains(kinds, kind) {
 		return nil
 	}
-	hint := phrase.DidYouMean(kind, kinds)
+	hint := humanize.DidYouMean(kind, kinds)
 	if hint == "" && len(recorded) > 0 {
-		hint = "; run " + string(run.ID) + " has " + phrase.List(recorded)
+		hint = "; run " + string(run.ID) + " has " + humanize.List(recorded)
 	}
-	return engine.Misuse(see, "%s: there is no such kind of event%s", engine.Setting{Name: "event", Value: phrase.Quote(kind)}, hint)
+	return engine.Misuse(see, "%s: there is no such kind of event%s", engine.Setting{Name: "event", Value: humanize.Quote(kind)}, hint)
 }
 
 // PastTheEnd is an error where a run has no event with a number as high as this one.

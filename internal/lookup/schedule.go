@@ -8,7 +8,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/cron"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // mostTimes is how many times of a schedule are listed at most.
@@ -52,7 +52,7 @@ func (q NextTimes) Of(name string, now time.Time) (*fsm.Loop, []time.Time, error
 	}
 	s := f.Loop.Schedule
 	if s == nil {
-		return nil, nil, engine.Misuse(see, "the loop %s has no schedule; to give it one, write schedule: {cron: \"0 3 * * *\"} in %s", phrase.Quote(f.Loop.Name), p.Short(path))
+		return nil, nil, engine.Misuse(see, "the loop %s has no schedule; to give it one, write schedule: {cron: \"0 3 * * *\"} in %s", humanize.Quote(f.Loop.Name), p.Short(path))
 	}
 	times, err := cron.Parse(s.Cron)
 	if err != nil {

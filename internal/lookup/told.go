@@ -7,7 +7,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -37,5 +37,5 @@ func Told(ctx context.Context, f project.Finder, arg string) (persistence.Run, b
 	for i, r := range open {
 		ids[i] = string(r.ID)
 	}
-	return persistence.Run{}, false, engine.Refuse(engine.Usage, "%s has several runs that could be meant; name one of them: %s", phrase.Quote(arg), strings.Join(ids, ", "))
+	return persistence.Run{}, false, engine.Refuse(engine.Usage, "%s has several runs that could be meant; name one of them: %s", humanize.Quote(arg), strings.Join(ids, ", "))
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // Exit codes of a program that makes a call. Scripts know them from the program mcp-call, and so does the evaluator
@@ -74,7 +74,7 @@ func (c Call) Do(ctx context.Context) (result []byte, err error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &object); err != nil || object == nil {
-		return nil, failure(ExitUsage, "the arguments of %s are no JSON object: %s", c.Tool, phrase.Quote(string(arguments)))
+		return nil, failure(ExitUsage, "the arguments of %s are no JSON object: %s", c.Tool, humanize.Quote(string(arguments)))
 	}
 	target, err := c.find()
 	if err != nil {
@@ -102,7 +102,7 @@ func (c Call) Do(ctx context.Context) (result []byte, err error) {
 		return nil, lacks
 	}
 	failed := failure(ExitToolError, "server %s refused the call of %s: %s (JSON-RPC error %d)",
-		phrase.Quote(target.name), phrase.Quote(target.tool), quoteLong(refused.Message), refused.Code)
+		humanize.Quote(target.name), humanize.Quote(target.tool), quoteLong(refused.Message), refused.Code)
 	if refused.Code == jsonrpc.CodeMethodNotFound {
 		failed.Code = ExitNotFound
 		return nil, failed
@@ -141,16 +141,16 @@ func judge(ctx context.Context, session *mcp.ClientSession, target target, answe
 	var line bytes.Buffer
 	if err := json.Compact(&line, answer); err != nil || !bytes.HasPrefix(line.Bytes(), []byte("{")) {
 		return nil, failure(ExitToolError, "server %s answered the call of %s with no object: %s",
-			phrase.Quote(target.name), phrase.Quote(target.tool), phrase.Quote(string(answer)))
+			humanize.Quote(target.name), humanize.Quote(target.tool), humanize.Quote(string(answer)))
 	}
 	result, err := parseResult(line.Bytes())
 	if err != nil {
 		return nil, failure(ExitToolError, "server %s answered the call of %s with a malformed result: %v; it is %s",
-			phrase.Quote(target.name), phrase.Quote(target.tool), err, quoteLong(line.String()))
+			humanize.Quote(target.name), humanize.Quote(target.tool), err, quoteLong(line.String()))
 	}
 	if result.kind != "" && result.kind != "complete" {
 		return nil, failure(ExitToolError, "tool %s of server %s wants to ask somebody something, and nobody is there (result type %s)",
-			phrase.Quote(target.tool), phrase.Quote(target.name), phrase.Quote(result.kind))
+			humanize.Quote(target.tool), humanize.Quote(target.name), humanize.Quote(result.kind))
 	}
 	if !result.isError {
 		return line.Bytes(), nil
@@ -162,7 +162,7 @@ func judge(ctx context.Context, session *mcp.ClientSession, target target, answe
 	if result.says != "" {
 		says = ": " + quoteLong(result.says)
 	}
-	return line.Bytes(), failure(ExitToolError, "tool %s of server %s reports an error%s", phrase.Quote(target.tool), phrase.Quote(target.name), says)
+	return line.Bytes(), failure(ExitToolError, "tool %s of server %s reports an error%s", humanize.Quote(target.tool), humanize.Quote(target.name), says)
 }
 
 // envelope is a result that stands for an error of the protocol.
@@ -189,12 +189,12 @@ func lacking(ctx context.Context, session *mcp.ClientSession, target target) err
 		}
 		names = append(names, tool.Name)
 	}
-	return failure(ExitNotFound, "server %s has no tool %s%s", phrase.Quote(target.name), phrase.Quote(target.tool), instead(target.tool, names))
+	return failure(ExitNotFound, "server %s has no tool %s%s", humanize.Quote(target.name), humanize.Quote(target.tool), instead(target.tool, names))
 }
 
 // instead says which name may have been meant, and which there are.
 func instead(word string, names []string) string {
-	text := phrase.DidYouMean(word, names)
+	text := humanize.DidYouMean(word, names)
 	const most = 10
 	if len(names) == 0 {
 		return text + "; it has none"
@@ -205,7 +205,7 @@ func instead(word string, names []string) string {
 			shown = append(shown, fmt.Sprintf("and %d more", len(names)-most))
 			break
 		}
-		shown = append(shown, phrase.Clip(name))
+		shown = append(shown, humanize.Clip(name))
 	}
 	return text + "; it has: " + strings.Join(shown, ", ")
 }

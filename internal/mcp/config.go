@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // example shows what a configuration looks like.
@@ -102,7 +102,7 @@ func typeProblem(e *json.UnmarshalTypeError) string {
 	want := map[string]string{"string": "a string", "slice": "a list of strings", "map": "an object", "struct": "an object"}[e.Type.Kind().String()]
 	subject := "this"
 	if e.Field != "" {
-		subject = phrase.Quote(e.Field)
+		subject = humanize.Quote(e.Field)
 	}
 	if want == "a string" && (e.Field == "args" || e.Field == "env") {
 		return fmt.Sprintf("%s holds a value of type %s; expected strings only", subject, e.Value)
@@ -127,7 +127,7 @@ func split(servers map[string]json.RawMessage, name string) (server, tool string
 // find looks the tool's server up and makes everything ready to start it.
 func (c Call) find() (target, error) {
 	if server, tool, ok := strings.Cut(c.Tool, "/"); !ok || server == "" || tool == "" {
-		return target{}, failure(ExitUsage, "%s is not the name of a tool; expected SERVER/TOOL", phrase.Quote(c.Tool))
+		return target{}, failure(ExitUsage, "%s is not the name of a tool; expected SERVER/TOOL", humanize.Quote(c.Tool))
 	}
 	servers, err := readConfig(c.Config)
 	if err != nil {
@@ -136,13 +136,13 @@ func (c Call) find() (target, error) {
 	t := target{dir: c.Dir, env: c.Env}
 	var ok bool
 	if t.name, t.tool, ok = split(servers, c.Tool); !ok {
-		return t, failure(ExitNotFound, "%s names no server %s%s", c.Config, phrase.Quote(t.name), instead(t.name, slices.Sorted(maps.Keys(servers))))
+		return t, failure(ExitNotFound, "%s names no server %s%s", c.Config, humanize.Quote(t.name), instead(t.name, slices.Sorted(maps.Keys(servers))))
 	}
 	if t.tool == "" {
-		return t, failure(ExitUsage, "%s names no tool; expected SERVER/TOOL", phrase.Quote(c.Tool))
+		return t, failure(ExitUsage, "%s names no tool; expected SERVER/TOOL", humanize.Quote(c.Tool))
 	}
 	bad := func(code int, format string, args ...any) (target, error) {
-		return t, failure(code, "%s: server %s: %s", c.Config, phrase.Quote(t.name), fmt.Sprintf(format, args...))
+		return t, failure(code, "%s: server %s: %s", c.Config, humanize.Quote(t.name), fmt.Sprintf(format, args...))
 	}
 	var e entry
 	if err := json.Unmarshal(servers[t.name], &e); err != nil {
@@ -154,7 +154,7 @@ func (c Call) find() (target, error) {
 	}
 	switch {
 	case e.Type != "" && e.Type != "stdio" || e.Command == "" && e.URL != "":
-		return bad(ExitUsage, "servers of type %s are not supported, only those that are started with a command (type stdio)", phrase.Quote(or(e.Type, "http")))
+		return bad(ExitUsage, "servers of type %s are not supported, only those that are started with a command (type stdio)", humanize.Quote(or(e.Type, "http")))
 	case e.Command == "":
 		return bad(ExitUsage, `it has no "command"`)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // messageMost is how long one message of a server may be.
@@ -147,7 +147,7 @@ func (c *conn) take(line []byte) error {
 		}
 		c.mu.Lock()
 		if c.noise++; c.noise == 1 {
-			c.first = phrase.Quote(string(b))
+			c.first = humanize.Quote(string(b))
 		}
 		c.mu.Unlock()
 	}

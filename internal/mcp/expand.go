@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // expand replaces ${NAME} and ${NAME:-DEFAULT} in what the entry says about a process. It returns the first variable
@@ -111,7 +111,7 @@ func program(command, search, dir string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("its command %s was not found in PATH: install it, or write its full path", phrase.Quote(command))
+	return "", fmt.Errorf("its command %s was not found in PATH: install it, or write its full path", humanize.Quote(command))
 }
 
 func executable(path string) error {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A toolResult is what is read of the result of a call. The protocol knows more, which is passed on as it came.
@@ -72,7 +72,7 @@ func parseBlock(raw json.RawMessage) (text string, err error) {
 	}
 	needed, known := blocks[kind]
 	if !known {
-		return "", fmt.Errorf("the type %s is not known; expected text, image, audio, resource_link or resource", phrase.Quote(kind))
+		return "", fmt.Errorf("the type %s is not known; expected text, image, audio, resource_link or resource", humanize.Quote(kind))
 	}
 	for _, name := range needed {
 		value, err := fields.text(name)
@@ -159,13 +159,13 @@ func kindOf(raw json.RawMessage) string {
 	case '[':
 		return "a list"
 	case '"':
-		return "the string " + phrase.Quote(unquoted(raw))
+		return "the string " + humanize.Quote(unquoted(raw))
 	case 'n':
 		return "null"
 	case 't', 'f':
-		return phrase.Clip(string(raw))
+		return humanize.Clip(string(raw))
 	}
-	return "the number " + phrase.Clip(string(raw))
+	return "the number " + humanize.Clip(string(raw))
 }
 
 func unquoted(raw json.RawMessage) (s string) {

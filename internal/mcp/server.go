@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 const (
@@ -39,7 +39,7 @@ func (s *server) Connect(context.Context) (mcp.Connection, error) { return s.con
 // start starts the process of a server.
 func start(t target, stderr io.Writer) (*server, error) {
 	cannot := func(err error) (*server, error) {
-		return nil, failure(ExitNotFound, "server %s cannot be started: %s: %v", phrase.Quote(t.name), t.path, err)
+		return nil, failure(ExitNotFound, "server %s cannot be started: %s: %v", humanize.Quote(t.name), t.path, err)
 	}
 	cmd := &exec.Cmd{Path: t.path, Args: t.argv, Dir: t.dir, Env: t.env, Stderr: stderr, SysProcAttr: attributes(), WaitDelay: deathGrace}
 	// The pipes are our own, because Wait would close those of cmd before everything was read from them.
@@ -103,7 +103,7 @@ func (s *server) ends(limit time.Duration) bool {
 // explain says why a request has no answer.
 func (s *server) explain(ctx context.Context, method string, err error) error {
 	noise, fault := s.conn.trouble()
-	name := phrase.Quote(s.name)
+	name := humanize.Quote(s.name)
 	refused, isRefusal := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case ctx.Err() != nil:

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A Kind is the type of an argument.
@@ -115,7 +115,7 @@ func (t *Tool) check(text json.RawMessage) (Values, error) {
 		if len(names) > 0 {
 			has = "it has " + strings.Join(names, ", ")
 		}
-		wrong = append(wrong, fmt.Errorf("%s has no argument %s%s; %s", t.Name, phrase.Quote(name), phrase.DidYouMean(name, names), has))
+		wrong = append(wrong, fmt.Errorf("%s has no argument %s%s; %s", t.Name, humanize.Quote(name), humanize.DidYouMean(name, names), has))
 	}
 	return values, errors.Join(wrong...)
 }

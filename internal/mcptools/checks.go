@@ -11,9 +11,9 @@ import (
 
 	"loops/fsm/value"
 	"loops/internal/check"
+	"loops/internal/dryrun"
+	"loops/internal/humanize"
 	"loops/internal/mcpserver"
-	"loops/internal/phrase"
-	"loops/internal/rehearse"
 	"loops/internal/tryout"
 )
 
@@ -37,13 +37,13 @@ func simulate(ctx context.Context, s *Session, v mcpserver.Values) (any, error) 
 		o.Input = &input
 	}
 	script := v.Text("script")
-	switch known := rehearse.Scenarios(); {
+	switch known := dryrun.Scenarios(); {
 	case o.Scenario != "" && script != "":
 		return nil, errors.New("scenario and script exclude each other: give one of them, or neither for verdicts by chance")
 	case o.Runs > 1 && (o.Scenario != "" || script != ""):
 		return nil, errors.New("runs is for verdicts by chance: with scenario or script every other run would be the same")
 	case o.Scenario != "" && !slices.Contains(known, o.Scenario):
-		return nil, fmt.Errorf("scenario: expected %s, not %s%s", strings.Join(known, ", "), phrase.Quote(o.Scenario), phrase.DidYouMean(o.Scenario, known))
+		return nil, fmt.Errorf("scenario: expected %s, not %s%s", strings.Join(known, ", "), humanize.Quote(o.Scenario), humanize.DidYouMean(o.Scenario, known))
 	case script != "":
 		o.Script, o.Source = "-", "script"
 	}

@@ -9,8 +9,8 @@ import (
 
 	"loops/docs"
 	"loops/engine"
+	"loops/internal/dryrun"
 	"loops/internal/mcpserver"
-	"loops/internal/rehearse"
 )
 
 // Instructions tells an agent how the tools belong together.
@@ -166,10 +166,10 @@ func Tools(h *Host) []mcpserver.Tool {
 				loop,
 				{Name: "input", Kind: mcpserver.Text, About: "input of the loop: a text, or a JSON object of context values"},
 				{Name: "context", Kind: mcpserver.Mapping, About: "context values by their keys"},
-				{Name: "scenario", Kind: mcpserver.Text, About: "exit codes by rule: " + strings.Join(rehearse.Scenarios(), ", ")},
+				{Name: "scenario", Kind: mcpserver.Text, About: "exit codes by rule: " + strings.Join(dryrun.Scenarios(), ", ")},
 				{Name: "script", Kind: mcpserver.Text, About: "a line for each state that is entered and acts or evaluates: STATE VERDICT, or VERDICT"},
 				{Name: "seed", Kind: mcpserver.Number, Most: 1 << 52, Default: 1, About: "verdicts by chance; the same number gives the same ones"},
-				{Name: "runs", Kind: mcpserver.Number, Least: 1, Most: rehearse.MostRuns, Default: 1, About: "make so many runs by chance and count their ends"},
+				{Name: "runs", Kind: mcpserver.Number, Least: 1, Most: dryrun.MostRuns, Default: 1, About: "make so many runs by chance and count their ends"},
 				{Name: "max_steps", Kind: mcpserver.Number, Most: 1 << 30, About: "cap on state entries; 0 = the loop's own"},
 			},
 			Result: []mcpserver.Field{{Name: "loop", Type: "string"}, {Name: "file", Type: "string"}},

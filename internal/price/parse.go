@@ -12,7 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // Parse reads a table. The error is all mistakes in it, a line each: FILE:LINE:COL, what is wrong, what was expected.
@@ -137,5 +137,5 @@ func (p *parser) price(n *yaml.Node, model string) Price {
 }
 
 func (p *parser) unknown(key *yaml.Node, known ...string) {
-	p.wrong(key, "%s is no key of a price table: expected %s%s", phrase.Quote(key.Value), phrase.List(known), phrase.DidYouMean(key.Value, known))
+	p.wrong(key, "%s is no key of a price table: expected %s%s", humanize.Quote(key.Value), humanize.List(known), humanize.DidYouMean(key.Value, known))
 }

@@ -13,7 +13,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/proc"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -109,7 +109,7 @@ func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) e
 			return context.Cause(ctx)
 		}
 	}
-	return engine.Refuse(engine.Failed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", views.ShortWaiter(w.ID), owner.PID, phrase.Duration(takeOutWait))
+	return engine.Refuse(engine.Failed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", views.ShortWaiter(w.ID), owner.PID, humanize.Duration(takeOutWait))
 }
 
 // Find returns the one with that id, or all of the loop of that name or with that run to resume, or the one whose id

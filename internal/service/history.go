@@ -10,9 +10,9 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -61,7 +61,7 @@ func (q *HistoryQuery) check() error {
 	misuse := func(format string, args ...any) error { return engine.Misuse(engine.OpHistory, format, args...) }
 	for _, s := range q.Status {
 		if !slices.Contains(Statuses, s) {
-			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(Statuses, ", "), phrase.DidYouMean(s, Statuses))
+			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(Statuses, ", "), humanize.DidYouMean(s, Statuses))
 		}
 	}
 	switch {

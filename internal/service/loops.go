@@ -9,8 +9,8 @@ import (
 	"loops/engine"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -82,7 +82,7 @@ func (s *Service) choose(f LoopFilter, entries []loopfile.Entry) (chosen []loopf
 		s.Note("left out, because they cannot run: %s; see: %s", strings.Join(broken, ", "), s.Page.Remedy(engine.Do("validate", "", engine.Setting{Name: "all"})))
 	}
 	if hidden > 0 {
-		s.Note("left out: %s; see: %s", phrase.Count(hidden, "internal loop"), s.Page.Remedy(engine.Do("list", "", engine.Setting{Name: "all"})))
+		s.Note("left out: %s; see: %s", humanize.Count(hidden, "internal loop"), s.Page.Remedy(engine.Do("list", "", engine.Setting{Name: "all"})))
 	}
 	return chosen
 }

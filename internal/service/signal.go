@@ -9,9 +9,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 )
 
@@ -24,7 +24,7 @@ type Sent struct {
 // Signal sends an event to the run that arg means.
 func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Sent, error) {
 	if strings.TrimSpace(event.Name) == "" || strings.ContainsAny(event.Name, "\r\n") {
-		return nil, engine.Misuse("signal", "%s is no name of an event; expected one such as deploy-finished", phrase.Quote(event.Name))
+		return nil, engine.Misuse("signal", "%s is no name of an event; expected one such as deploy-finished", humanize.Quote(event.Name))
 	}
 	e, f, err := s.control(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/bundle"
 	"loops/internal/disk"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -149,7 +149,7 @@ func TellCopied(page *views.Page, asJSON bool, from, to *project.Records, result
 				m.Set("sha256", c.digest.Hash)
 			}
 			if c.err != nil {
-				m.Set("error", phrase.OneLine(c.err))
+				m.Set("error", humanize.OneLine(c.err))
 			}
 			return m
 		}))
@@ -161,7 +161,7 @@ func TellCopied(page *views.Page, asJSON bool, from, to *project.Records, result
 	}
 	switch {
 	case n > 0:
-		ui.Say(page.Out, "Copied %s with %s from %s to %s, and compared them there.\n", phrase.Count(n, "run"), phrase.Count(events, "event"), from.Name, to.Name)
+		ui.Say(page.Out, "Copied %s with %s from %s to %s, and compared them there.\n", humanize.Count(n, "run"), humanize.Count(events, "event"), from.Name, to.Name)
 	default:
 		ui.Say(page.Out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
 	}

@@ -7,7 +7,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A Rehearsal is a loop that is about to be tried out.
@@ -44,7 +44,7 @@ func (r *Rehearsal) State(name string, see engine.Operation) (*fsm.State, error)
 	if st := r.Loop.States[name]; st != nil {
 		return st, nil
 	}
-	return nil, engine.Misuse(see, "there is no state %s in %s%s", phrase.Quote(name), r.project.Short(r.Loop.File), phrase.DidYouMean(name, r.Loop.Order))
+	return nil, engine.Misuse(see, "there is no state %s in %s%s", humanize.Quote(name), r.project.Short(r.Loop.File), humanize.DidYouMean(name, r.Loop.Order))
 }
 
 // A readOnce is a library whose files do not change while it is used: nothing is run that could change them.

@@ -11,7 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/rehearse"
+	"loops/internal/dryrun"
 	"loops/internal/ui"
 )
 
@@ -54,16 +54,16 @@ func (d *Desk) Simulate(ctx context.Context, o *Simulation) (*value.Map, error) 
 		return nil, err
 	}
 	verify, _ := d.Getenv(engine.EnvVerify)
-	walk := func(replies rehearse.Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
-		return rehearse.Simulate(ctx, rehearse.Simulation{
+	walk := func(replies dryrun.Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
+		return dryrun.Simulate(ctx, dryrun.Simulation{
 			Loop: r.Loop, Values: r.Values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(),
 			Getenv: d.Getenv, Replies: replies, Observe: observe, Verify: verify == "1",
 		})
 	}
 	if o.Runs > 1 {
-		var tally rehearse.Tally
+		var tally dryrun.Tally
 		for n := range uint64(o.Runs) { //nolint:gosec // it is not negative
-			outcome, err := walk(rehearse.Random(o.Seed+n), nil)
+			outcome, err := walk(dryrun.Random(o.Seed+n), nil)
 			if err != nil {
 				return nil, simulationError(o, fmt.Errorf("with --seed %d: %w", o.Seed+n, err))
 			}
@@ -85,18 +85,18 @@ func (d *Desk) Simulate(ctx context.Context, o *Simulation) (*value.Map, error) 
 }
 
 // replies returns what the actions of a single run come to.
-func (d *Desk) replies(r *Rehearsal, o *Simulation) (rehearse.Replies, error) {
-	if s, ok := rehearse.Scenario(o.Scenario); ok {
+func (d *Desk) replies(r *Rehearsal, o *Simulation) (dryrun.Replies, error) {
+	if s, ok := dryrun.Scenario(o.Scenario); ok {
 		return s, nil
 	}
 	if o.Script == "" {
-		return rehearse.Random(o.Seed), nil
+		return dryrun.Random(o.Seed), nil
 	}
 	text, err := d.Read("script", o.Script, 4<<20)
 	if err != nil {
 		return nil, err
 	}
-	script, wrong := rehearse.ParseScript(text, rehearse.Reachable(r.Loop, r.library))
+	script, wrong := dryrun.ParseScript(text, dryrun.Reachable(r.Loop, r.library))
 	if len(wrong) == 0 {
 		return script.Replies(), nil
 	}
@@ -107,7 +107,7 @@ func (d *Desk) replies(r *Rehearsal, o *Simulation) (rehearse.Replies, error) {
 	return nil, engine.Refuse(engine.Usage, "%s", ui.BlockOf("loops: ", lines))
 }
 
-func scriptLine(o *Simulation, e *rehearse.ScriptError) string {
+func scriptLine(o *Simulation, e *dryrun.ScriptError) string {
 	name := cmp.Or(o.Source, o.Script)
 	if name == "-" {
 		name = "standard input"
@@ -117,10 +117,10 @@ func scriptLine(o *Simulation, e *rehearse.ScriptError) string {
 
 // simulationError gives what ended a simulation before the run its exit code.
 func simulationError(o *Simulation, err error) error {
-	if mistake, ok := errors.AsType[*rehearse.ScriptError](err); ok {
+	if mistake, ok := errors.AsType[*dryrun.ScriptError](err); ok {
 		return engine.Refuse(engine.Usage, "%s", scriptLine(o, mistake))
 	}
-	if errors.Is(err, rehearse.ErrEndless) {
+	if errors.Is(err, dryrun.ErrEndless) {
 		return engine.Refuse(engine.Failed, "%v; -n caps the steps of the loop itself", err)
 	}
 	return err

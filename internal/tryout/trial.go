@@ -12,10 +12,10 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/dryrun"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
-	"loops/internal/rehearse"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -31,7 +31,7 @@ type Trial struct {
 }
 
 // Test does one state of a loop for real, and shows what became of it.
-func (d *Desk) Test(ctx context.Context, o *Trial) (seen rehearse.Visited, err error) {
+func (d *Desk) Test(ctx context.Context, o *Trial) (seen dryrun.Visited, err error) {
 	r, err := d.Rehearse(o.Name, nil, o.Context, project.Overrides{Agents: o.Agents}, o.JSON)
 	if err != nil {
 		return seen, err
@@ -88,7 +88,7 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen rehearse.Visited, err e
 	tp := &testPrinter{d: d, r: r, st: st, o: o}
 	err = d.Guard(ctx, func(ctx context.Context) error {
 		var failed error
-		seen, failed = rehearse.Visit(ctx, fsm.Config{
+		seen, failed = dryrun.Visit(ctx, fsm.Config{
 			Loop: r.Loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Getenv: d.Getenv, Watcher: watcher,
 		}, st.Name, r.Values)
 		return failed
@@ -103,19 +103,19 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen rehearse.Visited, err e
 // refuse says why a state is not done.
 func (o *Trial) refuse(r *Rehearsal, st *fsm.State) error {
 	const see engine.Operation = "test"
-	name := phrase.Quote(st.Name)
+	name := humanize.Quote(st.Name)
 	switch {
 	case st.Terminal:
 		return engine.Misuse(see, "%s", "the state "+name+" is an end: it does nothing")
 	case st.Loop != "":
-		return engine.Misuse("simulate", "the state %s runs the loop %s: test the states of that one, or simulate this one", name, phrase.Clip(st.Loop))
+		return engine.Misuse("simulate", "the state %s runs the loop %s: test the states of that one, or simulate this one", name, humanize.Clip(st.Loop))
 	case o.Stdin != "" && st.Action == "":
 		return engine.Misuse(see, "the state %s has no action whose output %s could be", name, engine.Setting{Name: "stdin"})
 	case o.Yes:
 		return nil
 	case fsm.Prompts(st) && o.Stdin == "":
 		return engine.Misuse(see, "the action of the state %s is a prompt for an agent, which uses your account and may change files: say %s, or %s with what the agent would answer", name, engine.Setting{Name: "yes"}, engine.Setting{Name: "stdin", Value: "FILE"})
-	case rehearse.AsksJudge(st) && r.Loop.LLM.Enabled:
+	case dryrun.AsksJudge(st) && r.Loop.LLM.Enabled:
 		return engine.Misuse(see, "the verdict of the state %s is that of a judge, which uses your account: say %s, or %s to do without", name, engine.Setting{Name: "yes"}, engine.Setting{Name: "no_llm"})
 	}
 	return nil
@@ -206,7 +206,7 @@ func (p *testPrinter) block(text string) {
 	}
 }
 
-func (p *testPrinter) finish(v *rehearse.Visited) error {
+func (p *testPrinter) finish(v *dryrun.Visited) error {
 	if p.o.JSON {
 		return ui.WriteJSON(p.d.Out, p.object(v))
 	}
@@ -224,22 +224,22 @@ func (p *testPrinter) finish(v *rehearse.Visited) error {
 			line += ", timed out"
 		}
 		if p.o.Stdin == "" {
-			line += " (" + phrase.Duration(res.Duration) + ")"
+			line += " (" + humanize.Duration(res.Duration) + ")"
 		}
 		ui.SayLine(w, line)
 		if res.Background > 0 {
-			ui.Say(w, "It left %s running.\n", phrase.Count(res.Background, "process"))
+			ui.Say(w, "It left %s running.\n", humanize.Count(res.Background, "process"))
 		}
 	}
 	if v.Evaluator != "" {
 		by := v.Evaluator
 		if by == "default" {
-			by = rehearse.EvaluatorOf(p.st) + ", by default"
+			by = dryrun.EvaluatorOf(p.st) + ", by default"
 		}
 		ui.Say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
 		for _, k := range v.Details.Keys() {
 			d, _ := v.Details.Get(k)
-			ui.Say(w, "    %s: %s\n", k, plain.Cut(plain.Line(phrase.FirstLine(inspect.Text(d))), 200))
+			ui.Say(w, "    %s: %s\n", k, plain.Cut(plain.Line(humanize.FirstLine(inspect.Text(d))), 200))
 		}
 	}
 	for _, e := range v.Notes {
@@ -280,7 +280,7 @@ func shownVerdict(name string) string {
 	return name
 }
 
-func (p *testPrinter) object(v *rehearse.Visited) *value.Map {
+func (p *testPrinter) object(v *dryrun.Visited) *value.Map {
 	m := value.NewMap("loop", p.r.Loop.Name, "file", p.r.project.Short(p.r.Loop.File), "state", p.st.Name)
 	if v.Action != nil {
 		m.Set("kind", string(v.Action.Kind))

@@ -7,10 +7,10 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/dryrun"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
-	"loops/internal/rehearse"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/internal/ui/views"
@@ -113,7 +113,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 			p.verdict = `""`
 		}
 		if why := inspect.Text(e.Get("error")); why != "" {
-			p.verdict += " (" + plain.Cut(phrase.FirstLine(plain.Line(why)), 160) + ")"
+			p.verdict += " (" + plain.Cut(humanize.FirstLine(plain.Line(why)), 160) + ")"
 		}
 	case fsm.EventRoute:
 		line := "-> " + p.paint.Cyan(inspect.Text(e.Get("to")))
@@ -142,7 +142,7 @@ func (p *simulationPrinter) short(s string) []string {
 	if p.o.Verbose {
 		return strings.Split(strings.TrimSpace(s), "\n")
 	}
-	return []string{plain.Cut(plain.Line(phrase.FirstLine(s)), 120)}
+	return []string{plain.Cut(plain.Line(humanize.FirstLine(s)), 120)}
 }
 
 func (p *simulationPrinter) flush() {
@@ -214,7 +214,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) *value.Map {
 		}
 		fmt.Fprintln(p.d.Out)
 	}
-	ui.Say(p.d.Out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.Loop.MaxSteps), o.FinalState, phrase.Count(o.Steps, "step"), p.d.Code(o))
+	ui.Say(p.d.Out, "Would end: %s: %s (%s; exit code %d)\n", inspect.EndWord(o, p.r.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), p.d.Code(o))
 	if o.Error != "" {
 		line := "Error: " + o.Error
 		if o.Error == inspect.NoTransition && p.judged != "" {
@@ -238,13 +238,13 @@ func (d *Desk) endObject(o fsm.Outcome) *value.Map {
 }
 
 // printTally says how often each end was reached; for a program it returns that.
-func (d *Desk) printTally(r *Rehearsal, o *Simulation, t *rehearse.Tally) *value.Map {
+func (d *Desk) printTally(r *Rehearsal, o *Simulation, t *dryrun.Tally) *value.Map {
 	mean := float64(t.Steps) / float64(t.Runs)
 	if o.JSON {
 		m := d.simulationObject(r, o)
 		m.Set("runs", int64(t.Runs))
 		m.Set("steps", value.NewMap("least", int64(t.Least), "most", int64(t.Most), "mean", mean))
-		m.Set("ends", ui.List(t.Endings(), func(e *rehearse.Ending) any {
+		m.Set("ends", ui.List(t.Endings(), func(e *dryrun.Ending) any {
 			end := d.endObject(e.Outcome)
 			end.Delete("steps")
 			end.Set("runs", int64(e.Runs))
@@ -259,7 +259,7 @@ func (d *Desk) printTally(r *Rehearsal, o *Simulation, t *rehearse.Tally) *value
 	for _, e := range t.Endings() {
 		ui.Say(d.Out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), inspect.EndWord(e.Outcome, r.Loop.MaxSteps), e.Outcome.FinalState, e.Seed)
 		if e.Outcome.Error != "" {
-			ui.Say(d.Out, "%18s%s\n", "", plain.Cut(phrase.FirstLine(plain.Line(e.Outcome.Error)), 160))
+			ui.Say(d.Out, "%18s%s\n", "", plain.Cut(humanize.FirstLine(plain.Line(e.Outcome.Error)), 160))
 		}
 	}
 	if !o.Quiet {

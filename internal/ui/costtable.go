@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 )
 
@@ -33,8 +33,8 @@ func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 			share = fmt.Sprintf("%.0f%%", 100*l.CostUSD/s.Total.CostUSD)
 		}
 		SayRow(w,
-			pad(plain.Line(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), phrase.Tokens(l.Input), phrase.Tokens(l.Output),
-			phrase.Tokens(l.CacheRead+l.CacheWrite), l.Text(), phrase.Duration(l.Time), share, "")
+			pad(plain.Line(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), humanize.Tokens(l.Input), humanize.Tokens(l.Output),
+			humanize.Tokens(l.CacheRead+l.CacheWrite), l.Text(), humanize.Duration(l.Time), share, "")
 	}
 	for _, name := range s.Order {
 		row(name, s.Line(name))

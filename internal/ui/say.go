@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"strings"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 )
 
@@ -52,7 +52,7 @@ func Safe(arg any) any {
 	case []byte:
 		return foreignText(v)
 	case error:
-		return foreignText(phrase.OneLine(v))
+		return foreignText(humanize.OneLine(v))
 	case fmt.Stringer:
 		return foreignText(v.String())
 	}

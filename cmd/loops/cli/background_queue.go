@@ -10,7 +10,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/handover"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/runlog"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -53,7 +53,7 @@ func (d *detached) openWaitLog(q engine.Queued) string {
 	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, views.WaitsFor(q.Why)}}
 	log, err := runlog.Open(q.Log, logSize, logKeep, crashTo)
 	if err == nil {
-		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), phrase.Clock(d.began))
+		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), humanize.Clock(d.began))
 	}
 	if err != nil {
 		ui.Say(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)

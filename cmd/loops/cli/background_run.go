@@ -16,7 +16,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/internal/handover"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/runlog"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
@@ -168,7 +168,7 @@ func (d *detached) openLog(a *app, h progress.Header) (*runlog.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), phrase.Clock(d.began))
+	_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), humanize.Clock(d.began))
 	return log, err
 }
 
@@ -186,7 +186,7 @@ func (d *detached) close(code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.log != nil {
-		ui.Say(d.log, "# ended with exit code %d (%s)\n", code, phrase.Clock(time.Now()))
+		ui.Say(d.log, "# ended with exit code %d (%s)\n", code, humanize.Clock(time.Now()))
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"loops/engine/notifier"
 	"loops/engine/project"
 	"loops/internal/handover"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/proc"
 	"loops/internal/ui"
@@ -211,7 +211,7 @@ func flagText(cmd *cobra.Command, err error) string {
 				names = append(names, "--"+f.Name)
 			}
 		})
-		return "unknown flag: --" + unknown.GetSpecifiedName() + phrase.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+		return "unknown flag: --" + unknown.GetSpecifiedName() + humanize.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 	}
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {

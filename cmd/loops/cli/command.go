@@ -4,13 +4,13 @@ import (
 	"strings"
 
 	"loops/engine"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/persistence/sqlstore"
 )
 
 // oneLine is an error on one line.
-func oneLine(err error) string { return phrase.OneLine(err) }
+func oneLine(err error) string { return humanize.OneLine(err) }
 
 // command returns a command line for a person, with -C if this one had it.
 func (a *app) command(words ...string) string {

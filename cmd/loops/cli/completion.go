@@ -13,8 +13,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/completion"
+	"loops/internal/dryrun"
 	"loops/internal/inspect"
-	"loops/internal/rehearse"
 	"loops/internal/service"
 	"loops/internal/starter"
 	"loops/internal/ui/views"
@@ -134,7 +134,7 @@ func (a *app) places(root *cobra.Command) places {
 		"--by": fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": fixed(engine.RecordedDefinition), "--group-by": fixed("outcome"),
 		"--worktree-end": fixed(treeEnds...), "graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
 		"run --format": fixed(runFormats...), "resume --format": fixed(runFormats...), "fork --format": fixed(runFormats...), "report --format": fixed("html", "junit", "markdown"),
-		"simulate --scenario": fixed(rehearse.Scenarios()...),
+		"simulate --scenario": fixed(dryrun.Scenarios()...),
 	}
 }
 

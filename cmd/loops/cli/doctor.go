@@ -16,7 +16,7 @@ import (
 	"loops/fsm"
 	"loops/internal/doctor"
 	"loops/internal/host"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -145,7 +145,7 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
 		return true
 	case !x.options.json && shown && ui.Interactive(a.In):
 		a.out.Flush()
-		ui.Say(a.Err, "Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each. [y/N] ", phrase.And(names))
+		ui.Say(a.Err, "Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each. [y/N] ", humanize.And(names))
 		lines := make(chan string, 1)
 		go func() { // who answers with Ctrl-C leaves it behind, and the program ends
 			line, _ := bufio.NewReader(a.In).ReadString('\n')
@@ -166,7 +166,7 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
 	if x.options.host != "" {
 		words = "doctor --yes --host " + quote(x.options.host)
 	}
-	x.show(doctor.Finding{Check: "login", Level: doctor.Warning, Text: "not tested whether prompts work with " + phrase.And(names), Todo: a.command(words)})
+	x.show(doctor.Finding{Check: "login", Level: doctor.Warning, Text: "not tested whether prompts work with " + humanize.And(names), Todo: a.command(words)})
 	return false
 }
 

@@ -12,8 +12,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/transfer"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -100,6 +100,6 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return ui.WriteJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
 			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", ui.Texts(written.Left), "sha256", written.Digest.Hash))
 	}
-	ui.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, phrase.Count(written.Digest.Events, "event"), phrase.Count(written.Files, "file"), phrase.Bytes(size))
+	ui.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))
 	return nil
 }

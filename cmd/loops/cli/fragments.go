@@ -8,7 +8,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -59,7 +59,7 @@ func runFragments(a *app, name string, asJSON bool) error {
 	}
 	if n := project.CountErrors(problems); n > 0 {
 		ui.SayLines(a.Err, ui.Block(a.render(p, problems)))
-		return failure(engine.Invalid, "%s has %s", p.Short(path), phrase.Count(n, "error"))
+		return failure(engine.Invalid, "%s has %s", p.Short(path), humanize.Count(n, "error"))
 	}
 	if asJSON {
 		return ui.WriteJSON(a.out, views.FragmentObjects(list))

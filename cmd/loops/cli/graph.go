@@ -12,9 +12,9 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/diagram"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -132,7 +132,7 @@ func (a *app) graphOfLoop(ctx context.Context, p *project.Project, name string) 
 	}
 	if f.Loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.All()))
-		return nil, failure(engine.Invalid, "%s has %s; nothing was drawn", p.Short(path), phrase.Count(project.CountErrors(f.All()), "error"))
+		return nil, failure(engine.Invalid, "%s has %s; nothing was drawn", p.Short(path), humanize.Count(project.CountErrors(f.All()), "error"))
 	}
 	return diagram.Of(f.Loop), nil
 }

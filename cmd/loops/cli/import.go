@@ -15,7 +15,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/bundle"
 	"loops/internal/disk"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/transfer"
 	"loops/internal/ui"
 	"loops/reconcile"
@@ -114,6 +114,6 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 		ui.Say(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
 		return nil
 	}
-	ui.Say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, phrase.Count(digest.Events, "event"), phrase.Count(b.Files, "file"))
+	ui.Say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, humanize.Count(digest.Events, "event"), humanize.Count(b.Files, "file"))
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/service"
 )
 
@@ -38,7 +38,7 @@ func (f *loopFilter) check(cmd *cobra.Command, runs bool) error {
 	}
 	if f.visibility != "" && f.visibility != allTiers {
 		if !slices.Contains(service.Tiers, f.visibility) {
-			return usageError{fmt.Sprintf("--visibility %s: expected public, internal, example or all", phrase.Quote(f.visibility)), seeList}
+			return usageError{fmt.Sprintf("--visibility %s: expected public, internal, example or all", humanize.Quote(f.visibility)), seeList}
 		}
 		f.Tiers = append(f.Tiers, f.visibility)
 	}

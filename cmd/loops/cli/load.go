@@ -10,7 +10,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -19,7 +19,7 @@ import (
 func (a *app) tellProblems(p *project.Project, w engine.Warning) {
 	fmt.Fprint(a.Err, a.render(p, w.Problems))
 	if w.Advice > 0 {
-		ui.Say(a.Err, "loops: %s about %s: %s\n", phrase.Count(w.Advice, "warning"), w.File, a.command("validate", w.File))
+		ui.Say(a.Err, "loops: %s about %s: %s\n", humanize.Count(w.Advice, "warning"), w.File, a.command("validate", w.File))
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/humanize"
 	"loops/internal/manual"
-	"loops/internal/phrase"
 )
 
 func newManCommand(a *app) *cobra.Command {
@@ -64,7 +64,7 @@ func runMan(a *app, root *cobra.Command, dir string) error {
 			return failure(engine.Failed, "%s cannot be written to %s: %v", name, dir, project.Cause(err))
 		}
 	}
-	fmt.Fprintf(a.out, "Wrote %s to %s.\n", phrase.Count(len(pages), "page"), dir)
+	fmt.Fprintf(a.out, "Wrote %s to %s.\n", humanize.Count(len(pages), "page"), dir)
 	return nil
 }
 

@@ -19,9 +19,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/handover"
+	"loops/internal/humanize"
 	"loops/internal/mcpserver"
 	"loops/internal/mcptools"
-	"loops/internal/phrase"
 )
 
 // recordWait is how long a run may take until it is on record. A database can be slow.
@@ -177,7 +177,7 @@ func (s *served) start(ctx context.Context, v mcpserver.Values, request engine.R
 		return nil, start, errors.New(said(string(r.said), r.code))
 	case <-ctx.Done():
 		_ = r.process.Signal(syscall.SIGTERM) // before it is on record that undoes it
-		return nil, backgroundStart{}, fmt.Errorf("the run was not on record within %s and was stopped", phrase.Duration(recordWait))
+		return nil, backgroundStart{}, fmt.Errorf("the run was not on record within %s and was stopped", humanize.Duration(recordWait))
 	}
 }
 

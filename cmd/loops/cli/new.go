@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/starter"
 	"loops/internal/ui"
 )
@@ -58,11 +58,11 @@ func runNew(a *app, o newOptions, named bool) error {
 		return usageError{"missing flag: --from PATTERN (" + strings.Join(starter.Names, ", ") + ")", "loops new --list"}
 	}
 	if why := starter.BadName(o.name); why != "" {
-		return usageError{fmt.Sprintf("%s cannot be the name of a loop: %s", phrase.Quote(o.name), why), "loops new --help"}
+		return usageError{fmt.Sprintf("%s cannot be the name of a loop: %s", humanize.Quote(o.name), why), "loops new --help"}
 	}
 	text, ok := starter.Pattern(o.from, o.name)
 	if !ok {
-		return usageError{fmt.Sprintf("there is no pattern %s%s", phrase.Quote(o.from), phrase.DidYouMean(o.from, starter.Names)), "loops new --list"}
+		return usageError{fmt.Sprintf("there is no pattern %s%s", humanize.Quote(o.from), humanize.DidYouMean(o.from, starter.Names)), "loops new --list"}
 	}
 	if o.stdout {
 		_, err := a.out.Write([]byte(text))

@@ -10,7 +10,7 @@ import (
 	"loops/engine"
 	"loops/engine/notifier"
 	"loops/engine/project"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -42,7 +42,7 @@ func (a *app) notified() {
 	results, log := a.waitNotified()
 	for _, r := range results {
 		if r.Err != nil {
-			line := "loops: " + r.Event.Run + " (" + phrase.Words(r.Event.Kind) + "): not told by " + r.Target + ": " + r.Err.Error()
+			line := "loops: " + r.Event.Run + " (" + humanize.Words(r.Event.Kind) + "): not told by " + r.Target + ": " + r.Err.Error()
 			// A job of GitHub Actions takes "##[" for a command, wherever it stands, and what others said has none to give.
 			ui.SayLine(a.Err, strings.ReplaceAll(line, "##[", "#["))
 		}
@@ -72,7 +72,7 @@ func (a *app) waitNotified() (results []notifier.Result, log error) {
 		case <-signals:
 			cancel()
 		case <-quiet.C:
-			ui.Say(a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", phrase.Duration(notifyWait))
+			ui.Say(a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", humanize.Duration(notifyWait))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/notifier"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui/views"
 )
 
@@ -95,7 +95,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		case err != nil || n < 1:
 			return usageError{fmt.Sprintf("%q: expected the number of who is to be told, from 1", o.number), "loops notify test --help"}
 		case n > len(conf.Notify):
-			return failure(engine.NotFound, "there is no number %d: notify names %s", n, phrase.Count(len(conf.Notify), "target"))
+			return failure(engine.NotFound, "there is no number %d: notify names %s", n, humanize.Count(len(conf.Notify), "target"))
 		}
 		chosen = []int{n - 1}
 	}
@@ -109,7 +109,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 			kind = on[0]
 		}
 		n.Try(i, notifier.Event{
-			Kind: kind, Text: "test: this is how loops tells that a run is " + phrase.Words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
+			Kind: kind, Text: "test: this is how loops tells that a run is " + humanize.Words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
 			State: "done", Steps: 1, Seconds: 1, ExitCode: &zero, Test: true,
 		})
 	}

@@ -7,8 +7,8 @@ import (
 
 	"loops/engine"
 	"loops/internal/baseline"
+	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 )
 
@@ -47,7 +47,7 @@ func runPromoteBaseline(ctx context.Context, a *app, arg string) error {
 	}
 	files, err := baseline.Promote(ctx, p, store, run, l)
 	for _, f := range files {
-		ui.Say(a.out, "%s is what run %s printed in state %s (%s).\n", f.Name, run.ID, f.State, phrase.Bytes(int64(f.Size)))
+		ui.Say(a.out, "%s is what run %s printed in state %s (%s).\n", f.Name, run.ID, f.State, humanize.Bytes(int64(f.Size)))
 	}
 	return err
 }

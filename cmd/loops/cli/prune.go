@@ -9,8 +9,8 @@ import (
 
 	"loops/engine"
 	"loops/internal/config"
+	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -113,7 +113,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy
 		if o.maxSize != "" {
 			limit = "--max-size " + o.maxSize
 		}
-		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", phrase.Bytes(pruned.Bytes), limit, views.KeptText(pruned.Kept))
+		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", humanize.Bytes(pruned.Bytes), limit, views.KeptText(pruned.Kept))
 	}
 	return errors.Join(err, views.TellPruned(a.page(), views.PruneShown{DryRun: o.dryRun, JSON: o.json}, *pruned, gone, finished))
 }

@@ -9,8 +9,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/phrase"
-	"loops/internal/rehearse"
+	"loops/internal/dryrun"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -63,20 +63,20 @@ func runRender(a *app, o *renderOptions) error {
 		why := "it only decides"
 		switch {
 		case st.Loop != "":
-			why = "it runs the loop " + phrase.Clip(st.Loop)
+			why = "it runs the loop " + humanize.Clip(st.Loop)
 		case st.Await != nil:
 			why = "it waits"
 		case st.Terminal:
 			why = "it is an end"
 		}
-		return usageError{fmt.Sprintf("the state %s has no action: %s", phrase.Quote(st.Name), why), "loops render --help"}
+		return usageError{fmt.Sprintf("the state %s has no action: %s", humanize.Quote(st.Name), why), "loops render --help"}
 	}
-	got, err := rehearse.Render(r.Loop, st, r.Values, a.getenv)
+	got, err := dryrun.Render(r.Loop, st, r.Values, a.getenv)
 	if err != nil {
-		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, phrase.Quote(st.Name), err)
+		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, humanize.Quote(st.Name), err)
 	}
 	if o.json {
-		unknown := ui.List(got.Unknown, func(u rehearse.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
+		unknown := ui.List(got.Unknown, func(u dryrun.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
 		m := value.NewMap("loop", r.Loop.Name, "state", st.Name, "action_type", ui.OrNull(st.ActionType), "action", got.Action)
 		if got.Params != nil {
 			m.Set("params", got.Params)
@@ -93,7 +93,7 @@ func runRender(a *app, o *renderOptions) error {
 	}
 	_, err = fmt.Fprint(a.out, text)
 	for _, u := range got.Unknown {
-		ui.Say(a.Err, "loops: %s is left as it stands: %s\n", phrase.Clip(u.Ref), u.Why)
+		ui.Say(a.Err, "loops: %s is left as it stands: %s\n", humanize.Clip(u.Ref), u.Why)
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -59,7 +59,7 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 	}
 	views.TellFinished(a.page(), finished)
 	for _, r := range gone {
-		ui.Say(a.out, "Removed %s (%s, %s).\n", r.Run.ID, r.Run.Status, phrase.Bytes(r.Bytes))
+		ui.Say(a.out, "Removed %s (%s, %s).\n", r.Run.ID, r.Run.Status, humanize.Bytes(r.Bytes))
 	}
 	return err
 }

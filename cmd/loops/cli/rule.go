@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui/views"
 )
 
@@ -35,5 +35,5 @@ func printRule(out io.Writer, args []string) error {
 		}
 		names = append(names, r.Name)
 	}
-	return usageError{fmt.Sprintf("there is no rule %s%s", phrase.Quote(name), phrase.DidYouMean(name, names)), "loops help rules"}
+	return usageError{fmt.Sprintf("there is no rule %s%s", humanize.Quote(name), humanize.DidYouMean(name, names)), "loops help rules"}
 }

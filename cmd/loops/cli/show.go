@@ -10,8 +10,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -87,7 +87,7 @@ func runShow(ctx context.Context, a *app, name string, o showOptions) error {
 	var invalid error
 	if f.Loop == nil {
 		fmt.Fprint(a.Err, a.render(p, f.All()))
-		invalid = failure(engine.Invalid, "%s has %s", p.Short(path), phrase.Count(project.CountErrors(f.All()), "error"))
+		invalid = failure(engine.Invalid, "%s has %s", p.Short(path), humanize.Count(project.CountErrors(f.All()), "error"))
 	}
 	switch {
 	case o.effective:

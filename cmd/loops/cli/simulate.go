@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/internal/phrase"
-	"loops/internal/rehearse"
+	"loops/internal/dryrun"
+	"loops/internal/humanize"
 	"loops/internal/tryout"
 	"loops/internal/ui"
 )
@@ -38,7 +38,7 @@ output "[simulated output for: ACTION]", and comes to what one of these says:
   --seed       verdicts by chance, each way out of a state as likely as any other. With --runs N, N runs are made, with
                this seed and those that follow it, and it is said how often each end is reached.
 
-A run of a loop may enter at most ` + strconv.Itoa(rehearse.MostSteps) + ` states here.` + exitMeanings(
+A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states here.` + exitMeanings(
 			exitMeaning{exitOK, "the run ended, however it did"}, exitMeaning{exitFailed, "it did not end, or the answer could not be written out"},
 			exitMeaning{exitUsage, "bad command line or script, or a context value that the loop needs is missing"},
 			exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
@@ -60,7 +60,7 @@ A run of a loop may enter at most ` + strconv.Itoa(rehearse.MostSteps) + ` state
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Scenario, "scenario", "", "exit codes by rule: `NAME` is "+strings.Join(rehearse.Scenarios(), ", "))
+	flags.StringVar(&o.Scenario, "scenario", "", "exit codes by rule: `NAME` is "+strings.Join(dryrun.Scenarios(), ", "))
 	flags.StringVar(&o.Script, "script", "", "verdicts from `FILE`")
 	flags.Uint64Var(&o.Seed, "seed", 1, "verdicts by chance; the same `N` gives the same ones")
 	flags.IntVar(&o.Runs, "runs", 1, "make `N` runs by chance and count their ends")
@@ -90,12 +90,12 @@ func checkSimulation(o *tryout.Simulation, cmd *cobra.Command) error {
 		return usageError{"--runs goes with --seed: every other run would be the same", see}
 	case given > 1:
 		return usageError{"--scenario, --script and --seed exclude each other", see}
-	case flags.Changed("scenario") && !slices.Contains(rehearse.Scenarios(), o.Scenario):
-		return usageError{fmt.Sprintf("--scenario %q: expected %s%s", o.Scenario, strings.Join(rehearse.Scenarios(), ", "), phrase.DidYouMean(o.Scenario, rehearse.Scenarios())), see}
-	case o.Runs < 1 || o.Runs > rehearse.MostRuns:
-		return usageError{fmt.Sprintf("--runs %d: expected a number from 1 to %d", o.Runs, rehearse.MostRuns), see}
-	case o.Seed > math.MaxInt64-rehearse.MostRuns:
-		return usageError{fmt.Sprintf("--seed %d: expected a number from 0 to %d", o.Seed, int64(math.MaxInt64-rehearse.MostRuns)), see}
+	case flags.Changed("scenario") && !slices.Contains(dryrun.Scenarios(), o.Scenario):
+		return usageError{fmt.Sprintf("--scenario %q: expected %s%s", o.Scenario, strings.Join(dryrun.Scenarios(), ", "), humanize.DidYouMean(o.Scenario, dryrun.Scenarios())), see}
+	case o.Runs < 1 || o.Runs > dryrun.MostRuns:
+		return usageError{fmt.Sprintf("--runs %d: expected a number from 1 to %d", o.Runs, dryrun.MostRuns), see}
+	case o.Seed > math.MaxInt64-dryrun.MostRuns:
+		return usageError{fmt.Sprintf("--seed %d: expected a number from 0 to %d", o.Seed, int64(math.MaxInt64-dryrun.MostRuns)), see}
 	case flags.Changed("max-steps") && o.MaxSteps < 1:
 		return usageError{fmt.Sprintf("--max-steps %d: expected a number from 1", o.MaxSteps), see}
 	case flags.Changed("max-iterations") && o.MaxIterations < 1:

@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 func TestRoom(t *testing.T) {
@@ -11,7 +11,7 @@ func TestRoom(t *testing.T) {
 		0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 10189: "10 KiB", 1 << 20: "1.0 MiB", 1<<20 - 1: "1.0 MiB",
 		20 << 20: "20 MiB", 5 << 30: "5.0 GiB", 3 << 40: "3.0 TiB", 5000 << 40: "5000 TiB",
 	} {
-		if got := phrase.Bytes(n); got != want {
+		if got := humanize.Bytes(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}

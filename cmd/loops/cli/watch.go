@@ -13,8 +13,8 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/dashboard"
@@ -61,7 +61,7 @@ prints a line for each change, until no run is running or queued. --once prints 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = firstOf(args)
 			if o.interval < watchLeast || o.interval > watchMost {
-				return usageError{fmt.Sprintf("--interval %s: expected a time from %s to %s, such as 2s", o.interval, phrase.Duration(watchLeast), "1h"), cmd.CommandPath() + " --help"}
+				return usageError{fmt.Sprintf("--interval %s: expected a time from %s to %s, such as 2s", o.interval, humanize.Duration(watchLeast), "1h"), cmd.CommandPath() + " --help"}
 			}
 			return runWatch(cmd.Context(), a, o)
 		},

@@ -14,8 +14,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/disk"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -64,7 +64,7 @@ func (l *Printer) Event(e fsm.Event) {
 		l.Acted, l.begun = true, true
 		l.attempts++
 		path := strings.Join(l.states[:e.Depth+1], " > ")
-		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, plain.Cut(plain.Line(phrase.FirstLine(inspect.Text(e.Get("action")))), 100))
+		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, plain.Cut(plain.Line(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
 		case l.Stderr:

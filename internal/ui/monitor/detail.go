@@ -10,8 +10,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/diagram"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui/views"
 	"loops/internal/watch"
@@ -93,7 +93,7 @@ func (d *detail) event(e fsm.Event, err error) {
 	if err != nil {
 		if !d.damaged {
 			d.damaged = true
-			d.line(watch.Line{Text: phrase.OneLine(err), Bad: true})
+			d.line(watch.Line{Text: humanize.OneLine(err), Bad: true})
 		}
 		return
 	}
@@ -156,7 +156,7 @@ func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 		if v == nil {
 			return
 		}
-		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), phrase.FirstLine(inspect.Text(e.Get("action")))), Head: true})
+		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), humanize.FirstLine(inspect.Text(e.Get("action")))), Head: true})
 	case fsm.EventActionOutput:
 		for part := range strings.SplitSeq(inspect.Text(e.Get("line")), "\n") {
 			d.line(watch.Line{Text: part})
@@ -164,7 +164,7 @@ func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 	case fsm.EventActionComplete:
 		code := inspect.Text(e.Get("exit_code"))
 		if errs := strings.TrimSpace(inspect.Text(e.Get("stderr_preview"))); errs != "" {
-			for part := range strings.SplitSeq(phrase.LastLines(errs, 8), "\n") {
+			for part := range strings.SplitSeq(humanize.LastLines(errs, 8), "\n") {
 				d.line(watch.Line{Text: "stderr: " + part, Bad: code != "0"})
 			}
 		}
@@ -205,9 +205,9 @@ func (d *detail) show(w *run) {
 	}
 	for _, row := range d.steps[max(0, len(d.steps)-mostSteps):] {
 		step := row.Step
-		step.Took = phrase.Duration(row.visit.Took())
+		step.Took = humanize.Duration(row.visit.Took())
 		if live && !d.over(row) {
-			step.Took = phrase.Seconds(d.tally.Reader.Now(row.visit, time.Now()))
+			step.Took = humanize.Seconds(d.tally.Reader.Now(row.visit, time.Now()))
 		}
 		s.Steps = append(s.Steps, step)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -44,7 +44,7 @@ func (l *Monitor) Print(ctx context.Context, o Lines) error {
 			if first {
 				return err
 			}
-			if text := phrase.OneLine(err); text != trouble {
+			if text := humanize.OneLine(err); text != trouble {
 				ui.Say(o.Err, "loops: the runs cannot be read now: %s; trying again\n", text)
 				trouble = text
 			}

@@ -10,8 +10,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -233,7 +233,7 @@ func (l *Monitor) detailOf(ctx context.Context, w *run) (*watch.Detail, error) {
 func (w *run) row() watch.Run {
 	r := watch.Run{
 		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.StatusWord(w.Run), State: w.State, Step: inspect.StepText(w.Run),
-		Elapsed: phrase.Seconds(w.elapsed()), Cost: w.paid(),
+		Elapsed: humanize.Seconds(w.elapsed()), Cost: w.paid(),
 	}
 	switch w.Status {
 	case persistence.UserStopped:
@@ -247,13 +247,13 @@ func (w *run) row() watch.Run {
 	}
 	switch {
 	case w.wait != nil && w.wait.Why == fsm.WaitPaused:
-		r.Health, r.Status, r.Note = watch.Paused, "paused", "since "+phrase.Clock(w.wait.Since)+", before state "+w.wait.State
+		r.Health, r.Status, r.Note = watch.Paused, "paused", "since "+humanize.Clock(w.wait.Since)+", before state "+w.wait.State
 	case w.asked:
 		r.Note = "pauses before its next state"
 	case w.wait != nil:
 		r.Health, r.Status, r.Note = watch.Waiting, "waiting", "waits for "+inspect.WaitText(w.wait)
 		if d := time.Until(w.wait.Until); d > 0 {
-			r.Note += ", " + phrase.Seconds(d) + " left"
+			r.Note += ", " + humanize.Seconds(d) + " left"
 		}
 	}
 	return r
@@ -270,15 +270,15 @@ func (w *run) end() (watch.Health, string) {
 	case w.Status.CanGoOn(w.Retriable()):
 		health = watch.Stopped
 	}
-	note := "ended " + phrase.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
+	note := "ended " + humanize.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
 	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != inspect.StatusWord(w.Run) {
-		note += ": " + phrase.Words(w.Ended)
+		note += ": " + humanize.Words(w.Ended)
 	}
 	switch {
 	case w.Error != "":
-		note += ": " + phrase.FirstLine(w.Error)
+		note += ": " + humanize.FirstLine(w.Error)
 	case w.Why != "":
-		note += ": " + phrase.FirstLine(w.Why)
+		note += ": " + humanize.FirstLine(w.Why)
 	case len(w.Damage) > 0:
 		note += "; damaged: " + w.Damage[0]
 	}

@@ -8,7 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/diagram"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui/views"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -23,7 +23,7 @@ func queuedID(w persistence.Waiter) string {
 func queuedRow(p *project.Project, w persistence.Waiter) watch.Run {
 	return watch.Run{
 		ID: queuedID(w), Loop: w.Loop, Health: watch.Waiting, Status: views.StatusQueued, Queued: true, State: "-", Step: "-",
-		Elapsed: phrase.Seconds(time.Since(w.Since)), Note: "waits for " + views.ObstacleText(p, w),
+		Elapsed: humanize.Seconds(time.Since(w.Since)), Note: "waits for " + views.ObstacleText(p, w),
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/watch"
 	"loops/persistence"
 )
@@ -49,7 +49,7 @@ func (l *Monitor) View(ctx context.Context, selected persistence.ID) (v watch.Vi
 		changed = changed || before != fmt.Sprint(l.detail[0].ID, l.detail[0].After)
 	}
 	if err != nil && ctx.Err() == nil {
-		v.Problem = "the runs cannot be read now: " + phrase.OneLine(err) + "; trying again"
+		v.Problem = "the runs cannot be read now: " + humanize.OneLine(err) + "; trying again"
 	}
 	v.Now = time.Now()
 	return v, changed

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -85,7 +85,7 @@ func (p *Text) showFailure(out io.Writer) {
 		return
 	}
 	ui.SayLine(out, "The last action said:")
-	for line := range strings.SplitSeq(phrase.LastLines(said, 40), "\n") {
+	for line := range strings.SplitSeq(humanize.LastLines(said, 40), "\n") {
 		ui.SayOutput(out, Indent, line)
 	}
 }

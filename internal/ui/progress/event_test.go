@@ -7,14 +7,14 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 )
 
 // What people saw of waits, budgets and judges was the text of the records.
 func TestEventsAreSentences(t *testing.T) {
 	until := began.Add(90 * time.Second)
-	at := phrase.Clock(until)
+	at := humanize.Clock(until)
 	enter := event(0, "state_enter", "state", "a", "iteration", int64(1))
 	verdict := func(pairs ...any) fsm.Event {
 		return event(0, "evaluate", append([]any{"type", "llm_structured"}, pairs...)...)

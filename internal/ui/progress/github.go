@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/report"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -130,15 +130,15 @@ func (p *GitHub) Finish(o fsm.Outcome, resume string) {
 		}
 		message := inspect.EndAt(o, p.max, p.state)
 		if said != "" {
-			message += "\n\n" + phrase.LastLines(said, 10)
+			message += "\n\n" + humanize.LastLines(said, 10)
 		}
 		if resume != "" {
 			message += "\n\nResume with: " + resume
 		}
-		p.annotate(level, "Loop "+p.h.Loop.Name+": "+phrase.Words(kind), clipped(message))
+		p.annotate(level, "Loop "+p.h.Loop.Name+": "+humanize.Words(kind), clipped(message))
 	}
 	if err := p.job.Summarize(p.h.Run.ID, o, resume); err != nil {
-		p.Note("loops: no summary was written: " + phrase.OneLine(err))
+		p.Note("loops: no summary was written: " + humanize.OneLine(err))
 	}
 	err := p.job.Output(func(w io.Writer) error {
 		for _, out := range [][2]string{
@@ -152,7 +152,7 @@ func (p *GitHub) Finish(o fsm.Outcome, resume string) {
 		return nil
 	})
 	if err != nil {
-		p.Note("loops: no outputs were written: " + phrase.OneLine(err))
+		p.Note("loops: no outputs were written: " + humanize.OneLine(err))
 	}
 	p.out.Flush()
 	p.log.command()

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -44,7 +44,7 @@ func (l *live) draw(now time.Time, p ui.Paint) {
 // text returns the line, cut to the width of the terminal less one column, where the cursor stays.
 func (l *live) text(now time.Time, width int) string {
 	room := width - 1
-	elapsed := " (" + phrase.Seconds(now.Sub(l.since)) + ")"
+	elapsed := " (" + humanize.Seconds(now.Sub(l.since)) + ")"
 	head := plain.Cut(l.head, max(room/2, room-len(elapsed)-1-plain.Width(l.last)))
 	text := plain.Cut(head, room-len(elapsed)) + elapsed
 	if l.last != "" && plain.Width(text)+2 < room {

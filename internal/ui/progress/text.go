@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -97,7 +97,7 @@ func (p *Text) Header(h Header) {
 		ui.Say(p.out, "  agents: %s\n", h.Agents)
 	}
 	if h.Where != "" {
-		ui.Say(p.out, "  at: %s, step %d, after %s\n", plain.Line(h.Where), h.Run.Step, phrase.Duration(h.Elapsed))
+		ui.Say(p.out, "  at: %s, step %d, after %s\n", plain.Line(h.Where), h.Run.Step, humanize.Duration(h.Elapsed))
 	}
 	fmt.Fprintln(p.out)
 }
@@ -202,7 +202,7 @@ func (p *Text) Event(e fsm.Event) {
 			step = fmt.Sprintf("%s[%s] ", pad, ui.ValueText(e.Get("iteration")))
 		}
 		p.place = step + state
-		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.Bold(state), phrase.Duration(p.base+e.Time.Sub(p.begin)))
+		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.Bold(state), humanize.Duration(p.base+e.Time.Sub(p.begin)))
 	case fsm.EventItemsStart:
 		p.head += " -> " + inspect.EventText(e)
 		p.flushHead()
@@ -288,7 +288,7 @@ func (p *Text) flushHead() {
 
 func (p *Text) startAction(e fsm.Event, pad string) {
 	action := inspect.Text(e.Get("action"))
-	lines := []string{plain.Cut(plain.Line(phrase.FirstLine(action)), 100)}
+	lines := []string{plain.Cut(plain.Line(humanize.FirstLine(action)), 100)}
 	if p.verbose {
 		lines = strings.Split(strings.TrimRight(action, "\n| "), "\n")
 		for i := range lines[1:] {
@@ -339,7 +339,7 @@ func (p *Text) endAction(e fsm.Event, pad string) {
 		p.live.head = ""
 	}
 	ms, _ := e.Get("duration_ms").(int64)
-	line := "(" + phrase.Duration(time.Duration(ms)*time.Millisecond) + ")"
+	line := "(" + humanize.Duration(time.Duration(ms)*time.Millisecond) + ")"
 	code := ui.ValueText(e.Get("exit_code"))
 	failed := code != "0" && code != ""
 	switch {
@@ -352,7 +352,7 @@ func (p *Text) endAction(e fsm.Event, pad string) {
 	case p.live == nil && (failed || p.verbose):
 		p.showErrors(pad)
 	case p.live != nil && p.output != "": // the live line had them one at a time
-		p.block(pad+Indent, phrase.LastLines(p.output, liveTail))
+		p.block(pad+Indent, humanize.LastLines(p.output, liveTail))
 	}
 	p.print(pad + Indent + line)
 	if skipped := inspect.Text(e.Get("skipped")); skipped != "" {
@@ -368,7 +368,7 @@ func (p *Text) showErrors(pad string) {
 		return
 	}
 	if !p.verbose {
-		text = phrase.LastLines(text, 10)
+		text = humanize.LastLines(text, 10)
 	}
 	p.block(pad+Indent+"! ", text)
 }

@@ -8,8 +8,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/ui/progress"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -109,7 +109,7 @@ func (v *Attached) event(e fsm.Event) {
 }
 
 func (v *Attached) damaged(err error) {
-	if text := phrase.OneLine(err); !v.said[text] {
+	if text := humanize.OneLine(err); !v.said[text] {
 		v.said[text] = true
 		v.Print.Note("loops: " + text)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/internal/ui/views"
@@ -80,7 +80,7 @@ func (v *Carried) waitUntilOver() {
 // catchUp shows what was recorded while this observer was too slow.
 func (v *Carried) catchUp(m engine.Missed) {
 	if err := engine.CatchUp(context.Background(), v.p, m, v.Print.Event); err != nil {
-		v.Print.Note("loops: what was recorded meanwhile cannot be shown: " + phrase.OneLine(err))
+		v.Print.Note("loops: what was recorded meanwhile cannot be shown: " + humanize.OneLine(err))
 	}
 }
 
@@ -107,7 +107,7 @@ func (v *Carried) retained(n engine.Retained) {
 		}
 	}
 	if n.Err != nil {
-		v.Print.Note("loops: retention: " + phrase.OneLine(v.says(n.Err)))
+		v.Print.Note("loops: retention: " + humanize.OneLine(v.says(n.Err)))
 	}
 }
 
@@ -127,9 +127,9 @@ func (v *Carried) tellUnpaused(n engine.Unpaused) {
 		v.Print.Note(fmt.Sprintf("loops: run %s stays paused: %v", n.Run, n.Err))
 	case v.quiet:
 	case v.Told != nil:
-		ui.SayLine(v.Told, "The pause of "+phrase.Clock(n.Since)+" is lifted.")
+		ui.SayLine(v.Told, "The pause of "+humanize.Clock(n.Since)+" is lifted.")
 	default:
-		v.Print.Note("The pause of " + phrase.Clock(n.Since) + " is lifted.")
+		v.Print.Note("The pause of " + humanize.Clock(n.Since) + " is lifted.")
 	}
 }
 

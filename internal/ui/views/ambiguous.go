@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"loops/engine/project"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/persistence"
 )
@@ -14,7 +14,7 @@ import (
 func AmbiguousText(e *project.AmbiguousError) string {
 	var rows [][]string
 	for _, r := range e.Runs {
-		rows = append(rows, []string{"  " + string(r.ID), inspect.StatusWord(r), "started " + phrase.Clock(r.StartedAt)})
+		rows = append(rows, []string{"  " + string(r.ID), inspect.StatusWord(r), "started " + humanize.Clock(r.StartedAt)})
 	}
 	var b strings.Builder
 	WriteTable(&b, rows)

@@ -6,7 +6,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -36,9 +36,9 @@ func (p Pending) Object() *value.Map {
 // PrintAsked prints a question, and how it is answered. whole shows what is shown with it, too.
 func (page *Page) PrintAsked(p Pending, whole bool) {
 	q := p.Question
-	head := fmt.Sprintf("%s  %s  asks since %s", p.Run.ID, q.Wait.State, phrase.Clock(q.Wait.Since))
+	head := fmt.Sprintf("%s  %s  asks since %s", p.Run.ID, q.Wait.State, humanize.Clock(q.Wait.Since))
 	if !q.Wait.Until.IsZero() {
-		head += ", until " + phrase.Clock(q.Wait.Until)
+		head += ", until " + humanize.Clock(q.Wait.Until)
 	}
 	if len(q.Who) > 0 {
 		head += ", " + strings.Join(q.Who, ", ")

@@ -10,9 +10,9 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/model"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -71,14 +71,14 @@ func (d *Comparison) Print(page *Page) error {
 		ui.Say(w, "%s\t%s\t%s\n", key, cell(x), cell(y))
 	}
 	row("RUN", func(p *inspect.Path) string { return string(p.Run.ID) })
-	row("Ended", func(p *inspect.Path) string { return inspect.OutcomeText(p.Run) + ", in " + phrase.Dash(p.Run.State) })
+	row("Ended", func(p *inspect.Path) string { return inspect.OutcomeText(p.Run) + ", in " + humanize.Dash(p.Run.State) })
 	row("Steps", func(p *inspect.Path) string { return fmt.Sprint(p.Run.Step) })
-	row("Time", func(p *inspect.Path) string { return phrase.Duration(inspect.Elapsed(p.Run)) })
+	row("Time", func(p *inspect.Path) string { return humanize.Duration(inspect.Elapsed(p.Run)) })
 	if x.Costs.Asked() || y.Costs.Asked() {
 		row("Cost", func(p *inspect.Path) string { return p.Costs.Total.Text() })
 		row("Tokens", func(p *inspect.Path) string {
 			t := p.Costs.Total
-			return phrase.Tokens(t.Tokens())
+			return humanize.Tokens(t.Tokens())
 		})
 	}
 	if err := w.Flush(); err != nil {
@@ -116,13 +116,13 @@ func (d *Comparison) printFirst(page *Page) {
 		beginning = "there on"
 	}
 	if d.first == len(d.pairs) {
-		ui.Say(page.Out, "Both took the same way: %s.\n", phrase.Count(len(d.pairs), "state"))
+		ui.Say(page.Out, "Both took the same way: %s.\n", humanize.Count(len(d.pairs), "state"))
 		return
 	}
 	p := d.pairs[d.first]
 	before := "They differ from " + beginning
 	if d.first > 0 {
-		before = fmt.Sprintf("They took the same way through %s, then", phrase.Count(d.first, "state"))
+		before = fmt.Sprintf("They took the same way through %s, then", humanize.Count(d.first, "state"))
 	}
 	switch {
 	case p.A != inspect.None && p.B != inspect.None:
@@ -188,7 +188,7 @@ func (d *Comparison) eachRow(row func([8]string)) {
 	skipped := 0
 	rest := func() {
 		if skipped > 0 {
-			row([8]string{"", "… " + phrase.Count(skipped, "step") + " the same"})
+			row([8]string{"", "… " + humanize.Count(skipped, "step") + " the same"})
 			skipped = 0
 		}
 	}
@@ -202,7 +202,7 @@ func (d *Comparison) eachRow(row func([8]string)) {
 		cells := [8]string{Mark(p), plain.Line(cmp.Or(x, y).Path)}
 		for i, s := range []*inspect.Step{x, y} {
 			if s != nil {
-				cells[2+3*i], cells[3+3*i], cells[4+3*i] = s.Number, Came(s), phrase.Duration(s.Took)
+				cells[2+3*i], cells[3+3*i], cells[4+3*i] = s.Number, Came(s), humanize.Duration(s.Took)
 			}
 		}
 		row(cells)

@@ -11,7 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/config"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -71,7 +71,7 @@ func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
 			text = "desktop"
 		case n.Command != "":
 			m.Set("command", n.Command)
-			text = "command " + phrase.FirstLine(n.Command)
+			text = "command " + humanize.FirstLine(n.Command)
 		default:
 			m.Set("webhook", hostOf(n.URL))
 			m.Set("retries", int64(n.Retries))
@@ -121,7 +121,7 @@ func TypeSettings(p *project.Project, c *config.Config) (all []Setting) {
 		if c.At[key].File == config.EnvActionTypes {
 			from = Origin{Kind: "environment", Name: config.EnvActionTypes, Text: "environment " + config.EnvActionTypes}
 		}
-		all = append(all, Setting{key, ui.Texts(t.By), phrase.List(t.By), from})
+		all = append(all, Setting{key, ui.Texts(t.By), humanize.List(t.By), from})
 	}
 	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
 	return all

@@ -5,9 +5,9 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -21,7 +21,7 @@ func (page *Page) CostOfRun(r persistence.Run, sheet *inspect.CostSheet, asJSON 
 		m.Set("states", ui.List(sheet.Order, func(name string) any { return ui.CostObject(sheet.Line(name), "state", name) }))
 		return ui.WriteJSON(page.Out, m)
 	}
-	ui.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Duration(inspect.Elapsed(r)))
+	ui.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.StatusWord(r), humanize.Duration(inspect.Elapsed(r)))
 	return ui.WriteCosts(page.Out, sheet, "STATE")
 }
 
@@ -70,11 +70,11 @@ func (page *Page) CostOfRuns(ctx context.Context, f project.Finder, runs []persi
 		return err
 	}
 	if bad > 0 {
-		ui.Say(page.Out, "\nWasted on %s that failed: %s", phrase.Count(bad, "run"), waste.Text())
+		ui.Say(page.Out, "\nWasted on %s that failed: %s", humanize.Count(bad, "run"), waste.Text())
 		if all.Total.CostUSD > 0 {
 			ui.Say(page.Out, " (%.0f%%)", 100*waste.CostUSD/all.Total.CostUSD)
 		}
-		ui.Say(page.Out, ", %s of tokens, %s\n", phrase.Tokens(waste.Tokens()), phrase.Duration(waste.Time))
+		ui.Say(page.Out, ", %s of tokens, %s\n", humanize.Tokens(waste.Tokens()), humanize.Duration(waste.Time))
 	}
 	return nil
 }

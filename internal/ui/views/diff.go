@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 )
 
@@ -53,7 +53,7 @@ func Came(s *inspect.Step) string {
 	if s.To != "" {
 		parts = append(parts, "-> "+plain.Line(s.To))
 	}
-	return phrase.Dash(strings.Join(parts, ", "))
+	return humanize.Dash(strings.Join(parts, ", "))
 }
 
 // Mark is the sign in front of a pair of steps.

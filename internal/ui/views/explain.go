@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -15,12 +15,12 @@ import (
 // PrintExplanation writes what became of a run for a person.
 func PrintExplanation(out io.Writer, x *inspect.Story) {
 	r := x.Path.Run
-	ui.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.StatusWord(r), phrase.Count(r.Step, "step"), phrase.Duration(inspect.Elapsed(r)))
+	ui.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.StatusWord(r), humanize.Count(r.Step, "step"), humanize.Duration(inspect.Elapsed(r)))
 	for _, p := range x.Parts {
 		front := ""
 		if p.Visit != nil {
 			from, to := p.Visit.Span()
-			took := phrase.Duration(p.Visit.Took())
+			took := humanize.Duration(p.Visit.Took())
 			if apart := p.Visit.Apart(); apart != "" {
 				took += ", " + apart
 			}

@@ -6,7 +6,7 @@ import (
 
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -14,7 +14,7 @@ import (
 func WriteFragments(out io.Writer, list []loopfile.LibraryFragment) {
 	rows := [][]string{{"FRAGMENT", "DOES", "PARAMETERS", "DESCRIPTION"}}
 	for _, f := range list {
-		rows = append(rows, []string{f.Name, f.Does, strings.Join(parameterNames(f), ", "), phrase.FirstLine(strings.TrimSpace(f.Description))})
+		rows = append(rows, []string{f.Name, f.Does, strings.Join(parameterNames(f), ", "), humanize.FirstLine(strings.TrimSpace(f.Description))})
 	}
 	WriteTable(out, rows)
 }

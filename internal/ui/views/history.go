@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -23,7 +23,7 @@ func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 		if verbose {
 			return get("action")
 		}
-		return plain.Cut(phrase.FirstLine(get("action")), 120)
+		return plain.Cut(humanize.FirstLine(get("action")), 120)
 	case fsm.EventActionOutput:
 		return get("line")
 	case fsm.EventActionComplete:
@@ -32,7 +32,7 @@ func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 		if code := ui.ValueText(e.Get("exit_code")); code != "0" {
 			line = p.Red("exit=" + code)
 		}
-		line += "  " + phrase.Duration(time.Duration(ms)*time.Millisecond)
+		line += "  " + humanize.Duration(time.Duration(ms)*time.Millisecond)
 		if errors := get("stderr_preview"); verbose && errors != "" {
 			line += "\n" + strings.TrimRight(errors, "\n")
 		}
@@ -46,7 +46,7 @@ func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 		if get("failure_terminal") == "true" {
 			line += "  failure"
 		}
-		return strings.TrimSpace(line + "  " + cmp.Or(get("error"), phrase.FirstLine(get("message"))))
+		return strings.TrimSpace(line + "  " + cmp.Or(get("error"), humanize.FirstLine(get("message"))))
 	}
 	return inspect.Pairs(e)
 }

@@ -8,8 +8,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -18,9 +18,9 @@ import (
 func ListRows(entries []loopfile.Entry) [][]string {
 	out := make([][]string, len(entries))
 	for i, e := range entries {
-		about := phrase.FirstLine(e.Title)
+		about := humanize.FirstLine(e.Title)
 		if e.Problem != "" {
-			about = "cannot run: " + phrase.FirstLine(e.Problem)
+			about = "cannot run: " + humanize.FirstLine(e.Problem)
 		}
 		if e.Category != "" {
 			about = "[" + e.Category + "] " + about
@@ -47,7 +47,7 @@ func Since(t time.Time) string {
 	if t.IsZero() {
 		return "?"
 	}
-	return phrase.Ago(time.Since(t))
+	return humanize.Ago(time.Since(t))
 }
 
 // StatusObject is a run as one flat JSON object, in the words of the state file.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -106,7 +106,7 @@ func LineOfWaiter(p *project.Project, w persistence.Waiter) RunLine {
 func ShortTime(d time.Duration) string {
 	switch {
 	case d < time.Hour:
-		return phrase.Duration(d)
+		return humanize.Duration(d)
 	case d < 100*time.Hour:
 		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 	}

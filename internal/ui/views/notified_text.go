@@ -3,7 +3,7 @@ package views
 import (
 	"loops/engine/notifier"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -17,7 +17,7 @@ func PrintNotified(page *Page, chosen []int, results []*notifier.Result, asJSON 
 			if r.Err != nil {
 				what = "not delivered: " + r.Err.Error()
 			}
-			ui.Say(page.Out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, phrase.Count(r.Attempts, "attempt"), phrase.Duration(r.Took))
+			ui.Say(page.Out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, humanize.Count(r.Attempts, "attempt"), humanize.Duration(r.Took))
 		}
 		return value.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
 			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", notifier.ErrorText(r.Err))

@@ -8,9 +8,9 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -81,7 +81,7 @@ func (f *OpenFilter) Contradiction() error {
 	for _, name := range f.Status {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return never("--status %s: there is no such status%s; they are %s", phrase.Quote(name), phrase.DidYouMean(name, names), phrase.List(names))
+			return never("--status %s: there is no such status%s; they are %s", humanize.Quote(name), humanize.DidYouMean(name, names), humanize.List(names))
 		}
 		status := persistence.Status(name)
 		switch {
@@ -126,11 +126,11 @@ func (f *OpenFilter) Queued() bool {
 func (f *OpenFilter) None() string {
 	switch {
 	case f.Silent > 0:
-		return "No run is stuck: none that goes on was silent for " + phrase.Duration(f.Silent) + " without waiting for something."
+		return "No run is stuck: none that goes on was silent for " + humanize.Duration(f.Silent) + " without waiting for something."
 	case f.Waiting:
 		return "No run waits."
 	case !f.Failed.IsZero():
-		return "No run ended badly since " + phrase.Clock(f.Failed) + "."
+		return "No run ended badly since " + humanize.Clock(f.Failed) + "."
 	case len(f.Status) > 0:
 		return "No open run is " + strings.Join(f.Status, " or ") + "."
 	}

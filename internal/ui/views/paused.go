@@ -7,8 +7,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/persistence"
 )
 
@@ -34,7 +34,7 @@ func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	r, pid := s.Run, s.Before.Owner.PID
 	switch {
 	case s.Killed:
-		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", r.ID, pid, phrase.Duration(grace), r.Status, r.State, page.Command("resume", string(r.ID)))
+		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", r.ID, pid, humanize.Duration(grace), r.Status, r.State, page.Command("resume", string(r.ID)))
 	case r.Status.Resumable():
 		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", r.ID, pid, r.Status, r.State, page.Command("resume", string(r.ID)))
 	}

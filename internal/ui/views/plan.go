@@ -8,9 +8,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/model"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 )
 
@@ -114,7 +114,7 @@ func (r Resolver) resolve(m *value.Map, l *fsm.Loop, inside []string) {
 			inner, err = r.Document(sub.File)
 		}
 		if err != nil {
-			r.Tell("state " + phrase.Quote(name) + " of " + l.Name + ": " + phrase.OneLine(err))
+			r.Tell("state " + humanize.Quote(name) + " of " + l.Name + ": " + humanize.OneLine(err))
 		}
 		if inner != nil {
 			r.resolve(inner, sub, inside[:len(inside):len(inside)])

@@ -7,7 +7,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -28,10 +28,10 @@ func (page *Page) PrintPlan(planned *engine.Plan, asJSON bool) error {
 		ui.Say(w, "Max passes: %d\n", l.MaxIterations)
 	}
 	if l.Timeout > 0 {
-		ui.Say(w, "Timeout: %s\n", phrase.Duration(l.Timeout))
+		ui.Say(w, "Timeout: %s\n", humanize.Duration(l.Timeout))
 	}
 	if l.Backoff > 0 {
-		ui.Say(w, "Pause between states: %s\n", phrase.Duration(l.Backoff))
+		ui.Say(w, "Pause between states: %s\n", humanize.Duration(l.Backoff))
 	}
 	for _, line := range PlannedTree(p, tree) {
 		ui.SayLine(w, line)
@@ -94,7 +94,7 @@ func (page *Page) subloopLine(p *project.Project, l *fsm.Loop, s *fsm.State) str
 	}
 	child, err := lib.Subloops(project.Overrides{}, nil).Loop(s.Loop, l)
 	if err != nil {
-		return "(" + phrase.OneLine(err) + ")"
+		return "(" + humanize.OneLine(err) + ")"
 	}
-	return fmt.Sprintf("(%s: %s, at most %s)", p.Short(child.File), phrase.Count(len(child.States), "state"), phrase.Count(child.MaxSteps, "step"))
+	return fmt.Sprintf("(%s: %s, at most %s)", p.Short(child.File), humanize.Count(len(child.States), "state"), humanize.Count(child.MaxSteps, "step"))
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"loops/engine"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/persistence"
 )
 
 // Age is how long ago something was, which a clock that was set does not make negative.
-func Age(t time.Time) string { return phrase.Duration(max(0, time.Since(t))) }
+func Age(t time.Time) string { return humanize.Duration(max(0, time.Since(t))) }
 
 // InTheWayLine says who has what a run wants, or wants it before.
 func InTheWayLine(err error) string {
@@ -52,7 +52,7 @@ func WaitsFor(err error) string {
 		if behind.N == 1 {
 			last = ","
 		}
-		return plain.Line(fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", phrase.Count(behind.N, "other"), behind.As.Path, last, behind.Ahead.Loop, Process(behind.Ahead.Owner)))
+		return plain.Line(fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", humanize.Count(behind.N, "other"), behind.As.Path, last, behind.Ahead.Loop, Process(behind.Ahead.Owner)))
 	}
 	o := engine.Obstacle(err)
 	return plain.Line(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s", o.Run, o.Loop, o.Path, Age(o.Since)))

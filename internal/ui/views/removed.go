@@ -6,7 +6,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/reconcile"
 )
@@ -61,14 +61,14 @@ func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engi
 	}
 	var table [][]string
 	for _, r := range gone {
-		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), Since(r.Run.UpdatedAt), phrase.Bytes(r.Bytes)})
+		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), Since(r.Run.UpdatedAt), humanize.Bytes(r.Bytes)})
 	}
 	WriteTable(page.Out, table)
 	verb, makes := "Removed", "makes"
 	if o.DryRun {
 		verb, makes = "Would remove", "would make"
 	}
-	ui.Say(page.Out, "%s %s, which %s %s of room; %s.\n", verb, phrase.Count(len(gone), "run"), makes, phrase.Bytes(Total(gone)), stayText(p.Stay, p.Kept))
+	ui.Say(page.Out, "%s %s, which %s %s of room; %s.\n", verb, humanize.Count(len(gone), "run"), makes, humanize.Bytes(Total(gone)), stayText(p.Stay, p.Kept))
 	return nil
 }
 
@@ -77,7 +77,7 @@ func stayText(n int, k engine.Kept) string {
 	if n == 0 {
 		return "no run stays"
 	}
-	text := phrase.Count(n, "run") + " stay"
+	text := humanize.Count(n, "run") + " stay"
 	if n == 1 {
 		text += "s"
 	}
@@ -110,7 +110,7 @@ func RetainedText(gone []engine.Removed, late bool) string {
 	case len(gone) == 0:
 		return ""
 	}
-	text := fmt.Sprintf("Retention removed %s, %s.", phrase.Count(len(gone), "run"), phrase.Bytes(Total(gone)))
+	text := fmt.Sprintf("Retention removed %s, %s.", humanize.Count(len(gone), "run"), humanize.Bytes(Total(gone)))
 	if late {
 		text += " There may be more: " + rest
 	}

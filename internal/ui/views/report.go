@@ -6,8 +6,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/report"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -69,10 +69,10 @@ func ReportFacts(p *project.Project, store *project.Records, r persistence.Run, 
 	if !r.UpdatedAt.IsZero() {
 		add("Updated", r.UpdatedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
-	add("Elapsed", phrase.Duration(inspect.Elapsed(r)))
+	add("Elapsed", humanize.Duration(inspect.Elapsed(r)))
 	if total.Prompts+total.Judges > 0 {
-		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.Text(), phrase.Tokens(total.Tokens()),
-			phrase.Count(total.Prompts, "prompt"), phrase.Count(total.Judges, "judge")))
+		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.Text(), humanize.Tokens(total.Tokens()),
+			humanize.Count(total.Prompts, "prompt"), humanize.Count(total.Judges, "judge")))
 	}
 	add("Recorded in", store.Name)
 	if r.Foreign {

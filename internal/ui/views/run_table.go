@@ -6,9 +6,9 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -47,7 +47,7 @@ func (t RunTable) Print(runs []persistence.Run) error {
 		if head != "" {
 			cost = t.Costs[r.ID].Text() + "\t"
 		}
-		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), phrase.Clock(r.StartedAt), r.Step, phrase.Duration(inspect.Elapsed(r)), cost, phrase.Dash(r.Ended), ui.Instance(r))
+		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(r.Ended), ui.Instance(r))
 	}
 	return w.Flush()
 }
@@ -92,7 +92,7 @@ func (t RunTable) PrintGroups(all []Group) error {
 		if sum := t.cost(g); sum != nil {
 			cost = sum.Text() + "\t"
 		}
-		ui.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.Outcome, len(g.Runs), SharePercent(len(g.Runs), g.All), phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), cost, g.Runs[0].ID)
+		ui.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.Outcome, len(g.Runs), SharePercent(len(g.Runs), g.All), humanize.Duration(p50), humanize.Duration(p95), humanize.Duration(longest), cost, g.Runs[0].ID)
 	}
 	return w.Flush()
 }

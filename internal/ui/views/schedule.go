@@ -7,7 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -36,7 +36,7 @@ func WriteNextTimes(out io.Writer, times []time.Time, now time.Time) error {
 	for _, at := range times {
 		ui.Say(t, "%s", at.Format("Mon 2006-01-02 15:04 MST"))
 		if away := at.Sub(now); away > 0 {
-			ui.Say(t, "\tin %s", phrase.Duration(away))
+			ui.Say(t, "\tin %s", humanize.Duration(away))
 		}
 		ui.Say(t, "\n")
 	}

@@ -10,7 +10,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -47,16 +47,16 @@ func Endings(l *fsm.Loop) string {
 
 // Limits are the limits of a loop on one line.
 func Limits(l *fsm.Loop) string {
-	out := []string{phrase.Count(l.MaxSteps, "step")}
+	out := []string{humanize.Count(l.MaxSteps, "step")}
 	if l.MaxIterations > 0 {
 		out = append(out, passes(l.MaxIterations))
 	}
 	if l.Timeout > 0 {
-		out = append(out, phrase.Duration(l.Timeout)+" in all")
+		out = append(out, humanize.Duration(l.Timeout)+" in all")
 	}
 	out = append(out, budgetLimitsText(l.Budget)...)
 	if l.Backoff > 0 {
-		out = append(out, "a pause of "+phrase.Duration(l.Backoff)+" between states")
+		out = append(out, "a pause of "+humanize.Duration(l.Backoff)+" between states")
 	}
 	if l.Stall != nil {
 		out = append(out, fmt.Sprintf("%d equal results in a row", l.Stall.Window))
@@ -76,16 +76,16 @@ func budgetLimitsText(b *fsm.Budget) (out []string) {
 		out = append(out, fmt.Sprintf("a cost of $%g", b.CostUSD))
 	}
 	if b.Tokens > 0 {
-		out = append(out, phrase.Count(int(b.Tokens), "token"))
+		out = append(out, humanize.Count(int(b.Tokens), "token"))
 	}
 	if b.Wall > 0 {
-		out = append(out, "a budget of "+phrase.Duration(b.Wall))
+		out = append(out, "a budget of "+humanize.Duration(b.Wall))
 	}
 	if b.Steps > 0 {
-		out = append(out, "a budget of "+phrase.Count(b.Steps, "step"))
+		out = append(out, "a budget of "+humanize.Count(b.Steps, "step"))
 	}
 	if b.Prompts > 0 {
-		out = append(out, phrase.Count(b.Prompts, "prompt"))
+		out = append(out, humanize.Count(b.Prompts, "prompt"))
 	}
 	return out
 }
@@ -146,7 +146,7 @@ func ParameterLine(p fsm.Parameter) string {
 		line += " = " + plain.Cut(plain.Line(oneLineOf(value.Text(p.Default))), 40)
 	}
 	if p.Description != "" {
-		line += "; " + phrase.FirstLine(plain.Line(p.Description))
+		line += "; " + humanize.FirstLine(plain.Line(p.Description))
 	}
 	return line
 }
@@ -227,7 +227,7 @@ func firstCodeLine(s string) string {
 			return line
 		}
 	}
-	return phrase.FirstLine(s)
+	return humanize.FirstLine(s)
 }
 
 // Ways writes the ways out of a state, those to one target together: yes -> done  no, error -> fix.

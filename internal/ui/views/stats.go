@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -15,9 +15,9 @@ import (
 func VerdictShares(st *inspect.StateTally) string {
 	var words []string
 	for _, name := range st.Names() {
-		words = append(words, fmt.Sprintf("%s %d (%s)", phrase.Dash(plain.Line(name)), st.Verdicts[name], SharePercent(st.Verdicts[name], st.Judged())))
+		words = append(words, fmt.Sprintf("%s %d (%s)", humanize.Dash(plain.Line(name)), st.Verdicts[name], SharePercent(st.Verdicts[name], st.Judged())))
 	}
-	return phrase.Dash(strings.Join(words, ", "))
+	return humanize.Dash(strings.Join(words, ", "))
 }
 
 // SharePercent writes a part of a whole in percent. What is not all is not 100 %, and what is not nothing is not 0 %.

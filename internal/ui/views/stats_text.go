@@ -5,18 +5,18 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/ui"
 )
 
 // PrintStats shows what the runs of a loop add up to.
 func (page *Page) PrintStats(s *inspect.Stats) error {
-	ui.Say(page.Out, "%s of %s\n", phrase.Count(s.Runs, "run"), s.Name)
+	ui.Say(page.Out, "%s of %s\n", humanize.Count(s.Runs, "run"), s.Name)
 	if s.Done > 0 {
 		p50, p95, longest := inspect.Percentiles(s.Times)
 		ui.Say(page.Out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, SharePercent(s.Succeeded, s.Done))
-		ui.Say(page.Out, "Time of these: p50 %s, p95 %s, longest %s\n", phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest))
+		ui.Say(page.Out, "Time of these: p50 %s, p95 %s, longest %s\n", humanize.Duration(p50), humanize.Duration(p95), humanize.Duration(longest))
 	} else {
 		ui.SayLine(page.Out, "Success: none has ended for good")
 	}
@@ -29,7 +29,7 @@ func (page *Page) PrintStats(s *inspect.Stats) error {
 	ui.Say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
 	for _, st := range s.Tally.States() {
 		p50, p95, longest := st.Times()
-		ui.Say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, phrase.Duration(p50), phrase.Duration(p95), phrase.Duration(longest), st.Failed, VerdictShares(st))
+		ui.Say(w, "%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", st.Path, st.Visits, st.Runs, humanize.Duration(p50), humanize.Duration(p95), humanize.Duration(longest), st.Failed, VerdictShares(st))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"loops/engine/project"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/persistence"
 )
@@ -37,15 +37,15 @@ func LeaseText(r persistence.Run) string {
 	case r.Leased.IsZero():
 		return ""
 	case r.Lapsed:
-		return "ran out at " + phrase.Clock(r.Leased)
+		return "ran out at " + humanize.Clock(r.Leased)
 	default:
-		return fmt.Sprintf("until %s (%s left), unless it is renewed", phrase.Clock(r.Leased), phrase.Duration(max(0, d)))
+		return fmt.Sprintf("until %s (%s left), unless it is renewed", humanize.Clock(r.Leased), humanize.Duration(max(0, d)))
 	}
 }
 
 // WaiterText says in one line that somebody waits in the queue.
 func WaiterText(p *project.Project, w persistence.Waiter) string {
-	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, ObstacleText(p, w), phrase.Duration(time.Since(w.Since)))
+	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, ObstacleText(p, w), humanize.Duration(time.Since(w.Since)))
 }
 
 // ObstacleText is what somebody in the queue waits for.
@@ -56,7 +56,7 @@ func ObstacleText(p *project.Project, w persistence.Waiter) string {
 	case o.Run != "":
 		return fmt.Sprintf("%s, which run %s has", path, o.Run)
 	case o.Waiter != "":
-		return fmt.Sprintf("%s, which loop %s waits for since %s", path, o.Loop, phrase.Clock(o.Since))
+		return fmt.Sprintf("%s, which loop %s waits for since %s", path, o.Loop, humanize.Clock(o.Since))
 	case o.Loop != "":
 		return fmt.Sprintf("%s, which loop %s has", path, o.Loop)
 	}

@@ -9,8 +9,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/phrase"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -50,12 +50,12 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	if r.Passes > 0 {
 		page.row("Passes", fmt.Sprint(r.Passes))
 	}
-	page.row("Elapsed", phrase.Duration(v.Elapsed()))
+	page.row("Elapsed", humanize.Duration(v.Elapsed()))
 	if lives {
 		page.row("Idle", v.IdleText())
 	}
 	if d := v.Acting(); d > 0 {
-		page.row("Action", plain.Cut(phrase.FirstLine(strings.TrimSpace(inspect.Text(v.Glance.Acting.Get("action")))), 60)+"  (runs for "+phrase.Duration(d)+")")
+		page.row("Action", plain.Cut(humanize.FirstLine(strings.TrimSpace(inspect.Text(v.Glance.Acting.Get("action")))), 60)+"  (runs for "+humanize.Duration(d)+")")
 	}
 	page.row("Items", v.ItemsText())
 	page.printWait(v)
@@ -71,10 +71,10 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 		page.row("Limits", v.LimitsText())
 	}
 	if !r.StartedAt.IsZero() {
-		page.row("Started", phrase.Clock(r.StartedAt))
+		page.row("Started", humanize.Clock(r.StartedAt))
 	}
 	if !r.UpdatedAt.IsZero() {
-		page.row("Updated", phrase.Clock(r.UpdatedAt)+" ("+Since(r.UpdatedAt)+")")
+		page.row("Updated", humanize.Clock(r.UpdatedAt)+" ("+Since(r.UpdatedAt)+")")
 	}
 	page.row("Owner", OwnerText(r))
 	page.row("Lease", LeaseText(r))
@@ -84,8 +84,8 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	if why == "" || v.Ended() == nil {
 		page.row("Error", inspect.HonestError(r))
 	}
-	page.row("Message", phrase.FirstLine(r.Message))
-	page.row("Continue", phrase.FirstLine(r.Continuation))
+	page.row("Message", humanize.FirstLine(r.Message))
+	page.row("Continue", humanize.FirstLine(r.Continuation))
 	if r.Events != "" {
 		page.row("Events", p.Short(r.Events))
 	}
@@ -151,9 +151,9 @@ func (page *Page) next(v *inspect.Vitals) (word, command string) {
 // PrintBrief prints a run in two or three lines.
 func (page *Page) PrintBrief(v *inspect.Vitals) {
 	r := v.Run
-	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, inspect.StatusWord(r), v.WhereText(), v.StepsText(), phrase.Duration(v.Elapsed()))
+	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, inspect.StatusWord(r), v.WhereText(), v.StepsText(), humanize.Duration(v.Elapsed()))
 	if project.Alive(r) {
-		head += ", idle " + phrase.Duration(v.Idle())
+		head += ", idle " + humanize.Duration(v.Idle())
 	}
 	page.indented("", head)
 	switch visit, said := v.VerdictText(); {
@@ -201,7 +201,7 @@ func (page *Page) ShowWaiter(p *project.Project, w persistence.Waiter) {
 	page.row("Run", string(w.Resumes))
 	page.row("Status", "queued")
 	page.row("Waits for", ObstacleText(p, w))
-	page.row("Waits", phrase.Duration(time.Since(w.Since))+", since "+phrase.Clock(w.Since))
+	page.row("Waits", humanize.Duration(time.Since(w.Since))+", since "+humanize.Clock(w.Since))
 	page.row("Owner", w.Owner.String())
 	if w.Log != "" {
 		page.row("Log", p.Short(w.Log))
@@ -211,6 +211,6 @@ func (page *Page) ShowWaiter(p *project.Project, w persistence.Waiter) {
 
 // PrintWaiter prints a run that waits in the queue in two lines.
 func (page *Page) PrintWaiter(p *project.Project, w persistence.Waiter) {
-	page.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), phrase.Duration(time.Since(w.Since))))
+	page.indented("", fmt.Sprintf("%s  queued for %s", cmp.Or(string(w.Resumes), w.Loop), humanize.Duration(time.Since(w.Since))))
 	page.indented("  ", "waits for "+ObstacleText(p, w))
 }

@@ -8,7 +8,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/worktree"
@@ -20,7 +20,7 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 	work := fmt.Sprintf("Work tree %s (branch %s)", place, r.Tree.Branch)
 	switch {
 	case r.Err != nil:
-		return []string{work + " was left as it is: " + phrase.OneLine(r.Err), "  look at it: git -C " + plain.ShellWord(place) + " status"}
+		return []string{work + " was left as it is: " + humanize.OneLine(r.Err), "  look at it: git -C " + plain.ShellWord(place) + " status"}
 	case r.State.Gone && !r.Branch:
 		return []string{work + " is gone, and so is its branch."}
 	case r.State.Gone:
@@ -29,7 +29,7 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 	case r.Stays:
 		return []string{work + " stays for the run, with " + treeContents(r) + "."}
 	case r.Merged != "" && !r.Kept:
-		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", phrase.Count(r.State.Commits, "commit"), r.Tree.Branch, r.Merged)
+		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", humanize.Count(r.State.Commits, "commit"), r.Tree.Branch, r.Merged)
 		if !r.Branch {
 			text += " and the branch"
 		}
@@ -134,10 +134,10 @@ func treeContents(r engine.TreeReport) string {
 	var parts []string
 	s := r.State
 	if s.Commits > 0 {
-		parts = append(parts, fmt.Sprintf("%s ahead of %s", phrase.Count(s.Commits, "commit"), cmp.Or(r.Tree.Into, ShortCommit(r.Tree.Base))))
+		parts = append(parts, fmt.Sprintf("%s ahead of %s", humanize.Count(s.Commits, "commit"), cmp.Or(r.Tree.Into, ShortCommit(r.Tree.Base))))
 	}
 	if s.Files > 0 {
-		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", phrase.Count(s.Files, "file"), some(s)))
+		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", humanize.Count(s.Files, "file"), some(s)))
 	}
 	if s.On != r.Tree.Branch && !s.Gone {
 		parts = append(parts, cmp.Or(s.On, "a detached HEAD")+" checked out")
@@ -151,7 +151,7 @@ func treeContents(r engine.TreeReport) string {
 	if len(parts) == 0 {
 		return "nothing new in it"
 	}
-	return phrase.And(parts)
+	return humanize.And(parts)
 }
 
 // some names files that changed.
@@ -168,7 +168,7 @@ func TreeObject(r engine.TreeReport) *value.Map {
 	m := value.NewMap("event", "worktree_end", "instance_id", string(r.Run), "worktree", r.Tree.Path, "branch", r.Tree.Branch, "kept", r.Kept,
 		"merged_into", ui.OrNull(r.Merged), "commits", int64(r.State.Commits), "changed_files", int64(r.State.Files), "why", ui.OrNull(r.Why))
 	if r.Err != nil {
-		m.Set("error", phrase.OneLine(r.Err))
+		m.Set("error", humanize.OneLine(r.Err))
 	}
 	return m
 }

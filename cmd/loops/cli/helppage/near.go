@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // Meanings are the words that other programs have for what a command of loops does.
@@ -35,12 +35,12 @@ func Near(cmd *cobra.Command, word string) []string {
 	cmd.SuggestionsMinimumDistance = 2
 	near, least := cmd.SuggestionsFor(word), math.MaxInt
 	for _, name := range near {
-		least = min(least, phrase.Distance(word, name, len(name)))
+		least = min(least, humanize.Distance(word, name, len(name)))
 	}
 	near = slices.DeleteFunc(near, func(name string) bool {
-		return phrase.Distance(word, name, len(name)) > least && !strings.HasPrefix(name, word)
+		return humanize.Distance(word, name, len(name)) > least && !strings.HasPrefix(name, word)
 	})
-	if meant := phrase.Nearest(word, slices.Sorted(maps.Keys(Meanings))); len(near) == 0 && meant != "" && !cmd.HasParent() {
+	if meant := humanize.Nearest(word, slices.Sorted(maps.Keys(Meanings))); len(near) == 0 && meant != "" && !cmd.HasParent() {
 		near = append(near, cmd.Name()+" "+Meanings[meant])
 	}
 	return near

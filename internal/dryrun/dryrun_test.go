@@ -1,4 +1,4 @@
-package rehearse_test
+package dryrun_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/dryrun"
 	"loops/internal/golden"
-	"loops/internal/rehearse"
 )
 
 // TestSimulate walks the loops of testdata/*.txtar: main.yaml, with the sub-loops beside it. Files whose names begin with
@@ -50,19 +50,19 @@ func TestSimulate(t *testing.T) {
 			}
 			loop, lib := load(t, dir)
 			var out strings.Builder
-			for _, s := range rehearse.Scenarios() {
-				replies, _ := rehearse.Scenario(s)
+			for _, s := range dryrun.Scenarios() {
+				replies, _ := dryrun.Scenario(s)
 				out.WriteString(walk(t, s, loop, lib, replies))
 			}
 			for _, seed := range []uint64{1, 2} {
-				once := walk(t, fmt.Sprint("seed ", seed), loop, lib, rehearse.Random(seed))
-				if again := walk(t, fmt.Sprint("seed ", seed), loop, lib, rehearse.Random(seed)); again != once {
+				once := walk(t, fmt.Sprint("seed ", seed), loop, lib, dryrun.Random(seed))
+				if again := walk(t, fmt.Sprint("seed ", seed), loop, lib, dryrun.Random(seed)); again != once {
 					t.Errorf("the same seed gave another walk:\n%s\n%s", once, again)
 				}
 				out.WriteString(once)
 			}
 			for _, s := range scripts {
-				script, wrong := rehearse.ParseScript(string(s.Data), rehearse.Reachable(loop, lib))
+				script, wrong := dryrun.ParseScript(string(s.Data), dryrun.Reachable(loop, lib))
 				for _, w := range wrong {
 					fmt.Fprintf(&out, "%s: %v\n", s.Name, w)
 				}
@@ -136,12 +136,12 @@ func (n noFiles) WriteFile(name string, _ []byte) error {
 }
 
 // walk returns one walk: a line for each route, and how it ended.
-func walk(t *testing.T, title string, l *fsm.Loop, lib fsm.Library, replies rehearse.Replies) string {
+func walk(t *testing.T, title string, l *fsm.Loop, lib fsm.Library, replies dryrun.Replies) string {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:", title)
 	seq := uint64(0)
-	outcome, err := rehearse.Simulate(t.Context(), rehearse.Simulation{
+	outcome, err := dryrun.Simulate(t.Context(), dryrun.Simulation{
 		Loop: l, Values: l.Context.Clone(), Library: lib, Files: noFiles{t: t}, Dir: "/nowhere", Replies: replies, Verify: true,
 		Observe: func(e fsm.Event) {
 			if seq++; e.Seq != seq {
@@ -178,12 +178,12 @@ func TestScenario(t *testing.T) {
 			Name: "x", Initial: "a", MaxSteps: 4, MaxEdgeRevisits: 9,
 			States: map[string]*fsm.State{"a": {Name: "a", Action: "do", On: map[string]string{"yes": "a", "no": "a", "error": "a"}}},
 		}
-		replies, ok := rehearse.Scenario(name)
+		replies, ok := dryrun.Scenario(name)
 		if !ok {
 			t.Fatal(name)
 		}
 		var got []string
-		_, err := rehearse.Simulate(t.Context(), rehearse.Simulation{Loop: l, Values: value.NewMap(), Replies: replies, Observe: func(e fsm.Event) {
+		_, err := dryrun.Simulate(t.Context(), dryrun.Simulation{Loop: l, Values: value.NewMap(), Replies: replies, Observe: func(e fsm.Event) {
 			if e.Kind == "action_complete" {
 				got = append(got, fmt.Sprint(e.Get("exit_code")))
 				if out := e.Get("output_preview"); out != "[simulated output for: do]" {
@@ -195,7 +195,7 @@ func TestScenario(t *testing.T) {
 			t.Errorf("%s: %v %v, want %v", name, got, err, want)
 		}
 	}
-	if _, ok := rehearse.Scenario("some-pass"); ok {
+	if _, ok := dryrun.Scenario("some-pass"); ok {
 		t.Error("there is no such scenario")
 	}
 }
@@ -205,15 +205,15 @@ func TestEndless(t *testing.T) {
 	again := map[string]string{"yes": "a", "no": "a"}
 	inner := &fsm.Loop{Name: "in", File: "in", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999, States: map[string]*fsm.State{"a": {Name: "a", Action: "do", On: again}}}
 	outer := &fsm.Loop{Name: "out", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999, States: map[string]*fsm.State{"a": {Name: "a", Loop: "in", On: again}}}
-	replies, _ := rehearse.Scenario("all-pass")
-	s := rehearse.Simulation{Loop: outer, Values: value.NewMap(), Library: one{inner}, Replies: replies}
-	if _, err := rehearse.Simulate(t.Context(), s); !errors.Is(err, rehearse.ErrEndless) {
+	replies, _ := dryrun.Scenario("all-pass")
+	s := dryrun.Simulation{Loop: outer, Values: value.NewMap(), Library: one{inner}, Replies: replies}
+	if _, err := dryrun.Simulate(t.Context(), s); !errors.Is(err, dryrun.ErrEndless) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.Values = value.NewMap()
-	if _, err := rehearse.Simulate(ctx, s); !errors.Is(err, context.Canceled) {
+	if _, err := dryrun.Simulate(ctx, s); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -224,7 +224,7 @@ func (o one) Loop(string, *fsm.Loop) (*fsm.Loop, error) { return o.l, nil }
 
 // TestTally counts ends, the most frequent one first.
 func TestTally(t *testing.T) {
-	var tally rehearse.Tally
+	var tally dryrun.Tally
 	for i, end := range []string{"a", "b", "b"} {
 		tally.Add(uint64(i), fsm.Outcome{TerminatedBy: "terminal", FinalState: end, Steps: 3 - i})
 	}
@@ -249,7 +249,7 @@ func TestRender(t *testing.T) {
 		"${state.name} ${state.iteration}":   "s 1",
 		"${env.HOME} ${nowhere.x}":           "/home ${nowhere.x} | ${nowhere.x}: Unknown namespace: nowhere",
 	} {
-		got, err := rehearse.Render(l, &fsm.State{Name: "s", Action: text}, values, func(name string) (string, bool) { return "/home", name == "HOME" })
+		got, err := dryrun.Render(l, &fsm.State{Name: "s", Action: text}, values, func(name string) (string, bool) { return "/home", name == "HOME" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestRender(t *testing.T) {
 	st := &fsm.State{Name: "s", Action: "${param.who} ${param.n}", Fragment: &fsm.Fragment{
 		Name: "f", Bindings: value.NewMap("who", "${context.a}", "n", "${captured.x.output}"), Parameters: []fsm.Parameter{{Name: "who", Type: "string"}, {Name: "n", Type: "string"}},
 	}}
-	got, err := rehearse.Render(l, st, values, nil)
+	got, err := dryrun.Render(l, st, values, nil)
 	if err != nil || got.Action != "1 ${captured.x.output}" || len(got.Unknown) != 1 {
 		t.Errorf("%+v %v", got, err)
 	}

@@ -1,11 +1,11 @@
-package rehearse
+package dryrun
 
 import (
 	"math/rand/v2"
 	"slices"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A reply is what an action or a judge is made to come to.
@@ -85,6 +85,6 @@ func unknownVerdict(st *fsm.State, verdict string) string {
 	if slices.Contains(known, verdict) || verdict == "cannot_judge" || open(st) || takes(st, verdict) {
 		return ""
 	}
-	return "the state " + phrase.Quote(st.Name) + " has no way for the verdict " + phrase.Quote(verdict) + " (it knows " + phrase.And(known) + ")" +
-		phrase.DidYouMean(verdict, known)
+	return "the state " + humanize.Quote(st.Name) + " has no way for the verdict " + humanize.Quote(verdict) + " (it knows " + humanize.And(known) + ")" +
+		humanize.DidYouMean(verdict, known)
 }

@@ -1,5 +1,5 @@
-// Package phrase words the parts of a message: quotations, lists, the name that may have been meant, amounts and times.
-package phrase
+// Package humanize words the parts of a message: quotations, lists, the name that may have been meant, amounts and times.
+package humanize
 
 import (
 	"fmt"

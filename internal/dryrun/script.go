@@ -1,11 +1,11 @@
-package rehearse
+package dryrun
 
 import (
 	"fmt"
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/phrase"
+	"loops/internal/humanize"
 )
 
 // A ScriptError is a mistake in a script of verdicts.
@@ -64,13 +64,13 @@ func ParseScript(text string, loops []*fsm.Loop) (*Script, []*ScriptError) {
 			l.state, l.verdict = state, verdict
 		} else if first, rest, two := strings.Cut(line, " "); two && !known[line] {
 			if strings.Contains(strings.TrimSpace(rest), " ") {
-				mistake("expected STATE VERDICT or VERDICT, and not %s", phrase.Quote(line))
+				mistake("expected STATE VERDICT or VERDICT, and not %s", humanize.Quote(line))
 			} else {
-				mistake("there is no state %s%s", phrase.Quote(first), phrase.DidYouMean(first, names))
+				mistake("there is no state %s%s", humanize.Quote(first), humanize.DidYouMean(first, names))
 			}
 			continue
 		} else if !two && states[line] && !known[line] {
-			mistake("%s is a state, and its verdict is missing: expected STATE VERDICT or VERDICT", phrase.Quote(line))
+			mistake("%s is a state, and its verdict is missing: expected STATE VERDICT or VERDICT", humanize.Quote(line))
 			continue
 		}
 		s.lines = append(s.lines, l)
@@ -101,12 +101,12 @@ type scripted struct {
 
 func (s *scripted) next(st *fsm.State) (reply, error) {
 	if s.used == len(s.script.lines) {
-		return reply{}, &ScriptError{s.script.last, fmt.Sprintf("the script ends here, and the run is in the state %s, which needs a verdict", phrase.Quote(st.Name))}
+		return reply{}, &ScriptError{s.script.last, fmt.Sprintf("the script ends here, and the run is in the state %s, which needs a verdict", humanize.Quote(st.Name))}
 	}
 	l := s.script.lines[s.used]
 	s.used++
 	if l.state != "" && l.state != st.Name {
-		return reply{}, &ScriptError{l.number, fmt.Sprintf("this is a verdict for the state %s, and the run is in %s", phrase.Quote(l.state), phrase.Quote(st.Name))}
+		return reply{}, &ScriptError{l.number, fmt.Sprintf("this is a verdict for the state %s, and the run is in %s", humanize.Quote(l.state), humanize.Quote(st.Name))}
 	}
 	if wrong := unknownVerdict(st, l.verdict); wrong != "" {
 		return reply{}, &ScriptError{l.number, wrong}
