@@ -13,6 +13,8 @@ func KindOf(st *State) Kind {
 	switch st.ActionType {
 	case "contract":
 		return KindContract
+	case "http":
+		return KindHTTP
 	case "mcp_tool":
 		return KindMCP
 	case "prompt", "slash_command":

@@ -162,6 +162,7 @@ type State struct {
 	ActionType string     // as written
 	Extension  *Extension // what the settings make of ActionType; nil = it is one of the language
 	Params     *value.Map // arguments of an mcp_tool
+	Call       *Call      // the request that its action is; nil = it is none
 	Timeout    time.Duration
 	Idle       time.Duration
 	Capture    string

@@ -16,6 +16,7 @@ const (
 	KindPrompt   Kind = "prompt"
 	KindJudge    Kind = "judge" // a question to a model about what was done; it changes nothing
 	KindMCP      Kind = "mcp_tool"
+	KindHTTP     Kind = "http"
 	KindContract Kind = "contract" // never run; the text only belongs to its evaluator
 	KindProgram  Kind = "program"  // an action type that the settings give to a program, which gets the text on its standard input
 )
@@ -23,8 +24,9 @@ const (
 // An Action is one thing to do, with every template in it expanded.
 type Action struct {
 	Kind    Kind
-	Text    string        // bash script, prompt, or server/tool
+	Text    string        // bash script, prompt, server/tool, or method and address of a request as they are shown
 	Params  string        // JSON arguments of an mcp_tool
+	Call    *Request      // of KindHTTP
 	Program []string      // of KindProgram: the program and its arguments
 	State   string        // the state it belongs to
 	Step    int           // of the loop it belongs to, from 1
@@ -80,6 +82,7 @@ type Result struct {
 	Background     int           // processes the action left running (D25)
 	PeakRSS        int64         // bytes, where asked for; 0 = unknown
 	Reply          *Reply        // of a prompt or judge; else nil
+	Response       *Response     // of a request over HTTP; else nil
 }
 
 // A Runner does actions. Run blocks until the action is over and nothing of it that has to be ended is alive.

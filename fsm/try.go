@@ -37,6 +37,8 @@ func (r *Retry) due(st *State, res *Result, verdict string) string {
 		return ""
 	case res.TimeoutKind != "" && verdict != "yes":
 		verdict = RetryTimeout
+	case verdict == "no" && res.Response.Passing():
+		verdict = RetryError
 	case verdict == "tool_error": // a tool that is not there will not be there the next time either
 		verdict = RetryError
 	case verdict == RetryError && st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, res.ExitCode):
@@ -84,7 +86,7 @@ func (e *Executor) planRetry(st *State, res *Result, verdict string) bool {
 		e.emit(EventActionRetriesSpent, Field{"state", st.Name}, Field{"retries", int64(m.Tries)}, Field{"on", why})
 		return false
 	}
-	wait := st.Retry.wait(m.Tries + 1)
+	wait := res.Response.waitAsked(st.Retry.wait(m.Tries + 1))
 	if e.plan(WaitRetry, "", st.Name, wait); wait == 0 {
 		return true
 	}
@@ -99,6 +101,9 @@ func failedTry(why string, res *Result) string {
 		return "the action timed out"
 	case res.ExitCode < 0:
 		return fmt.Sprintf("the action was ended by signal %d", -res.ExitCode)
+	}
+	if r := res.Response; r != nil && r.Status != 0 {
+		return fmt.Sprintf("the try came to %s (status %d)", why, r.Status)
 	}
 	return fmt.Sprintf("the try came to %s (exit code %d)", why, res.ExitCode)
 }

@@ -18,6 +18,7 @@ var errHalted = errors.New("halted")
 // The fallbacks where neither the state nor the loop sets a timeout.
 const (
 	mcpTimeout   = 30 * time.Second
+	httpTimeout  = 30 * time.Second
 	shellTimeout = time.Hour
 	gitTimeout   = 30 * time.Second
 	judgeTimeout = 30 * time.Minute
@@ -86,16 +87,16 @@ func (e *Executor) bindParam(st *State) error {
 func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	m := e.mem
 	scope := e.scope(nil)
-	text, err := template.Expand(st.Action, scope)
+	mode := KindOf(st)
+	text, call, err := expandAction(st, scope)
 	if err != nil {
 		return Result{}, err
 	}
-	mode := KindOf(st)
 	if mode == KindContract {
 		mode = KindShell // only reached through next, where the action of a contract state does run
 	}
 	a := Action{
-		Kind: mode, Text: text, State: st.Name, Step: m.Step, Keep: e.keep[st.Capture], Model: st.Model, Agent: st.Agent, Tools: st.Tools,
+		Kind: mode, Text: text, Call: call, State: st.Name, Step: m.Step, Keep: e.keep[st.Capture], Model: st.Model, Agent: st.Agent, Tools: st.Tools,
 		RSS: e.budgeted(), Outer: e.outer, Dir: e.dir,
 	}
 	switch mode {
@@ -196,6 +197,8 @@ func timeoutsOf(l *Loop, st *State, mode Kind) (wall, idle time.Duration) {
 	case wall != 0:
 	case mode == KindMCP:
 		wall = mcpTimeout
+	case mode == KindHTTP:
+		wall = httpTimeout
 	case mode == KindPrompt && idle > 0: // the silence is the limit
 	default:
 		wall = shellTimeout
@@ -252,6 +255,9 @@ func (e *Executor) completed(st *State, mode Kind, res Result, dropped bool) {
 	if res.File != "" {
 		fields = append(fields, Field{"output_file", res.File})
 	}
+	if r := res.Response; r != nil && r.Status != 0 {
+		fields = append(fields, Field{"status", int64(r.Status)})
+	}
 	if res.Background > 0 {
 		fields = append(fields, Field{"background", int64(res.Background)})
 	}
@@ -284,6 +290,10 @@ func (e *Executor) capture(st *State, res Result) error {
 		if res.Truncated {
 			rec.Set("truncated", true)
 			rec.Set("bytes", res.Bytes)
+		}
+		if r := res.Response; r != nil {
+			rec.Set("status", int64(r.Status))
+			rec.Set("headers", r.Headers)
 		}
 		m.setCapture(st.Capture, rec)
 	}

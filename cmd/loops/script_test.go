@@ -72,7 +72,7 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": scriptCode, "waitfor": scriptWaitFor, "mask": scriptMask, "gone": scriptGone, "sameevents": scriptSameEvents,
-			"job": scriptJob, "suites": scriptSuites,
+			"job": scriptJob, "suites": scriptSuites, "serve": scriptServe,
 		},
 	})
 }

@@ -86,7 +86,11 @@ type Runner struct {
 	bash  string              // path, once found
 	spare *scratch            // of the last action, for the next one
 	busy  map[*alarm]struct{} // of the actions that run
-	left  []*os.File          // pipes that processes of ended actions hold
+
+	calls    map[int]context.CancelCauseFunc // of the requests that are made; guarded by mu
+	nextCall int
+
+	left []*os.File // pipes that processes of ended actions hold
 
 	unconfined bool           // no control groups can be made
 	crowded    []*proc.Cgroup // control groups that had processes when their action was over
@@ -116,6 +120,9 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 		return fsm.Result{}, err
 	}
 	r.prepare.Do(r.environ)
+	if a.Kind == fsm.KindHTTP {
+		return r.call(ctx, a, out)
+	}
 	dir, err := r.directory(a)
 	if err != nil {
 		return fsm.Result{}, err
@@ -189,6 +196,9 @@ func (r *Runner) Force() {
 	defer r.mu.Unlock()
 	for a := range r.busy {
 		a.ring()
+	}
+	for _, end := range r.calls {
+		end(errForced)
 	}
 }
 

@@ -13,6 +13,7 @@ var (
 	recordFields  = []string{"output", "stderr", "exit_code", "duration_ms", "failure_type", "timeout_kind", "verdict", "file", "truncated", "bytes"}
 	endFields     = []string{"terminated_by", "failure_terminal", "error"} // of a sub-loop that is not captured
 	subloopFields = []string{"output", "exit_code", "verdict"}
+	callFields    = []string{"status", "headers"}       // of a request, besides those of all records
 	itemsFields   = []string{"failed", "items", "done"} // of a state with for_each, besides those of all records
 )
 
@@ -145,6 +146,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		return false
 	case maker.Await != nil && maker.Await.Ask != nil:
 	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
+	case slices.Contains(callFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Call != nil }):
 	case !slices.Contains(recordFields, first):
 		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", humanize.Quote(first), c.didYouMean(first, recordFields), humanize.List(recordFields), humanize.Quote(name), where())
 		return false

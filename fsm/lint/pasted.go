@@ -44,7 +44,7 @@ func (c *checker) newPastes() *pastes {
 			continue
 		}
 		p.made[s.Capture] = true
-		if s.Loop != "" || isPrompt(s) || s.ActionType == "mcp_tool" {
+		if s.Loop != "" || isPrompt(s) || s.ActionType == "mcp_tool" || s.Call != nil {
 			p.agent[s.Capture] = true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 func (c *checker) stateRules(s *fsm.State) {
 	c.ignored(s)
 	c.routeRules(s)
+	c.plainSecret(s)
 	if tool := s.Action; s.ActionType == "mcp_tool" && tool != "" && s.Loop == "" && !isTemplate(tool) {
 		if server, name, ok := strings.Cut(tool, "/"); !ok || server == "" || name == "" {
 			c.warnf("tool-name", valueAt("states", s.Name, "action"), "the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails", humanize.Quote(tool))
@@ -94,7 +95,7 @@ func byRank(a, b string) int {
 // modelless warns of settings for a language model where none is asked.
 func (c *checker) modelless(s *fsm.State) {
 	program := s.Extension != nil && s.Extension.Host == ""
-	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "contract" && !program {
+	if s.ActionType != "shell" && s.ActionType != "mcp_tool" && s.ActionType != "http" && s.ActionType != "contract" && !program {
 		return
 	}
 	for _, k := range []struct{ name, value string }{{"session_mode", s.SessionMode}, {"permissions", s.Permissions}} {

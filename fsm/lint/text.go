@@ -50,7 +50,13 @@ func texts(s *fsm.State) []text {
 			out = append(out, t)
 		}
 	}
-	add(text{use: before, action: true}, s.Action, "action")
+	if s.Call == nil {
+		add(text{use: before, action: true}, s.Action, "action")
+	} else {
+		s.Call.EachText(func(in string, path ...string) {
+			add(text{use: before, action: true}, in, append([]string{"call"}, path...)...)
+		})
+	}
 	add(text{use: before, name: true}, s.Loop, "loop")
 	add(text{use: before, name: true}, s.Worktree, "worktree")
 	if x := s.Each; x != nil {

@@ -59,7 +59,7 @@ func answerOf(s *fsm.State) answer {
 		typ = "llm_structured"
 	case s.ActionType == "mcp_tool" && s.Action != "":
 		typ = "mcp_result"
-	case isShell(s), s.Action != "" && fsm.KindOf(s) == fsm.KindProgram:
+	case isShell(s), s.Action != "" && (fsm.KindOf(s) == fsm.KindProgram || s.Call != nil):
 		typ = "exit_code"
 	default:
 		return answer{by: "a state without action and evaluate", verdicts: []string{"yes"}, must: []string{"yes"}}

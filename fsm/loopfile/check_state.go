@@ -15,8 +15,12 @@ func (d *decoder) checkState(s *stateDecl) {
 		}
 	}
 	d.checkRetry(s)
-	d.checkAwait(s)
-	d.checkEach(s)
+	if b.has("call") {
+		d.checkCall(s)
+	} else {
+		d.checkAwait(s)
+		d.checkEach(s)
+	}
 	pair("max_retries", "on_retry_exhausted")
 	pair("on_retry_exhausted", "max_retries")
 	pair("retryable_exit_codes", "on_error")
@@ -25,7 +29,7 @@ func (d *decoder) checkState(s *stateDecl) {
 	if b.has("rate_limit_long_wait_ladder") && b.fields["rate_limit_long_wait_ladder"].val != nil && len(s.RateLimitLadder) == 0 && len(b.fields["rate_limit_long_wait_ladder"].node.Content) == 0 {
 		d.errorf(b.pos("rate_limit_long_wait_ladder"), join(b.path, "rate_limit_long_wait_ladder"), "range", "rate_limit_long_wait_ladder is empty; expected seconds, such as [300, 900]")
 	}
-	if s.Params.Len() > 0 && s.ActionType != "mcp_tool" && !s.open {
+	if s.Params.Len() > 0 && s.ActionType != "mcp_tool" && !b.has("call") && !s.open {
 		d.errorf(b.keyPos("params"), join(b.path, "params"), "conflict", "params are the arguments of a tool; they need action_type: mcp_tool")
 	}
 	if b.has("message") && !s.Terminal && !s.open {

@@ -24,6 +24,7 @@ const (
 	InWait            Where = "wait"
 	InAsk             Where = "ask"
 	InForEach         Where = "for_each"
+	InCall            Where = "call"
 	InSchedule        Where = "schedule"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"

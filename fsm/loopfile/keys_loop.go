@@ -166,6 +166,12 @@ var blockKeys = []Key{
 
 	{Name: "command", In: InForEach, Type: TypeText, Required: true, Doc: "A bash script that prints the items: a JSON list, or one a line. `${...}` is replaced."},
 
+	{Name: "url", In: InCall, Type: TypeText, Required: true, Doc: "The address, which begins with `http://` or `https://`. `${...}` is replaced."},
+	{Name: "method", In: InCall, Type: TypeText, Values: callMethods, Doc: "The method; without it `POST` where there is a body, else `GET`."},
+	{Name: "headers", In: InCall, Type: TypeSpecial, Doc: "Headers by name: `{Authorization: \"Bearer ${env.API_TOKEN}\"}`. `${...}` is replaced."},
+	{Name: "body", In: InCall, Type: TypeText, Doc: "The body, as a text. `${...}` is replaced."},
+	{Name: "json", In: InCall, Type: TypeValue, Doc: "The body, as a value of which JSON is made; `Content-Type` is `application/json` then. `${...}` is replaced in its texts."},
+
 	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: &limit0, Doc: "US dollars. Prompts whose model has no known price end the run, unless `allow_unknown_cost` is true."},
 	{Name: "tokens", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Tokens: input, output and cache together."},
 	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},

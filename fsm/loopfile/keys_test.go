@@ -26,6 +26,8 @@ state: on_interrupted idempotent budget on_budget set message retry wait on_time
 ask: question choices fields show who
 state: for_each as parallel on_item_failure item_retries
 for_each: command
+state: call
+call: url method headers body json
 wait: for at until file url run event status every backoff max
 retry: times backoff on
 loop: schedule

@@ -54,7 +54,11 @@ func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 					"the state "+quote(state)+" uses "+clip(r.Text)+", but the context has no "+quote(name)+hint+"; "+remedy(l, name))
 			}
 		}
-		look(s.Action, "action")
+		if c := s.Call; c == nil {
+			look(s.Action, "action")
+		} else {
+			c.EachText(func(text string, path ...string) { look(text, append([]string{"call"}, path...)...) })
+		}
 		if s.Evaluate != nil {
 			look(s.Evaluate.Prompt, "evaluate", "prompt")
 		}

@@ -140,6 +140,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", object("enum", texts(fieldTypes)))
 	case "retry on":
 		return object("type", []any{"array", "null"}, "minItems", 1, "items", object("enum", []any{"error", "timeout", "no"}))
+	case "call headers":
+		return object("type", []any{"object", "null"}, "propertyNames", object("pattern", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"), "additionalProperties", reference("given_text"))
 	case "state for_each":
 		return object("anyOf", []any{
 			object("type", "string", "minLength", 1), object("type", "array", "minItems", 1), reference(string(InForEach)),

@@ -113,7 +113,7 @@ func wholeState() []any {
 	pair := func(key, other string) jsonObject { return when(has(key), needs(other)) }
 	noVerdict := object("propertyNames", anyOf(object("not", object("pattern", verdictKey)), object("enum", otherOnKeys())))
 	leads := anyOf(has("next"), object("required", []any{"route"}), has("loop"), is("terminal", truths...), object("not", noVerdict))
-	return append(append(waitRules(), eachRules()...),
+	return append(append(append(waitRules(), eachRules()...), callRules()...),
 		when(object("not", leads), refuse("the state leads nowhere; expected next, on_yes and on_no, route, or terminal: true")),
 		object("properties", object(
 			"evaluate", reference("whole_evaluate"),
@@ -121,7 +121,7 @@ func wholeState() []any {
 			"rate_limit_long_wait_ladder", rule(object("minItems", 1)),
 			"append_to_messages", when(object("type", "string", "minLength", 1, "not", object("pattern", `\$\{`)), refuse("the same text would be added every time; expected a template such as ${captured.NAME.output}")),
 		)),
-		when(has("retry"), allOf(given("action"), hasNot("loop"), object("properties", object("retry", needs("times"))))),
+		when(has("retry"), allOf(anyOf(given("action"), has("call")), hasNot("loop"), object("properties", object("retry", needs("times"))))),
 		pair("max_retries", "on_retry_exhausted"),
 		pair("on_retry_exhausted", "max_retries"),
 		pair("retryable_exit_codes", "on_error"),

@@ -53,7 +53,7 @@ func (s *stateDecl) slipFor(name string) string {
 // routesNothing reports whether a state has routes for verdicts and nothing that gives one.
 func (s *stateDecl) routesNothing() bool {
 	b := s.b
-	for _, key := range []string{"action", "evaluate", "loop", "learning", "next", "fragment"} {
+	for _, key := range []string{"action", "evaluate", "loop", "learning", "next", "fragment", "call"} {
 		if b.has(key) {
 			return false
 		}

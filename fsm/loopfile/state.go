@@ -96,6 +96,7 @@ func (d *decoder) state(s *stateDecl) {
 		}
 	}
 	s.Each = d.each(b)
+	s.Call = d.call(s)
 	s.MaxRetries, s.OnRetryExhausted = b.int("max_retries"), to("on_retry_exhausted")
 	s.RetryableExitCodes = b.ints("retryable_exit_codes")
 	s.OnRateLimitExhausted, s.MaxRateLimitRetries = to("on_rate_limit_exhausted"), b.int("max_rate_limit_retries")
@@ -123,6 +124,12 @@ func (d *decoder) state(s *stateDecl) {
 		d.learn(s)
 	}
 	d.composition(s)
+	if s.Call != nil && s.ActionType == "" && s.Action == "" {
+		s.ActionType = httpType
+	}
+	if s.Call != nil && s.ActionType == httpType {
+		s.Action = s.Call.String()
+	}
 }
 
 func waits(n int) time.Duration { return seconds(min(float64(n), maxSeconds)) }

@@ -19,7 +19,7 @@ type Unknown struct {
 // Rendered is the action of a state, expanded as far as that goes before a run.
 type Rendered struct {
 	Action  string
-	Params  *value.Map // of an mcp_tool; else nil
+	Params  *value.Map // of an mcp_tool, or what a request has beside its method and address; else nil
 	Unknown []Unknown  // references that were left as they stand, each once
 }
 
@@ -38,7 +38,15 @@ func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (
 		}
 		r.scope.Param = bound
 	}
+	if st.Call != nil { // what it shows is no place for secrets
+		r.scope.Getenv = fsm.Shown(getenv)
+	}
 	out := &Rendered{Action: r.text(st.Action)}
+	if st.Call != nil {
+		if p := requestParams(st.Call); p != nil {
+			out.Params, _ = r.value(p).(*value.Map)
+		}
+	}
 	if st.Params.Len() > 0 {
 		out.Params, _ = r.value(st.Params).(*value.Map)
 	}
@@ -48,6 +56,24 @@ func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (
 		}
 	}
 	return out, nil
+}
+
+// requestParams are the parts of a request beside its method and address; nil = there are none.
+func requestParams(c *fsm.Call) *value.Map {
+	m := value.NewMap()
+	if c.Headers.Len() > 0 {
+		m.Set("headers", c.Headers)
+	}
+	if c.HasBody {
+		m.Set("body", c.Body)
+	}
+	if c.HasJSON {
+		m.Set("json", c.JSON)
+	}
+	if m.Len() == 0 {
+		return nil
+	}
+	return m
 }
 
 type renderer struct {

@@ -159,6 +159,14 @@ func askModel(a *fsm.Ask) *value.Map {
 	return w.m
 }
 
+func callModel(c *fsm.Call) *value.Map {
+	w := object{value.NewMap("method", c.Method, "url", c.URL)}
+	w.value("headers", c.Headers, c.Headers.Len() > 0)
+	w.value("body", c.Body, c.HasBody)
+	w.value("json", c.JSON, c.HasJSON)
+	return w.m
+}
+
 // eachModel writes for_each and the keys beside it.
 func eachModel(w object, x *fsm.Each) {
 	if x == nil {

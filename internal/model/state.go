@@ -10,8 +10,13 @@ import (
 
 func stateModel(s, def *fsm.State) *value.Map {
 	w := object{value.NewMap()}
-	w.text("action_type", s.ActionType, "")
-	w.text("action", s.Action, "")
+	if s.Call != nil {
+		w.m.Set("call", callModel(s.Call))
+	}
+	if s.Call == nil || s.Action != s.Call.String() { // else the call says both
+		w.text("action_type", s.ActionType, "")
+		w.text("action", s.Action, "")
+	}
 	w.value("params", s.Params, s.Params != nil)
 	w.text("loop", s.Loop, "")
 	w.value("with", s.With, s.With != nil)

@@ -168,7 +168,7 @@ func (p *testPrinter) begin(act fsm.Action) {
 	if p.o.JSON {
 		return
 	}
-	what := map[fsm.Kind]string{fsm.KindPrompt: "prompt", fsm.KindMCP: "tool", fsm.KindProgram: strings.Join(act.Program, " ")}[act.Kind]
+	what := map[fsm.Kind]string{fsm.KindPrompt: "prompt", fsm.KindMCP: "tool", fsm.KindHTTP: "http", fsm.KindProgram: strings.Join(act.Program, " ")}[act.Kind]
 	if what == "" {
 		what = "shell"
 	}

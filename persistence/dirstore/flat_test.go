@@ -33,7 +33,7 @@ func example() *record {
 		Captured: value.NewMap("tries", value.NewMap("output", "try 6", "exit_code", int64(0), "timeout_kind", nil)),
 		Messages: []string{"one", "two"}, PrevResult: value.NewMap("output", "x\n", "exit_code", int64(1)),
 		LastResult: value.NewMap("verdict", "no", "details", value.NewMap("exit_code", int64(1))),
-		Result:     &fsm.Result{Stdout: "out", Stderr: "err", ExitCode: -9, Duration: time.Second, TimeoutKind: "idle", Bytes: 3, Truncated: true, File: "f", Background: 1, PeakRSS: 7},
+		Result:     &fsm.Result{Stdout: "out", Stderr: "err", ExitCode: -9, Duration: time.Second, TimeoutKind: "idle", Bytes: 3, Truncated: true, File: "f", Background: 1, PeakRSS: 7, Response: &fsm.Response{Status: 503, Headers: value.NewMap("etag", "x"), RetryAfter: time.Minute}},
 		Answers:    []fsm.Answer{{Question: "q1", Result: fsm.Result{ExitCode: 1, Stderr: "busy", Reply: &fsm.Reply{Host: "h", Failure: fsm.FailTransient, Reason: "busy"}}}, {Question: "q2"}},
 		Asking:     true,
 		Retries:    map[string]int{"b": 2, "a": 1}, Throttles: map[string]int{"a": 1}, Holds: map[string]int{"a": 1},

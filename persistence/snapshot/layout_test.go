@@ -29,7 +29,8 @@ func TestLayoutHasEveryField(t *testing.T) {
 		of   reflect.Type
 		want int
 	}{
-		{reflect.TypeFor[fsm.Result](), 11},
+		{reflect.TypeFor[fsm.Result](), 12},
+		{reflect.TypeFor[fsm.Response](), 3},
 		{reflect.TypeFor[fsm.Reply](), 18},
 		{reflect.TypeFor[fsm.Usage](), 4},
 		{reflect.TypeFor[fsm.Spent](), 6},

@@ -26,6 +26,9 @@ func resultValue(v *fsm.Result) *value.Map {
 	if v.Reply != nil {
 		m.Set("reply", replyValue(v.Reply))
 	}
+	if r := v.Response; r != nil {
+		m.Set("response", value.NewMap("status", r.Status, "headers", r.Headers, "retry_after_ns", int64(r.RetryAfter)))
+	}
 	return m
 }
 
@@ -47,7 +50,27 @@ func takeResultTo(x *fsm.Result, v any) error {
 		"background":   func(v any) error { return TakeInt(&x.Background, v) },
 		"peak_rss":     func(v any) error { return TakeInt(&x.PeakRSS, v) },
 		"reply":        func(v any) error { return takeReply(&x.Reply, v) },
+		"response":     func(v any) error { return takeResponse(&x.Response, v) },
 	})
+}
+
+func takeResponse(to **fsm.Response, v any) error {
+	x := &fsm.Response{}
+	*to = x
+	return TakeParts(v, map[string]func(any) error{
+		"status":         func(v any) error { return TakeInt(&x.Status, v) },
+		"headers":        func(v any) error { return takeHeaders(&x.Headers, v) },
+		"retry_after_ns": func(v any) error { return TakeInt(&x.RetryAfter, v) },
+	})
+}
+
+func takeHeaders(to **value.Map, v any) error {
+	m, ok := v.(*value.Map)
+	if !ok {
+		return wrong("an object", v)
+	}
+	*to = m
+	return nil
 }
 
 func putOutcome(e *Writer, s *fsm.Snapshot) bool {

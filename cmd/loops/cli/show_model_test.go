@@ -184,6 +184,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Retry, l.Schedule = &fsm.Retry{}, &fsm.Schedule{}
 		s.Await = &fsm.Await{Every: time.Second, Ask: &fsm.Ask{}}
 		s.Each = &fsm.Each{Parallel: 1}
+		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		l.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Fragment.Parameters = []fsm.Parameter{{Name: "p"}}
@@ -213,6 +214,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.States["plain"].Retry },
 		func(l *fsm.Loop) any { return l.States["plain"].Await },
 		func(l *fsm.Loop) any { return l.States["plain"].Each },
+		func(l *fsm.Loop) any { return l.States["plain"].Call },
 		func(l *fsm.Loop) any { return &l.States["plain"].Fragment.Parameters[0] },
 	} {
 		typ := reflect.TypeOf(part(base())).Elem()

@@ -32,6 +32,9 @@ func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 		if code := ui.ValueText(e.Get("exit_code")); code != "0" {
 			line = p.Red("exit=" + code)
 		}
+		if status := get("status"); status != "" {
+			line += "  status=" + status
+		}
 		line += "  " + humanize.Duration(time.Duration(ms)*time.Millisecond)
 		if errors := get("stderr_preview"); verbose && errors != "" {
 			line += "\n" + strings.TrimRight(errors, "\n")
