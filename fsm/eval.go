@@ -40,6 +40,7 @@ type evaluator struct {
 var evaluators = map[string]evaluator{
 	"exit_code":           {judge: judgeExitCode, anyExit: true},
 	"expression":          {judge: judgeExpression},
+	"jq":                  {judge: judgeJQ},
 	"output_numeric":      {judge: judgeNumeric},
 	"output_json":         {judge: judgeJSON},
 	"output_contains":     {judge: judgeContains},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm/expression"
+	"loops/fsm/jq"
 	"loops/fsm/value"
 )
 
@@ -255,6 +256,7 @@ type Evaluate struct {
 	HasTarget     bool
 	Tolerance     any                 // number or template
 	Expression    *expression.Program // of an expression; nil = none
+	Filter        *jq.Program         // of jq; nil = none
 	Yes, No       []int               // exit codes that mean so, of exit_code; nil = not set: 0, and 1
 	Pattern       string
 	Negate        bool

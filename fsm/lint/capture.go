@@ -134,7 +134,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", humanize.Clip(r.Text), where(), humanize.Clip(name))
 		}
 		return true
-	case loops > 0 && !slices.Contains(subloopFields, field):
+	case loops > 0 && !slices.Contains(subloopFields, field) && !(field == "json" && r.Program != ""):
 		report := c.errorf
 		if !strict(t) {
 			report = c.warnf
@@ -147,6 +147,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	case maker.Await != nil && maker.Await.Ask != nil:
 	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
 	case slices.Contains(callFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Call != nil }):
+	case field == "json" && r.Program != "":
 	case !slices.Contains(recordFields, first):
 		c.warnf("capture-field", at, "a capture has no %s%s (it has %s); %s is captured by the state %s", humanize.Quote(first), c.didYouMean(first, recordFields), humanize.List(recordFields), humanize.Quote(name), where())
 		return false

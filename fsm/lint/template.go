@@ -48,6 +48,12 @@ func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[strin
 		}
 		report(rule, spot{r.Offset, t.path}, format, args...)
 	}
+	if r.Program != "" && slices.Contains(namespaces, r.Namespace) {
+		if c.jqProgram(t, r) {
+			return
+		}
+		inner = strings.TrimRight(inner[:strings.IndexByte(inner, '|')], " \t\n")
+	}
 	if before, after, found := strings.Cut(inner, ":-"); found && !strings.Contains(before, ":default=") {
 		instead := fmt.Sprintf("$${%s} for bash, or ${%s:default=%s} for a template", humanize.Clip(inner), humanize.Clip(before), humanize.Clip(after))
 		if strings.Contains(before, ".") { // no variable of bash

@@ -165,6 +165,9 @@ func guarded(r template.Ref) bool { return r.Suffix == "default" || r.Suffix == 
 
 // isTorn reports whether the } of a reference is that of something else: no name has blanks and quotation marks in it.
 func isTorn(r template.Ref) bool {
+	if r.Program != "" {
+		return false // see jqProgram
+	}
 	before, _, _ := strings.Cut(r.Text, ":default=")
 	return !strings.Contains(before, ":-") && properties[r.Namespace] == nil && slices.Contains(namespaces, r.Namespace) &&
 		pathStart().MatchString(r.Path) && strings.ContainsAny(before[2:], "\n\"'`$&|<>;{")

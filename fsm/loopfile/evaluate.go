@@ -35,6 +35,7 @@ func (d *decoder) evaluate(s *stateDecl) {
 	if p, ok := b.get("expression").(*expression.Program); ok {
 		ev.Expression = p
 	}
+	ev.Filter = d.filter(b, ev.Type)
 	ev.Pattern, ev.Negate, ev.ErrorPatterns = b.text("pattern"), b.bool("negate"), b.texts("error_patterns")
 	ev.Path, ev.Key, ev.Prompt, ev.Schema = b.text("path"), b.text("key"), b.text("prompt"), b.mapping("schema")
 	ev.MinConfidence, ev.Uncertain = b.number("min_confidence"), b.bool("uncertain_suffix")

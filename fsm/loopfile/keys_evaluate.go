@@ -16,6 +16,7 @@ func Evaluators() []Evaluator { return slices.Clone(evaluators) }
 var evaluators = []Evaluator{
 	{"exit_code", nil, []string{"yes", "no", "error"}, "The exit code: 0 is `yes`, 1 is `no`, every other is `error`, unless `yes` and `no` say otherwise."},
 	{"expression", []string{"expression"}, []string{"yes", "no", "error"}, "Asks whether an expression is true."},
+	{"jq", []string{"filter"}, []string{"yes", "no", "error"}, "Asks a program of jq about the JSON output."},
 	{"output_numeric", []string{"operator", "target"}, []string{"yes", "no", "error"}, "Compares a number in the output with `target`."},
 	{"output_json", []string{"path", "operator", "target"}, []string{"yes", "no", "error"}, "Compares one value of the JSON output with `target`."},
 	{"output_contains", []string{"pattern"}, []string{"yes", "no", "error"}, "Looks for a pattern in the output."},
@@ -53,6 +54,7 @@ var evaluateKeys = []Key{
 	{Name: "yes", In: InEvaluate, Type: TypeInts, Min: &limit0, Max: &limit255, For: []string{"exit_code"}, Doc: "Exit codes that are `yes`; `[0]` unless set."},
 	{Name: "no", In: InEvaluate, Type: TypeInts, Min: &limit0, Max: &limit255, For: []string{"exit_code"}, Doc: "Exit codes that are `no`; `[1]` unless set. `make` and `grep` end with 2 when something is wrong: `no: [1, 2]`."},
 	{Name: "expression", In: InEvaluate, Type: TypeExpression, For: []string{"expression"}, Doc: "What is `yes` if it is true and `no` if it is false: `captured.score.output > context.best`."},
+	{Name: "filter", In: InEvaluate, Type: TypeText, For: []string{"jq"}, Doc: "A program of jq. Its last value is `yes` unless it is `false` or `null`: `.items | length > 0`. `${...}` is not replaced in it."},
 	{Name: "operator", In: InEvaluate, Type: TypeText, Default: "eq", Values: []string{"eq", "ne", "lt", "le", "gt", "ge"}, For: []string{"output_numeric", "output_json"}, Doc: "How the value is compared with `target`."},
 	{Name: "target", In: InEvaluate, Type: TypeValue, For: []string{"output_numeric", "output_json", "convergence"}, Doc: "What the value is compared with. `${...}` is replaced, except in `output_json`."},
 	{Name: "tolerance", In: InEvaluate, Type: TypeValue, Default: 0, For: []string{"convergence"}, Doc: "How near to `target` is near enough; a number or a template."},

@@ -38,7 +38,7 @@ loop: permissions worktree
 state: host permissions
 evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
 evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line
-evaluate: error_patterns key evidence votes quorum model host effort timeout yes no expression
+evaluate: error_patterns key evidence votes quorum model host effort timeout yes no expression filter
 throttle: normal_max warn_max hard_max
 llm: enabled host model max_tokens timeout effort
 circuit: repeated_failure

@@ -19,10 +19,27 @@ type reference struct {
 	suffix   string
 	fallback string // of suffixDefault, as written
 	problem  string // what is wrong with it whatever the values are; or ""
+
+	program string // of jq, which the value goes through; "" = none
+	offset  int    // of program in the text, in bytes
 }
 
+// parseReference takes a reference apart. What stands behind a | is a program of jq, with the filters and the suffix behind that.
 func parseReference(text string) reference {
 	inside := text[2 : len(text)-1]
+	before, _, _ := strings.Cut(inside, ":default=")
+	i := strings.IndexByte(before, '|')
+	if i < 0 {
+		return parsePlain(text, inside)
+	}
+	r := parsePlain(text, inside[i+1:])
+	r.offset = 2 + i + 1 + len(r.name) - len(strings.TrimLeft(r.name, " \t\n"))
+	r.program, r.name = strings.TrimSpace(r.name), strings.TrimSpace(inside[:i])
+	return r
+}
+
+// parsePlain is parseReference of text without its brackets, or of a part of it.
+func parsePlain(text, inside string) reference {
 	var r reference
 	if name, fallback, ok := strings.Cut(inside, ":default="); ok {
 		r.suffix, r.fallback = suffixDefault, fallback
@@ -76,6 +93,8 @@ type Ref struct {
 	Escaped   bool     // written $${...}: text, not a reference
 	Text      string   // as written, with ${ and }
 	Filters   []string // from left to right, without their colons; "shell" is one of them
+	Program   string   // of jq; "" = none
+	At        int      // of Program, in bytes from Offset
 }
 
 // References returns every reference in text, in order, the escaped ones included.
@@ -91,7 +110,7 @@ func References(text string) []Ref {
 			inside = text[t.start+1 : t.end+n+1]
 		}
 		p := parseReference(inside)
-		r := Ref{Offset: t.start, Escaped: t.escape, Text: inside, Suffix: p.suffix, Filters: p.filters}
+		r := Ref{Offset: t.start, Escaped: t.escape, Text: inside, Suffix: p.suffix, Filters: p.filters, Program: p.program, At: p.offset}
 		r.Namespace, r.Path, _ = strings.Cut(p.name, ".")
 		refs = append(refs, r)
 	}

@@ -27,6 +27,7 @@ type Scope struct {
 	RunAttempt               int    // 1, and one more each time that the run was resumed
 	Messages                 []string
 	Getenv                   func(name string) (string, bool) // nil = nothing is set
+	MadeUp                   bool                             // captures and what came before are made up: what a program or a header would be is, too
 }
 
 // Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
@@ -61,6 +62,10 @@ func (e *Error) Error() string { return e.Message }
 // What is no text, list of lines or list passes :trim, :first and :last as it is. A list of lines is inserted with
 // a newline between them, every other value as [value.Text] has it; a null that is there is inserted as nothing, quoted
 // or not, except by :json. Filters win over keys that end in their names.
+//
+// Behind a path may stand | and a program of jq, before the filters: ${captured.list.json | .items[0].name}. It gets the value; where
+// the last part of the path is json, the output of that record, read as JSON. What it yields is inserted as text: a text as it is,
+// anything else as JSON, several values one a line. A } ends the reference also in the program. A key with a | in its name wins.
 //
 // Two forms are fixed by loops that exist. :default= does not go with :shell, because it would not be clear whether the
 // default is quoted; and in ${x.y:shell?}, without another filter, :shell belongs to the path.
@@ -159,6 +164,18 @@ func (s *Scope) expandReference(ref string) (string, error) {
 		return "", &Error{ref, ref + " is not a template; for bash write $" + ref}
 	}
 	v, problem := s.resolve(namespace, path)
+	if r.program != "" {
+		if old := parsePlain(ref, ref[2:len(ref)-1]); s.has(old) { // a key with a | in its name
+			r = old
+			namespace, path, _ = strings.Cut(r.name, ".")
+			v, problem = s.resolve(namespace, path)
+		} else if v, problem = s.piped(namespace, path, r.program); problem == "" {
+			return r.render(v), nil
+		}
+	}
+	if problem != "" && s.MadeUp && (r.program != "" || strings.Contains(path, ".headers.")) {
+		return r.render("[simulated " + r.name + "]"), nil
+	}
 	if problem != "" {
 		switch r.suffix {
 		case suffixDefault:

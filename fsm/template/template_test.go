@@ -91,28 +91,87 @@ func TestExpandValue(t *testing.T) {
 func TestReferences(t *testing.T) {
 	for text, want := range map[string][]Ref{
 		"a ${context.x.y} $${context.z} ${messages} ${env.A:default=}} ${prev.o?}${captured.c.output:shell} ${} $${ ${context.q": {
-			{"context", "x.y", "", 2, false, "${context.x.y}", nil},
-			{"context", "z", "", 17, true, "${context.z}", nil},
-			{"messages", "", "", 31, false, "${messages}", nil},
-			{"env", "A", "default", 43, false, "${env.A:default=}", nil},
-			{"prev", "o", "nullable", 62, false, "${prev.o?}", nil},
-			{"captured", "c.output", "shell", 72, false, "${captured.c.output:shell}", []string{"shell"}},
+			{"context", "x.y", "", 2, false, "${context.x.y}", nil, "", 0},
+			{"context", "z", "", 17, true, "${context.z}", nil, "", 0},
+			{"messages", "", "", 31, false, "${messages}", nil, "", 0},
+			{"env", "A", "default", 43, false, "${env.A:default=}", nil, "", 0},
+			{"prev", "o", "nullable", 62, false, "${prev.o?}", nil, "", 0},
+			{"captured", "c.output", "shell", 72, false, "${captured.c.output:shell}", []string{"shell"}, "", 0},
 		},
 		"${context.x:trim:first?}${context.x:lines:shell}${context.x:shell?}$${context.x:json}": {
-			{"context", "x", "nullable", 0, false, "${context.x:trim:first?}", []string{"trim", "first"}},
-			{"context", "x", "shell", 24, false, "${context.x:lines:shell}", []string{"lines", "shell"}},
-			{"context", "x:shell", "nullable", 48, false, "${context.x:shell?}", nil},
-			{"context", "x", "", 67, true, "${context.x:json}", []string{"json"}},
+			{"context", "x", "nullable", 0, false, "${context.x:trim:first?}", []string{"trim", "first"}, "", 0},
+			{"context", "x", "shell", 24, false, "${context.x:lines:shell}", []string{"lines", "shell"}, "", 0},
+			{"context", "x:shell", "nullable", 48, false, "${context.x:shell?}", nil, "", 0},
+			{"context", "x", "", 67, true, "${context.x:json}", []string{"json"}, "", 0},
 		},
 		"${context.x:trim:default=a:shell}${messages:last}${context.x:trim:shell?}${context.x:upper}": {
-			{"context", "x", "default", 0, false, "${context.x:trim:default=a:shell}", []string{"trim"}},
-			{"messages", "", "", 33, false, "${messages:last}", []string{"last"}},
-			{"context", "x", "nullable", 49, false, "${context.x:trim:shell?}", []string{"trim", "shell"}},
-			{"context", "x:upper", "", 73, false, "${context.x:upper}", nil},
+			{"context", "x", "default", 0, false, "${context.x:trim:default=a:shell}", []string{"trim"}, "", 0},
+			{"messages", "", "", 33, false, "${messages:last}", []string{"last"}, "", 0},
+			{"context", "x", "nullable", 49, false, "${context.x:trim:shell?}", []string{"trim", "shell"}, "", 0},
+			{"context", "x:upper", "", 73, false, "${context.x:upper}", nil, "", 0},
+		},
+		"${captured.x.json | .a[1:-1] | length:trim:shell}${prev.json|.a?}${context.x:default=a|b}${context.x | .y:default=a|b}": {
+			{"captured", "x.json", "shell", 0, false, "${captured.x.json | .a[1:-1] | length:trim:shell}", []string{"trim", "shell"}, ".a[1:-1] | length", 20},
+			{"prev", "json", "nullable", 49, false, "${prev.json|.a?}", nil, ".a", 12},
+			{"context", "x", "default", 65, false, "${context.x:default=a|b}", nil, "", 0},
+			{"context", "x", "default", 89, false, "${context.x | .y:default=a|b}", nil, ".y", 14},
 		},
 	} {
 		if got := References(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("got\n%+v\nwant\n%+v", got, want)
+		}
+	}
+}
+
+func TestPrograms(t *testing.T) {
+	s := &Scope{
+		Context: value.NewMap("list", []any{int64(1), "two", nil}, "a|b", "kept", "data", value.NewMap("n", int64(7))),
+		Captured: value.NewMap(
+			"x", value.NewMap("output", `{"items": [{"name": "it's"}, {"name": "b"}], "n": 1.0, "none": null}`),
+			"bad", value.NewMap("output", "no JSON"), "cut", value.NewMap("output", `{"a": `, "truncated", true),
+			"own", value.NewMap("json", "mine", "output", "1"),
+		),
+		Prev: value.NewMap("output", "[1, 2]\n"),
+	}
+	for text, want := range map[string]string{
+		"${captured.x.json | .items[0].name}":                               "it's",
+		"${captured.x.json|.items[0].name:shell}":                           `'it'"'"'s'`,
+		"${captured.x.json | .items[].name}":                                "it's\nb",
+		"${captured.x.json | .items[].name:last}":                           "b",
+		"${captured.x.json | .items[] | .name:json}":                        `["it's", "b"]`,
+		"${captured.x.json | .items | length}":                              "2",
+		"${captured.x.json | .items[1]}":                                    `{"name": "b"}`,
+		"${captured.x.json | .none}":                                        "",
+		"${captured.x.json | .n}":                                           "1",
+		"${captured.x.json | .n == 1}":                                      "true",
+		"${captured.x.output | length}":                                     "68",
+		"${prev.json | add}":                                                "3",
+		"${context.data | .n + 1}":                                          "8",
+		"${context.list | .[1]}":                                            "two",
+		"${context.a|b}":                                                    "kept",
+		"${captured.own.json | length}":                                     "4",
+		"${captured.x.json | .gone[]?}":                                     "",
+		"${captured.x.json | .items | keys[] | select(. > 5):default=none}": "none",
+		"${captured.bad.json | .a?}":                                        "",
+		"${captured.gone.json | .a:default=x|y}":                            "x|y",
+		"${captured.x.json}":                                                "error: Path 'x.json' not found in captured",
+		"${captured.bad.json | .a}":                                         "error: the output of captured.bad is no JSON: ",
+		"${captured.cut.json | .a}":                                         "error: the output of captured.cut was cut",
+		"${captured.gone.json | .a}":                                        "error: Path 'gone' not found in captured",
+		"${captured.x.json | .items[}":                                      "error: jq: .items[: the program ends too early",
+		"${captured.x.json | .items | .name}":                               "error: jq: .items | .name: expected an object but got: array",
+		"${captured.x.json | .items[] | select(false)}":                     "error: jq: .items[] | select(false) yields nothing",
+		"a ${nothing.x | .y}":                                               "error: Unknown namespace: nothing",
+	} {
+		got, err := Expand(text, s)
+		if want, bad := strings.CutPrefix(want, "error: "); bad {
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s: %q, %v; want the error %s", text, got, err, want)
+			}
+			continue
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
 		}
 	}
 }

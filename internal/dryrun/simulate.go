@@ -122,6 +122,9 @@ func (w *walk) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result,
 	}
 	text := madeUp + short(a.Text) + "]"
 	res := fsm.Result{Stdout: text, ExitCode: w.answer.code, Bytes: int64(len(text))}
+	if a.Kind == fsm.KindHTTP {
+		res.Response = &fsm.Response{Status: [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)], Headers: value.NewMap()}
+	}
 	if a.Kind == fsm.KindPrompt {
 		// Usage that nobody can price would end a run with a budget.
 		res.Reply = &fsm.Reply{Complete: true, Coverage: fsm.CoverageComplete}

@@ -135,6 +135,9 @@ func evaluateModel(e *fsm.Evaluate) *value.Map {
 	if e.Expression != nil {
 		w.text("expression", e.Expression.String(), "")
 	}
+	if e.Filter != nil {
+		w.text("filter", e.Filter.String(), "")
+	}
 	w.value("yes", codeList(e.Yes), e.Yes != nil)
 	w.value("no", codeList(e.No), e.No != nil)
 	w.text("pattern", e.Pattern, "")

@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/expression"
+	"loops/fsm/jq"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/model"
@@ -286,6 +287,12 @@ func change(t *testing.T, name string, f reflect.Value) {
 		*v = []fsm.Assignment{{Key: "x", Value: one(t)}}
 	case *[]fsm.Case:
 		*v = []fsm.Case{{When: one(t), To: "x"}}
+	case **jq.Program:
+		p, err := jq.Compile(".x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		*v = p
 	case **expression.Program:
 		*v = one(t)
 	case *[]fsm.Parameter:

@@ -1,0 +1,23 @@
+package lint
+
+import (
+	"errors"
+
+	"loops/fsm/jq"
+	"loops/fsm/template"
+	"loops/internal/humanize"
+)
+
+// jqProgram checks the program of jq in a reference. It reports true if something is wrong with it.
+func (c *checker) jqProgram(t text, r template.Ref) bool {
+	_, err := jq.Compile(r.Program)
+	wrong, bad := errors.AsType[*jq.Error](err)
+	if bad {
+		hint := ""
+		if n := len(r.Program); wrong.Offset >= n {
+			hint = "; the } that ends the reference is the first one, so no program with braces fits here: use evaluate: {type: jq, …} or a script"
+		}
+		c.errorf("bad-expression", spot{r.Offset + r.At + wrong.Offset, t.path}, "%s is no program of jq: %s%s", humanize.Quote(r.Program), wrong.Message, hint)
+	}
+	return bad
+}
