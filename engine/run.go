@@ -228,6 +228,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		MemoryUsed: proc.MemoryUsed,
 		Getenv:     e.getenv,
 		Circuit:    persistence.ProjectCircuit(j.project.Loops),
+		Park:       j.over.Park,
 		Wake:       r.wake,
 		Held:       r.hold.held,
 		Raise:      r.raises.next,

@@ -124,6 +124,9 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 			return e.exception(st, err)
 		}
 	}
+	if going && e.cfg.Park && kind != AwaitFor && kind != AwaitAt {
+		e.woken = true // the one look for which the run was resumed
+	}
 	watch := awaiter{e: e, st: st, due: !wall().Before(m.Awaiting.Next), again: going}
 	for {
 		changed := e.changed() // before the looks whose answers may change
@@ -143,6 +146,10 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 			return e.overspent(st, over)
 		}
 		if e.held(ctx) == pass {
+			if e.cfg.Park && ctx.Err() == nil && e.broken == nil {
+				watch.announce()
+				return decision{halted: true, parked: true}
+			}
 			watch.rest(ctx, changed)
 		}
 		if e.broken != nil || ctx.Err() != nil {

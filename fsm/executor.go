@@ -25,6 +25,9 @@ type Config struct {
 	MemoryUsed func() (float64, bool)
 	// Circuit tells runs of each other's rate limits; nil = there is none.
 	Circuit Circuit
+	// Park has the run let go of where a state waits (see [EndParked]) instead of carrying it until that is over. What came already
+	// is not waited for.
+	Park bool
 	// Wake ends the wait the run is in, if it is in one. Nil: nothing does.
 	Wake <-chan struct{}
 	// Held returns nil while the run may continue, and otherwise a channel that is closed when it may again. It is asked
@@ -294,6 +297,7 @@ type decision struct {
 	refused string // why a prompt failed for good, where no route takes that; "" = it did not
 	retry   bool   // the action is to be done again: the wait before that is in the memory
 	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
+	parked  bool   // the same, because it waits and the run is not to be carried meanwhile
 
 	unjudged bool // the same, of a judge: the result still waits for it
 
@@ -307,7 +311,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		return
 	}
 	if d.halted {
-		e.finishStopped(ctx)
+		e.finishHalted(ctx, d)
 		return
 	}
 	if d.overrun != nil {

@@ -115,6 +115,15 @@ func (e *Executor) message(st *State) string {
 }
 
 // finishStopped ends a run that was asked to stop, by cause.
+// finishHalted ends the run where nothing was decided.
+func (e *Executor) finishHalted(ctx context.Context, d decision) {
+	if d.parked {
+		e.finish(ctx, EndParked, "")
+		return
+	}
+	e.finishStopped(ctx)
+}
+
 func (e *Executor) finishStopped(ctx context.Context) {
 	m := e.mem
 	by, text := EndInterrupted, ""

@@ -175,6 +175,7 @@ const (
 	EndSystemSignal  = "system_signal"
 	EndError         = "error"
 	EndHandoff       = "handoff"
+	EndParked        = "parked" // it waits, and nothing carries it: a run that is resumed waits the rest
 	EndCycle         = "cycle_detected"
 	EndStall         = "stall_detected"
 	EndHostPressure  = "host_pressure_abort"

@@ -58,7 +58,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 		m.PendingRequest, m.PendingPayload = "handoff", o.Continuation
 		return decision{}
 	case paused(o):
-		return decision{halted: true}
+		return decision{halted: true, parked: o.TerminatedBy == EndParked && ctx.Err() == nil}
 	case o.Refused && !takesError(st):
 		return decision{refused: "sub-loop " + m.Child.Name + ": " + o.Error}
 	case o.TerminatedBy == EndBudget:
@@ -79,7 +79,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 // paused reports whether a sub-loop ended so that it continues when the run is resumed.
 func paused(o *Outcome) bool {
 	switch o.TerminatedBy {
-	case EndInterrupted, EndUserStopped, EndHandoff:
+	case EndInterrupted, EndUserStopped, EndHandoff, EndParked:
 		return true
 	}
 	return false

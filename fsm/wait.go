@@ -56,7 +56,7 @@ func (m *Snapshot) heldInRetry() bool {
 // Waiting returns what the run waits for, in whatever sub-loop, or, where it was stopped in a wait, what it will wait for
 // when it is resumed; nil = nothing.
 func (m *Snapshot) Waiting() *Wait {
-	if o := m.Outcome; o != nil && o.TerminatedBy != EndInterrupted && o.TerminatedBy != EndUserStopped && o.TerminatedBy != EndTimeout {
+	if o := m.Outcome; o != nil && o.TerminatedBy != EndInterrupted && o.TerminatedBy != EndUserStopped && o.TerminatedBy != EndTimeout && o.TerminatedBy != EndParked {
 		return nil
 	}
 	if m.Wait != nil {

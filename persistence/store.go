@@ -53,7 +53,7 @@ func StatusOf(o fsm.Outcome) Status {
 		return UserStopped
 	case fsm.EndTimeout:
 		return TimedOut
-	case fsm.EndHandoff:
+	case fsm.EndHandoff, fsm.EndParked:
 		return Awaiting
 	}
 	return Failed

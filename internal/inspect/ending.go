@@ -31,7 +31,7 @@ func EndKind(o fsm.Outcome) string {
 		return "stalled"
 	case fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget:
 		return "budget"
-	case fsm.EndHandoff:
+	case fsm.EndHandoff, fsm.EndParked:
 		return "awaiting"
 	case fsm.EndError:
 		if o.Limited {
@@ -73,7 +73,7 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + steps,
 		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
 		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended: its action was killed by a signal", fsm.EndError: "ended with an error",
-		fsm.EndHandoff: "handed off", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",
+		fsm.EndHandoff: "handed off", fsm.EndParked: "parked", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",
 		fsm.EndHostPressure: "ended: the host was short of memory", fsm.EndHostBudget: "ended: its memory budget was used up",
 		fsm.EndBudget: "stopped: its budget is used up",
 	}[o.TerminatedBy]

@@ -170,6 +170,8 @@ func Ending(e fsm.Event, l *fsm.Loop) Sentence {
 		text = fmt.Sprintf("It was stopped in %s, because somebody asked for that", final)
 	case fsm.EndSystemSignal:
 		text = fmt.Sprintf("It ended in %s because its action was killed by a signal", final)
+	case fsm.EndParked:
+		text = fmt.Sprintf("It was parked in %s, where it waits", final)
 	case fsm.EndHandoff:
 		text = fmt.Sprintf("It handed off in %s, and waits to be continued", final)
 	case fsm.EndCycle:

@@ -60,7 +60,7 @@ var exitTable = []struct {
 	{exitStalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle; loops fork RUN --at STEP begins before it, with what you changed", ""},
 	{exitHost, "a budget is used up, or the memory limits of the host were reached", "loops resume NAME --extend cost=2 (or tokens, prompts, steps, time); raise the limits of host_guard", ""},
 	{exitConflict, "a live run has locked the same files, or owns the run", "--queue waits for it, loops stop ends it, --no-lock does without", "another process has the records of runs for too long"},
-	{exitAwaiting, "the run handed off and waits to be continued", "loops resume NAME", ""},
+	{exitAwaiting, "the run handed off, or was parked where it waits, and waits to be continued", "loops resume NAME", ""},
 	{exitRecord, "what happened could not be written down, so the run was stopped", "free or repair the disk, then loops resume NAME", "the records of runs cannot be used"},
 	{exitLimited, "an agent host refused for its rate for longer than the run may wait", "loops resume NAME, later", ""},
 	{exitHangup, "stopped by SIGHUP", "loops resume NAME", ""},
@@ -95,7 +95,7 @@ func codeOf(o fsm.Outcome) int {
 		return exitStalled
 	case fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget:
 		return exitHost
-	case fsm.EndHandoff:
+	case fsm.EndHandoff, fsm.EndParked:
 		return exitAwaiting
 	case fsm.EndError:
 		if o.Limited {

@@ -17,6 +17,7 @@ func addOverrides(o *project.Overrides, flags *pflag.FlagSet) {
 	flags.Float64Var(&o.Delay, "delay", 0, "pause between states in `SECONDS`, instead of the loop's backoff")
 	flags.StringVar(&o.Durability, "durability", "", "what the loss of power may cost: `LEVEL` is strict (50 ms of decisions, never a result; the default), grouped (fewer syncs; also that an action was started) or none (all)")
 	flags.Var(&o.Budget, "budget", "what the run may use, instead of the loop's limits: "+project.BudgetForms)
+	flags.BoolVar(&o.Park, "park", false, "where the run waits (wait, ask) let go of it and exit with 10, instead of waiting; resume continues it")
 	flags.BoolVar(&o.NoHostGuard, "no-host-guard", false, "watch no memory: host_guard is off, in sub-loops too")
 	addAgentFlags(&o.Agents, flags)
 }
