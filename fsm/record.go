@@ -114,7 +114,6 @@ func (e *Executor) message(st *State) string {
 	return strings.TrimSpace(text)
 }
 
-// finishStopped ends a run that was asked to stop, by cause.
 // finishHalted ends the run where nothing was decided.
 func (e *Executor) finishHalted(ctx context.Context, d decision) {
 	if d.parked {
@@ -124,6 +123,7 @@ func (e *Executor) finishHalted(ctx context.Context, d decision) {
 	e.finishStopped(ctx)
 }
 
+// finishStopped ends a run that was asked to stop, by cause.
 func (e *Executor) finishStopped(ctx context.Context) {
 	m := e.mem
 	by, text := EndInterrupted, ""

@@ -78,6 +78,8 @@ func TestExamples(t *testing.T) {
 			"report": "cmd/ holds 1 entries, 2 lines in the files on top\ndocs/ holds 1 entries, 2 lines in the files on top\n",
 		}},
 		{name: "each"},
+		{name: "thirty"},
+		{name: "backoff", files: map[string]string{"used": "it came\n"}},
 		{name: "fix-go"},
 		{name: "metric"},
 		{name: "metric", args: []string{"--context", "lines=1000"}, exit: 5},
@@ -114,7 +116,7 @@ func TestExamples(t *testing.T) {
 // TestExamplesListed wants every example in the README of the examples and in a test.
 func TestExamplesListed(t *testing.T) {
 	readme := readText(t, "../../"+examples+"/README.md")
-	source := readText(t, "examples_test.go") + readText(t, "examples_agent_test.go")
+	source := readText(t, "examples_test.go") + readText(t, "examples_agent_test.go") + readText(t, "jobs_test.go")
 	files, err := filepath.Glob("../../" + examples + "/*.yaml")
 	must(t, err)
 	if len(files) < 5 {

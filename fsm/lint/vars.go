@@ -18,6 +18,7 @@ var readsVar = pattern.Lazy(`(?:\$\{?[#!]?|\benviron\[["'])(LOOPS_[A-Z0-9_]+)`)
 const (
 	contextVar  = "LOOPS_CONTEXT_"
 	capturedVar = "LOOPS_CAPTURED_"
+	itemVar     = "LOOPS_ITEM"
 	fileVar     = "_FILE" // ends the variable with the path of a text that is too long for one
 )
 
@@ -46,6 +47,11 @@ func (c *checker) varRules() {
 	for _, s := range c.states {
 		if s.Capture != "" {
 			add(&captures, capturedVar, s.Capture)
+		}
+		if s.Each != nil {
+			for _, v := range []string{"", "_INDEX", "_COUNT", "_" + fsm.VarName(s.Each.As)} {
+				known[itemVar+v], known[itemVar+v+fileVar] = true, true
+			}
 		}
 	}
 	hints := map[string]string{}
