@@ -7,7 +7,7 @@ CRASHES ?= 2000
 FUZZTIME ?= 10s
 TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestScriptPostgres)$$
 
-.PHONY: all help check build test race lint format tools golden generate bench torture fuzz clean
+.PHONY: all help check build test race lint format tools golden generate bench release torture fuzz clean
 
 all: build lint test
 
@@ -50,6 +50,12 @@ generate: ## everything made by go:generate
 
 bench: build ## the table of numbers, as ratios measured in one run
 	go run ./bench -bin $(BIN)
+
+release: bin/nfpm ## everything that users install, in dist/; IMAGE=1 adds the image for containers; RELEASE_URL is where dist will be found
+	go run ./release -out dist -nfpm bin/nfpm $(if $(IMAGE),-image)
+
+bin/nfpm: tools/release/go.mod tools/release/go.sum
+	GOBIN=$(CURDIR)/bin go -C tools/release install tool
 
 # What a person waits for: each test's name and what it says, without the thousands that only pass.
 quiet = sed -u -E '/^=== |^ *--- PASS: .*\/|^PASS$$/d'

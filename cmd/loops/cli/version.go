@@ -11,15 +11,16 @@ import (
 	"loops/internal/ui"
 )
 
-// version is set by the linker for releases.
-var version = ""
+// A release sets these through the linker; commit and date are those of the commit it was built from.
+var version, commit, date string
 
 func newVersionCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Long:    "version prints the version of loops, the Go it was built with and the platform." + exitCodes(exitOK, exitFailed, exitUsage),
+		Use:   "version",
+		Short: "Print the version",
+		Long: `version prints the version of loops, the Go it was built with and the platform. --json adds the commit, its date in
+RFC 3339 and the modules that the program was built from.` + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: "  loops version\n  loops version --json",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(*cobra.Command, []string) error { return printVersion(a, asJSON) },
@@ -31,10 +32,43 @@ func newVersionCommand(a *app) *cobra.Command {
 func printVersion(a *app, asJSON bool) error {
 	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
 	if asJSON {
-		return ui.WriteJSON(a.out, value.NewMap("version", v, "go", runtime.Version(), "platform", platform))
+		return ui.WriteJSON(a.out, versionObject(v, platform))
 	}
 	_, err := fmt.Fprintf(a.out, "loops %s (%s, %s)\n", v, runtime.Version(), platform)
 	return err
+}
+
+// versionObject has null where the program does not know: one that was built by hand outside a clone has no commit.
+func versionObject(v, platform string) *value.Map {
+	at, when, modules := commit, date, []any{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if at == "" {
+			at, when = setting(info, "vcs.revision"), setting(info, "vcs.time")
+		}
+		for _, m := range info.Deps {
+			if m.Replace != nil {
+				m = m.Replace
+			}
+			modules = append(modules, value.NewMap("path", m.Path, "version", m.Version, "sum", m.Sum))
+		}
+	}
+	return value.NewMap("version", v, "commit", textOrNull(at), "date", textOrNull(when), "go", runtime.Version(), "platform", platform, "modules", modules)
+}
+
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func setting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
 }
 
 func buildVersion() string {
@@ -46,10 +80,8 @@ func buildVersion() string {
 		return "unknown"
 	}
 	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
-			v = "devel-" + s.Value[:min(12, len(s.Value))]
-		}
+	if at := setting(info, "vcs.revision"); at != "" && (v == "" || v == "(devel)") {
+		v = "devel-" + at[:min(12, len(at))]
 	}
 	if v == "" || v == "(devel)" {
 		return "devel"
