@@ -5,17 +5,36 @@
 #
 #   release/try.sh DIST [REBUILD-FLAG...]
 set -euo pipefail
-[ "${1-}" = --inside ] || exec unshare --mount --net "$0" --inside "$@"
-shift
+fail() { echo "FAIL: $*" >&2; exit 1; }
+ok() { echo "ok    $*"; }
+
+# rebuild DIST FLAG...: makes the same release from a clone at another path.
+rebuild() {
+  local dist=$1 nfpm=$PWD/bin/nfpm sums again
+  shift
+  if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
+    echo "left out: the build at another path, for there are changes that are not committed"
+    return
+  fi
+  again=$(mktemp -d)
+  git clone -q . "$again/clone"
+  (cd "$again/clone" && go run ./release -out dist -nfpm "$nfpm" "$@")
+  sums=$(cd "$dist" && echo loops_*_checksums.txt)
+  diff "$dist/$sums" "$again/clone/dist/$sums" || fail "another build of the same commit gave other bytes"
+  rm -rf "$again"
+  ok "the same bytes, built at another path"
+}
+
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-dist=$(cd "$1" && pwd)
-shift
+if [ "${1-}" != --inside ]; then
+  unshare --mount --net release/try.sh --inside "$1"
+  rebuild "$@"
+  exit
+fi
+dist=$(cd "$2" && pwd)
 version=$(sed -n 's/.*"version": "\(.*\)".*/\1/p' "$dist/latest.json")
 work=$(mktemp -d)
 trap 'umount --recursive --lazy "$work" 2> /dev/null || true; rm -rf "$work"' EXIT
-
-fail() { echo "FAIL: $*" >&2; exit 1; }
-ok() { echo "ok    $*"; }
 
 # fresh makes a root that is this machine's, where what is changed is kept apart, in $work/changed.
 fresh() {
@@ -74,15 +93,4 @@ if [ -f "$dist/loops_${version}_oci.tar" ]; then
   env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/loops /usr/sbin/chroot --userspec=65532:65532 "$work/root" \
     bash -euc "cd /work; $try; git --version > /dev/null; test -s /etc/ssl/certs/ca-certificates.crt; ! touch /etc/x 2> /dev/null"
   ok "image"
-fi
-
-if [ -z "$(git status --porcelain --untracked-files=no)" ]; then
-  umount --recursive --lazy "$work"
-  git clone -q . "$work/elsewhere"
-  nfpm=$PWD/bin/nfpm
-  (cd "$work/elsewhere" && go run ./release -out dist -nfpm "$nfpm" "$@")
-  diff "$dist/loops_${version}_checksums.txt" "$work/elsewhere/dist/loops_${version}_checksums.txt" || fail "another build of the same commit gave other bytes"
-  ok "the same bytes, built at another path"
-else
-  echo "left out: the build at another path, for there are changes that are not committed"
 fi
