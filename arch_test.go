@@ -107,6 +107,7 @@ var arrows = map[string][]string{
 	"loops/persistence/snapshot":                  {"loops/fsm", "loops/fsm/value"},
 	"loops/persistence/storetest":                 {"loops/fsm", "loops/fsm/value", "loops/persistence"},
 	"loops/reconcile":                             {"loops/persistence", "loops/internal/proc"},
+	"loops/release":                               {"gopkg.in/yaml.v3"},
 }
 
 // forbidden names packages of the standard library that a package may not import either, with what lies below them, and why.
