@@ -1,0 +1,138 @@
+package main_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"loops/internal/golden"
+)
+
+// TestVersions reads what earlier versions recorded, as release/fixture.sh let them: every run is listed, told about, exported into another
+// project, forked and resumed, on the store it was recorded in. What is expected stands beside it, in want.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	versions, err := filepath.Glob("testdata/versions/*")
+	must(t, err)
+	if len(versions) == 0 {
+		t.Fatal("there are no versions")
+	}
+	server := startPostgres(t)
+	for i, folder := range versions {
+		for _, store := range []string{"dir", "sqlite", "postgres"} {
+			t.Run(filepath.Base(folder)+"/"+store, func(t *testing.T) {
+				t.Parallel()
+				dir := filepath.Join(t.TempDir(), "p")
+				must(t, os.CopyFS(dir, os.DirFS(filepath.Join(folder, store))))
+				p := versionProject{dir: dir, bin: binary(t), dsn: "dir"}
+				switch store {
+				case "sqlite":
+					p.dsn = "sqlite:" + filepath.Join(t.TempDir(), "runs.db")
+					loadSQLite(t, strings.TrimPrefix(p.dsn, "sqlite:"), filepath.Join(folder, "sqlite.sql"))
+				case "postgres":
+					schema := fmt.Sprintf("v%d", i)
+					loadPostgres(t, server.URL("public"), schema, filepath.Join(folder, "postgres.sql"))
+					p.dsn = server.URL(schema)
+				}
+				golden.Check(t, filepath.Join(folder, store+".want"), p.use(t))
+			})
+		}
+	}
+}
+
+// A versionProject is a copy of a project of an earlier version.
+type versionProject struct{ dir, bin, dsn string }
+
+func (p versionProject) loops(t *testing.T, store string, args ...string) (out string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.bin, args...)
+	cmd.Dir, cmd.Env = p.dir, append(cleanEnv(p.bin, p.dir), "LOOPS_STORE="+store)
+	b, err := cmd.Output()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(b), cmd.ProcessState.ExitCode()
+}
+
+// use does with each run what users do, and returns a line of each: how it stood, and with what the commands ended.
+func (p versionProject) use(t *testing.T) string {
+	t.Helper()
+	if out, code := p.loops(t, p.dsn, "sweep"); code != 0 {
+		t.Fatalf("sweep exits with %d: %s", code, out)
+	}
+	entries, err := filepath.Glob(filepath.Join(p.dir, ".loops", "*.yaml"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(p.dir, "begun"), nil, 0o644)) // what waited does not wait again
+	type run struct{ id, line string }
+	var runs []run
+	for _, path := range entries {
+		loop := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		out, code := p.loops(t, p.dsn, "history", loop, "--json")
+		if code != 0 {
+			t.Fatalf("history %s exits with %d", loop, code)
+		}
+		var of []map[string]any
+		must(t, json.Unmarshal([]byte(out), &of))
+		for _, r := range of {
+			line := fmt.Sprintf("%s %v, %v steps, in %v", loop, r["status"], r["iterations"], r["current_state"])
+			runs = append(runs, run{r["instance_id"].(string), line})
+		}
+	}
+	slices.SortFunc(runs, func(a, b run) int { return strings.Compare(a.id, b.id) })
+	var lines strings.Builder
+	other := "sqlite:" + filepath.Join(t.TempDir(), "other.db")
+	for _, r := range runs {
+		bundle := filepath.Join(t.TempDir(), r.id+".tar.zst")
+		fmt.Fprint(&lines, r.line)
+		for _, c := range [][]string{
+			{"explain", r.id},
+			{"export", r.id, "-o", bundle},
+			{"fork", r.id, "--at", "1"},
+			{"resume", r.id},
+		} {
+			_, code := p.loops(t, p.dsn, c...)
+			fmt.Fprintf(&lines, "; %s %d", c[0], code)
+		}
+		_, code := p.loops(t, other, "import", bundle)
+		fmt.Fprintf(&lines, "; import %d\n", code)
+	}
+	return lines.String()
+}
+
+func loadSQLite(t *testing.T, path, dump string) {
+	t.Helper()
+	text, err := os.ReadFile(dump)
+	must(t, err)
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), string(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loadPostgres(t *testing.T, url, schema, dump string) {
+	t.Helper()
+	text, err := os.ReadFile(dump)
+	must(t, err)
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer conn.Close(t.Context())
+	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(s string) bool { return strings.HasPrefix(s, `\`) }) // psql's own
+	script := "CREATE SCHEMA " + schema + ";\n" + strings.ReplaceAll(strings.Join(lines, "\n"), "public.", schema+".")
+	if _, err := conn.PgConn().Exec(t.Context(), script).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+}
