@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"loops/persistence"
@@ -86,4 +88,24 @@ func HoldCheckpoints(ctx context.Context, c *Checkpoints, f func()) error {
 		f()
 		return nil
 	})
+}
+
+// MigrationStatements is how many statements bring an empty database up to date.
+func MigrationStatements() (n int) {
+	for _, m := range migrations {
+		n += strings.Count(m, ";") + 1
+	}
+	return n
+}
+
+// BeforeMigrationStatement does another statement before the nth of all migrations.
+func BeforeMigrationStatement(n int, text string) {
+	for i, m := range migrations {
+		statements := strings.Split(m, ";")
+		if n <= len(statements) {
+			migrations[i] = strings.Join(slices.Insert(statements, n-1, text), ";")
+			return
+		}
+		n -= len(statements)
+	}
 }
