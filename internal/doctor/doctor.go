@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"context"
 	"strings"
 
 	"loops/engine/action"
@@ -38,6 +39,9 @@ type Examination struct {
 	Model       string // of the test; "" = the host's own
 	Permissions string // of the test: project.PermissionsHost or fsm.PermissionsSkip
 	Prompts     bool   // declared hosts may be started
+
+	Repairs []Repair                        // what Machine found that can be put right
+	Sweep   func(ctx context.Context) error // tidies up after dead runs; nil = that is not offered
 
 	Found   func(Finding)                // is called with each finding at once: some take their time
 	Command func(words ...string) string // a command of this program, as the user would give it

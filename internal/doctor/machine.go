@@ -42,6 +42,8 @@ const mostRuns = 200
 func (x *Examination) Machine(ctx context.Context) {
 	x.programs()
 	x.room()
+	x.private()
+	x.ignored()
 	x.configured()
 	x.store(ctx)
 }
@@ -216,6 +218,7 @@ func (x *Examination) store(ctx context.Context) {
 		}
 	}
 	x.stale(changes)
+	x.leftovers(len(changes))
 }
 
 // stale says what sweep would do.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +25,7 @@ type doctorOptions struct {
 	model       string
 	permissions string
 	yes, json   bool
+	fix         bool
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
@@ -38,7 +38,11 @@ do. It looks at the agent CLIs that loops knows and those that .loops/config.yam
 and which keys of a loop file they heed (schema: a judge's answer in a given form, which others are asked for in words;
 cost_ceiling: they stop at a budget by themselves). A declared one is not started before it is sent a prompt: what it does
 with other arguments nobody knows. It looks at bash, git and the disk, at the records of runs and what sweep would tidy up,
-and at the project's configuration and prices. Nothing is changed.
+and at the project's configuration and prices. Nothing is changed without --fix.
+
+--fix shows what can be repaired and asks before each repair, on a terminal; elsewhere it repairs with --yes only. It takes the
+rights of other users from records, writes a missing .loops/.gitignore and tidies up after dead runs. It starts no agents. The
+tables of a database need no repair: any command brings them up to date.
 
 Whether a login works, and an agent can answer in a given form, only a prompt can tell: doctor sends one tiny prompt and
 one tiny question to each agent CLI, which uses your account and costs about a cent. On a terminal it asks first. Elsewhere
@@ -46,6 +50,7 @@ it does so with --yes only.` + exitMeanings(
 			exitMeaning{exitOK, "loops can run; there may be warnings"}, exitMeaning{exitFailed, "there is a problem"},
 			exitMeaning{exitUsage, "bad command line"}),
 		Example: `  loops doctor
+  loops doctor --fix
   loops doctor --host codex --yes
   loops doctor --json | jq '.[] | select(.level != "ok")'`,
 		Args: arguments(0, 0, ""),
@@ -63,7 +68,8 @@ it does so with --yes only.` + exitMeanings(
 	flags.StringVar(&o.host, "host", "", "look at this agent `HOST` only")
 	flags.StringVar(&o.model, "model", "", "`MODEL` of the test (default: the host's own)")
 	flags.StringVar(&o.permissions, "permissions", project.PermissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts without asking")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts, or with --fix repair, without asking")
+	flags.BoolVar(&o.fix, "fix", false, "repair what can be repaired, each after showing it")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array of findings; nothing is asked")
 	return cmd
 }
@@ -74,6 +80,7 @@ type examination struct {
 	app      *app
 	options  doctorOptions
 	findings []doctor.Finding
+	answers  chan string // lines of the user, once one was asked for
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
@@ -87,6 +94,9 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	x := &examination{app: a, options: o}
 	x.Examination = doctor.Examination{
 		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Prompts: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
+	}
+	if o.fix {
+		return x.repair(ctx)
 	}
 	x.Machine(ctx)
 	x.Runner, err = x.newRunner()
@@ -103,18 +113,12 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	if ctx.Err() != nil {
 		return failure(engine.Failed, "stopped before everything was looked at")
 	}
-	problems := 0
-	for _, f := range x.findings {
-		if f.Level == doctor.Problem {
-			problems++
-		}
-	}
 	if o.json {
 		if err := ui.WriteJSON(a.out, ui.List(x.findings, views.FindingObject)); err != nil {
 			return err
 		}
 	}
-	if problems > 0 {
+	if x.problems() > 0 {
 		return told(engine.Failed)
 	}
 	return nil
@@ -136,31 +140,14 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
 		names[i] = h.Name
 	}
 	a := x.app
-	_, shown := ui.Terminal(a.Err)
-	answer := ""
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return false
-	case x.options.yes:
-		return true
-	case !x.options.json && shown && ui.Interactive(a.In):
-		a.out.Flush()
-		ui.Say(a.Err, "Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each. [y/N] ", humanize.And(names))
-		lines := make(chan string, 1)
-		go func() { // who answers with Ctrl-C leaves it behind, and the program ends
-			line, _ := bufio.NewReader(a.In).ReadString('\n')
-			lines <- line
-		}()
-		select {
-		case answer = <-lines:
-		case <-ctx.Done():
-			fmt.Fprintln(a.Err)
-			return false
-		}
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
+	if x.options.yes || x.ask(ctx, fmt.Sprintf("Send one tiny prompt and one tiny question to %s? It uses your account and costs about a cent each.", humanize.And(names))) {
 		return true
+	}
+	if ctx.Err() != nil {
+		return false
 	}
 	words := "doctor --yes"
 	if x.options.host != "" {

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"loops/engine"
+	"loops/fsm/value"
+	"loops/internal/doctor"
+	"loops/internal/ui"
+)
+
+// ask puts a question to the user, and reports whether the answer is yes. Where no user can answer, it is no.
+func (x *examination) ask(ctx context.Context, question string) bool {
+	a := x.app
+	if _, shown := ui.Terminal(a.Err); x.options.json || !shown || !ui.Interactive(a.In) {
+		return false
+	}
+	a.out.Flush()
+	ui.Say(a.Err, "%s [y/N] ", question)
+	if x.answers == nil {
+		x.answers = make(chan string)
+		in := bufio.NewReader(a.In)
+		go func() { // a user who ends the program instead leaves it behind
+			for {
+				line, err := in.ReadString('\n')
+				x.answers <- line
+				if err != nil {
+					return
+				}
+			}
+		}()
+	}
+	select {
+	case answer := <-x.answers:
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return true
+		}
+	case <-ctx.Done():
+		fmt.Fprintln(a.Err)
+	}
+	return false
+}
+
+// repair looks at the machine and the project, and puts right what can be.
+func (x *examination) repair(ctx context.Context) error {
+	a := x.app
+	x.Sweep = func(context.Context) error {
+		e, err := a.engine()
+		if err != nil {
+			return err
+		}
+		defer e.Close()
+		_, err = e.Reconcile(ctx)
+		return a.refused(err)
+	}
+	x.Machine(ctx)
+	failed, left := 0, 0
+	done := make([]any, 0, len(x.Repairs))
+	for _, r := range x.Repairs {
+		state, why := "left", any(nil)
+		if x.options.yes || x.ask(ctx, "Fix: "+r.Text+"?") {
+			state = "fixed"
+			if err := r.Do(ctx); err != nil {
+				failed++
+				state, why = "failed", onOneLine(err)
+			}
+		} else {
+			left++
+		}
+		done = append(done, value.NewMap("check", r.Check, "repair", r.Text, "result", state, "error", why))
+		if x.options.json {
+			continue
+		}
+		line := fmt.Sprintf("%-8s %-10s %s", state, r.Check, r.Text)
+		if why != nil {
+			line += fmt.Sprint(": ", why)
+		}
+		ui.SayLine(a.out, line)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return failure(engine.Failed, "stopped before everything was repaired")
+	case x.options.json:
+		if err := ui.WriteJSON(a.out, done); err != nil {
+			return err
+		}
+	case len(x.Repairs) == 0:
+		ui.SayLine(a.out, "There is nothing that doctor can repair.")
+	case left > 0 && !x.options.yes:
+		ui.SayLine(a.out, "To repair all of it without a question: "+a.command("doctor --fix --yes"))
+	}
+	if failed > 0 || x.problems() > 0 {
+		return told(engine.Failed)
+	}
+	return nil
+}
+
+// problems is how many findings are problems.
+func (x *examination) problems() (n int) {
+	for _, f := range x.findings {
+		if f.Level == doctor.Problem {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Repair is what Machine found wrong and can be put right without a choice: loops files, records and settings are never touched.
+type Repair struct {
+	Check string
+	Text  string // what Do does, as in "remove the rights of other users from .loops/runs"
+	Do    func(context.Context) error
+}
+
+// privateFolders hold what actions printed, so other users have no business there. Programs make them for their owner alone;
+// little-loops makes them as any folder is.
+var privateFolders = []string{".running", ".history", "runs", "logs", "tmp"}
+
+// private looks for folders of records that other users can read.
+func (x *Examination) private() {
+	var open []string
+	for _, name := range privateFolders {
+		path := filepath.Join(x.Project.Loops, name)
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		open = append(open, x.Project.Short(path))
+		x.Repairs = append(x.Repairs, Repair{
+			"access", fmt.Sprintf("remove the rights of other users from %s (%v)", x.Project.Short(path), info.Mode()),
+			func(context.Context) error { return chmodPrivate(path, info) },
+		})
+	}
+	if len(open) > 0 {
+		x.add(Finding{"access", Warning, "other users of this machine can read what actions printed: " + strings.Join(open, ", "), x.Command("doctor")+" --fix", nil})
+	}
+}
+
+// chmodPrivate changes a folder that is still the one that was looked at.
+func chmodPrivate(path string, was fs.FileInfo) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(info, was) {
+		return fmt.Errorf("%s has become another folder", path)
+	}
+	return f.Chmod(info.Mode().Perm() &^ 0o077)
+}
+
+// ignored looks whether git leaves out the records.
+func (x *Examination) ignored() {
+	p := x.Project
+	git, err := x.lookPath("git")
+	if err != nil || !p.HasRecords() || !x.inRepository(git) {
+		return
+	}
+	file := filepath.Join(p.Loops, ".gitignore")
+	if _, err := os.Lstat(file); err == nil {
+		return // a user has chosen
+	}
+	if _, err := x.output(git, "-C", p.Dir, "check-ignore", "-q", filepath.Join(p.Loops, "runs", "x")); err == nil {
+		return
+	}
+	x.add(Finding{"gitignore", Warning, "git would take in the records of runs: " + p.Short(file) + " is missing", x.Command("doctor")+" --fix", nil})
+	x.Repairs = append(x.Repairs, Repair{
+		"gitignore", "write " + p.Short(file) + ", which names the records and not the loops",
+		func(context.Context) error { return p.IgnoreRecords() },
+	})
+}
+
+// leftovers offers to do what sweep does, if there is something.
+func (x *Examination) leftovers(runs int) {
+	if runs > 0 && x.Sweep != nil {
+		x.Repairs = append(x.Repairs, Repair{"runs", "tidy up after runs whose process died, as " + x.Command("sweep") + " does", x.Sweep})
+	}
+}
