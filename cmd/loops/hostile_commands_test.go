@@ -394,6 +394,7 @@ func (p *hostileProject) tools() {
 		{"help", "environment"},
 		{"version"},
 		{"version", "--json"},
+		{"upgrade", "--check", "--from", hostile},
 		{hostile},
 		{"list", "-C", hostile},
 		{"list", "--store", "sqlite:" + hostile},

@@ -29,6 +29,8 @@ type Config struct {
 	Catalog string // absolute
 	Color   string // auto, always or never
 
+	Releases string // where loops upgrade --check looks: an absolute path or a URL
+
 	// Of run and resume. What a loop says of the same wins, but for Permissions.
 	Output      string // quiet, normal or verbose
 	Host, Model string

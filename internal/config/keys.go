@@ -80,6 +80,10 @@ var keys = sync.OnceValue(func() []Key {
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.size(n, "max_size", &c.Retention.MaxSize) },
 			show: func(c *Config) any { return unless(c.Retention.MaxSize == 0, sizeText(c.Retention.MaxSize)) },
 		},
+		{
+			Name: "upgrade.from", Form: FormText, Means: "A folder or URL with the files of a release, in which loops upgrade --check looks.",
+			read: (*decoder).releases, show: text(func(c *Config) *string { return &c.Releases }),
+		},
 		{Name: "notify", Form: FormNotify, Means: "Who is told what becomes of runs. The lists of all files hold together.", read: (*decoder).notify, show: nothing},
 		{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
 		{Name: "action_types", Form: FormTypes, Means: "Action types besides those of the language: a program for each, or an agent host.", read: (*decoder).actionTypes, show: nothing},

@@ -146,27 +146,39 @@ func (d *decoder) store(n *yaml.Node, c *Config) {
 }
 
 // catalog reads the path of a folder.
-func (d *decoder) catalog(n *yaml.Node, c *Config) {
+func (d *decoder) catalog(n *yaml.Node, c *Config) { d.path(n, "catalog", &c.Catalog) }
+
+// releases reads a folder or a URL.
+func (d *decoder) releases(n *yaml.Node, c *Config) {
+	if strings.HasPrefix(n.Value, "http://") || strings.HasPrefix(n.Value, "https://") {
+		d.words(n, "from", nil, &c.Releases)
+		return
+	}
+	d.path(n, "from", &c.Releases)
+}
+
+// path reads a path, which is relative to the folder of its file, or to the home of the user behind ~/.
+func (d *decoder) path(n *yaml.Node, key string, to *string) {
 	before := len(d.problems)
-	path := d.text(n, "catalog")
+	path := d.text(n, key)
 	if len(d.problems) > before {
 		return
 	}
 	rest, atHome := strings.CutPrefix(path, "~")
 	switch {
 	case path == "":
-		d.say(n, "catalog is empty: leave the key out")
+		d.say(n, "%s is empty: leave the key out", key)
 		return
 	case atHome && rest != "" && rest[0] != '/':
-		d.say(n, "catalog: only ~/ is known, for your own home; write the path in full")
+		d.say(n, "%s: only ~/ is known, for your own home; write the path in full", key)
 		return
 	case atHome && d.layer.home == "":
-		d.say(n, "catalog: where ~ is cannot be told: HOME is not set")
+		d.say(n, "%s: where ~ is cannot be told: HOME is not set", key)
 		return
 	case atHome:
 		path = filepath.Join(d.layer.home, rest)
 	case !filepath.IsAbs(path):
 		path = filepath.Join(d.layer.dir, path)
 	}
-	c.Catalog = filepath.Clean(path)
+	*to = filepath.Clean(path)
 }

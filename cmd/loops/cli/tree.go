@@ -75,6 +75,7 @@ func tree() []branch {
 		{"schedule", groupSetUp, false, newScheduleCommand},
 		{"man", groupSetUp, false, newManCommand},
 		{"version", groupSetUp, false, newVersionCommand},
+		{"upgrade", groupSetUp, false, newUpgradeCommand},
 		{"events", groupPlumbing, true, newEventsCommand},
 		{"stage", groupPlumbing, false, newStageCommand},
 		{"queue", groupPlumbing, false, newQueueCommand},

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loops/engine"
+	"loops/fsm/value"
+	"loops/internal/ui"
+	"loops/internal/upgrade"
+)
+
+type upgradeOptions struct {
+	from        string
+	check, json bool
+}
+
+func newUpgradeCommand(a *app) *cobra.Command {
+	var o upgradeOptions
+	cmd := &cobra.Command{
+		Use:   "upgrade --check",
+		Short: "Check whether there is a newer release",
+		Long: `upgrade --check compares this program with the newest release, and tells how to install that. It reads one small file,
+latest.json, from the folder or URL that --from or the setting upgrade.from names; without one it reads nothing. It never
+downloads or replaces a program: install.sh of the release and package managers do.` + exitMeanings(
+			exitMeaning{exitOK, "it was found out, whatever the answer"}, exitMeaning{exitFailed, "the release could not be read"},
+			exitMeaning{exitUsage, "bad command line, or nothing says where releases are"}),
+		Example: `  loops upgrade --check --from https://example.org/loops
+  loops upgrade --check --json | jq .newer`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !o.check {
+				return usageError{"upgrade does not replace the program; ask with --check", "loops upgrade --help"}
+			}
+			return runUpgrade(cmd.Context(), a, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.check, "check", false, "compare with the newest release")
+	cmd.Flags().StringVar(&o.from, "from", "", "a `FOLDER` or URL with the files of a release (default: the setting upgrade.from)")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print one JSON object")
+	return cmd
+}
+
+func runUpgrade(ctx context.Context, a *app, o upgradeOptions) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	from := o.from
+	if from == "" {
+		c, err := p.Config()
+		if err != nil {
+			return err
+		}
+		from = c.Releases
+	} else if !strings.Contains(from, "://") && !filepath.IsAbs(from) {
+		from = filepath.Join(p.Cwd, from)
+	}
+	if from == "" {
+		return usageError{"nothing says where releases are: give --from FOLDER|URL, or set upgrade.from in the settings", "loops upgrade --help"}
+	}
+	ctx, stop := signal.NotifyContext(ctx, ends...)
+	defer stop()
+	r, err := upgrade.Find(ctx, from)
+	if err != nil {
+		return failure(engine.Failed, "the newest release could not be read: %v", err)
+	}
+	current := buildVersion()
+	newer, known := r.Newer(current)
+	if o.json {
+		var answer any
+		if known {
+			answer = newer
+		}
+		return ui.WriteJSON(a.out, value.NewMap("version", current, "latest", r.Version, "newer", answer, "date", r.Date.Format(time.RFC3339), "url", textOrNull(r.URL), "from", from))
+	}
+	where := r.URL
+	if where == "" {
+		where = from
+	}
+	switch {
+	case !known:
+		ui.SayLine(a.out, "This program was built from source, "+current+"; the newest release is "+r.Version+", in "+where+".")
+	case newer:
+		ui.SayLine(a.out, "loops "+r.Version+" of "+r.Date.Format(time.DateOnly)+" is newer than this program, "+current+".")
+		ui.SayLine(a.out, "Install it with install.sh or the packages in "+where+".")
+	default:
+		ui.SayLine(a.out, "loops "+current+" is the newest release.")
+	}
+	return nil
+}
