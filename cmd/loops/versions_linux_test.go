@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"loops/internal/golden"
 )
 
@@ -127,12 +125,16 @@ func loadPostgres(t *testing.T, url, schema, dump string) {
 	t.Helper()
 	text, err := os.ReadFile(dump)
 	must(t, err)
-	conn, err := pgx.Connect(t.Context(), url)
+	sep := "?"
+	if strings.Contains(url, "?") {
+		sep = "&"
+	}
+	db, err := sql.Open("pgx", url+sep+"default_query_exec_mode=simple_protocol")
 	must(t, err)
-	defer conn.Close(t.Context())
+	defer db.Close()
 	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(s string) bool { return strings.HasPrefix(s, `\`) }) // psql's own
 	script := "CREATE SCHEMA " + schema + ";\n" + strings.ReplaceAll(strings.Join(lines, "\n"), "public.", schema+".")
-	if _, err := conn.PgConn().Exec(t.Context(), script).ReadAll(); err != nil {
+	if _, err := db.ExecContext(t.Context(), script); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -36,7 +36,7 @@ func (x *Examination) private() {
 		})
 	}
 	if len(open) > 0 {
-		x.add(Finding{"access", Warning, "other users of this machine can read what actions printed: " + strings.Join(open, ", "), x.Command("doctor")+" --fix", nil})
+		x.add(Finding{"access", Warning, "other users of this machine can read what actions printed: " + strings.Join(open, ", "), x.Command("doctor") + " --fix", nil})
 	}
 }
 
@@ -71,7 +71,7 @@ func (x *Examination) ignored() {
 	if _, err := x.output(git, "-C", p.Dir, "check-ignore", "-q", filepath.Join(p.Loops, "runs", "x")); err == nil {
 		return
 	}
-	x.add(Finding{"gitignore", Warning, "git would take in the records of runs: " + p.Short(file) + " is missing", x.Command("doctor")+" --fix", nil})
+	x.add(Finding{"gitignore", Warning, "git would take in the records of runs: " + p.Short(file) + " is missing", x.Command("doctor") + " --fix", nil})
 	x.Repairs = append(x.Repairs, Repair{
 		"gitignore", "write " + p.Short(file) + ", which names the records and not the loops",
 		func(context.Context) error { return p.IgnoreRecords() },
