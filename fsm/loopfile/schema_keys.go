@@ -137,7 +137,9 @@ func specialSchema(k *Key) jsonObject {
 	case "retry backoff":
 		return object("type", []any{"number", "string", "null"}, "minimum", 0, "pattern", retryPattern)
 	case "ask fields":
-		return object("type", []any{"object", "null"}, "additionalProperties", object("enum", texts(fieldTypes)))
+		return answerFieldsSchema()
+	case "ask choices":
+		return choicesSchema()
 	case "retry on":
 		return object("type", []any{"array", "null"}, "minItems", 1, "items", object("enum", []any{"error", "timeout", "no"}))
 	case "call headers":

@@ -1,5 +1,7 @@
 package loopfile
 
+import "slices"
+
 // The rules about keys that need, exclude or limit one another.
 
 // has holds for a mapping where a key is there and not null, which counts as absent.
@@ -113,7 +115,7 @@ func wholeState() []any {
 	pair := func(key, other string) jsonObject { return when(has(key), needs(other)) }
 	noVerdict := object("propertyNames", anyOf(object("not", object("pattern", verdictKey)), object("enum", otherOnKeys())))
 	leads := anyOf(has("next"), object("required", []any{"route"}), has("loop"), is("terminal", truths...), object("not", noVerdict))
-	return append(append(append(waitRules(), eachRules()...), callRules()...),
+	return append(slices.Concat(waitRules(), askRules(), eachRules(), callRules()),
 		when(object("not", leads), refuse("the state leads nowhere; expected next, on_yes and on_no, route, or terminal: true")),
 		object("properties", object(
 			"evaluate", reference("whole_evaluate"),
