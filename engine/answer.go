@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"loops/fsm"
 	"loops/fsm/value"
@@ -18,6 +19,7 @@ type Answer struct {
 	Choice   string
 	Fields   map[string]string // as texts, by name
 	From     string            // who answers, as far as that is known
+	Known    []string          // the names and teams by which the face knows who answers; nil = it does not
 	Withdraw bool              // the question is taken back: there is no choice
 }
 
@@ -48,6 +50,9 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if given.Question == nil || !a.Before.Resumable && !alive(a.Before) {
 		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.StatusWord(a.Before), a.Before.State)
 	}
+	if err := given.mayAnswer(); err != nil {
+		return given, err
+	}
 	fields, err := given.check()
 	if err != nil {
 		return given, refuse(Usage, "%v", err)
@@ -73,6 +78,15 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	given.N = c.N
 	a.rouse(persistence.CommandAnswer)
 	return given, a.answeredFirst(ctx, given.Question, c.N)
+}
+
+// mayAnswer refuses an answer of a user who is known and is not among those that are asked.
+func (a *Answered) mayAnswer() error {
+	who := a.Question.Who
+	if len(who) == 0 || len(a.Known) == 0 || slices.ContainsFunc(a.Known, func(name string) bool { return slices.Contains(who, name) }) {
+		return nil
+	}
+	return refuse(Usage, "the question of state %s is for %s, and you are %s", humanize.Quote(a.Question.Wait.State), humanize.And(who), humanize.And(a.Known))
 }
 
 // check checks the answer against the question, and returns what was said beside the choice, typed.

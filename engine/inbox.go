@@ -33,6 +33,9 @@ func (b *inbox) Signals(ctx context.Context, name string, after uint64) ([]fsm.S
 	}
 	b.asked.Store(time.Now().UnixMilli())
 	commands, err := b.store.Commands(ctx, b.id, after)
+	if errors.Is(err, persistence.ErrNotFound) { // it waits in its first state: nothing of it is on record yet
+		err = nil
+	}
 	if _, damaged := errors.AsType[*persistence.DamageError](err); damaged {
 		err = nil
 	}

@@ -19,8 +19,9 @@ import (
 
 // Environment variables of runs and their actions.
 const (
-	EnvRunID  = "LOOPS_RUN_ID" // set for actions: the run they belong to
-	EnvVerify = "LOOPS_VERIFY" // 1: check the machine's invariants
+	EnvRunID    = "LOOPS_RUN_ID"   // set for actions: the run they belong to
+	EnvIdentity = "LOOPS_IDENTITY" // who answers questions: the name of the user, and those of teams
+	EnvVerify   = "LOOPS_VERIFY"   // 1: check the machine's invariants
 )
 
 // Grace is how long a process that was asked to end has before it is killed.

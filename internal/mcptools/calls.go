@@ -26,6 +26,7 @@ type Session struct {
 type Host struct {
 	Session     func() (*Session, error)
 	Run, Resume answer
+	Known       []string // the names by which it is known whose agent this is; nil = it is not
 }
 
 // asked returns a tool that has its answer from a session.
@@ -137,8 +138,11 @@ func signal(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 	return sent.Object(), nil
 }
 
-func giveAnswer(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
-	said := engine.Answer{Choice: v.Text("choice"), From: "MCP", Fields: map[string]string{}}
+func (h *Host) giveAnswer(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
+	said := engine.Answer{Choice: v.Text("choice"), From: "MCP", Known: h.Known, Fields: map[string]string{}}
+	if len(h.Known) > 0 {
+		said.From = h.Known[0] + ", by MCP"
+	}
 	for name, raw := range v.Mapping("fields") {
 		text, err := value.ParseJSON(raw)
 		if err != nil {

@@ -212,7 +212,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "fields", Kind: mcpserver.Mapping, About: "what is said beside the choice, by the names of its fields"},
 			},
 			Result: []mcpserver.Field{{Name: "questions", Type: "array", About: "as loops answer --json: those that are open, or the one that was answered"}},
-			Call:   h.asked(giveAnswer),
+			Call:   h.asked(h.giveAnswer),
 		},
 		{
 			Name: "unpause", Title: "Let a paused run continue", Destructive: true,

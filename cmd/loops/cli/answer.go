@@ -20,14 +20,15 @@ func newAnswerCommand(a *app) *cobra.Command {
 		Short: "Answer the question that a run asks",
 		Long: `answer answers the question that the run RUN, or the run of the loop NAME, asks in a state with ask. It is recorded when
 answer returns, also for a run that no process carries. A question is answered once: who comes second is told who was first.
-Without CHOICE it prints the question, and without arguments all that are open.` +
+Without CHOICE it prints the question, and without arguments all that are open. Where LOOPS_IDENTITY=USER,TEAM,... says who answers,
+a question with who takes answers of those that it names only.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops answer
   loops answer release approve --field reason="tests are green"
   loops answer release --withdraw`,
 		Args: arguments(0, 2, "NAME of a loop or id of a RUN, and CHOICE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if said.From = a.sender(); len(args) == 2 {
+			if said.From, said.Known = a.sender(), a.identity(); len(args) == 2 {
 				said.Choice = args[1]
 			}
 			for _, pair := range fields {

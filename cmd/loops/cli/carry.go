@@ -158,6 +158,10 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	if a.detached != nil {
 		v.Told = a.Err
 	}
+	ask := a.asker(view)
+	if ask != nil {
+		v.Seen = ask.See
+	}
 	var r *engine.Run
 	err := stops.before(ctx, func(ctx context.Context) (err error) { r, err = start(ctx, v); return err })
 	if r == nil {
@@ -167,6 +171,7 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	}
 	<-v.Began // the notices before it are shown
 	var result engine.Result
+	asked := a.beginAsking(ctx, e, ask, r)
 	stops.during(r, func(n int, s os.Signal) {
 		switch {
 		case n > 1:
@@ -181,6 +186,7 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 			r.Stop(signalName(s))
 		}
 	}, func() { v.Print.Watch(func() { result, err = r.Wait(ctx) }) })
+	asked()
 	close(v.Over)
 	e.Close()
 	if err != nil {

@@ -15,6 +15,7 @@ help config").
   XDG_CONFIG_HOME  where a person's settings are, in loops/config.yaml; $HOME/.config if it is not set
   LOOPS_ACTION_TYPES
                    further action types, as action_types in .loops/config.yaml: '{deploy: ./bin/deploy}'
+  LOOPS_IDENTITY   who answers questions of runs, USER,TEAM,...; a question with who then takes answers of those only
   LOOPS_STAGE_DIR  where loops stage keeps its files
   LOOPS_VERIFY     1: the machine checks itself at every step, and stops at a contradiction
   GITHUB_WORKSPACE, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT

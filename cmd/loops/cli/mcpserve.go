@@ -56,7 +56,7 @@ func runMCP(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Run: s.run, Resume: s.resume}), Resources: mcptools.Resources}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Run: s.run, Resume: s.resume, Known: a.identity()}), Resources: mcptools.Resources}
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.stopBound()
 	if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,10 +70,25 @@ func (a *app) sender() string {
 	if id, ok := a.getenv(engine.EnvRunID); ok && id != "" {
 		return "run " + id
 	}
+	if known := a.identity(); len(known) > 0 {
+		return known[0]
+	}
 	for _, name := range []string{"USER", "LOGNAME"} {
 		if who, ok := a.getenv(name); ok && who != "" {
 			return who
 		}
 	}
 	return ""
+}
+
+// identity are the names by which it is known who uses this command line, the one of the user first and then those of teams; nil = it
+// is not known.
+func (a *app) identity() (names []string) {
+	text, _ := a.getenv(engine.EnvIdentity)
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -9,6 +9,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
@@ -24,8 +25,9 @@ type Carried struct {
 	p     *project.Project
 	Print progress.Printer
 	quiet bool
-	Began chan struct{} // closed when the header of the run was shown
-	Over  chan struct{} // closed when its progress is shown no more, so that its end can be
+	Began chan struct{}   // closed when the header of the run was shown
+	Over  chan struct{}   // closed when its progress is shown no more, so that its end can be
+	Seen  func(fsm.Event) // is told of each event after it was shown; nil = nobody is
 	ended bool
 }
 
@@ -38,7 +40,7 @@ func (v *Carried) Observe(n engine.Notice) {
 		v.Print.Header(v.headerOf(n.Header))
 		close(v.Began)
 	case engine.Recorded:
-		v.Print.Event(n.Event)
+		v.event(n.Event)
 	case engine.Missed:
 		v.catchUp(n)
 	case engine.Said:
@@ -77,9 +79,16 @@ func (v *Carried) waitUntilOver() {
 	}
 }
 
+func (v *Carried) event(e fsm.Event) {
+	v.Print.Event(e)
+	if v.Seen != nil {
+		v.Seen(e)
+	}
+}
+
 // catchUp shows what was recorded while this observer was too slow.
 func (v *Carried) catchUp(m engine.Missed) {
-	if err := engine.CatchUp(context.Background(), v.p, m, v.Print.Event); err != nil {
+	if err := engine.CatchUp(context.Background(), v.p, m, v.event); err != nil {
 		v.Print.Note("loops: what was recorded meanwhile cannot be shown: " + humanize.OneLine(err))
 	}
 }

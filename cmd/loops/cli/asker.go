@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"os"
+
+	"loops/engine"
+	"loops/fsm"
+	"loops/internal/ui"
+	"loops/internal/ui/asker"
+)
+
+// asker returns what asks at the terminal of this command what a run asks; nil where nobody reads or types there.
+func (a *app) asker(view viewFlags) *asker.Asker {
+	in, ok := a.In.(*os.File)
+	if !ok || view.quiet || view.json || a.detached != nil {
+		return nil
+	}
+	if _, typed := ui.Terminal(in); !typed {
+		return nil
+	}
+	if _, read := ui.Terminal(a.Out); !read {
+		return nil
+	}
+	return asker.New()
+}
+
+// beginAsking has the questions of a run asked; what it returns ends that.
+func (a *app) beginAsking(ctx context.Context, e *engine.Engine, ask *asker.Asker, r *engine.Run) func() {
+	if ask == nil {
+		return func() {}
+	}
+	keys, err := asker.OpenKeyboard()
+	if err != nil {
+		return func() {} // the question is answered as one in the background is
+	}
+	id := r.ID()
+	ask.Terminal = asker.Terminal{Out: a.Out, Line: keys.Line}
+	ask.Later = a.command("answer", string(id))
+	ask.Open = func(ctx context.Context) (*fsm.OpenQuestion, error) {
+		store, err := e.Records(ctx)
+		if err != nil {
+			return nil, err
+		}
+		m, err := store.Snapshot(ctx, id)
+		return m.Asked(), err
+	}
+	ask.Answer = func(ctx context.Context, said engine.Answer) error {
+		said.From, said.Known = a.sender(), a.identity()
+		if _, err := e.Answer(ctx, id, said); err != nil {
+			return a.refused(err)
+		}
+		return nil
+	}
+	end := ask.Begin(ctx)
+	return func() {
+		end()
+		keys.Close()
+	}
+}

@@ -1,0 +1,209 @@
+// Package asker asks at the terminal that shows a run what the run asks a person. It is handed the terminal, and how questions are read
+// and answered.
+package asker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"loops/engine"
+	"loops/fsm"
+	"loops/internal/plain"
+	"loops/internal/ui"
+)
+
+// A Terminal is where a user reads and types.
+type Terminal struct {
+	Out io.Writer
+	// Line returns the next line that is typed, without its end. An error means that there is none, as ctx has ended or the terminal is gone.
+	Line func(ctx context.Context) (string, error)
+}
+
+// An Asker asks the questions of one run, one after another, for as long as each is open.
+type Asker struct {
+	Terminal Terminal
+	Open     func(ctx context.Context) (*fsm.OpenQuestion, error) // nil = the run asks nothing
+	Answer   func(ctx context.Context, said engine.Answer) error
+	Later    string // the command that answers at another time
+
+	look chan struct{} // has room for one: the run may ask something
+
+	mu   sync.Mutex
+	over context.CancelFunc // ends the question that is asked; nil = none is
+	left string             // the address of a question that the user left open
+}
+
+// New returns an Asker, whose exported fields are to be set before Begin.
+func New() *Asker { return &Asker{look: make(chan struct{}, 1)} }
+
+// See takes an event of the run, also before Begin.
+func (a *Asker) See(e fsm.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case e.Kind == fsm.EventHumanRequested, e.Kind == fsm.EventNote && e.Get("wait") == fsm.WaitState:
+		select {
+		case a.look <- struct{}{}:
+		default:
+		}
+	case e.Kind == fsm.EventHumanResponse, e.Kind == fsm.EventEvaluate, e.Kind == fsm.EventLoopComplete:
+		if a.over != nil {
+			a.over()
+		}
+	}
+}
+
+// Begin asks from now on; what it returns ends that, and waits until nothing is asked any more.
+func (a *Asker) Begin(ctx context.Context) func() {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-a.look:
+				a.turn(ctx)
+			}
+		}
+	}()
+	return func() { stop(); <-done }
+}
+
+// turn asks what the run asks now, if anything.
+func (a *Asker) turn(ctx context.Context) {
+	q, err := a.Open(ctx)
+	if err != nil || q == nil || q.Address == a.left {
+		return
+	}
+	ctx, over := context.WithCancel(ctx)
+	defer over()
+	a.mu.Lock()
+	a.over = over
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		a.over = nil
+		a.mu.Unlock()
+	}()
+	a.show(q)
+	for ctx.Err() == nil {
+		said, err := a.read(ctx, q)
+		switch {
+		case errors.Is(err, errLeave):
+			a.left = q.Address
+			a.say("The question stays open. To answer it later: " + a.Later)
+			return
+		case err != nil:
+			return
+		}
+		if err = a.Answer(ctx, said); err == nil || ctx.Err() != nil {
+			return
+		}
+		a.say(err.Error())
+		if again, err := a.Open(ctx); err == nil && (again == nil || again.Address != q.Address) {
+			return // it was answered elsewhere
+		}
+	}
+}
+
+// errLeave means that the user leaves the question open.
+var errLeave = errors.New("left open")
+
+// leave is what a user types to leave a question open, where it is no choice.
+const leave = "q"
+
+func (a *Asker) say(text string) { ui.SayLine(a.Terminal.Out, "  "+text) }
+
+// show shows a question with its choices.
+func (a *Asker) show(q *fsm.OpenQuestion) {
+	for line := range strings.SplitSeq(strings.TrimSpace(q.Question), "\n") {
+		a.say("? " + plain.Line(line))
+	}
+	if q.Show != "" {
+		for line := range strings.SplitSeq(strings.TrimRight(q.Show, "\n"), "\n") {
+			a.say("| " + plain.Line(line))
+		}
+	}
+	if len(q.Who) > 0 {
+		a.say("  asked: " + plain.Line(strings.Join(q.Who, ", ")))
+	}
+	words := make([]string, len(q.Choices))
+	for i, c := range q.Choices {
+		words[i] = fmt.Sprintf("%d %s", i+1, c)
+	}
+	a.say("  " + strings.Join(words, "   ") + "   (" + leave + ": leave it open)")
+}
+
+// read reads a choice, and what is said beside it.
+func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, error) {
+	said := engine.Answer{Fields: map[string]string{}}
+	for said.Choice == "" {
+		text, err := a.line(ctx, "  answer> ")
+		switch {
+		case err != nil:
+			return said, err
+		case text == leave && !slices.Contains(q.Choices, leave):
+			return said, errLeave
+		case text == "":
+		default:
+			if said.Choice = chosen(q.Choices, text); said.Choice == "" {
+				a.say(strconv.Quote(plain.Line(text)) + " is no choice; type one of these, its number, or " + leave + ": " + strings.Join(q.Choices, ", "))
+			}
+		}
+	}
+	for i := 0; i < len(q.Fields); {
+		f := q.Fields[i]
+		text, err := a.line(ctx, fmt.Sprintf("  %s (%s; nothing: not said)> ", f.Name, f.Type))
+		if err != nil {
+			return said, err
+		}
+		if text == "" {
+			i++
+			continue
+		}
+		if _, err := (&fsm.Ask{Choices: q.Choices, Fields: q.Fields}).Takes(said.Choice, map[string]string{f.Name: text}); err != nil {
+			a.say(err.Error())
+			continue
+		}
+		said.Fields[f.Name] = text
+		i++
+	}
+	return said, nil
+}
+
+// chosen is the choice that a text means: itself, its number, or the only one that begins so; "" = none.
+func chosen(choices []string, text string) string {
+	if slices.Contains(choices, text) {
+		return text
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(choices) {
+		return choices[n-1]
+	}
+	found := ""
+	for _, c := range choices {
+		if strings.HasPrefix(strings.ToLower(c), strings.ToLower(text)) {
+			if found != "" {
+				return ""
+			}
+			found = c
+		}
+	}
+	return found
+}
+
+func (a *Asker) line(ctx context.Context, prompt string) (string, error) {
+	ui.Say(a.Terminal.Out, "%s", prompt)
+	if f, ok := a.Terminal.Out.(interface{ Flush() error }); ok {
+		_ = f.Flush() // a terminal that is gone is no question's matter
+	}
+	text, err := a.Terminal.Line(ctx)
+	return strings.TrimSpace(text), err
+}
