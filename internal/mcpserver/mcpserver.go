@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"time"
 
@@ -97,7 +98,12 @@ func (t *Tool) handler(serving context.Context) mcp.ToolHandler {
 		if err != nil {
 			return failed(err), nil
 		}
-		result, err := t.Call(ctx, values)
+		result, err := t.Call(withReply(ctx, req), values)
+		if ask, ok := errors.AsType[*AskUser](err); ok {
+			if asking := ask.asking(req); asking != nil {
+				return asking, nil
+			}
+		}
 		if err != nil {
 			return failed(err), nil
 		}

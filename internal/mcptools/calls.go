@@ -3,6 +3,7 @@ package mcptools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"loops/engine"
 	"loops/fsm"
@@ -38,6 +39,9 @@ func (h *Host) asked(ask func(context.Context, *Session, mcpserver.Values) (any,
 		}
 		defer s.Close()
 		result, err := ask(ctx, s, v)
+		if form, ok := errors.AsType[*mcpserver.AskUser](err); ok {
+			return nil, form
+		}
 		if err != nil {
 			return nil, s.InWords(err)
 		}
@@ -149,6 +153,15 @@ func (h *Host) giveAnswer(ctx context.Context, s *Session, v mcpserver.Values) (
 			return nil, err
 		}
 		said.Fields[name] = value.Text(text)
+	}
+	if v.Flag("ask_user") {
+		if said.Choice != "" {
+			return nil, engine.Refuse(engine.Usage, "ask_user asks the user for the choice: leave choice out")
+		}
+		if _, err := askUser(ctx, s, v.Text("run"), &said); err != nil {
+			return nil, err
+		}
+		said.From = "the user, " + said.From
 	}
 	given, err := s.Answer(ctx, v.Text("run"), said)
 	if err != nil {

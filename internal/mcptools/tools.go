@@ -210,6 +210,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "run", Kind: mcpserver.Text, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
 				{Name: "choice", Kind: mcpserver.Text, About: "one of the choices of the question"},
 				{Name: "fields", Kind: mcpserver.Mapping, About: "what is said beside the choice, by the names of its fields"},
+				{Name: "ask_user", Kind: mcpserver.Flag, About: "have the client ask its user with a form (elicitation), instead of choice and fields: the answer is theirs; one they do not give leaves the question open"},
 			},
 			Result: []mcpserver.Field{{Name: "questions", Type: "array", About: "as loops answer --json: those that are open, or the one that was answered"}},
 			Call:   h.asked(h.giveAnswer),

@@ -1,0 +1,61 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// An AskUser is the error of a call that needs something of the user: the client is told to ask them with a form, and calls again
+// with what they said (see [Said]). The agent reads its text where the client cannot do that.
+type AskUser struct {
+	Message string
+	Form    json.RawMessage // a JSON Schema of an object without objects in it
+	State   string          // comes back with what is said
+	Else    string          // what the agent reads where the client has no forms
+}
+
+func (a *AskUser) Error() string { return a.Else }
+
+// A Reply is what became of a form.
+type Reply struct {
+	Given  bool // else the user declined, or closed it
+	Fields map[string]any
+	State  string
+}
+
+type replyKey struct{}
+
+// Said returns what the user said to the form of an [AskUser]; false where none was asked yet.
+func Said(ctx context.Context) (Reply, bool) {
+	r, ok := ctx.Value(replyKey{}).(Reply)
+	return r, ok
+}
+
+// form is the name of the one thing that is asked for.
+const form = "form"
+
+// withReply hands a call what the user said.
+func withReply(ctx context.Context, req *mcp.CallToolRequest) context.Context {
+	said, ok := req.Params.InputResponses[form].(*mcp.ElicitResult)
+	if !ok {
+		return ctx
+	}
+	return context.WithValue(ctx, replyKey{}, Reply{said.Action == "accept", said.Content, req.Params.RequestState})
+}
+
+// asking is the result that has the client ask its user; nil where it cannot.
+func (a *AskUser) asking(req *mcp.CallToolRequest) *mcp.CallToolResult {
+	client := req.Session.InitializeParams()
+	if client == nil || client.Capabilities == nil || client.Capabilities.Elicitation == nil {
+		return nil
+	}
+	if can := client.Capabilities.Elicitation; can.Form == nil && can.URL != nil {
+		return nil
+	}
+	return &mcp.CallToolResult{
+		InputRequests: mcp.InputRequestMap{form: &mcp.ElicitParams{Mode: form, Message: a.Message, RequestedSchema: a.Form}},
+		RequestState:  a.State,
+	}
+}

@@ -1,0 +1,81 @@
+package mcptools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"loops/engine"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/mcpserver"
+)
+
+// askUser has the user of the client answer the question of a run, by a form. It returns their answer; nil where they gave none.
+func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (given bool, err error) {
+	open, err := s.Answer(ctx, run, engine.Answer{})
+	if err != nil {
+		return false, err
+	}
+	if len(open.Open) != 1 {
+		return false, engine.Refuse(engine.Usage, "ask_user needs run: the run whose question is to be answered")
+	}
+	q := open.Open[0].Question
+	state := string(open.Open[0].Run.ID) + " " + q.Address
+	reply, asked := mcpserver.Said(ctx)
+	switch {
+	case !asked:
+		return false, &mcpserver.AskUser{
+			Message: strings.TrimSpace(q.Question + "\n\n" + q.Show), Form: formOf(q), State: state,
+			Else: "this client has no forms to ask its user with (elicitation): ask them yourself, and call answer with their choice",
+		}
+	case reply.State != state:
+		return false, engine.Refuse(engine.Failed, "the question that the user answered is not open any more")
+	case !reply.Given:
+		return false, nil
+	}
+	said.Choice, _ = reply.Fields[choiceField].(string)
+	for _, f := range q.Fields {
+		if v, ok := reply.Fields[f.Name]; ok && v != nil && v != "" {
+			said.Fields[f.Name] = textOf(v)
+		}
+	}
+	return true, nil
+}
+
+// choiceField is what the choice is called in a form. No field of a question is called so.
+const choiceField = "choice"
+
+// formOf is the form of a question, as a JSON Schema.
+func formOf(q *fsm.OpenQuestion) json.RawMessage {
+	properties := value.NewMap(choiceField, value.NewMap("type", "string", "title", "Your answer", "enum", anyTexts(q.Choices)))
+	for _, f := range q.Fields {
+		typ := f.Type
+		if typ == "text" {
+			typ = "string"
+		}
+		properties.Set(f.Name, value.NewMap("type", typ, "title", f.Name))
+	}
+	return json.RawMessage(value.AppendJSON(nil, value.NewMap("type", "object", "properties", properties, "required", []any{choiceField})))
+}
+
+func anyTexts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// textOf is a value of a form as answers have it.
+func textOf(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
