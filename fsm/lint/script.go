@@ -22,6 +22,7 @@ func (c *checker) scriptRules(s *fsm.State) {
 		return
 	}
 	c.counter(s)
+	c.handmade(s)
 	const tmp = ".loops/tmp/"
 	for hits, from := 0, 0; hits < maxHits; hits++ {
 		n := strings.Index(s.Action[from:], tmp)
