@@ -139,9 +139,10 @@ func TestExampleLinksOfProject(t *testing.T) {
 	d := newExampleDir(t)
 	must(t, os.RemoveAll(filepath.Join(d.cwd, "docs")))
 	must(t, os.CopyFS(filepath.Join(d.cwd, "docs"), os.DirFS("../../docs")))
+	must(t, os.CopyFS(filepath.Join(d.cwd, "contrib"), os.DirFS("../../contrib")))
 	docs, err := filepath.Glob("../../*.md")
 	must(t, err)
-	for _, f := range docs {
+	for _, f := range append(docs, "../../action.yml", "../../.pre-commit-hooks.yaml") {
 		must(t, os.WriteFile(filepath.Join(d.cwd, filepath.Base(f)), []byte(readText(t, f)), 0o644))
 	}
 	if exit, out := d.loops(t, "run", examples+"/links.yaml"); exit != 0 {
