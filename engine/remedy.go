@@ -14,6 +14,7 @@ const (
 	OpRetryNow Operation = "retry-now"
 	OpStatus   Operation = "status"
 	OpHistory  Operation = "history"
+	OpRuns     Operation = "runs"
 	OpShow     Operation = "show"
 	OpSweep    Operation = "sweep"
 )

@@ -239,18 +239,20 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Inbox:      r.inbox,
 		Spawn:      next.spawn(e, j, r.runner, r.id),
 		Observe:    seen.observe,
+		Why:        seen.why,
 		Verify:     verify == "1",
 	}
 }
 
 // A recording follows what is recorded of a run while this process drives it.
 type recording struct {
-	j      *job
-	id     persistence.ID
-	mine   chan struct{} // closed when the segment is on record
-	claim  func()        // closes mine
-	onTape func()        // tells that the run is on record
-	limit  string        // what a budget needs for the run to go on, once a budget is used up
+	j       *job
+	id      persistence.ID
+	mine    chan struct{}   // closed when the segment is on record
+	claim   func()          // closes mine
+	onTape  func()          // tells that the run is on record
+	because inspect.Because // what it needs to say why the run ended
+	limit   string          // what a budget needs for the run to go on, once a budget is used up
 }
 
 func newRecording(j *job, r *Run) *recording {
@@ -270,11 +272,20 @@ func (s *recording) observe(ev fsm.Event) {
 	case fsm.EventLimitRaised:
 		s.j.loop = inspect.Raised(ev, s.j.loop)
 	}
+	s.because.Add(ev)
 	s.j.tell(Recorded{s.id, ev})
 	s.claim()
 	if first := ev.Kind == fsm.EventLoopStart || ev.Kind == fsm.EventLoopResume; s.j.header.Worktree == "" || !first {
 		s.onTape() // the work tree is made after the first event
 	}
+}
+
+// why fits fsm.Config.Why.
+func (s *recording) why(o fsm.Outcome, pending []fsm.Event) string {
+	for _, ev := range pending {
+		s.because.Add(ev)
+	}
+	return s.because.Reason(o, s.j.loop)
 }
 
 // end lets go of a run and tells how it ended.

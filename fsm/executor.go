@@ -60,6 +60,8 @@ type Config struct {
 	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
+	// Why, if not nil, says why the run itself ends so, for its record. pending are the events that Observe was not told yet.
+	Why func(o Outcome, pending []Event) string
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.
 	Verify bool
 }

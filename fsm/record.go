@@ -97,6 +97,9 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 		fields = append(fields, Field{"message", o.Message})
 	}
 	e.emit(EventLoopComplete, fields...)
+	if e.parent == nil && e.cfg.Why != nil {
+		o.Reason = e.cfg.Why(*o, e.batch.Events)
+	}
 	m.Outcome = o
 	// The end of a sub-loop is durable with what its parent does next.
 	if !e.record(ctx, e.parent == nil) {

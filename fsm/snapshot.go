@@ -191,6 +191,7 @@ type Outcome struct {
 	Failure      bool   // ended on a failure terminal
 	Error        string // what went wrong, where there is something to say
 	Message      string // what the terminal state says last (message:)
+	Reason       string // why it ended so, as [Config.Why] says; "" in sub-loops
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit lasted longer than the run may wait: it can be resumed later

@@ -214,6 +214,9 @@ func sumRun(h hash.Hash, r Run) {
 	if r.Message != "" {
 		m.Set("message", r.Message)
 	}
+	if r.Reason != "" {
+		m.Set("reason", r.Reason)
+	}
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}

@@ -168,7 +168,7 @@ func (r *memoryRun) listed() Run {
 		run.MaxSteps = MaxSteps(run.MaxSteps, run.Segment, s)
 		run.Marker = Marker(run.ID, run.Segment, s)
 		if s.Outcome != nil {
-			run.Ended, run.Error, run.Message = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Message
+			run.Ended, run.Error, run.Message, run.Reason = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Message, s.Outcome.Reason
 			run.Limited, run.Refused = s.Outcome.Limited, s.Outcome.Refused
 		}
 	}

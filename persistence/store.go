@@ -98,6 +98,7 @@ type Run struct {
 	Ended     string        // terminated_by, where known
 	Error     string
 	Message   string // what its terminal state said last (message:); "" = nothing
+	Reason    string // why it ended so, in one line; "" = that was not recorded, or it has not ended
 	Unowned   bool   // it says running, and nothing names a process that runs it: nobody can tell whether one does
 	Limited   bool   // it failed because a rate limit lasted, so it can be resumed all the same
 	Refused   bool   // it failed because a prompt failed for good (D28), so it can be resumed once the cause is removed

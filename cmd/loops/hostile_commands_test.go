@@ -117,6 +117,8 @@ func (p *hostileProject) ended() {
 			{"events"},
 			{"events", "-v"},
 			{"events", "--json"},
+			{"runs"},
+			{"runs", "--failed", "--json"},
 			{"history"},
 			{"history", "-v"},
 			{"history", "--json"},

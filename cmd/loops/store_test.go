@@ -21,7 +21,7 @@ import (
 var storedScripts = []string{
 	"action_types", "answer", "background", "call", "conflict", "daemon", "export", "explain", "expressions", "for_each", "message", "handoff", "history", "history_filters", "interrupted", "list", "list_runs", "logs",
 	"refused", "relocated", "moved", "output", "park", "pause", "prune", "queue", "queue_asleep", "queue_killed", "queue_resume", "report", "fork", "extend", "extend_running",
-	"jq", "resume", "resumecontext", "retention", "retry", "rm", "run", "scope_two_stores", "signal", "signals", "status", "stop", "sweep", "sweep_many", "wait", "watch", "worktree_resume",
+	"jq", "reason", "resume", "resumecontext", "retention", "retry", "rm", "run", "runs", "scope_two_stores", "signal", "signals", "status", "stop", "sweep", "sweep_many", "wait", "watch", "worktree_resume",
 	"worktree_run",
 }
 

@@ -78,12 +78,14 @@ func (r *run) now(kind, what string) Event {
 func (r *run) ended(n engine.Ended) {
 	o := n.Outcome
 	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
-	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" {
+	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" && (inspect.Succeeded(o) || o.Reason == "") {
 		line += ": " + why
+	} else if o.Reason != "" && !inspect.Succeeded(o) {
+		line += ": " + o.Reason
 	}
 	e := Event{
 		Kind: inspect.EndKind(o), Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.StatusOf(o)), EndedBy: o.TerminatedBy,
-		State: o.FinalState, Steps: o.Steps, Seconds: seconds(o.Duration), Error: o.Error, Text: line, Resume: r.o.Remedy(n.Next),
+		State: o.FinalState, Steps: o.Steps, Seconds: seconds(o.Duration), Error: o.Error, Reason: o.Reason, Text: line, Resume: r.o.Remedy(n.Next),
 	}
 	if r.o.ExitCode != nil {
 		code := r.o.ExitCode(o)

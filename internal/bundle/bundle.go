@@ -60,6 +60,9 @@ func encodeRun(r persistence.Run, d persistence.Digest) []byte {
 	if r.Message != "" {
 		m.Set("message", r.Message)
 	}
+	if r.Reason != "" {
+		m.Set("reason", r.Reason)
+	}
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
@@ -84,7 +87,7 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 		ID: persistence.ID(f.text("id")), RunID: f.text("run_id"), Loop: f.text("loop"), Status: persistence.Status(f.text("status")),
 		State: f.text("state"), Step: int(f.number("step")), Passes: int(f.number("passes")), MaxSteps: int(f.number("max_steps")),
 		StartedAt: f.time("started_at"), UpdatedAt: f.time("updated_at"), Elapsed: time.Duration(f.number("elapsed_ns")), Ended: f.text("ended"),
-		Error: f.text("error"), Message: later[string](&f, "message"), Limited: f.flag("rate_limited"), Refused: later[bool](&f, "refused"), Archived: f.flag("archived"), Foreign: f.flag("foreign"),
+		Error: f.text("error"), Message: later[string](&f, "message"), Reason: later[string](&f, "reason"), Limited: f.flag("rate_limited"), Refused: later[bool](&f, "refused"), Archived: f.flag("archived"), Foreign: f.flag("foreign"),
 		Reconciled: f.time("reconciled_at"), Why: f.text("why"), Continuation: f.text("continuation"), File: f.text("file"),
 		SHA256: f.text("sha256"), Segment: int(f.number("segment")),
 	}

@@ -89,12 +89,15 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 	return word
 }
 
-// EndLine says in one line how a run ended, and in more its error, what its terminal state says, and how it would be
+// EndLine says in one line how a run ended, and in more its error, why it ended so, what its terminal state says, and how it would be
 // continued.
 func EndLine(o fsm.Outcome, maxSteps int) string {
 	line := fmt.Sprintf("Loop %s: %s (%s, %s)", plain.Line(EndWord(o, maxSteps)), plain.Line(o.FinalState), humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if o.Error != "" {
 		line += "\nError: " + plain.Line(o.Error)
+	}
+	if o.Reason != "" && !Succeeded(o) {
+		line += "\nReason: " + plain.Line(o.Reason)
 	}
 	for said := range strings.Lines(o.Message) {
 		line += "\n" + plain.Line(strings.TrimSuffix(said, "\n"))

@@ -36,3 +36,20 @@ func Elapsed(r persistence.Run) time.Duration {
 	}
 	return r.Elapsed
 }
+
+// Outcomes are the words by which [Outcome] tells ends apart that have one status.
+var Outcomes = []string{"capped", "stopped", "killed", "stalled", "budget", "limited"}
+
+// Outcome is how a run stands or ended, in one word: its status where that says it, and otherwise what ended it. A run is killed where its
+// process is gone and recorded no end.
+func Outcome(r persistence.Run) string {
+	switch {
+	case r.Status == persistence.UserStopped:
+		return "stopped"
+	case r.Status == persistence.Interrupted && r.Ended == "":
+		return "killed"
+	case r.Ended == "" || r.Status == persistence.Completed || r.Status == persistence.Running || r.Status == persistence.Awaiting:
+		return StatusWord(r)
+	}
+	return EndKind(outcomeOf(r))
+}

@@ -186,3 +186,11 @@ func ValueOf(m *value.Map, key string) any {
 	v, _ := m.Get(key)
 	return v
 }
+
+// StatusText is the status of the run for people: a run that stands because it was told to is paused.
+func (v *Vitals) StatusText() string {
+	if word := StatusWord(v.Run); !v.Alive || !v.Stands() {
+		return word
+	}
+	return "paused"
+}

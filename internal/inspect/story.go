@@ -40,6 +40,9 @@ func (x *Story) WholeRun() {
 	if o := r.Origin; o != nil {
 		add("It is a fork of run %s, and began with step %d, behind event %d of that.", o.ID, o.Step, o.Seq)
 	}
+	if why := Reason(r); why != "" && !x.Alive {
+		add("Reason: %s.", strings.TrimRight(why, "."))
+	}
 	switch v := x.seen.last; {
 	case x.Path.end != nil:
 		end := Honest(*x.Path.end, r)

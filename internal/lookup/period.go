@@ -44,6 +44,9 @@ func parseWhen(setting engine.Setting, see engine.Operation, now time.Time, ends
 	if age, err := ParseAge(s); err == nil {
 		return now.Add(-age), nil
 	}
+	if days, ok := map[string]int{"today": 0, "yesterday": -1}[s]; ok {
+		s = now.AddDate(0, 0, days).Format(time.DateOnly)
+	}
 	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
 		if ends {
 			t = t.AddDate(0, 0, 1)
@@ -55,7 +58,7 @@ func parseWhen(setting engine.Setting, see engine.Operation, now time.Time, ends
 			return t, nil
 		}
 	}
-	return time.Time{}, engine.Misuse(see, "%s: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21 or 2026-11-21T10:34", engine.Setting{Name: setting.Name, Value: strconv.Quote(s)})
+	return time.Time{}, engine.Misuse(see, "%s: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21, 2026-11-21T10:34, today or yesterday", engine.Setting{Name: setting.Name, Value: strconv.Quote(s)})
 }
 
 // Holds says whether a run went on in the period.
@@ -71,13 +74,13 @@ func (p Period) Contains(t time.Time) bool {
 	return !t.Before(p.Since) && (p.until.IsZero() || t.Before(p.until))
 }
 
-// RunsOf returns the newest runs of a loop that keep accepts, limit at most (0 = all). It looks at no more of the others
+// RunsOf returns the newest runs of a loop, or of all loops for the name "", that keep accepts, limit at most (0 = all). It looks at no more of the others
 // than it has to. A name that has no runs, and is no loop's, is an error.
 func RunsOf(ctx context.Context, f project.Finder, name string, limit int, keep func(persistence.Run) bool) ([]persistence.Run, error) {
 	loop, before := name, -1
 	for look := limit; ; look *= 10 {
 		runs, err := f.Loop(ctx, loop, look)
-		if err == nil && len(runs) == 0 && loop == name {
+		if err == nil && len(runs) == 0 && loop == name && name != "" {
 			if in := f.NameIn(name); in != "" && in != name {
 				loop = in
 				runs, err = f.Loop(ctx, loop, look)
@@ -86,7 +89,7 @@ func RunsOf(ctx context.Context, f project.Finder, name string, limit int, keep 
 		if err != nil {
 			return nil, f.Store.Failed(err)
 		}
-		if len(runs) == 0 {
+		if len(runs) == 0 && name != "" {
 			if _, err := f.Project.Resolve(name); err != nil {
 				return nil, noLoop(ctx, f, name)
 			}

@@ -25,7 +25,9 @@ func TestParseWhen(t *testing.T) {
 		{"2026-11-21 10:34:05", false, at(2026, 11, 21, 10, 34, 5)},
 		{"2026-11-21T10:34:05Z", false, time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)},
 		{"2026-11-31", false, time.Time{}},
-		{"yesterday", false, time.Time{}},
+		{"someday", false, time.Time{}},
+		{"today", false, time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())},
+		{"yesterday", true, time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())},
 		{"", false, time.Time{}},
 		{"-1h", false, time.Time{}},
 	} {

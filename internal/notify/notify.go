@@ -36,6 +36,7 @@ type Event struct {
 	Seconds  float64    `json:"seconds"`             // that the run took so far
 	ExitCode *int       `json:"exit_code,omitempty"` // of loops run, where it is known
 	Error    string     `json:"error,omitempty"`
+	Reason   string     `json:"reason,omitempty"` // why a run that has ended did so, in one line
 	Until    *time.Time `json:"until,omitempty"`  // of waiting
 	Resume   string     `json:"resume,omitempty"` // the command that goes on with the run
 	Project  string     `json:"project"`          // its folder

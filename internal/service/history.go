@@ -24,7 +24,7 @@ const (
 	lastEvents = 50
 )
 
-// A HistoryQuery asks for the runs of a loop, or for the events of one run.
+// A HistoryQuery asks for the runs of a loop, for the events of one run, or with [Service.AllRuns] for the runs of all loops.
 type HistoryQuery struct {
 	Loop, Run    string // the id of a run in the place of the loop means that run
 	Limit        int    // how many at most, 0 = all; below 0 = the usual number
@@ -32,9 +32,12 @@ type HistoryQuery struct {
 	Since, Until string // an age or a date
 	Text         string // is in an event
 	Status       []string
-	Group        string // "outcome", or "" for each run by itself
-	Cost         bool   // of each run
-	Output       bool   // what actions printed is wanted too
+	Failed       bool     // only runs that ended badly, but not those that a user stopped
+	Reason       string   // is in the reason of a run, in whatever case
+	Labels       []string // of its loop: one of them
+	Group        string   // "outcome", or "" for each run by itself
+	Cost         bool     // of each run
+	Output       bool     // what actions printed is wanted too
 }
 
 // A History is what was asked for: runs, or events of one run.
@@ -56,19 +59,24 @@ var Statuses = []string{
 	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), "unreadable",
 }
 
+// statuses are what a status may be asked for: those of the records, and the outcomes that are told apart among them.
+func statuses() []string { return append(slices.Clone(Statuses), inspect.Outcomes...) }
+
 // check refuses what does not go together.
 func (q *HistoryQuery) check() error {
 	misuse := func(format string, args ...any) error { return engine.Misuse(engine.OpHistory, format, args...) }
 	for _, s := range q.Status {
-		if !slices.Contains(Statuses, s) {
-			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(Statuses, ", "), humanize.DidYouMean(s, Statuses))
+		if all := statuses(); !slices.Contains(all, s) {
+			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(all, ", "), humanize.DidYouMean(s, all))
 		}
 	}
 	switch {
 	case q.Group != "" && q.Group != "outcome":
 		return misuse("%s: expected outcome", engine.Setting{Name: "group_by", Value: strconv.Quote(q.Group)})
-	case q.Run == "" && (q.Event != "" || q.State != ""):
-		return misuse("%s and %s select events: name the run too", engine.Setting{Name: "event"}, engine.Setting{Name: "state"})
+	case q.Run == "" && q.Event != "":
+		return misuse("%s selects events: name the run too", engine.Setting{Name: "event"})
+	case q.Run != "" && (q.Failed || q.Reason != "" || len(q.Labels) > 0):
+		return misuse("%s, %s and %s are about runs: leave out the run", engine.Setting{Name: "failed"}, engine.Setting{Name: "reason"}, engine.Setting{Name: "label"})
 	case q.Run != "" && (len(q.Status) > 0 || q.Group != "" || q.Cost):
 		return misuse("%s, %s and %s are about runs: leave out the run, or see: %s",
 			engine.Setting{Name: "status"}, engine.Setting{Name: "group_by"}, engine.Setting{Name: "cost"}, engine.Do("cost", "RUN"))
@@ -174,10 +182,14 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	case q.Limit < 0:
 		h.Limit = lastRuns
 	}
+	labelled, err := s.labelled(q.Labels)
+	if err != nil {
+		return nil, err
+	}
 	var problem error
 	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
 	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, func(r persistence.Run) bool {
-		if problem != nil || !when.Holds(r) || len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) {
+		if problem != nil || !when.Holds(r) || !q.chooses(r) || labelled != nil && !labelled[r.Loop] {
 			return false
 		}
 		if q.Text == "" {

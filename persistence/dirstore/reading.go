@@ -83,7 +83,7 @@ func (p place) run(l *loaded) persistence.Run {
 		r.RunID = persistence.MakeRunID(l.StartedAt)
 	}
 	if l.Outcome != nil {
-		r.Ended, r.Error, r.Message = l.Outcome.TerminatedBy, l.Outcome.Error, l.Outcome.Message
+		r.Ended, r.Error, r.Message, r.Reason = l.Outcome.TerminatedBy, l.Outcome.Error, l.Outcome.Message, l.Outcome.Reason
 	}
 	if !l.foreign {
 		r.Marker = persistence.Marker(p.id, l.segment, &l.Snapshot)

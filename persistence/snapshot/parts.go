@@ -87,6 +87,9 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o.Message != "" {
 		m.Set("message", o.Message)
 	}
+	if o.Reason != "" {
+		m.Set("reason", o.Reason)
+	}
 	return e.Value(m)
 }
 
@@ -104,6 +107,7 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"continuation":     func(v any) error { return TakeText(&x.Continuation, v) },
 		"rate_limited":     func(v any) error { return takeBool(&x.Limited, v) },
 		"message":          func(v any) error { return TakeText(&x.Message, v) },
+		"reason":           func(v any) error { return TakeText(&x.Reason, v) },
 		"refused":          func(v any) error { return takeBool(&x.Refused, v) },
 		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
 	})

@@ -76,6 +76,23 @@ var living = []test{
 			t.Errorf("failed for another reason: run = %+v", r)
 		}
 	}},
+	{"why a run ended is listed, and forgotten when the run is resumed", func(t *T) {
+		j := t.create("fix")
+		b := t.ended(snap("fix", 1), fsm.EndError)
+		b.Snapshot.Outcome.Refused, b.Snapshot.Outcome.Reason = true, "state test said no 3 times"
+		t.record(j, b)
+		t.close(j)
+		id := j.Run().ID
+		if r := t.one(id); r.Reason != "state test said no 3 times" {
+			t.Errorf("reason = %q", r.Reason)
+		}
+		j, _ = t.resume(id, "fix")
+		t.record(j, t.enter(snap("fix", 2)))
+		if r := t.one(id); r.Reason != "" {
+			t.Errorf("resumed, and its reason is %q", r.Reason)
+		}
+		t.close(j)
+	}},
 	{"what the terminal state of a run said last is listed, and forgotten when the run is resumed", func(t *T) {
 		j := t.create("fix")
 		b := t.ended(snap("fix", 1), fsm.EndInterrupted)

@@ -27,7 +27,7 @@ func newHistoryCommand(a *app) *cobra.Command {
 		Long: `history NAME lists the runs of a loop, newest first. history NAME RUN shows the events of one run, oldest first; RUN is
 an id as the list shows it, or "last".
 
-Runs are chosen by --status, --since, --until and --text, events by -e, -s, --since, --until and --text. The newest 20 runs
+Runs are chosen by --status, --failed, --reason, --label, --state, --since, --until and --text, events by -e, -s, --since, --until and --text. The newest 20 runs
 or 50 events of those are shown, and it is said where there are more. WHEN is an age (45s, 30m, 1h, 2d) or a date
 (2026-11-21, 2026-11-21T10:34; with --until, a date is that whole day). With --text the events of every run have to be
 read, and with --cost those of the runs that are shown: that takes its time.
@@ -67,13 +67,14 @@ each event, whole.` +
 	flags.IntVarP(&o.Limit, "tail", "n", -1, "the last `N` only, 0 = all (default 20 runs or 50 events)")
 	flags.Lookup("tail").DefValue = "0" // -1 is no default to show
 	flags.StringVarP(&o.Event, "event", "e", "", "only events of this `KIND`")
-	flags.StringVarP(&o.State, "state", "s", "", "only events about this `STATE`")
+	flags.StringVarP(&o.State, "state", "s", "", "only events about this `STATE`, or runs that are, or ended, in it")
 	flags.IntVar(&o.Limit, "limit", -1, "the same as --tail: the last `N` only")
 	flags.Lookup("limit").DefValue = "0"
 	flags.StringVarP(&o.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringVar(&o.Until, "until", "", "only what is older than `WHEN`: an age or a date")
 	flags.StringVar(&o.Text, "text", "", "only events with this `TEXT` in them, or runs with such events; upper and lower case are the same")
 	flags.StringSliceVar(&o.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
+	addRunFilters(flags, &o.HistoryQuery)
 	flags.StringVar(&o.Group, "group-by", "", "count runs by `WHAT`: outcome")
 	flags.BoolVar(&o.Cost, "cost", false, "show what each run cost")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
@@ -129,7 +130,7 @@ func printRuns(a *app, o historyOptions, h *service.History) error {
 	switch {
 	case len(h.Runs) == 0:
 		what := "recorded"
-		if len(o.Status) > 0 || o.Since+o.Until+o.Text != "" {
+		if o.Filtered() {
 			what = "such"
 		}
 		ui.Say(a.out, "No %s runs of %s.\n", what, o.Loop)

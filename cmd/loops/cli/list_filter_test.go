@@ -22,7 +22,7 @@ func TestOpenFilter(t *testing.T) {
 		"--stuck=5m 30m":                         `unexpected argument "30m"`,
 		"--stuck soon":                           `--stuck "soon": expected a time such as 90s, 30m, 1h or 2d`,
 		"--stuck=0s":                             `--stuck "0s": expected a time such as 90s, 30m, 1h or 2d`,
-		"--failed-since yesterday":               `failed_since "yesterday": expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21 or 2026-11-21T10:34`,
+		"--failed-since someday":                 `failed_since "someday": expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21, 2026-11-21T10:34, today or yesterday`,
 		"--status stopped":                       `--status "stopped": there is no such status; they are running, interrupted, user_stopped, awaiting_continuation, failed, queued, unreadable, unknown owner, starting, timed_out, completed`,
 		"--status=":                              `--status: expected a status, such as running`,
 		"--status completed":                     `--status completed: such a run is not open; loops history NAME --status completed lists those that ended`,

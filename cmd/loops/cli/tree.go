@@ -46,6 +46,7 @@ func tree() []branch {
 		{"watch", groupLook, true, newWatchCommand},
 		{"attach", groupLook, true, newAttachCommand},
 		{"list", groupLook, true, newListCommand},
+		{"runs", groupLook, true, newRunsCommand},
 		{"logs", groupLook, true, newLogsCommand},
 		{"explain", groupLook, true, newExplainCommand},
 		{"report", groupLook, true, newReportCommand},

@@ -274,11 +274,9 @@ func (w *run) end() (watch.Health, string) {
 	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != inspect.StatusWord(w.Run) {
 		note += ": " + humanize.Words(w.Ended)
 	}
-	switch {
-	case w.Error != "":
-		note += ": " + humanize.FirstLine(w.Error)
-	case w.Why != "":
-		note += ": " + humanize.FirstLine(w.Why)
+	switch reason := inspect.Reason(w.Run); {
+	case reason != "" && w.Status != persistence.Completed:
+		note += ": " + reason
 	case len(w.Damage) > 0:
 		note += "; damaged: " + w.Damage[0]
 	}

@@ -36,10 +36,10 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	if o.Limited && o.Error == inspect.NoTransition {
 		o.Error = inspect.RateLimited
 	}
-	line := inspect.EndLine(o, p.max)
 	if o.Error == inspect.NoTransition && p.judged != "" {
-		line += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", plain.Line(p.state), plain.Line(p.judged), plain.Line(p.judged))
+		o.Error += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", plain.Line(p.state), plain.Line(p.judged), plain.Line(p.judged))
 	}
+	line := inspect.EndLine(o, p.max)
 	style := p.paint.Amber
 	switch {
 	case done && resume == "":
@@ -55,6 +55,8 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	}
 	if resume != "" {
 		ui.SayLine(out, "Resume with: "+resume)
+	} else if !done && p.explain != "" && o.Message == "" {
+		ui.SayLine(out, "Explain with: "+p.explain)
 	}
 }
 

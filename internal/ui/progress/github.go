@@ -142,7 +142,7 @@ func (p *GitHub) Finish(o fsm.Outcome, resume string) {
 	}
 	err := p.job.Output(func(w io.Writer) error {
 		for _, out := range [][2]string{
-			{"run", string(p.h.Run.ID)}, {"outcome", kind}, {"state", o.FinalState}, {"steps", fmt.Sprint(o.Steps)}, {"exit-code", fmt.Sprint(p.job.Code(o))}, {"resume", resume},
+			{"run", string(p.h.Run.ID)}, {"outcome", kind}, {"state", o.FinalState}, {"steps", fmt.Sprint(o.Steps)}, {"exit-code", fmt.Sprint(p.job.Code(o))}, {"resume", resume}, {"reason", o.Reason},
 		} {
 			end := "loops_" + randomToken()
 			if _, err := fmt.Fprintf(w, "%s<<%s\n%s\n%s\n", out[0], end, strings.ReplaceAll(out[1], "\r", ""), end); err != nil {

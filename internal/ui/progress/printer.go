@@ -55,6 +55,7 @@ type Header struct {
 	Begin    time.Time     // of this process's part
 	Agents   string        // which it uses, and what they may do; "" = none
 	Wake     string        // the command that ends a wait of the run; "" = none
+	Explain  string        // the command that explains how the run ended; "" = none
 	Worktree string        // of the run, absolute; "" = it is in the main checkout
 	Branch   string        // of the work tree; "" where another run's is used
 	Where    string        // of a run that is under way: its state, and those of its sub-loops

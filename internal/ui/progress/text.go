@@ -33,6 +33,7 @@ type Text struct {
 	max     int // steps
 	name    string
 	wake    string        // command that ends a wait
+	explain string        // command that explains the run; "" = there is none
 	base    time.Duration // elapsed before this process
 	begin   time.Time
 	place   string   // "[3/50] check": the state that was entered last
@@ -69,7 +70,7 @@ func (p *Text) ShowLive(terminal *os.File, out io.Writer) {
 func (p *Text) Header(h Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.max, p.name, p.base, p.begin, p.wake = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake
+	p.max, p.name, p.base, p.begin, p.wake, p.explain = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake, h.Explain
 	if p.quiet {
 		return
 	}

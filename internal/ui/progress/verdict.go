@@ -50,7 +50,7 @@ func (p *Text) mark(verdict string) string {
 	switch verdict {
 	case "yes", "success", "target", "progress":
 		return p.paint.Green(verdict)
-	case "no", "error", "blocked", "stall", "timeout":
+	case "error", "blocked", "stall", "timeout": // an ordinary no is no failure
 		return p.paint.Red(verdict)
 	}
 	return p.paint.Amber(plain.Line(verdict))

@@ -23,7 +23,7 @@ func FailedSince(ctx context.Context, store *project.Records, since time.Time) (
 	if err != nil {
 		return nil, store.Failed(err)
 	}
-	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !endedBadly(r) || r.UpdatedAt.Before(since) }), nil
+	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !EndedBadly(r) || r.UpdatedAt.Before(since) }), nil
 }
 
 // ListedObject is a run of the list as JSON.
@@ -33,6 +33,7 @@ func ListedObject(p *project.Project, store *project.Records, v *inspect.Vitals)
 	if v.Run.Limited {
 		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
 	}
+	m.Set("reason", ui.OrNull(inspect.Reason(v.Run)))
 	m.Set("idle_ms", nil)
 	if project.Alive(v.Run) {
 		m.Set("idle_ms", v.Idle().Milliseconds())

@@ -60,7 +60,10 @@ func ReportFacts(p *project.Project, store *project.Records, r persistence.Run, 
 	}
 	add("Fork of", ui.ForkedText(r.Origin))
 	add("Ended by", r.Ended)
-	add("Error", inspect.HonestError(r))
+	add("Reason", inspect.Reason(r))
+	if r.Reason == "" {
+		add("Error", inspect.HonestError(r))
+	}
 	add("State", r.State)
 	add("Step", inspect.StepText(r))
 	if !r.StartedAt.IsZero() {

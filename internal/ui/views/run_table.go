@@ -9,6 +9,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
+	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -42,12 +43,12 @@ func (t RunTable) Print(runs []persistence.Run) error {
 	if len(t.Costs) > 0 {
 		head = "COST\t"
 	}
-	ui.Say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\n", head)
+	ui.Say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\tREASON\n", head)
 	for _, r := range runs {
 		if head != "" {
 			cost = t.Costs[r.ID].Text() + "\t"
 		}
-		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\n", r.RunID, inspect.StatusWord(r), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(r.Ended), ui.Instance(r))
+		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\t%s\n", r.RunID, inspect.StatusWord(r), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(r.Ended), ui.Instance(r), humanize.Dash(inspect.Reason(r)))
 	}
 	return w.Flush()
 }
@@ -57,7 +58,7 @@ func (t RunTable) RunObject(r persistence.Run) any {
 	m := value.NewMap(
 		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "started_at", ui.Stamp(r.StartedAt),
 		"iterations", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(inspect.HonestError(r)),
-		"current_state", r.State,
+		"current_state", r.State, "outcome", inspect.Outcome(r), "reason", ui.OrNull(inspect.Reason(r)),
 	)
 	ui.AddOrigin(m, r)
 	AddTree(m, r)
@@ -107,3 +108,27 @@ func (t RunTable) GroupObject(g Group) any {
 	}
 	return m
 }
+
+// PrintAll writes a line for each of runs of several loops. On a terminal a reason is cut so that its line fits.
+func (t RunTable) PrintAll(runs []persistence.Run) error {
+	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
+	ui.Say(w, "RUN\tOUTCOME\tSTARTED\tSTEPS\tTIME\tREASON\n")
+	ids := len("RUN")
+	for _, r := range runs {
+		ids = max(ids, plain.Width(string(r.ID)))
+	}
+	for _, r := range runs {
+		reason := inspect.Reason(r)
+		if room := t.Page.Columns - ids - runColumns; t.Page.Columns > 0 {
+			reason = plain.Cut(reason, max(leastReason, room))
+		}
+		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, inspect.Outcome(r), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), humanize.Dash(reason))
+	}
+	return w.Flush()
+}
+
+// What the columns between the id of a run and its reason take at most, and the least that is shown of a reason.
+const (
+	runColumns  = 52
+	leastReason = 30
+)

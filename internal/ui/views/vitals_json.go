@@ -35,6 +35,7 @@ func (page *Page) VitalsObject(p *project.Project, store *project.Records, v *in
 	m.Set("verdict", VerdictObject(v))
 	m.Set("way", WayObject(v))
 	m.Set("limits", ui.List(v.Limits, LimitObject))
+	m.Set("reason", ui.OrNull(inspect.Reason(v.Run)))
 	m.Set("why", ui.OrNull(v.Why()))
 	m.Set("owner_elsewhere", OutOfSight(v.Run))
 	m.Set("queued", ui.List(waiting, func(w persistence.Waiter) any { return WaiterObject(w) }))

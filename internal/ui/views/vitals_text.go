@@ -44,7 +44,7 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	page.row("Run", id)
 	page.row("Fork of", ui.ForkedText(r.Origin))
 	page.row("Work tree", TreeText(p, r))
-	page.row("Status", inspect.StatusWord(r))
+	page.row("Status", v.StatusText())
 	page.row("State", v.WhereText())
 	page.row("Step", v.StepsText())
 	if r.Passes > 0 {
@@ -79,6 +79,7 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	page.row("Owner", OwnerText(r))
 	page.row("Lease", LeaseText(r))
 	page.row("Ended by", r.Ended)
+	page.row("Reason", inspect.Reason(r))
 	why := v.Why()
 	page.row("Why", why)
 	if why == "" || v.Ended() == nil {
@@ -166,7 +167,7 @@ func (page *Page) PrintBrief(v *inspect.Vitals) {
 	case len(said) > 0 && project.Alive(r):
 		page.indented("  ", inspect.Before(visit)+said[0].Text)
 	case !project.Alive(r):
-		page.indented("  ", cmp.Or(v.Why(), inspect.HonestError(r)))
+		page.indented("  ", cmp.Or(inspect.Reason(r), v.Why(), inspect.HonestError(r)))
 	}
 	if OutOfSight(r) {
 		page.indented("  ", "owner: "+OwnerText(r))

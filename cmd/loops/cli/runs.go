@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"loops/internal/service"
+	"loops/internal/ui"
+)
+
+func newRunsCommand(a *app) *cobra.Command {
+	var asJSON bool
+	q := service.HistoryQuery{}
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs of all loops, newest first, with the reason why each ended",
+		Long: `runs lists the recorded runs of all loops of the project, newest first, each with its outcome and the reason why it
+ended. The newest 20 are shown, and it is said where there are more. history NAME lists those of one loop.
+
+Given together, all filters must hold. WHEN is an age (45s, 30m, 1h, 2d), a date (2026-11-21, 2026-11-21T10:34), today or
+yesterday; with --until, a date is that whole day. --status takes the status of a run, or its outcome: capped, stopped,
+killed, stalled, budget, limited. --failed leaves out runs that a user stopped.` +
+			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Example: `  loops runs
+  loops runs --failed --since yesterday
+  loops runs --loop fix --status capped,timed_out --json
+  loops runs --reason "no space left" -n 0`,
+		Args: arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if q.Limit < 0 {
+				return usageError{fmt.Sprintf("--limit %d: expected 0 (all) or more", q.Limit), "loops runs --help"}
+			}
+			return runRuns(cmd.Context(), a, q, asJSON)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&q.Loop, "loop", "", "only runs of the loop `NAME`")
+	addRunFilters(flags, &q)
+	flags.StringVar(&q.State, "state", "", "only runs that are, or ended, in this `STATE`")
+	flags.StringSliceVar(&q.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
+	flags.StringVarP(&q.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
+	flags.StringVar(&q.Until, "until", "", "only what is older than `WHEN`: an age or a date")
+	flags.IntVarP(&q.Limit, "limit", "n", 20, "the newest `N` only, 0 = all")
+	flags.BoolVarP(&asJSON, "json", "j", false, "print a JSON array")
+	return cmd
+}
+
+// addRunFilters adds the flags that choose among runs in every list of runs.
+func addRunFilters(flags *pflag.FlagSet, q *service.HistoryQuery) {
+	flags.BoolVar(&q.Failed, "failed", false, "only runs that ended badly, but not those that a user stopped")
+	flags.StringVar(&q.Reason, "reason", "", "only runs with this `TEXT` in their reason; upper and lower case are the same")
+	flags.StringSliceVar(&q.Labels, "label", nil, "only runs of loops with this `LABEL`, or one of several")
+}
+
+func runRuns(ctx context.Context, a *app, q service.HistoryQuery, asJSON bool) error {
+	s, err := a.service()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	shown := q.Limit
+	if shown > 0 {
+		q.Limit++ // one more tells whether there are more
+	}
+	h, err := s.AllRuns(ctx, q)
+	if err != nil {
+		return err
+	}
+	more := shown > 0 && len(h.Runs) > shown
+	if more {
+		h.Runs = h.Runs[:shown]
+	}
+	all := fmt.Sprintf("The newest %d; all of them: loops runs -n 0, with the same filters", shown)
+	switch {
+	case asJSON:
+		if more {
+			a.note("%s", all)
+		}
+		return ui.WriteJSON(a.out, h.Objects())
+	case len(h.Runs) == 0 && q.Filtered():
+		ui.SayLine(a.out, "No such runs.")
+		return nil
+	case len(h.Runs) == 0:
+		ui.SayLine(a.out, "No runs are recorded. Start one with: loops run NAME")
+		return nil
+	}
+	if err := h.Table.PrintAll(h.Runs); err != nil {
+		return err
+	}
+	if more {
+		ui.SayLine(a.out, all)
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/humanize"
+	"loops/internal/plain"
+	"loops/persistence"
+)
+
+const (
+	reasonLength  = 300  // characters of a reason
+	quoteLength   = 120  // characters of what it quotes
+	decidingTurns = 3    // how many visits from the end the one may be that decided a failure
+	countedStates = 1000 // states whose verdicts are counted
+)
+
+// A Because finds out from the events of a run, in their order, why the run ended. It may begin with any event. Its memory is bounded.
+// The zero Because is ready. It is not safe for concurrent use.
+type Because struct {
+	turns [decidingTurns]turn // the newest first
+	same  map[string]streak   // by state: its newest verdict, and how often in a row it came
+	limit fsm.Event           // the newest event of a limit that was reached
+}
+
+// A turn is what decided in one visit of a state of the run itself. An event without a kind did not come.
+type turn struct {
+	state                        string
+	verdict, acted, printed, sub fsm.Event
+	times                        int
+}
+
+type streak struct {
+	verdict string
+	times   int
+}
+
+// Add takes the next event.
+func (b *Because) Add(e fsm.Event) {
+	now := &b.turns[0]
+	switch e.Kind {
+	case fsm.EventActionOutput:
+		if strings.TrimSpace(str(e, "line")) != "" {
+			now.printed = e
+		}
+	case fsm.EventStateEnter:
+		if e.Depth == 0 {
+			b.enter(str(e, "state"))
+		}
+	case fsm.EventLoopResume:
+		if e.Depth == 0 && now.state == "" {
+			now.state = str(e, "from_state")
+		}
+	case fsm.EventActionStart:
+		now.printed = fsm.Event{}
+	case fsm.EventActionComplete:
+		now.acted = e
+	case fsm.EventEvaluate:
+		if e.Depth == 0 {
+			b.judge(now, e)
+		}
+	case fsm.EventLoopComplete:
+		if e.Depth == 1 {
+			now.sub = e
+		}
+	case fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventHostPressureAbort, fsm.EventHostBudgetExceeded:
+		b.limit = e
+	}
+}
+
+func (b *Because) enter(state string) {
+	copy(b.turns[1:], b.turns[:])
+	b.turns[0] = turn{state: state}
+}
+
+func (b *Because) judge(now *turn, e fsm.Event) {
+	now.verdict, now.times = e, 1
+	r, known := b.same[now.state]
+	if verdict := str(e, "verdict"); known && r.verdict == verdict {
+		r.times++
+	} else {
+		r = streak{verdict, 1}
+	}
+	if known || len(b.same) < countedStates {
+		if b.same == nil {
+			b.same = map[string]streak{}
+		}
+		b.same[now.state], now.times = r, r.times
+	}
+}
+
+// Reason says in one bounded line of harmless text why a run ended so: the state that decided, its verdict and the evidence for that, or the
+// cap with its number. l is the loop with the limits that held at the end.
+func (b *Because) Reason(o fsm.Outcome, l *fsm.Loop) string {
+	return bounded(b.reason(o, l))
+}
+
+func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
+	state := o.FinalState
+	if o.Signal != "" {
+		return "stopped by " + o.Signal + " in state " + state
+	}
+	switch o.TerminatedBy {
+	case fsm.EndTerminal:
+		if t := b.decided(o.Failure); t != nil {
+			return t.text() + b.after(t)
+		}
+		return map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a final state"}[o.Failure]
+	case fsm.EndMaxSteps:
+		return b.lastly("the cap of " + humanize.Count(l.MaxSteps, "step") + " was reached (max_steps)")
+	case fsm.EndMaxIterations:
+		return b.lastly("the cap of " + passes(l.MaxIterations) + " was reached (max_iterations)")
+	case fsm.EndTimeout:
+		return b.lastly("the run took longer than its timeout of " + humanize.Duration(l.Timeout))
+	case fsm.EndInterrupted:
+		return "the output of state " + state + " asked for the end (LOOP_STOP)"
+	case fsm.EndUserStopped:
+		return "stopped by a user in state " + state
+	case fsm.EndSystemSignal:
+		return "the action of state " + state + " was ended by a signal"
+	case fsm.EndHandoff:
+		return "state " + state + " handed off" + quotation(o.Continuation)
+	case fsm.EndParked:
+		return "parked: state " + state + " waits, and loops resume looks again"
+	case fsm.EndError:
+		return b.broken(o)
+	}
+	return b.limited(o)
+}
+
+// limited says which limit ended a run.
+func (b *Because) limited(o fsm.Outcome) string {
+	if b.limit.Kind != "" {
+		if text := strings.TrimSuffix((&explainer{v: &Visit{State: o.FinalState}}).limit(b.limit), "."); text != "" {
+			return "in state " + o.FinalState + ": " + lower(text)
+		}
+	}
+	if o.Error != "" {
+		return strings.TrimSuffix(o.Error, ".")
+	}
+	return "it " + EndWord(o, 0) + " in state " + o.FinalState
+}
+
+// broken says why a run ended with an error.
+func (b *Because) broken(o fsm.Outcome) string {
+	switch {
+	case o.Limited && o.Error == NoTransition:
+		return "state " + o.FinalState + ": " + RateLimited
+	case o.Error == NoTransition:
+		if t := &b.turns[0]; t.verdict.Kind != "" {
+			return fmt.Sprintf("state %s has no transition for verdict %s%s", t.state, str(t.verdict, "verdict"), t.brackets())
+		}
+		return "state " + o.FinalState + " has no transition for what happened" + b.turns[0].brackets()
+	case o.Error == "":
+		return b.lastly("an error in state " + o.FinalState)
+	}
+	return "state " + o.FinalState + ": " + strings.TrimSuffix(o.Error, ".")
+}
+
+// lastly adds what the newest visit came to.
+func (b *Because) lastly(text string) string {
+	if t := b.decided(true); t != nil {
+		return text + "; last, " + t.text()
+	}
+	return text
+}
+
+// decided returns the visit that decided how the run ended: where it failed, one that failed shortly before the end rather than the ones
+// that led on from there. nil = nothing was decided.
+func (b *Because) decided(failed bool) *turn {
+	var last *turn
+	for i := range b.turns {
+		t := &b.turns[i]
+		switch {
+		case !t.decides():
+		case failed && t.failed():
+			return t
+		case last == nil:
+			last = t
+		}
+	}
+	return last
+}
+
+// after says that states between the one that decided and the end did not change that.
+func (b *Because) after(decided *turn) string {
+	if last := &b.turns[0]; last != decided && last.state != "" && last.decides() {
+		return "; state " + last.state + " led from there to the end"
+	}
+	return ""
+}
+
+func (t *turn) decides() bool {
+	return t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != ""
+}
+
+func (t *turn) failed() bool {
+	switch str(t.verdict, "verdict") {
+	case "":
+	case "yes", "success", "target", "progress":
+		return false
+	default:
+		return true
+	}
+	if t.sub.Kind != "" {
+		failure, _ := t.sub.Get("failure_terminal").(bool)
+		return failure || str(t.sub, "terminated_by") != fsm.EndTerminal
+	}
+	return whole(t.acted, "exit_code") != 0
+}
+
+// text says what a visit came to.
+func (t *turn) text() string {
+	verdict := str(t.verdict, "verdict")
+	switch {
+	case verdict == "" && t.sub.Kind != "":
+		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"), str(t.sub, "terminated_by"), quotation(str(t.sub, "error")))
+	case verdict == "" && whole(t.acted, "exit_code") != 0:
+		return "the action of state " + t.state + " failed" + t.brackets()
+	case verdict == "":
+		return "state " + t.state + " ended its action"
+	}
+	text := "state " + t.state + " said " + verdict
+	if t.times > 1 {
+		text += " " + humanize.Count(t.times, "time")
+	}
+	return text + t.brackets()
+}
+
+// brackets is the evidence for what a visit came to, in brackets.
+func (t *turn) brackets() string {
+	if evidence := t.evidence(); evidence != "" {
+		return " (" + evidence + ")"
+	}
+	return ""
+}
+
+func (t *turn) evidence() string {
+	e := t.verdict
+	kind := str(e, "type")
+	if was := str(e, "verdict_without_evidence"); was != "" {
+		return "the judge said " + was + ", but what it quoted is not in the output"
+	}
+	if text := str(e, "error"); text != "" && kind != "exit_code" {
+		return plain.Cut(humanize.FirstLine(text), quoteLength)
+	}
+	if text := str(e, "reason"); text != "" {
+		return "judge: " + quoteOf(text)
+	}
+	if exit := t.exit(); exit != "" {
+		return exit
+	}
+	switch kind {
+	case "", "default", "exit_code", "llm_structured":
+		return ""
+	}
+	if e.Kind == "" {
+		return ""
+	}
+	return plain.Cut((&explainer{v: &Visit{State: t.state}}).reason(kind, str(e, "verdict"), e), quoteLength)
+}
+
+// exit is how the action of a visit failed; "" = it did not.
+func (t *turn) exit() string {
+	code := whole(t.acted, "exit_code")
+	text := fmt.Sprintf("exit %d", code)
+	switch {
+	case code == 0:
+		return ""
+	case str(t.acted, "timeout_kind") != "" || code == 124:
+		text = "timed out after " + humanize.Duration(time.Duration(whole(t.acted, "duration_ms"))*time.Millisecond)
+	case code < 0:
+		text = fmt.Sprintf("ended by signal %d", -code)
+	}
+	return text + quotation(t.words())
+}
+
+// words are the last words of an action: on standard error, or else on standard output.
+func (t *turn) words() string {
+	for _, said := range []string{str(t.acted, "stderr_preview"), str(t.printed, "line"), str(t.acted, "output_preview")} {
+		if line := lastLine(said); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+func quotation(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return ": " + quoteOf(text)
+}
+
+func quoteOf(text string) string {
+	return `"` + plain.Cut(plain.Line(humanize.FirstLine(text)), quoteLength) + `"`
+}
+
+func passes(n int) string {
+	if n == 1 {
+		return "1 pass"
+	}
+	return fmt.Sprintf("%d passes", n)
+}
+
+// Reason says in one bounded line why a run ended: what was recorded of that, or what can be told from the rest of its record. "" = it has
+// not ended.
+func Reason(r persistence.Run) string {
+	if r.Status == persistence.Running && r.Ended == "" {
+		return ""
+	}
+	text := r.Reason
+	switch {
+	case text != "":
+	case r.Why != "":
+		text = r.Why
+	case r.Error != "":
+		text = HonestError(r)
+	case r.Message != "":
+		text = humanize.FirstLine(r.Message)
+	case r.Ended != "":
+		text = (&Because{}).reason(outcomeOf(r), &fsm.Loop{MaxSteps: r.MaxSteps, MaxIterations: r.Passes, Timeout: r.Elapsed})
+	case r.Status == persistence.Interrupted:
+		text = "its process ended in state " + r.State + " without a record of why"
+	}
+	return bounded(text)
+}
+
+// bounded is a text as a reason is recorded and shown: one line of harmless text.
+func bounded(text string) string {
+	return plain.Cut(plain.Line(humanize.FirstLine(text)), reasonLength)
+}
+
+// outcomeOf is what the record of a run tells of its outcome.
+func outcomeOf(r persistence.Run) fsm.Outcome {
+	return fsm.Outcome{
+		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason,
+	}
+}

@@ -1,0 +1,105 @@
+package inspect
+
+import (
+	"strings"
+	"testing"
+
+	"loops/fsm"
+	"loops/persistence"
+)
+
+func TestReasonOfAnEnd(t *testing.T) {
+	event := func(kind string, kv ...any) fsm.Event {
+		e := fsm.Event{Kind: kind}
+		for i := 0; i < len(kv); i += 2 {
+			e.Fields = append(e.Fields, fsm.Field{Key: kv[i].(string), Value: kv[i+1]})
+		}
+		return e
+	}
+	visit := func(state string, exit int, line string, verdict ...any) []fsm.Event {
+		events := []fsm.Event{
+			event(fsm.EventStateEnter, "state", state), event(fsm.EventActionStart), event(fsm.EventActionOutput, "line", line),
+			event(fsm.EventActionComplete, "exit_code", int64(exit), "output_preview", line),
+		}
+		if len(verdict) > 0 {
+			events = append(events, event(fsm.EventEvaluate, verdict...))
+		}
+		return events
+	}
+	loop := &fsm.Loop{MaxSteps: 9, MaxIterations: 2}
+	failed := fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "bad", Failure: true}
+	no := []any{"type", "default", "verdict", "no", "exit_code", int64(1)}
+	for _, c := range []struct {
+		name   string
+		events [][]fsm.Event
+		o      fsm.Outcome
+		want   string
+	}{
+		{"a verdict with the last words of its action", [][]fsm.Event{visit("test", 1, "2 failed", no...)}, failed, `state test said no (exit 1: "2 failed")`},
+		{"the same verdict again and again", [][]fsm.Event{visit("test", 1, "a", no...), visit("fix", 0, "b"), visit("test", 1, "c", no...)}, failed, `state test said no 2 times (exit 1: "c")`},
+		{"a state behind the one that failed", [][]fsm.Event{visit("test", 1, "a", no...), visit("mail", 0, "sent")}, failed, `state test said no (exit 1: "a"); state mail led from there to the end`},
+		{"a judge", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "reason", "no tests\nat all")}, failed, `state review said no (judge: "no tests …")`},
+		{"a judge that was overruled", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "verdict_without_evidence", "yes", "reason", "fine")}, failed, `state review said no (the judge said yes, but what it quoted is not in the output)`},
+		{"an action that nothing judged", [][]fsm.Event{visit("build", 2, "boom")}, failed, `the action of state build failed (exit 2: "boom")`},
+		{"a failure state at the start", nil, failed, "state bad is a failure state"},
+		{"a cap", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndMaxSteps, FinalState: "test"}, `the cap of 9 steps was reached (max_steps); last, state test said no (exit 1: "a")`},
+		{"passes", nil, fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, "the cap of 2 passes was reached (max_iterations)"},
+		{"no transition", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: NoTransition}, `state test has no transition for verdict no (exit 1: "a")`},
+		{"another error", nil, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: "it\x1b[31m broke\nbadly"}, `state test: it\x1b[31m broke …`},
+		{"a signal", nil, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "test", Signal: "SIGTERM"}, "stopped by SIGTERM in state test"},
+		{"a user", nil, fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"}, "stopped by a user in state test"},
+		{
+			"an edge that was used up",
+			[][]fsm.Event{{event(fsm.EventCycleDetected, "edge", "a->b", "from", "a", "to", "b", "count", int64(4), "max", int64(3))}},
+			fsm.Outcome{TerminatedBy: fsm.EndCycle, FinalState: "b"},
+			"in state b: ",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b Because
+			for _, events := range c.events {
+				for _, e := range events {
+					b.Add(e)
+				}
+			}
+			got := b.Reason(c.o, loop)
+			if got != c.want && (!strings.HasSuffix(c.want, ": ") || !strings.HasPrefix(got, c.want)) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestReasonIsBounded(t *testing.T) {
+	var b Because
+	long := strings.Repeat("x", 10_000)
+	b.Add(fsm.Event{Kind: fsm.EventStateEnter, Fields: []fsm.Field{{Key: "state", Value: long}}})
+	b.Add(fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: long}}})
+	if n := len(b.Reason(fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, &fsm.Loop{})); n > 2*reasonLength {
+		t.Errorf("the reason has %d bytes", n)
+	}
+}
+
+func TestEndsAreToldApart(t *testing.T) {
+	for _, c := range []struct {
+		r    persistence.Run
+		want string
+	}{
+		{persistence.Run{Status: persistence.Completed, Ended: fsm.EndTerminal}, "completed"},
+		{persistence.Run{Status: persistence.Failed, Ended: fsm.EndTerminal}, "failed"},
+		{persistence.Run{Status: persistence.Interrupted, Ended: fsm.EndMaxSteps}, "capped"},
+		{persistence.Run{Status: persistence.Interrupted, Ended: fsm.EndBudget}, "budget"},
+		{persistence.Run{Status: persistence.Interrupted, Why: "its process (pid 7) is gone"}, "killed"},
+		{persistence.Run{Status: persistence.Interrupted, Ended: fsm.EndInterrupted}, "interrupted"},
+		{persistence.Run{Status: persistence.UserStopped, Ended: fsm.EndUserStopped}, "stopped"},
+		{persistence.Run{Status: persistence.TimedOut, Ended: fsm.EndTimeout}, "timed_out"},
+		{persistence.Run{Status: persistence.Failed, Ended: fsm.EndCycle}, "stalled"},
+		{persistence.Run{Status: persistence.Failed, Ended: fsm.EndError, Limited: true}, "limited"},
+		{persistence.Run{Status: persistence.Running}, "running"},
+		{persistence.Run{}, "unreadable"},
+	} {
+		if got := Outcome(c.r); got != c.want {
+			t.Errorf("%+v is %s, want %s", c.r, got, c.want)
+		}
+	}
+}

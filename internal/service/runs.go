@@ -1,0 +1,70 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"loops/engine"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// AllRuns returns the runs of all loops, or of one where the query names it.
+func (s *Service) AllRuns(ctx context.Context, q HistoryQuery) (*History, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	when, err := lookup.NewPeriod(q.Since, q.Until, engine.OpRuns)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.runs(ctx, f, q, when)
+}
+
+// Filtered reports whether less than all runs is asked for.
+func (q *HistoryQuery) Filtered() bool {
+	return q.Failed || len(q.Status)+len(q.Labels) > 0 || q.Since+q.Until+q.Text+q.Reason+q.State != ""
+}
+
+// chooses reports whether the record of a run is one that is asked for, by all but time, label and text.
+func (q *HistoryQuery) chooses(r persistence.Run) bool {
+	switch {
+	case len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) && !slices.Contains(q.Status, inspect.Outcome(r)),
+		q.Failed && !views.EndedBadly(r),
+		q.State != "" && r.State != q.State,
+		q.Reason != "" && !strings.Contains(strings.ToLower(inspect.Reason(r)), strings.ToLower(q.Reason)):
+		return false
+	}
+	return true
+}
+
+// labelled returns the names of the loops that have one of the labels now; nil where none is asked for.
+func (s *Service) labelled(labels []string) (map[string]bool, error) {
+	if len(labels) == 0 {
+		return nil, nil
+	}
+	lib, err := s.Project.Library()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := lib.Files.List(s.Project.Loops)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, s.Project.CannotOpen(err)
+	}
+	chosen, names := LoopFilter{Labels: labels}, map[string]bool{}
+	for _, e := range entries {
+		if slices.ContainsFunc(e.Labels, chosen.asksFor) {
+			names[e.Name] = true
+		}
+	}
+	return names, nil
+}
