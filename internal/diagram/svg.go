@@ -38,7 +38,13 @@ const svgStyle = `.loop-graph text{font:13px ui-monospace,Menlo,Consolas,monospa
 `
 
 // SVG draws the graph as a picture that needs nothing else: no font, no script, no other file.
-func (g *Graph) SVG() string {
+func (g *Graph) SVG() string { return g.drawn(true) }
+
+// Picture draws the graph as SVG for a page that brings the style of the classes in it: there is none in the picture itself, which a page
+// with a strict policy refuses.
+func (g *Graph) Picture() string { return g.drawn(false) }
+
+func (g *Graph) drawn(styled bool) string {
 	var b strings.Builder
 	d := newDrawing(g)
 	labels := make([][]string, len(d.items))
@@ -57,13 +63,15 @@ func (g *Graph) SVG() string {
 	tops, heights, height := d.rows(labels)
 	// The size is that of the drawing, and a page may make it smaller.
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="loop-graph" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`+"\n", width, height)
-	fmt.Fprintf(&b, "<title>%s</title>\n<style>%s", escape(g.heading()), svgStyle)
-	for k, fill := range heatFills {
-		fmt.Fprintf(&b, ".loop-graph .heat%[1]d rect.box{fill:%[2]s}.loop-graph .heat%[1]d text{fill:%[3]s}\n", k+1, fill, heatInks[k])
+	fmt.Fprintf(&b, "<title>%s</title>\n", escape(g.heading()))
+	paper, arrow := ` class="paper"`, ` class="arrow"`
+	if styled {
+		writeStyle(&b)
+		paper, arrow = ` fill="#fff"`, ` style="fill:#333;stroke:none"`
 	}
-	b.WriteString("</style>\n<defs><marker id=\"loop-graph-arrow\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" markerHeight=\"8\" " +
-		"markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\"><path d=\"M0 0L10 5L0 10z\" style=\"fill:#333;stroke:none\"/></marker></defs>\n")
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
+	b.WriteString("<defs><marker id=\"loop-graph-arrow\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" markerHeight=\"8\" " +
+		"markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\"><path d=\"M0 0L10 5L0 10z\"" + arrow + "/></marker></defs>\n")
+	fmt.Fprintf(&b, `<rect width="%d" height="%d"%s/>`+"\n", width, height, paper)
 	for _, l := range d.links {
 		d.svgLink(&b, l, labels, tops, heights)
 	}
@@ -72,6 +80,15 @@ func (g *Graph) SVG() string {
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// writeStyle writes the style of all classes of a drawing.
+func writeStyle(b *strings.Builder) {
+	b.WriteString("<style>" + svgStyle)
+	for k, fill := range heatFills {
+		fmt.Fprintf(b, ".loop-graph .heat%[1]d rect.box{fill:%[2]s}.loop-graph .heat%[1]d text{fill:%[3]s}\n", k+1, fill, heatInks[k])
+	}
+	b.WriteString("</style>\n")
 }
 
 // rows returns where each layer begins, how tall it is, and how tall all of them are.

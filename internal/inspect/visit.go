@@ -99,6 +99,9 @@ func (v *Visit) Number() string {
 // Verdict is the last one of the visit; "" where it was not judged.
 func (v *Visit) Verdict() string { return v.verdict }
 
+// Evaluator is what judged it, as its last evaluation names it; "" = nothing did.
+func (v *Visit) Evaluator() string { return v.evaluator }
+
 // Exit is the exit code of the last action that ended in the visit.
 func (v *Visit) Exit() (code int, ended bool) { return v.exit, v.exited }
 

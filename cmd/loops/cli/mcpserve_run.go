@@ -112,7 +112,7 @@ func overWords(command string, v mcpserver.Values) []string {
 
 // begin starts the process of a run, and tells of the run when it is on record, or has ended.
 func (s *served) begin(ctx context.Context, v mcpserver.Values, request engine.Request, words []string) (json.RawMessage, error) {
-	r, info, err := s.start(ctx, v, request, words)
+	r, info, err := s.start(ctx, request, words, v.Flag("stop_with_server"), false)
 	if err != nil {
 		return nil, err
 	}
@@ -147,15 +147,15 @@ func (s *served) begin(ctx context.Context, v mcpserver.Values, request engine.R
 	return value.AppendJSON(nil, answer), nil
 }
 
-// start starts a run and returns when it is on record.
-func (s *served) start(ctx context.Context, v mcpserver.Values, request engine.Request, words []string) (*startedRun, backgroundStart, error) {
+// start starts a run and returns when it is on record. bound has it end with this server, and log has what it says kept as run -b does.
+func (s *served) start(ctx context.Context, request engine.Request, words []string, bound, log bool) (*startedRun, backgroundStart, error) {
 	p, err := s.app.project()
 	if err != nil {
 		return nil, backgroundStart{}, err
 	}
 	h := s.app.handOver(p, viewFlags{json: true}, request)
-	h.Words = s.command(words...)
-	c, err := h.Spawn(s.runEnv(v.Flag("stop_with_server")))
+	h.Words, h.Log = s.command(words...), log
+	c, err := h.Spawn(s.runEnv(bound))
 	if err != nil {
 		return nil, backgroundStart{}, fmt.Errorf("a process for the run cannot be started: %w", err)
 	}
@@ -168,7 +168,7 @@ func (s *served) start(ctx context.Context, v mcpserver.Values, request engine.R
 	select {
 	case start, ok := <-recorded:
 		if ok {
-			if v.Flag("stop_with_server") {
+			if bound {
 				s.runs.bind(r)
 			}
 			return r, start, nil

@@ -83,6 +83,7 @@ func tree() []branch {
 		{"policy", groupPlumbing, false, newPolicyCommand},
 		{"promote-baseline", groupPlumbing, true, newPromoteBaselineCommand},
 		{"mcp", groupPlumbing, true, newMCPCommand},
+		{"serve", groupLook, true, newServeCommand},
 		{mcpCall, "", false, newMCPCallCommand},
 		{"exit-codes", "", false, func(*app) *cobra.Command { return newExitCodesTopic() }},
 		{"environment", "", false, func(*app) *cobra.Command { return newEnvironmentTopic() }},

@@ -1,0 +1,273 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"loops/engine"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/humanize"
+)
+
+// fields are what a form or an object of JSON says.
+type fields map[string]string
+
+// fieldPrefix is what stands before the name of a context value, and of a field of an answer, in a form.
+const fieldPrefix = "field."
+
+// pairs returns the values whose names have the prefix, as KEY=VALUE, without those that were left empty.
+func (f fields) pairs() []string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if key, ok := strings.CutPrefix(name, fieldPrefix); ok && f[name] != "" {
+			pairs = append(pairs, key+"="+f[name])
+		}
+	}
+	return pairs
+}
+
+// flags returns the values as a flag that may be given several times.
+func flags(flag string, pairs []string) []string {
+	var words []string
+	for _, pair := range pairs {
+		words = append(words, flag+"="+pair)
+	}
+	return words
+}
+
+// readFields reads the body of a write. Pages send forms, programs JSON.
+func readFields(r *http.Request) (fields, error) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	f := fields{}
+	switch kind {
+	case "application/json":
+		var given map[string]any
+		d := json.NewDecoder(r.Body)
+		d.UseNumber()
+		if err := d.Decode(&given); err != nil {
+			return nil, unreadable(err)
+		}
+		for name, v := range given {
+			f.set(name, v)
+		}
+	case "application/x-www-form-urlencoded":
+		if err := r.ParseForm(); err != nil {
+			return nil, unreadable(err)
+		}
+		for name, values := range r.PostForm {
+			f[name] = strings.ReplaceAll(values[0], "\r\n", "\n") // browsers send both
+		}
+	default:
+		return nil, engine.Refuse(engine.Usage, "a write has a body of application/json or of a form, not %s", humanize.Quote(kind))
+	}
+	return f, nil
+}
+
+// set takes a value of JSON. Those of an object become fields, and what is no text is written as JSON.
+func (f fields) set(name string, v any) {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		f[name] = v
+	case map[string]any:
+		for key, val := range v {
+			f.set(fieldPrefix+key, val)
+		}
+	default:
+		b, _ := json.Marshal(v) //nolint:errchkjson // it was read from JSON
+		f[name] = string(b)
+	}
+}
+
+func unreadable(err error) error {
+	return &engine.Refusal{Kind: engine.Usage, Text: engine.Text{Format: "the body of the request cannot be read"}, Err: err}
+}
+
+// A done is what became of a write: an object for a program, and the run that a page shows then.
+type done struct {
+	object any
+	run    string
+}
+
+// An act does what is asked for.
+type act func(r *http.Request, p Project, s *Session, f fields, user string) (done, error)
+
+// acts are what can be done, by the last word of the address.
+func acts() map[string]act {
+	return map[string]act{
+		"start": start, "resume": resume, "fork": fork, "stop": stop, "pause": pause, "unpause": unpause, "extend": extend, "answer": answer, "signal": signal,
+	}
+}
+
+// write answers a write, of which each leaves a line for an audit. verb is "" where the address has it.
+func (s *Server) write(verb string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		verb := verb
+		if verb == "" {
+			verb = r.PathValue("verb")
+		}
+		do, ok := acts()[verb]
+		if !ok {
+			s.refuse(w, r, http.StatusNotFound, "nothing of that name can be done to a run")
+			return
+		}
+		s.with(w, r, func(p Project, session *Session) error {
+			f, err := readFields(r)
+			var d done
+			if err == nil {
+				d, err = do(r, p, session, f, s.User)
+			}
+			s.audit(r, p, verb, d.run, err)
+			if err != nil {
+				return err
+			}
+			if strings.HasPrefix(r.URL.Path, "/api/") {
+				writeJSON(w, http.StatusOK, d.object)
+			} else {
+				http.Redirect(w, r, s.runAddress(p.Name, d.run), http.StatusSeeOther)
+			}
+			return nil
+		})
+	}
+}
+
+// audit tells of a write: when, from where, as whom, what, of which run, and whether it was done.
+func (s *Server) audit(r *http.Request, p Project, verb, run string, err error) {
+	if run == "" {
+		run = r.PathValue("run")
+	}
+	became := "done"
+	if err != nil {
+		became = "refused"
+	}
+	s.Audit(fmt.Sprintf("%s %s %s project=%s %s run=%s %s", time.Now().UTC().Format(time.RFC3339), r.RemoteAddr, strconv.Quote(s.User), strconv.Quote(p.Name), verb, strconv.Quote(run), became))
+}
+
+func (s *Server) runAddress(project, run string) string {
+	return s.BasePath + "/p/" + url.PathEscape(project) + "/runs/" + url.PathEscape(run)
+}
+
+func begun(run string, err error) (done, error) {
+	return done{value.NewMap("instance_id", run), run}, err
+}
+
+func start(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {
+	if f["loop"] == "" {
+		return done{}, engine.Refuse(engine.Usage, "loop: the name of a loop is missing")
+	}
+	request := &engine.StartRequest{Loop: f["loop"], Context: f.pairs()}
+	words := append([]string{"run"}, append(flags("--context", f.pairs()), "--", f["loop"])...)
+	if input := f["input"]; input != "" {
+		request.Input, words = &input, append(words, input)
+	}
+	return begun(p.Begin(r.Context(), engine.Request{Start: request}, words))
+}
+
+func resume(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {
+	run := r.PathValue("run")
+	request := &engine.ResumeRequest{Run: run, Context: f.pairs(), Rerun: f["rerun"] != "", Force: f["force"] != ""}
+	if f["limits"] != "" {
+		if err := request.Extend.Set(f["limits"]); err != nil {
+			return done{}, engine.Refuse(engine.Usage, "limits: %v", err)
+		}
+	}
+	return begun(p.Begin(r.Context(), engine.Request{Resume: request}, []string{"resume", run}))
+}
+
+func fork(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {
+	run, at := r.PathValue("run"), f["at"]
+	if at == "" {
+		at = "last"
+	}
+	set := f.pairs()
+	if f["set"] != "" {
+		set = append(set, strings.Split(f["set"], "\n")...)
+	}
+	set = slices.DeleteFunc(set, func(s string) bool { return strings.TrimSpace(s) == "" })
+	request := &engine.ForkRequest{Run: run, At: at, Set: set}
+	return begun(p.Begin(r.Context(), engine.Request{Fork: request}, append([]string{"fork", "--at=" + at, run}, flags("--set", set)...)))
+}
+
+func stop(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
+	run := r.PathValue("run")
+	told, err := s.Stop(r.Context(), run, engine.StopGrace, nil, nil)
+	if err != nil {
+		return done{}, err
+	}
+	return done{value.NewMap("stopped", told.StopObjects()), run}, nil
+}
+
+func pause(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
+	run := r.PathValue("run")
+	told, err := s.Pause(r.Context(), run, nil)
+	if err != nil {
+		return done{}, err
+	}
+	return done{value.NewMap("paused", told.PauseObjects()), run}, nil
+}
+
+func unpause(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
+	run := r.PathValue("run")
+	told, err := s.Unpause(r.Context(), run, nil)
+	if err != nil {
+		return done{}, err
+	}
+	return done{value.NewMap("unpaused", told.UnpauseObjects()), run}, nil
+}
+
+func extend(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {
+	var by engine.Extend
+	if err := by.Set(f["limits"]); err != nil {
+		return done{}, engine.Refuse(engine.Usage, "limits: %v", err)
+	}
+	run := r.PathValue("run")
+	told, err := s.Extend(r.Context(), run, by, nil)
+	if err != nil {
+		return done{}, err
+	}
+	return done{value.NewMap("extended", told.ExtendObjects(s.Page)), run}, nil
+}
+
+func answer(r *http.Request, _ Project, s *Session, f fields, user string) (done, error) {
+	run := r.PathValue("run")
+	said := engine.Answer{Choice: f["choice"], Fields: map[string]string{}, From: user}
+	if said.Choice == "" {
+		return done{}, engine.Refuse(engine.Usage, "choice: it is missing")
+	}
+	for name, v := range f {
+		if key, ok := strings.CutPrefix(name, fieldPrefix); ok && v != "" {
+			said.Fields[key] = v
+		}
+	}
+	given, err := s.Answer(r.Context(), run, said)
+	if err != nil {
+		return done{}, err
+	}
+	return done{given.Object(), run}, nil
+}
+
+func signal(r *http.Request, _ Project, s *Session, f fields, user string) (done, error) {
+	run := r.PathValue("run")
+	event := fsm.Signal{Name: f["event"], From: user}
+	if text := strings.TrimSpace(f["data"]); text != "" {
+		data, err := value.ParseJSON([]byte(text))
+		if err != nil {
+			return done{}, engine.Refuse(engine.Usage, "data: %v", err)
+		}
+		event.Data = data
+	}
+	sent, err := s.Signal(r.Context(), run, event)
+	if err != nil {
+		return done{}, err
+	}
+	return done{sent.Object(), run}, nil
+}

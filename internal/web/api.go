@@ -1,0 +1,214 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/service"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+)
+
+// How many events an answer holds.
+const (
+	usualEvents = 200
+	mostEvents  = 2000
+)
+
+// api answers programs, with the objects that commands print with --json.
+func (s *Server) api() http.Handler {
+	mux := http.NewServeMux()
+	const run = "/api/v1/projects/{project}/runs/{run}"
+	mux.HandleFunc("GET /api/v1/projects", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, ui.List(s.Projects, func(p Project) any { return value.NewMap("name", p.Name, "dir", p.Dir) }))
+	})
+	mux.HandleFunc("GET /api/v1/stream", s.stream)
+	mux.HandleFunc("GET /api/v1/runs", s.listRuns)
+	mux.HandleFunc("GET /api/v1/projects/{project}/loops", s.object(loops))
+	mux.HandleFunc("GET "+run, s.object(status))
+	mux.HandleFunc("GET "+run+"/explain", s.object(explain))
+	mux.HandleFunc("GET "+run+"/events", s.object(events))
+	mux.HandleFunc("GET "+run+"/stream", s.streamRun)
+	mux.HandleFunc("POST /api/v1/projects/{project}/runs", s.write("start"))
+	mux.HandleFunc("POST "+run+"/{verb}", s.write(""))
+	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, http.StatusNotFound, "there is no such address; those that there are: docs/serve.md")
+	})
+	return mux
+}
+
+// object answers with what ask returns for the project that the address names.
+func (s *Server) object(ask func(*http.Request, *Session) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.with(w, r, func(_ Project, session *Session) error {
+			o, err := ask(r, session)
+			if err == nil {
+				writeJSON(w, http.StatusOK, o)
+			}
+			return err
+		})
+	}
+}
+
+// with opens the project that the address names, has do answer, and says what went wrong.
+func (s *Server) with(w http.ResponseWriter, r *http.Request, do func(Project, *Session) error) {
+	p, ok := s.project(r)
+	if !ok {
+		s.refuse(w, r, http.StatusNotFound, "there is no such project")
+		return
+	}
+	session, err := p.Open()
+	if err != nil {
+		s.refuse(w, r, http.StatusInternalServerError, err.Error())
+		return
+	}
+	defer session.Close()
+	if err := do(p, session); err != nil {
+		s.refuse(w, r, statusOf(err), session.InWords(err).Error())
+	}
+}
+
+// statusOf is the status of an answer that is an error.
+func statusOf(err error) int {
+	if _, is := errors.AsType[*engine.NothingError](err); is {
+		return http.StatusNotFound
+	}
+	if _, is := errors.AsType[*project.NoRunError](err); is {
+		return http.StatusNotFound
+	}
+	if _, is := errors.AsType[*http.MaxBytesError](err); is {
+		return http.StatusRequestEntityTooLarge
+	}
+	refusal, is := errors.AsType[*engine.Refusal](err)
+	switch {
+	case is && refusal.Kind == engine.NotFound:
+		return http.StatusNotFound
+	case is && refusal.Kind == engine.Usage:
+		return http.StatusBadRequest
+	case is:
+		return http.StatusConflict
+	}
+	return http.StatusInternalServerError
+}
+
+func status(r *http.Request, s *Session) (any, error) {
+	status, err := s.Status(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	return status.Object(), nil
+}
+
+func explain(r *http.Request, s *Session) (any, error) {
+	story, err := s.Explain(r.Context(), r.PathValue("run"), r.FormValue("step"))
+	if err != nil {
+		return nil, err
+	}
+	return views.ExplanationObject(story), nil
+}
+
+func loops(_ *http.Request, s *Session) (any, error) {
+	all, err := s.Loops(service.LoopFilter{})
+	if err != nil {
+		return nil, err
+	}
+	return all.Objects(), nil
+}
+
+func events(r *http.Request, s *Session) (any, error) {
+	after, limit := number(r, "after", 0), min(number(r, "limit", usualEvents), mostEvents)
+	f, err := s.Finder(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	run, err := lookup.OneRun(r.Context(), f, r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	list, next, more := []any{}, int64(after), false //nolint:gosec // no run has so many
+	for e, err := range f.Store.EventsOf(r.Context(), run, after) {
+		if project.IsDamage(err) {
+			continue
+		}
+		if err != nil {
+			return nil, f.Store.Failed(err)
+		}
+		if more = uint64(len(list)) == limit; more {
+			break
+		}
+		list, next = append(list, ui.EventObject(e)), int64(e.Seq) //nolint:gosec // as above
+	}
+	return value.NewMap("instance_id", string(run.ID), "events", list, "next_after", next, "more", more), nil
+}
+
+// number reads a number of a query that is none of the user's mistakes when it is missing or wrong.
+func number(r *http.Request, name string, usual uint64) uint64 {
+	n, err := strconv.ParseUint(r.FormValue(name), 10, 63)
+	if err != nil {
+		return usual
+	}
+	return n
+}
+
+// listRuns answers with runs of all projects, newest first.
+func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
+	found, err := s.find(r.Context(), askedRuns(r))
+	if err != nil {
+		s.refuse(w, r, statusOf(err), err.Error())
+		return
+	}
+	writeJSON(w, http.StatusOK, value.NewMap("runs", ui.List(found.rows, func(row row) any {
+		o, _ := views.RunTable{Costs: nil}.RunObject(row.run).(*value.Map)
+		o.Set("project", row.Project)
+		o.Set("alive", project.Alive(row.run))
+		o.Set("outcome", inspect.OutcomeText(row.run))
+		return o
+	}), "more", found.more))
+}
+
+func writeJSON(w http.ResponseWriter, status int, o any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(value.AppendJSON(nil, o), '\n')) // whoever asked may be gone
+}
+
+// refuse says why a request is not answered, as an object or as a page.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		writeJSON(w, status, value.NewMap("error", why))
+		return
+	}
+	w.WriteHeader(status)
+	s.render(w, r, "refused", fmt.Sprintf("%d %s", status, http.StatusText(status)), why)
+}
+
+// openAll opens each project in turn and closes it again.
+func (s *Server) openAll(ctx context.Context, each func(Project, project.Finder) error) error {
+	for _, p := range s.Projects {
+		session, err := p.Open()
+		if err != nil {
+			return err
+		}
+		f, err := session.Finder(ctx)
+		if err == nil {
+			err = each(p, f)
+		}
+		if err != nil {
+			err = session.InWords(err)
+		}
+		session.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

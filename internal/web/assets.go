@@ -1,0 +1,86 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"loops/internal/humanize"
+	"loops/internal/plain"
+)
+
+//go:embed assets templates
+var files embed.FS
+
+// An asset is a file with the name that it is served under: what it holds is part of the name, so that a browser may keep it.
+type asset struct {
+	name string
+	text []byte
+}
+
+// assets are all of them, by the names of their files.
+var assets = sync.OnceValue(func() map[string]asset {
+	all := map[string]asset{}
+	_ = fs.WalkDir(files, "assets", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFile(file)
+		sum := sha256.Sum256(text)
+		ext := path.Ext(file)
+		all[path.Base(file)] = asset{strings.TrimSuffix(path.Base(file), ext) + "-" + hex.EncodeToString(sum[:6]) + ext, text}
+		return err
+	})
+	return all
+})
+
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	for _, a := range assets() {
+		if a.name == r.PathValue("name") {
+			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+			http.ServeContent(w, r, a.name, time.Time{}, bytes.NewReader(a.text))
+			return
+		}
+	}
+	http.NotFound(w, r)
+}
+
+// templates are read when the first page is asked for: most invocations of the program serve none.
+var templates = sync.OnceValue(func() *template.Template {
+	t := template.New("").Funcs(template.FuncMap{
+		"asset": func(base, file string) string { return base + "/assets/" + assets()[file].name },
+		"plain": harmless,
+		"clock": humanize.Clock,
+		"do":    newButton,
+		"inc":   func(n int) int { return n + 1 },
+		"dec":   func(n int) int { return n - 1 },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	})
+	return template.Must(t.ParseFS(files, "templates/*.html"))
+})
+
+// harmless shows texts of others on several lines with what acts on a terminal, or turns the direction of writing, made visible.
+func harmless(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = plain.Line(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A button is something that can be done to a run: a form that opens, with one field or two, and the command that does the same.
+type button struct {
+	Label, To, Field, Value, More, Hint, Class, About, Command string
+}
+
+func newButton(label, to, field, value, more, hint, class, about, command string) button {
+	return button{label, to, field, value, more, hint, class, about, command}
+}

@@ -1,0 +1,149 @@
+// Package web serves the runs and loops of projects over HTTP: pages for people, objects for programs, a stream of what changes. It owns
+// no run: what it starts is carried by processes that outlive it, and what it tells a run is a command on record.
+package web
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"loops/engine"
+	"loops/internal/service"
+)
+
+// A Session is what one request works with. Whoever opened it closes it.
+type Session struct {
+	*service.Service
+	InWords func(err error) error // says an error, and what was noted before it, as the command does
+}
+
+// A Project is one folder with loops whose runs are served.
+type Project struct {
+	Name  string // in addresses
+	Dir   string
+	Open  func() (*Session, error)
+	Begin func(ctx context.Context, request engine.Request, words []string) (run string, err error) // has another process carry a run
+}
+
+// Options are what a server is made of.
+type Options struct {
+	Projects []Project
+	Token    string       // whoever has it may read and write
+	BasePath string       // "" or "/loops": what stands before each address
+	Hosts    []string     // the values of the header Host that are answered, exactly
+	AnyIP    string       // a port with which each address of IP is answered, too; "" = none is
+	User     string       // who is recorded as the sender of what is done here
+	Audit    func(string) // takes a line for each write
+}
+
+// A Server answers requests. Make it with [New].
+type Server struct {
+	Options
+	session string // the value of the cookie
+	hub     hub
+	streams chan struct{} // a place for each stream
+	done    <-chan struct{}
+}
+
+// Limits of what a request may be and take.
+const (
+	maxHeader      = 64 << 10
+	maxBody        = 1 << 20
+	maxStreams     = 64
+	maxConnections = 256
+	headerTime     = 5 * time.Second
+	bodyTime       = 30 * time.Second
+	answerTime     = 2 * time.Minute
+	idleTime       = 2 * time.Minute
+)
+
+// New returns a server that works until ctx ends.
+func New(ctx context.Context, o Options) *Server {
+	s := &Server{Options: o, session: NewToken(), streams: make(chan struct{}, maxStreams), done: ctx.Done()}
+	s.hub.look = func() map[string]string { return s.digest(ctx) }
+	return s
+}
+
+// Serve answers what comes to l until the context of the server ends. Streams end with it, and what is being answered gets a few seconds.
+func (s *Server) Serve(l net.Listener) error {
+	server := &http.Server{
+		Handler: s.Handler(), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		ErrorLog: nil,
+	}
+	ended := make(chan error, 1)
+	go func() {
+		<-s.done
+		ctx, cancel := context.WithTimeout(context.Background(), headerTime)
+		defer cancel()
+		ended <- cmp.Or(server.Shutdown(ctx), server.Close())
+	}()
+	if err := server.Serve(&limited{Listener: l, places: make(chan struct{}, maxConnections)}); err != http.ErrServerClosed { //nolint:errorlint // it is returned as it is
+		return err
+	}
+	<-ended
+	return nil
+}
+
+// Handler returns what answers, behind all that guards it.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	page, api := s.pages(), s.api()
+	mux.Handle("/api/v1/", api)
+	mux.HandleFunc("GET /assets/{name}", serveAsset)
+	mux.Handle("/", page)
+	guarded := s.guard(mux)
+	root := http.NewServeMux()
+	root.HandleFunc("GET "+s.BasePath+"/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	root.Handle(s.BasePath+"/", http.StripPrefix(s.BasePath, guarded))
+	return root
+}
+
+// project returns the project that an address names.
+func (s *Server) project(r *http.Request) (Project, bool) {
+	for _, p := range s.Projects {
+		if p.Name == r.PathValue("project") {
+			return p, true
+		}
+	}
+	return Project{}, false
+}
+
+// CleanBase returns a base path as a server has it: "" or "/a/b".
+func CleanBase(path string) string {
+	if path = strings.Trim(path, "/"); path == "" {
+		return ""
+	}
+	return "/" + path
+}
+
+// A limited listener has so many connections at once, and lets others wait.
+type limited struct {
+	net.Listener
+	places chan struct{}
+}
+
+func (l *limited) Accept() (net.Conn, error) {
+	l.places <- struct{}{}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.places
+		return nil, err
+	}
+	return &placed{Conn: c, leave: func() { <-l.places }}, nil
+}
+
+type placed struct {
+	net.Conn
+	once  sync.Once
+	leave func()
+}
+
+func (c *placed) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(c.leave)
+	return err
+}
