@@ -364,6 +364,7 @@ func (p *hostileProject) tools() {
 	if !p.terminal { // there it waits for messages
 		p.loops("mcp")
 	}
+	p.loops("serve", "--listen", hostile)
 	for _, args := range [][]string{
 		{"config", "show"},
 		{"config", "show", "--origin"},

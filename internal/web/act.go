@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,6 +158,9 @@ func (s *Server) runAddress(project, run string) string {
 }
 
 func begun(run string, err error) (done, error) {
+	if err != nil {
+		err = engine.Refuse(engine.Failed, "%s", err.Error())
+	}
 	return done{value.NewMap("instance_id", run), run}, err
 }
 
@@ -164,12 +168,23 @@ func start(r *http.Request, p Project, _ *Session, f fields, _ string) (done, er
 	if f["loop"] == "" {
 		return done{}, engine.Refuse(engine.Usage, "loop: the name of a loop is missing")
 	}
+	if err := inside(f["loop"]); err != nil {
+		return done{}, err
+	}
 	request := &engine.StartRequest{Loop: f["loop"], Context: f.pairs()}
 	words := append([]string{"run"}, append(flags("--context", f.pairs()), "--", f["loop"])...)
 	if input := f["input"]; input != "" {
 		request.Input, words = &input, append(words, input)
 	}
 	return begun(p.Begin(r.Context(), engine.Request{Start: request}, words))
+}
+
+// inside refuses a loop that is named by a path out of the project: a command line may run any file, a page those of its project.
+func inside(loop string) error {
+	if filepath.IsLocal(loop) {
+		return nil
+	}
+	return engine.Refuse(engine.NotFound, "there is no loop %s in this project", humanize.Quote(loop))
 }
 
 func resume(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {

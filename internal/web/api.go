@@ -187,6 +187,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why 
 		writeJSON(w, status, value.NewMap("error", why))
 		return
 	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	s.render(w, r, "refused", fmt.Sprintf("%d %s", status, http.StatusText(status)), why)
 }

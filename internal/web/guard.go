@@ -23,7 +23,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	inner := origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case s.exchange(w, r):
-		case !s.known(r):
+		case !s.known(r) && !strings.HasPrefix(r.URL.Path, "/assets/"): // which hold nothing of a project
 			s.refuse(w, r, http.StatusUnauthorized, "open the address that loops serve printed: it has the token that this server asks for")
 		default:
 			next.ServeHTTP(w, r)

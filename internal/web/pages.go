@@ -154,6 +154,9 @@ func (s *Server) startPage(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		name := r.FormValue("loop")
+		if err := inside(name); err != nil {
+			return err
+		}
 		path, err := lib.Find(name)
 		if err != nil {
 			return err

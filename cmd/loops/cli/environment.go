@@ -9,6 +9,7 @@ help config").
 
   LOOPS_STORE      where runs are recorded, as --store: dir, sqlite:PATH or postgres://USER@HOST/NAME
   LOOPS_CATALOG    a folder of loops that every project may use
+  LOOPS_SERVE_TOKEN  the token that loops serve asks for, 32 characters or more (default: another one each time)
   LOOPS_HOST       agent CLI of prompts and judges that name none, as --host: claude, codex, gemini, qwen, kimi, opencode,
                    or one that .loops/config.yaml declares. A host that the loop names wins.
   LL_HOST_CLI      the same, of the reference tool; read where LOOPS_HOST is not set

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -51,11 +52,11 @@ sent can be read on the way, so put a proxy with TLS in front of it. Each write 
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.dirs, "dir", nil, "serve the project in `DIR`; may be given several times (default: the project here)")
+	flags.StringArrayVarP(&o.dirs, "dir", "C", nil, "serve the project in `DIR`; may be given several times (default: the project here)")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "listen on `ADDR`; port 0 is any that is free")
 	flags.BoolVar(&o.insecure, "insecure", false, "listen beyond this machine although nothing is encrypted")
-	flags.StringVar(&o.base, "base-path", "", "serve below `PATH`, as a proxy passes it on")
-	flags.StringArrayVar(&o.hosts, "allow-host", nil, "answer requests for `HOST` too, such as the name of a proxy, with its port if it has one")
+	flags.StringVar(&o.base, "base-path", "", "serve below `PREFIX`, as a proxy passes it on")
+	flags.StringArrayVar(&o.hosts, "allow-host", nil, "answer requests for `AUTHORITY` too, such as the name of a proxy, with its port if it has one")
 	return cmd
 }
 
@@ -86,7 +87,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	}
 	denyTerminal()
 	base := web.CleanBase(o.base)
-	options := web.Options{Projects: projects, Token: token, BasePath: base, User: a.sender(), Audit: func(line string) { ui.SayLine(a.Err, line) }}
+	options := web.Options{Projects: projects, Token: token, BasePath: base, User: cmp.Or(a.sender(), "web"), Audit: func(line string) { ui.SayLine(a.Err, line) }}
 	options.Hosts, options.AnyIP = servedHosts(l.Addr().String(), host, o.hosts)
 	ui.SayLine(a.Out, "http://"+options.Hosts[0]+base+"/?token="+token)
 	if err := web.New(ctx, options).Serve(l); err != nil {
