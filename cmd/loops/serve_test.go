@@ -85,6 +85,22 @@ func startServe(t *testing.T, dir string, args ...string) *webServer {
 	return s
 }
 
+// serveDir returns a folder for a project. A run whose end is on record may still be busy in it when the test ends.
+func serveDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "serve")
+	must(t, err)
+	t.Cleanup(func() {
+		for range 100 {
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	return filepath.Join(dir, "shop")
+}
+
 // ask sends a request with the cookie and returns the answer.
 func (s *webServer) ask(method, path, kind, body string) (status int, text string) {
 	s.t.Helper()
@@ -134,7 +150,7 @@ func (s *webServer) until(run, text string) string {
 // started is not ended with it.
 func TestServeStartsAnswersAndSurvives(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "shop")
+	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/count.yaml"), countLoop)
 	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), askLoop)
@@ -175,7 +191,7 @@ func TestServeStartsAnswersAndSurvives(t *testing.T) {
 // TestServeTellsThatARunnerDied kills the process of a run: the stream of the page tells of it.
 func TestServeTellsThatARunnerDied(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "shop")
+	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), askLoop)
 	s := startServe(t, dir)
@@ -216,7 +232,7 @@ func TestServeTellsThatARunnerDied(t *testing.T) {
 // TestServeRefuses sends what others may send: it is answered with nothing of the project, and nothing is done.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "shop")
+	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/count.yaml"), countLoop)
 	s := startServe(t, dir)
@@ -332,7 +348,7 @@ func TestServeListensNowhereElseUnasked(t *testing.T) {
 // TestServeShowsHostileText shows a run that tries to act on the page.
 func TestServeShowsHostileText(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "shop")
+	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/bad.yaml"), "name: bad\ndescription: '<script>alert(1)</script>'\ninitial: '\"><img src=x onerror=alert(1)>'\nstates:\n  '\"><img src=x onerror=alert(1)>':\n"+
 		"    action: cat attack # <script>alert(2)</script>\n    next: done\n  done: {terminal: true}\n")

@@ -3,7 +3,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -79,13 +78,13 @@ func (s *Server) Serve(l net.Listener) error {
 		<-s.done
 		ctx, cancel := context.WithTimeout(context.Background(), headerTime)
 		defer cancel()
-		ended <- cmp.Or(server.Shutdown(ctx), server.Close())
+		_ = server.Shutdown(ctx) // what takes longer is cut off
+		ended <- server.Close()
 	}()
 	if err := server.Serve(&limited{Listener: l, places: make(chan struct{}, maxConnections)}); err != http.ErrServerClosed { //nolint:errorlint // it is returned as it is
 		return err
 	}
-	<-ended
-	return nil
+	return <-ended
 }
 
 // Handler returns what answers, behind all that guards it.
