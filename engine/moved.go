@@ -75,6 +75,11 @@ func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
 	if m.Result != nil {
 		add(m.Result.File)
 	}
+	for _, b := range m.Branches {
+		if b.Child != nil {
+			roots = rootsIn(b.Child.Memory, work, roots)
+		}
+	}
 	if m.Child != nil {
 		return rootsIn(m.Child.Memory, work, roots)
 	}

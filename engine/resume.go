@@ -256,7 +256,7 @@ func goTo(m *fsm.Snapshot, state string) {
 		m.Previous = "" // this is not the machine's own next try
 	}
 	m.Current, m.Phase, m.CappedAt = state, fsm.PhasePending, ""
-	m.Child, m.Result, m.Outcome, m.JustRouted, m.Flushing = nil, nil, nil, true, false
+	m.Child, m.Branches, m.Result, m.Outcome, m.JustRouted, m.Flushing = nil, nil, nil, nil, true, false
 	m.PendingRequest, m.PendingPayload = "", ""
 }
 

@@ -246,7 +246,7 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 // Followed is the verdict whose key a state follows: a wait that timed out goes where one that came to nothing does, unless the
 // state has a key for it.
 func Followed(st *State, verdict string) string {
-	if st.Each != nil {
+	if st.Each != nil || st.Branches != nil {
 		return followedItems(st, verdict)
 	}
 	if st.Await == nil || verdict != AwaitTimeout && verdict != AwaitWithdrawn {

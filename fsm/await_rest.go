@@ -184,18 +184,22 @@ func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
 			nap = min(nap, end)
 		}
 		t := time.NewTimer(nap)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		case <-changed:
-			t.Stop()
-			return
-		case <-e.cfg.Wake:
-			e.woken = true
+		news := false
+		e.away(ctx, func() {
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+			case <-changed:
+				news = true
+			case <-e.cfg.Wake:
+				e.woken = true
+			}
+		})
+		t.Stop()
+		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", "loops retry-now asked for a look"})
 		}
-		t.Stop()
-		if ctx.Err() != nil || e.woken {
+		if ctx.Err() != nil || e.woken || news {
 			return
 		}
 	}

@@ -26,6 +26,7 @@ type round struct {
 	failed  int            // did not come to yes
 	running int
 	results chan itemResult
+	path    string // of the branches that the loop is in
 }
 
 // An itemResult is what came of one item.
@@ -45,7 +46,7 @@ func newRound(e *Executor, st *State) (*round, error) {
 		return nil, fmt.Errorf("for_each: the list of state %s on record cannot be read", st.Name)
 	}
 	n := len(list)
-	r := &round{e: e, st: st, items: list, keys: keysOf(list), ends: make([]string, n), begun: make([]bool, n), results: make(chan itemResult, st.Each.Parallel)}
+	r := &round{e: e, st: st, items: list, keys: keysOf(list), ends: make([]string, n), begun: make([]bool, n), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
 	}
@@ -65,7 +66,7 @@ func (r *round) recall(ctx context.Context) error {
 
 // learn takes in one event of the history.
 func (r *round) learn(ev Event) {
-	if ev.Depth != r.e.depth {
+	if !r.own(ev) {
 		return
 	}
 	switch ev.Kind {
@@ -85,6 +86,12 @@ func (r *round) learn(ev Event) {
 			r.settle(i, name)
 		}
 	}
+}
+
+// own reports whether an event is of the loop whose state this is, and not of one inside it or beside it.
+func (r *round) own(ev Event) bool {
+	branch, _ := ev.Get("branch").(string)
+	return ev.Depth == r.e.depth && branch == r.path
 }
 
 func (r *round) indexOf(ev Event) (int, bool) {
@@ -150,7 +157,9 @@ func (r *round) work(ctx context.Context, cancel context.CancelCauseFunc) {
 		if r.running == 0 {
 			return
 		}
-		r.ended(ctx, <-r.results)
+		var first itemResult
+		e.away(ctx, func() { first = <-r.results })
+		r.ended(ctx, first)
 		for more := true; more && r.running > 0; {
 			select {
 			case res := <-r.results:
@@ -347,7 +356,7 @@ func (r *round) list(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("the history of the run cannot be read: %w", err)
 		}
 		switch {
-		case ev.Depth != r.e.depth:
+		case !r.own(ev):
 		case ev.Kind == EventStateEnter && ev.Get("resumed") == nil:
 			clear(entries)
 		case ev.Kind == EventItemEnd:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"loops/fsm/value"
@@ -92,10 +93,16 @@ type Executor struct {
 	broken  error  // the first failed Record; nothing is done after it
 	woken   bool   // a user ended a wait: the next prompt does not wait for others either
 
-	parent *Executor // that runs this one as a sub-loop; nil in the run itself
-	depth  int       // of parents
-	outer  string    // marks of the states this runs inside
-	dir    string    // where actions run, if not where those of the run do
+	parent *Executor   // that runs this one as a sub-loop; nil in the run itself
+	depth  int         // of parents
+	baton  *sync.Mutex // of branches: whoever has it touches what the machine remembers; nil = there are none
+	fork   *fork       // the branches that the state runs now
+	branch string      // that this one is; "" = it is none
+	inline bool        // it is a branch with an action: it sees the captures of the loop around it
+	below  *Executor   // the sub-loop that runs in it
+	self   *Child      // that it runs as; nil in the run itself
+	outer  string      // marks of the states this runs inside
+	dir    string      // where actions run, if not where those of the run do
 }
 
 // Start prepares a new run with the given context values, which it takes over.
@@ -251,23 +258,6 @@ func (e *Executor) interrupted(st *State) decision {
 	return decision{target: target}
 }
 
-// Unrepeatable names the state whose action was cut short and must not run again unasked (idempotent: false), or "".
-// The library finds the sub-loops the run stands in.
-func (m *Snapshot) Unrepeatable(l *Loop, lib Library) (string, error) {
-	if c := m.inner(); c != nil {
-		child, err := lib.Loop(m.Child.Name, l)
-		if err != nil {
-			return "", err
-		}
-		return c.Unrepeatable(child, lib)
-	}
-	st := l.States[m.Current]
-	if st == nil || !st.Once || st.Each != nil || st.OnInterrupted != "" || m.Phase != PhaseActing || m.Attempt == 0 || !acts(st) {
-		return "", nil
-	}
-	return st.Name, nil
-}
-
 func unknownState(name string) string { return fmt.Sprintf("there is no state %q in the loop", name) }
 
 // enter announces the current state. Its step number was counted before.
@@ -387,7 +377,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	}
 	m.Previous, m.Current = m.Current, next
 	m.Phase, m.JustRouted = PhasePending, true
-	m.Child = nil // also where this state could not continue its sub-loop
+	m.Child, m.Branches = nil, nil // also where this state could not continue its sub-loop
 	if e.cfg.Loop.Backoff > 0 && m.PendingRequest == "" {
 		e.pause(ctx, WaitBackoff, e.cfg.Loop.Backoff)
 		return

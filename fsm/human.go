@@ -44,16 +44,23 @@ type OpenQuestion struct {
 }
 
 // Asked returns the question that the run waits for an answer to, in whatever sub-loop; nil = none.
-func (m *Snapshot) Asked() *OpenQuestion {
-	for address := ""; m != nil; {
-		address += "/" + strconv.Itoa(m.Step)
-		if w := m.Awaiting; w != nil && w.Kind == AwaitAsk {
-			return &OpenQuestion{Address: address, Wait: w.wait(), Ask: *w.ask()}
+func (m *Snapshot) Asked() *OpenQuestion { return m.askedAt("") }
+
+func (m *Snapshot) askedAt(address string) *OpenQuestion {
+	address += "/" + strconv.Itoa(m.Step)
+	if w := m.Awaiting; w != nil && w.Kind == AwaitAsk {
+		return &OpenQuestion{Address: address, Wait: w.wait(), Ask: *w.ask()}
+	}
+	if m.Child != nil {
+		return m.Child.Memory.askedAt(address)
+	}
+	for _, b := range m.Branches {
+		if b.Child == nil {
+			continue
 		}
-		if m.Child == nil {
-			return nil
+		if q := b.Child.Memory.askedAt(address + branchSign + b.Name); q != nil {
+			return q
 		}
-		m = m.Child.Memory
 	}
 	return nil
 }
@@ -63,6 +70,9 @@ func (e *Executor) visitAddress() string {
 	at := ""
 	for x := e; x != nil; x = x.parent {
 		at = "/" + strconv.Itoa(x.mem.Step) + at
+		if x.branch != "" {
+			at = branchSign + x.branch + at
+		}
 	}
 	return at
 }

@@ -300,7 +300,7 @@ func (e *Executor) target(slot string, scope *template.Scope) (string, error) {
 func (e *Executor) scope(result *value.Map) *template.Scope {
 	m := e.mem
 	return &template.Scope{
-		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
+		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
 		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt),
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
 		MadeUp: e.cfg.Verdict != nil,

@@ -185,6 +185,7 @@ type State struct {
 	Worktree    string     // template; the branch whose work tree it runs in
 	Await       *Await     // what it waits for; nil = nothing
 	Each        *Each      // the list whose items its action is done for; nil = it is done once
+	Branches    *Branches  // what it does side by side; nil = nothing
 	Fragment    *Fragment  // what the state was built from; nil = none
 
 	Set      []Assignment // into the context, after the action and before the verdict; nil = nothing

@@ -45,6 +45,10 @@ func (o *output) write(text string) {
 }
 
 func (o *output) log(text string) {
+	if b := o.e.baton; b != nil { // of a branch, which put it down while its action runs
+		b.Lock()
+		defer b.Unlock()
+	}
 	o.e.emitOutput(&o.batch, text)
 	o.e.write(o.ctx, &o.batch)
 }

@@ -80,8 +80,8 @@ func (e *Executor) raiseLimits() {
 		m.Raised = &Raised{N: n, Attempt: attempt, By: m.Raised.In(attempt).Plus(by)}
 		before := root.cfg.Loop
 		root.cfg.Loop = by.Apply(before)
-		for x := e; x.parent != nil && before.Timeout > 0; x = x.parent {
-			x.moreTime(by.Time)
+		if before.Timeout > 0 {
+			root.moreTimeBelow(by.Time)
 		}
 		m.BudgetWarned, m.BudgetRouted = nil, m.BudgetRouted && root.overrun() != nil
 		for _, l := range Raises(before, root.cfg.Loop) {
@@ -93,16 +93,23 @@ func (e *Executor) raiseLimits() {
 // moreTime gives a sub-loop the time that the run was given, where it has what was left of the run's, and not less of its own.
 func (e *Executor) moreTime(more time.Duration) {
 	above := e.parent
-	c, st := above.mem.Child, above.cfg.Loop.States[above.mem.Current]
+	c, st := e.self, above.cfg.Loop.States[above.mem.Current]
 	if more <= 0 || c.Timeout <= 0 || st == nil {
 		return
 	}
-	own, err := above.childLoop(c.Name)
-	if err != nil {
-		return // its definition is gone: it keeps the time it has
+	limits := []time.Duration{0}
+	if !e.inline {
+		own, err := above.childLoop(c.Name)
+		if err != nil {
+			return // its definition is gone: it keeps the time it has
+		}
+		if st = branchState(st, e.branch); st == nil {
+			return
+		}
+		limits = []time.Duration{own.Timeout, st.Timeout}
 	}
 	to := c.Timeout + more
-	for _, most := range []time.Duration{own.Timeout, st.Timeout} {
+	for _, most := range limits {
 		if most > 0 {
 			to = min(to, most)
 		}
@@ -110,6 +117,31 @@ func (e *Executor) moreTime(more time.Duration) {
 	mine := *e.cfg.Loop
 	mine.Timeout, c.Timeout = to, to
 	e.cfg.Loop = &mine
+}
+
+// moreTimeBelow does so for all sub-loops that run, also in branches.
+func (e *Executor) moreTimeBelow(more time.Duration) {
+	if e.below != nil {
+		e.below.moreTime(more)
+		e.below.moreTimeBelow(more)
+	}
+	if e.fork != nil {
+		for _, r := range e.fork.live {
+			r.x.moreTime(more)
+			r.x.moreTimeBelow(more)
+		}
+	}
+}
+
+// branchState is the state that a sub-loop runs as: st, or the one of its branch.
+func branchState(st *State, branch string) *State {
+	if branch == "" {
+		return st
+	}
+	if b := st.Branches.Named(branch); b != nil {
+		return b.State
+	}
+	return nil
 }
 
 // A RaisedLimit is a limit of a loop that is higher in another version of it. Times are in seconds.

@@ -91,6 +91,10 @@ type Snapshot struct {
 	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
 	Child *Child
 
+	// Branches are those of Current that began, in the order in which they did, until the state was left; nil = none. The list and what
+	// has ended never change after they were recorded.
+	Branches []*BranchMemory
+
 	// Outcome is how the run ended, nil before. Phase and Current still hold where it stood, so that a run that can be
 	// resumed continues from there.
 	Outcome *Outcome
@@ -209,4 +213,21 @@ func (m *Snapshot) Expand(text, state string) (string, error) {
 		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, State: state, Step: m.Step, Loop: m.Loop,
 		StartedAt: FormatTime(m.StartedAt), ElapsedMS: m.Elapsed.Milliseconds(), Messages: m.Messages,
 	})
+}
+
+// Unrepeatable names the state whose action was cut short and must not run again unasked (idempotent: false), or "".
+// The library finds the sub-loops the run stands in.
+func (m *Snapshot) Unrepeatable(l *Loop, lib Library) (string, error) {
+	if c := m.inner(); c != nil {
+		child, err := lib.Loop(m.Child.Name, l)
+		if err != nil {
+			return "", err
+		}
+		return c.Unrepeatable(child, lib)
+	}
+	st := l.States[m.Current]
+	if st == nil || !st.Once || st.Each != nil || st.OnInterrupted != "" || m.Phase != PhaseActing || m.Attempt == 0 || !acts(st) {
+		return "", nil
+	}
+	return st.Name, nil
 }

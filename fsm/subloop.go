@@ -43,7 +43,10 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 			m.Child = nil
 			return e.routeOutcome(st, "error", false)
 		}
-		if _, err := e.child(loop, st).Run(ctx); err != nil {
+		e.below = e.child(loop, st)
+		_, err := e.below.Run(ctx)
+		e.below = nil
+		if err != nil {
 			if e.broken == nil {
 				e.broken = err
 			}
@@ -147,8 +150,10 @@ func (e *Executor) left() time.Duration {
 }
 
 // child returns the executor of the sub-loop in the memory.
-func (e *Executor) child(loop *Loop, st *State) *Executor {
-	c := e.mem.Child
+func (e *Executor) child(loop *Loop, st *State) *Executor { return e.childOf(e.mem.Child, loop, st) }
+
+// childOf returns the executor of a sub-loop or of a branch.
+func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {
 	own := *loop
 	own.Timeout = c.Timeout
 	cfg := e.cfg
@@ -156,7 +161,7 @@ func (e *Executor) child(loop *Loop, st *State) *Executor {
 	if c.Worktree != "" {
 		cfg.Files = filesIn{e.cfg.Files, c.Worktree}
 	}
-	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir}
+	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, self: c, baton: e.baton, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir}
 	if c.Worktree != "" {
 		x.dir = c.Worktree
 	}
@@ -165,53 +170,8 @@ func (e *Executor) child(loop *Loop, st *State) *Executor {
 	for _, line := range c.Log {
 		log.size += len(line)
 	}
-	x.cfg.Recorder = nested{e, log}
+	x.cfg.Recorder = nested{e, x, log}
 	return x
-}
-
-// nested records the batches of a sub-loop together with the memory around it.
-type nested struct {
-	parent *Executor
-	log    *childLog
-}
-
-// Record implements [Recorder]. It is called by the goroutine that runs the parent, which waits for the sub-loop.
-func (n nested) Record(ctx context.Context, b *Batch) error {
-	p := n.parent
-	for _, ev := range b.Events {
-		logged := ev
-		if logged.Depth > 0 { // as little-loops has it: how deep below the run, but nothing for the sub-loop itself
-			logged.Depth += p.depth + 1
-		}
-		n.log.add(logged)
-		ev.Depth++
-		p.batch.Events = append(p.batch.Events, ev)
-	}
-	if b.Snapshot == nil {
-		p.batch.Checkpoint = b.Checkpoint
-		p.write(ctx, &p.batch)
-	} else {
-		p.record(ctx, b.Checkpoint)
-	}
-	return p.broken
-}
-
-// A childLog keeps the events of a sub-loop for the state that captures them.
-type childLog struct {
-	on    bool
-	child *Child
-	size  int
-}
-
-func (l *childLog) add(ev Event) {
-	if !l.on || l.size > maxChildLog {
-		return
-	}
-	line := string(ev.AppendJSON(nil))
-	if l.size += len(line); l.size > maxChildLog {
-		line = `{"event": "` + EventLogTruncated + `"}`
-	}
-	l.child.Log = append(l.child.Log, line)
 }
 
 // childContext is what a sub-loop starts with: "The context of a sub-loop" in docs/decisions.md. By D10, parameters always

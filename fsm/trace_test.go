@@ -256,6 +256,16 @@ func clone(s *fsm.Snapshot) *fsm.Snapshot {
 		child.Memory, child.Log = clone(s.Child.Memory), slices.Clone(s.Child.Log)
 		c.Child = &child
 	}
+	c.Branches = nil
+	for _, b := range s.Branches {
+		copied := *b
+		if b.Child != nil {
+			child := *b.Child
+			child.Memory, child.Log = clone(b.Child.Memory), slices.Clone(b.Child.Log)
+			copied.Child = &child
+		}
+		c.Branches = append(c.Branches, &copied)
+	}
 	return &c
 }
 

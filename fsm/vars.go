@@ -17,14 +17,14 @@ const (
 // vars are the variables of a shell action: every context value and the output of every capture as ${...} would
 // insert it, and the output of the state before. Where two names become one variable, the first has it.
 func (e *Executor) vars() []Var {
-	m := e.mem
-	vars := make([]Var, 0, m.Context.Len()+m.Captured.Len()+1)
+	m, captured := e.mem, e.captured()
+	vars := make([]Var, 0, m.Context.Len()+captured.Len()+1)
 	for _, k := range m.Context.Keys() {
 		v, _ := m.Context.Get(k)
 		vars = append(vars, Var{varContext + VarName(k), inserted(v)})
 	}
-	for _, k := range m.Captured.Keys() {
-		v, _ := m.Captured.Get(k)
+	for _, k := range captured.Keys() {
+		v, _ := captured.Get(k)
 		if rec, ok := v.(*value.Map); ok {
 			if out, ok := rec.Get("output"); ok {
 				vars = append(vars, Var{varCaptured + VarName(k), inserted(out)})

@@ -39,6 +39,8 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 		return e.await(ctx, st)
 	case st.Each != nil:
 		return e.each(ctx, st)
+	case st.Branches != nil:
+		return e.branches(ctx, st)
 	case st.Loop != "":
 		return e.subloop(ctx, st)
 	case acts(st):
@@ -169,7 +171,9 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 
 // run has something done, if there is room and a place for it. Without that nothing is decided, as no state can help it.
 func (e *Executor) run(ctx context.Context, a Action, out func(string)) (Result, error) {
-	res, err := e.cfg.Runner.Run(ctx, a, out)
+	var res Result
+	var err error
+	e.away(ctx, func() { res, err = e.cfg.Runner.Run(ctx, a, out) })
 	e.breaks(err)
 	return res, err
 }

@@ -68,6 +68,11 @@ func (m *Snapshot) Waiting() *Wait {
 	if m.Child != nil {
 		return m.Child.Memory.Waiting()
 	}
+	for _, b := range m.Branches {
+		if b.Child != nil && b.Child.Memory.Waiting() != nil {
+			return b.Child.Memory.Waiting()
+		}
+	}
 	return nil
 }
 
@@ -106,18 +111,25 @@ func (e *Executor) held(ctx context.Context) result {
 	if !e.record(ctx, true) {
 		return ended
 	}
+	around := e.around()
+	if around != nil {
+		around.pauses(1)
+	}
 	for released != nil && ctx.Err() == nil {
-		select {
-		case <-released:
-			released = e.cfg.Held()
-		case <-ctx.Done():
-		}
+		e.away(ctx, func() {
+			select {
+			case <-released:
+				released = e.cfg.Held()
+			case <-ctx.Done():
+			}
+		})
+	}
+	if around != nil {
+		around.pauses(-1)
 	}
 	m.Wait = nil
 	paused := time.Since(begun)
-	for x := e; x != nil; x = x.parent {
-		x.started = x.started.Add(paused)
-	}
+	e.shift(paused)
 	if ctx.Err() != nil {
 		return again // to be stopped
 	}
@@ -160,16 +172,19 @@ func (e *Executor) sleepUntil(ctx context.Context, over func() bool) {
 			return
 		}
 		t := time.NewTimer(min(rest, look))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		case <-e.cfg.Wake:
-			t.Stop()
-			e.woken = true
+		e.away(ctx, func() {
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+			case <-e.cfg.Wake:
+				e.woken = true
+			}
+		})
+		t.Stop()
+		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", "the wait was ended by loops retry-now"})
 			return
 		}
-		t.Stop()
 		if over != nil && ctx.Err() == nil && over() {
 			return
 		}

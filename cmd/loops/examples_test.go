@@ -80,6 +80,7 @@ func TestExamples(t *testing.T) {
 		{name: "each"},
 		{name: "thirty"},
 		{name: "backoff", files: map[string]string{"used": "it came\n"}},
+		{name: "parallel"},
 		{name: "fix-go"},
 		{name: "metric"},
 		{name: "metric", args: []string{"--context", "lines=1000"}, exit: 5},

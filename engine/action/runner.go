@@ -297,14 +297,18 @@ func (r *Runner) marker(a fsm.Action) string {
 	return r.Mark + a.Outer + fsm.AttemptMark(a.Step, a.Attempt) + a.Item
 }
 
-// markers are the marker of an action and, if its step has several, that of all of them.
+// markers are the marker of an action and, if its step or one around it has several, that of all of them.
 func (r *Runner) markers(a fsm.Action) string {
-	if a.Item == "" {
-		return r.marker(a)
+	text := ""
+	for _, mark := range fsm.OuterMarks(a.Outer) {
+		text += r.Mark + mark + ";"
 	}
-	all := a
-	all.Item = ""
-	return r.marker(all) + ";" + r.marker(a)
+	if a.Item != "" {
+		all := a
+		all.Item = ""
+		text += r.marker(all) + ";"
+	}
+	return text + r.marker(a)
 }
 
 func (r *Runner) bashPath() (string, error) {

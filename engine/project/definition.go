@@ -61,23 +61,38 @@ func (d *Definition) add(files *loopfile.Loader, l *fsm.Loop) error {
 		d.Loops = append(d.Loops, r)
 	}
 	for _, name := range l.Order {
-		s := l.States[name]
-		if s == nil || s.Loop == "" || strings.Contains(s.Loop, "${") {
-			continue
+		if err := d.addCalled(files, l, r, l.States[name]); err != nil {
+			return err
 		}
-		path, err := files.Child(s.Loop, l)
-		if err != nil {
-			continue
-		}
-		r.names.Set(s.Loop, path)
-		if d.Of(path) != nil {
-			continue
-		}
-		if child, _, err := files.Load(path); err == nil && child != nil {
-			if err := d.add(files, child); err != nil {
+	}
+	return nil
+}
+
+// addCalled adds the loops that a state, or one of its branches, runs.
+func (d *Definition) addCalled(files *loopfile.Loader, l *fsm.Loop, r *RecordedLoop, s *fsm.State) error {
+	if s == nil {
+		return nil
+	}
+	if s.Branches != nil {
+		for _, b := range s.Branches.List {
+			if err := d.addCalled(files, l, r, b.State); err != nil {
 				return err
 			}
 		}
+	}
+	if s.Loop == "" || strings.Contains(s.Loop, "${") {
+		return nil
+	}
+	path, err := files.Child(s.Loop, l)
+	if err != nil {
+		return nil // what cannot be found is said where it is run
+	}
+	r.names.Set(s.Loop, path)
+	if d.Of(path) != nil {
+		return nil
+	}
+	if child, _, err := files.Load(path); err == nil && child != nil {
+		return d.add(files, child)
 	}
 	return nil
 }

@@ -134,6 +134,8 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", humanize.Clip(r.Text), where(), humanize.Clip(name))
 		}
 		return true
+	case maker.Branches != nil:
+		return c.branchField(maker, at, name, first, deeper)
 	case loops > 0 && !slices.Contains(subloopFields, field) && !(field == "json" && r.Program != ""):
 		report := c.errorf
 		if !strict(t) {
@@ -162,6 +164,29 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		return false
 	}
 	return true
+}
+
+// branchField checks what stands after the name of the record that branches left.
+func (c *checker) branchField(maker *fsm.State, at spot, name, first, field string) bool {
+	if first == "failed" {
+		return true
+	}
+	names := make([]string, 0, len(maker.Branches.List)+1)
+	for _, b := range maker.Branches.List {
+		names = append(names, b.Name)
+	}
+	known := append([]string{"verdict", "error"}, recordFields...)
+	switch b := maker.Branches.Named(first); {
+	case b == nil:
+		c.errorf("capture-field", at, "the state %s has no branch %s%s (branches: %s)", humanize.Quote(maker.Name), humanize.Quote(first), c.didYouMean(first, names), humanize.List(names))
+	case field == "":
+		c.warnf("capture-field", at, "${captured.%s.%s} is the whole record of a branch, printed as a mapping; for what it printed write ${captured.%s.%s.output}", name, first, name, first)
+	case b.State.Loop == "" && !slices.Contains(known, field):
+		c.warnf("capture-field", at, "a branch leaves no %s%s (it has %s)", humanize.Quote(field), c.didYouMean(field, known), humanize.List(known))
+	default:
+		return true
+	}
+	return false
 }
 
 // dominated warns if a run can come to the state i without the record: none of its makers stands on the way.

@@ -57,6 +57,17 @@ func texts(s *fsm.State) []text {
 			add(text{use: before, action: true}, in, append([]string{"call"}, path...)...)
 		})
 	}
+	if s.Branches != nil {
+		for _, b := range s.Branches.List {
+			for _, t := range texts(b.State) {
+				if t.use != before {
+					continue // it sees what the branch itself left
+				}
+				t.path = append([]string{"states", s.Name, "parallel", b.Name}, t.path[2:]...)
+				out = append(out, t)
+			}
+		}
+	}
 	add(text{use: before, name: true}, s.Loop, "loop")
 	add(text{use: before, name: true}, s.Worktree, "worktree")
 	if x := s.Each; x != nil {

@@ -51,6 +51,8 @@ func answerOf(s *fsm.State) answer {
 			a.verdicts = append(a.verdicts, "no")
 		}
 		return a
+	case s.Branches != nil:
+		return answer{by: "parallel", verdicts: []string{"yes", "partial", "no"}, must: []string{"yes", "no"}}
 	case s.Each != nil:
 		return answer{by: "for_each", verdicts: []string{"yes", "partial", "no"}, must: []string{"yes", "no"}}
 	case s.Evaluate != nil:

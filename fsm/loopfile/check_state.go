@@ -20,6 +20,7 @@ func (d *decoder) checkState(s *stateDecl) {
 	} else {
 		d.checkAwait(s)
 		d.checkEach(s)
+		d.checkBranches(s)
 	}
 	pair("max_retries", "on_retry_exhausted")
 	pair("on_retry_exhausted", "max_retries")

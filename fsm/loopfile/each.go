@@ -24,8 +24,7 @@ func (d *decoder) each(b *block) *fsm.Each {
 		return nil
 	}
 	n, path := b.fields["for_each"].node, join(b.path, "for_each")
-	x := &fsm.Each{As: b.text("as"), Parallel: b.int("parallel"), Retries: b.int("item_retries"), Continue: b.text("on_item_failure") == "continue"}
-	x.Parallel = max(x.Parallel, 1)
+	x := &fsm.Each{As: b.text("as"), Parallel: d.atOnce(b), Retries: b.int("item_retries"), Continue: b.text("on_item_failure") == "continue"}
 	d.itemName(b, x)
 	switch {
 	case isNull(n): // that is reported
@@ -108,6 +107,12 @@ func (d *decoder) checkEach(s *stateDecl) {
 	}
 	if !b.has("for_each") {
 		for _, key := range itemKeys {
+			if n := b.fields["parallel"].node; key == "parallel" && b.has(key) && !isNull(n) && n.ShortTag() != "!!int" {
+				if !b.hasBranches() {
+					report(key, "wrong-type", "parallel must be a mapping of branches, such as {lint: {action: make lint}, test: {loop: test-suite}}, found %s", describe(n))
+				}
+				continue
+			}
 			if b.has(key) {
 				report(key, "missing-key", "%s needs for_each, which says what the items are", key)
 			}

@@ -24,7 +24,10 @@ var stateKeys = []Key{
 	{Name: "call", In: InState, Type: TypeBlock, Block: InCall, NotNull: true, Doc: "Makes a request over HTTP as the action: `{url: https://example.com/health}`. A status from 200 to 299 is the verdict `yes`, 400 to 499 `no`, anything else `error`; the response is in the capture."},
 	{Name: "for_each", In: InState, Type: TypeSpecial, NotNull: true, Doc: "A list: the action is done once for each of its items. A pattern of paths (`in/*.txt`), a list, a text with `${...}` that becomes a JSON list or lines, or `{command: SCRIPT}`, which prints one of these. The verdict is `yes` when all items came to `yes`, `partial` when some did, `no` when none did."},
 	{Name: "as", In: InState, Type: TypeText, Default: "value", Doc: "Name of the item of a `for_each`: `${item.NAME}`, `$LOOPS_ITEM_NAME`."},
-	{Name: "parallel", In: InState, Type: TypeInt, Default: 1, Min: &limit1, Max: &limit256, Doc: "How many items of a `for_each` are worked on at once."},
+	{Name: "parallel", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Branches that run side by side, by name: `{lint: {action: make lint}, test: {loop: test-suite}}`. Or, beside `for_each`, how many items are worked on at once; 1 unless set."},
+	{Name: "join", In: InState, Type: TypeText, Values: []string{"all", "any", "settled"}, Default: "all", Doc: "What the branches of `parallel` come to: `all`: `yes` when every branch says `yes`; `any`: `yes` with the first that does, and the others are stopped; `settled`: as `all`, and every branch ends by itself."},
+	{Name: "max_parallel", In: InState, Type: TypeInt, Min: &limit1, Doc: "How many branches of `parallel` run at once; without it, all."},
+	{Name: "on_branch_failure", In: InState, Type: TypeText, Values: []string{"stop", "continue"}, Doc: "Whether a branch of `parallel` that does not come to `yes` ends the others. With `join: all` it does, unless this is `continue`."},
 	{Name: "on_item_failure", In: InState, Type: TypeText, Values: []string{"stop", "continue"}, Default: "stop", Doc: "Whether further items of a `for_each` begin when one did not come to `yes`."},
 	{Name: "item_retries", In: InState, Type: TypeInt, Default: 0, Min: &limit0, Max: &limit100, Doc: "How often an item of a `for_each` that did not come to `yes` is tried again, at once."},
 	{Name: "evaluate", In: InState, Type: TypeBlock, Block: InEvaluate, NotNull: true, Doc: "How the result becomes a verdict. Without it a bash script is judged by its exit code, a prompt by the judge, a tool by its answer."},
@@ -35,7 +38,7 @@ var stateKeys = []Key{
 	{Name: "on_failure", In: InState, Type: TypeTarget, Alias: "on_no", Doc: "The same as `on_no`, which wins if both are there."},
 	{Name: "on_error", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `error`, and from a `next` state whose action failed."},
 	{Name: "on_timeout", In: InState, Type: TypeTarget, Doc: "Where to go when a `wait` takes longer than `timeout`, or the loop of this state does; without it, `on_no`."},
-	{Name: "on_partial", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `partial`; a `for_each` without it goes to `on_no`."},
+	{Name: "on_partial", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `partial`; a `for_each` or `parallel` without it goes to `on_no`."},
 	{Name: "on_blocked", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `blocked`."},
 	{Name: "next", In: InState, Type: TypeTarget, Doc: "Where to go in any case; nothing is evaluated. A failed action goes to `on_error` if there is one."},
 	{Name: "terminal", In: InState, Type: TypeBool, Default: false, Doc: "The run ends here. The action of a terminal state does not run."},
@@ -89,5 +92,5 @@ var caseKeys = []Key{
 // Keys that begin with on_ and are no verdicts.
 var notVerdicts = map[string]bool{
 	"on_maintain": true, "on_retry_exhausted": true, "on_rate_limit_exhausted": true, "on_throttle_hard": true,
-	"on_interrupted": true, "on_budget": true, "on_item_failure": true,
+	"on_interrupted": true, "on_budget": true, "on_item_failure": true, "on_branch_failure": true,
 }

@@ -10,6 +10,10 @@ func eachRules() []any {
 	}
 	rules := []any{when(has("for_each"), allOf(alone...))}
 	for _, key := range itemKeys {
+		if key == "parallel" {
+			rules = append(rules, when(object("required", []any{key}, "properties", object(key, object("type", "integer"))), needs("for_each")))
+			continue
+		}
 		rules = append(rules, when(has(key), needs("for_each")))
 	}
 	return rules

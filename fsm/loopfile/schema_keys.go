@@ -148,6 +148,12 @@ func specialSchema(k *Key) jsonObject {
 		return object("anyOf", []any{
 			object("type", "string", "minLength", 1), object("type", "array", "minItems", 1), reference(string(InForEach)),
 		})
+	case "state parallel":
+		return object("anyOf", []any{
+			object("type", "integer", "minimum", 1, "maximum", 256),
+			object("type", "object", "minProperties", 1, "maxProperties", mostBranches,
+				"propertyNames", object("pattern", branchName, "not", object("enum", texts(notBranchNames))), "additionalProperties", branchSchema()),
+		})
 	case "state set":
 		return object("type", "object", "minProperties", 1, "additionalProperties", reference("given_text"))
 	case "state route":

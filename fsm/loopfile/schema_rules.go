@@ -115,7 +115,7 @@ func wholeState() []any {
 	pair := func(key, other string) jsonObject { return when(has(key), needs(other)) }
 	noVerdict := object("propertyNames", anyOf(object("not", object("pattern", verdictKey)), object("enum", otherOnKeys())))
 	leads := anyOf(has("next"), object("required", []any{"route"}), has("loop"), is("terminal", truths...), object("not", noVerdict))
-	return append(slices.Concat(waitRules(), askRules(), eachRules(), callRules()),
+	return append(slices.Concat(waitRules(), askRules(), eachRules(), branchRules(), callRules()),
 		when(object("not", leads), refuse("the state leads nowhere; expected next, on_yes and on_no, route, or terminal: true")),
 		object("properties", object(
 			"evaluate", reference("whole_evaluate"),

@@ -96,6 +96,9 @@ func (d *decoder) state(s *stateDecl) {
 		}
 	}
 	s.Each = d.each(b)
+	if s.Branches = d.branches(s); s.Branches != nil && s.Capture == "" {
+		s.Capture = s.Name
+	}
 	s.Call = d.call(s)
 	s.MaxRetries, s.OnRetryExhausted = b.int("max_retries"), to("on_retry_exhausted")
 	s.RetryableExitCodes = b.ints("retryable_exit_codes")

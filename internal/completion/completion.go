@@ -189,6 +189,8 @@ func aboutState(l *fsm.Loop, st *fsm.State) string {
 		return "runs the loop " + st.Loop
 	case st.Await != nil:
 		return humanize.FirstLine(st.Await.String())
+	case st.Branches != nil:
+		return humanize.FirstLine(st.Branches.String())
 	case st.Each != nil:
 		return humanize.FirstLine(st.Each.String())
 	case st.Action != "":

@@ -222,6 +222,8 @@ func does(s *fsm.State) string {
 		return ""
 	case s.Await != nil:
 		return oneLine(s.Await.String())
+	case s.Branches != nil:
+		return oneLine(s.Branches.String())
 	case s.Each != nil:
 		return oneLine(s.Each.String() + ": $ " + s.Action)
 	case s.Action != "":

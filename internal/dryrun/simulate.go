@@ -166,7 +166,7 @@ func (w *walk) verdict(l *fsm.Loop, st *fsm.State, cfg *fsm.Evaluate, ev fsm.Evi
 			return fsm.Verdict{}, false
 		}
 		fallthrough
-	case "wait", "for_each", "diff_stall", "score_stall", "open_question_stall":
+	case "wait", "for_each", "parallel", "diff_stall", "score_stall", "open_question_stall":
 		if !ev.Acted && !w.draw(&answer) {
 			return fsm.Verdict{Name: "error"}, true
 		}

@@ -14,6 +14,8 @@ func EvaluatorOf(st *fsm.State) string {
 		return ""
 	case st.Await != nil:
 		return "wait"
+	case st.Branches != nil:
+		return "parallel"
 	case st.Each != nil:
 		return "for_each"
 	case st.Evaluate != nil:

@@ -67,6 +67,8 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 		return waited(verdict, e)
 	case "for_each":
 		return itemsDone(e)
+	case "parallel":
+		return branchesDone(e)
 	case "output_numeric":
 		return compared("the number", "", verdict, e)
 	case "output_json":

@@ -58,6 +58,13 @@ func (x *explainer) limit(e fsm.Event) string {
 			by = "A person"
 		}
 		return fmt.Sprintf("%s answered %s.", by, quoted(str(e, "response")))
+	case fsm.EventBranchesStart:
+		return "It had " + branchesText(e) + "."
+	case fsm.EventBranchStart:
+		return ""
+	case fsm.EventBranchEnd:
+		text := branchText(e)
+		return strings.ToUpper(text[:1]) + text[1:] + "."
 	case fsm.EventItemsStart:
 		return "Its list has " + itemsText(e) + "."
 	case fsm.EventItemStart:

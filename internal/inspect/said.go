@@ -84,6 +84,12 @@ func EventText(e fsm.Event) string {
 			line += ", by " + by
 		}
 		return line
+	case fsm.EventBranchesStart:
+		return branchesText(e)
+	case fsm.EventBranchStart:
+		return fmt.Sprintf("branch %s begins", Text(e.Get("branch")))
+	case fsm.EventBranchEnd:
+		return branchText(e)
 	case fsm.EventItemsStart:
 		return itemsText(e)
 	case fsm.EventItemStart:

@@ -186,6 +186,21 @@ func eachModel(w object, x *fsm.Each) {
 	w.value("item_retries", int64(x.Retries), x.Retries != 0)
 }
 
+// branchesModel writes parallel with its branches, and the keys beside it.
+func branchesModel(w object, x *fsm.Branches, def *fsm.State) {
+	if x == nil {
+		return
+	}
+	m := value.NewMap()
+	for _, b := range x.List {
+		m.Set(b.Name, stateModel(b.State, def))
+	}
+	w.list("parallel", m)
+	w.text("join", x.Join, fsm.JoinAll)
+	w.value("max_parallel", int64(x.Most), x.Most != 0)
+	w.value("on_branch_failure", "continue", x.Continue)
+}
+
 // retryWaits writes the waits of a retry as a loop file has them.
 func retryWaits(r *fsm.Retry) any {
 	if r.First == r.Most {

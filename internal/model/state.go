@@ -44,6 +44,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 		w.list("ask", askModel(s.Await.Ask))
 	}
 	eachModel(w, s.Each)
+	branchesModel(w, s.Branches, def)
 	if s.Evaluate != nil {
 		w.m.Set("evaluate", evaluateModel(s.Evaluate))
 	}

@@ -48,13 +48,25 @@ func (r *rebase) memory(m *fsm.Snapshot) {
 	if len(answers) > 0 {
 		m.Answers = answers
 	}
-	if m.Child != nil {
-		c, inner := *m.Child, *m.Child.Memory
-		c.File, c.Worktree, c.Log = r.text(c.File), r.text(c.Worktree), r.texts(c.Log)
-		c.Memory = &inner
-		r.memory(&inner)
-		m.Child = &c
+	m.Child = r.child(m.Child)
+	branches := make([]*fsm.BranchMemory, len(m.Branches))
+	for i, b := range m.Branches {
+		branches[i] = &fsm.BranchMemory{Name: b.Name, End: b.End, Child: r.child(b.Child)}
 	}
+	if len(branches) > 0 {
+		m.Branches = branches
+	}
+}
+
+func (r *rebase) child(of *fsm.Child) *fsm.Child {
+	if of == nil {
+		return nil
+	}
+	c, inner := *of, *of.Memory
+	c.File, c.Worktree, c.Log = r.text(c.File), r.text(c.Worktree), r.texts(c.Log)
+	c.Memory = &inner
+	r.memory(&inner)
+	return &c
 }
 
 func (r *rebase) result(res fsm.Result) fsm.Result {

@@ -88,6 +88,8 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		p.head = step + p.paint.Bold(inspect.Text(e.Get("state")))
 		if st := p.r.Loop.States[inspect.Text(e.Get("state"))]; e.Depth == 0 && st != nil && st.Await != nil {
 			p.head += " -> " + p.short(st.Await.String())[0]
+		} else if e.Depth == 0 && st != nil && st.Branches != nil {
+			p.head += " -> " + p.short(st.Branches.String())[0]
 		} else if e.Depth == 0 && st != nil && st.Each != nil {
 			p.head += " -> " + p.short(st.Each.String())[0]
 		}

@@ -219,6 +219,10 @@ func fields() []field {
 			key: "sub_loop", name: "Child", put: putChild, take: takeChild, apply: applyChild, patch: patchChild,
 			same: func(a, b *fsm.Snapshot) bool { return a.Child == nil && b.Child == nil },
 		},
+		{
+			key: "branches", name: "Branches", put: putBranches, take: takeBranches, apply: applyBranches, patch: patchBranches,
+			same: func(a, b *fsm.Snapshot) bool { return len(a.Branches) == 0 && len(b.Branches) == 0 },
+		},
 	}
 }
 

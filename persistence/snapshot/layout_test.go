@@ -39,6 +39,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Repeat](), 3},
 		{reflect.TypeFor[fsm.Answer](), 2},
 		{reflect.TypeFor[fsm.Child](), 8},
+		{reflect.TypeFor[fsm.BranchMemory](), 3},
 		{reflect.TypeFor[fsm.RateLimit](), 4},
 		{reflect.TypeFor[fsm.Session](), 3},
 		{reflect.TypeFor[fsm.Wait](), 11},

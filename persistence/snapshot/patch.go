@@ -222,6 +222,7 @@ func Remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 		shadow.Outcome = &o
 	}
 	shadow.Child = keepChild(old.Child, now.Child)
+	shadow.Branches = keepBranches(old.Branches, now.Branches)
 }
 
 // Clone returns a copy that shares only what never changes.

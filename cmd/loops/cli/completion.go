@@ -302,7 +302,7 @@ func ruleNames() (names []string) {
 // eventKinds are the kinds of event that people look for.
 var eventKinds = []string{
 	fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventLoopComplete, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput,
-	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventActionRetry, fsm.EventWaitCheck, fsm.EventItemsStart, fsm.EventItemStart, fsm.EventItemEnd, fsm.EventHumanRequested, fsm.EventHumanResponse, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
+	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventActionRetry, fsm.EventWaitCheck, fsm.EventBranchesStart, fsm.EventBranchStart, fsm.EventBranchEnd, fsm.EventItemsStart, fsm.EventItemStart, fsm.EventItemEnd, fsm.EventHumanRequested, fsm.EventHumanResponse, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
 	fsm.EventCycleDetected, fsm.EventBudgetWarning, fsm.EventLimitRaised, fsm.EventBudgetExceeded, fsm.EventRateLimitWaiting, fsm.EventRateLimitExhausted,
 	fsm.EventNote, fsm.EventWarning,
 }

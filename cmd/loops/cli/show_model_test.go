@@ -90,26 +90,37 @@ func bare(l *fsm.Loop) fsm.Loop {
 	c.Parameters = bareParameters(c.Parameters)
 	c.States = map[string]*fsm.State{}
 	for name, s := range l.States {
-		s := *s
-		s.Pos = fsm.Pos{}
-		if s.Evaluate != nil {
-			e := *s.Evaluate
-			e.Pos = fsm.Pos{}
-			s.Evaluate = &e
-		}
-		if s.Route != nil {
-			r := *s.Route
-			r.Pos = fsm.Pos{}
-			s.Route = &r
-		}
-		if s.Fragment != nil {
-			f := *s.Fragment
-			f.Parameters = bareParameters(f.Parameters)
-			s.Fragment = &f
-		}
-		c.States[name] = &s
+		c.States[name] = bareState(*s)
 	}
 	return c
+}
+
+func bareState(s fsm.State) *fsm.State {
+	s.Pos = fsm.Pos{}
+	if s.Evaluate != nil {
+		e := *s.Evaluate
+		e.Pos = fsm.Pos{}
+		s.Evaluate = &e
+	}
+	if s.Route != nil {
+		r := *s.Route
+		r.Pos = fsm.Pos{}
+		s.Route = &r
+	}
+	if s.Fragment != nil {
+		f := *s.Fragment
+		f.Parameters = bareParameters(f.Parameters)
+		s.Fragment = &f
+	}
+	if s.Branches != nil {
+		b := *s.Branches
+		b.List = nil
+		for _, x := range s.Branches.List {
+			b.List = append(b.List, &fsm.Branch{Name: x.Name, State: bareState(*x.State)})
+		}
+		s.Branches = &b
+	}
+	return &s
 }
 
 func bareParameters(ps []fsm.Parameter) []fsm.Parameter {
@@ -184,7 +195,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Throttle, l.Throttle, l.Stall = &fsm.Throttle{}, &fsm.Throttle{}, &fsm.Stall{}
 		s.Retry, l.Schedule = &fsm.Retry{}, &fsm.Schedule{}
 		s.Await = &fsm.Await{Every: time.Second, Ask: &fsm.Ask{}}
-		s.Each = &fsm.Each{Parallel: 1}
+		s.Each, s.Branches = &fsm.Each{Parallel: 1}, &fsm.Branches{Join: fsm.JoinAll, Most: 2}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		l.Parameters = []fsm.Parameter{{Name: "p"}}
@@ -215,6 +226,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.States["plain"].Retry },
 		func(l *fsm.Loop) any { return l.States["plain"].Await },
 		func(l *fsm.Loop) any { return l.States["plain"].Each },
+		func(l *fsm.Loop) any { return l.States["plain"].Branches },
 		func(l *fsm.Loop) any { return l.States["plain"].Call },
 		func(l *fsm.Loop) any { return &l.States["plain"].Fragment.Parameters[0] },
 	} {
@@ -295,6 +307,8 @@ func change(t *testing.T, name string, f reflect.Value) {
 		*v = p
 	case **expression.Program:
 		*v = one(t)
+	case *[]*fsm.Branch:
+		*v = []*fsm.Branch{{Name: "x", State: &fsm.State{Action: "y"}}}
 	case *[]fsm.Parameter:
 		*v = append(*v, fsm.Parameter{Name: "more"})
 	default:

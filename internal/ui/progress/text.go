@@ -186,6 +186,9 @@ func (p *Text) Event(e fsm.Event) {
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)
+	if branch := inspect.Text(e.Get("branch")); branch != "" && e.Kind != fsm.EventBranchEnd {
+		pad += plain.Line(branch) + ": "
+	}
 	if e.Kind != fsm.EventRoute && p.verdict != "" { // a verdict that no route followed
 		p.print(pad + Indent + p.takeVerdict())
 	}
@@ -204,11 +207,11 @@ func (p *Text) Event(e fsm.Event) {
 		}
 		p.place = step + state
 		p.head = fmt.Sprintf("%s%s (%s)", step, p.paint.Bold(state), humanize.Duration(p.base+e.Time.Sub(p.begin)))
-	case fsm.EventItemsStart:
+	case fsm.EventBranchesStart, fsm.EventItemsStart:
 		p.head += " -> " + inspect.EventText(e)
 		p.flushHead()
-	case fsm.EventItemStart: // it is told of when it ends
-	case fsm.EventItemEnd:
+	case fsm.EventBranchStart, fsm.EventItemStart: // it is told of when it ends
+	case fsm.EventBranchEnd, fsm.EventItemEnd:
 		p.flushHead()
 		line := plain.Line(inspect.EventText(e))
 		if inspect.Text(e.Get("verdict")) == "yes" {

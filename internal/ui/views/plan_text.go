@@ -59,6 +59,9 @@ func (page *Page) PrintPlan(planned *engine.Plan, asJSON bool) error {
 		if s.Await != nil {
 			ui.Say(w, "      %s\n", s.Await.String())
 		}
+		if s.Branches != nil {
+			ui.Say(w, "      %s\n", s.Branches.String())
+		}
 		if s.Each != nil {
 			ui.Say(w, "      %s\n", s.Each.String())
 		}

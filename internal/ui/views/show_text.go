@@ -200,6 +200,10 @@ func Does(s *fsm.State) string {
 		out = append(out, "end")
 	case s.Await != nil:
 		out = append(out, plain.Cut(plain.Line(s.Await.String()), previewWidth))
+	case s.Branches != nil:
+		for _, b := range s.Branches.List {
+			out = append(out, plain.Cut(plain.Line("parallel "+b.Name+": "+b.Text()), previewWidth))
+		}
 	case s.Each != nil:
 		out = append(out, plain.Cut(plain.Line(s.Each.String()+": $ "+s.Action), previewWidth))
 	case s.Action != "":

@@ -1,0 +1,128 @@
+package fsm
+
+import (
+	"fmt"
+	"strings"
+
+	"loops/fsm/value"
+)
+
+// Branches are what a state does side by side before it joins what came of them.
+type Branches struct {
+	List     []*Branch // as they stand in the file
+	Join     string    // see JoinAll
+	Most     int       // branches at once; 0 = all
+	Continue bool      // a branch that failed does not end the others
+}
+
+// A Branch is one of them. Its state has an action or a loop, and leads nowhere: it ends with its verdict.
+type Branch struct {
+	Name  string
+	State *State
+}
+
+// How branches are joined.
+const (
+	JoinAll     = "all"     // yes when every branch says yes
+	JoinAny     = "any"     // the first yes wins: the others are stopped
+	JoinSettled = "settled" // every branch ends by itself; the verdict is that of all
+)
+
+// BranchStopped is the verdict of a branch that was ended, or did not begin, because of how another one ended.
+const BranchStopped = "stopped"
+
+// MostBranches is how many branches a state can have.
+const MostBranches = 64
+
+// BranchVerdicts are the verdicts of a branch with an action, which also name the states it ends in.
+var BranchVerdicts = []string{"yes", "no", "error"}
+
+// String says what the state does side by side.
+func (b *Branches) String() string {
+	names := make([]string, len(b.List))
+	for i, x := range b.List {
+		names[i] = x.Name
+	}
+	text := "in parallel: " + strings.Join(names, ", ")
+	if b.Most > 0 && b.Most < len(b.List) {
+		text += fmt.Sprintf(", %d at once", b.Most)
+	}
+	if b.Join != JoinAll {
+		text += ", join " + b.Join
+	}
+	return text
+}
+
+// Text says what the branch does.
+func (b *Branch) Text() string {
+	if b.State.Loop != "" {
+		return "loop " + b.State.Loop
+	}
+	return b.State.Action
+}
+
+// Named returns the branch of that name, nil if there is none.
+func (b *Branches) Named(name string) *Branch {
+	if b == nil {
+		return nil
+	}
+	for _, x := range b.List {
+		if x.Name == name {
+			return x
+		}
+	}
+	return nil
+}
+
+// A BranchMemory is what the machine remembers of a branch that began.
+type BranchMemory struct {
+	Name  string
+	Child *Child     // nil once the branch has ended
+	End   *value.Map // what it left: verdict, output and more; nil before. It never changes after it was recorded.
+}
+
+// branch returns what the machine remembers of a branch, nil if it has not begun.
+func (m *Snapshot) branch(name string) *BranchMemory {
+	for _, b := range m.Branches {
+		if b.Name == name {
+			return b
+		}
+	}
+	return nil
+}
+
+// loopOf is the loop of one state that a branch with an action is: it ends in a state named by its verdict. What limits the
+// loop around it as a whole is not in it.
+func (b *Branch) loopOf(around *Loop) *Loop {
+	st := *b.State
+	st.Name, st.On, st.Capture, st.Next, st.Route = b.Name, map[string]string{}, b.Name, "", nil
+	own := *around
+	own.Initial, own.Order = b.Name, append([]string{b.Name}, BranchVerdicts...)
+	own.States = map[string]*State{b.Name: &st}
+	for _, verdict := range BranchVerdicts {
+		st.On[verdict] = verdict
+		own.States[verdict] = &State{Name: verdict, Terminal: true, Failure: verdict != "yes", On: map[string]string{}}
+	}
+	own.Timeout, own.MaxSteps, own.MaxIterations, own.Backoff, own.Maintain = 0, 50, 0, 0, false
+	own.OnMaxSteps, own.OnMaxIterations, own.OnBudget, own.OnHandoff, own.Budget = "", "", "", "", nil
+	own.Stall, own.Parameters, own.RequiredInputs = nil, nil, nil
+	own.HostGuard.PressureState, own.HostGuard.BudgetMB, own.HostGuard.BudgetState, own.HostGuard.OnAbortRoute = "", 0, "", ""
+	if own.HostGuard.OnPressure == "route" {
+		own.HostGuard.OnPressure = "cool_down"
+	}
+	return &own
+}
+
+// branchSign stands in the mark of an action between the mark of a state with branches and the number of the branch.
+const branchSign = "+"
+
+// OuterMarks returns the marks of the states around an action that run branches, outermost first, from its Outer. The processes of
+// all branches of a state are known by its mark.
+func OuterMarks(outer string) (marks []string) {
+	for i := range len(outer) {
+		if strings.HasPrefix(outer[i:], branchSign) {
+			marks = append(marks, outer[:i])
+		}
+	}
+	return marks
+}
