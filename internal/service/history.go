@@ -62,9 +62,9 @@ var Statuses = []string{
 // statuses are what a status may be asked for: those of the records, and the outcomes that are told apart among them.
 func statuses() []string { return append(slices.Clone(Statuses), inspect.Outcomes...) }
 
-// check refuses what does not go together.
-func (q *HistoryQuery) check() error {
-	misuse := func(format string, args ...any) error { return engine.Misuse(engine.OpHistory, format, args...) }
+// check refuses what does not go together. The help on see explains it.
+func (q *HistoryQuery) check(see engine.Operation) error {
+	misuse := func(format string, args ...any) error { return engine.Misuse(see, format, args...) }
 	for _, s := range q.Status {
 		if all := statuses(); !slices.Contains(all, s) {
 			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(all, ", "), humanize.DidYouMean(s, all))
@@ -91,7 +91,7 @@ func (s *Service) History(ctx context.Context, q HistoryQuery) (*History, error)
 		return nil, err
 	}
 	byID := q.Run == "" && (project.LoopOf(q.Loop) != "" || q.Loop == project.Last) // perhaps the name is that of a run
-	if err := q.check(); err != nil && !byID {
+	if err := q.check(engine.OpHistory); err != nil && !byID {
 		return nil, err
 	}
 	f, err := s.Finder(ctx)
@@ -112,7 +112,7 @@ func (s *Service) History(ctx context.Context, q HistoryQuery) (*History, error)
 	if run != nil {
 		q.Loop, q.Run = run.Loop, string(run.ID)
 	}
-	if err := q.check(); err != nil {
+	if err := q.check(engine.OpHistory); err != nil {
 		return nil, err
 	}
 	if run != nil {

@@ -16,7 +16,7 @@ import (
 
 // AllRuns returns the runs of all loops, or of one where the query names it.
 func (s *Service) AllRuns(ctx context.Context, q HistoryQuery) (*History, error) {
-	if err := q.check(); err != nil {
+	if err := q.check(engine.OpRuns); err != nil {
 		return nil, err
 	}
 	when, err := lookup.NewPeriod(q.Since, q.Until, engine.OpRuns)
