@@ -44,8 +44,9 @@ states:
 `
 
 const askLoop = `name: asks
-initial: ask
+initial: first
 states:
+  first: {action: "true", on_yes: ask, on_no: done}
   ask:
     ask: {question: 'Is it good?', choices: [good, bad]}
     route: {good: done, bad: ask}
@@ -174,8 +175,8 @@ func TestServeStartsAnswersAndSurvives(t *testing.T) {
 
 	asks := s.post("/runs", `{"loop": "asks"}`)["instance_id"].(string)
 	s.until(asks, `"waiting"`)
-	if _, page := s.ask("GET", "/p/shop/runs/"+asks, "", ""); !strings.Contains(page, `name="choice" value="good"`) {
-		t.Fatalf("the page does not ask the question:\n%s", page)
+	if _, page := s.ask("GET", "/p/shop/runs/"+asks, "", ""); !strings.Contains(page, `name="choice" value="good"`) || !strings.Contains(page, `<td class="v yes">yes</td>`) {
+		t.Fatalf("the page does not ask the question, or lacks the verdict of the step before:\n%s", page)
 	}
 	must(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	must(t, s.cmd.Wait())

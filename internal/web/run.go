@@ -166,7 +166,7 @@ func (page *runPage) addSteps(ctx context.Context, f project.Finder, run persist
 
 func stepOf(v *inspect.Visit) stepRow {
 	s := stepRow{
-		Number: v.Number(), State: v.Path(), Verdict: v.Verdict(), To: v.To(), Took: humanize.Duration(v.Took()), Apart: v.Apart(), Failed: v.Failed(), Over: v.Over(),
+		Number: v.Number(), State: v.Path(), Verdict: v.Verdict(), To: v.To(), Took: humanize.Duration(v.Took()), Apart: v.Apart(), Failed: v.Failed(), Over: v.Over() || v.To() != "" || v.Verdict() != "",
 		begin: v.Begin, end: v.End,
 	}
 	s.Evaluator = v.Evaluator()
