@@ -31,6 +31,7 @@ type job struct {
 	tree    *runTree // nil = the run is in the main checkout
 	begun   bool     // its actions have been in the tree
 	lock    Lock
+	again   fsm.ItemsAgain // of the list that a resumed run stands in
 	resumes persistence.ID // the run that is resumed; "" = a new one
 	leave   persistence.ID // a run that is not reconciled; "" = none
 

@@ -96,10 +96,12 @@ type ResumeRequest struct {
 	Extend     Extend            `json:"extend"`
 	Force      bool              `json:"force,omitempty"`      // with the loop as it is now, although it changed
 	Definition string            `json:"definition,omitempty"` // "" or RecordedDefinition
-	Rerun      bool              `json:"rerun,omitempty"`      // run an interrupted action again although its state says idempotent: false
-	From       string            `json:"from,omitempty"`       // the state to continue in; "" = where the run stands
-	Lock       Lock              `json:"lock"`
-	Warn       Warn              `json:"-"`
+	Rerun      bool              `json:"rerun,omitempty"`      // run an interrupted action, or item, again although its state says idempotent: false
+
+	RetryFailed bool   `json:"retry_failed,omitempty"` // do the items again that failed of the list that the run stands in
+	From        string `json:"from,omitempty"`         // the state to continue in; "" = where the run stands
+	Lock        Lock   `json:"lock"`
+	Warn        Warn   `json:"-"`
 }
 
 // A ForkRequest asks for a new run that begins with what another one remembered.

@@ -45,7 +45,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return nil, err
 	}
 	var run persistence.Run
-	err = UntilFree(ctx, func() (err error) { run, err = pickResumable(ctx, look.Finder(), r.Run); return err })
+	err = UntilFree(ctx, func() (err error) { run, err = pickResumable(ctx, look.Finder(), r.Run, r.RetryFailed); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +102,16 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if err != nil {
 		return nil, err
 	}
-	j := &job{project: p, loop: l, keeper: &project.Keeper{}, store: store, over: over, config: conf, prices: known, tree: tree, lock: r.Lock, resumes: run.ID, leave: run.ID}
+	j := &job{again: fsm.ItemsAgain{Failed: r.RetryFailed, Interrupted: r.Rerun}, project: p, loop: l, keeper: &project.Keeper{}, store: store, over: over, config: conf, prices: known, tree: tree, lock: r.Lock, resumes: run.ID, leave: run.ID}
 	j.library = changed.library(loops, l, over, j.keeper)
 	if r.From == "" {
 		err = checkInterrupted(j.library, l, run, memory, r.Rerun)
 	} else if l.States[r.From] == nil {
 		err = &Refusal{Kind: Usage, Text: textf("%s: %s has no such state", Setting{SetFrom, r.From}, p.Short(l.File)), See: Do(OpShow, run.Loop)}
+	}
+	if err == nil && r.RetryFailed && (r.From != "" || memory.List() == nil) {
+		err = refuse(Undecided, "run %s does not stand in a state with for_each, so no items can be tried again; to do a list again that it left, begin a new run at the step of the list: %s",
+			run.ID, Do(OpFork, string(run.ID), Setting{SetAt, "STEP"}))
 	}
 	if err == nil && r.From == "" {
 		err = changed.checkSubloops(j.library, l, memory)
@@ -202,7 +206,7 @@ func where(m *fsm.Snapshot) string {
 const RecentRuns = 100
 
 // pickResumable returns the run to go on with, or says why there is none.
-func pickResumable(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
+func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems bool) (persistence.Run, error) {
 	runs, err := f.Runs(ctx, arg, RecentRuns)
 	if err == nil && len(runs) == RecentRuns && !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.Resumable }) {
 		runs, err = f.Runs(ctx, arg, 0)
@@ -234,6 +238,8 @@ func pickResumable(ctx context.Context, f project.Finder, arg string) (persisten
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
 	case runs[0].Status == persistence.TimedOut:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s, and its time is over; to begin a new run from its last step, with all of the time: %s", runs[0].ID, runs[0].Status, Do(OpFork, string(runs[0].ID), Setting{SetAt, "last"}))
+	case retryItems:
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s; to do its list again, begin a new run at the step of the list: %s", runs[0].ID, runs[0].Status, Do(OpFork, string(runs[0].ID), Setting{SetAt, "STEP"}))
 	case len(runs) == 1:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}

@@ -230,6 +230,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Getenv:     e.getenv,
 		Circuit:    persistence.ProjectCircuit(j.project.Loops),
 		Park:       j.over.Park,
+		Again:      j.again,
 		Wake:       r.wake,
 		Held:       r.hold.held,
 		Raise:      r.raises.next,

@@ -19,10 +19,17 @@ type Each struct {
 	Text    string // template; becomes the items
 	List    []any  // the items, with templates
 
+	Key      string // template of the name of an item in events and results; "" = its text
 	As       string // name of the item: ${item.AS}, LOOPS_ITEM_AS
 	Parallel int    // items at once
 	Continue bool   // a failed item does not keep others from beginning
 	Retries  int    // further tries of an item that failed
+}
+
+// ItemsAgain says which items of a list that have ended are done again.
+type ItemsAgain struct {
+	Failed      bool // those that came to another verdict than yes, but for
+	Interrupted bool // those with idempotent: false that were cut short, whether they have an end or not
 }
 
 // DefaultItem is the name of an item where the state gives it none.
@@ -68,6 +75,17 @@ type Items struct {
 	Count int
 }
 
+// List returns the list that the run stands in, also that of a sub-loop; nil if it stands in none.
+func (s *Snapshot) List() *Items {
+	if s.Child != nil && s.Child.Memory != nil {
+		return s.Child.Memory.List()
+	}
+	if s.Items != nil && s.Items.State == s.Current && s.Items.Step == s.Step {
+		return s.Items
+	}
+	return nil
+}
+
 // each works on a list: its items begin in order, and each end is on record before another item takes its place. A resumed run
 // does what lacks an end.
 func (e *Executor) each(ctx context.Context, st *State) decision {
@@ -94,11 +112,13 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 			e.broken = err
 			return decision{halted: true}
 		}
+		r.reopen(e.cfg.Again)
 	}
 	m.Attempt++
 	fields := []Field{{"state", st.Name}, {"items", int64(len(r.items))}, {"parallel", int64(st.Each.Parallel)}}
 	if again {
 		fields = append(fields, Field{"done", int64(r.done)}, Field{"resumed", true})
+		fields = append(fields, e.cfg.Again.fields()...)
 	}
 	e.emit(EventItemsStart, fields...)
 	if !e.record(ctx, true) {
@@ -294,11 +314,29 @@ func linesOf(text string) []any {
 	return list
 }
 
-// keysOf names the items: each by its text, and those that come again with their number.
-func keysOf(items []any) []string {
-	keys, seen := make([]string, len(items)), make(map[string]int, len(items))
+// itemKeys names the items: each by its text, or as key: says.
+func (e *Executor) itemKeys(st *State, items []any) ([]string, error) {
+	keys := make([]string, len(items))
 	for i, item := range items {
-		key := itemText(item)
+		if st.Each.Key == "" {
+			keys[i] = itemText(item)
+			continue
+		}
+		s := e.scope(nil)
+		s.Item = value.NewMap("index", int64(i+1), "count", int64(len(items)), st.Each.As, item)
+		key, err := template.Expand(st.Each.Key, s)
+		if err != nil {
+			return nil, fmt.Errorf("for_each: the key of item %d: %w", i+1, err)
+		}
+		keys[i] = strings.TrimSpace(key)
+	}
+	return numbered(keys), nil
+}
+
+// numbered gives keys that come again their number.
+func numbered(texts []string) []string {
+	keys, seen := make([]string, len(texts)), make(map[string]int, len(texts))
+	for i, key := range texts {
 		for n := seen[key] + 1; ; n++ {
 			name := key
 			if n > 1 {

@@ -46,7 +46,11 @@ func newRound(e *Executor, st *State) (*round, error) {
 		return nil, fmt.Errorf("for_each: the list of state %s on record cannot be read", st.Name)
 	}
 	n := len(list)
-	r := &round{e: e, st: st, items: list, keys: keysOf(list), ends: make([]string, n), begun: make([]bool, n), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
+	keys, err := e.itemKeys(st, list)
+	if err != nil {
+		return nil, err
+	}
+	r := &round{e: e, st: st, items: list, keys: keys, ends: make([]string, n), begun: make([]bool, n), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
 	}
@@ -76,6 +80,8 @@ func (r *round) learn(ev Event) {
 			clear(r.begun)
 			r.done, r.failed = 0, 0
 		}
+	case EventItemsStart:
+		r.reopen(againOf(ev))
 	case EventItemStart:
 		if i, ok := r.indexOf(ev); ok {
 			r.begun[i] = true
@@ -92,6 +98,49 @@ func (r *round) learn(ev Event) {
 func (r *round) own(ev Event) bool {
 	branch, _ := ev.Get("branch").(string)
 	return ev.Depth == r.e.depth && branch == r.path
+}
+
+// fields tell of it in the event of the list.
+func (a ItemsAgain) fields() (fields []Field) {
+	if a.Failed {
+		fields = append(fields, Field{"retry_failed", true})
+	}
+	if a.Interrupted {
+		fields = append(fields, Field{"rerun", true})
+	}
+	return fields
+}
+
+func againOf(ev Event) ItemsAgain {
+	return ItemsAgain{Failed: ev.Get("retry_failed") == true, Interrupted: ev.Get("rerun") == true}
+}
+
+// takes reports whether an item that came to a verdict is done again.
+func (a ItemsAgain) takes(verdict string) bool {
+	switch verdict {
+	case "", "yes":
+		return false
+	case ItemInterrupted:
+		return a.Interrupted
+	}
+	return a.Failed
+}
+
+// reopen takes the ends of items back that are done again.
+func (r *round) reopen(again ItemsAgain) {
+	if again == (ItemsAgain{}) {
+		return
+	}
+	for i, verdict := range r.ends {
+		if again.takes(verdict) {
+			r.ends[i] = ""
+			r.done--
+			r.failed--
+		}
+	}
+	if again.Interrupted {
+		clear(r.begun)
+	}
 }
 
 func (r *round) indexOf(ev Event) (int, bool) {
@@ -347,7 +396,7 @@ func (r *round) result(ctx context.Context) (Result, *value.Map, error) {
 
 // list is the JSON list of the results, in the order of the items, one a line.
 func (r *round) list(ctx context.Context) (string, error) {
-	entries := make([]string, len(r.items))
+	entries, verdicts := make([]string, len(r.items)), make([]string, len(r.items))
 	for i, text := range r.entries {
 		entries[i] = text
 	}
@@ -359,9 +408,17 @@ func (r *round) list(ctx context.Context) (string, error) {
 		case !r.own(ev):
 		case ev.Kind == EventStateEnter && ev.Get("resumed") == nil:
 			clear(entries)
+		case ev.Kind == EventItemsStart:
+			again := againOf(ev)
+			for i, verdict := range verdicts {
+				if again.takes(verdict) {
+					entries[i], verdicts[i] = "", ""
+				}
+			}
 		case ev.Kind == EventItemEnd:
 			if i, ok := r.indexOf(ev); ok && entries[i] == "" {
 				entries[i] = r.entry(ev)
+				verdicts[i], _ = ev.Get("verdict").(string)
 			}
 		}
 	}

@@ -52,6 +52,8 @@ type Config struct {
 	// History yields the events that were recorded of the run, in order: those of all segments, and those that Record has taken. Nil:
 	// a resumed run begins a list of items anew.
 	History func(ctx context.Context) iter.Seq2[Event, error]
+	// Again says which items of the list that a resumed run stands in are done again although they have an end.
+	Again ItemsAgain
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.

@@ -73,6 +73,7 @@ func texts(s *fsm.State) []text {
 	if x := s.Each; x != nil {
 		add(text{use: before, action: true}, x.Command, "for_each", "command")
 		add(text{use: before}, x.Text, "for_each")
+		add(text{use: before}, x.Key, "key")
 		for i, item := range x.List {
 			if in, ok := item.(string); ok {
 				add(text{use: before}, in, "for_each", strconv.Itoa(i))

@@ -11,7 +11,7 @@ import (
 )
 
 // itemKeys are the keys of a state that mean something beside for_each only.
-var itemKeys = []string{"as", "parallel", "on_item_failure", "item_retries"}
+var itemKeys = []string{"as", "key", "parallel", "on_item_failure", "item_retries"}
 
 // notItemNames are names that ${item.*} has already.
 var notItemNames = []string{"index", "count", "key"}
@@ -24,7 +24,7 @@ func (d *decoder) each(b *block) *fsm.Each {
 		return nil
 	}
 	n, path := b.fields["for_each"].node, join(b.path, "for_each")
-	x := &fsm.Each{As: b.text("as"), Parallel: d.atOnce(b), Retries: b.int("item_retries"), Continue: b.text("on_item_failure") == "continue"}
+	x := &fsm.Each{As: b.text("as"), Key: b.text("key"), Parallel: d.atOnce(b), Retries: b.int("item_retries"), Continue: b.text("on_item_failure") == "continue"}
 	d.itemName(b, x)
 	switch {
 	case isNull(n): // that is reported

@@ -181,6 +181,7 @@ func eachModel(w object, x *fsm.Each) {
 		w.m.Set("for_each", x.Glob+x.Text)
 	}
 	w.text("as", x.As, fsm.DefaultItem)
+	w.text("key", x.Key, "")
 	w.value("parallel", int64(x.Parallel), x.Parallel != 1)
 	w.value("on_item_failure", "continue", x.Continue)
 	w.value("item_retries", int64(x.Retries), x.Retries != 0)

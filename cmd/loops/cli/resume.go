@@ -15,6 +15,7 @@ type resumeOptions struct {
 	over    project.Overrides
 	force   bool
 	rerun   bool
+	retry   bool // the failed items of the list that the run stands in
 	extend  engine.Extend
 	from    string // state to go on in; "" = where the run stands
 	view    viewFlags
@@ -35,6 +36,8 @@ it). The state that was interrupted is entered again with everything the run rem
 not asked for again. Flags given to run hold on unless they are given again. A run that was
 capped goes on when it gets a higher cap: -n, --max-iterations or --budget set one, and --extend raises the one that holds by
 as much as it says, which a later resume keeps. A run that timed out has ended: loops fork begins another from its steps.
+
+A run that stands in a for_each continues with the items that lack an end; --retry-failed does those that failed again, too.
 
 An action that was interrupted runs again, unless its state says on_interrupted or idempotent: false. Then --rerun runs it
 again, and --from goes on in another state; LOOPS_ATTEMPT tells the action.
@@ -84,6 +87,7 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 	flags.BoolVar(&o.force, "force", false, "go on with the loop file as it is now, although it changed")
 	flags.StringVar(&o.definition, "definition", "", "`recorded`: go on with the loop as it was recorded with the run")
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
+	flags.BoolVar(&o.retry, "retry-failed", false, "do the items again that failed of the for_each that the run stands in")
 	flags.StringVar(&o.from, "from", "", "go on in `STATE` of the loop, with everything the run remembers")
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
@@ -93,7 +97,7 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 // request is what the flags ask for.
 func (o *resumeOptions) request() engine.Request {
 	return engine.Request{Resume: &engine.ResumeRequest{
-		Run: o.name, Context: o.context, Over: o.over, Extend: o.extend, Force: o.force, Definition: o.definition, Rerun: o.rerun, From: o.from,
+		Run: o.name, Context: o.context, Over: o.over, Extend: o.extend, Force: o.force, Definition: o.definition, Rerun: o.rerun, RetryFailed: o.retry, From: o.from,
 		Lock: o.lock.lock(),
 	}}
 }
