@@ -26,12 +26,6 @@ type Each struct {
 	Retries  int    // further tries of an item that failed
 }
 
-// ItemsAgain says which items of a list that have ended are done again.
-type ItemsAgain struct {
-	Failed      bool // those that came to another verdict than yes, but for
-	Interrupted bool // those with idempotent: false that were cut short, whether they have an end or not
-}
-
 // DefaultItem is the name of an item where the state gives it none.
 const DefaultItem = "value"
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -98,62 +97,6 @@ func (r *round) learn(ev Event) {
 func (r *round) own(ev Event) bool {
 	branch, _ := ev.Get("branch").(string)
 	return ev.Depth == r.e.depth && branch == r.path
-}
-
-// fields tell of it in the event of the list.
-func (a ItemsAgain) fields() (fields []Field) {
-	if a.Failed {
-		fields = append(fields, Field{"retry_failed", true})
-	}
-	if a.Interrupted {
-		fields = append(fields, Field{"rerun", true})
-	}
-	return fields
-}
-
-func againOf(ev Event) ItemsAgain {
-	return ItemsAgain{Failed: ev.Get("retry_failed") == true, Interrupted: ev.Get("rerun") == true}
-}
-
-// takes reports whether an item that came to a verdict is done again.
-func (a ItemsAgain) takes(verdict string) bool {
-	switch verdict {
-	case "", "yes":
-		return false
-	case ItemInterrupted:
-		return a.Interrupted
-	}
-	return a.Failed
-}
-
-// reopen takes the ends of items back that are done again.
-func (r *round) reopen(again ItemsAgain) {
-	if again == (ItemsAgain{}) {
-		return
-	}
-	for i, verdict := range r.ends {
-		if again.takes(verdict) {
-			r.ends[i] = ""
-			r.done--
-			r.failed--
-		}
-	}
-	if again.Interrupted {
-		clear(r.begun)
-	}
-}
-
-func (r *round) indexOf(ev Event) (int, bool) {
-	n, ok := ev.Get("item").(int64)
-	return int(n) - 1, ok && n >= 1 && n <= int64(len(r.items))
-}
-
-func (r *round) settle(i int, verdict string) {
-	r.ends[i] = verdict
-	r.done++
-	if verdict != "yes" {
-		r.failed++
-	}
 }
 
 // run works until nothing more is to be done here. It reports true if the state is left for another reason than its verdict.
@@ -343,105 +286,4 @@ func (e *Executor) save(ctx context.Context) bool {
 	}
 	e.batch.Snapshot, e.batch.Checkpoint = nil, true
 	return e.write(ctx, &e.batch)
-}
-
-// verdict is what the items came to together.
-func (r *round) verdict() string {
-	switch good := r.done - r.failed; {
-	case good == len(r.items):
-		return "yes"
-	case good > 0:
-		return ItemsPartial
-	}
-	return "no"
-}
-
-// mostOutput is how long the list of results may be that a capture holds whole, in bytes.
-const mostOutput = 1 << 20
-
-// result makes the result of the state, and what it captures.
-func (r *round) result(ctx context.Context) (Result, *value.Map, error) {
-	e, m := r.e, r.e.mem
-	res := Result{Stdout: fmt.Sprintf("%d of %d items are done, %d of them failed", r.done, len(r.items), r.failed)}
-	if r.st.Capture == "" {
-		return res, nil, nil
-	}
-	var failed []string
-	for i, verdict := range r.ends {
-		if verdict != "" && verdict != "yes" {
-			failed = append(failed, r.keys[i])
-		}
-	}
-	list, err := r.list(ctx)
-	if err != nil {
-		return res, nil, err
-	}
-	rec := value.NewMap("output", list, "failed", strings.Join(failed, "\n"), "items", int64(len(r.items)), "done", int64(r.done))
-	dir, _ := m.Context.Value("run_dir").(string)
-	if dir != "" && (len(list) > mostOutput || e.keep[r.st.Capture]) {
-		name := strings.TrimRight(dir, "/") + "/" + fmt.Sprintf("items-%s%d-%s.json", strings.ReplaceAll(strings.TrimPrefix(e.outer+"/", "/"), "/", "-"), m.Step, VarName(r.st.Name))
-		if err := e.cfg.Files.WriteFile(name, []byte(list)); err != nil {
-			return res, nil, err
-		}
-		rec.Set("file", name)
-	}
-	if len(list) > mostOutput {
-		cut := max(strings.LastIndex(list[:mostOutput], "\n"), 1)
-		rec.Set("output", strings.TrimSuffix(list[:cut], ",")+"\n]")
-		rec.Set("truncated", true)
-		rec.Set("bytes", int64(len(list)))
-	}
-	return res, rec, nil
-}
-
-// list is the JSON list of the results, in the order of the items, one a line.
-func (r *round) list(ctx context.Context) (string, error) {
-	entries, verdicts := make([]string, len(r.items)), make([]string, len(r.items))
-	for i, text := range r.entries {
-		entries[i] = text
-	}
-	for ev, err := range r.e.history(ctx) {
-		if err != nil {
-			return "", fmt.Errorf("the history of the run cannot be read: %w", err)
-		}
-		switch {
-		case !r.own(ev):
-		case ev.Kind == EventStateEnter && ev.Get("resumed") == nil:
-			clear(entries)
-		case ev.Kind == EventItemsStart:
-			again := againOf(ev)
-			for i, verdict := range verdicts {
-				if again.takes(verdict) {
-					entries[i], verdicts[i] = "", ""
-				}
-			}
-		case ev.Kind == EventItemEnd:
-			if i, ok := r.indexOf(ev); ok && entries[i] == "" {
-				entries[i] = r.entry(ev)
-				verdicts[i], _ = ev.Get("verdict").(string)
-			}
-		}
-	}
-	entries = slices.DeleteFunc(entries, func(text string) bool { return text == "" })
-	if len(entries) == 0 {
-		return "[]", nil
-	}
-	return "[\n" + strings.Join(entries, ",\n") + "\n]", nil
-}
-
-// entry is the result of one item as JSON.
-func (r *round) entry(ev Event) string {
-	i, _ := r.indexOf(ev)
-	m := value.NewMap("item", r.items[i], "key", r.keys[i])
-	for _, key := range []string{"verdict", "exit_code", "duration_ms", "output", "output_file", "error"} {
-		if v := ev.Get(key); v != nil {
-			if key == "output_file" {
-				key = "file"
-			}
-			m.Set(key, v)
-		} else if key == "output" {
-			m.Set(key, "")
-		}
-	}
-	return string(value.AppendJSON(nil, m))
 }

@@ -31,19 +31,20 @@ type Config struct {
 	Park bool
 	// Wake ends the wait the run is in, if it is in one. Nil: nothing does.
 	Wake <-chan struct{}
-	// Held returns nil while the run may continue, and otherwise a channel that is closed when it may again. It is asked
-	// before each state is entered. Nil: the run is never held.
+	// Held returns nil while the run may continue, else a channel that is closed when it may again. It is asked before each state
+	// is entered. Nil: the run is never held.
 	Held func() <-chan struct{}
 	// Changed returns a channel that is closed when Held may return something else, or a signal came. Nil: a wait looks once a minute.
 	Changed func() <-chan struct{}
-	Watcher Watcher // looks at URLs and other runs for states that wait; nil = it cannot be done
-	Inbox   Inbox   // holds the signals that were sent to the run; nil = none can be
+	Again   ItemsAgain // items of the list that a resumed run stands in that are done again
+	Watcher Watcher    // looks at URLs and other runs for states that wait; nil = it cannot be done
+	Inbox   Inbox      // holds the signals that were sent to the run; nil = none can be
 	// Raise returns the first Raise that was asked for behind number after, and its number; false if there is none. It is called
 	// before limits are looked at, and a run that is resumed is given none again. Nil: the limits stay as they are.
 	Raise func(after uint64) (n uint64, by Raise, ok bool)
-	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before anything else is
-	// done: it makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx
-	// has ended: then the run stops like any other. It has to be repeatable, because it is called again when the run is resumed.
+	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before anything else is done: it
+	// makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx has ended.
+	// It has to be repeatable: it is called again when the run is resumed.
 	Prepare func(ctx context.Context) (Event, error)
 	// Spawn starts an agent that is asked to resume the run, and returns the pid of its process: it is how a loop with on_handoff:
 	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
@@ -52,14 +53,11 @@ type Config struct {
 	// History yields the events that were recorded of the run, in order: those of all segments, and those that Record has taken. Nil:
 	// a resumed run begins a list of items anew.
 	History func(ctx context.Context) iter.Seq2[Event, error]
-	// Again says which items of the list that a resumed run stands in are done again although they have an end.
-	Again ItemsAgain
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
-	// Verdict, if not nil, is asked before an evaluator of l or of a sub-loop looks at its evidence. Where it reports true, its
-	// verdict stands, and neither the evaluator nor a judge is asked. It is for dry runs.
+	// Verdict, if not nil, is asked before an evaluator looks at its evidence. Where it reports true, its verdict stands. For dry runs.
 	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
