@@ -103,6 +103,13 @@ func (b *Branch) loopOf(around *Loop) *Loop {
 		st.On[verdict] = verdict
 		own.States[verdict] = &State{Name: verdict, Terminal: true, Failure: verdict != "yes", On: map[string]string{}}
 	}
+	if st.Await != nil && st.Await.Ask != nil {
+		for i, choice := range st.Await.Ask.Choices { // the first counts as yes, any other as no
+			if st.On[choice] == "" {
+				st.On[choice] = BranchVerdicts[min(i, 1)]
+			}
+		}
+	}
 	own.Timeout, own.MaxSteps, own.MaxIterations, own.Backoff, own.Maintain = 0, 50, 0, 0, false
 	own.OnMaxSteps, own.OnMaxIterations, own.OnBudget, own.OnHandoff, own.Budget = "", "", "", "", nil
 	own.Stall, own.Parameters, own.RequiredInputs = nil, nil, nil

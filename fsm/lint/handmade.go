@@ -62,7 +62,7 @@ func (c *checker) handmade(s *fsm.State) {
 		case word == "for" || word == "while" || word == "until":
 			open = append(open, &bashLoop{at: p.at, list: word == "for" && forIn().MatchString(command)})
 		case word == "wait" && jobs > 1:
-			warn("handmade-jobs", job, "this is run in the background and joined by wait, so a run that is killed repeats all of it; a state with for_each and parallel runs several at once and repeats those that lack an end")
+			warn("handmade-jobs", job, "this is run in the background and joined by wait, so a run that is killed repeats all of it; a state with parallel runs them as branches, and those that have ended do not run again")
 			return
 		case last == nil:
 		case word == "do":

@@ -48,3 +48,15 @@ func branchesDone(e fsm.Event) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// insideBranch reports whether an event is of what runs inside a branch of parallel, and not of the state that runs it.
+func insideBranch(e fsm.Event) bool {
+	branch, ok := e.Get("branch").(string)
+	switch e.Kind {
+	case fsm.EventWorktreeAttached, fsm.EventWorktreeDetached, fsm.EventWorktreeError: // it is one of git
+		return false
+	case fsm.EventBranchStart, fsm.EventBranchEnd:
+		return strings.Contains(branch, "/")
+	}
+	return ok && e.Depth > 0
+}

@@ -52,6 +52,10 @@ func (g *Glance) Add(e fsm.Event) (more bool) {
 		return g.wanted()
 	}
 	g.items.add(e)
+	if insideBranch(e) {
+		g.events++
+		return g.wanted()
+	}
 	switch e.Kind {
 	case fsm.EventActionStart:
 		if !g.acted && g.Acting == nil {

@@ -42,6 +42,12 @@ const (
 // entered a state, the one that runs it. It returns nil before the first visit.
 func (r *Reader) Add(e fsm.Event) *Visit {
 	r.pass(e)
+	if insideBranch(e) { // branches run at once, so what is inside them makes no line of visits
+		if len(r.stack) == 0 {
+			return nil
+		}
+		return r.stack[len(r.stack)-1]
+	}
 	switch e.Kind {
 	case fsm.EventLoopStart:
 		r.nameLoop(e.Depth, str(e, "loop"))
