@@ -140,6 +140,8 @@ The last action said:
        wrong
 
 Loop failed: failed (2 steps, <DUR>)
+Reason: state check said error (exit 4: "wrong")
+Explain with: loops explain talk-<STAMP>
 `
 	if shown != want {
 		t.Errorf("the terminal shows\n%s\nwant\n%s", shown, want)
@@ -205,7 +207,7 @@ func TestTerminalCtrlC(t *testing.T) {
 	shown := durations.ReplaceAllString(runIDs.ReplaceAllString(strings.Join(screen(t, out), "\n"), "<STAMP>"), "<DUR>")
 	for _, part := range []string{
 		"Received SIGINT: ending the action, then the run.",
-		"\nLoop interrupted by SIGINT: work (1 step, <DUR>)\nResume with: loops resume talk-<STAMP>\n",
+		"\nLoop interrupted by SIGINT: work (1 step, <DUR>)\nReason: stopped by SIGINT in state work\nResume with: loops resume talk-<STAMP>\n",
 	} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not in\n%s", part, shown)

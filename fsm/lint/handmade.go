@@ -10,6 +10,7 @@ import (
 
 var (
 	assigns = pattern.Lazy(`^\w+=\S*\s+`)
+	counts  = pattern.Lazy(`^for\s+(?:\w+\s+in\s[^\n;]*(?:\bseq\b|\.\.)|\(\()`)
 	forIn   = pattern.Lazy(`^for\s+\w+\s+in\s`)
 )
 
@@ -23,6 +24,7 @@ var workers = []string{
 type bashLoop struct {
 	at     int
 	list   bool // it works through a list
+	waits  bool // it may run for as long as something has not come: a while, an until, or a count of tries
 	body   bool // its do was read
 	worker bool // its body starts a program that may take its time
 	jobs   bool // its body starts one in the background
@@ -60,7 +62,7 @@ func (c *checker) handmade(s *fsm.State) {
 		}
 		switch {
 		case word == "for" || word == "while" || word == "until":
-			open = append(open, &bashLoop{at: p.at, list: word == "for" && forIn().MatchString(command)})
+			open = append(open, &bashLoop{at: p.at, list: word == "for" && forIn().MatchString(command), waits: word != "for" || counts().MatchString(command)})
 		case word == "wait" && jobs > 1:
 			warn("handmade-jobs", job, "this is run in the background and joined by wait, so a run that is killed repeats all of it; a state with parallel runs them as branches, and those that have ended do not run again")
 			return
@@ -69,7 +71,7 @@ func (c *checker) handmade(s *fsm.State) {
 			last.body = true
 		case word == "read" && !last.body:
 			last.list = true
-		case word == "sleep" && last.body:
+		case word == "sleep" && last.body && last.waits:
 			warn("handmade-wait", last.at, "this loop sleeps until something comes; a state with wait looks every: 5s for a check, a file, a URL, a time or an event, continues after a kill and is shown as waiting")
 			return
 		case word == "done":
