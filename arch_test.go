@@ -28,8 +28,7 @@ import (
 var arrows = map[string][]string{
 	"loops/internal/web":                          {"loops/engine", "loops/engine/project", "loops/fsm", "loops/fsm/loopfile", "loops/fsm/value", "loops/internal/humanize", "loops/internal/inspect", "loops/internal/lookup", "loops/internal/plain", "loops/internal/service", "loops/internal/ui", "loops/internal/ui/views", "loops/persistence"},
 	"loops/internal/ui/asker":                     {"loops/engine", "loops/fsm", "loops/internal/plain", "loops/internal/ui", "golang.org/x/sys"},
-	"loops/internal/gojq":                         {"github.com/itchyny/timefmt-go"},
-	"loops/fsm/jq":                                {"loops/fsm/value", "loops/internal/gojq"},
+	"loops/fsm/jq":                                {"loops/fsm/value", "github.com/itchyny/gojq"},
 	"loops/internal/service":                      {"loops/engine", "loops/engine/project", "loops/fsm", "loops/fsm/loopfile", "loops/fsm/value", "loops/internal/inspect", "loops/internal/lookup", "loops/internal/humanize", "loops/internal/plain", "loops/internal/queue", "loops/internal/ui", "loops/internal/ui/views", "loops/persistence"},
 	"loops/cmd/loops/cli/helppage":                {"loops/internal/humanize", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"loops/internal/baseline":                     {"loops/engine", "loops/engine/action", "loops/engine/project", "loops/fsm", "loops/internal/inspect", "loops/internal/humanize", "loops/persistence"},

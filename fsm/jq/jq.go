@@ -16,8 +16,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/itchyny/gojq"
+
 	"loops/fsm/value"
-	"loops/internal/gojq"
 )
 
 // The bounds of one evaluation.
