@@ -91,13 +91,13 @@ func leftSomewhere(id string, m *MovedError, here bool) Text {
 	resume := Do(OpResume, id)
 	switch {
 	case m.removed && !here:
-		return textf("Its records went with it. If it was moved to another disk, go on there with: %s", Remedy{Operation: OpResume, Target: id, Plain: true})
+		return textf("Its records went with it. If it was moved to another disk, resume it there with: %s", Remedy{Operation: OpResume, Target: id, Plain: true})
 	case m.removed:
-		return textf("Nothing recorded before is lost. Put the folder back, or go on where it is now, with: %s", resume)
+		return textf("Nothing recorded before is lost. Put the folder back, or resume where it is now, with: %s", resume)
 	case m.project != "": // its path leads elsewhere
 		return textf("Nothing recorded before is lost. Go on there with: %s", Remedy{Operation: OpResume, Target: id, Dir: m.project, Plain: true})
 	}
-	return textf("Nothing recorded before is lost. Move it back, or go on where it is now, with: %s", resume)
+	return textf("Nothing recorded before is lost. Move it back, or resume where it is now, with: %s", resume)
 }
 
 // endedThere tells of a run that has ended on record, which was moved in that moment.

@@ -18,14 +18,14 @@ type changes struct {
 	force    bool // go on with what changed
 	warn     Warn
 
-	inner []*fsm.Loop // the sub-loops that the run stands in
+	inner map[string]*fsm.Loop // the sub-loops that the run stands in, by the branches that lead there
 }
 
 // loop returns the loop to go on with.
 func (c *changes) loop() (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
-			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; to go on with the file as it is now: %s",
+			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; to resume with the file as it is now: %s",
 				c.run.ID, Do(OpResume, string(c.run.ID), Setting{SetForce, ""}))
 		}
 		l, err := c.def.Main().Load()
@@ -40,7 +40,7 @@ func (c *changes) loop() (*fsm.Loop, error) {
 	}
 	sha := c.run.SHA256
 	if c.def != nil {
-		sha = c.def.Main().Sha256 // the run may have gone on with another one since it began
+		sha = c.def.Main().Sha256 // the run may have continued with another one since it began
 	}
 	return l, c.check(l, c.def.Main(), c.run.State, sha)
 }
@@ -56,12 +56,15 @@ func (c *changes) library(files *project.Library, l *fsm.Loop, o project.Overrid
 	return lib
 }
 
-// checkSubloops looks at the sub-loops that the run stands in.
-func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapshot) error {
-	for m := memory.Child; m != nil; m = m.Memory.Child {
-		inner, err := lib.Loop(m.Name, l)
+// checkSubloops looks at the sub-loops that the run stands in, at any depth and in all branches. path leads to l.
+func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapshot, path string) error {
+	for branch, m := range memory.Inside() {
+		inner, err := l.Inner(memory.Current, branch, m, lib)
 		if err != nil {
 			return refuse(Invalid, "run %s stands inside the sub-loop %s, which cannot be read any more: %v%s", c.run.ID, m.Name, err, c.orRecorded())
+		}
+		if inner == nil {
+			continue // an action, which is in the loop itself
 		}
 		was := c.def.Of(inner.File)
 		if was != nil && was.Sha256 != m.SHA256 {
@@ -70,21 +73,23 @@ func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapsh
 		if err := c.check(inner, was, m.Memory.Current, m.SHA256); err != nil {
 			return err
 		}
-		c.inner = append(c.inner, inner)
-		l = inner
+		at := path + "/" + branch
+		c.inner[at] = inner
+		if err := c.checkSubloops(lib, inner, m.Memory, at); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // adopt writes down in the memory of a run which sub-loops it goes on with.
-func (c *changes) adopt(memory *fsm.Snapshot) {
-	m := memory.Child
-	for _, l := range c.inner {
-		if m == nil {
-			return
+func (c *changes) adopt(memory *fsm.Snapshot, path string) {
+	for branch, m := range memory.Inside() {
+		at := path + "/" + branch
+		if l := c.inner[at]; l != nil {
+			m.File, m.SHA256 = l.File, l.SHA256
+			c.adopt(m.Memory, at)
 		}
-		m.File, m.SHA256 = l.File, l.SHA256
-		m = m.Memory.Child
 	}
 }
 
@@ -105,7 +110,7 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 		before, _ = was.Load() // what a former version took may be wrong now
 	}
 	if before == nil {
-		return refuse(Invalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to go on with the file as it is now: %s",
+		return refuse(Invalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it stands in, %q, is still there; to resume with the file as it is now: %s",
 			file, id, sha, l.SHA256, state, force)
 	}
 	lines := model.Differences(before, l)
@@ -113,7 +118,7 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 		c.warn.say(textf("%s was edited since run %s began, but means the same", file, id))
 		return nil
 	}
-	return refuse(Invalid, "%s changed since run %s began:\n  %s\nThe state it stands in, %q, is still there.\nTo go on with the file as it is now: %s\nTo go on with it as it was:          %s",
+	return refuse(Invalid, "%s changed since run %s began:\n  %s\nThe state it stands in, %q, is still there.\nTo resume with the file as it is now: %s\nTo resume with it as it was:          %s",
 		file, id, Lines{"  ", lines}, state, force, Do(OpResume, id, Setting{SetDefinition, "recorded"}))
 }
 
@@ -122,7 +127,7 @@ func (c *changes) orRecorded() Text {
 	if c.def == nil || c.recorded {
 		return textf("")
 	}
-	return textf("; or go on with what was recorded: %s", Do(OpResume, string(c.run.ID), Setting{SetDefinition, "recorded"}))
+	return textf("; or resume with what was recorded: %s", Do(OpResume, string(c.run.ID), Setting{SetDefinition, "recorded"}))
 }
 
 // recordedLoops are the sub-loops as they were recorded with a run. What was not is read from its file.

@@ -30,7 +30,7 @@ const (
 // A Command is what is asked of a run, which any process may carry, here or on a machine that has the same database.
 type Command struct {
 	Kind   persistence.CommandKind
-	Grace  time.Duration // of CommandStop: how long the run has to end before its process is killed; 0 = StopGrace
+	Grace  time.Duration // of CommandStop: how long the run has to end before its process is killed; 0 = StopGrace. Of CommandDrain: how long is waited for its end; 0 = until then
 	Extend Extend        // of CommandExtend
 }
 
@@ -51,7 +51,7 @@ type Effect struct {
 	Signal     string // that one
 }
 
-// Control asks something of a run and waits until it is done: CommandStop and CommandKill until the run has ended, CommandPause
+// Control asks something of a run and waits until it is done: CommandStop, CommandDrain and CommandKill until the run has ended, CommandPause
 // until it stands before its next state, or a second while it is in an action, CommandUnpause until it continues, CommandWake
 // until its wait is over, CommandExtend until it has the higher limits, or a second while it is in an action. It returns the run as
 // it is then.
@@ -79,6 +79,8 @@ func (e *Engine) Ask(ctx context.Context, id persistence.ID, c Command) (Effect,
 	switch c.Kind {
 	case persistence.CommandStop, persistence.CommandKill:
 		err = a.stop(ctx, c)
+	case persistence.CommandDrain:
+		err = a.drain(ctx, c)
 	case persistence.CommandPause:
 		err = a.pause(ctx)
 	case persistence.CommandUnpause:
@@ -88,7 +90,7 @@ func (e *Engine) Ask(ctx context.Context, id persistence.ID, c Command) (Effect,
 	case persistence.CommandExtend:
 		err = a.extend(ctx, c.Extend)
 	default:
-		err = misuse("", "%q is no command for a run; they are stop, kill, pause, unpause, wake and extend", string(c.Kind))
+		err = misuse("", "%q is no command for a run; they are stop, drain, kill, pause, unpause, wake and extend", string(c.Kind))
 	}
 	return a.Effect, err
 }
@@ -159,7 +161,7 @@ func (a *asking) rouse(kind persistence.CommandKind) {
 	if proc.Catches(owner.PID, syscall.SIGUSR2) { // a program that embeds an engine would be ended by it
 		_ = owner.Signal(syscall.SIGUSR2)
 	}
-	if kind == persistence.CommandStop || kind == persistence.CommandKill {
+	if kind == persistence.CommandStop || kind == persistence.CommandDrain || kind == persistence.CommandKill {
 		_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) looks only then
 	}
 }
@@ -304,7 +306,7 @@ func (a *asking) wake(ctx context.Context) error {
 	case w == nil:
 		return refuse(NotFound, "nothing to wake: run %s does not wait; it is in state %s", r.ID, r.State)
 	case w.Why == fsm.WaitPaused:
-		return refuse(Failed, "run %s is paused; let it go on with: %s", r.ID, Do(OpUnpause, string(r.ID)))
+		return refuse(Failed, "run %s is paused; continue it with: %s", r.ID, Do(OpUnpause, string(r.ID)))
 	}
 	if err := a.obeys("wake", "woken"); err != nil {
 		return err

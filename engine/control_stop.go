@@ -51,6 +51,29 @@ func (a *asking) stop(ctx context.Context, c Command) error {
 	return err
 }
 
+// forEver is how long is waited for what has no limit.
+const forEver = 100 * 365 * 24 * time.Hour
+
+// drain has the run end when the items of its list that are at work have ended. Its process is never killed.
+func (a *asking) drain(ctx context.Context, c Command) error {
+	if err := a.obeys("stop", "told to stop after an item"); err != nil {
+		return err
+	}
+	r := a.Before
+	m, err := a.store.Snapshot(ctx, a.id)
+	switch {
+	case m == nil && err != nil:
+		return a.store.Failed(err)
+	case m == nil || m.List() == nil:
+		return refuse(Undecided, "run %s does not work on a list now: it is in state %s; to stop it in the middle of that: %s", r.ID, r.State, Do(OpStop, string(r.ID)))
+	}
+	if err := a.send(ctx, c.Kind, r.Segment, "stop"); err != nil {
+		return err
+	}
+	_, err = a.awaitEnd(ctx, cmp.Or(c.Grace, forEver))
+	return err
+}
+
 // mayEnd reports whether the process of the run is one that this one may end: it carries the run, can be seen, and is another.
 func (a *asking) mayEnd() bool {
 	r := a.Before

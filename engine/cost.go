@@ -105,8 +105,14 @@ func reprice(ctx context.Context, store *project.Records, run persistence.Run, m
 		}
 		memory.StateSpent[state] = spent
 	}
-	for c := memory.Child; c != nil; c = c.Memory.Child {
-		c.Memory.Spent.Unpriced = 0 // what it cost counts for the loops around it
-	}
+	priced(memory)
 	return nil
+}
+
+// priced takes it that all costs inside are known: they count for the loops around.
+func priced(memory *fsm.Snapshot) {
+	for _, c := range memory.Inside() {
+		c.Memory.Spent.Unpriced = 0
+		priced(c.Memory)
+	}
 }

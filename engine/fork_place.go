@@ -218,13 +218,13 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 	return nil, refuse(NotFound, "%s%s", text, last)
 }
 
-// foreign is memory of a run that the reference tool recorded.
+// foreign is memory of a run that little-loops recorded.
 func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Snapshot, error) {
 	m, err := r.finder.Store.Snapshot(ctx, r.run.ID)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, r.finder.Store.Failed(err)
 	}
-	text := fmt.Sprintf("run %s was recorded by the reference tool, which keeps only what a run remembered last", r.run.ID)
+	text := fmt.Sprintf("run %s was recorded by little-loops, which keeps only what a run remembered last", r.run.ID)
 	if m == nil || !r.run.Status.Resumable() {
 		return nil, refuse(NotFound, "%s: that was when it had ended, so none of its steps can be forked", text)
 	}

@@ -10,7 +10,7 @@ import (
 // errLost stops a run whose lease is gone.
 var errLost = errors.New("this process does not own the run any more")
 
-// whileOwned calls run, and lost if the run is lost to another process before run returns. It says whether it was.
+// whileOwned calls run, and lost if the run is lost to another process before run returns. It reports whether it was.
 func whileOwned(j persistence.Journal, lost, run func()) (gone bool) {
 	leased, ok := j.(persistence.Leased)
 	if !ok {
@@ -35,7 +35,7 @@ func whileOwned(j persistence.Journal, lost, run func()) (gone bool) {
 
 // takenOver says that another process has the run now, or none has.
 func takenOver(run persistence.Run, fenced *persistence.FencedError) error {
-	next := textf("See how it goes on: %s", Do(OpStatus, run.Loop))
+	next := textf("See how it runs: %s", Do(OpStatus, run.Loop))
 	if fenced.Owner == (persistence.Owner{}) {
 		next = textf("Go on with it: %s", Do(OpResume, string(run.ID)))
 	}

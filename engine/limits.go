@@ -64,7 +64,7 @@ func (o *ResumeRequest) checkLimits(run persistence.Run, l *fsm.Loop, m *fsm.Sna
 			_, given = o.Over.Budget.Limits[budgetKey(limit.name)]
 		}
 		if given {
-			return refuse(Usage, "%s is not above what is used: %s; go on with more: %s", set, limit.text(), Do(OpResume, string(run.ID), limit.more))
+			return refuse(Usage, "%s is not above what is used: %s; resume with more: %s", set, limit.text(), Do(OpResume, string(run.ID), limit.more))
 		}
 	}
 	if o.From != "" {
@@ -87,7 +87,7 @@ func (o *ResumeRequest) checkLimits(run persistence.Run, l *fsm.Loop, m *fsm.Sna
 			}
 		}
 		if over {
-			return refuse(kind, "run %s cannot go on: %s; go on with more: %s", run.ID, limit.text(), Do(OpResume, string(run.ID), limit.more))
+			return refuse(kind, "run %s cannot be resumed: %s; resume with more: %s", run.ID, limit.text(), Do(OpResume, string(run.ID), limit.more))
 		}
 	}
 	return nil

@@ -23,6 +23,7 @@ type subordinate struct {
 	last    uint64 // number of the last command that was read
 	tell    func(Notice)
 	stopped bool // a stop was told
+	drained bool // the channel of the run is closed
 }
 
 // obey acts on commands until ctx ends. It begins when on is closed, by which the segment of the run is on record: one that
@@ -66,6 +67,12 @@ func (s *subordinate) act(c persistence.Command) {
 			s.tell(Said{Run: s.id, Text: textf("Asked to stop by %s: ending the action, then the run.", Do(OpStop, ""))})
 		}
 		s.stop()
+	case persistence.CommandDrain:
+		if !s.drained {
+			s.tell(Said{Run: s.id, Text: textf("Asked to stop by %s: no further item begins; when those at work have ended, the run ends.", Do(OpStop, "", Setting{SetAfterItem, ""}))})
+			s.drained = true
+			close(s.run.drain)
+		}
 	case persistence.CommandKill:
 		s.tell(Said{Run: s.id, Text: textf("Asked to end at once: killing the action, then ending the run.")})
 		s.stop()

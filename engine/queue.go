@@ -111,7 +111,7 @@ func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Jo
 	return w.until(ctx, func() (persistence.Journal, error) { err := try(); return journal, err })
 }
 
-// inTheWay says whether an error means that others have, or want before us, what a run locks.
+// inTheWay reports whether an error means that others have, or want before us, what a run locks.
 func inTheWay(err error) bool {
 	_, locked := errors.AsType[*persistence.ConflictError](err)
 	_, behind := errors.AsType[*BehindError](err)
@@ -319,7 +319,7 @@ func (w *waiting) tell(ctx context.Context) error {
 		return nil
 	}
 	if line, err := w.queue.Waiters(); err == nil && persistence.Circle(w.me, o, line) {
-		return refuse(Conflict, "%s, and it waits, itself or through others, for the run whose action this is part of: none of them would ever go on. Nothing was run; have one of the loops lock less, or run after the other", w.why)
+		return refuse(Conflict, "%s, and it waits, itself or through others, for the run whose action this is part of: none of them would ever continue. Nothing was run; have one of the loops lock less, or run after the other", w.why)
 	}
 	return nil
 }
@@ -375,7 +375,7 @@ func Obstacle(err error) persistence.Obstacle {
 
 // changedMeanwhile is the error of a resume that somebody else was quicker with.
 func changedMeanwhile(id persistence.ID) error {
-	return refuse(Conflict, "run %s was resumed by somebody else while this command waited; nothing was done. Look at it: %s", id, Do(OpStatus, string(id)))
+	return refuse(Conflict, "run %s was resumed by another process while this command waited; nothing was done. Look at it: %s", id, Do(OpStatus, string(id)))
 }
 
 // asItWas refuses to go on with a run that somebody else resumed since it was looked at: what it remembers is another thing.

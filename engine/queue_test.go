@@ -142,7 +142,7 @@ func TestResumedMeanwhile(t *testing.T) {
 	}
 	record(again)
 	err = asItWas(t.Context(), store, run)
-	if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Kind != Conflict || !strings.HasPrefix(err.Error(), "run "+string(run.ID)+" was resumed by somebody else while this command waited") {
+	if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Kind != Conflict || !strings.HasPrefix(err.Error(), "run "+string(run.ID)+" was resumed by another process while this command waited") {
 		t.Error(err)
 	}
 }

@@ -40,6 +40,7 @@ const (
 	SetBudget        = "budget"
 	SetExtend        = "extend"
 	SetRerun         = "rerun"
+	SetAfterItem     = "after-item"
 	SetForce         = "force"
 	SetDefinition    = "definition" // a file, or Recorded
 	SetFrom          = "from"

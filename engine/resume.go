@@ -60,7 +60,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	run.File = move.Path(run.File, folders)
 	def := look.Definition(ctx, run.ID)
 	def.Rebase(folders)
-	changed := &changes{e: e, p: p, run: run, def: def, recorded: r.Definition == RecordedDefinition, force: r.Force, warn: r.Warn}
+	changed := &changes{e: e, p: p, run: run, def: def, recorded: r.Definition == RecordedDefinition, force: r.Force, warn: r.Warn, inner: map[string]*fsm.Loop{}}
 	l, err := changed.loop()
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 			run.ID, Do(OpFork, string(run.ID), Setting{SetAt, "STEP"}))
 	}
 	if err == nil && r.From == "" {
-		err = changed.checkSubloops(j.library, l, memory)
+		err = changed.checkSubloops(j.library, l, memory, "")
 	}
 	if err == nil {
 		err = reprice(ctx, look, run, memory, known)
@@ -171,7 +171,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 			memory.Raised = &fsm.Raised{N: lastRaise} // what came until now is in the overrides
 		}
 		j.raises = raisesBehind(j.asked, lastRaise)
-		changed.adopt(memory)
+		changed.adopt(memory, "")
 		if err := endSurvivors(ctx, p, j.journal.Run(), memory, folders, j.tell); err != nil {
 			return nil, refuse(Failed, "run %s: %v; end them by hand, then resume again", run.ID, err)
 		}
@@ -194,12 +194,20 @@ func olderLayout(run persistence.Run) string {
 	return ""
 }
 
-// where names the state a run stands in and, behind it, those of its sub-loops.
+// where names the state a run stands in and, behind it, those of its sub-loops or branches.
 func where(m *fsm.Snapshot) string {
-	if m.Child == nil {
+	var inside []string
+	for branch, c := range m.Inside() {
+		text := where(c.Memory)
+		if branch != "" && branch != text {
+			text = branch + " > " + text
+		}
+		inside = append(inside, text)
+	}
+	if len(inside) == 0 {
 		return m.Current
 	}
-	return m.Current + " > " + where(m.Child.Memory)
+	return m.Current + " > " + strings.Join(inside, " + ")
 }
 
 // RecentRuns is how many runs are looked at before all of them are.
@@ -229,7 +237,7 @@ func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems
 	switch {
 	case held != nil:
 		if _, paused := f.Store.PausedSince(ctx, *held); paused {
-			return persistence.Run{}, refuse(Conflict, "run %s (pid %d) is paused; let it go on with: %s", held.ID, held.Owner.PID, Do(OpUnpause, string(held.ID)))
+			return persistence.Run{}, refuse(Conflict, "run %s (pid %d) is paused; continue it with: %s", held.ID, held.Owner.PID, Do(OpUnpause, string(held.ID)))
 		}
 		return persistence.Run{}, &persistence.HeldError{ID: held.ID, Owner: held.Owner}
 	case len(runs) == 0:
@@ -243,7 +251,7 @@ func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems
 	case len(runs) == 1:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}
-	return persistence.Run{}, refuse(NotFound, "nothing to resume: none of the %d runs of %s can go on; the newest is %s", len(runs), arg, runs[0].Status)
+	return persistence.Run{}, refuse(NotFound, "nothing to resume: none of the %d runs of %s can be resumed; the newest is %s", len(runs), arg, runs[0].Status)
 }
 
 // checkInterrupted refuses to run an interrupted action again whose state says idempotent: false.
@@ -252,7 +260,7 @@ func checkInterrupted(lib fsm.Library, l *fsm.Loop, run persistence.Run, memory 
 	if err != nil || state == "" || rerun { // what cannot be read is said by checkSubloops
 		return nil
 	}
-	return refuse(Undecided, "run %s was interrupted while the action of state %q ran, which says idempotent: false: nobody knows how far it came. Look what it did, then run it again with\n  %s\nor go on in another state with\n  %s",
+	return refuse(Undecided, "run %s was interrupted while the action of state %q ran, which says idempotent: false: how far it came is not known. Check what it did, then run it again with\n  %s\nor resume in another state with\n  %s",
 		run.ID, state, Do(OpResume, string(run.ID), Setting{SetRerun, ""}), Do(OpResume, string(run.ID), Setting{SetFrom, "STATE"}))
 }
 

@@ -35,6 +35,7 @@ type Run struct {
 	stop   context.CancelCauseFunc
 	wake   chan struct{}
 	hold   hold
+	drain  chan struct{} // closed when no item of a list is to begin any more
 	raises raises
 	bell   bell // rings when a pause was asked for, or a signal came
 	inbox  *inbox
@@ -150,7 +151,7 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 	j.project = j.tree.project(j.project, id)
 	box := &inbox{id: id}
 	box.store, _ = j.store.Store.(persistence.Controller)
-	return &Run{id: id, inbox: box, look: make(chan struct{}, 1), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
+	return &Run{id: id, inbox: box, look: make(chan struct{}, 1), drain: make(chan struct{}), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
 // drive drives a run to its end, lets go of it and tells how it ended.
@@ -166,7 +167,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	j.tell(Began{j.header})
 	r.retain = e.retain(r.id, j.tell)
 	if r.hold.held() != nil {
-		j.tell(Said{Run: r.id, Text: textf("The run is paused. Let it go on with: %s", Do(OpUnpause, string(r.id)))})
+		j.tell(Said{Run: r.id, Text: textf("The run is paused. Continue it with: %s", Do(OpUnpause, string(r.id)))})
 	}
 	var (
 		outcome fsm.Outcome
@@ -235,13 +236,16 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Held:       r.hold.held,
 		Raise:      r.raises.next,
 		Changed:    r.bell.changed,
-		History:    func(ctx context.Context) iter.Seq2[fsm.Event, error] { return j.store.Events(ctx, r.id, 0) },
-		Watcher:    Watcher{j.store},
-		Inbox:      r.inbox,
-		Spawn:      next.spawn(e, j, r.runner, r.id),
-		Observe:    seen.observe,
-		Why:        seen.why,
-		Verify:     verify == "1",
+		Drain:      r.drain,
+		History: func(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
+			return j.store.Events(ctx, r.id, after)
+		},
+		Watcher: Watcher{j.store},
+		Inbox:   r.inbox,
+		Spawn:   next.spawn(e, j, r.runner, r.id),
+		Observe: seen.observe,
+		Why:     seen.why,
+		Verify:  verify == "1",
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"loops/fsm/value"
 )
 
-// Where a run of the reference tool finds these keys, its project settings would say otherwise; loops has none.
+// Where a run of little-loops finds these keys, its project settings would say otherwise; loops has none.
 const (
 	readinessThreshold = int64(85)
 	outcomeThreshold   = int64(65)

@@ -69,7 +69,7 @@ func TreeError(err error) error {
 	return refuse(Failed, "no work tree: %s", humanize.OneLine(err))
 }
 
-// free refuses a branch whose work tree belongs to a run that goes on, or can.
+// free refuses a branch whose work tree belongs to a run that is running or can be resumed.
 func (t *runTree) free(ctx context.Context, store *project.Records) error {
 	if t == nil || t.tree.Before == "" {
 		return nil
@@ -81,9 +81,9 @@ func (t *runTree) free(ctx context.Context, store *project.Records) error {
 	for _, r := range project.Current(runs) {
 		switch {
 		case project.Alive(r):
-			return refuse(Conflict, "branch %s is that of run %s, which goes on (pid %d); wait for it, or: %s", t.tree.Branch, r.ID, r.Owner.PID, Do(OpStop, string(r.ID)))
+			return refuse(Conflict, "branch %s is that of run %s, which is running (pid %d); wait for it, or: %s", t.tree.Branch, r.ID, r.Owner.PID, Do(OpStop, string(r.ID)))
 		case r.Resumable:
-			return refuse(Conflict, "branch %s is that of run %s, which is %s; go on with it: %s", t.tree.Branch, r.ID, r.Status, Do(OpResume, string(r.ID)))
+			return refuse(Conflict, "branch %s is that of run %s, which is %s; resume it: %s", t.tree.Branch, r.ID, r.Status, Do(OpResume, string(r.ID)))
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (e *Engine) noTree(ctx context.Context, j *job, why treeFailure) error {
 			return refuse(kind, "no work tree: %s; nothing was run", humanize.OneLine(why))
 		}
 	}
-	return refuse(kind, "run %s has no work tree to go on in: %s. Nothing recorded is lost. Mend that, then: %s", id, humanize.OneLine(why), Do(OpResume, string(id)))
+	return refuse(kind, "run %s has no work tree to resume in: %s. Nothing recorded is lost. Fix that, then: %s", id, humanize.OneLine(why), Do(OpResume, string(id)))
 }
 
 // treeEnv returns the environment of the actions of a run, which it names to them as an ancestor. In a work tree nothing ties git to another one.

@@ -103,7 +103,7 @@ func (u *uses) value(v any) {
 	}
 }
 
-// variable says whether a text mentions the environment variable of a context value.
+// variable reports whether a text mentions the environment variable of a context value.
 func (u *uses) variable(key string) bool {
 	name := "LOOPS_CONTEXT_" + fsm.VarName(key)
 	for _, text := range u.texts {

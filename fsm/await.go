@@ -139,7 +139,7 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 				return e.awaited(st, s, m.Awaiting)
 			}
 		}
-		if ctx.Err() != nil || e.loopTimeout(ctx) != pass {
+		if ctx.Err() != nil || e.drained() || e.loopTimeout(ctx) != pass {
 			return decision{halted: true}
 		}
 		if over := e.wallSpent(); over != nil {

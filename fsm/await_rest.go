@@ -191,6 +191,8 @@ func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
 			case <-ctx.Done():
 			case <-changed:
 				news = true
+			case <-e.cfg.Drain:
+				news = true
 			case <-e.cfg.Wake:
 				e.woken = true
 			}

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"loops/fsm/value"
@@ -89,6 +90,36 @@ func (m *Snapshot) branch(name string) *BranchMemory {
 		}
 	}
 	return nil
+}
+
+// Inside yields what the current state runs: its sub-loop, with "", or its branches that have not ended, with their names.
+func (m *Snapshot) Inside() iter.Seq2[string, *Child] {
+	return func(yield func(string, *Child) bool) {
+		if m.Child != nil && !yield("", m.Child) {
+			return
+		}
+		for _, b := range m.Branches {
+			if b.Child != nil && !yield(b.Name, b.Child) {
+				return
+			}
+		}
+	}
+}
+
+// Inner returns the loop that a run of this loop runs inside a state, in that branch or, where it is "", as its sub-loop. It is nil for
+// a branch that has an action, or that the loop does not have any more.
+func (l *Loop) Inner(state, branch string, c *Child, lib Library) (*Loop, error) {
+	if branch == "" {
+		return lib.Loop(c.Name, l)
+	}
+	if st := l.States[state]; st != nil && st.Branches != nil {
+		for _, b := range st.Branches.List {
+			if b.Name == branch && b.State.Loop != "" {
+				return lib.Loop(c.Name, l)
+			}
+		}
+	}
+	return nil, nil
 }
 
 // loopOf is the loop of one state that a branch with an action is: it ends in a state named by its verdict. What limits the

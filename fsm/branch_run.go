@@ -130,7 +130,7 @@ func (f *fork) timer() (<-chan time.Time, func()) {
 // mayBegin reports whether another branch may begin now.
 func (f *fork) mayBegin(ctx context.Context) bool {
 	e := f.e
-	return len(f.live) < f.most() && e.broken == nil && ctx.Err() == nil && !f.lost && !f.won && !f.late && !f.hands && !e.over() && !e.isHeld() &&
+	return len(f.live) < f.most() && e.broken == nil && ctx.Err() == nil && !f.lost && !f.won && !f.late && !f.hands && !e.over() && !e.isHeld() && !e.drained() &&
 		e.mem.PendingRequest == "" && e.affordable() == nil
 }
 

@@ -27,7 +27,7 @@ func TestOnlyPromptsToTheHostThatRefusedWait(t *testing.T) {
 		"the same host":               {"fake", "fake", false, time.Minute},
 		"another host":                {"other", "fake", false, 0},
 		"no host to ask":              {"fake", "", false, 0},
-		"of the reference tool":       {"", "fake", false, time.Minute},
+		"of little-loops":             {"", "fake", false, time.Minute},
 		"a runner that does not tell": {"other", "", true, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,19 +60,15 @@ func (x *Each) String() string {
 	return text
 }
 
-// Items are what the machine remembers of the list that its state works on. They never change after they were recorded: which
-// items have ended is told by the events since.
-type Items struct {
-	State string
-	Step  int    // that entered the state
-	List  string // the items, as a JSON list
-	Count int
-}
-
-// List returns the list that the run stands in, also that of a sub-loop; nil if it stands in none.
+// List returns the list that the run stands in, also that of a sub-loop or of a branch; nil if it stands in none.
 func (s *Snapshot) List() *Items {
 	if s.Child != nil && s.Child.Memory != nil {
 		return s.Child.Memory.List()
+	}
+	for _, b := range s.Branches {
+		if b.Child != nil && b.Child.Memory != nil && b.Child.Memory.List() != nil {
+			return b.Child.Memory.List()
+		}
 	}
 	if s.Items != nil && s.Items.State == s.Current && s.Items.Step == s.Step {
 		return s.Items
@@ -91,11 +87,11 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 	}
 	again := m.Items != nil && m.Items.State == st.Name && m.Items.Step == m.Step
 	if !again {
-		list, err := e.list(ctx, st)
+		list, n, err := e.list(ctx, st)
 		if err != nil {
 			return e.exception(st, err)
 		}
-		m.Items = &Items{State: st.Name, Step: m.Step, List: string(value.AppendJSON(nil, list)), Count: len(list)}
+		m.Items = &Items{State: st.Name, Step: m.Step, List: list, Count: n, Since: e.root().recorded}
 	}
 	r, err := newRound(e, st)
 	if err != nil {
@@ -107,11 +103,12 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 			return decision{halted: true}
 		}
 		r.reopen(e.cfg.Again)
+		r.remember()
 	}
 	m.Attempt++
-	fields := []Field{{"state", st.Name}, {"items", int64(len(r.items))}, {"parallel", int64(st.Each.Parallel)}}
+	fields := []Field{{"state", st.Name}, {"items", int64(r.list.count())}, {"parallel", int64(st.Each.Parallel)}}
 	if again {
-		fields = append(fields, Field{"done", int64(r.done)}, Field{"resumed", true})
+		fields = append(fields, Field{"done", int64(r.done)}, Field{"failed", int64(r.failed)}, Field{"resumed", true})
 		fields = append(fields, e.cfg.Again.fields()...)
 	}
 	e.emit(EventItemsStart, fields...)
@@ -125,7 +122,7 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 	if err != nil {
 		return e.exception(st, err)
 	}
-	details := value.NewMap("items", int64(len(r.items)), "done", int64(r.done), "failed", int64(r.failed))
+	details := value.NewMap("items", int64(r.list.count()), "done", int64(r.done), "failed", int64(r.failed))
 	m.Items = nil
 	return e.eachJudged(st, r.verdict(), res, details, rec)
 }
@@ -186,52 +183,53 @@ func followedItems(st *State, verdict string) string {
 	return verdict
 }
 
-// list makes the items of a state that was entered.
-func (e *Executor) list(ctx context.Context, st *State) ([]any, error) {
+// list makes the items of a state that was entered, as a JSON list, and how many there are.
+func (e *Executor) list(ctx context.Context, st *State) (string, int, error) {
+	text, n, err := e.unbounded(ctx, st)
+	if err == nil && n > mostItems {
+		err = fmt.Errorf("for_each: the list has %d items, and can have %d; divide the work among several runs", n, mostItems)
+	}
+	return text, n, err
+}
+
+// unbounded is list of any length.
+func (e *Executor) unbounded(ctx context.Context, st *State) (string, int, error) {
 	x, scope := st.Each, e.scope(nil)
-	var list []any
 	switch {
 	case x.Glob != "":
 		glob, err := template.Expand(x.Glob, scope)
 		if err != nil {
-			return nil, err
+			return "", 0, err
 		}
 		text, err := e.listed(ctx, st, "shopt -s nullglob globstar; export LC_ALL=C; for f in "+globText(glob)+`; do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\n' "$f"; fi; done`)
 		if err != nil {
-			return nil, err
+			return "", 0, err
 		}
-		list = linesOf(text)
+		text, n := linesOf(text)
+		return text, n, nil
 	case x.Command != "":
 		script, err := template.Expand(x.Command, scope)
 		if err != nil {
-			return nil, err
+			return "", 0, err
 		}
 		text, err := e.listed(ctx, st, script)
 		if err != nil {
-			return nil, err
+			return "", 0, err
 		}
-		if list, err = itemsOf(text); err != nil {
-			return nil, err
-		}
+		return itemsOf(text)
 	case x.Text != "":
 		text, err := template.Expand(x.Text, scope)
 		if err != nil {
-			return nil, err
+			return "", 0, err
 		}
-		if list, err = itemsOf(text); err != nil {
-			return nil, err
-		}
-	default:
-		v, err := template.ExpandValue(x.List, scope)
-		if err != nil {
-			return nil, err
-		}
-		list, _ = v.([]any)
+		return itemsOf(text)
 	}
-	if len(list) > mostItems {
-		return nil, fmt.Errorf("for_each: the list has %d items, and can have %d; divide the work among several runs", len(list), mostItems)
+	v, err := template.ExpandValue(x.List, scope)
+	if err != nil {
+		return "", 0, err
 	}
-	return list, nil
+	list, _ := v.([]any)
+	return string(value.AppendJSON(nil, list)), len(list), nil
 }
 
 // listed returns what a script prints that makes a list. Its marker is on record before it is started.
@@ -283,70 +281,35 @@ func globText(pattern string) string {
 	return b.String()
 }
 
-// itemsOf takes a JSON list apart, or a text into lines. Empty lines are none.
-func itemsOf(text string) ([]any, error) {
+// itemsOf makes a JSON list of a text that is one, or of its lines.
+func itemsOf(text string) (string, int, error) {
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "[") && strings.HasSuffix(trimmed, "]") {
 		v, err := value.ParseJSON([]byte(trimmed))
 		list, ok := v.([]any)
 		if err == nil && ok {
-			return list, nil
+			return string(value.AppendJSON(nil, list)), len(list), nil
 		}
 		if !strings.Contains(trimmed, "\n") {
-			return nil, fmt.Errorf("for_each: %s is not a JSON list: %w", value.Truncate(trimmed, 60), err)
+			return "", 0, fmt.Errorf("for_each: %s is not a JSON list: %w", value.Truncate(trimmed, 60), err)
 		}
 	}
-	return linesOf(text), nil
+	list, n := linesOf(text)
+	return list, n, nil
 }
 
-func linesOf(text string) []any {
-	list := []any{}
+// linesOf makes a JSON list of the lines of a text. Empty ones are no items.
+func linesOf(text string) (list string, n int) {
+	b := append(make([]byte, 0, len(text)+3*strings.Count(text, "\n")+len(`["", ]`)), '[')
 	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" {
-			list = append(list, line)
-		}
-	}
-	return list
-}
-
-// itemKeys names the items: each by its text, or as key: says.
-func (e *Executor) itemKeys(st *State, items []any) ([]string, error) {
-	keys := make([]string, len(items))
-	for i, item := range items {
-		if st.Each.Key == "" {
-			keys[i] = itemText(item)
+		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) == "" {
 			continue
 		}
-		s := e.scope(nil)
-		s.Item = value.NewMap("index", int64(i+1), "count", int64(len(items)), st.Each.As, item)
-		key, err := template.Expand(st.Each.Key, s)
-		if err != nil {
-			return nil, fmt.Errorf("for_each: the key of item %d: %w", i+1, err)
+		if n++; n > 1 {
+			b = append(b, ", "...)
 		}
-		keys[i] = strings.TrimSpace(key)
+		b = value.AppendJSONString(b, line)
 	}
-	return numbered(keys), nil
-}
-
-// numbered gives keys that come again their number.
-func numbered(texts []string) []string {
-	keys, seen := make([]string, len(texts)), make(map[string]int, len(texts))
-	for i, key := range texts {
-		for n := seen[key] + 1; ; n++ {
-			name := key
-			if n > 1 {
-				name = key + "#" + strconv.Itoa(n)
-			}
-			if name == key || seen[name] == 0 {
-				seen[key]++
-				if name != key {
-					seen[name]++
-				}
-				keys[i] = name
-				break
-			}
-		}
-	}
-	return keys
+	return string(append(b, ']')), n
 }
 
 // itemText is an item as its actions find it in their environment.
@@ -361,27 +324,27 @@ func itemText(item any) string {
 // itemScope is what the templates of an item see.
 func (r *round) itemScope(i int) *template.Scope {
 	s := r.e.scope(nil)
-	s.Item = value.NewMap("index", int64(i+1), "count", int64(len(r.items)), "key", r.keys[i], r.st.Each.As, r.items[i])
+	s.Item = value.NewMap("index", int64(i+1), "count", int64(r.list.count()), "key", r.list.key(i), r.st.Each.As, r.list.item(i))
 	return s
 }
 
 // itemVars are the variables of an item's action.
 func (r *round) itemVars(i int) []Var {
-	text := itemText(r.items[i])
+	text := r.list.itemText(i)
 	return []Var{
 		{"LOOPS_ITEM", text},
 		{"LOOPS_ITEM_" + VarName(r.st.Each.As), text},
 		{"LOOPS_ITEM_INDEX", strconv.Itoa(i + 1)},
-		{"LOOPS_ITEM_COUNT", strconv.Itoa(len(r.items))},
+		{"LOOPS_ITEM_COUNT", strconv.Itoa(r.list.count())},
 	}
 }
 
-// history yields what was recorded of the run.
-func (e *Executor) history(ctx context.Context) iter.Seq2[Event, error] {
+// history yields what was recorded of the run behind an event.
+func (e *Executor) history(ctx context.Context, after uint64) iter.Seq2[Event, error] {
 	if e.cfg.History == nil {
 		return func(func(Event, error) bool) {}
 	}
-	return e.cfg.History(ctx)
+	return e.cfg.History(ctx, after)
 }
 
 // over reports whether the time of the loop is up.

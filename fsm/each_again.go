@@ -21,12 +21,12 @@ func againOf(ev Event) ItemsAgain {
 	return ItemsAgain{Failed: ev.Get("retry_failed") == true, Interrupted: ev.Get("rerun") == true}
 }
 
-// takes reports whether an item that came to a verdict is done again.
-func (a ItemsAgain) takes(verdict string) bool {
-	switch verdict {
-	case "", "yes":
+// takes reports whether an item that came to an end is done again.
+func (a ItemsAgain) takes(end itemEnd) bool {
+	switch end {
+	case itemOpen, itemBegun, itemYes:
 		return false
-	case ItemInterrupted:
+	case itemInterrupted:
 		return a.Interrupted
 	}
 	return a.Failed
@@ -37,27 +37,35 @@ func (r *round) reopen(again ItemsAgain) {
 	if again == (ItemsAgain{}) {
 		return
 	}
-	for i, verdict := range r.ends {
-		if again.takes(verdict) {
-			r.ends[i] = ""
+	for i, end := range r.ends {
+		switch {
+		case again.takes(end):
+			r.ends[i] = itemOpen
 			r.done--
 			r.failed--
+		case end == itemBegun && again.Interrupted:
+			r.ends[i] = itemOpen
 		}
-	}
-	if again.Interrupted {
-		clear(r.begun)
 	}
 }
 
 func (r *round) indexOf(ev Event) (int, bool) {
 	n, ok := ev.Get("item").(int64)
-	return int(n) - 1, ok && n >= 1 && n <= int64(len(r.items))
+	return int(n) - 1, ok && n >= 1 && n <= int64(len(r.ends))
 }
 
-func (r *round) settle(i int, verdict string) {
-	r.ends[i] = verdict
+func (r *round) settle(i int, end itemEnd) {
+	r.ends[i] = end
+	r.count(end)
+	r.fresh++
+}
+
+func (r *round) count(end itemEnd) {
+	if !end.over() {
+		return
+	}
 	r.done++
-	if verdict != "yes" {
+	if end != itemYes {
 		r.failed++
 	}
 }

@@ -2,8 +2,9 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 
 	"loops/fsm/value"
@@ -12,7 +13,7 @@ import (
 // verdict is what the items came to together.
 func (r *round) verdict() string {
 	switch good := r.done - r.failed; {
-	case good == len(r.items):
+	case good == r.list.count():
 		return "yes"
 	case good > 0:
 		return ItemsPartial
@@ -25,78 +26,216 @@ const mostOutput = 1 << 20
 
 // result makes the result of the state, and what it captures.
 func (r *round) result(ctx context.Context) (Result, *value.Map, error) {
-	e, m := r.e, r.e.mem
-	res := Result{Stdout: fmt.Sprintf("%d of %d items are done, %d of them failed", r.done, len(r.items), r.failed)}
+	e := r.e
+	res := Result{Stdout: fmt.Sprintf("%d of %d items are done, %d of them failed", r.done, r.list.count(), r.failed)}
 	if r.st.Capture == "" {
 		return res, nil, nil
 	}
 	var failed []string
-	for i, verdict := range r.ends {
-		if verdict != "" && verdict != "yes" {
-			failed = append(failed, r.keys[i])
+	for i, end := range r.ends {
+		if end.over() && end != itemYes {
+			failed = append(failed, r.list.key(i))
 		}
 	}
-	list, err := r.list(ctx)
-	if err != nil {
+	head := &head{}
+	err := r.writeResults(ctx, head)
+	if err != nil && !errors.Is(err, errLong) {
 		return res, nil, err
 	}
-	rec := value.NewMap("output", list, "failed", strings.Join(failed, "\n"), "items", int64(len(r.items)), "done", int64(r.done))
-	dir, _ := m.Context.Value("run_dir").(string)
-	if dir != "" && (len(list) > mostOutput || e.keep[r.st.Capture]) {
-		name := strings.TrimRight(dir, "/") + "/" + fmt.Sprintf("items-%s%d-%s.json", strings.ReplaceAll(strings.TrimPrefix(e.outer+"/", "/"), "/", "-"), m.Step, VarName(r.st.Name))
-		if err := e.cfg.Files.WriteFile(name, []byte(list)); err != nil {
+	rec := value.NewMap("output", string(head.text), "failed", strings.Join(failed, "\n"), "items", int64(r.list.count()), "done", int64(r.done))
+	if err != nil || e.keep[r.st.Capture] {
+		size, err := r.keepResults(ctx, rec)
+		if err != nil {
 			return res, nil, err
 		}
-		rec.Set("file", name)
-	}
-	if len(list) > mostOutput {
-		cut := max(strings.LastIndex(list[:mostOutput], "\n"), 1)
-		rec.Set("output", strings.TrimSuffix(list[:cut], ",")+"\n]")
-		rec.Set("truncated", true)
-		rec.Set("bytes", int64(len(list)))
+		if size > mostOutput {
+			cut := max(strings.LastIndex(string(head.text), "\n"), 1)
+			rec.Set("output", strings.TrimSuffix(string(head.text[:cut]), ",")+"\n]")
+			rec.Set("truncated", true)
+			rec.Set("bytes", size)
+		}
 	}
 	return res, rec, nil
 }
 
-// list is the JSON list of the results, in the order of the items, one a line.
-func (r *round) list(ctx context.Context) (string, error) {
-	entries, verdicts := make([]string, len(r.items)), make([]string, len(r.items))
-	for i, text := range r.entries {
-		entries[i] = text
+// keepResults writes the whole list into a file, which rec then names, and returns how long it is. A run without a folder has no file.
+func (r *round) keepResults(ctx context.Context, rec *value.Map) (size int64, err error) {
+	e, m := r.e, r.e.mem
+	dir, _ := m.Context.Value("run_dir").(string)
+	write := func(w io.Writer) error {
+		n := &counted{w: w}
+		defer func() { size = n.size }()
+		return r.writeResults(ctx, n)
 	}
-	for ev, err := range r.e.history(ctx) {
+	if dir == "" {
+		err = write(io.Discard)
+		return size, err
+	}
+	name := strings.TrimRight(dir, "/") + "/" + fmt.Sprintf("items-%s%d-%s.json", strings.ReplaceAll(strings.TrimPrefix(e.outer+"/", "/"), "/", "-"), m.Step, VarName(r.st.Name))
+	if err = e.cfg.Files.Write(name, write); err == nil {
+		rec.Set("file", name)
+	}
+	return size, err
+}
+
+// errLong means that a text is longer than a head holds.
+var errLong = errors.New("it is longer than a capture holds")
+
+// A head is the beginning of a text, of at most mostOutput bytes.
+type head struct{ text []byte }
+
+func (h *head) Write(b []byte) (int, error) {
+	if len(h.text)+len(b) > mostOutput {
+		h.text = append(h.text, b[:mostOutput-len(h.text)]...)
+		return 0, errLong
+	}
+	h.text = append(h.text, b...)
+	return len(b), nil
+}
+
+// counted counts what is written.
+type counted struct {
+	w    io.Writer
+	size int64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.size += int64(n)
+	return n, err
+}
+
+// writeResults writes the JSON list of the results, in the order of the items, one a line. Only those that ended before one that stands before
+// them are held in memory.
+func (r *round) writeResults(ctx context.Context, w io.Writer) error {
+	out := &inOrder{w: w, held: map[int]string{}}
+	if r.entries != nil {
+		for i := range r.ends {
+			if text, ok := r.entries[i]; ok {
+				out.put(i, text)
+			} else {
+				out.skip(i)
+			}
+		}
+		return out.end()
+	}
+	if r.holds == nil {
+		holds, err := r.holding(ctx)
 		if err != nil {
-			return "", fmt.Errorf("the history of the run cannot be read: %w", err)
+			return err
+		}
+		r.holds = holds
+	}
+	for i, n := range r.holds {
+		if n == 0 {
+			out.skip(i)
+		}
+	}
+	n := uint32(0)
+	for ev, err := range r.e.history(ctx, r.e.mem.Items.Since) {
+		if err != nil {
+			return fmt.Errorf("the history of the run cannot be read: %w", err)
+		}
+		if ev.Kind != EventItemEnd {
+			continue
+		}
+		n++
+		if i, ok := r.indexOf(ev); ok && r.holds[i] == n {
+			if out.put(i, r.entry(ev)); out.err != nil {
+				break
+			}
+		}
+	}
+	return out.end()
+}
+
+// holding finds out which of all ends in the history holds for each item, by their order from 1 on: an item that was done again has several,
+// and one without an end none.
+func (r *round) holding(ctx context.Context) ([]uint32, error) {
+	holds, ends, n := make([]uint32, len(r.ends)), make([]itemEnd, len(r.ends)), uint32(0)
+	for ev, err := range r.e.history(ctx, r.e.mem.Items.Since) {
+		if err != nil {
+			return nil, fmt.Errorf("the history of the run cannot be read: %w", err)
+		}
+		if ev.Kind == EventItemEnd {
+			n++
 		}
 		switch {
 		case !r.own(ev):
 		case ev.Kind == EventStateEnter && ev.Get("resumed") == nil:
-			clear(entries)
+			clear(holds)
+			clear(ends)
 		case ev.Kind == EventItemsStart:
 			again := againOf(ev)
-			for i, verdict := range verdicts {
-				if again.takes(verdict) {
-					entries[i], verdicts[i] = "", ""
+			for i, end := range ends {
+				if again.takes(end) {
+					holds[i], ends[i] = 0, itemOpen
 				}
 			}
 		case ev.Kind == EventItemEnd:
-			if i, ok := r.indexOf(ev); ok && entries[i] == "" {
-				entries[i] = r.entry(ev)
-				verdicts[i], _ = ev.Get("verdict").(string)
+			if i, ok := r.indexOf(ev); ok && holds[i] == 0 {
+				verdict, _ := ev.Get("verdict").(string)
+				holds[i], ends[i] = n, endOf(verdict)
 			}
 		}
 	}
-	entries = slices.DeleteFunc(entries, func(text string) bool { return text == "" })
-	if len(entries) == 0 {
-		return "[]", nil
+	return holds, nil
+}
+
+// inOrder writes the entries of a list in their order, whatever the order is in which they come.
+type inOrder struct {
+	w    io.Writer
+	held map[int]string // of entries behind next; "" = there is none
+	next int
+	some bool // an entry was written
+	err  error
+}
+
+// put writes an entry when all before it are there.
+func (o *inOrder) put(i int, text string) {
+	o.held[i] = text
+	for o.err == nil {
+		text, ok := o.held[o.next]
+		if !ok {
+			return
+		}
+		delete(o.held, o.next)
+		o.next++
+		if text != "" {
+			o.line(text)
+		}
 	}
-	return "[\n" + strings.Join(entries, ",\n") + "\n]", nil
+}
+
+// skip tells that there is no such entry.
+func (o *inOrder) skip(i int) { o.put(i, "") }
+
+func (o *inOrder) line(text string) {
+	before := ",\n"
+	if !o.some {
+		before, o.some = "[\n", true
+	}
+	if _, o.err = io.WriteString(o.w, before); o.err == nil {
+		_, o.err = io.WriteString(o.w, text)
+	}
+}
+
+func (o *inOrder) end() error {
+	if o.err != nil {
+		return o.err
+	}
+	after := "\n]"
+	if !o.some {
+		after = "[]"
+	}
+	_, err := io.WriteString(o.w, after)
+	return err
 }
 
 // entry is the result of one item as JSON.
 func (r *round) entry(ev Event) string {
 	i, _ := r.indexOf(ev)
-	m := value.NewMap("item", r.items[i], "key", r.keys[i])
+	m := value.NewMap("item", r.list.item(i), "key", r.list.key(i))
 	for _, key := range []string{"verdict", "exit_code", "duration_ms", "output", "output_file", "error"} {
 		if v := ev.Get(key); v != nil {
 			if key == "output_file" {

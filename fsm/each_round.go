@@ -15,14 +15,15 @@ import (
 type round struct {
 	e       *Executor
 	st      *State
-	items   []any
-	keys    []string
-	ends    []string       // verdict by item; "" = it has not ended
-	begun   []bool         // by an earlier process, which did not live to see the end
+	list    *roll
+	ends    []itemEnd      // by item
 	entries map[int]string // of the capture, where there is no history to read them from
+	holds   []uint32       // which end holds for each item, once that is known; see holding
 	next    int            // the first item that may have to begin
 	done    int            // items that have ended, of which
 	failed  int            // did not come to yes
+	fresh   int            // ends that the memory does not have
+	kept    time.Time      // when the memory took in the others
 	running int
 	results chan itemResult
 	path    string // of the branches that the loop is in
@@ -38,27 +39,27 @@ type itemResult struct {
 }
 
 func newRound(e *Executor, st *State) (*round, error) {
-	m := e.mem
-	v, err := value.ParseJSON([]byte(m.Items.List))
-	list, ok := v.([]any)
-	if err != nil || !ok || len(list) != m.Items.Count {
-		return nil, fmt.Errorf("for_each: the list of state %s on record cannot be read", st.Name)
-	}
-	n := len(list)
-	keys, err := e.itemKeys(st, list)
+	list, err := e.roll(st, e.mem.Items)
 	if err != nil {
 		return nil, err
 	}
-	r := &round{e: e, st: st, items: list, keys: keys, ends: make([]string, n), begun: make([]bool, n), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
+	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), kept: time.Now(), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
 	}
 	return r, nil
 }
 
-// recall finds out from the history which items have ended.
+// recall finds out which items have ended: from the memory, and from the history behind the events that the memory has taken in.
 func (r *round) recall(ctx context.Context) error {
-	for ev, err := range r.e.history(ctx) {
+	from := r.e.mem.Items
+	if err := decodeEnds(from.Ends, from.Step, r.ends); err != nil {
+		return err
+	}
+	for _, end := range r.ends {
+		r.count(end)
+	}
+	for ev, err := range r.e.history(ctx, max(from.Through, from.Since)) {
 		if err != nil {
 			return fmt.Errorf("the history of the run cannot be read: %w", err)
 		}
@@ -76,19 +77,18 @@ func (r *round) learn(ev Event) {
 	case EventStateEnter: // whatever items ended before are those of another visit
 		if ev.Get("resumed") == nil {
 			clear(r.ends)
-			clear(r.begun)
 			r.done, r.failed = 0, 0
 		}
 	case EventItemsStart:
 		r.reopen(againOf(ev))
 	case EventItemStart:
-		if i, ok := r.indexOf(ev); ok {
-			r.begun[i] = true
+		if i, ok := r.indexOf(ev); ok && r.ends[i] == itemOpen {
+			r.ends[i] = itemBegun
 		}
 	case EventItemEnd:
-		if i, ok := r.indexOf(ev); ok && r.ends[i] == "" {
+		if i, ok := r.indexOf(ev); ok && !r.ends[i].over() {
 			name, _ := ev.Get("verdict").(string)
-			r.settle(i, name)
+			r.settle(i, endOf(name))
 		}
 	}
 }
@@ -108,19 +108,26 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 		r.work(ctx, cancel)
 		switch {
 		case e.broken != nil || ctx.Err() != nil:
+			r.remember()
 			return decision{halted: true}, true
-		case r.done == len(r.items) || r.failed > 0 && !r.st.Each.Continue:
+		case r.done == r.list.count() || r.failed > 0 && !r.st.Each.Continue:
 			return decision{}, false
+		case e.drained():
+			r.remember()
+			return decision{halted: true}, true
 		case e.over():
+			r.remember()
 			if e.loopTimeout(ctx) != pass {
 				return decision{halted: true}, true
 			}
 		case e.isHeld():
+			r.remember()
 			if e.held(ctx) == ended {
 				return decision{halted: true}, true
 			}
 		}
 		if over := e.wallSpent(); over != nil {
+			r.remember()
 			return e.overspent(r.st, over), true
 		}
 	}
@@ -134,11 +141,11 @@ func (r *round) work(ctx context.Context, cancel context.CancelCauseFunc) {
 		for r.running+len(jobs) < r.st.Each.Parallel && r.mayBegin(ctx) {
 			if job := r.begin(ctx); job != nil {
 				jobs = append(jobs, job)
-			} else if r.next >= len(r.items) {
+			} else if r.next >= r.list.count() {
 				break
 			}
 		}
-		if !e.save(ctx) {
+		if !r.save(ctx) {
 			cancel(e.broken) // nothing of what still runs can be remembered
 			jobs = nil
 		}
@@ -166,21 +173,22 @@ func (r *round) work(ctx context.Context, cancel context.CancelCauseFunc) {
 // mayBegin reports whether another item may begin now.
 func (r *round) mayBegin(ctx context.Context) bool {
 	e := r.e
-	return r.next < len(r.items) && e.broken == nil && ctx.Err() == nil && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && e.wallSpent() == nil
+	return r.next < r.list.count() && e.broken == nil && ctx.Err() == nil && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.wallSpent() == nil
 }
 
 // begin tells that the next item begins, and returns what is to be done for it; nil = nothing.
 func (r *round) begin(ctx context.Context) func() {
 	e, i := r.e, r.next
 	r.next++
-	if r.ends[i] != "" {
+	if r.ends[i].over() {
 		return nil
 	}
-	if r.begun[i] && r.st.Once {
+	if r.ends[i] == itemBegun && r.st.Once {
 		r.tell(itemResult{item: i, err: errors.New("it was cut short, and idempotent: false does not let it be done again")}, ItemInterrupted)
 		return nil
 	}
-	e.emit(EventItemStart, Field{"item", int64(i + 1)}, Field{"key", shortKey(r.keys[i])})
+	r.ends[i] = itemBegun
+	e.emit(EventItemStart, Field{"item", int64(i + 1)}, Field{"key", shortKey(r.list.key(i))})
 	text, err := template.Expand(r.st.Action, r.itemScope(i))
 	if err != nil {
 		r.tell(itemResult{item: i, err: err}, "error")
@@ -238,9 +246,9 @@ func (r *round) ended(ctx context.Context, out itemResult) {
 
 // tell tells how an item ended.
 func (r *round) tell(out itemResult, verdict string) {
-	r.settle(out.item, verdict)
+	r.settle(out.item, endOf(verdict))
 	res := out.res
-	fields := []Field{{"item", int64(out.item + 1)}, {"key", shortKey(r.keys[out.item])}, {"verdict", verdict}}
+	fields := []Field{{"item", int64(out.item + 1)}, {"key", shortKey(r.list.key(out.item))}, {"verdict", verdict}}
 	if out.err != nil {
 		fields = append(fields, Field{"error", value.Truncate(out.err.Error(), 500)})
 	} else {
@@ -260,7 +268,7 @@ func (r *round) tell(out itemResult, verdict string) {
 	if text := preview(res.Stderr); text != "" && verdict != "yes" {
 		fields = append(fields, Field{"stderr_preview", text})
 	}
-	fields = append(fields, Field{"done", int64(r.done)}, Field{"failed", int64(r.failed)}, Field{"running", int64(r.running)}, Field{"items", int64(len(r.items))})
+	fields = append(fields, Field{"done", int64(r.done)}, Field{"failed", int64(r.failed)}, Field{"running", int64(r.running)}, Field{"items", int64(r.list.count())})
 	ev := Event{Kind: EventItemEnd, Time: time.Now(), Fields: fields}
 	if r.entries != nil {
 		r.entries[out.item] = r.entry(ev)
@@ -274,6 +282,21 @@ func shortKey(key string) string {
 		return short + "…"
 	}
 	return key
+}
+
+// save makes the events so far durable. The memory takes in the ends of items, and with them how long the run took, only when there are many
+// that it does not have, or some for long: until then they are in the history alone, and the memory has not changed.
+func (r *round) save(ctx context.Context) bool {
+	e := r.e
+	every := e.cfg.EndsEvery
+	if every == 0 {
+		every = endsEvery
+	}
+	if e.broken == nil && (r.fresh >= every || r.fresh > 0 && time.Since(r.kept) >= endsLatest) {
+		r.remember()
+		return e.record(ctx, true)
+	}
+	return e.save(ctx)
 }
 
 // save makes the events so far durable, without the memory, which has not changed. It reports whether that worked.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"loops/fsm"
@@ -19,6 +20,7 @@ type ledger struct {
 	tape
 	n, dieAt int
 	after    bool
+	asked    []uint64 // behind which events the history was read
 }
 
 func (l *ledger) Record(ctx context.Context, b *fsm.Batch) error {
@@ -35,8 +37,9 @@ func (l *ledger) Record(ctx context.Context, b *fsm.Batch) error {
 	return nil
 }
 
-func (l *ledger) history(context.Context) iter.Seq2[fsm.Event, error] {
-	events := slices.Clone(l.events)
+func (l *ledger) history(_ context.Context, after uint64) iter.Seq2[fsm.Event, error] {
+	l.asked = append(l.asked, after)
+	events := slices.Clone(l.events[min(after, uint64(len(l.events))):])
 	return func(yield func(fsm.Event, error) bool) {
 		for _, e := range events {
 			if !yield(e, nil) {
@@ -108,8 +111,14 @@ func TestListAtEveryLostRecord(t *testing.T) {
 	if !strings.Contains(want.Message, `"key": "a 0#2"`) {
 		t.Errorf("the second item of the same text has no number: %s", want.Message)
 	}
+	taken := false // in by the memory: the history was not read from its beginning
 	for die := 2; die <= whole.n; die++ {
-		for _, after := range []bool{false, true} {
+		for _, c := range []struct {
+			after bool
+			every int
+		}{{false, 0}, {true, 0}, {false, 1}, {true, 1}, {false, 3}, {true, 3}} {
+			after := c.after
+			cfg.EndsEvery = c.every
 			rec := &ledger{dieAt: die, after: after}
 			cfg.Recorder, cfg.History = rec, rec.history
 			first := &workers{ended: map[string]int{}}
@@ -130,7 +139,7 @@ func TestListAtEveryLostRecord(t *testing.T) {
 					ended++
 				}
 			}
-			rec.dieAt = 0
+			rec.dieAt, rec.asked = 0, nil
 			second := &workers{ended: map[string]int{}}
 			cfg.Runner = second
 			got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
@@ -139,6 +148,12 @@ func TestListAtEveryLostRecord(t *testing.T) {
 			}
 			if got.FinalState != want.FinalState || withoutTimes(got.Message) != withoutTimes(want.Message) {
 				t.Errorf("record %d lost: it ended as %+v, want %+v", die, got, want)
+			}
+			if items := rec.saved[last].Items; items != nil && len(items.Ends) > 0 {
+				taken = true
+				if rec.asked[0] != items.Through || items.Through <= items.Since {
+					t.Errorf("record %d lost: the history was read behind event %d, and the memory has all up to %d", die, rec.asked[0], items.Through)
+				}
 			}
 			n := 0
 			for _, times := range second.ended {
@@ -149,6 +164,76 @@ func TestListAtEveryLostRecord(t *testing.T) {
 			}
 		}
 	}
+	if !taken {
+		t.Error("no memory had taken in which items had ended")
+	}
+}
+
+// The items that a memory has taken in as failed, or as cut short, are done again where that is asked for, and no others; and what one that
+// was done again comes to is what the list of results has.
+func TestItemsAgainFromTheMemory(t *testing.T) {
+	loop := loadLoop(t, strings.Replace(listLoop, "on_item_failure", "idempotent: false\n    on_item_failure", 1))
+	rec := &ledger{}
+	cfg, _, _ := config(loop, rec)
+	cfg.History, cfg.EndsEvery, cfg.Verify = rec.history, 1, true
+	rec.dieAt = 6
+	cfg.Runner = &workers{ended: map[string]int{}}
+	if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+		t.Fatal(err)
+	}
+	for again, want := range map[fsm.ItemsAgain]string{
+		{}:                  "no",
+		{Failed: true}:      "yes",
+		{Interrupted: true}: "no",
+	} {
+		next := &ledger{tape: rec.tape}
+		next.events, next.saved = slices.Clone(rec.events), slices.Clone(rec.saved)
+		cfg.Recorder, cfg.History, cfg.Again = next, next.history, again
+		mended := strings.Replace(listLoop, "action: ${item.value}", "idempotent: false\n    action: a 0", 1)
+		cfg.Loop, cfg.Runner = loadLoop(t, mended), &workers{ended: map[string]int{}}
+		got, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b string
+		for line := range strings.Lines(got.Message) {
+			if strings.Contains(line, `"key": "b 1"`) {
+				_, b, _ = strings.Cut(line, `"verdict": "`)
+				b, _, _ = strings.Cut(b, `"`)
+			}
+		}
+		if cut := strings.Contains(got.Message, `"verdict": "interrupted"`); cut == again.Interrupted {
+			t.Errorf("%+v: an item was cut short: %v in %s", again, cut, got.Message)
+		}
+		if b != want {
+			t.Errorf("%+v: item b came to %q, want %q in %s", again, b, want, got.Message)
+		}
+	}
+}
+
+// A run of slow items that dies has not forgotten how long it took, whatever the number of items that ended.
+func TestSlowItemsCountWhenTheProcessDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, listLoop)
+		rec := &ledger{dieAt: 8}
+		cfg, _, _ := config(loop, rec)
+		cfg.Runner, cfg.History = slow{&workers{ended: map[string]int{}}}, rec.history
+		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+			t.Fatal(err)
+		}
+		began, at := rec.saved[0].StartedAt, time.Now()
+		if took, kept := at.Sub(began), rec.saved[len(rec.saved)-1].Elapsed; took-kept > 13*time.Second || took < 14*time.Second {
+			t.Errorf("the run took %v, and remembers %v", took, kept)
+		}
+	})
+}
+
+// slow workers take six seconds for an item.
+type slow struct{ *workers }
+
+func (w slow) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	time.Sleep(6 * time.Second)
+	return w.workers.Run(ctx, a, out)
 }
 
 func withoutTimes(text string) string {

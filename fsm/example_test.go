@@ -3,6 +3,7 @@ package fsm_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"time"
 
@@ -26,8 +27,9 @@ func (c *counter) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Resu
 // files is a project without files. Only evaluators that read files ask for them.
 type files struct{}
 
-func (files) ReadFile(string) ([]byte, error) { return nil, fmt.Errorf("no files here") }
-func (files) WriteFile(string, []byte) error  { return fmt.Errorf("no files here") }
+func (files) ReadFile(string) ([]byte, error)           { return nil, fmt.Errorf("no files here") }
+func (files) WriteFile(string, []byte) error            { return fmt.Errorf("no files here") }
+func (files) Write(string, func(io.Writer) error) error { return fmt.Errorf("no files here") }
 func (files) Stat(string) (time.Time, int64, error) {
 	return time.Time{}, 0, fmt.Errorf("no files here")
 }

@@ -34,6 +34,9 @@ type Config struct {
 	// Held returns nil while the run may continue, else a channel that is closed when it may again. It is asked before each state
 	// is entered. Nil: the run is never held.
 	Held func() <-chan struct{}
+	// Drain is closed when the run is to end, as one that a user stops, where nothing of it is at work: no item of a list begins any more,
+	// no branch and no state, and what runs ends by itself. Nil: it never is.
+	Drain <-chan struct{}
 	// Changed returns a channel that is closed when Held may return something else, or a signal came. Nil: a wait looks once a minute.
 	Changed func() <-chan struct{}
 	Again   ItemsAgain // items of the list that a resumed run stands in that are done again
@@ -50,9 +53,12 @@ type Config struct {
 	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
 	// the text of the handoff. The agent does not begin before the run was let go of. Nil: nothing can be started, and the run only ends.
 	Spawn func(ctx context.Context, host, permissions, continuation string) (pid int, err error)
-	// History yields the events that were recorded of the run, in order: those of all segments, and those that Record has taken. Nil:
-	// a resumed run begins a list of items anew.
-	History func(ctx context.Context) iter.Seq2[Event, error]
+	// History yields the events that were recorded of the run behind the one with a number, in order: those of all segments, and those
+	// that Record has taken. Nil: a resumed run begins a list of items anew.
+	History func(ctx context.Context, after uint64) iter.Seq2[Event, error]
+	// EndsEvery is how many items of a list end before the memory takes them in: what a resumed run reads of its history is no longer
+	// than that. 0 means 250.
+	EndsEvery int
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
@@ -84,14 +90,15 @@ type Executor struct {
 	resumed bool
 	forked  []Field // of the loop_start of a fork; nil = it is none
 
-	started time.Time     // of this segment, monotonic
-	before  time.Duration // all earlier segments
-	batch   Batch         // events not recorded yet
-	keep    map[string]bool
-	startAt string // of the run, as templates see it
-	untold  []any  // questions to judges that no event tells of
-	broken  error  // the first failed Record; nothing is done after it
-	woken   bool   // a user ended a wait: the next prompt does not wait for others either
+	started  time.Time     // of this segment, monotonic
+	before   time.Duration // all earlier segments
+	batch    Batch         // events not recorded yet
+	keep     map[string]bool
+	startAt  string // of the run, as templates see it
+	untold   []any  // questions to judges that no event tells of
+	broken   error  // the first failed Record; nothing is done after it
+	recorded uint64 // number of the last event that Record took; of the run itself only
+	woken    bool   // a user ended a wait: the next prompt does not wait for others either
 
 	parent *Executor   // that runs this one as a sub-loop; nil in the run itself
 	depth  int         // of parents

@@ -93,6 +93,9 @@ func capturesWithFile(l *Loop) map[string]bool {
 	var texts strings.Builder
 	for _, st := range l.States {
 		texts.WriteString(st.Action + "\n" + st.Append + "\n" + st.Message + "\n")
+		if x := st.Each; x != nil {
+			texts.WriteString(x.Glob + "\n" + x.Command + "\n" + x.Text + "\n")
+		}
 		if st.Evaluate != nil {
 			texts.WriteString(st.Evaluate.Source + "\n" + st.Evaluate.Prompt + "\n" + st.Evaluate.HistoryFile + "\n")
 		}

@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"errors"
+	"io"
 	"strconv"
 	"time"
 )
@@ -109,6 +110,8 @@ var ErrMoved = errors.New("it was moved")
 type Files interface {
 	ReadFile(name string) ([]byte, error)
 	WriteFile(name string, data []byte) error
+	// Write is WriteFile of a text that is long: content writes it piece by piece, and its error leaves everything as it was.
+	Write(name string, content func(io.Writer) error) error
 	Stat(name string) (modTime time.Time, size int64, err error)
 }
 

@@ -57,6 +57,9 @@ func (e *Executor) write(ctx context.Context, b *Batch) bool {
 		e.broken = err
 		return false
 	}
+	if n := len(b.Events); n > 0 {
+		e.recorded = b.Events[n-1].Seq
+	}
 	if e.cfg.Observe != nil {
 		for _, ev := range b.Events {
 			e.cfg.Observe(ev)
@@ -132,7 +135,7 @@ func (e *Executor) finishStopped(ctx context.Context) {
 	by, text := EndInterrupted, ""
 	stop := stopCause(ctx)
 	switch {
-	case stop != nil && stop.ByUser:
+	case stop != nil && stop.ByUser, stop == nil && ctx.Err() == nil && e.drained():
 		by = EndUserStopped
 	case ctx.Err() != nil && stop == nil:
 		text = context.Cause(ctx).Error()
@@ -146,9 +149,19 @@ func stopCause(ctx context.Context) *Stop {
 	return stop
 }
 
-// stopAsked ends the run if a stop was asked for, by the context or by an action that printed LOOP_STOP.
+// drained reports whether nothing more is to begin.
+func (e *Executor) drained() bool {
+	select {
+	case <-e.cfg.Drain:
+		return true
+	default:
+		return false
+	}
+}
+
+// stopAsked ends the run if a stop was asked for, by the context, by Drain or by an action that printed LOOP_STOP.
 func (e *Executor) stopAsked(ctx context.Context) bool {
-	if ctx.Err() == nil && e.mem.PendingRequest != "stop" {
+	if ctx.Err() == nil && !e.drained() && e.mem.PendingRequest != "stop" {
 		return false
 	}
 	e.finishStopped(ctx)

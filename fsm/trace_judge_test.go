@@ -118,7 +118,7 @@ func first(texts ...string) string {
 	return ""
 }
 
-// holds says whether a text, up to its script, holds a word.
+// holds reports whether a text, up to its script, holds a word.
 func holds(text, word string) bool {
 	text, _, _ = strings.Cut(text, "judge:")
 	return strings.Contains(text, word)

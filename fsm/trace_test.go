@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -196,7 +197,8 @@ func (noFiles) ReadFile(name string) ([]byte, error) {
 	}
 	return nil, os.ErrNotExist
 }
-func (noFiles) WriteFile(string, []byte) error { return nil }
+func (noFiles) WriteFile(string, []byte) error                      { return nil }
+func (noFiles) Write(_ string, content func(io.Writer) error) error { return content(io.Discard) }
 func (noFiles) Stat(string) (time.Time, int64, error) {
 	return time.Time{}, 0, os.ErrNotExist
 }

@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +69,14 @@ func (d dirFiles) WriteFile(name string, data []byte) error {
 		return err
 	}
 	return os.WriteFile(name, data, 0o666)
+}
+
+func (d dirFiles) Write(name string, content func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := content(&b); err != nil {
+		return err
+	}
+	return d.WriteFile(name, b.Bytes())
 }
 
 func (d dirFiles) Stat(name string) (time.Time, int64, error) {

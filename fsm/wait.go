@@ -115,11 +115,12 @@ func (e *Executor) held(ctx context.Context) result {
 	if around != nil {
 		around.pauses(1)
 	}
-	for released != nil && ctx.Err() == nil {
+	for released != nil && ctx.Err() == nil && !e.drained() {
 		e.away(ctx, func() {
 			select {
 			case <-released:
 				released = e.cfg.Held()
+			case <-e.cfg.Drain:
 			case <-ctx.Done():
 			}
 		})
@@ -130,7 +131,7 @@ func (e *Executor) held(ctx context.Context) result {
 	m.Wait = nil
 	paused := time.Since(begun)
 	e.shift(paused)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || e.drained() {
 		return again // to be stopped
 	}
 	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "the run goes on"}, Field{"paused_seconds", seconds(paused)})

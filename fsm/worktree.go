@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -191,4 +192,9 @@ func (f filesIn) ReadFile(name string) ([]byte, error) { return f.Files.ReadFile
 func (f filesIn) WriteFile(name string, data []byte) error {
 	return f.Files.WriteFile(f.path(name), data)
 }
+
+func (f filesIn) Write(name string, content func(io.Writer) error) error {
+	return f.Files.Write(f.path(name), content)
+}
+
 func (f filesIn) Stat(name string) (time.Time, int64, error) { return f.Files.Stat(f.path(name)) }

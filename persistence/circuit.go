@@ -14,7 +14,7 @@ import (
 	"loops/internal/disk"
 )
 
-// A Circuit is the file in which the runs of a project, those of the reference tool too, tell each other that an agent
+// A Circuit is the file in which the runs of a project, those of little-loops too, tell each other that an agent
 // host refused for its rate. It implements fsm.Circuit, and may be used at once by any number of processes.
 type Circuit struct {
 	Path string // of the file; a lock file lies beside it
@@ -25,7 +25,7 @@ func ProjectCircuit(loops string) *Circuit {
 	return &Circuit{Path: filepath.Join(loops, "tmp", "rate-limit-circuit.json")}
 }
 
-// A refusal is what is noted of one host: seconds since 1970, in the names of the reference tool, which does not tell
+// A refusal is what is noted of one host: seconds since 1970, in the names of little-loops, which does not tell
 // hosts apart.
 type refusal struct {
 	FirstSeen float64 `json:"first_seen"`
@@ -35,7 +35,7 @@ type refusal struct {
 	Host      string  `json:"host,omitempty"` // "" = not known: every host may be meant
 }
 
-// A circuitFile is the content of the file. What the reference tool reads is the refusal that lasts longest.
+// A circuitFile is the content of the file. What little-loops reads is the refusal that lasts longest.
 type circuitFile struct {
 	refusal
 	Others []refusal `json:"others,omitempty"` // of other hosts

@@ -24,7 +24,7 @@ func TestCircuitReads(t *testing.T) {
 		text  string
 		waits bool
 	}{
-		"of the reference tool":  {fmt.Sprintf(`{"first_seen": %.3f, "last_seen": %.3f, "attempts": 2, "estimated_recovery_at": %.3f}`, now-5, now, soon), true},
+		"of little-loops":        {fmt.Sprintf(`{"first_seen": %.3f, "last_seen": %.3f, "attempts": 2, "estimated_recovery_at": %.3f}`, now-5, now, soon), true},
 		"without what is unused": {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": %f}`, now, soon), true},
 		"over":                   {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": %f}`, now, now-1), false},
 		"stale":                  {fmt.Sprintf(`{"last_seen": %f, "estimated_recovery_at": %f}`, now-3601, soon), false},
@@ -121,12 +121,12 @@ func TestCircuitOfOtherHosts(t *testing.T) {
 			return errors.Join(c.Limited("claude", soon), c.Answered("claude", before))
 		}, map[string]refused{"claude": {"claude", soon}}, false},
 		{
-			"the reference tool names no host", ofReference, func(c *Circuit) error { return c.Answered("claude", now) },
+			"little-loops names no host", ofReference, func(c *Circuit) error { return c.Answered("claude", now) },
 			map[string]refused{"claude": {"", soon}, "codex": {"", soon}},
 			false,
 		},
 		{
-			"the reference tool and a host", ofReference, func(c *Circuit) error { return c.Limited("claude", late) },
+			"little-loops and a host", ofReference, func(c *Circuit) error { return c.Limited("claude", late) },
 			map[string]refused{"claude": {"claude", late}, "codex": {"", soon}},
 			false,
 		},

@@ -18,6 +18,7 @@ type CommandKind string
 // The kinds.
 const (
 	CommandStop    CommandKind = "stop"    // end, as a user wants it
+	CommandDrain   CommandKind = "drain"   // end when the items at work in a list have ended; none begins any more
 	CommandKill    CommandKind = "kill"    // end, and kill the action in flight at once
 	CommandPause   CommandKind = "pause"   // enter no state; see PausedSince
 	CommandUnpause CommandKind = "unpause" // enter states again

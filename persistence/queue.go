@@ -15,14 +15,14 @@ import (
 	"loops/internal/disk"
 )
 
-// A Queue is the line of those who wait for scopes in a project, as files that the reference tool reads too. It only
+// A Queue is the line of those who wait for scopes in a project, as files that little-loops reads too. It only
 // decides whose turn it is: that no two runs have overlapping scopes at once is the store's doing, whichever that is.
 // Those who wait with overlapping scopes go in the order in which they came; others do not wait for one another.
 // It may be used at once by any number of processes and goroutines.
 type Queue struct {
 	dir string
 
-	// Liveness says whether a process of the reference tool that began to wait at a time still lives. nil asks whether
+	// Liveness reports whether a process of little-loops that began to wait at a time still lives. nil asks whether
 	// any process has the pid. Set it before the first use.
 	Liveness func(o Owner, recorded time.Time) bool
 
@@ -37,14 +37,14 @@ type Waiter struct {
 	ID        string   // a uuid
 	Loop      string   // whose run it is about
 	Resumes   ID       // the run that is to go on; "" = a new one
-	Scope     []string // absolute and resolved; of the reference tool: what it waits for
+	Scope     []string // absolute and resolved; of little-loops: what it waits for
 	Singleton bool
 	Owner     Owner
 	Inside    []ID      // the runs whose actions it is part of
 	Since     time.Time // no two are equal, and who came later has a later one
 	Log       string    // path of the file it writes to; "" = none
 	For       Obstacle  // as it last said
-	Foreign   bool      // of the reference tool
+	Foreign   bool      // of little-loops
 }
 
 // An Obstacle is what keeps somebody waiting: a run that has an overlapping scope, or somebody who came before.
@@ -95,7 +95,7 @@ func before(a, b Waiter) int { return cmp.Or(a.Since.Compare(b.Since), strings.C
 
 func (q *Queue) path(id string) string { return filepath.Join(q.dir, id+".json") }
 
-// waits says whether somebody whose entry was read still waits.
+// waits reports whether somebody whose entry was read still waits.
 func (q *Queue) waits(w Waiter) bool {
 	path := q.path(w.ID)
 	if !w.Foreign {
@@ -130,13 +130,13 @@ func Blocking(w Waiter, line []Waiter, shared []string) []Waiter {
 	return ahead
 }
 
-// clash says whether two could not run at once.
+// clash reports whether two could not run at once.
 func clash(a, b Waiter) bool {
 	_, ok := Overlap(a.Scope, b.Scope)
 	return ok || a.Singleton && b.Singleton && a.Loop == b.Loop
 }
 
-// Circle says whether w, who waits for o, so waits for himself: the runs around w cannot end before w does, and a run
+// Circle reports whether w, who waits for o, so waits for himself: the runs around w cannot end before w does, and a run
 // cannot end before those who wait inside it do.
 func Circle(w Waiter, o Obstacle, line []Waiter) bool {
 	waiters, runs := map[string]bool{o.Waiter: true, "": true}, map[ID]bool{o.Run: true, "": true}

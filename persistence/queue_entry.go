@@ -14,7 +14,7 @@ import (
 	"loops/internal/disk"
 )
 
-// A queueEntry is the file of somebody who waits, as the reference tool has it.
+// A queueEntry is the file of somebody who waits, as little-loops has it.
 type queueEntry struct {
 	ID      string       `json:"id"`
 	Loop    string       `json:"loopName"`
@@ -119,7 +119,7 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 	return f, nil
 }
 
-// heldEntry says whether a live process holds flock on an entry. One that is written anew is another file, which is
+// heldEntry reports whether a live process holds flock on an entry. One that is written anew is another file, which is
 // held before it is in place.
 func heldEntry(path string) bool {
 	for range 100 {

@@ -38,7 +38,7 @@ func (p *Place) Behind(shared []string) (*Waiter, int) {
 	return nil, 0
 }
 
-// Kept says whether the place was not taken away.
+// Kept reports whether the place was not taken away.
 func (p *Place) Kept() bool {
 	if p.file == nil {
 		return false

@@ -305,7 +305,7 @@ func TestQueueTell(t *testing.T) {
 	}
 }
 
-// Entries of the reference tool count while their process lives. What cannot be read says nothing.
+// Entries of little-loops count while their process lives. What cannot be read says nothing.
 func TestQueueOfTheReferenceTool(t *testing.T) {
 	q := newQueue(t)
 	wants(t, os.MkdirAll(q.dir, 0o755))

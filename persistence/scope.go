@@ -64,7 +64,7 @@ func Overlap(holder, scope []string) (string, bool) {
 	return "", false
 }
 
-// within says whether path is root or lies in it. A work tree of git in .worktrees of a checkout is no part of that.
+// within reports whether path is root or lies in it. A work tree of git in .worktrees of a checkout is no part of that.
 func within(path, root string) bool {
 	const sep = string(filepath.Separator)
 	rel, err := filepath.Rel(root, path)

@@ -13,10 +13,10 @@ import (
 )
 
 // An ID names one run for life. It is the name of its loop, a dash and a second in UTC (fix-20261121T103405),
-// moved on until nobody else has it, so that the reference tool finds the files too.
+// moved on until nobody else has it, so that little-loops finds the files too.
 type ID string
 
-// A Status is what a run's record says about it, in the words of the reference tool.
+// A Status is what a run's record says about it, in the words of little-loops.
 type Status string
 
 // The statuses.
@@ -31,7 +31,7 @@ const (
 	Starting    Status = "starting" // never recorded: a live process of little-loops is about to record a run
 )
 
-// Resumable says whether a run with this status can be gone on with.
+// Resumable reports whether a run with this status can be resumed.
 func (s Status) Resumable() bool {
 	return s == Running || s == Interrupted || s == Awaiting || s == UserStopped
 }
@@ -111,7 +111,7 @@ type Run struct {
 	Unsure       bool      // Lapsed, and the owner may be on this machine, out of sight: see SecondLooker
 	Archived     bool
 	Resumable    bool      // by its status and place; says nothing about a live owner
-	Foreign      bool      // written by the reference tool, and not yet gone on with
+	Foreign      bool      // written by little-loops, and not yet resumed
 	Leftover     bool      // archived, and a crash left live files of it behind; Store.Archive removes them
 	Reconciled   time.Time // when its owner was found dead; zero = never
 	Why          string    // it was interrupted then
@@ -183,7 +183,7 @@ type Store interface {
 	Create(ctx context.Context, spec Spec) (Journal, error)
 	// Resume takes over a recorded run that no live process owns, back from the archive if need be, and
 	// returns its memory. spec gives the new owner, scope and options. A live owner is a *HeldError, a run
-	// that cannot be gone on with a *NotResumableError, an unknown one ErrNotFound.
+	// that cannot be resumed a *NotResumableError, an unknown one ErrNotFound.
 	Resume(ctx context.Context, id ID, spec Spec) (Journal, *fsm.Snapshot, error)
 	// Runs returns the runs that match, newest first. A damaged run is listed with what can be read.
 	Runs(ctx context.Context, q Query) ([]Run, error)
@@ -235,32 +235,6 @@ type Interrupter interface {
 	// MarkInterrupted records durably, of runs of this program, what Interrupt would, and returns an error, or nil, for each: that of Interrupt. A
 	// mark is about the segment that is given with it.
 	MarkInterrupted(ctx context.Context, todo []Tidying) []error
-}
-
-// A Query selects runs. The zero Query is all of them.
-type Query struct {
-	ID    ID     // of one run, which is found without looking at others
-	Loop  string // exact name of the loop
-	Live  bool   // only those with files among the running ones
-	Limit int    // at most so many; 0 = all
-
-	LiveToo  bool // beyond Limit, all that Live would select
-	Readings bool // each run comes with its Reading, which takes memory
-}
-
-// Cut returns, of all runs that match, the newest first, as many as Limit says, and behind those the running ones where
-// LiveToo says so. Stores use it.
-func (q Query) Cut(runs []Run) []Run {
-	if q.Limit <= 0 || len(runs) <= q.Limit {
-		return runs
-	}
-	wanted := runs[:q.Limit:q.Limit]
-	for _, r := range runs[q.Limit:] {
-		if q.LiveToo && r.Live() {
-			wanted = append(wanted, r)
-		}
-	}
-	return wanted
 }
 
 // MaxSteps returns the cap on steps that holds for a run in a segment, which began with the cap most: it is higher where the run

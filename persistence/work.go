@@ -13,7 +13,7 @@ import (
 	"loops/internal/disk"
 )
 
-// StoreOwned says whether a path in a working folder is a store's, and not of the actions of the run.
+// StoreOwned reports whether a path in a working folder is a store's, and not of the actions of the run.
 func StoreOwned(rel string) bool {
 	if rel == "blobs" {
 		return true

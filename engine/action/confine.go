@@ -104,8 +104,8 @@ func (j *job) adopted() ([]proc.Identity, error) {
 }
 
 // unconfine removes the control groups that have no processes, when no action runs any more.
-func (r *Runner) unconfine(s *scratch) {
-	if s != nil {
+func (r *Runner) unconfine(spare ...*scratch) {
+	for _, s := range spare {
 		r.forsake(s)
 	}
 	for _, group := range r.crowded {

@@ -36,7 +36,7 @@ const firstPause = 2 * time.Millisecond
 // what its tools left in the background stays, as if it had exited.
 const overdue = "overdue"
 
-// mustEnd says whether the action has to be ended now, and begins with it.
+// mustEnd reports whether the action has to be ended now, and begins with it.
 func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 	kind := ""
 	switch {
@@ -76,7 +76,7 @@ func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 	return true
 }
 
-// reconsider says whether an overdue host is to be ended with all it left behind after all.
+// reconsider reports whether an overdue host is to be ended with all it left behind after all.
 func (j *job) reconsider(ctx context.Context) bool {
 	return j.ending.kind == overdue && (ctx.Err() != nil || j.r.forced.Load() || j.fault != nil)
 }
@@ -97,7 +97,7 @@ func (j *job) term() {
 	}
 }
 
-// end goes on with ending the action, and says whether nothing of it is alive.
+// end goes on with ending the action, and reports whether nothing of it is alive.
 func (j *job) end() bool {
 	e := &j.ending
 	if e.done {

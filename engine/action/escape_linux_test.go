@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,9 +23,9 @@ import (
 // daemon leaves the group and the session of an action and clears its environment. It writes its pid to a file.
 const daemon = `env -i setsid bash -c 'echo $$ > daemon.new; mv daemon.new daemon; exec sleep 600' >/dev/null 2>&1 & until [ -e daemon ]; do sleep 0.01; done; `
 
-// confined is a Runner whose actions run in control groups. It fails where the machine should have them: for root, where there
+// grouped is a Runner whose actions run in control groups. It fails where the machine should have them: for root, where there
 // is a hierarchy of the second version.
-func confined(t *testing.T) *Runner {
+func grouped(t *testing.T) *Runner {
 	t.Helper()
 	if g, err := proc.NewCgroup(); err != nil {
 		if os.Getuid() == 0 {
@@ -34,7 +35,13 @@ func confined(t *testing.T) *Runner {
 	} else {
 		g.Close()
 	}
-	r := newRunner(t)
+	return newRunner(t)
+}
+
+// confined is grouped for actions that leave a daemon, which is ended with the test.
+func confined(t *testing.T) *Runner {
+	t.Helper()
+	r := grouped(t)
 	t.Cleanup(func() {
 		pid := daemonOf(t, r)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -129,18 +136,18 @@ func TestDaemonWithAClearedEnvironment(t *testing.T) {
 func TestControlGroupsGo(t *testing.T) {
 	r := confined(t)
 	do(t, r, shell("true"))
-	first := r.spare.group
+	first := r.spare[0].group
 	do(t, r, shell("true"))
-	if first == nil || r.spare.group != first {
+	if first == nil || r.spare[0].group != first {
 		t.Error("the control group was not used again")
 	}
 	do(t, r, shell(daemon))
 	do(t, r, shell("true"))
-	if r.spare.group == first || len(r.crowded) != 1 || r.crowded[0] != first {
+	if r.spare[0].group == first || len(r.crowded) != 1 || r.crowded[0] != first {
 		t.Error("the control group with a daemon was used again")
 	}
-	second := r.spare.group
-	r.unconfine(r.spare)
+	second := r.spare[0].group
+	r.unconfine(r.spare...)
 	if first.Remove() || !second.Remove() {
 		t.Error("the control group with the daemon is gone, or the other is not")
 	}
@@ -148,6 +155,36 @@ func TestControlGroupsGo(t *testing.T) {
 		t.Error(err)
 	}
 	within(t, "the control group can be removed", first.Remove)
+}
+
+// TestControlGroupsOfActionsSideBySide: each of two actions that ran at once left its control group to the next two.
+func TestControlGroupsOfActionsSideBySide(t *testing.T) {
+	r := grouped(t)
+	var first []*proc.Cgroup
+	for range 3 {
+		var wg sync.WaitGroup
+		for _, text := range []string{"touch a; until [ -e b ]; do sleep 0.01; done", "touch b; until [ -e a ]; do sleep 0.01; done"} {
+			a := shell(text)
+			a.Timeout = time.Minute
+			wg.Go(func() {
+				if res, err := r.Run(context.Background(), a, nil); err != nil || res.ExitCode != 0 {
+					t.Errorf("%+v, %v", res, err)
+				}
+			})
+		}
+		wg.Wait()
+		do(t, r, shell("rm a b"))
+		var now []*proc.Cgroup
+		for _, s := range r.spare {
+			now = append(now, s.group)
+		}
+		if first == nil {
+			first = now
+		}
+		if len(now) != 2 || !slices.Contains(first, now[0]) || !slices.Contains(first, now[1]) {
+			t.Fatalf("the control groups are %v, and were %v", now, first)
+		}
+	}
 }
 
 // TestNoControlGroups: where there are none, or a process cannot be started in them, actions run all the same, and the
@@ -162,7 +199,7 @@ func TestNoControlGroups(t *testing.T) {
 			t.Errorf("%+v", res)
 		}
 	}
-	if asked != 1 || r.spare.group != nil {
+	if asked != 1 || r.spare[0].group != nil {
 		t.Errorf("asked %d times", asked)
 	}
 }

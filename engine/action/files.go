@@ -1,6 +1,7 @@
 package action
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -102,6 +103,14 @@ func (f Files) Stat(name string) (modTime time.Time, size int64, err error) {
 // WriteFile replaces a file, whole or not at all as far as other processes can see, and creates the folders it
 // is in. It is not synced: it survives this process, but perhaps not a loss of power.
 func (f Files) WriteFile(name string, data []byte) error {
+	return f.Write(name, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Write is WriteFile of what content writes. An error of content leaves everything as it was.
+func (f Files) Write(name string, content func(io.Writer) error) error {
 	if f.There != nil {
 		if err := f.There(); err != nil {
 			return err
@@ -111,18 +120,18 @@ func (f Files) WriteFile(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return roomless(err)
 	}
-	_, err := replace(path, data, mode(path), nil)
+	_, err := replace(path, content, mode(path), nil)
 	return roomless(err)
 }
 
-// replace replaces a file as WriteFile does, in a folder that exists, and makes it durable if settle is not nil.
-func replace(path string, data []byte, mode os.FileMode, settle *settler) (os.FileInfo, error) {
+// replace replaces a file as Write does, in a folder that exists, and makes it durable if settle is not nil.
+func replace(path string, content func(io.Writer) error, mode os.FileMode, settle *settler) (os.FileInfo, error) {
 	t, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
 	}
-	_, err = t.Write(data)
-	err = errors.Join(err, t.Chmod(mode))
+	b := bufio.NewWriterSize(t, 64<<10)
+	err = errors.Join(content(b), b.Flush(), t.Chmod(mode))
 	st, statErr := t.Stat()
 	if err = errors.Join(err, statErr); err == nil {
 		err = settle.content(t)

@@ -26,6 +26,9 @@ const (
 	restTime   = time.Millisecond
 )
 
+// mostSpare is how many scratches are kept while no action uses them: as many actions begin side by side without making a control group.
+const mostSpare = 8
+
 // A scratch is the memory an action needs while it runs, used again by the next.
 type scratch struct {
 	alarm    *alarm
@@ -77,8 +80,10 @@ type job struct {
 // start starts the process of an action.
 func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) {
 	r.mu.Lock()
-	s := r.spare
-	r.spare = nil
+	var s *scratch
+	if n := len(r.spare); n > 0 {
+		s, r.spare = r.spare[n-1], r.spare[:n-1]
+	}
 	if r.null == nil {
 		null, err := os.Open(os.DevNull)
 		if err != nil {
@@ -150,8 +155,8 @@ func (r *Runner) release(j *job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.busy, j.alarm)
-	if r.spare == nil {
-		r.spare = j.scratch
+	if len(r.spare) < mostSpare {
+		r.spare = append(r.spare, j.scratch)
 	} else {
 		j.alarm.close()
 		r.forsake(j.scratch)
@@ -347,7 +352,7 @@ func (j *job) drainLeft() time.Duration {
 	return min(grace-j.now.Sub(quiet), 3*grace-j.now.Sub(j.exitAt))
 }
 
-// drained says whether enough of the output was read after the exit.
+// drained reports whether enough of the output was read after the exit.
 func (j *job) drained(ready bool) bool {
 	if j.streams[0].fd < 0 && j.streams[1].fd < 0 {
 		return true

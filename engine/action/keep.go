@@ -238,7 +238,7 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 	}
 }
 
-// WrittenByRunner says whether a file in a working folder, by its path with slashes, is not of an action but about one: the
+// WrittenByRunner reports whether a file in a working folder, by its path with slashes, is not of an action but about one: the
 // full text of a stream (see outputFile), or a text that was too long for a variable.
 func WrittenByRunner(rel string) bool {
 	if name, ok := strings.CutPrefix(rel, "env/"); ok {

@@ -132,5 +132,5 @@ func (t *talk) line(line []byte, take func([]byte)) {
 	}
 }
 
-// done says whether the host has said its last word. A nil talk never has.
+// done reports whether the host has said its last word. A nil talk never has.
 func (t *talk) done() bool { return t != nil && t.isDone }

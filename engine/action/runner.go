@@ -84,7 +84,7 @@ type Runner struct {
 
 	mu    sync.Mutex
 	bash  string              // path, once found
-	spare *scratch            // of the last action, for the next one
+	spare []*scratch          // of actions that are over, for the next ones; at most mostSpare
 	busy  map[*alarm]struct{} // of the actions that run
 
 	calls    map[int]context.CancelCauseFunc // of the requests that are made; guarded by mu
@@ -213,10 +213,10 @@ func (r *Runner) Close() error {
 		_ = f.Close()
 	}
 	r.draining.Wait()
-	if spare != nil {
-		spare.alarm.close()
+	for _, s := range spare {
+		s.alarm.close()
 	}
-	r.unconfine(spare)
+	r.unconfine(spare...)
 	if r.null != nil {
 		return r.null.Close()
 	}

@@ -119,7 +119,7 @@ func (cmd command) explain(err error) error {
 	return fmt.Errorf("%s cannot be started: %w%s", name, err, why)
 }
 
-// exited says whether the process has exited, given that watch was found readable or not.
+// exited reports whether the process has exited, given that watch was found readable or not.
 func (c *child) exited(readable bool) bool {
 	return readable && c.watch >= 0 || c.status.Load() != nil
 }

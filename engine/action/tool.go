@@ -9,7 +9,7 @@ import (
 
 // A ToolCall finds the program that calls the tool SERVER/TOOL from the directory dir. It gets the tool and the JSON
 // arguments behind argv; arguments too long for a command line come from descriptor 3, and the word
-// --arguments-fd=3 says so. known says whether it knows the server: if not, a program mcp-call in PATH is asked instead.
+// --arguments-fd=3 says so. known reports whether it knows the server: if not, a program mcp-call in PATH is asked instead.
 type ToolCall func(dir, tool string) (argv []string, known bool)
 
 // toolCommand completes the command of a tool call. release is to be called when it is over.

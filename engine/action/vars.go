@@ -3,6 +3,7 @@ package action
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,7 +159,7 @@ func (vf *varFiles) release(used []*varFile) {
 	}
 }
 
-// intact says whether the file is as it was written: an action may have removed it or written to it.
+// intact reports whether the file is as it was written: an action may have removed it or written to it.
 func (f *varFile) intact() bool {
 	if f.state == nil {
 		return false
@@ -174,7 +175,7 @@ func (f *varFile) write(value string, settle *settler) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
-	st, err := replace(f.path, []byte(value), 0o600, settle)
+	st, err := replace(f.path, func(w io.Writer) error { _, err := io.WriteString(w, value); return err }, 0o600, settle)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (r *run) event(e fsm.Event) {
 		r.begun = true
 		doing := "started"
 		if r.h.Resumed {
-			doing = "goes on"
+			doing = "is running"
 		}
 		r.tell(r.now("started", doing))
 	}

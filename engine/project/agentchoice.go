@@ -10,7 +10,7 @@ import (
 // Environment variables that say which agent host does the prompts of loops that name none, unless --host does.
 const (
 	EnvHost          = "LOOPS_HOST"
-	EnvReferenceHost = "LL_HOST_CLI" // the reference tool's
+	EnvReferenceHost = "LL_HOST_CLI" // little-loops'
 )
 
 // PermissionsHost leaves what an agent may do to the agent's own settings; compare [fsm.PermissionsSkip].

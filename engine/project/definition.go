@@ -97,7 +97,7 @@ func (d *Definition) addCalled(files *loopfile.Loader, l *fsm.Loop, r *RecordedL
 	return nil
 }
 
-// learn adds the loop that a state of another one is about to run, and says whether that is new.
+// learn adds the loop that a state of another one is about to run, and reports whether that is new.
 func (d *Definition) learn(files *loopfile.Loader, name string, from, l *fsm.Loop) (bool, error) {
 	caller, old := d.Of(from.File), d.Of(l.File)
 	if old != nil && old.Sha256 == l.SHA256 && (caller == nil || caller.Meant(name) == l.File) {
@@ -297,7 +297,7 @@ func (r *Records) parsed(text []byte, err error) (*Definition, error) {
 	return d, nil
 }
 
-// A Keeper keeps the definition of a run that goes on up to date.
+// A Keeper keeps the definition of a running run up to date.
 type Keeper struct {
 	Def     *Definition         // nil = nothing is kept
 	Journal persistence.Journal // nil = the run has not begun

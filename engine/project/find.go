@@ -81,12 +81,18 @@ func (f Finder) Live(ctx context.Context, arg string) (live []persistence.Run, n
 	return slices.DeleteFunc(runs, func(r persistence.Run) bool { return !r.Live() }), &first, nil
 }
 
-// Run returns the runs with an id, a run id, or the name of an archive folder; of one loop if loop is not "".
-// More than one can share a run id.
+// Run returns the runs with an id, a run id, or the name of an archive folder, or whose ids begin with it; of one loop if loop is not
+// "". More than one can share a run id, or the beginning of an id.
 func (f Finder) Run(ctx context.Context, loop, arg string) ([]persistence.Run, error) {
 	q := persistence.Query{Loop: loop}
 	if loop == "" {
 		q.Loop = LoopOf(arg)
+	}
+	if begun := loopBegun(arg); q.Loop == "" && begun != "" {
+		if taken, err := f.isLoop(ctx, arg); taken || err != nil {
+			return nil, err
+		}
+		q.Loop = begun
 	}
 	if q.Loop == "" {
 		return nil, nil
@@ -110,12 +116,34 @@ func (f Finder) Run(ctx context.Context, loop, arg string) ([]persistence.Run, e
 	return found, nil
 }
 
-// IsNamed says whether arg is the id of a run, its run id or the name of its archive folder.
-func IsNamed(r persistence.Run, arg string) bool {
-	return string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg || usualID(r) == arg
+// isLoop reports whether a loop has that name, in a file or on record.
+func (f Finder) isLoop(ctx context.Context, name string) (bool, error) {
+	if _, err := f.Project.Resolve(name); err == nil {
+		return true, nil
+	}
+	runs, err := f.Loop(ctx, name, 1)
+	return len(runs) > 0, err
 }
 
-// usualID is the id of a run as most have it. One that the reference tool archived goes by the name of its folder.
+// IsNamed reports whether arg is the id of a run, its run id, the name of its archive folder, or the beginning of its id with the loop
+// and at least the year.
+func IsNamed(r persistence.Run, arg string) bool {
+	return string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg || usualID(r) == arg ||
+		loopBegun(arg) == r.Loop && r.Loop != "" && strings.HasPrefix(usualID(r), arg)
+}
+
+// loopBegun returns the loop that the beginning of an id names, as in fix-20261121; "" where it is none.
+func loopBegun(arg string) string {
+	const stamp = "20060102T150405"
+	i := strings.LastIndexByte(arg, '-')
+	rest := arg[i+1:]
+	if i < 1 || len(rest) < len("2006") || len(rest) >= len(stamp) || !isStamp(rest+stamp[len(rest):]) {
+		return ""
+	}
+	return arg[:i]
+}
+
+// usualID is the id of a run as most have it. One that little-loops archived goes by the name of its folder.
 func usualID(r persistence.Run) string {
 	return r.Loop + "-" + strings.ReplaceAll(r.RunID, "-", "")
 }
@@ -138,7 +166,7 @@ func LoopOf(id string) string {
 	return ""
 }
 
-// isStamp says whether s looks like 20060102T150405.
+// isStamp reports whether s looks like 20060102T150405.
 func isStamp(s string) bool {
 	if len(s) != len("20060102T150405") || s[8] != 'T' {
 		return false
@@ -178,7 +206,7 @@ func Current(runs []persistence.Run) []persistence.Run {
 	return kept
 }
 
-// Alive says whether a live process owns a run.
+// Alive reports whether a live process owns a run.
 func Alive(r persistence.Run) bool { return reconcile.Alive(r) }
 
 // Last means the newest run of the project, where no loop has that name.
@@ -216,7 +244,11 @@ func Only(arg string, runs []persistence.Run) error {
 	if len(runs) < 2 {
 		return nil
 	}
-	return &AmbiguousError{arg, fmt.Sprintf("%s is the id of %d runs", arg, len(runs)), runs}
+	what := fmt.Sprintf("%s is the id of %d runs", arg, len(runs))
+	if loopBegun(arg) != "" {
+		what = fmt.Sprintf("the ids of %d runs begin with %s", len(runs), arg)
+	}
+	return &AmbiguousError{arg, what, runs}
 }
 
 // nearRuns is among how many of the newest runs a name is looked for that may have been meant.

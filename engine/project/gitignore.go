@@ -39,13 +39,13 @@ func (p *Project) IgnoreRecords() error {
 	return errors.Join(err, f.Close())
 }
 
-// HasRecords says whether a run was ever made in the project.
+// HasRecords reports whether a run was ever made in the project.
 func (p *Project) HasRecords() bool {
 	_, err := os.Lstat(filepath.Join(p.Loops, "runs"))
 	return err == nil
 }
 
-// inWorkTree says whether a directory or one above it is what git works in: it has a .git, a folder or a file.
+// inWorkTree reports whether a directory or one above it is what git works in: it has a .git, a folder or a file.
 func inWorkTree(dir string) bool {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {

@@ -145,7 +145,7 @@ func (l *Library) checkAgents(loop *fsm.Loop) []fsm.Problem {
 	})
 }
 
-// asksSome says whether a loop names a host or a schema for what it asks of agents.
+// asksSome reports whether a loop names a host or a schema for what it asks of agents.
 func asksSome(l *fsm.Loop) bool {
 	if l.LLM.Host != "" {
 		return true

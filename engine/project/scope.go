@@ -55,7 +55,7 @@ func fillContext(s string, values *value.Map) string {
 	}
 }
 
-// IsIn says whether an absolute path is dir or lies in it.
+// IsIn reports whether an absolute path is dir or lies in it.
 func IsIn(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

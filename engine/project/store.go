@@ -67,7 +67,7 @@ func (p *Project) Location() (location, from string, err error) {
 	return location, from, err
 }
 
-// Records opens the recorded runs of the project. create says whether one may be added: only then a database of SQLite is
+// Records opens the recorded runs of the project. create reports whether one may be added: only then a database of SQLite is
 // made, so that a mistyped path does not look like a store without runs.
 func (p *Project) Records(ctx context.Context, create bool) (*Records, error) {
 	location, from, err := p.Location()
@@ -131,7 +131,7 @@ func SQLiteFile(location string) (path string, ok bool) {
 	return path, ok
 }
 
-// MissingFile says whether a location is a file of SQLite that is not there.
+// MissingFile reports whether a location is a file of SQLite that is not there.
 func MissingFile(location string) (path string, missing bool) {
 	path, ok := SQLiteFile(location)
 	if !ok {
@@ -316,7 +316,7 @@ func (r *Records) Importer() persistence.Importer {
 	return r.Store.(persistence.Importer) // as all stores are
 }
 
-// Passing says whether an error of the store may be gone the next time.
+// Passing reports whether an error of the store may be gone the next time.
 func (r *Records) Passing(err error) bool {
 	if db, ok := r.Store.(Database); ok {
 		return db.Passing(err)
@@ -324,7 +324,7 @@ func (r *Records) Passing(err error) bool {
 	return errors.Is(err, persistence.ErrBusy)
 }
 
-// Owned says whether a run that was in the way still is.
+// Owned reports whether a run that was in the way still is.
 func (r *Records) Owned(ctx context.Context, id persistence.ID) bool {
 	if files, ok := r.Store.(interface{ Owned(persistence.ID) bool }); ok {
 		return files.Owned(id)

@@ -67,9 +67,9 @@ func (c *checker) varRules() {
 			words, what := runVars, ""
 			switch {
 			case strings.HasPrefix(name, contextVar):
-				words, what = contexts, "nothing in the loop gives a key of the context that is called so a value"
+				words, what = contexts, "nothing in the loop gives a key of the context of that name a value"
 			case strings.HasPrefix(name, capturedVar):
-				words, what = captures, "no state captures anything that is called so"
+				words, what = captures, "no state captures anything of that name"
 			}
 			hint, ok := hints[name]
 			if !ok {

@@ -90,7 +90,7 @@ func (c *checker) routeRules(s *fsm.State) {
 		if !c.impossible(s, a) {
 			c.uncaught(s, a)
 		} else if !c.l.Maintain && !slices.ContainsFunc(append(slices.Clone(a.verdicts), "error"), func(v string) bool { return takes(s, v) }) {
-			c.warnf("uncaught-verdict", ofState(s), "none of the verdicts of %s leads out of the state %s, so a run that comes here always ends with an error; add a way for %s", a.by, humanize.Quote(s.Name), humanize.And(a.must))
+			c.warnf("uncaught-verdict", ofState(s), "none of the verdicts of %s leads out of the state %s, so a run that comes here always ends with an error; add a route for %s", a.by, humanize.Quote(s.Name), humanize.And(a.must))
 		}
 	}
 	if judged(s) && s.Route == nil && s.Loop == "" && s.On["yes"] != "" {
@@ -182,7 +182,7 @@ func (c *checker) uncaught(s *fsm.State, a answer) {
 	if slices.Contains(open, "success") {
 		add = "by a route table: route: {success: …}"
 	}
-	c.warnf("uncaught-verdict", ofState(s), "the state %s has no way out for the %s %s of %s, and a run ends with an error on %s; add it %s",
+	c.warnf("uncaught-verdict", ofState(s), "the state %s has no transition for the %s %s of %s, and a run ends with an error on %s; add it %s",
 		humanize.Quote(s.Name), verdict, humanize.And(open), a.by, which, add)
 }
 

@@ -12,6 +12,7 @@ import (
 // An Entry is one loop definition of a directory.
 type Entry struct {
 	Name       string   `json:"name"` // what [Resolve] takes: the path below the directory without .yaml
+	Loop       string   `json:"loop"` // the name in the file, by which its runs are recorded; Name where it has none
 	Path       string   `json:"path"`
 	Title      string   `json:"title"` // first line of the description
 	Category   string   `json:"category,omitempty"`
@@ -96,7 +97,7 @@ func walk(root, rel string, depth int, out *[]Entry) error {
 			continue
 		}
 		if base, ok := strings.CutSuffix(at, ".yaml"); ok && !strings.HasPrefix(name, ".") {
-			*out = append(*out, Entry{Name: filepath.ToSlash(base), Path: filepath.Join(root, at), Visibility: "public"})
+			*out = append(*out, Entry{Name: filepath.ToSlash(base), Loop: filepath.ToSlash(base), Path: filepath.Join(root, at), Visibility: "public"})
 		}
 	}
 	return nil
@@ -117,6 +118,9 @@ func (l *lister) describe(e *Entry) bool {
 	}
 	if e.Problem == "" && h.has("from") {
 		h, e.Problem = l.inherit(e.Path, h)
+	}
+	if name := h.text["name"]; name != "" {
+		e.Loop = name
 	}
 	e.Title, _, _ = strings.Cut(strings.TrimSpace(h.text["description"]), "\n")
 	e.Title = printable(strings.TrimSpace(e.Title))

@@ -278,7 +278,7 @@ func (t *turn) exit() string {
 	return text + quotation(t.words())
 }
 
-// words are the last words of an action: on standard error, or else on standard output.
+// words are the last line of an action: on standard error, or else on standard output.
 func (t *turn) words() string {
 	for _, said := range []string{str(t.acted, "stderr_preview"), str(t.printed, "line"), str(t.acted, "output_preview")} {
 		if line := lastLine(said); line != "" {

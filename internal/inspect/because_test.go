@@ -35,7 +35,7 @@ func TestReasonOfAnEnd(t *testing.T) {
 		o      fsm.Outcome
 		want   string
 	}{
-		{"a verdict with the last words of its action", [][]fsm.Event{visit("test", 1, "2 failed", no...)}, failed, `state test said no (exit 1: "2 failed")`},
+		{"a verdict with the last line of its action", [][]fsm.Event{visit("test", 1, "2 failed", no...)}, failed, `state test said no (exit 1: "2 failed")`},
 		{"the same verdict again and again", [][]fsm.Event{visit("test", 1, "a", no...), visit("fix", 0, "b"), visit("test", 1, "c", no...)}, failed, `state test said no 2 times (exit 1: "c")`},
 		{"a state behind the one that failed", [][]fsm.Event{visit("test", 1, "a", no...), visit("mail", 0, "sent")}, failed, `state test said no (exit 1: "a"); state mail led from there to the end`},
 		{"a judge", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "reason", "no tests\nat all")}, failed, `state review said no (judge: "no tests …")`},

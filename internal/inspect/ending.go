@@ -110,7 +110,7 @@ func EndLine(o fsm.Outcome, maxSteps int) string {
 
 // RateLimited is what is said of a run that ended because a rate limit lasted too long. What is recorded of it is the
 // error of little-loops, which is that of a state without a way on.
-const RateLimited = "the agent host still refuses for its rate, and the waits for that are used up; resume the run later"
+const RateLimited = "the agent host is still rate-limited, and the waits for that are used up; resume the run later"
 
 // HonestError is the error of a run in words that say what happened.
 func HonestError(r persistence.Run) string {

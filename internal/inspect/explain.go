@@ -55,6 +55,7 @@ type explainer struct {
 	st      *fsm.State // nil = not known
 	started *fsm.Event // an action that has not ended
 	said    []Sentence
+	failed  int // items that did not come to yes
 }
 
 // SetText says what a state gave the context: tries = 3, mood = "good".
@@ -79,16 +80,21 @@ func (x *explainer) event(i int, e fsm.Event) {
 	case fsm.EventActionKilled: // by a stop of the run; what it used is paid for
 		x.killed(e)
 		x.started = nil
+	case fsm.EventItemEnd:
+		x.item(e)
 	case fsm.EventEvaluate:
+		x.moreItems(e)
 		x.said = append(x.said, x.judged(e)...)
 	case fsm.EventSet:
 		x.add(say(e, "It set %s.", SetText(e)))
 	case fsm.EventRoute:
 		x.route(e)
 	case fsm.EventLoopResume:
+		x.moreItems(e)
 		x.resumed(e)
 	case fsm.EventStateEnter, fsm.EventMessagesAppend, fsm.EventHostSubprocRSS, fsm.EventLoopStart, fsm.EventCheckpoint:
 	case fsm.EventLoopComplete:
+		x.moreItems(e)
 		if e.Depth > 0 {
 			x.add(Sentence{"The sub-loop ended here: " + lower(Ending(e, x.l).Text), []uint64{e.Seq}})
 		} else if by := str(e, "terminated_by"); by == fsm.EndInterrupted || by == fsm.EndUserStopped {
@@ -103,11 +109,11 @@ func (x *explainer) event(i int, e fsm.Event) {
 
 func (x *explainer) resumed(e fsm.Event) {
 	if x.started == nil {
-		x.add(say(e, "The run was gone on with."))
+		x.add(say(e, "The run was resumed."))
 		return
 	}
 	x.add(Sentence{
-		fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The run was gone on with.", x.what(*x.started)),
+		fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The run was resumed.", x.what(*x.started)),
 		[]uint64{x.started.Seq, e.Seq},
 	})
 	x.started = nil
@@ -151,7 +157,7 @@ func (x *explainer) action(e fsm.Event) {
 	}
 	if code != 0 {
 		if errs := lastLine(str(e, "stderr_preview")); errs != "" {
-			text += " Its last words on standard error: " + humanize.Quote(errs) + "."
+			text += " Last lines of standard error: " + humanize.Quote(errs) + "."
 		}
 	}
 	x.add(Sentence{text, events})
@@ -224,7 +230,7 @@ func (x *explainer) route(e fsm.Event) {
 		x.add(say(e, "So it stayed in %s: %s.", to, rule))
 		return
 	}
-	x.add(say(e, "So it went on to %s: %s.", to, rule))
+	x.add(say(e, "So it continued to %s: %s.", to, rule))
 }
 
 func because(reason string) string {

@@ -69,12 +69,6 @@ func (x *explainer) limit(e fsm.Event) string {
 		return "Its list has " + itemsText(e) + "."
 	case fsm.EventItemStart:
 		return ""
-	case fsm.EventItemEnd:
-		if !failedItem(e) {
-			return ""
-		}
-		text := itemText(e)
-		return strings.ToUpper(text[:1]) + text[1:] + "."
 	case fsm.EventWaitCheck:
 		return fmt.Sprintf("Check %s came to nothing: %s.", val("check"), strings.TrimRight(str(e, "seen"), "."))
 	case fsm.EventActionRetry:
@@ -158,9 +152,9 @@ func Ending(e fsm.Event, l *fsm.Loop) Sentence {
 	text := ""
 	switch by {
 	case fsm.EndTerminal:
-		text = fmt.Sprintf("It ended because %s is terminal", final)
+		text = fmt.Sprintf("It ended at %s, a terminal state", final)
 		if failed {
-			text += ", and a failure"
+			text += " that means failure"
 		}
 	case fsm.EndMaxSteps:
 		text = fmt.Sprintf("It ended in %s because the cap on steps was reached%s", final, atMost("max_steps", l.MaxSteps))
@@ -174,7 +168,7 @@ func Ending(e fsm.Event, l *fsm.Loop) Sentence {
 	case fsm.EndInterrupted:
 		text = fmt.Sprintf("It was interrupted in %s", final)
 	case fsm.EndUserStopped:
-		text = fmt.Sprintf("It was stopped in %s, because somebody asked for that", final)
+		text = fmt.Sprintf("It was stopped in %s, because a user asked for that", final)
 	case fsm.EndSystemSignal:
 		text = fmt.Sprintf("It ended in %s because its action was killed by a signal", final)
 	case fsm.EndParked:

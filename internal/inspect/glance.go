@@ -41,7 +41,7 @@ func (g *Glance) Judged() *Visit { return g.judged.visit }
 // Left is the visit that led on to a state last; nil likewise.
 func (g *Glance) Left() *Visit { return g.left.visit }
 
-// Add takes the next older event and says whether more are wanted.
+// Add takes the next older event and reports whether more are wanted.
 func (g *Glance) Add(e fsm.Event) (more bool) {
 	if g.Newest == nil {
 		g.Newest = &e
@@ -123,7 +123,7 @@ func (g *Glance) visit(e fsm.Event) {
 	}
 }
 
-// wanted says whether older events may tell more.
+// wanted reports whether older events may tell more.
 func (g *Glance) wanted() bool {
 	if g.events >= glanceEvents || g.output >= glanceOutput {
 		return false

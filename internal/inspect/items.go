@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,22 +16,50 @@ type Progress struct {
 	Left                         time.Duration // about how long the rest takes; 0 = it is not known
 }
 
-// progress gathers it from the newest events of a run, newest first.
+// progress gathers it from the newest events of a run, newest first. Of several lists that branches work on side by side it is that of the
+// newest event.
 type progress struct {
-	begun  int        // items that began since newest
-	newest *fsm.Event // end of an item, or beginning of the list; nil = none was seen
-	oldest *fsm.Event // end of an item of the same list and process
-	over   bool       // what is older is of something else
+	begun  map[string]int // items that began since newest, by branch
+	left   []string       // branches that went to another state since newest
+	newest *fsm.Event     // end of an item, or beginning of the list; nil = none was seen
+	oldest *fsm.Event     // end of an item of the same list and process
+	over   bool           // what is older is of something else
 }
 
 func (p *progress) add(e fsm.Event) {
 	if p.over {
 		return
 	}
+	branch := str(e, "branch")
+	switch e.Kind {
+	case fsm.EventItemStart, fsm.EventItemEnd, fsm.EventItemsStart:
+		if p.newest == nil && !slices.ContainsFunc(p.left, func(of string) bool { return isIn(branch, of) }) || p.newest != nil && branch == str(*p.newest, "branch") {
+			p.item(e, branch)
+		}
+	case fsm.EventStateEnter, fsm.EventRoute, fsm.EventLoopResume:
+		switch {
+		case branch == "" || p.newest != nil && isIn(str(*p.newest, "branch"), branch):
+			p.over = true
+		case p.newest == nil:
+			p.left = append(p.left, branch)
+		}
+	}
+}
+
+// isIn reports whether a branch is another one, or inside it.
+func isIn(branch, of string) bool {
+	return branch == of || strings.HasPrefix(branch, of+"/")
+}
+
+// item takes in an event of the list.
+func (p *progress) item(e fsm.Event, branch string) {
 	switch e.Kind {
 	case fsm.EventItemStart:
 		if p.newest == nil {
-			p.begun++
+			if p.begun == nil {
+				p.begun = map[string]int{}
+			}
+			p.begun[branch]++
 		}
 	case fsm.EventItemEnd:
 		if p.newest == nil {
@@ -42,8 +71,6 @@ func (p *progress) add(e fsm.Event) {
 			p.newest = &e
 		}
 		p.over = true
-	case fsm.EventStateEnter, fsm.EventRoute, fsm.EventLoopResume, fsm.EventLoopComplete:
-		p.over = true
 	}
 }
 
@@ -53,7 +80,7 @@ func (g *Glance) Items() *Progress {
 	if e == nil {
 		return nil
 	}
-	p := &Progress{Items: whole(*e, "items"), Done: whole(*e, "done"), Failed: whole(*e, "failed"), Running: whole(*e, "running") + g.items.begun}
+	p := &Progress{Items: whole(*e, "items"), Done: whole(*e, "done"), Failed: whole(*e, "failed"), Running: whole(*e, "running") + g.items.begun[str(*e, "branch")]}
 	if first := g.items.oldest; first != nil {
 		if n := p.Done - whole(*first, "done"); n > 0 {
 			p.Left = e.Time.Sub(first.Time) / time.Duration(n) * time.Duration(max(0, p.Items-p.Done))
@@ -62,9 +89,21 @@ func (g *Glance) Items() *Progress {
 	return p
 }
 
+// Items is how far the run has come with the list it works on; nil = it works on none. Of a run that nobody carries no item is running.
+func (v *Vitals) Items() *Progress {
+	p := v.Glance.Items()
+	if p != nil && !v.Alive {
+		p.Running, p.Left = 0, 0
+	}
+	if p != nil && v.Stands() {
+		p.Left = 0
+	}
+	return p
+}
+
 // ItemsText is how far a run has come with a list.
 func (v *Vitals) ItemsText() string {
-	p := v.Glance.Items()
+	p := v.Items()
 	if p == nil {
 		return ""
 	}
@@ -72,10 +111,10 @@ func (v *Vitals) ItemsText() string {
 	if p.Failed > 0 {
 		text += fmt.Sprintf(", %d of them failed", p.Failed)
 	}
-	if v.Alive && p.Running > 0 {
+	if p.Running > 0 {
 		text += fmt.Sprintf(", %d running", p.Running)
 	}
-	if v.Alive && p.Left >= time.Second && !v.Stands() {
+	if p.Left >= time.Second {
 		text += ", about " + humanize.Duration(p.Left) + " left"
 	}
 	return text
@@ -132,5 +171,24 @@ func itemsDone(e fsm.Event) string {
 	return text
 }
 
-// failedItem reports whether an event tells of an item that did not come to yes.
-func failedItem(e fsm.Event) bool { return e.Kind == fsm.EventItemEnd && str(e, "verdict") != "yes" }
+// failedTold is how many items that did not come to yes are explained one by one.
+const failedTold = 20
+
+// item says how an item ended that did not come to yes.
+func (x *explainer) item(e fsm.Event) {
+	if str(e, "verdict") == "yes" {
+		return
+	}
+	if x.failed++; x.failed <= failedTold {
+		text := itemText(e)
+		x.add(say(e, "%s.", strings.ToUpper(text[:1])+text[1:]))
+	}
+}
+
+// moreItems says how many items were not explained one by one, behind the last of them.
+func (x *explainer) moreItems(e fsm.Event) {
+	if more := x.failed - failedTold; more > 0 {
+		x.add(say(e, "%s did not come to yes; loops events tells of each.", humanize.Count(more, "more item")))
+	}
+	x.failed = 0
+}

@@ -42,7 +42,7 @@ func (v *Vitals) Heard() time.Time {
 	return at
 }
 
-// Idle is how long nothing was heard of a run that goes on.
+// Idle is how long nothing was heard of a running run.
 func (v *Vitals) Idle() time.Duration {
 	if v.Heard().IsZero() {
 		return 0

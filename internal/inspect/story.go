@@ -52,7 +52,7 @@ func (x *Story) WholeRun() {
 		}
 		said = append(said, s)
 	case x.Alive:
-		add("It goes on: it is in %s.", r.State)
+		add("It is running, in %s.", r.State)
 	case r.Status == persistence.Interrupted || r.Status == persistence.Running:
 		add("It was interrupted in %s: its process is gone, and recorded nothing about why.", r.State)
 	case v == nil:
@@ -73,7 +73,7 @@ func (x *Story) WholeRun() {
 		add("%s", x.Note)
 	}
 	if r.Resumable && !x.Alive {
-		add("It can be gone on with: %s", x.Resume)
+		add("Resume with: %s", x.Resume)
 	}
 	if met := &x.seen.met; met.count > 0 {
 		add("On the way it met these limits:")

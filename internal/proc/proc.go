@@ -132,7 +132,7 @@ func (id Identity) Signal(sig syscall.Signal) error {
 	return err
 }
 
-// StartedAfter says whether the process that has this pid now is known to have started after t, and so cannot
+// StartedAfter reports whether the process that has this pid now is known to have started after t, and so cannot
 // be the one that was recorded then without its start time.
 func StartedAfter(pid int, t time.Time) bool {
 	if pid <= 0 {
@@ -280,7 +280,7 @@ func ancestors() map[int]bool {
 	return up
 }
 
-// has says whether the environment block (NAME=value, each ended by a zero byte) sets variable to a list that
+// has reports whether the environment block (NAME=value, each ended by a zero byte) sets variable to a list that
 // holds element. Of several settings the first counts, as for getenv. While bash starts it takes the block apart, one
 // variable after the other, and puts it together again: then a zero byte may stand for the equals sign.
 func has(block, variable, element string) (found bool) {

@@ -110,7 +110,7 @@ type Log interface {
 	// Without events it returns the number of the last one there is, 0 if none.
 	Append(ctx context.Context, run string, events ...Event) (uint64, error)
 	// Since yields the events after number seq, oldest first; those appended meanwhile may be missing. An error that
-	// is ErrDamaged stands for one or more events, and reading goes on behind it; after any other it ends. A run
+	// is ErrDamaged stands for one or more events, and reading continues after it; after any other it ends. A run
 	// without events yields none.
 	Since(ctx context.Context, run string, seq uint64) iter.Seq2[Event, error]
 	// Clear removes all events of a run. The next one is number 1 again.
@@ -180,7 +180,7 @@ func Unpack[M any](raw []json.RawMessage) ([]M, error) {
 
 const maxRunID = 200 // bytes, also as the name of a folder
 
-// CheckRun says whether run can be the id of a run, see Meta. The error is ErrRunID.
+// CheckRun reports whether run can be the id of a run, see Meta. The error is ErrRunID.
 func CheckRun(run string) error {
 	switch {
 	case run == "":

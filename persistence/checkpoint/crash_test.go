@@ -208,7 +208,7 @@ func leftOver(t *testing.T, root string) {
 	}))
 }
 
-// A change that fails for lack of room is told, leaves what was there or what was to be, and no half-written file; the
+// A change that fails because the disk is full is told, leaves what was there or what was to be, and no half-written file; the
 // same call works when there is room again.
 func TestNoRoomAtEveryStep(t *testing.T) {
 	for n := 1; ; n++ {

@@ -101,7 +101,7 @@ func (r *Run) Resume(ctx context.Context) (*Checkpoint, error) {
 }
 
 // Save saves c, with the meta of the run, unless the last Save that succeeded ended less than the interval ago or
-// another is under way. It says whether c is durable now. The first Save is always written, and so is the one after an
+// another is under way. It reports whether c is durable now. The first Save is always written, and so is the one after an
 // error. After Complete or Fail it is ErrEnded. The caller may change c when Save has returned.
 func (r *Run) Save(ctx context.Context, c *Checkpoint) (saved bool, err error) {
 	if r == nil || !r.due() {
@@ -184,7 +184,7 @@ func (r *Run) over() error {
 // of the run stay.
 func (r *Run) Complete(ctx context.Context) error { return r.end(ctx) }
 
-// Fail is Complete for a run that failed in a way that going on cannot mend. A run that should be gone on with at the
+// Fail is Complete for a run that failed in a way that going on cannot mend. A run that should be resumed at the
 // next start calls neither.
 func (r *Run) Fail(ctx context.Context) error { return r.end(ctx) }
 

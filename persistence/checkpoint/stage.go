@@ -337,7 +337,7 @@ func (s *Stages) writeManifest(m manifest) error {
 	return s.disk.replace(s.manifest, append(b, '\n'))
 }
 
-// CheckStage says whether name can be the name of a stage. The error is ErrStageName.
+// CheckStage reports whether name can be the name of a stage. The error is ErrStageName.
 func CheckStage(name string) error {
 	const first = "abcdefghijklmnopqrstuvwxyz0123456789"
 	switch {

@@ -434,7 +434,7 @@ func TestStagesKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// A change that fails for lack of room is told, and what was saved is still there.
+// A change that fails because the disk is full is told, and what was saved is still there.
 func TestStagesNoRoomAtEveryStep(t *testing.T) {
 	for n := 1; ; n++ {
 		dir := filepath.Join(t.TempDir(), "stages")

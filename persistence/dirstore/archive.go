@@ -193,7 +193,7 @@ func (d *Store) fillFolder(files livePaths, work, tmp string) error {
 	return d.before("state")
 }
 
-// supersede replaces an archive folder with tmp if it holds an earlier part of the same run, as the reference tool
+// supersede replaces an archive folder with tmp if it holds an earlier part of the same run, as little-loops
 // leaves behind. Otherwise the error is fs.ErrExist.
 func (d *Store) supersede(tmp, target string, flat *value.Map) error {
 	old, err := archivePlace(target).load(false)
@@ -235,7 +235,7 @@ func (d *Store) supersede(tmp, target string, flat *value.Map) error {
 	return os.RemoveAll(hidden)
 }
 
-// begins says whether a copy of an event file is the beginning of a journal, or of its newest part.
+// begins reports whether a copy of an event file is the beginning of a journal, or of its newest part.
 func begins(old string, p place) bool {
 	files := []string{p.events}
 	if parts, _, err := segment.Parts(p.parts); err == nil && len(parts) > 0 {

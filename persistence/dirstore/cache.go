@@ -2,6 +2,7 @@ package dirstore
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,16 +41,17 @@ func (d *Store) cached() *cache {
 	return &cache{path: path, history: d.history, eager: d.eager, index: index.Read(path), news: index.News{Began: time.Now(), Read: map[string]index.Entry{}}}
 }
 
-// eachName calls f with the names in the archive, but for hidden ones, after room with how many there are where that is known.
-func (c *cache) eachName(room func(n int), f func(name string)) error {
+// names returns the names in the archive, but for hidden ones, each with a line end, if the index has them: first those that are no
+// archived runs, then the newest runs first.
+func (c *cache) names() (names string, known bool) {
 	stamp, stamped := disk.FolderStamp(c.history)
-	if names, ok := c.index.Names(stamp); ok && stamped {
-		room(strings.Count(names, "\n"))
-		for name := range strings.SplitSeq(strings.TrimSuffix(names, "\n"), "\n") {
-			f(name)
-		}
-		return nil
-	}
+	names, known = c.index.Names(stamp)
+	return names, known && stamped
+}
+
+// eachName calls f with the names in the archive, but for hidden ones, in no order, and keeps them for the index.
+func (c *cache) eachName(f func(name string)) error {
+	stamp, stamped := disk.FolderStamp(c.history)
 	l := &index.Listing{Folder: stamp}
 	err := disk.EachName(c.history, func(name string) {
 		if name[0] != '.' {
@@ -58,6 +60,13 @@ func (c *cache) eachName(room func(n int), f func(name string)) error {
 		}
 	})
 	if now, _ := disk.FolderStamp(c.history); err == nil && stamped && now == stamp && (len(l.Names) >= manyNames || c.eager) && old(stamp) {
+		newestLast := slices.Clone(l.Names)
+		newestLast = slices.DeleteFunc(newestLast, func(name string) bool { return !isFolder(name) })
+		slices.Sort(newestLast)
+		l.Names = slices.DeleteFunc(l.Names, isFolder)
+		for _, name := range slices.Backward(newestLast) {
+			l.Names = append(l.Names, name)
+		}
 		c.news.Listing = l
 	}
 	return err
@@ -90,14 +99,23 @@ func (c *cache) recall(p place) *loaded {
 	return &loaded{flat: flat, record: rec, whole: true, viewed: true, skimmed: true}
 }
 
-// note keeps what was read of a state file.
-func (c *cache) note(p place, state disk.Stamp, text []byte) {
+// ended reports whether a run ended for good, by what a listing read of its state file, which is as it was then.
+func (c *cache) ended(p place) bool {
+	if c == nil {
+		return false
+	}
+	now, regular, ok := disk.StampOf(p.state)
+	return ok && regular && c.index.Ended(p.folder, now)
+}
+
+// note keeps what was read of a state file, and whether that says that the run ended for good.
+func (c *cache) note(p place, state disk.Stamp, text []byte, ended bool) {
 	if c == nil || text == nil || state == (disk.Stamp{}) || strings.ContainsRune(p.folder, filepath.Separator) || !c.index.Wants(p.folder) || !old(state) {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.news.Read[p.folder] = index.Entry{State: state, Text: string(text)}
+	c.news.Read[p.folder] = index.Entry{State: state, Ended: ended, Text: string(text)}
 	c.bytes += int(state.Size)
 }
 

@@ -16,14 +16,18 @@ import (
 	"loops/persistence"
 )
 
-// ended records a run that ended, and returns it.
+// ended records a run that ended, every second one so that it can be resumed, and returns it.
 func ended(t testing.TB, d *Store, loop string, n int) persistence.Run {
 	t.Helper()
 	j, err := d.Create(t.Context(), persistence.Spec{Loop: loop, StartedAt: at.Add(time.Duration(n) * time.Second), Definition: []byte("x")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := end(1, fsm.EndTerminal)
+	by := fsm.EndTerminal
+	if n%2 == 1 {
+		by = fsm.EndUserStopped
+	}
+	b := end(1, by)
 	b.Snapshot.Loop = loop
 	if err := errors.Join(j.Record(t.Context(), b), j.Close(t.Context())); err != nil {
 		t.Fatal(err)
@@ -40,7 +44,7 @@ func listed(t *testing.T, d *Store, when string) []persistence.Run {
 	path := filepath.Join(d.running, archiveIndex)
 	var got [][]persistence.Run
 	list := func(s *Store) {
-		for _, q := range []persistence.Query{{}, {Loop: "fix"}, {Limit: 2}, {Limit: 200, LiveToo: true}} {
+		for _, q := range []persistence.Query{{}, {Loop: "fix"}, {Limit: 2}, {Limit: 200, LiveToo: true}, {Open: true}, {Last: true}} {
 			runs, err := s.Runs(t.Context(), q)
 			if err != nil {
 				t.Fatalf("%s: %v", when, err)

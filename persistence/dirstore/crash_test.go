@@ -450,7 +450,7 @@ func TestFailingWrite(t *testing.T) {
 	}
 }
 
-// The reference tool rewrites a state file and drops what it does not know. Nothing is lost by that.
+// little-loops rewrites a state file and drops what it does not know. Nothing is lost by that.
 func TestRewrittenByTheReference(t *testing.T) {
 	d := open(t)
 	b := step(1)

@@ -367,7 +367,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// harmless says whether a spoilt file says what it said before, or is of no use to a reader.
+// harmless reports whether a spoilt file says what it said before, or is of no use to a reader.
 func (r *soundRun) harmless(t *testing.T, d *Store, name string) bool {
 	if strings.HasSuffix(name, "state.json.tmp") || strings.HasPrefix(name, ".running") && strings.HasSuffix(name, ".state.json") {
 		return true // a view that is not synced

@@ -79,7 +79,7 @@ func (d *Store) readEvents(p place, want uint64, r *segment.Forward) (newest os.
 		if newest, err = log.Newest.Stat(); err != nil {
 			return nil, err
 		}
-		if err := r.Read(log.Newest, log.Newest.Name()); err != nil {
+		if err := r.ReadBehind(log.Newest, log.Newest.Name()); err != nil {
 			return nil, err
 		}
 	}
@@ -104,5 +104,5 @@ func (d *Store) readPart(id persistence.ID, part segment.Part, r *segment.Forwar
 		return err
 	}
 	defer f.Close()
-	return r.Read(f, part.Path)
+	return r.ReadBehind(f, part.Path)
 }

@@ -17,8 +17,8 @@ import (
 
 const fixtures = "../../cmd/loops/testdata/conformance/dirs"
 
-// Directories written by the reference tool are read unchanged: every run once, what it says, and whether it can be
-// gone on with and where.
+// Directories written by little-loops are read unchanged: every run once, what it says, and whether it can be
+// resumed and where.
 func TestReferenceDirectories(t *testing.T) {
 	for _, c := range []struct {
 		dir  string
@@ -159,7 +159,7 @@ func goOn(t *testing.T, d *dirstore.Store, j persistence.Journal, s *fsm.Snapsho
 	}
 }
 
-// fixture copies a directory of the reference tool.
+// fixture copies a directory of little-loops.
 func fixture(t *testing.T, name string) (*dirstore.Store, string) {
 	t.Helper()
 	archive, folder, _ := strings.Cut(name, "/")

@@ -36,7 +36,7 @@ func (d *Store) starting(id persistence.ID) (persistence.Run, bool) {
 	return r, true
 }
 
-// adopt works out what a run of the reference tool does not say: where in its state it stood, and its run id.
+// adopt works out what a run of little-loops does not say: where in its state it stood, and its run id.
 func (l *loaded) adopt(p place) {
 	if l.runID == "" {
 		l.runID = persistence.MakeRunID(l.StartedAt)
@@ -58,7 +58,7 @@ func (l *loaded) adopt(p place) {
 	}
 }
 
-// An ending is what the last events of a run of the reference tool say about how it stopped.
+// An ending is what the last events of a run of little-loops say about how it stopped.
 type ending struct {
 	by     string // terminated_by of the last loop_complete; "" without one
 	routed bool   // to the state the run names, after the last state was entered
@@ -100,7 +100,7 @@ func (l *loaded) interrupted(at ending) {
 	}
 }
 
-// lastOutcome reads how a finished run of the reference tool ended.
+// lastOutcome reads how a finished run of little-loops ended.
 func lastOutcome(path string, status persistence.Status, s *fsm.Snapshot) *fsm.Outcome {
 	o := &fsm.Outcome{FinalState: s.Current, Steps: s.Step, Duration: s.Elapsed}
 	switch status {

@@ -19,13 +19,13 @@ import (
 const importBatch = 500
 
 // Import implements [Importer]. The run is built in a directory of its own, hidden in the archive, and moved into place
-// when all of it is there and durable. One of the reference tool cannot be imported: only as its own files would it be
+// when all of it is there and durable. One of little-loops cannot be imported: only as its own files would it be
 // what it was.
 func (d *Store) Import(ctx context.Context, r persistence.Recorded) error {
 	loop, at, ok := persistence.SplitID(r.Run.ID)
 	switch {
 	case r.Run.Foreign:
-		return fmt.Errorf("run %s was written by the reference tool: its files can be copied, but not what was read from them", r.Run.ID)
+		return fmt.Errorf("run %s was written by little-loops: its files can be copied, but not what was read from them", r.Run.ID)
 	case !ok || loop != r.Run.Loop || persistence.MakeRunID(at) != r.Run.RunID || persistence.CheckLoop(loop) != nil:
 		return fmt.Errorf("run %s of loop %q, %s, cannot be the name of files", r.Run.ID, r.Run.Loop, r.Run.RunID)
 	case r.Memory == nil || !r.Memory.StartedAt.Equal(r.Run.StartedAt):

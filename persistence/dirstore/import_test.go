@@ -110,7 +110,7 @@ func TestImportRefused(t *testing.T) {
 		change func(r *persistence.Recorded)
 		want   string
 	}{
-		{"of the reference tool", func(r *persistence.Recorded) { r.Run.Foreign = true }, "was written by the reference tool"},
+		{"of little-loops", func(r *persistence.Recorded) { r.Run.Foreign = true }, "was written by little-loops"},
 		{"another id", func(r *persistence.Recorded) { r.Run.ID = "fix" }, "cannot be the name of files"},
 		{"another run id", func(r *persistence.Recorded) { r.Run.RunID = "2026-11-21T103406" }, "cannot be the name of files"},
 		{"a name that leads away", func(r *persistence.Recorded) { r.Run.ID, r.Run.Loop = "../fix-20261121T103405", "../fix" }, "cannot be the name of files"},

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"loops/internal/disk"
 	"loops/persistence"
@@ -17,14 +18,14 @@ const readAtOnce = 256
 // are read as are returned.
 func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	if q.ID != "" {
-		return d.one(q), nil
+		return q.Cut(d.one(q)), nil
 	}
 	// A run may be on its way into the archive, or back. Looked at in this order it cannot be missed.
 	stems := make(map[string]seen)
 	if err := d.stems(ctx, stems); err != nil {
 		return nil, err
 	}
-	var folders []folder
+	folders := func(func(folder) bool) {}
 	var c *cache
 	if !q.Live {
 		c = d.cached()
@@ -53,6 +54,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		spread(len(next), func(i int) {
 			if !used[next[i].path] {
 				next[i].whole = q.Readings && (q.Loop != "" || q.Limit > 0 && q.Limit <= fewRuns) // all will be asked for
+				next[i].unread = q.Open
 				read[i], found[i] = d.archivedRun(next[i], q.Readings, c)
 			}
 		})
@@ -70,7 +72,10 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		next = next[:0]
 		return false
 	}
-	for f := range newestFirst(folders) {
+	if q.Last {
+		folders = lastOfEach(folders)
+	}
+	for f := range folders {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -136,10 +141,11 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 
 // A folder is one archived run as its name tells.
 type folder struct {
-	key   string // run id, dash, encoded name of the loop
-	path  string // relative to the archive
-	whole bool   // of its state all is read
-	when  uint64 // the digits of the run id: numbers are sorted faster than names
+	key    string // run id, dash, encoded name of the loop
+	path   string // relative to the archive
+	whole  bool   // of its state all is read
+	unread bool   // of a run that the cache knows to have ended for good nothing is read: what is returned of it is not open
+	when   uint64 // the digits of the run id: numbers are sorted faster than names
 }
 
 func makeFolder(key, path string) folder {
@@ -152,13 +158,27 @@ func makeFolder(key, path string) folder {
 	return f
 }
 
-// folders returns the archive folders of a loop, or of all, in no order.
-func (d *Store) folders(c *cache, loop string) ([]folder, error) {
-	var out []folder
+// folders returns the archive folders of a loop, or of all, newest first.
+func (d *Store) folders(c *cache, loop string) (iter.Seq[folder], error) {
 	encoded := persistence.EncodeLoop(loop)
-	err := c.eachName(func(n int) { out = make([]folder, 0, n) }, func(name string) {
+	wanted := func(name string) bool {
+		l := name[len(persistence.RunIDLayout)+1:]
+		return loop == "" || l == encoded || persistence.DecodeLoop(l) == loop
+	}
+	names, known := c.names()
+	if first, _, _ := strings.Cut(names, "\n"); known && isFolder(first) {
+		return func(yield func(folder) bool) { // of a hundred thousand, twenty are looked at
+			for line := range strings.Lines(names) {
+				if name := strings.TrimSuffix(line, "\n"); wanted(name) && !yield(makeFolder(name, name)) {
+					return
+				}
+			}
+		}, nil
+	}
+	var out []folder
+	add := func(name string) {
 		if isFolder(name) {
-			if l := name[len(persistence.RunIDLayout)+1:]; loop == "" || l == encoded || persistence.DecodeLoop(l) == loop {
+			if wanted(name) {
 				out = append(out, makeFolder(name, name))
 			}
 			return
@@ -172,8 +192,16 @@ func (d *Store) folders(c *cache, loop string) ([]folder, error) {
 				out = append(out, makeFolder(key, filepath.Join(name, n)))
 			}
 		}
-	})
-	return out, err
+	}
+	var err error
+	if known {
+		for line := range strings.Lines(names) {
+			add(strings.TrimSuffix(line, "\n"))
+		}
+	} else {
+		err = c.eachName(add)
+	}
+	return newestFirst(out), err
 }
 
 func (f folder) newer(g folder) bool {
@@ -212,6 +240,20 @@ func newestFirst(fs []folder) iter.Seq[folder] {
 	}
 }
 
+// lastOfEach passes on the first folder of each loop.
+func lastOfEach(folders iter.Seq[folder]) iter.Seq[folder] {
+	return func(yield func(folder) bool) {
+		seen := make(map[string]bool)
+		for f := range folders {
+			loop := f.key[len(persistence.RunIDLayout)+1:]
+			if !seen[loop] && !yield(f) {
+				return
+			}
+			seen[loop] = true
+		}
+	}
+}
+
 func isFolder(name string) bool {
 	n := len(persistence.RunIDLayout)
 	return len(name) >= n+2 && name[n] == '-' && persistence.IsRunID(name[:n])
@@ -226,6 +268,9 @@ func (d *Store) archivedRun(f folder, keep bool, c *cache) (persistence.Run, boo
 		return persistence.Run{}, false
 	}
 	p.id = persistence.MakeID(loop, at)
+	if f.unread && c.ended(p) {
+		return persistence.Run{ID: p.id, RunID: runID, Loop: loop, StartedAt: at, Archived: true}, true
+	}
 	l, err := p.glance(f.whole, c)
 	if err != nil && l == nil || !l.whole && !p.there() {
 		return persistence.Run{}, false // gone since we looked

@@ -33,7 +33,7 @@ type loaded struct {
 	*record
 	flat     *value.Map
 	archived bool
-	foreign  bool     // written by the reference tool
+	foreign  bool     // written by little-loops
 	damage   []string // what could not be read, each with its file
 	whole    bool     // its journal was found to be as long as its state file says, and was not read
 	gap      bool     // the log of a sub-loop is among it
@@ -107,7 +107,7 @@ func (p place) load(texts bool) (*loaded, error) {
 		return l, &persistence.DamageError{File: p.state, Offset: -1, What: "the memory of the run cannot be read: " + l.damage[0]}
 	}
 	l.flat = flat
-	if texts {
+	if texts && !l.foreign { // little-loops keeps every text in its place
 		if err := l.fillTexts(p); err != nil {
 			return l, err
 		}
@@ -166,14 +166,14 @@ func (p place) glance(whole bool, c *cache) (*loaded, error) {
 	if flat, ours := l.readStateBy(p.state, part); flat != nil && ours {
 		if rec, err := takeFlat(flat); err == nil && rec.complete(p) {
 			l.flat, l.record, l.whole, l.viewed = flat, rec, true, true
-			c.note(p, l.stamp, text)
+			c.note(p, l.stamp, text, !l.status.CanGoOn(l.outcome().Retriable()))
 			return l, nil
 		}
 	}
 	return p.load(false)
 }
 
-// complete says whether the journal of an archived run is as long as its state file says.
+// complete reports whether the journal of an archived run is as long as its state file says.
 func (r *record) complete(p place) bool {
 	size, ok := disk.IsRegular(p.events)
 	if !ok || size != r.journal {
@@ -215,7 +215,7 @@ func (l *loaded) readStateBy(path string, part func([]byte) []byte) (flat *value
 				if _, mark := flat.Get("journal"); ours || !mark {
 					return flat, ours
 				}
-				ours, err = true, errors.New("the checksum is missing") // the reference tool drops this key
+				ours, err = true, errors.New("the checksum is missing") // little-loops drops this key
 			}
 		} else {
 			err = errors.New("the checksum does not hold")
@@ -278,7 +278,7 @@ func (l *loaded) readJournal(log *segment.Log, flat *value.Map, ours bool) (*val
 	}
 	switch {
 	case j.flat != nil && state != nil && !ours:
-		// The reference tool has rewritten our state file and lost what it does not know. The journal has
+		// little-loops has rewritten our state file and lost what it does not know. The journal has
 		// it; but if the tool stopped the run, that is new.
 		l.foreign = false
 		for _, k := range []string{"status", "reconciled_at"} {

@@ -19,7 +19,7 @@ import (
 	"loops/persistence"
 )
 
-// A scopeLock is the content of a .lock file. The first five keys are those of the reference tool.
+// A scopeLock is the content of a .lock file. The first five keys are those of little-loops.
 type scopeLock struct {
 	Loop      string   `json:"loop_name"`
 	Scope     []string `json:"scope"`
@@ -83,7 +83,7 @@ func (d *Store) exclusive(ctx context.Context, f func() error) error {
 	return disk.WhileLocked(ctx, filepath.Join(d.running, ".acquire.lock"), cmp.Or(d.patience, patience), f)
 }
 
-// Owned says whether a live process of this program owns a run, also one that has not recorded anything yet. It costs next
+// Owned reports whether a live process of this program owns a run, also one that has not recorded anything yet. It costs next
 // to nothing.
 func (d *Store) Owned(id persistence.ID) bool { return id.Valid() && disk.Held(d.live(id).lock) }
 
@@ -215,7 +215,7 @@ func (d *Store) probeAll(names []string) []probe {
 	return all
 }
 
-// locks returns the lock files among the running ones, below a folder of them. The reference tool makes folders for loops
+// locks returns the lock files among the running ones, below a folder of them. little-loops makes folders for loops
 // with a slash in their name, and does not look into them itself.
 func (d *Store) locks(folder string) ([]string, error) {
 	names, err := disk.Names(filepath.Join(d.running, folder))
@@ -260,7 +260,7 @@ func ancestor(id persistence.ID, ids []persistence.ID) bool {
 	return false
 }
 
-// alive says whether the process that wrote an ownership record without flock still lives.
+// alive reports whether the process that wrote an ownership record without flock still lives.
 func (d *Store) alive(o persistence.Owner, recorded time.Time) bool {
 	if o.PID <= 0 {
 		return false
@@ -271,7 +271,7 @@ func (d *Store) alive(o persistence.Owner, recorded time.Time) bool {
 	return !errors.Is(syscall.Kill(o.PID, 0), syscall.ESRCH)
 }
 
-// foreignOwner finds the process that owns a run of the reference tool: by its .pid, its .lock, its state.
+// foreignOwner finds the process that owns a run of little-loops: by its .pid, its .lock, its state.
 func (d *Store) foreignOwner(id persistence.ID, inState persistence.Owner, updated time.Time) (persistence.Owner, time.Time) {
 	p := d.live(id)
 	if b, err := disk.Read(p.pid); err == nil {

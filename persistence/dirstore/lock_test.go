@@ -45,7 +45,7 @@ func TestStoreLockThatIsNotLetGo(t *testing.T) {
 	}
 }
 
-// Locks of the reference tool count while their process lives, also those of loops with a slash in their name.
+// Locks of little-loops count while their process lives, also those of loops with a slash in their name.
 func TestLocksOfTheReferenceTool(t *testing.T) {
 	d, err := Open(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)

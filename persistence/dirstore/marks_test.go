@@ -150,10 +150,10 @@ func TestMarkedRunIsResumed(t *testing.T) {
 	must(t, err)
 	var held *persistence.HeldError
 	if err := d.MarkInterrupted(t.Context(), todo[:1])[0]; !errors.As(err, &held) {
-		t.Errorf("a run that goes on is marked: %v", err)
+		t.Errorf("a running run is marked: %v", err)
 	}
 	if err := d.Tidy(t.Context(), plain(todo[:1]))[0]; !errors.As(err, &held) {
-		t.Errorf("a run that goes on is moved: %v", err)
+		t.Errorf("a running run is moved: %v", err)
 	}
 	must(t, j.Record(t.Context(), step(2)))
 	if r := d.one(persistence.Query{ID: todo[0].ID}); len(r) != 1 || r[0].Status != persistence.Running || !r[0].Reconciled.IsZero() {

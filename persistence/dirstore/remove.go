@@ -213,7 +213,7 @@ func orNone(flat *value.Map) *value.Map {
 	return flat
 }
 
-// uses says whether there is a run with this ID, and that is its working folder.
+// uses reports whether there is a run with this ID, and that is its working folder.
 func (d *Store) uses(id persistence.ID, work string) bool {
 	p, err := d.find(id)
 	if err != nil {

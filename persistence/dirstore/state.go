@@ -19,7 +19,7 @@ func appendCheck(state []byte) []byte {
 	return append(snapshot.AppendHex(body, crc), "\"\n}"...)
 }
 
-// checked says whether the checksum of a state file holds. Files of the reference tool have none.
+// checked reports whether the checksum of a state file holds. Files of little-loops have none.
 func checked(state []byte) (ours, ok bool) {
 	i := bytes.LastIndex(state, []byte(checkKey))
 	if i < 0 {

@@ -282,7 +282,7 @@ func TestStepInsideIsSmall(t *testing.T) {
 	t.Logf("bytes a step by depth: %v", sizes)
 }
 
-// The reference tool keeps the name of a sub-loop and drops its memory. Where there is a journal of ours the memory comes
+// little-loops keeps the name of a sub-loop and drops its memory. Where there is a journal of ours the memory comes
 // from there; where there is none the sub-loop starts over.
 func TestNameOfASubLoopAlone(t *testing.T) {
 	d := open(t)

@@ -15,12 +15,12 @@ import (
 )
 
 // find says where the files of a run are. A run that is both live and in the archive is in the archive, and
-// what is live is left over, unless its archive folder was written by the reference tool, which copies.
+// what is live is left over, unless its archive folder was written by little-loops, which copies.
 func (d *Store) find(id persistence.ID) (place, error) {
 	if !id.Valid() {
 		return place{}, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
 	}
-	if _, _, ok := splitFolder(string(id)); ok { // an archive of the reference tool
+	if _, _, ok := splitFolder(string(id)); ok { // an archive of little-loops
 		if p, ok := d.archived(id, string(id)); ok {
 			return p, nil
 		}
@@ -71,10 +71,10 @@ func (d *Store) archived(id persistence.ID, folder string) (place, bool) {
 	return p, p.there()
 }
 
-// there says whether a folder of the archive has a file of a run.
+// there reports whether a folder of the archive has a file of a run.
 func (p place) there() bool { return disk.Exists(p.state) || disk.Exists(p.events) }
 
-// written says whether a state file was written by this program.
+// written reports whether a state file was written by this program.
 func written(state string) bool {
 	b, err := disk.Read(state)
 	if err != nil {
@@ -97,7 +97,7 @@ func (d *Store) take(p place) (*taken, error) {
 	if p.folder == "" {
 		live := d.live(p.id)
 		l, err := readLock(live.lock)
-		if (err != nil || !l.Flock) && !disk.Held(live.lock) { // no lock of ours: it may be a live run of the reference tool
+		if (err != nil || !l.Flock) && !disk.Held(live.lock) { // no lock of ours: it may be a live run of little-loops
 			var inState persistence.Owner
 			var updated time.Time
 			run, _ := p.load(false)

@@ -117,7 +117,7 @@ func (d *Store) ending(t *taken, todo persistence.Tidying, m mark) (*value.Map, 
 			l.flat.Set("reconciled_why", todo.Why)
 		}
 	} else if l.foreign && !l.status.Resumable() {
-		// The reference tool copies a run into the archive when it ends.
+		// little-loops copies a run into the archive when it ends.
 		dir := archivePlace(filepath.Join(d.history, folderName(persistence.MakeRunID(l.StartedAt), l.Loop)))
 		if disk.SameContent(dir.events, t.events, false) && disk.SameContent(dir.state, t.state, false) {
 			return nil, d.clear(t.id)

@@ -11,7 +11,7 @@ import (
 	"loops/persistence"
 )
 
-// A run whose events cannot be read is listed with what its state file says, and is not gone on with.
+// A run whose events cannot be read is listed with what its state file says, and is not resumed.
 func TestUnreadableEvents(t *testing.T) {
 	d := open(t)
 	j := begin(t, d, step(1))

@@ -25,7 +25,7 @@ func (e *Writer) log(lines []string) bool {
 	return e.texts(lines)
 }
 
-// Counted says whether a log is only Counted.
+// Counted reports whether a log is only Counted.
 func Counted(v any) (lines, from int64, ok bool) {
 	m, _ := v.(*value.Map)
 	a, _ := m.Get("lines")

@@ -137,8 +137,20 @@ func fields() []field {
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Awaiting, b.Awaiting) },
 		},
 		{
-			key: "items", name: "Items", put: putItems, take: takeItems,
-			same: func(a, b *fsm.Snapshot) bool { return same(a.Items, b.Items) },
+			key: "items", name: "Items", put: putItems, take: takeItems, same: sameItems,
+		},
+		{
+			key: "items_ended", entries: true, dropNull: true, take: takeItemEnds,
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return len(itemEnds(s)) > 0 && e.Value(itemEnds(s)) },
+			same: func(a, b *fsm.Snapshot) bool { return maps.Equal(itemEnds(a), itemEnds(b)) },
+			patch: func(e *Writer, a, b *fsm.Snapshot) {
+				patchEntries(e, itemEnds(a), itemEnds(b), func(s string) { e.Value(s) })
+			},
+		},
+		{
+			key: "items_through", take: takeItemsThrough,
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return itemsThrough(s) > 0 && e.Value(int64(itemsThrough(s))) },
+			same: func(a, b *fsm.Snapshot) bool { return itemsThrough(a) == itemsThrough(b) },
 		},
 		counts("signals_taken", "Taken", func(s *fsm.Snapshot) *map[string]int { return &s.Taken }),
 		{

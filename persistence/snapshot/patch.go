@@ -111,7 +111,7 @@ func patchTexts(e *Writer, now, before []string) {
 
 func sameTexts(a, b []string) bool { return len(a) == len(b) && extends(a, b) }
 
-// extends says whether a list begins with the other. Two states of a list that grew mostly share their memory, so
+// extends reports whether a list begins with the other. Two states of a list that grew mostly share their memory, so
 // its length does not matter.
 func extends(now, before []string) bool {
 	return len(now) >= len(before) &&
@@ -260,7 +260,7 @@ func keepCounts[V comparable](old, now map[string]V) map[string]V {
 
 func equalSlices[T comparable](a, b []T) bool { return slices.Equal(a, b) }
 
-// sameEntries says whether two maps have the same keys in the same order with the same values.
+// sameEntries reports whether two maps have the same keys in the same order with the same values.
 func sameEntries(a, b *value.Map) bool {
 	if a == b {
 		return true

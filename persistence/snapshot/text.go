@@ -79,6 +79,10 @@ func Fill(v any, in Texts) (any, error) {
 			}
 			return string(text), nil
 		}
+		if inner, ok := literal(x); ok {
+			x = inner
+			v = inner
+		}
 		for _, k := range x.Keys() {
 			y, _ := x.Get(k)
 			z, err := Fill(y, in)
@@ -99,6 +103,32 @@ func Fill(v any, in Texts) (any, error) {
 		}
 	}
 	return v, nil
+}
+
+// literalKey is the only key of an object that stands for its value, an object as an author or an action made it. It is
+// written where that would itself be read as a reference or as such an object.
+const literalKey = "$literal"
+
+// isReference reports whether an object would be read as something else than itself.
+func isReference(m *value.Map) bool {
+	if m.Len() > 2 {
+		return false
+	}
+	if _, _, ok := blobRef(m); ok {
+		return true
+	}
+	_, ok := literal(m)
+	return ok
+}
+
+// literal returns the object that m stands for, if it is one that stands for another.
+func literal(m *value.Map) (inner *value.Map, ok bool) {
+	if m.Len() != 1 {
+		return nil, false
+	}
+	v, _ := m.Get(literalKey)
+	inner, ok = v.(*value.Map)
+	return inner, ok
 }
 
 func blobRef(m *value.Map) (name string, size int64, ok bool) {

@@ -129,5 +129,5 @@ func takeWait(r *memory, v any) error {
 	})
 }
 
-// same says whether two values that may be missing are equal.
+// same reports whether two values that may be missing are equal.
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

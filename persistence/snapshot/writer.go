@@ -147,8 +147,13 @@ func (e *Writer) Value(v any) bool {
 		}
 		return e.text(x)
 	case *value.Map:
-		if !e.hasLarge(x) {
+		if !e.special(x) {
 			break
+		}
+		if isReference(x) {
+			e.Open('{')
+			e.Key(literalKey)
+			defer e.Close('}')
 		}
 		e.Open('{')
 		for _, k := range x.Keys() {
@@ -158,7 +163,7 @@ func (e *Writer) Value(v any) bool {
 		}
 		return e.Close('}')
 	case []any:
-		if !e.hasLarge(x) {
+		if !e.special(x) {
 			break
 		}
 		e.Open('[')
@@ -172,8 +177,9 @@ func (e *Writer) Value(v any) bool {
 	return true
 }
 
-// hasLarge reports whether there is a text in v that needs a file of its own.
-func (e *Writer) hasLarge(v any) bool {
+// special reports whether something in v is not written as it stands: a text that needs a file of its own, or an object that
+// would be read as a reference to one.
+func (e *Writer) special(v any) bool {
 	if e.large == nil {
 		return false
 	}
@@ -181,13 +187,16 @@ func (e *Writer) hasLarge(v any) bool {
 	case string:
 		return len(x) > LargeFrom
 	case *value.Map:
+		if isReference(x) {
+			return true
+		}
 		for _, k := range x.Keys() {
-			if y, _ := x.Get(k); e.hasLarge(y) {
+			if y, _ := x.Get(k); e.special(y) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(x, e.hasLarge)
+		return slices.ContainsFunc(x, e.special)
 	}
 	return false
 }

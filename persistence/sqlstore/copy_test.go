@@ -104,7 +104,7 @@ func TestCopy(t *testing.T) {
 			t.Errorf("store %d has\n%s\nwant\n%s", i+1, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	for _, s := range stores[1:] { // what was copied can be gone on with, where it could be before
+	for _, s := range stores[1:] { // what was copied can be resumed, where it could be before
 		runs, err := s.Runs(t.Context(), persistence.Query{})
 		must(t, err)
 		for _, r := range runs {

@@ -28,7 +28,7 @@ func (s *Store) Ask(ctx context.Context, to any, text string, args ...any) error
 	return s.read.QueryRowContext(ctx, s.q(text), args...).Scan(to)
 }
 
-// Loose says whether a journal has saved something that is not durable, or has memory that waits to be saved.
+// Loose reports whether a journal has saved something that is not durable, or has memory that waits to be saved.
 func Loose(j persistence.Journal) bool {
 	k := j.(*journal)
 	k.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// chunk is how many events are imported in one transaction, so that runs that go on need not wait for long.
+// chunk is how many events are imported in one transaction, so that running runs need not wait for long.
 const chunk = 1000
 
 // Import implements [persistence.Importer]. The run appears when all of it is there.

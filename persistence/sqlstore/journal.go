@@ -124,7 +124,7 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 	return j.later(ctx, outputDelay, outputSize)
 }
 
-// carriesResult says whether a batch is the first to tell of an action's result, which is never at risk.
+// carriesResult reports whether a batch is the first to tell of an action's result, which is never at risk.
 func carriesResult(b *fsm.Batch) bool {
 	return b.Snapshot != nil && slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete })
 }
@@ -193,7 +193,7 @@ func (j *journal) arm(at time.Time) {
 	}
 }
 
-// overdue says whether the next save is to be durable although nobody waits for it: because of a decision.
+// overdue reports whether the next save is to be durable although nobody waits for it: because of a decision.
 func (j *journal) overdue() bool {
 	return j.s.Durability != persistence.None && !j.decided.IsZero() && time.Since(j.decided) >= groupDelay
 }

@@ -62,7 +62,7 @@ var owners = map[string]func(t *testing.T, location, folder string, words []stri
 		fmt.Println("fenced", errors.Is(err, persistence.ErrFenced), err)
 		fmt.Println("closed", j.Close(t.Context()))
 	},
-	// resume takes over a run when it is told to, and says whether it has it.
+	// resume takes over a run when it is told to, and reports whether it has it.
 	"resume": func(t *testing.T, location, folder string, words []string) {
 		s := open(t, location)
 		s.Folder, s.Liveness = folder, reconcile.OwnerAlive

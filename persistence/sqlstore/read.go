@@ -30,6 +30,10 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	if q.Live {
 		where += ` AND r.archived = 0`
 	}
+	if q.Last {
+		where += ` AND r.n IN (SELECT n FROM (SELECT n, row_number() OVER (PARTITION BY loop ORDER BY run_id DESC, started_at DESC, id DESC) AS place` +
+			` FROM runs WHERE status <> '') AS placed WHERE place = 1)`
+	}
 	live := where + ` AND r.archived = 0`
 	const newestFirst = ` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC`
 	where += newestFirst
@@ -56,6 +60,9 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 			continue
 		}
 		seen[r.n] = true
+		if q.Open && !r.Open() {
+			continue
+		}
 		if q.Readings {
 			r.Reading = &reading{s, r}
 		}

@@ -254,7 +254,7 @@ func orNull(s *string) any {
 	return *s
 }
 
-// sync says whether the next commit is durable when it returns. Called with mu held, outside a transaction.
+// sync reports whether the next commit is durable when it returns. Called with mu held, outside a transaction.
 func (d *sqliteDB) sync(ctx context.Context, full bool) error {
 	if d.full == full {
 		return nil

@@ -19,7 +19,7 @@ import (
 // A Store keeps runs in a database. It implements [persistence.Store]; its journals are [persistence.Leased]. Set its
 // fields before the first use.
 type Store struct {
-	// Liveness says whether a process that was recorded as an owner at a time may still live; false means that it is
+	// Liveness reports whether a process that was recorded as an owner at a time may still live; false means that it is
 	// dead for sure. nil asks whether any process of this machine has the pid, where the owner is on this machine.
 	Liveness func(o persistence.Owner, recorded time.Time) bool
 
@@ -176,7 +176,7 @@ func inTx(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// dead says whether the owner of a run is dead for sure.
+// dead reports whether the owner of a run is dead for sure.
 func (s *Store) dead(o persistence.Owner, recorded time.Time) bool {
 	if o.PID <= 0 {
 		return false
@@ -204,7 +204,7 @@ func (s *Store) work(id persistence.ID) string {
 	return filepath.Join(s.Folder, filepath.FromSlash(string(id)))
 }
 
-// legible says whether a text can be in a statement at all. What is not is in no row.
+// legible reports whether a text can be in a statement at all. What is not is in no row.
 func legible(s string) bool {
 	for _, r := range s {
 		if r == 0 || r == '\ufffd' {

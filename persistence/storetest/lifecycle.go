@@ -294,7 +294,7 @@ var living = []test{
 			t.Fatalf("runs = %v", rs)
 		}
 	}},
-	{"a run that goes on is not archived", func(t *T) {
+	{"a running run is not archived", func(t *T) {
 		id := t.crashed("fix", 1)
 		if err := t.S.Archive(t.ctx, id); err == nil {
 			t.Fatal("no error")

@@ -88,6 +88,62 @@ var listing = []test{
 			}
 		}
 	}},
+	{"the last run of each loop is found alone", func(t *T) {
+		t.finished("fix", fsm.EndTerminal)
+		running := t.create("other")
+		t.record(running, t.enter(snap("other", 1)))
+		defer t.close(running)
+		last := t.finished("fix", fsm.EndTerminal)
+		third := t.finished("a-third", fsm.EndMaxSteps)
+		for _, c := range []struct {
+			q    persistence.Query
+			want []persistence.ID
+		}{
+			{persistence.Query{Last: true}, []persistence.ID{third, last, running.Run().ID}},
+			{persistence.Query{Last: true, Loop: "fix"}, []persistence.ID{last}},
+			{persistence.Query{Last: true, Limit: 1}, []persistence.ID{last}},
+			{persistence.Query{Last: true, Limit: 1, LiveToo: true}, []persistence.ID{last, running.Run().ID}},
+			{persistence.Query{Last: true, Open: true, Readings: true}, []persistence.ID{third, running.Run().ID}},
+		} {
+			var got []persistence.ID
+			for _, r := range t.runs(c.q) {
+				got = append(got, r.ID)
+			}
+			slices.Sort(got) // two began in the same second
+			slices.Sort(c.want)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%+v finds %v, want %v", c.q, got, c.want)
+			}
+		}
+	}},
+	{"runs that ended for good are left out, if only the open ones are asked for", func(t *T) {
+		running := t.create("fix")
+		t.record(running, t.enter(snap("fix", 1)))
+		defer t.close(running)
+		stopped := t.finished("fix", fsm.EndUserStopped)
+		t.finished("fix", fsm.EndTerminal)
+		capped := t.finished("fix", fsm.EndMaxSteps)
+		t.finished("fix", fsm.EndTimeout)
+		for _, c := range []struct {
+			q    persistence.Query
+			want []persistence.ID
+		}{
+			{persistence.Query{Open: true}, []persistence.ID{capped, stopped, running.Run().ID}},
+			{persistence.Query{Open: true, Limit: 3}, []persistence.ID{capped}},
+			{persistence.Query{Open: true, Limit: 3, LiveToo: true, Readings: true}, []persistence.ID{capped, running.Run().ID}},
+			{persistence.Query{Open: true, Limit: 1}, nil},
+			{persistence.Query{Open: true, ID: stopped}, []persistence.ID{stopped}},
+			{persistence.Query{Open: true, Live: true}, []persistence.ID{running.Run().ID}},
+		} {
+			var got []persistence.ID
+			for _, r := range t.runs(c.q) {
+				got = append(got, r.ID)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%+v finds %v, want %v", c.q, got, c.want)
+			}
+		}
+	}},
 }
 
 // reading lists one run with its reading.

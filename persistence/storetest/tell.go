@@ -45,6 +45,22 @@ var telling = []test{
 			}
 		}
 	}},
+	{"a value that looks like what a store writes for a large text is what it was", func(t *T) {
+		j := t.create("fix")
+		s := snap("fix", 1)
+		like := func() *value.Map { return value.NewMap("$blob", strings.Repeat("a", 64), "bytes", int64(5)) }
+		s.Context.Set("reference", like())
+		s.Context.Set("within", []any{like(), value.NewMap("deeper", like(), "large", strings.Repeat("y", 100_000))})
+		s.Captured.Set("reference", like())
+		s.Captured.Set("literal", value.NewMap("$literal", like()))
+		s.Captured.Set("twice", value.NewMap("$literal", value.NewMap("$literal", value.NewMap("$literal", int64(1)))))
+		t.record(j, &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventRoute)}})
+		t.memory(j.Run().ID, s)
+		s.Captured.Set("later", like())
+		t.record(j, &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventRoute)}})
+		t.close(j)
+		t.memory(j.Run().ID, s)
+	}},
 	{"what was specified can be any text", func(t *T) {
 		spec := t.spec("fix")
 		for i, text := range odd {
@@ -125,7 +141,7 @@ var telling = []test{
 			t.Errorf("%d events behind 6000", len(es))
 		}
 	}},
-	{"readers of a run that goes on see the beginning of its history", func(t *T) {
+	{"readers of a running run see the beginning of its history", func(t *T) {
 		j := t.create("fix")
 		t.record(j, t.enter(snap("fix", 1)))
 		id := j.Run().ID

@@ -155,7 +155,7 @@ var damagingLog = []test{
 		t.equal(t.append("r1", event("d")), uint64(3))
 		t.equal(t.since("r1", 0), []string{"a1", "b2", "d3"})
 	}},
-	{"a damaged event is told and reading goes on behind it", func(t *T) {
+	{"a damaged event is told and reading continues after it", func(t *T) {
 		t.append("r1", event("a"), event("b"), event("c"))
 		t.damage(true, flip)
 		t.equal(t.since("r1", 0), []string{"a1", "damaged", "c3"})

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"loops/internal/disk"
 )
@@ -50,6 +51,7 @@ type Index struct {
 // An Entry is what was read of one state file.
 type Entry struct {
 	State disk.Stamp
+	Ended bool // for good: the run is whole and cannot be resumed
 	Text  string
 }
 
@@ -59,7 +61,7 @@ type Listing struct {
 	Names  []string
 }
 
-// Names returns the names in the archive, each with a line end, if it still has this stamp.
+// Names returns the names in the archive in the order of the listing, each with a line end, if it still has this stamp.
 func (x *Index) Names(folder disk.Stamp) (names string, ok bool) {
 	return x.names, x.listed && x.folder == folder
 }
@@ -70,11 +72,17 @@ func (x *Index) Text(name string, state disk.Stamp) (string, bool) {
 	return e.Text, ok && e.State == state
 }
 
+// Ended reports whether what was read of the state file of a run, if that still has this stamp, says that it ended for good.
+func (x *Index) Ended(name string, state disk.Stamp) bool {
+	e := x.entries[name]
+	return e.Ended && e.State == state
+}
+
 // Wants reports whether what is read of a run would be kept: there is room for it, or it is newer than another.
 func (x *Index) Wants(name string) bool { return !x.full || name > x.oldest }
 
 // The file begins with this, and then the checksum and the length of the rest.
-const magic = "loops archive index 1 "
+const magic = "loops archive index 2 "
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 
@@ -96,7 +104,7 @@ func parse(b []byte) (*Index, bool) {
 	if !ok || string(head) != headOf(rest) {
 		return nil, false
 	}
-	p := parser{text: string(rest)}
+	p := parser{text: unsafe.String(unsafe.SliceData(rest), len(rest))} // nothing changes the bytes any more
 	x := &Index{folder: p.stamp()}
 	x.listed = p.number() == 1
 	x.names = p.take(p.number())
@@ -109,7 +117,8 @@ func parse(b []byte) (*Index, bool) {
 	for range n {
 		name := p.take(p.number())
 		state := p.stamp()
-		x.entries[name], x.oldest = Entry{state, p.take(p.number())}, name
+		ended := p.number() == 1
+		x.entries[name], x.oldest = Entry{state, ended, p.take(p.number())}, name
 	}
 	return x, !p.bad && p.text == ""
 }
@@ -154,6 +163,13 @@ func appendStamp(b []byte, s disk.Stamp) []byte {
 		b = append(strconv.AppendInt(b, n, 10), ' ')
 	}
 	return b
+}
+
+func appendBit(b []byte, set bool) []byte {
+	if set {
+		return append(b, "1 "...)
+	}
+	return append(b, "0 "...)
 }
 
 func appendText[T string | []byte](b []byte, s T) []byte {
@@ -226,13 +242,14 @@ func (x *Index) with(c clock, news News, stamp func(string) (disk.Stamp, bool)) 
 		}
 	}
 	b := appendStamp(nil, folder)
-	b = append(strconv.AppendInt(b, map[bool]int64{true: 1}[listed], 10), ' ')
+	b = appendBit(b, listed)
 	b = appendText(b, names)
 	kept := x.newest(c, news.Read, stamp)
 	b = append(strconv.AppendInt(b, int64(len(kept)), 10), ' ')
 	for _, e := range kept {
 		b = appendText(b, e.name)
 		b = appendStamp(b, e.State)
+		b = appendBit(b, e.Ended)
 		b = appendText(b, e.Text)
 	}
 	return b

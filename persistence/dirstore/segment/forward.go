@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"io"
+	"math"
 	"os"
 
 	"loops/fsm"
@@ -62,6 +63,23 @@ func (r *Forward) giveWaiting() {
 func (r *Forward) Read(f io.Reader, path string) error {
 	r.stand, r.stands = Standing{Last: r.last, Sums: r.sums}, len(r.waiting) == 0
 	return r.read(f, path)
+}
+
+// ReadBehind is Read of what a file holds behind the event After, as far as that is found without reading what stands before it: nothing
+// is told of damage there.
+func (r *Forward) ReadBehind(f *os.File, path string) error {
+	if r.After > r.last && len(r.waiting) == 0 {
+		from, err := behind(f, r.After)
+		if err != nil {
+			return err
+		}
+		if from.At > 0 {
+			r.last, r.sums = from.Last, from.Sums
+			r.stand, r.stands = from, true
+			return r.read(io.NewSectionReader(f, from.At, math.MaxInt64-from.At), path)
+		}
+	}
+	return r.Read(f, path)
 }
 
 // ReadOn is Read of what was added to a file since another Forward read it: f begins where that one stood.

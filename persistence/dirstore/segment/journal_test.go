@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -230,6 +231,74 @@ func TestOpenLog(t *testing.T) {
 			p := Part{N: 1, First: 1, Last: 1}
 			if err := errors.Join(os.Mkdir(older, 0o700), p.Retire(newest, older)); err != nil {
 				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// What stands behind any event of a long file is found whatever the lines before it are, and is what reading all of it yields.
+func TestReadBehind(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(line string, n int) string
+	}{
+		{"sound", func(line string, _ int) string { return line }},
+		{"a long line", func(line string, n int) string {
+			if n == 700 {
+				return summed(strings.Replace(patch, "route", strings.Repeat("x", 3*nearEnough), 1), n)
+			}
+			return line
+		}},
+		{"a line that was changed", func(line string, n int) string {
+			if n == 750 {
+				return strings.Replace(line, "route", "roote", 1)
+			}
+			return line
+		}},
+		{"no numbers", func(line string, n int) string {
+			if n < 500 {
+				return strings.Replace(unsummed(plain, n), fmt.Sprintf(`, "seq": %d`, n), "", 1)
+			}
+			if n == 500 {
+				return summed(whole, n)
+			}
+			return line
+		}},
+	} {
+		var text strings.Builder
+		for n := range 1500 {
+			text.WriteString(c.spoil(summed(strings.Replace(patch, "route", strings.Repeat("y", 100), 1), n+1), n+1))
+		}
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, after := range []uint64{0, 1, 3, 499, 500, 699, 700, 701, 1200, 1499, 1500, 1501} {
+			var got, want []uint64
+			into := func(list *[]uint64) func(fsm.Event, error) bool {
+				return func(e fsm.Event, err error) bool {
+					if err == nil {
+						*list = append(*list, e.Seq)
+					}
+					return true
+				}
+			}
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, rest := Forward{Yield: into(&want), After: after}, Forward{Yield: into(&got), After: after}
+			err = all.Read(f, path)
+			_, e := f.Seek(0, io.SeekStart)
+			if err := errors.Join(err, e, rest.ReadBehind(f, path)); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: behind event %d there are %d events, want %d", c.name, after, len(got), len(want))
+			}
+			_ = f.Close()
+			if at, ok := rest.Stands(); c.name == "sound" && (!ok || at.At != int64(text.Len())) {
+				t.Errorf("%s: it stands at byte %d", c.name, at.At)
 			}
 		}
 	}
