@@ -32,6 +32,7 @@ type bench struct {
 	longRunDir string         // the project with a run of many steps, likewise
 	pastDir    string         // the project with a run of manySteps, likewise
 	idle       string         // a Go program that does nothing, likewise
+	longList   longList       // the project with a run that was killed at the end of a long list, likewise
 	postgres   *pgtest.Server
 }
 

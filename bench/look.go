@@ -69,7 +69,7 @@ func (b *bench) reportSize() (float64, error) {
 	return float64(info.Size()) / 1e6, nil
 }
 
-// attach is how long it takes until attach shows the first of a run that goes on, from its start.
+// attach is how long it takes until attach shows the first of a running run, from its start.
 func (b *bench) attach() (seconds float64, err error) {
 	project, err := b.project(aliveLoop)
 	if err != nil {

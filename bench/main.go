@@ -139,6 +139,7 @@ const (
 	millis unit = "ms"
 	mega   unit = "MB"
 	share  unit = "%"
+	octets unit = "bytes"
 )
 
 func (u unit) text(v float64) string {
@@ -151,13 +152,15 @@ func (u unit) text(v float64) string {
 		return fmt.Sprintf("%.1f ms", v*1e3)
 	case share:
 		return fmt.Sprintf("%.1f %%", v)
+	case octets:
+		return fmt.Sprintf("%.0f bytes", v)
 	}
 	return fmt.Sprintf("%.1f MB", v)
 }
 
 // ratio is a time as so many bare spawns.
 func (u unit) ratio(v, spawn float64) string {
-	if u == mega || u == share {
+	if u == mega || u == share || u == octets {
 		return "–"
 	}
 	if u == times {

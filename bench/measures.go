@@ -81,6 +81,19 @@ var measures = []measure{
 	}},
 	{"the same, grouped: files", 10e-6, micros, func(b *bench) (float64, error) { return b.decision("") }},
 	{"the same, grouped: SQLite", 60e-6, micros, func(b *bench) (float64, error) { return b.decision("sqlite") }},
+	{"a transition with set", 20e-6, micros, func(b *bench) (float64, error) { return b.perStep(setLoop, decisions) }},
+	{"for_each over 1,000 items, over as many bare spawns", 1.3, times, (*bench).eachOverSpawns},
+	{"the same, two at once, over xargs -P2", 1.3, times, (*bench).eachOverXargs},
+	{"for_each over 20,000 items (100,000 with -long), peak resident", 40, mega, (*bench).listPeak},
+	{"the journal of one item", 600, octets, (*bench).listJournal},
+	{"resume of that, killed at the last item, until it begins, above a bare spawn", 50e-3, millis, (*bench).listResume},
+	{"parallel of 3 × sleep 1, above a bare spawn", 1.05, millis, (*bench).sleeps},
+	{"signal, until the next state begins: files", 50e-3, millis, func(b *bench) (float64, error) { return b.sent("", waitingLoop, "signal", "news") }},
+	{"the same: SQLite", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("sqlite", waitingLoop, "signal", "news") }},
+	{"the same: PostgreSQL", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("postgres", waitingLoop, "signal", "news") }},
+	{"answer, until the next state begins: files", 50e-3, millis, func(b *bench) (float64, error) { return b.sent("", askingLoop, "answer", "good") }},
+	{"the same: SQLite", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("sqlite", askingLoop, "answer", "good") }},
+	{"the same: PostgreSQL", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("postgres", askingLoop, "answer", "good") }},
 	{"start: loops version, above a Go program that does nothing", 2e-3, millis, (*bench).start},
 	{"the program, stripped", 22, mega, (*bench).size},
 	{"a loop of one state, start to end, above a bare spawn", 8e-3, millis, func(b *bench) (float64, error) {
@@ -109,10 +122,10 @@ var measures = []measure{
 	{"resume beside a journal of 100 MB, above a bare spawn", 20e-3, millis, (*bench).resume},
 	{"list --running, beside 1,000 runs that died", 60e-3, millis, (*bench).listBesideDead},
 	{"history, newest 20 of 10,000 runs", 12e-3, millis, func(b *bench) (float64, error) {
-		return b.inArchive(10_000, "history", "one", "--tail", "20")
+		return b.inArchive(10_000, "history", "one", "--limit", "20")
 	}},
 	{"history, newest 20 of 1,000 runs with two captures of 50 KB each", 15e-3, millis, func(b *bench) (float64, error) {
-		return b.besideLarge("history", "one", "--tail", "20")
+		return b.besideLarge("history", "one", "--limit", "20")
 	}},
 	{"list --running, beside those", 15e-3, millis, func(b *bench) (float64, error) {
 		return b.besideLarge("list", "--running")
@@ -124,13 +137,13 @@ var measures = []measure{
 	{"list --running, beside 1,000 runs: files", 15e-3, millis, func(b *bench) (float64, error) { return b.inArchive(1000, "list", "--running") }},
 	{"status of a loop with 1,000 runs: SQLite", 15e-3, millis, func(b *bench) (float64, error) { return b.inDatabase(1000, "status", "one") }},
 	{"list --running, beside 1,000 runs: SQLite", 15e-3, millis, func(b *bench) (float64, error) { return b.inDatabase(1000, "list", "--running") }},
-	{"attach, until it shows a run that goes on", 100e-3, millis, (*bench).attach},
+	{"attach, until it shows a running run", 100e-3, millis, (*bench).attach},
 	{"report of 10,000 steps", 1, millis, (*bench).report},
 	{"the page of that report", 5, mega, (*bench).reportSize},
 	{"history, newest 20 of 100,000 runs", 30e-3, millis, func(b *bench) (float64, error) {
-		return b.inArchive(100_000, "history", "one", "--tail", "20")
+		return b.inArchive(100_000, "history", "one", "--limit", "20")
 	}},
-	{"watch, 20 runs that go on, of one core: files", 3, share, func(b *bench) (float64, error) { return b.watchShare("") }},
+	{"watch, 20 running runs, of one core: files", 3, share, func(b *bench) (float64, error) { return b.watchShare("") }},
 	{"the same: in SQLite", 3, share, func(b *bench) (float64, error) { return b.watchShare("sqlite") }},
 	{"the same: in PostgreSQL", 3, share, func(b *bench) (float64, error) { return b.watchShare("postgres") }},
 	{"100 runs that wait in the queue, of one core: files", 0.5, share, func(b *bench) (float64, error) { return b.queueShare("") }},

@@ -54,7 +54,7 @@ func (b *bench) besideLarge(args ...string) (float64, error) {
 			return 0, err
 		}
 		syscall.Sync() // or the disk is still busy with the copies
-		if _, err := b.program(project, "history", "one", "--tail", fmt.Sprint(largeRuns)); err != nil {
+		if _, err := b.program(project, "history", "one", "--limit", fmt.Sprint(largeRuns)); err != nil {
 			return 0, err
 		}
 		b.large = project

@@ -39,7 +39,7 @@ type Change struct {
 }
 
 // Plan says what to do about these runs. It never changes a run that alive says lives, nor one of which nobody can tell, nor
-// one whose status could not be read, nor a resumable one that only the reference tool has written: that tool would not find it in the archive.
+// one whose status could not be read, nor a resumable one that only little-loops has written: that tool would not find it in the archive.
 func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Time) []Change {
 	var plan []Change
 	for _, r := range runs {
@@ -52,7 +52,7 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 		case r.Archived:
 			c.Kind, c.Why = Clean, "it is in the archive, but its files are also among the running ones"
 		case r.Status == persistence.Running:
-			c.Kind, c.Why, c.Marker, c.Unsure = Interrupt, "nobody owns it any more", r.Marker, r.Unsure
+			c.Kind, c.Why, c.Marker, c.Unsure = Interrupt, "no process owns it any more", r.Marker, r.Unsure
 			c.Later, c.segment = !r.Foreign, r.Segment
 			switch {
 			case r.Lapsed:

@@ -30,14 +30,14 @@ func TestPlan(t *testing.T) {
 		{"alive and about to archive itself", persistence.Run{Status: persistence.Completed}, true, ""},
 		{"dead", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{PID: 7}, Marker: "m"}, false, "interrupt m its process (pid 7) is gone"},
 		{"lapsed", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{Host: "box", PID: 7}, Lapsed: true}, false, "interrupt  its process (pid 7 on box) was not heard of for longer than its lease"},
-		{"dead, owner unknown", persistence.Run{Status: persistence.Running}, false, "interrupt  nobody owns it any more"},
-		{"dead, by the reference tool", persistence.Run{Status: persistence.Running, Foreign: true}, false, "interrupt  nobody owns it any more"},
+		{"dead, owner unknown", persistence.Run{Status: persistence.Running}, false, "interrupt  no process owns it any more"},
+		{"dead, by little-loops", persistence.Run{Status: persistence.Running, Foreign: true}, false, "interrupt  no process owns it any more"},
 		{"nobody can tell", persistence.Run{Status: persistence.Running, Foreign: true, Unowned: true}, false, ""},
 		{"starting", persistence.Run{Status: persistence.Starting, Foreign: true}, false, ""},
 		{"finished", persistence.Run{Status: persistence.Completed}, false, "archive  it has ended (completed)"},
-		{"finished, by the reference tool", persistence.Run{Status: persistence.Failed, Foreign: true}, false, "archive  it has ended (failed)"},
+		{"finished, by little-loops", persistence.Run{Status: persistence.Failed, Foreign: true}, false, "archive  it has ended (failed)"},
 		{"interrupted", persistence.Run{Status: persistence.Interrupted}, false, "archive  it has ended (interrupted)"},
-		{"interrupted, by the reference tool", persistence.Run{Status: persistence.Interrupted, Foreign: true}, false, ""},
+		{"interrupted, by little-loops", persistence.Run{Status: persistence.Interrupted, Foreign: true}, false, ""},
 		{"archived", persistence.Run{Status: persistence.Running, Archived: true}, false, ""},
 		{"left over", persistence.Run{Status: persistence.Completed, Archived: true, Leftover: true}, false, "clean  it is in the archive, but its files are also among the running ones"},
 		{"left over, of an owner at work", persistence.Run{Status: persistence.Completed, Archived: true, Leftover: true}, true, ""},
@@ -155,7 +155,7 @@ func TestApply(t *testing.T) {
 		}
 	}
 	runs, _ = s.Runs(t.Context(), persistence.Query{Loop: "b"})
-	if r := runs[0]; r.Status != persistence.Interrupted || r.Why != "nobody owns it any more; 2 processes of its action were ended" || !r.Reconciled.Equal(now) {
+	if r := runs[0]; r.Status != persistence.Interrupted || r.Why != "no process owns it any more; 2 processes of its action were ended" || !r.Reconciled.Equal(now) {
 		t.Errorf("run = %+v", r)
 	}
 	runs, _ = s.Runs(t.Context(), persistence.Query{Loop: "a"})
@@ -198,7 +198,7 @@ func TestOwnerAlive(t *testing.T) {
 	}
 }
 
-// A live run of the reference tool is left alone, a dead one becomes interrupted and can be resumed.
+// A live run of little-loops is left alone, a dead one becomes interrupted and can be resumed.
 func TestForeign(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		t.Run(fmt.Sprint(live), func(t *testing.T) {

@@ -33,7 +33,7 @@ func looks(name string) [][]string {
 	}
 }
 
-// spoilt are ways in which the files of a run can be damaged. None is an archive as the reference tool left it.
+// spoilt are ways in which the files of a run can be damaged. None is an archive as little-loops left it.
 var spoilt = []struct {
 	name  string
 	spoil func(path string, b []byte) []byte
@@ -60,7 +60,7 @@ var (
 	sinceNow = regexp.MustCompile(`\b\d+d\d\dh\b|\b\d+h\d\dm(\d\ds)?( ago)?`)
 )
 
-// Every archive that the reference tool left is shown by every command that looks at runs, whole and damaged: what can be
+// Every archive that little-loops left is shown by every command that looks at runs, whole and damaged: what can be
 // shown is, damage is named, nothing falls over, and nothing is changed.
 func TestArchivesOfTheReference(t *testing.T) {
 	t.Parallel()

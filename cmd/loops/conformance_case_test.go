@@ -236,7 +236,7 @@ func lastState(t testing.TB, cwd string) map[string]any {
 	for _, p := range visible(cwd, ".loops/.history/*/state.json", ".loops/.running/*.state.json") {
 		var m map[string]any
 		if json.Unmarshal([]byte(readText(t, p)), &m) != nil {
-			continue // some fixtures hold the NaN tokens of the reference tool
+			continue // some fixtures hold the NaN tokens of little-loops
 		}
 		if at, _ := m["updated_at"].(string); state == nil || at >= best {
 			best, state = at, m

@@ -66,7 +66,7 @@ func TestConformanceList(t *testing.T) {
 	}
 }
 
-// TestFixtures runs commands in directories that the reference tool wrote.
+// TestFixtures runs commands in directories that little-loops wrote.
 func TestFixtures(t *testing.T) {
 	t.Parallel()
 	notYet := readNotYet(t)

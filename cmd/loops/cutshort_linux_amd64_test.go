@@ -263,7 +263,7 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 			}
 		}
 	}
-	for _, pattern := range []string{".loops-*", ".loops/runs/*/.*"} { // in a working folder, what was asked of a run that goes on
+	for _, pattern := range []string{".loops-*", ".loops/runs/*/.*"} { // in a working folder, what was asked of a running run
 		hidden, err := fs.Glob(os.DirFS(p.cwd), pattern)
 		must(t, err)
 		leaks = append(leaks, slices.DeleteFunc(hidden, func(name string) bool { return p.store != "dir" && filepath.Base(name) == ".place" })...)

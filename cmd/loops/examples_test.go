@@ -200,7 +200,7 @@ func TestExampleResume(t *testing.T) {
 	if n := strings.Count(before, "\n"); n < 2 || n > 7 {
 		t.Fatalf("killed with %d lines in the ledger", n)
 	}
-	if exit, out := d.loops(t, "history", "resume"); exit != 0 || !strings.Contains(out, "interrupted") {
+	if exit, out := d.loops(t, "history", "resume"); exit != 0 || !strings.Contains(out, "killed") {
 		t.Errorf("history after the kill exits with %d and does not say interrupted:\n%s", exit, out)
 	}
 	if exit, out := d.loops(t, "resume", "resume"); exit != 0 {

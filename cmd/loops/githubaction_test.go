@@ -116,7 +116,7 @@ func TestGitHubAction(t *testing.T) {
 			path = more + ":" + path
 		}
 	}
-	if outputs["run.outcome"] != "completed" || outputs["run.exit-code"] != "0" || !strings.Contains(ran, "note: two words") {
+	if outputs["run.outcome"] != "completed" || outputs["run.exit-code"] != "0" || !strings.HasPrefix(outputs["run.reason"], "state ") || !strings.Contains(ran, "note: two words") {
 		t.Errorf("outputs %v\n%s", outputs, ran)
 	}
 	page, err := os.ReadFile(outputs["report.page"])

@@ -158,7 +158,7 @@ func TestPausedRunner(t *testing.T) {
 	paused.signal(syscall.SIGCONT)
 	want := fmt.Sprintf("another process (pid %d on ", next.pid())
 	if code := paused.exit(); code != 9 || !strings.Contains(paused.said(), want) ||
-		!strings.Contains(paused.said(), "; this one stopped, and recorded nothing after that\nSee how it goes on: loops status slow\n") {
+		!strings.Contains(paused.said(), "; this one stopped, and recorded nothing after that\nSee how it runs: loops status slow\n") {
 		t.Errorf("the paused runner exits with %d and says %q", code, paused.said())
 	}
 	d.gone(first)

@@ -307,6 +307,41 @@ func TestMCPMistakes(t *testing.T) {
 	}
 }
 
+// A run that works on a list is stopped between its items.
+func TestMCPStopAfterItem(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	must(t, os.WriteFile(filepath.Join(a.dir, ".loops", "items.yaml"), []byte(`name: items
+description: Waits at its second item for a file.
+initial: work
+states:
+  work:
+    for_each: [1, 2, 3]
+    action: 'echo "$LOOPS_ITEM" >> begun; [ "$LOOPS_ITEM" != 2 ] || touch second; [ "$LOOPS_ITEM" != 2 ] || until [ -e free ]; do sleep 0.02; done; [ "$LOOPS_ITEM" != 3 ] || sleep 60'
+    on_yes: end
+    on_no: end
+  end: {terminal: true}
+`), 0o644))
+	id := a.ask("run", map[string]any{"name": "items", "wait_seconds": 1})["instance_id"]
+	waitForFile(t, filepath.Join(a.dir, "second"))
+	time.AfterFunc(300*time.Millisecond, func() { _ = os.WriteFile(filepath.Join(a.dir, "free"), nil, 0o644) })
+	stopped := a.ask("stop", map[string]any{"run": id, "after_item": true})["stopped"].([]any)
+	if len(stopped) != 1 || stopped[0].(map[string]any)["stopped"] != true {
+		t.Errorf("stopped: %v", stopped)
+	}
+	items := a.ask("status", map[string]any{"run": id})["items"].(map[string]any)
+	a.same("items that are done", items["done"], 2.0)
+	b, err := os.ReadFile(filepath.Join(a.dir, "begun"))
+	a.same("items that began", string(b), "1\n2\n")
+	must(t, err)
+	other := a.ask("run", map[string]any{"name": "slow", "wait_seconds": 1})["instance_id"]
+	a.started(other)
+	if text := a.fail("stop", map[string]any{"run": other, "after_item": true}); !strings.Contains(text, "does not work on a list now") {
+		t.Errorf("a run without a list: %s", text)
+	}
+	a.ask("stop", map[string]any{"run": other})
+}
+
 // A run is started, watched and stopped.
 func TestMCPRunAndStop(t *testing.T) {
 	t.Parallel()

@@ -218,7 +218,7 @@ func (d slowRun) commanded(owner *started, here world) {
 	d.t.Helper()
 	for _, c := range []struct{ verb, says string }{
 		{"pause", "is in state work and pauses before its next one."},
-		{"unpause", " goes on."},
+		{"unpause", " is running."},
 		{"stop", ": user_stopped in state work. Resume with: loops resume held-"},
 	} {
 		if s := d.in(here, c.verb, "held"); s.exit() != 0 || !strings.Contains(s.said(), c.says) {

@@ -303,7 +303,7 @@ func (s *stage) compare(one *terminal) {
 	s.edits[one] = remembered(got, want)
 }
 
-// matches says whether lines are of the same form as those of the page.
+// matches reports whether lines are of the same form as those of the page.
 func matches(got, want []string) bool {
 	if len(want) == 0 {
 		return len(got) == 0

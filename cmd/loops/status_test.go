@@ -32,7 +32,7 @@ Idle:      <TIME> since its last event or line of output
 Action:    touch began; sleep 60 (runs for <TIME>)
 Verdict:   work: output_contains said no: the pattern "nothing of the kind that
            would ever appear in there" was not found in the output.
-Way:       work went on to slow: on_no.
+Route:     work continued to slow: on_no.
 Limits:    step cap: 2 of 5 used; step budget: 2 of 6 used
 Started:   <CLOCK>
 Updated:   <CLOCK> (<AGO>)

@@ -265,7 +265,7 @@ func TestBackgroundOutlivesTerminal(t *testing.T) {
 					break
 				}
 			}
-			if !strings.Contains(string(text), "goes on in the background") {
+			if !strings.Contains(string(text), "is running in the background") {
 				t.Fatalf("the terminal shows %q", text)
 			}
 			must(t, terminal.Close()) // the kernel sends SIGHUP to the session

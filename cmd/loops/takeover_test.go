@@ -42,7 +42,7 @@ func TestTwoResumes(t *testing.T) {
 					t.Fatalf("round %d: both go on", round)
 				}
 				want := fmt.Sprintf("is owned by a live process (pid %d)", owner.pid())
-				late := "was resumed by somebody else while this command waited" // it looked again before it took the run
+				late := "was resumed by another process while this command waited" // it looked again before it took the run
 				if code := loser.exit(); code != 9 || !strings.Contains(loser.said(), want) && !strings.Contains(loser.said(), late) {
 					t.Fatalf("round %d: one exits with %d and says %q, want 9 and %q; the other says %q", round, code, loser.said(), want, owner.said())
 				}

@@ -219,7 +219,7 @@ func TestWatchKeys(t *testing.T) {
 func watchKeys(t *testing.T, store string) {
 	dir, env := watchProject(t, store, ticking)
 	w := startWatch(t, dir, env, 24, 100)
-	w.see("1 run goes on")
+	w.see("1 active run")
 	w.see("▸▶ tick-")
 	w.see("● ▶ work")
 	w.see(`said \x1b[2J\x1b]0;evil\athis`)
@@ -228,7 +228,7 @@ func watchKeys(t *testing.T, store string) {
 	w.see("Paused tick-")
 	w.see("‖ tick-")
 	w.press("u")
-	w.see("goes on.")
+	w.see("is running.")
 	w.see("▸▶ tick-")
 	w.press("s")
 	w.see("Stop tick-")
@@ -237,7 +237,7 @@ func watchKeys(t *testing.T, store string) {
 	w.press("sy")
 	w.see("Stopped tick-")
 	w.see("user_stopped")
-	w.see("no run goes on, 1 ended")
+	w.see("no active runs, 1 ended")
 	w.press("s")
 	w.see("✗ Nothing to stop")
 	w.press("?")
@@ -249,7 +249,7 @@ func watchKeys(t *testing.T, store string) {
 	if strings.Contains(w.raw.String(), "\x1b]0;") {
 		t.Error("what a run wrote came to the terminal as it is")
 	}
-	if out := loopsIn(t, dir, env, "history", "tick"); !strings.Contains(out, "user_stopped") {
+	if out := loopsIn(t, dir, env, "history", "tick"); !strings.Contains(out, "stopped by a user") {
 		t.Errorf("the run was not stopped:\n%s", out)
 	}
 }
@@ -311,7 +311,7 @@ func TestWatchAppears(t *testing.T) {
 	other := strings.NewReplacer("tick", "tock", "[one]", "[two]").Replace(ticking)
 	must(t, os.WriteFile(filepath.Join(dir, ".loops", "tock.yaml"), []byte(other), 0o644))
 	w := startWatch(t, dir, env, 24, 80)
-	w.see("No run goes on.")
+	w.see("No active runs.")
 	t.Cleanup(func() {
 		cmd := exec.Command(binary(t), "stop", "--all")
 		cmd.Dir, cmd.Env = dir, env
@@ -390,7 +390,7 @@ func TestWatchQueue(t *testing.T) {
 		t.Errorf("who waits is not printed:\n%s", out)
 	}
 	w := startWatch(t, dir, env, 24, 100, "tock")
-	w.see("1 run goes on, 1 queued")
+	w.see("1 active run, 1 queued")
 	w.see("▸~ tock ")
 	w.see("~ waits for one, which run tick-")
 	w.see("▶ work")
@@ -400,7 +400,7 @@ func TestWatchQueue(t *testing.T) {
 	w.see("▸▶ tick-")
 	w.press("sy")
 	w.see("▶ tock-")
-	w.see("1 run goes on, 1 ended")
+	w.see("1 active run, 1 ended")
 	w.press("q")
 	w.end(0)
 }

@@ -48,7 +48,7 @@ func check(doc any) error {
 	return nil
 }
 
-// circular says whether a schema is, for one value, made of itself.
+// circular reports whether a schema is, for one value, made of itself.
 func (c *checker) circular(from string, above, done map[string]bool) bool {
 	if above[from] || done[from] {
 		return above[from]

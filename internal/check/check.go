@@ -12,7 +12,7 @@ import (
 type Request struct {
 	Words   []string                                    // loops, files and folders; none = all loops of the project
 	Strict  bool                                        // warnings count as errors
-	All     bool                                        // what is a matter of habit is told too
+	All     bool                                        // what is a style rule is told too
 	Options engine.Options                              // of the engine that would run the loops
 	Explain func(err error) (text string, missing bool) // tells why a file was not checked, and whether it is not there
 }

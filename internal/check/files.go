@@ -122,7 +122,7 @@ func folderFiles(p *project.Project, root string) (files []File, others []string
 	return files, others, err
 }
 
-// partOnly says whether a file that was found in a folder of libraries is there for others to inherit from: it is
+// partOnly reports whether a file that was found in a folder of libraries is there for others to inherit from: it is
 // complete but for what makes a loop of its own.
 func (c File) partOnly() bool {
 	if !c.inLib || project.CountErrors(c.Problems) == 0 {
@@ -136,7 +136,7 @@ func (c File) partOnly() bool {
 	return true
 }
 
-// holdsNoLoops says whether a folder inside another is left out: the records of runs and what other programs hide.
+// holdsNoLoops reports whether a folder inside another is left out: the records of runs and what other programs hide.
 func holdsNoLoops(p *project.Project, path string) bool {
 	name := filepath.Base(path)
 	if filepath.Dir(path) == p.Loops && (name == "runs" || name == "tmp" || name == "baselines") {

@@ -348,7 +348,7 @@ func without(words []string, these []string) []string {
 	})
 }
 
-// Typable says whether a word means itself to a shell, but for spaces and patterns.
+// Typable reports whether a word means itself to a shell, but for spaces and patterns.
 func Typable(word string) bool {
 	return word != "" && !strings.ContainsAny(word, "$`\\\"';&|<>()") && !strings.ContainsFunc(word, unicode.IsControl)
 }

@@ -16,7 +16,7 @@ import (
 	"loops/persistence"
 )
 
-// A RunFilter chooses runs. live says whether only those are read that were not archived.
+// A RunFilter chooses runs. live reports whether only those are read that were not archived.
 type RunFilter struct {
 	live bool
 	fits func(r persistence.Run, alive bool) bool

@@ -101,7 +101,7 @@ func (p Problems) About(key string) (about Problems) {
 	return about
 }
 
-// isLoop says whether this is a loop called config, which some projects have.
+// isLoop reports whether this is a loop called config, which some projects have.
 func isLoop(doc *yaml.Node) bool {
 	if doc.Kind != yaml.MappingNode {
 		return false

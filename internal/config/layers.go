@@ -17,7 +17,7 @@ import (
 // Layers are the files that are read for a project, from the lowest to the one that wins: what a higher one sets holds,
 // key by key. Hosts do by their names, and the lists of Notify add up.
 type Layers struct {
-	Reference string // the configuration of the reference tool; "" = none
+	Reference string // the configuration of little-loops; "" = none
 	User      string // the person's own, for all projects; "" = none
 	Project   string // the project's own
 

@@ -9,7 +9,7 @@ type NotifyKind struct {
 
 // NotifyKinds are all there are, in the order of the documentation.
 var NotifyKinds = []NotifyKind{
-	{"started", "began or went on", false},
+	{"started", "began or was resumed", false},
 	{"completed", "came to its end", true},
 	{"failed", "ended on a failure terminal, with an error, or because it could not be recorded", true},
 	{"timed_out", "reached the timeout of its loop", true},

@@ -64,7 +64,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 		noted("command", func(n *yaml.Node) { d.words(n, "command", nil, &t.Command) }),
 		noted("desktop", func(n *yaml.Node) {
 			if t.Desktop = d.flag(n, "desktop"); !t.Desktop && n.Tag == "!!bool" {
-				d.say(n, "desktop: false tells nobody: leave the element out")
+				d.say(n, "desktop: false notifies no one: leave the element out")
 			}
 		}),
 		noted("webhook", func(n *yaml.Node) { d.webhook(n, &t.URL) }),

@@ -13,13 +13,13 @@ import (
 	"loops/internal/host"
 )
 
-// referenceName is the file in which projects of the reference tool are configured, below the project.
+// referenceName is the file in which projects of little-loops are configured, below the project.
 var referenceName = filepath.Join(".ll", "ll-config.json")
 
-// ReferenceFile returns the configuration of the reference tool for a project.
+// ReferenceFile returns the configuration of little-loops for a project.
 func ReferenceFile(dir string) string { return filepath.Join(dir, referenceName) }
 
-// reference reads what matters here of the reference tool's configuration. It is another tool's file: what means nothing
+// reference reads what matters here of little-loops' configuration. It is another tool's file: what means nothing
 // here is none of ours, and what is wrong with it is a warning.
 func (l Layers) reference(c *Config) {
 	if l.Reference == "" {
@@ -86,7 +86,7 @@ func (l Layers) reference(c *Config) {
 	}
 }
 
-// knownHost says whether a host is called so. The reference tool knows some that are not known here.
+// knownHost reports whether a host is called so. little-loops knows some that are not known here.
 func knownHost(name string) bool {
 	return name != "" && slices.ContainsFunc(host.Hosts(), func(h *host.Host) bool { return h.Name == name || slices.Contains(h.Aliases, name) })
 }

@@ -273,7 +273,7 @@ func (d *drawing) drawItem(c canvas, i int, lines []string, top, height int) {
 	}
 }
 
-// leaves says whether a line joins an item to the layer below.
+// leaves reports whether a line joins an item to the layer below.
 func (d *drawing) leaves(i int, up bool) bool {
 	return slices.ContainsFunc(d.links, func(l link) bool { return l.upper == i && l.up == up })
 }

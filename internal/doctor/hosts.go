@@ -150,13 +150,13 @@ func (x *Examination) host(h *host.Host, v hostVersion, chosen bool) bool {
 			parts = append(parts, "known from its documentation, not tried out")
 		}
 		if len(mapped) > 0 {
-			parts = append(parts, "heeds "+strings.Join(mapped, ", "))
+			parts = append(parts, "supports "+strings.Join(mapped, ", "))
 		}
 		switch {
 		case !h.Has.Usage:
 			parts = append(parts, "says neither tokens nor cost")
 		case !h.Has.Cost:
-			parts = append(parts, "says tokens, not their cost")
+			parts = append(parts, "reports tokens, no cost")
 		}
 		if len(ignored) > 0 {
 			parts = append(parts, "not "+strings.Join(ignored, ", "))

@@ -165,7 +165,7 @@ func (x *Examination) configured() {
 	}
 	for _, w := range c.Warnings {
 		w.File = p.Short(w.File)
-		x.add(Finding{"config", Warning, w.String(), "mend " + w.File + ", for the reference tool", nil})
+		x.add(Finding{"config", Warning, w.String(), "mend " + w.File + ", for little-loops", nil})
 	}
 	x.Config = c
 	x.actionTypes()
@@ -233,9 +233,9 @@ func (x *Examination) stale(changes []reconcile.Change) {
 	}
 	todo := x.Command("sweep") + ", or the next run does it"
 	if len(died) > 0 {
-		x.add(Finding{"runs", Warning, fmt.Sprintf("the owner of %s died: %s; resume goes on from there", humanize.Count(len(died), "run"), humanize.List(died)), todo, value.NewMap("runs", texts(died))})
+		x.add(Finding{"runs", Warning, fmt.Sprintf("the owner of %s died: %s; resume continues from there", humanize.Count(len(died), "run"), humanize.List(died)), todo, value.NewMap("runs", texts(died))})
 	}
 	if len(ended) > 0 {
-		x.add(Finding{"runs", Warning, fmt.Sprintf("%s left its files among those that go on: %s", humanize.Count(len(ended), "run"), humanize.List(ended)), todo, value.NewMap("runs", texts(ended))})
+		x.add(Finding{"runs", Warning, fmt.Sprintf("%s left its files among those of running runs: %s", humanize.Count(len(ended), "run"), humanize.List(ended)), todo, value.NewMap("runs", texts(ended))})
 	}
 }

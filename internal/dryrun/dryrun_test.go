@@ -168,7 +168,7 @@ func walk(t *testing.T, title string, l *fsm.Loop, lib fsm.Library, replies dryr
 	return b.String() + "\n"
 }
 
-// TestScenario: the exit codes are those of the reference tool.
+// TestScenario: the exit codes are those of little-loops.
 func TestScenario(t *testing.T) {
 	for name, want := range map[string][]string{
 		"all-pass": {"0", "0", "0", "0"}, "all-fail": {"1", "1", "1", "1"}, "all-error": {"2", "2", "2", "2"},

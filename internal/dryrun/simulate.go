@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ const MostSteps = 100_000
 // ErrEndless means that a simulation was given up after [MostSteps].
 var ErrEndless = fmt.Errorf("the loop did not end within %d states, those of its sub-loops among them", MostSteps)
 
-// madeUp is what the output of an action that was not done begins with, in the words of the reference tool.
+// madeUp is what the output of an action that was not done begins with, in the words of little-loops.
 const madeUp = "[simulated output for: "
 
 // A Simulation is what one walk through a loop needs.
@@ -232,6 +233,9 @@ type forgetful struct{ fsm.Files }
 
 // WriteFile implements [fsm.Files].
 func (forgetful) WriteFile(string, []byte) error { return nil }
+
+// Write implements [fsm.Files].
+func (forgetful) Write(_ string, content func(io.Writer) error) error { return content(io.Discard) }
 
 // Reachable returns a loop and all that its states run, as far as their names are known before a run, each once.
 func Reachable(l *fsm.Loop, lib fsm.Library) []*fsm.Loop {

@@ -32,7 +32,7 @@ func EvaluatorOf(st *fsm.State) string {
 	return "exit_code"
 }
 
-// AsksJudge says whether a visit to the state can ask a model for its verdict.
+// AsksJudge reports whether a visit to the state can ask a model for its verdict.
 func AsksJudge(st *fsm.State) bool {
 	switch EvaluatorOf(st) {
 	case "llm_structured", "comparator", "contract":
@@ -41,7 +41,7 @@ func AsksJudge(st *fsm.State) bool {
 	return false
 }
 
-// open says whether the verdicts of a state are not known before.
+// open reports whether the verdicts of a state are not known before.
 func open(st *fsm.State) bool {
 	return EvaluatorOf(st) == "classify" || st.Evaluate != nil && st.Evaluate.Schema != nil
 }
@@ -85,7 +85,7 @@ func rank(verdict string) int {
 	return len(usual)
 }
 
-// takes says whether a state has a way for a verdict.
+// takes reports whether a state has a way for a verdict.
 func takes(st *fsm.State, verdict string) bool {
 	return slices.Contains(declared(st), verdict) || st.Route != nil && st.Route.Default != ""
 }

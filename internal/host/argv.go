@@ -10,7 +10,7 @@ import (
 // maxArg is the longest single argument that Linux takes, without its final NUL.
 const maxArg = 128<<10 - 1
 
-// commonEnv is what every host's environment has more: the names are the reference tool's, so that people's hooks and
+// commonEnv is what every host's environment has more: the names are little-loops', so that people's hooks and
 // scripts find what they know.
 func commonEnv(r Request) []string {
 	env := []string{"LL_NON_INTERACTIVE=1", "LL_AUTOMATION=", "LL_AUTOMATION_PROFILE="}

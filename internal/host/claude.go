@@ -14,7 +14,7 @@ var claude = &Host{
 	Name:    "claude",
 	Aliases: []string{"claude-code"},
 	Program: "claude",
-	// As with the reference tool.
+	// As with little-loops.
 	JudgeModel: "sonnet",
 	Stop:       syscall.SIGINT, // at TERM it leaves the processes of its tools
 	Has: Features{

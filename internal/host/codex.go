@@ -81,7 +81,7 @@ func strictSchema(text string) (strict string, ok bool) {
 	return string(data), err == nil
 }
 
-// closeObjects forbids further properties in all objects of a schema, and says whether the others are all required.
+// closeObjects forbids further properties in all objects of a schema, and reports whether the others are all required.
 func closeObjects(v any) bool {
 	switch v := v.(type) {
 	case []any:
@@ -134,7 +134,7 @@ type codexStream struct {
 	acted   bool   // an item of the agent was seen
 	spoke   bool   // one of them was a message
 	last    string // message
-	trouble string // what was said last about something that went wrong and may have been mended
+	trouble string // what was said last about something that went wrong and may have been fixed
 	ended   bool
 	failure *Failure
 	usage   *codexUsage

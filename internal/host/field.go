@@ -60,7 +60,7 @@ func (f Field) text(v any) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// word puts the last text at a field that can be an id or a name into to, and says whether there is one.
+// word puts the last text at a field that can be an id or a name into to, and reports whether there is one.
 func (f Field) word(v any, to *string) (ok bool) {
 	for _, x := range f.find(v) {
 		t := textOf(x)

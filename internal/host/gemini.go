@@ -205,7 +205,7 @@ func (s *geminiStream) End(x Exit) Outcome {
 		o.Failure = &Failure{Class: Other, Reason: "gemini ended without a message: the model refused, or had nothing to say"}
 	case s.refused != "":
 		// It may say that all is well, but what it wanted to do in the end was not done.
-		o.Failure = &Failure{Class: Permission, Reason: "gemini may not use " + oneLine(s.refused) + " here: nobody can be asked"}
+		o.Failure = &Failure{Class: Permission, Reason: "gemini may not use " + oneLine(s.refused) + " here: no user can be asked"}
 	default:
 		o.Failure = downgraded("gemini", x)
 	}

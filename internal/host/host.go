@@ -11,7 +11,7 @@ import (
 // A Host is one agent CLI.
 type Host struct {
 	Name       string         // as people write it
-	Aliases    []string       // other names for it, such as the reference tool's
+	Aliases    []string       // other names for it, such as little-loops'
 	Program    string         // looked up in PATH
 	Stop       syscall.Signal // the one it ends best at; whatever is left gets TERM and KILL anyway
 	JudgeModel string         // that judges where nothing names one; "" = the host's own
@@ -65,7 +65,7 @@ type Stream interface {
 	// belongs to the output of the prompt, with the line ends it has there; known is false for a line that this host
 	// is not known to print.
 	Line(line []byte) (text string, known bool)
-	// Done says whether the event was read after which the host only exits.
+	// Done reports whether the event was read after which the host only exits.
 	Done() bool
 	// End says what came of it all, once: the host has exited.
 	End(Exit) Outcome

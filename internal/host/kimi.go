@@ -32,7 +32,7 @@ func kimiCommand(r Request) (Command, error) {
 		return Command{}, errors.New("the prompt is empty, which kimi refuses")
 	}
 	if !r.Skip {
-		return Command{}, errors.New(`kimi uses its tools without asking wherever nobody can be asked; say "permissions: skip" if it may`)
+		return Command{}, errors.New(`kimi uses its tools without asking wherever no user can be asked; say "permissions: skip" if it may`)
 	}
 	c := Command{Stdin: r.Text, Env: commonEnv(r), Ignored: ignored(r, kimiHas)}
 	c.Args = []string{"--print", "--output-format", "stream-json", "--max-retries-per-step", "1"}

@@ -229,7 +229,7 @@ func (m *messages) End(x Exit) Outcome {
 	return o
 }
 
-// isFalse says whether a flag is not set. What is no flag is taken as set: success has to be said.
+// isFalse reports whether a flag is not set. What is no flag is taken as set: success has to be said.
 func isFalse(raw json.RawMessage) bool {
 	return raw == nil || string(raw) == "false" || string(raw) == "null"
 }
@@ -296,7 +296,7 @@ func (m *messages) limited(f *Failure) *Failure {
 func (m *messages) denied(r *event) *Failure {
 	for _, d := range r.Denials {
 		if d.ID != "" && d.ID == m.tool {
-			return &Failure{Class: Permission, Reason: m.name + " may not use " + oneLine(head(d.Tool, maxWord)) + " here: nobody can be asked"}
+			return &Failure{Class: Permission, Reason: m.name + " may not use " + oneLine(head(d.Tool, maxWord)) + " here: no user can be asked"}
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ func opencodeCommand(r Request) (Command, error) {
 }
 
 // opencodeStream reads the events of opencode run --format json. Older versions print none that ends the stream: there
-// the last step says whether another one follows.
+// the last step reports whether another one follows.
 type opencodeStream struct {
 	req Request
 

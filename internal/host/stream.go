@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// object decodes a line that is a JSON object into v and says whether it is one. A field of an unexpected kind is
+// object decodes a line that is a JSON object into v and reports whether it is one. A field of an unexpected kind is
 // left as it was: hosts change their events, and what can be read of one is worth more than nothing.
 func object(line []byte, v any) bool {
 	line = bytes.TrimSpace(line)

@@ -70,5 +70,5 @@ func PastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, afte
 	if err != nil || last == 0 || after <= last {
 		return nil //nolint:nilerr // reading the events tells
 	}
-	return engine.Misuse(see, "%s: the last event of run %s is %d", engine.Setting{Name: "since", Value: strconv.FormatUint(after, 10)}, run.ID, last)
+	return engine.Misuse(see, "%s: the last event of run %s is %d", engine.Setting{Name: "after", Value: strconv.FormatUint(after, 10)}, run.ID, last)
 }

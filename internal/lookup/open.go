@@ -14,7 +14,7 @@ const OpenRuns = 200
 
 // OpenNow returns the runs that are running, however old, and those among the newest that can be resumed.
 func OpenNow(ctx context.Context, store *project.Records) ([]persistence.Run, error) {
-	runs, err := store.Runs(ctx, persistence.Query{Limit: OpenRuns, LiveToo: true, Readings: true})
+	runs, err := store.Runs(ctx, persistence.Query{Limit: OpenRuns, LiveToo: true, Open: true, Readings: true})
 	if err != nil {
 		return nil, store.Failed(err)
 	}

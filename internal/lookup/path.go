@@ -10,11 +10,11 @@ import (
 	"loops/persistence"
 )
 
-// A Tell is told what is damaged in the records of a run, and what that means: "reading goes on behind it".
+// A Tell is told what is damaged in the records of a run, and what that means: "reading continues after it".
 type Tell func(damage error, then string)
 
 // readOn is what damage means where all events are read.
-const readOn = "reading goes on behind it"
+const readOn = "reading continues after it"
 
 // Path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
 // room for. tell is told of damage, and what is behind it is read.

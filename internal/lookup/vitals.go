@@ -12,7 +12,7 @@ import (
 	"loops/persistence"
 )
 
-// Glimpse finds out what a list of runs shows: what a run that goes on waits for, and when it was heard of last.
+// Glimpse finds out what a list of runs shows: what a running run waits for, and when it was heard of last.
 func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Vitals {
 	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}
 	missed(f, v, r.Unread)

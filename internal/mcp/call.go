@@ -149,7 +149,7 @@ func judge(ctx context.Context, session *mcp.ClientSession, target target, answe
 			humanize.Quote(target.name), humanize.Quote(target.tool), err, quoteLong(line.String()))
 	}
 	if result.kind != "" && result.kind != "complete" {
-		return nil, failure(ExitToolError, "tool %s of server %s wants to ask somebody something, and nobody is there (result type %s)",
+		return nil, failure(ExitToolError, "tool %s of server %s requests input in a non-interactive run (result type %s)",
 			humanize.Quote(target.tool), humanize.Quote(target.name), humanize.Quote(result.kind))
 	}
 	if !result.isError {

@@ -40,7 +40,7 @@ type target struct {
 	env        []string
 }
 
-// Names says whether the configuration at path names the server of the tool SERVER/TOOL. One that is there but cannot
+// Names reports whether the configuration at path names the server of the tool SERVER/TOOL. One that is there but cannot
 // be read may name it: Do then says what is wrong.
 func Names(path, tool string) bool {
 	servers, err := readConfig(path)

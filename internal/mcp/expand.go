@@ -64,7 +64,7 @@ func expand(text string, get func(string) (string, bool)) (expanded, missing str
 	}
 }
 
-// isName says whether s can be the name of a variable in a shell.
+// isName reports whether s can be the name of a variable in a shell.
 func isName(s string) bool {
 	for i, r := range s {
 		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

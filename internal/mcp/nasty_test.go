@@ -57,7 +57,7 @@ func TestNastyServers(t *testing.T) {
 		{"greets with nonsense", `next; ok 5; exec sleep 3600`, "", 1, `server "s": initialize: calling "initialize": json: cannot unmarshal "5" into Go value of type mcp.InitializeResult`},
 		{"no object", "hello; ok '[1,2]'", "", 1, `server "s" answered the call of "tool" with no object: "[1,2]"`},
 		{"null", "hello; ok null", "", 1, `server "s" answered the call of "tool" with no object: "null"`},
-		{"wants input", `hello; ok '{"resultType":"input_required","inputRequests":{}}'`, "", 1, `tool "tool" of server "s" wants to ask somebody something, and nobody is there (result type "input_required")`},
+		{"wants input", `hello; ok '{"resultType":"input_required","inputRequests":{}}'`, "", 1, `tool "tool" of server "s" requests input in a non-interactive run (result type "input_required")`},
 		{"error of the tool", `hello; ok '{"isError":true,"content":[{"type":"text","text":"oh no"}]}'; tools`, `{"isError":true,"content":[{"type":"text","text":"oh no"}]}`, 1, `tool "tool" of server "s" reports an error: "oh no"`},
 		{"error without a word", `hello; ok '{"isError":true}'; tools`, `{"isError":true}`, 1, `tool "tool" of server "s" reports an error`},
 		{"error, then dead", `hello; ok '{"isError":true}'; exit 1`, `{"isError":true}`, 1, `tool "tool" of server "s" reports an error`},

@@ -88,7 +88,7 @@ func (s *server) stop(ctx context.Context) {
 	s.conn.hangUp()
 }
 
-// ends says whether the server has ended within so much time.
+// ends reports whether the server has ended within so much time.
 func (s *server) ends(limit time.Duration) bool {
 	over := time.NewTimer(limit)
 	defer over.Stop()

@@ -57,7 +57,7 @@ func (v Values) Mapping(name string) map[string]json.RawMessage {
 	return m
 }
 
-// Has says whether an argument was given.
+// Has reports whether an argument was given.
 func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
 
 func (t *Tool) inputSchema() json.RawMessage {

@@ -58,6 +58,9 @@ func list(ctx context.Context, s *Session, _ mcpserver.Values) (any, error) {
 		return nil, err
 	}
 	loops, err := s.Loops(service.LoopFilter{})
+	if err == nil {
+		err = s.AddLast(ctx, loops)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +92,7 @@ func explain(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 }
 
 func stop(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
-	told, err := s.Stop(ctx, v.Text("run"), engine.StopGrace, nil, nil)
+	told, err := s.Stop(ctx, v.Text("run"), service.Stopping{Grace: engine.StopGrace, AfterItem: v.Flag("after_item")}, nil, nil)
 	if err != nil {
 		return nil, err // it names those that could not be stopped
 	}

@@ -76,7 +76,7 @@ func logs(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 	in := project.Follower{Store: f.Store, ID: run.ID}
 	err = in.Read(ctx, run, true, func(e fsm.Event, err error) {
 		if err != nil {
-			s.Note("%v; reading goes on behind it", err)
+			s.Note("%v; reading continues after it", err)
 			return
 		}
 		l.Event(e)

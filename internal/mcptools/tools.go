@@ -42,7 +42,7 @@ func Tools(h *Host) []mcpserver.Tool {
 	return []mcpserver.Tool{
 		{
 			Name: "list", Title: "List loops and open runs", ReadOnly: true,
-			About:  "Lists the loops of the project, and its runs that go on or can be resumed.",
+			About:  "Lists the loops of the project, and its runs that are running or can be resumed.",
 			Result: []mcpserver.Field{{Name: "loops", Type: "array", About: "as loops list --json"}, {Name: "runs", Type: "array", About: "as loops list --running --json"}},
 			Call:   h.asked(list),
 		},
@@ -68,7 +68,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "host", Kind: mcpserver.Text, About: "agent host of prompts that name none"},
 				{Name: "model", Kind: mcpserver.Text, About: "model of prompts that name none"},
 				{Name: "permissions", Kind: mcpserver.Text, About: "what agents may do, whatever the loop says: skip (all, without asking) or host (what their own settings allow)"},
-				{Name: "wait_seconds", Kind: mcpserver.Number, Most: 3600, About: "how long to wait for the end of the run; it goes on after that"},
+				{Name: "wait_seconds", Kind: mcpserver.Number, Most: 3600, About: "how long to wait for the end of the run, which keeps running after that"},
 				{Name: "stop_with_server", Kind: mcpserver.Flag, About: "stop the run when this server ends; within the action of another run it then shares what that one has locked"},
 			},
 			Result: []mcpserver.Field{
@@ -97,18 +97,21 @@ func Tools(h *Host) []mcpserver.Tool {
 			Call:   h.Resume,
 		},
 		{
-			Name: "status", Title: "Say how a run stands", ReadOnly: true,
-			About:     "Returns how a run stands: state, step, whether it goes on, how it ended, whether it can be resumed. The same object as loops status --json.",
+			Name: "status", Title: "Show a run's status", ReadOnly: true,
+			About:     "Returns the status of a run: state, step, whether it is running, how it ended, whether it can be resumed. The same object as loops status --json.",
 			Arguments: []mcpserver.Argument{run},
 			Result:    []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "loop", Type: "string"}, {Name: "alive", Type: "boolean"}, {Name: "resumable", Type: "boolean"}},
 			Call:      h.asked(status),
 		},
 		{
 			Name: "stop", Title: "Stop a run", Destructive: true,
-			About:     "Stops a run, or all runs of a loop that go on, and waits up to 15 seconds for it. They can be resumed.",
-			Arguments: []mcpserver.Argument{{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then all of its runs that go on"}},
-			Result:    []mcpserver.Field{{Name: "stopped", Type: "array", About: "as loops stop --json"}},
-			Call:      h.asked(stop),
+			About: "Stops a run, or all running runs of a loop, and waits up to 15 seconds for it. They can be resumed.",
+			Arguments: []mcpserver.Argument{
+				{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then all of its running runs"},
+				{Name: "after_item", Kind: mcpserver.Flag, About: "of a run that works on a list (for_each): let the items that are at work end, begin no further one, then end; status says when it has ended if that takes longer"},
+			},
+			Result: []mcpserver.Field{{Name: "stopped", Type: "array", About: "as loops stop --json"}},
+			Call:   h.asked(stop),
 		},
 		{
 			Name: "history", Title: "List the runs of a loop", ReadOnly: true,

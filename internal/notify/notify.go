@@ -91,7 +91,7 @@ type line struct {
 // queued is how many events may wait for one target. A run tells of few; many runs that died at once are found by one.
 const queued = 1_000
 
-// New returns a Sender. A target that names no kind of event gets those that are told unasked.
+// New returns a Sender. A target that names no kind of event gets those that are on by default.
 func New(targets []config.Notify) *Sender {
 	s := &Sender{Getenv: func(string) (string, bool) { return "", false }}
 	s.ctx, s.give = context.WithCancelCause(context.Background())
@@ -101,7 +101,7 @@ func New(targets []config.Notify) *Sender {
 	return s
 }
 
-// Wants says whether a target asked for events of this kind of this loop.
+// Wants reports whether a target asked for events of this kind of this loop.
 func Wants(t config.Notify, kind, loop string) bool {
 	if len(t.Loops) > 0 && !slices.ContainsFunc(t.Loops, func(p string) bool {
 		ok, err := path.Match(p, loop)

@@ -55,7 +55,7 @@ func TakeOut(ctx context.Context, q *persistence.Queue, line []persistence.Waite
 	return removed, engine.Several(errs)
 }
 
-// takeOutOne takes somebody out of the queue and ends his process, and says whether that has ended.
+// takeOutOne takes somebody out of the queue and ends his process, and reports whether that has ended.
 func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (ended bool, err error) {
 	owner := reconcile.Identity(w.Owner)
 	if w.Foreign {
@@ -132,7 +132,7 @@ func Find(line []persistence.Waiter, arg string) ([]persistence.Waiter, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, engine.Refuse(engine.NotFound, "nobody waits in the queue as %s; see: %s", arg, engine.Do("queue list", ""))
+		return nil, engine.Refuse(engine.NotFound, "no waiter in the queue is %s; see: %s", arg, engine.Do("queue list", ""))
 	case len(arg) < 4:
 		return nil, engine.Misuse("queue remove", "%s is too short: give at least 4 characters of the id", arg)
 	case len(found) > 1:

@@ -29,7 +29,7 @@ func TestRunLog(t *testing.T) {
 		want  []string // the newest file first
 	}{
 		{[]string{"one\n", "two\n"}, []string{"one\ntwo\n"}},
-		{[]string{"3\n"}, []string{"one\ntwo\n3\n"}}, // a log that is there is gone on with
+		{[]string{"3\n"}, []string{"one\ntwo\n3\n"}}, // a log that is there is continued
 		{[]string{"four\n"}, []string{"four\n", "one\ntwo\n3\n"}},
 		{[]string{"one that is too long\n"}, []string{"one that is too long\n", "four\n", "one\ntwo\n3\n"}},
 		{[]string{"six\n"}, []string{"six\n", "one that is too long\n", "four\n"}}, // the oldest goes

@@ -27,9 +27,22 @@ type Told struct {
 // Each is called for each effect as it is known; nil = nobody waits for it.
 type Each func(engine.Effect)
 
+// A Stopping is how runs are stopped.
+type Stopping struct {
+	Grace     time.Duration // see engine.Command
+	AfterItem bool          // when the items of their lists that are at work have ended
+}
+
+func (s Stopping) command() engine.Command {
+	if s.AfterItem {
+		return engine.Command{Kind: persistence.CommandDrain, Grace: s.Grace}
+	}
+	return engine.Command{Kind: persistence.CommandStop, Grace: s.Grace}
+}
+
 // Stop has the runs that are running of those that arg means end, all of them if it is "", and takes those that wait to begin out
 // of the queue, which is told on out unless that is nil. The result is nil where nothing was asked; the error names what failed.
-func (s *Service) Stop(ctx context.Context, arg string, grace time.Duration, out io.Writer, each Each) (*Told, error) {
+func (s *Service) Stop(ctx context.Context, arg string, how Stopping, out io.Writer, each Each) (*Told, error) {
 	e, f, err := s.control(ctx)
 	if err != nil {
 		return nil, err
@@ -43,7 +56,7 @@ func (s *Service) Stop(ctx context.Context, arg string, grace time.Duration, out
 	if !isNothing(err) || len(taken) == 0 {
 		errs = append(errs, err)
 	}
-	told, failed := s.tell(ctx, e, live, engine.Command{Kind: persistence.CommandStop, Grace: grace}, each)
+	told, failed := s.tell(ctx, e, live, how.command(), each)
 	told.taken = taken
 	return told, several(append(errs, failed...))
 }
@@ -134,7 +147,7 @@ func (s *Service) Wake(ctx context.Context, arg string, each Each) error {
 	if len(live) == 0 {
 		more := ""
 		if newest.Resumable {
-			more = "; go on with it: " + s.resume(ctx, *newest)
+			more = "; resume it: " + s.resume(ctx, *newest)
 		}
 		return engine.Refuse(engine.NotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.StatusWord(*newest), more)
 	}
@@ -180,7 +193,7 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	case len(live) > 0:
 		return live, nil
 	case arg == "":
-		return nil, engine.Refuse(engine.NotFound, "nothing to %s: no run goes on", verb)
+		return nil, engine.Refuse(engine.NotFound, "nothing to %s: no run is active", verb)
 	case newest == nil:
 		return nil, &engine.NothingError{Finder: f, Verb: verb, Arg: arg}
 	}

@@ -151,7 +151,7 @@ func (s *Service) events(ctx context.Context, f project.Finder, run persistence.
 		return keep
 	}, limit)
 	for _, d := range damage {
-		s.Note("%v; reading goes on behind it", d)
+		s.Note("%v; reading continues after it", d)
 	}
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (s *Service) hasText(ctx context.Context, f project.Finder, r persistence.R
 	for e, err := range f.Store.Events(ctx, r.ID, 0) {
 		switch {
 		case project.IsDamage(err):
-			s.Note("%v; reading goes on behind it", err)
+			s.Note("%v; reading continues after it", err)
 		case err != nil:
 			return false, f.Store.Failed(err)
 		case views.Mentions(e, text):

@@ -1,18 +1,22 @@
 package service
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
 
 	"loops/engine"
+	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
+	"loops/persistence"
 )
 
 // Tiers are the values of visibility, by which a loop says for whom it is.
@@ -30,6 +34,8 @@ type LoopFilter struct {
 type Loops struct {
 	Own     []loopfile.Entry
 	Catalog []loopfile.Entry // of the catalog, that no loop of the project hides
+
+	Last map[string]persistence.Run // the last run of each, by the name in its file, as [Service.AddLast] found them
 }
 
 // Loops returns the loops of the project that are asked for.
@@ -49,14 +55,63 @@ func (s *Service) Loops(chosen LoopFilter) (*Loops, error) {
 	return &Loops{Own: s.choose(chosen, own), Catalog: s.choose(chosen, more)}, nil
 }
 
+// AddLast finds the last run of each loop. On an error some may be missing.
+func (s *Service) AddLast(ctx context.Context, l *Loops) error {
+	f, err := s.Finder(ctx)
+	if _, none := errors.AsType[*project.NoDatabaseError](err); none {
+		l.Last = map[string]persistence.Run{} // nothing was recorded yet
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	runs, err := f.Store.Runs(ctx, persistence.Query{Last: true})
+	if err != nil {
+		return f.Store.Failed(err)
+	}
+	l.Last = make(map[string]persistence.Run, len(runs))
+	for _, r := range project.Current(runs) {
+		l.Last[r.Loop] = r
+	}
+	return nil
+}
+
 // Objects returns the loops for a program.
 func (l *Loops) Objects() []any {
-	return append(ui.List(l.Own, views.EntryObject), ui.List(l.Catalog, func(e loopfile.Entry) any {
-		m := views.EntryObject(e).(*value.Map)
+	return append(ui.List(l.Own, l.object), ui.List(l.Catalog, func(e loopfile.Entry) any {
+		m := l.object(e).(*value.Map)
 		m.Set("catalog", true)
 		m.Set("built_in", true) // as little-loops calls it
 		return m
 	})...)
+}
+
+func (l *Loops) object(e loopfile.Entry) any {
+	m := views.EntryObject(e)
+	if l.Last == nil {
+		return m
+	}
+	if r, ok := l.Last[e.Loop]; ok {
+		m.Set("last_run", views.LastRunObject(r))
+	} else {
+		m.Set("last_run", nil)
+	}
+	return m
+}
+
+// Print writes them as tables: those of the project, and those of the catalog, which has a name.
+func (l *Loops) Print(out io.Writer, catalog string) {
+	if len(l.Own) > 0 {
+		views.WriteTable(out, views.ListRows(l.Own, l.Last))
+	}
+	if len(l.Catalog) == 0 {
+		return
+	}
+	if len(l.Own) > 0 {
+		ui.Say(out, "\n")
+	}
+	ui.Say(out, "In the catalog %s:\n", catalog)
+	views.WriteTable(out, views.ListRows(l.Catalog, l.Last))
 }
 
 // Chooses reports whether anything is asked for.

@@ -76,7 +76,7 @@ func Import(ctx context.Context, store *project.Records, b *bundle.Bundle, work 
 const (
 	copied   = "copied"
 	Already  = "already there"
-	leftOut  = "goes on"
+	leftOut  = "is running"
 	differs  = "another one is there"
 	notTaken = "not copied"
 )
@@ -131,7 +131,7 @@ func TellCopied(page *views.Page, asJSON bool, from, to *project.Records, result
 			there++
 		case leftOut:
 			left++
-			ui.Say(page.Err, "loops: run %s goes on (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
+			ui.Say(page.Err, "loops: run %s is running (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
 		case differs:
 			errs = append(errs, fmt.Errorf("%w; it was left as it is there", c.err))
 		default:

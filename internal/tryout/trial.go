@@ -243,8 +243,14 @@ func (p *testPrinter) finish(v *dryrun.Visited) error {
 		}
 	}
 	for _, e := range v.Notes {
-		if e.Kind == fsm.EventNote {
+		switch e.Kind {
+		case fsm.EventNote:
 			ui.SayLine(w, inspect.NoteText(e))
+			continue
+		case fsm.EventItemsStart, fsm.EventItemStart, fsm.EventBranchesStart, fsm.EventBranchStart:
+			continue
+		case fsm.EventItemEnd, fsm.EventBranchEnd:
+			ui.SayLine(w, inspect.EventText(e))
 			continue
 		}
 		ui.Say(w, "%s: %s\n", strings.ReplaceAll(e.Kind, "_", " "), inspect.Pairs(e))

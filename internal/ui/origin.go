@@ -21,11 +21,3 @@ func AddOrigin(m *value.Map, r persistence.Run) {
 		m.Set("forked_from", r.Origin.Map())
 	}
 }
-
-// Instance is the id of a run for a table, with where it comes from.
-func Instance(r persistence.Run) string {
-	if r.Origin == nil {
-		return string(r.ID)
-	}
-	return fmt.Sprintf("%s (fork of %s:%d)", r.ID, r.Origin.ID, r.Origin.Step)
-}

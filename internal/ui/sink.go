@@ -52,7 +52,7 @@ func (s *Sink) release() {
 	s.held = s.held[:0]
 }
 
-// Gone says whether nobody reads any more, as far as has been noticed.
+// Gone reports whether nobody reads any more, as far as has been noticed.
 func (s *Sink) Gone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

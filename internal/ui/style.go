@@ -24,7 +24,7 @@ func Verbatim(w io.Writer) io.Writer {
 	return w
 }
 
-// Interactive says whether r is a terminal, where a person can answer.
+// Interactive reports whether r is a terminal, where a person can answer.
 func Interactive(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

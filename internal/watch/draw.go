@@ -14,7 +14,7 @@ type piece struct {
 // A row is a line of a pane.
 type row []piece
 
-// has says whether a row contains a text, in small or capital letters.
+// has reports whether a row contains a text, in small or capital letters.
 func (r row) has(pattern string) bool {
 	if pattern == "" {
 		return false
@@ -80,11 +80,11 @@ func (m *Model) drawTitle(s *Screen) {
 	switch {
 	case m.view.Now.IsZero():
 	case live == 0:
-		text += "  no run goes on"
+		text += "  no active runs"
 	case live == 1:
-		text += "  1 run goes on"
+		text += "  1 active run"
 	default:
-		text += fmt.Sprintf("  %d runs go on", live)
+		text += fmt.Sprintf("  %d active runs", live)
 	}
 	if queued > 0 && s.Width >= narrow {
 		text += fmt.Sprintf(", %d queued", queued)

@@ -11,8 +11,8 @@ func Keys() [][2]string {
 		{"← →", "move a wide graph or a long line"},
 		{"c", "have a held pane follow the run again"},
 		{"/ n N", "search in the focused pane; find the next, the one before"},
-		{"s", "stop the selected run, after a question"},
-		{"p u", "pause the selected run, let it go on"},
+		{"s", "stop the selected run, after confirmation"},
+		{"p u", "pause, unpause the selected run"},
 		{"r", "end the wait of the selected run: retry now"},
 		{"Ctrl-L Ctrl-Z", "draw all again; suspend"},
 		{"? h", "this help"},
@@ -34,7 +34,7 @@ func (m *Model) drawHelp(s *Screen) {
 		}
 	}
 	rows = append(rows, nil, row{{"Marks", bold}},
-		row{{"▶ goes on   ~ waits   ‖ paused   ✓ completed   ✗ failed", plain}},
+		row{{"▶ running   ~ waits   ‖ paused   ✓ completed   ✗ failed", plain}},
 		row{{"! ended, can be resumed   ● the state the run is in", plain}})
 	room := max(1, s.Height-1)
 	m.help = min(m.help, max(0, len(rows)-room))

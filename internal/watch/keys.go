@@ -164,7 +164,7 @@ func (m *Model) pressSearching(k Key) {
 	}
 }
 
-// named says whether a key types nothing.
+// named reports whether a key types nothing.
 func named(k Key) bool { return len(k) > 1 && k[0] < utf8.RuneSelf }
 
 // move selects a run that is so many below.
@@ -216,7 +216,7 @@ func (m *Model) scrollBy(k Key) {
 	s.row, s.column = max(0, s.row+rows), max(0, s.column+columns)
 }
 
-// find goes to the next row of the focused pane, or of the list of runs, that has a text in it. here says whether the
+// find goes to the next row of the focused pane, or of the list of runs, that has a text in it. here reports whether the
 // row it stands on counts.
 func (m *Model) find(pattern string, step int, here bool) {
 	if pattern == "" {

@@ -44,7 +44,7 @@ func TestKeys(t *testing.T) {
 		{"search back", []Key{"/", "T", "0", "9", Enter, "n", "N"}, Command{}, "nightly", ""},
 		{"search for nothing there", []Key{"/", "é", "x", Enter}, Command{}, "fix", "✗ No runs with éx."},
 		{"search for nothing", []Key{"n"}, Command{}, "fix", "/ begins a search"},
-		{"search is mended", []Key{"/", "x", Backspace, "d", CtrlU, "l", "i", "n", Enter}, Command{}, "lint", ""},
+		{"search is fixed", []Key{"/", "x", Backspace, "d", CtrlU, "l", "i", "n", Enter}, Command{}, "lint", ""},
 		{"search is left", []Key{"/", "x", Escape}, Command{}, "fix", "? help"},
 		{"a search has no commands", []Key{"/", "q"}, Command{}, "fix", "/q"},
 		{"help", []Key{"h"}, Command{}, "fix", "What the keys do"},

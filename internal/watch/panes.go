@@ -53,7 +53,7 @@ var marks = [...]struct {
 // runRows returns the list of runs: mark and name, and as much else as there is room for.
 func (m *Model) runRows(w int) []row {
 	if len(m.view.Runs) == 0 {
-		text := "No run goes on. Those that begin appear here: loops run NAME, in another terminal."
+		text := "No active runs. New ones appear here: loops run NAME, in another terminal."
 		if m.view.Now.IsZero() {
 			text = "reading…"
 		}

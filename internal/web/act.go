@@ -17,6 +17,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
+	"loops/internal/service"
 )
 
 // fields are what a form or an object of JSON says.
@@ -212,9 +213,9 @@ func fork(r *http.Request, p Project, _ *Session, f fields, _ string) (done, err
 	return begun(p.Begin(r.Context(), engine.Request{Fork: request}, append([]string{"fork", "--at=" + at, run}, flags("--set", set)...)))
 }
 
-func stop(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
+func stop(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {
 	run := r.PathValue("run")
-	told, err := s.Stop(r.Context(), run, engine.StopGrace, nil, nil)
+	told, err := s.Stop(r.Context(), run, service.Stopping{Grace: engine.StopGrace, AfterItem: f["after_item"] == "true"}, nil, nil)
 	if err != nil {
 		return done{}, err
 	}

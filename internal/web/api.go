@@ -116,9 +116,12 @@ func explain(r *http.Request, s *Session) (any, error) {
 	return views.ExplanationObject(story), nil
 }
 
-func loops(_ *http.Request, s *Session) (any, error) {
+func loops(r *http.Request, s *Session) (any, error) {
 	all, err := s.Loops(service.LoopFilter{})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.AddLast(r.Context(), all); err != nil {
 		return nil, err
 	}
 	return all.Objects(), nil

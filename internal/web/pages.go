@@ -113,7 +113,7 @@ func appendLoops(r *http.Request, rows []loopRow, p Project, session *Session) (
 	}
 	for _, e := range slices.Concat(all.Own, all.Catalog) {
 		l := loopRow{Project: p.Name, Entry: e}
-		runs, err := f.Store.Runs(r.Context(), persistence.Query{Loop: e.Name, Limit: sparkRuns})
+		runs, err := f.Store.Runs(r.Context(), persistence.Query{Loop: e.Loop, Limit: sparkRuns})
 		if err != nil {
 			return nil, session.InWords(f.Store.Failed(err))
 		}

@@ -50,7 +50,7 @@ func (h *Hold) End(ctx context.Context, git Git, how string, succeeded bool) (r 
 		r.Why = "another run is in it"
 		return r, h.keep()
 	case r.State.Locked:
-		r.Why = "somebody locked it (git worktree unlock)"
+		r.Why = "it is locked (git worktree unlock)"
 		return r, h.keep()
 	case how == Discard:
 	case r.State.Empty(h.Tree):
@@ -168,7 +168,7 @@ func (t Tree) finish(ctx context.Context, git Git) (kept bool, err error) {
 	return false, os.Remove(t.going())
 }
 
-// changed says whether there is more in the tree than when it was found empty. That files are missing is no change.
+// changed reports whether there is more in the tree than when it was found empty. That files are missing is no change.
 func (r removal) changed(ctx context.Context, git Git) (bool, error) {
 	if admin(r.Tree.Path) == "" {
 		return false, nil // it is half gone

@@ -59,7 +59,7 @@ func (t Tree) Free(ctx context.Context, git Git) error {
 	if err != nil || tip == "" {
 		return err
 	}
-	return refuse("somebody made the branch %s just now; try again", t.Branch)
+	return refuse("another process made the branch %s just now; try again", t.Branch)
 }
 
 // Gone says that the work tree is gone and how to have it again; nil if it is there.
@@ -72,10 +72,10 @@ func (t Tree) Gone(ctx context.Context, git Git) error {
 		return err
 	}
 	if tip == "" {
-		return refuse("the work tree %s is gone, and so is its branch %s: what the run changed is lost, unless git fsck --lost-found has it. To go on all the same from commit %.12s: git -C %s worktree add -f -b %s %s %s",
+		return refuse("the work tree %s is gone, and so is its branch %s: what the run changed is lost, unless git fsck --lost-found has it. To continue all the same from commit %.12s: git -C %s worktree add -f -b %s %s %s",
 			t.Path, t.Branch, t.Base, word(t.Project()), t.Branch, word(t.Path), t.Base)
 	}
-	return refuse("the work tree %s is gone, and what was not committed there with it. To go on with what its branch has: git -C %s worktree add -f %s %s",
+	return refuse("the work tree %s is gone, and what was not committed there with it. To continue with what its branch has: git -C %s worktree add -f %s %s",
 		t.Path, word(t.Project()), word(t.Path), t.Branch)
 }
 

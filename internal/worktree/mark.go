@@ -179,7 +179,7 @@ func door(path string, how int) (f *os.File, shut bool, err error) {
 	return f, false, nil
 }
 
-// busy says whether a process uses the work tree at path.
+// busy reports whether a process uses the work tree at path.
 func busy(path string) bool {
 	file := markFile(path)
 	if file == "" {

@@ -21,7 +21,7 @@ type State struct {
 	Nested     bool     // a sub-loop left a work tree in it
 }
 
-// Empty says whether nothing would be lost if the tree were removed.
+// Empty reports whether nothing would be lost if the tree were removed.
 func (s State) Empty(t Tree) bool {
 	return s.Commits == 0 && s.Files == 0 && s.On == t.Branch && !s.Submodules && !s.Nested
 }

@@ -197,7 +197,7 @@ func where(ctx context.Context, git Git, project, branch string) (string, error)
 	return "", nil
 }
 
-// same says whether two paths are the same folder.
+// same reports whether two paths are the same folder.
 func same(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {
@@ -245,13 +245,13 @@ func head(ctx context.Context, git Git, dir string) (string, error) {
 	return strings.TrimPrefix(ref, "refs/heads/"), err
 }
 
-// IsBranch says whether the repository of a project has a branch of this name.
+// IsBranch reports whether the repository of a project has a branch of this name.
 func IsBranch(ctx context.Context, git Git, project, name string) (bool, error) {
 	tip, err := commit(ctx, git, project, "refs/heads/"+name)
 	return tip != "", err
 }
 
-// has says whether git has an object.
+// has reports whether git has an object.
 func has(ctx context.Context, git Git, dir, object string) (bool, error) {
 	_, err := git(ctx, dir, "cat-file", "-e", object)
 	if isGitError(err) {

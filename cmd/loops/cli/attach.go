@@ -28,13 +28,13 @@ func newAttachCommand(a *app) *cobra.Command {
 		Use:     "attach NAME|RUN",
 		Aliases: []string{"monitor"},
 		Short:   "Follow a running run",
-		Long: `attach shows the run RUN, or the run of the loop NAME that goes on, as run would show it: from the state it is in, or
+		Long: `attach shows the run RUN, or the one of the loop NAME that is running, as run would show it: from the state it is in, or
 with --all from its beginning. It ends when the run does, with the exit code of the run; of a run that has ended it shows
 the end. It may be in any store, and its owner on another machine.
 
-Ctrl-C ends attach, and not the run.` + runExitCodes(exitMeaning{exitInt, "stopped by SIGINT; or Ctrl-C ended attach, and the run goes on"},
-			exitMeaning{exitTerm, "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run goes on"},
-			exitMeaning{exitQuit, "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run goes on"},
+Ctrl-C ends attach, and not the run.` + runExitCodes(exitMeaning{exitInt, "stopped by SIGINT; or Ctrl-C ended attach, and the run is still running"},
+			exitMeaning{exitTerm, "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run is still running"},
+			exitMeaning{exitQuit, "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run is still running"},
 			exitMeaning{exitHangup, "stopped by SIGHUP; or the terminal went away, and the run goes on"},
 			exitMeaning{exitNotFound, "no such run, or no database of runs there"}),
 		Example: `  loops attach fix
@@ -82,7 +82,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	v := viewer.NewAttached(p, a.newPrinter(o.view), store, r.ID, a.page())
 	if r, err = v.Show(ctx, r, o.all); err != nil {
 		if stop, detached := errors.AsType[*fsm.Stop](err); detached {
-			v.Print.Note(fmt.Sprintf("Detached; run %s goes on. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
+			v.Print.Note(fmt.Sprintf("Detached; run %s is still running. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
 			return endedBy(stop.Signal)
 		}
 		return err
@@ -110,5 +110,5 @@ func pickAttached(ctx context.Context, f project.Finder, arg string) (persistenc
 	case 1:
 		return live[0], nil
 	}
-	return persistence.Run{}, &project.AmbiguousError{Arg: arg, What: fmt.Sprintf("%s has %d runs that go on", arg, len(live)), Runs: live}
+	return persistence.Run{}, &project.AmbiguousError{Arg: arg, What: fmt.Sprintf("%s has %d active runs", arg, len(live)), Runs: live}
 }

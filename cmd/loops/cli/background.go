@@ -62,7 +62,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request
 	case start.Queue != nil:
 		return a.queuedInBackground(p, c, start, caught, view)
 	case caught != "":
-		ui.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; go on with it: %s\n", start.ID, caught, a.command("resume", start.ID))
+		ui.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; resume it: %s\n", start.ID, caught, a.command("resume", start.ID))
 		return passOn(c.Wait())
 	case view.json:
 		return ui.WriteJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log)))
@@ -70,7 +70,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request
 		ui.SayLine(a.out, start.ID)
 		return nil
 	}
-	ui.Say(a.out, "Run %s goes on in the background (pid %d).\n", start.ID, start.PID)
+	ui.Say(a.out, "Run %s is running in the background (pid %d).\n", start.ID, start.PID)
 	if start.Log != "" {
 		ui.Say(a.out, "  log: %s\n", p.Short(start.Log))
 	}

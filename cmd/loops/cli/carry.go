@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime/debug"
 	"syscall"
 
 	"loops/engine"
@@ -147,11 +146,6 @@ func (a *app) carryRequest(ctx context.Context, view viewFlags, r engine.Request
 
 // carry begins a run by start, shows it until it has ended, and returns what the exit code of the command is.
 func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start func(context.Context, engine.Observer) (*engine.Run, error)) error {
-	if _, set := a.getenv("GOGC"); !set {
-		// A run may take days beside the work it drives: less garbage at a time takes decisions some 8 % more processor
-		// time, and two megabytes less memory.
-		debug.SetGCPercent(50)
-	}
 	stops := catchSignals()
 	defer stops.release()
 	v := viewer.NewCarried(e.Project(), a.newPrinter(view), view.quiet, a.page(), a.refused)
@@ -169,6 +163,9 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 		e.Close()
 		return a.refused(err)
 	}
+	// A run may take days beside the work it drives: less garbage at a time takes decisions some 8 % more processor
+	// time, and two megabytes less memory.
+	a.collectAt(50)
 	<-v.Began // the notices before it are shown
 	var result engine.Result
 	asked := a.beginAsking(ctx, e, ask, r)

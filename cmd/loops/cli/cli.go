@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,8 @@ type app struct {
 	notifier *notifier.Notifier                                 // of the first engine; nil = nobody is told
 	adopt    func() error                                       // makes this process adopt what its actions leave; nil where it is not ours alone
 
+	usual runtime.Cleanup // sets the usual percentage of garbage after the first collection
+
 	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
 }
 
@@ -70,6 +73,7 @@ func Main(args []string, streams IO) int {
 
 func (a *app) execute(ctx context.Context, args []string) int {
 	end := a.begin()
+	a.collectFrom(16 << 20)
 	root := newRootCommand(a, needed(args))
 	args = a.byName(root, args)
 	a.args = args
@@ -198,6 +202,7 @@ The name of a loop in place of a command runs it, unless a command has that name
 	root.SetOut(a.out) // before addCompletion, which keeps it
 	root.CompletionOptions.DisableDefaultCmd = only != ""
 	addCompletion(root)
+	addFilters(a, root)
 	refuseEmpty(root)
 	return root
 }
@@ -221,7 +226,11 @@ func flagText(cmd *cobra.Command, err error) string {
 	if want == "" {
 		return err.Error()
 	}
-	return fmt.Sprintf("--%s %q: expected %s", bad.GetFlag().Name, bad.GetValue(), want)
+	name := "--" + bad.GetFlag().Name
+	if len(bad.GetFlag().Name) == 1 {
+		name = name[1:]
+	}
+	return fmt.Sprintf("%s %q: expected %s", name, bad.GetValue(), want)
 }
 
 // arguments checks the number of positional arguments; max below 0 is no limit.

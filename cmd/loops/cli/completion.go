@@ -32,12 +32,12 @@ const completionWait = time.Second
 const (
 	noFiles     = cobra.ShellCompDirectiveNoFileComp                                     // nothing
 	inOrder     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder // keeps the order
-	noSpace     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace   // lets the word be gone on with
+	noSpace     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace   // lets the word be continued
 	orFiles     = cobra.ShellCompDirectiveDefault                                        // offers files where nothing fits
 	onlyFolders = cobra.ShellCompDirectiveFilterDirs                                     // offers onlyFolders
 )
 
-// completing says whether a command line asks what could stand in another one.
+// completing reports whether a command line asks what could stand in another one.
 func completing(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
@@ -122,7 +122,7 @@ func (a *app) places(root *cobra.Command) places {
 		"LEVEL": fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
 		"KIND":  fixed(eventKinds...), "STATUS": listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
 		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(service.Tiers, allTiers)...), "PATTERN": fixed(starter.Names...),
-		"BRANCH": found(inOrder, from.Branches), "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
+		"BRANCH": found(inOrder, from.Branches), "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "EXPR": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
 		"NUMBER": nothing, "CODE": nothing, "ADDR": fixed("127.0.0.1:8080"), "PREFIX": nothing, "AUTHORITY": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing, "EVENT": nothing, "CHOICE": nothing, "NAME=TEXT": nothing,
 
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,

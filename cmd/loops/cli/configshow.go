@@ -54,7 +54,7 @@ func runConfigShow(a *app, o configShowOptions) error {
 		ui.Say(a.Err, "loops: warning: %s\n", w)
 	}
 	if err == nil && len(wrong) > 0 {
-		err = failure(engine.Invalid, "%s", views.SettingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is mended"))
+		err = failure(engine.Invalid, "%s", views.SettingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is fixed"))
 	}
 	return err
 }

@@ -50,7 +50,7 @@ A table of prices is YAML, in USD for a million tokens:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.since, "since", "S", "", "only runs that went on in the last `AGE`: 45s, 30m, 1h, 7d")
+	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 7d) or a date")
 	flags.StringVar(&o.prices, "prices", "", "`FILE` with a table of prices, over the others")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
@@ -59,11 +59,11 @@ A table of prices is YAML, in USD for a million tokens:
 func runCost(ctx context.Context, a *app, o costOptions) error {
 	var after time.Time
 	if o.since != "" {
-		age, err := lookup.ParseAge(o.since)
+		period, err := lookup.NewPeriod(o.since, "", "cost")
 		if err != nil {
 			return err
 		}
-		after = time.Now().Add(-age)
+		after = period.Since
 	}
 	p, store, err := a.open(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 type eventsOptions struct {
 	name                  string
-	since                 uint64
+	after                 uint64
 	follow, verbose, json bool
 }
 
@@ -22,7 +22,7 @@ func newEventsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events NAME|RUN",
 		Short: "Print the events of a run, also while it is running",
-		Long: `events prints all events of a run, oldest first, each with its number. NAME means the newest run of the loop. With --since
+		Long: `events prints all events of a run, oldest first, each with its number. NAME means the newest run of the loop. With --after
 it begins behind the event with that number; with -f it goes on until the run ends, or has no process any more. Ctrl-C ends
 the command, not the run.
 
@@ -30,7 +30,7 @@ With --json each event is a line of JSON, as run --json prints it, so that a pro
 out where to go on by "seq". Output of actions is left out of lines for people unless -v is given.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
 		Example: `  loops events fix -f
-  loops events fix-20261121T103405 --since 120
+  loops events fix-20261121T103405 --after 120
   loops events fix --json -f | jq -r 'select(.event == "route").to'`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,8 +39,9 @@ out where to go on by "seq". Output of actions is left out of lines for people u
 		},
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&o.since, "since", 0, "only events behind the one with this `NUMBER`")
-	flags.BoolVarP(&o.follow, "follow", "f", false, "go on as long as the run does")
+	flags.Uint64Var(&o.after, "after", 0, "only events after the one with this `NUMBER`")
+	alias(flags, "since", "after") // as earlier versions called it
+	flags.BoolVarP(&o.follow, "follow", "f", false, "follow the run until it ends")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object a line")
 	return cmd
@@ -57,13 +58,13 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.since > 0 {
-		if err := lookup.PastTheEnd(ctx, f, run, o.since, "events"); err != nil {
+	if o.after > 0 {
+		if err := lookup.PastTheEnd(ctx, f, run, o.after, "events"); err != nil {
 			return err
 		}
 	}
 	page := a.page()
-	return a.tail(ctx, f, run, o.since, o.follow, func(e fsm.Event) {
+	return a.tail(ctx, f, run, o.after, o.follow, func(e fsm.Event) {
 		switch {
 		case o.json:
 			_, _ = a.out.Write(append(value.AppendJSON(nil, ui.EventObject(e)), '\n')) // a sink never fails

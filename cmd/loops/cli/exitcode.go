@@ -242,7 +242,7 @@ func explain(err error) (int, string) {
 	case errors.As(err, &conflict):
 		return exitConflict, plain.Line(conflictLine(conflict))
 	case errors.Is(err, persistence.ErrBusy):
-		return exitConflict, plain.Line(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it go on or end it, then try again"
+		return exitConflict, plain.Line(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it continue or end it, then try again"
 	case errors.Is(err, persistence.ErrName):
 		return exitInvalid, plain.Line(oneLine(err)) + "; give the loop a shorter name"
 	case errors.As(err, &ended):

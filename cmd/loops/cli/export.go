@@ -34,12 +34,12 @@ its actions left in the working folder, with the SHA-256 of each. loops import r
 and then sha256sum -c SHA256SUMS checks it.
 
 The file is compressed with zstd, or with gzip where its name ends in .tar.gz. It is there whole or not at all, and an
-existing one is replaced only with --force. A run that goes on is not exported: stop it first, or wait. Symlinks,
+existing one is replaced only with --force. A running run is not exported: stop it first, or wait. Symlinks,
 pipes and the like in the working folder are left out, which is said. What is recorded may hold secrets that actions
 printed.` +
 			exitMeanings(exitMeaning{exitOK, "the file is there"}, exitMeaning{exitFailed, "it failed, or the file is there already"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
-				exitMeaning{exitConflict, "the run goes on"}, exitMeaning{exitRecord, "the run is damaged, or a file cannot be read or written"}),
+				exitMeaning{exitConflict, "the run is running"}, exitMeaning{exitRecord, "the run is damaged, or a file cannot be read or written"}),
 		Example: `  loops export fix                             its newest run, into fix-20261121T103405.tar.zst
   loops export fix-20261121T103405 -o run.tar.gz`,
 		Args: arguments(1, 1, "NAME or RUN"),

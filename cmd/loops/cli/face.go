@@ -148,7 +148,7 @@ func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
 	for _, n := range face.Notes {
 		ui.Say(a.Err, "loops: %s\n", n)
 	}
-	err = a.writeFile(p, o.file, func(w io.Writer) error {
+	err = a.writeReport(ctx, p, o, run, func(w io.Writer) error {
 		if o.format == "junit" {
 			return r.JUnit(w, face)
 		}

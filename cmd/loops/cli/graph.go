@@ -36,7 +36,7 @@ func newGraphCommand(a *app) *cobra.Command {
 Graphviz, as SVG, or as a page of HTML that needs nothing else.
 
 Of a run it draws what the run did too: how often it took each way, and in each state its visits, its time or its cost,
-which colour the states. The loop is that which was recorded with the run; of runs of the reference tool, which record
+which colour the states. The loop is that which was recorded with the run; of runs of little-loops, which record
 none, it is the loop file as it is now. With --by a NAME means the newest run of the loop. A loop
 that no file of the project has, because it was run by its path, is drawn as its newest run recorded it.
 

@@ -16,7 +16,7 @@ import (
 
 // notHanded are the flags that mean nothing to the process of a run, because they are done when it is started, and those that
 // are looked at apart.
-var notHanded = []string{"background", "dry-run", "help", "color", "output", "items", "follow"}
+var notHanded = []string{"background", "dry-run", "help", "color", "output", "items", "follow", "jq", "template"}
 
 // flagValues are values that flags take, where a text does not do.
 var flagValues = map[string]string{

@@ -39,7 +39,7 @@ each event, whole.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops history fix
   loops history fix last
-  loops history fix 2026-11-21T103405 --event route --tail 10
+  loops history fix 2026-11-21T103405 --event route -n 10
   loops history fix --status failed,timed_out --since 2d --json
   loops history fix --text "no space left"
   loops history fix --group-by outcome`,
@@ -49,13 +49,8 @@ each event, whole.` +
 			if len(args) > 1 {
 				o.Run = args[1]
 			}
-			for _, name := range []string{"tail", "limit"} {
-				if cmd.Flags().Changed(name) && o.Limit < 0 {
-					return usageError{fmt.Sprintf("--%s %d: expected 0 (all) or more", name, o.Limit), "loops history --help"}
-				}
-			}
-			if cmd.Flags().Changed("tail") && cmd.Flags().Changed("limit") {
-				return usageError{"--limit and --tail are the same: give one of them", "loops history --help"}
+			if cmd.Flags().Changed("limit") && o.Limit < 0 {
+				return usageError{fmt.Sprintf("--limit %d: expected 0 (all) or more", o.Limit), "loops history --help"}
 			}
 			if o.full {
 				o.verbose = true
@@ -64,12 +59,9 @@ each event, whole.` +
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&o.Limit, "tail", "n", -1, "the last `N` only, 0 = all (default 20 runs or 50 events)")
-	flags.Lookup("tail").DefValue = "0" // -1 is no default to show
+	addLimit(flags, &o.Limit, -1, "the newest `N` only, 0 = all (default 20 runs or 50 events)")
 	flags.StringVarP(&o.Event, "event", "e", "", "only events of this `KIND`")
 	flags.StringVarP(&o.State, "state", "s", "", "only events about this `STATE`, or runs that are, or ended, in it")
-	flags.IntVar(&o.Limit, "limit", -1, "the same as --tail: the last `N` only")
-	flags.Lookup("limit").DefValue = "0"
 	flags.StringVarP(&o.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringVar(&o.Until, "until", "", "only what is older than `WHEN`: an age or a date")
 	flags.StringVar(&o.Text, "text", "", "only events with this `TEXT` in them, or runs with such events; upper and lower case are the same")

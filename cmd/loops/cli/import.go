@@ -40,11 +40,11 @@ if it is another one, or a file of another content is in its working folder, tha
 
 FILE is checked before anything of it is used. A file that is cut off or damaged, whose checksums do not hold, that
 holds names leading elsewhere, links, or more than --max-size when it is unpacked, is refused with the reason. A run
-of the reference tool can be imported into a database only.` +
+of little-loops can be imported into a database only.` +
 			exitMeanings(exitMeaning{exitOK, "the run is there, also if it was before"},
 				exitMeaning{exitFailed, "FILE is damaged or no archive of a run, or another run has its id or working folder"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "there is no FILE"},
-				exitMeaning{exitConflict, "the run that is there goes on"}, exitMeaning{exitRecord, "FILE cannot be read, or the records of runs cannot be used"}),
+				exitMeaning{exitConflict, "the run that is there is running"}, exitMeaning{exitRecord, "FILE cannot be read, or the records of runs cannot be used"}),
 		Example: `  loops import fix-20261121T103405.tar.zst
   loops import run.tar.gz --store sqlite:.loops/runs.db`,
 		Args: arguments(1, 1, "FILE, which loops export wrote"),

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -25,13 +25,14 @@ func newListCommand(a *app) *cobra.Command {
 		Aliases: []string{"l"},
 		Short:   "List loops, or open runs",
 		Long: `list shows the loops of the project, the files under .loops, and those of the folder LOOPS_CATALOG, if it is set. A file
-that cannot be read, or that lacks name, initial or states, is listed with that mistake; validate finds every one.
+that cannot be read, or that lacks name, initial or states, is listed with that mistake. LAST RUN is how the newest run of a loop
+ended, and when; loops runs lists all.
 
 These choose among the loops: --category, --label, and --visibility, --internal or --examples, which leave out files that
 cannot run. Loops with visibility: internal are left out, unless these or --all ask for them.
 
-With --running it shows running runs, those in the queue, and those of the newest 200 that can be resumed. A run whose owner died shows as interrupted; nothing is changed. IDLE is the time since the last event of a
-running run, or the last line its action printed; of others, since they ended.
+With --running it shows running runs, those in the queue, and those of the newest 200 that can be resumed; one whose owner died
+is interrupted. IDLE is the time since the last event of a running run, or its last line of output; of others, since they ended.
 
 These choose among the runs, also without --running; given together, all must hold:
 
@@ -62,17 +63,17 @@ These choose among the runs, also without --running; given together, all must ho
 			if runs {
 				return runListRunning(cmd.Context(), a, o)
 			}
-			return runList(a, o)
+			return runList(cmd.Context(), a, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.running, "running", false, "list runs that go on or can be resumed")
+	cmd.Flags().BoolVar(&o.running, "running", false, "list runs that are running or can be resumed")
 	addOpenFlags(&o.runs, cmd.Flags())
 	o.loops.addFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	return cmd
 }
 
-func runList(a *app, o listOptions) error {
+func runList(ctx context.Context, a *app, o listOptions) error {
 	s, err := a.service()
 	if err != nil {
 		return err
@@ -81,8 +82,9 @@ func runList(a *app, o listOptions) error {
 	if err != nil {
 		return err
 	}
+	unread := s.AddLast(ctx, loops) // the loops are listed in any case
 	if o.json {
-		return ui.WriteJSON(a.out, loops.Objects())
+		return errors.Join(ui.WriteJSON(a.out, loops.Objects()), unread)
 	}
 	p := s.Project
 	if len(loops.Own)+len(loops.Catalog) == 0 && o.loops.Chooses() {
@@ -97,13 +99,6 @@ func runList(a *app, o listOptions) error {
 		ui.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
 		return nil
 	}
-	views.WriteTable(a.out, views.ListRows(loops.Own))
-	if len(loops.Catalog) > 0 {
-		if len(loops.Own) > 0 {
-			fmt.Fprintln(a.out)
-		}
-		ui.Say(a.out, "In the catalog %s:\n", p.Short(p.Catalog))
-		views.WriteTable(a.out, views.ListRows(loops.Catalog))
-	}
-	return nil
+	loops.Print(a.out, p.Short(p.Catalog))
+	return unread
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func addOpenFlags(f *views.OpenFilter, flags *pflag.FlagSet) {
-	flags.StringVar(&f.Stuck, "stuck", "", "list runs that go on and have been silent for `DURATION` (default 10m)")
+	flags.StringVar(&f.Stuck, "stuck", "", "list running runs that have been silent for `DURATION` (default 10m)")
 	flags.Lookup("stuck").NoOptDefVal = views.StuckAfter.String()
 	flags.BoolVar(&f.Waiting, "waiting", false, "list runs that wait")
 	flags.StringVar(&f.FailedSince, "failed-since", "", "list runs that ended badly since `WHEN`: 45s, 30m, 1h, 2d, or a date")

@@ -29,7 +29,7 @@ func TestOpenFilter(t *testing.T) {
 		"--stuck --waiting":                      `--stuck and --waiting: no run is both, because one that waits is silent on purpose`,
 		"--stuck --failed-since 1d":              `--stuck and --failed-since: no run is both, because one that is stuck has not ended`,
 		"--waiting --failed-since 1d":            `--waiting and --failed-since: no run is both, because one that failed waits for nothing`,
-		"--stuck --status interrupted":           `--stuck and --status interrupted: no run is both, because only one that goes on is stuck`,
+		"--stuck --status interrupted":           `--stuck and --status interrupted: no run is both, because only a running run can be stuck`,
 		"--waiting --status failed":              `--waiting and --status failed: no run is both`,
 		"--failed-since 1d --status interrupted": "",
 		"--failed-since 1d --status running":     `--failed-since and --status running: no run is both; --failed-since lists failed, timed_out and interrupted`,

@@ -40,7 +40,7 @@ is in a file.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitReco
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&o.Follow, "follow", "f", false, "go on as long as the run does")
+	flags.BoolVarP(&o.Follow, "follow", "f", false, "follow the run until it ends")
 	flags.StringVarP(&o.State, "state", "s", "", "only actions of this `STATE`, in sub-loops too")
 	flags.BoolVar(&o.Stderr, "stderr", false, "print standard error instead")
 	flags.BoolVar(&o.Bare, "bare", false, "print no lines that name steps")

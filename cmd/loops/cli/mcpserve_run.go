@@ -123,7 +123,7 @@ func (s *served) begin(ctx context.Context, v mcpserver.Values, request engine.R
 		case <-r.ended:
 		case <-timer.C:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("the call was cancelled; run %s goes on", info.ID)
+			return nil, fmt.Errorf("the call was cancelled; run %s is still running", info.ID)
 		}
 	}
 	ended := false

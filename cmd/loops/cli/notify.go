@@ -83,7 +83,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		return err
 	}
 	if len(conf.Notify) == 0 {
-		return failure(engine.NotFound, "nobody is to be told what becomes of runs: %s has no notify; see: loops notify --help", p.Short(p.Layers.Project))
+		return failure(engine.NotFound, "there are no notifications: %s has no notify; see: loops notify --help", p.Short(p.Layers.Project))
 	}
 	chosen := make([]int, len(conf.Notify))
 	for i := range chosen {

@@ -12,7 +12,7 @@ import (
 )
 
 func addOverrides(o *project.Overrides, flags *pflag.FlagSet) {
-	flags.IntVarP(&o.MaxSteps, "max-steps", "n", 0, "cap on state entries, instead of the loop's `N`")
+	addMaxSteps(flags, &o.MaxSteps)
 	flags.IntVar(&o.MaxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.Float64Var(&o.Delay, "delay", 0, "pause between states in `SECONDS`, instead of the loop's backoff")
 	flags.StringVar(&o.Durability, "durability", "", "what the loss of power may cost: `LEVEL` is strict (50 ms of decisions, never a result; the default), grouped (fewer syncs; also that an action was started) or none (all)")

@@ -18,7 +18,7 @@ type pauseOptions struct {
 
 // addFlags adds the flags, and check the arguments, of the commands that do something to NAME, RUN or all runs.
 func (o *pauseOptions) addFlags(cmd *cobra.Command, verb string) {
-	cmd.Flags().BoolVar(&o.all, "all", false, verb+" every run of the project that goes on")
+	cmd.Flags().BoolVar(&o.all, "all", false, verb+" every running run of the project")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 }
 
@@ -38,7 +38,7 @@ func newPauseCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause NAME|RUN",
 		Short: "Pause a run before its next state",
-		Long: `pause has the run RUN, every run of the loop NAME that goes on, or with --all every run of the project wait before the
+		Long: `pause has the run RUN, every running run of the loop NAME, or with --all every run of the project wait before the
 next state that it would enter. An action that runs is not interrupted: pause returns, and status says when the run
 stands. The time of a pause counts for no timeout. A run that is stopped or killed meanwhile goes on when
 it is resumed: resume lifts the pause, and says so.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
@@ -61,8 +61,8 @@ func newUnpauseCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unpause NAME|RUN",
 		Short: "Continue a paused run",
-		Long: `unpause lets the run RUN, every paused run of the loop NAME, or with --all every paused run of the project go on. Of one
-that was stopped or killed it takes the pause away, so that it goes on when it is resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Long: `unpause lets the run RUN, every paused run of the loop NAME, or with --all every paused run of the project continue. Of one
+that was stopped or killed it takes the pause away, so that it does not pause when it is resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops unpause fix
   loops unpause --all`,
 		Args: oneOrAll,

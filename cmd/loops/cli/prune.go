@@ -32,7 +32,7 @@ func newPruneCommand(a *app) *cobra.Command {
 		Long: `prune removes runs of the project that have ended, with their working folders and logs, and says which went and how much
 room that made.
 
-A run that goes on, that can be resumed or that cannot be read is never removed; loops rm removes single ones. These say
+A run that is running, can be resumed or cannot be read is never removed; loops rm removes single ones. These say
 what goes; without them the retention of the config does, which the first run of a day applies too ("loops help config"):
 
   --keep-last N       the newest N runs of each loop stay; alone: all others go

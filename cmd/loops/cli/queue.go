@@ -23,10 +23,10 @@ func newQueueCommand(a *app) *cobra.Command {
 		Short: "List waiters, or remove one",
 		Long: `run --queue and resume --queue wait in the queue of the project while other runs have locked the same files. Those whose
 scopes overlap go in the order in which they came; others do not wait for one another, and a run whose scope is free does
-not wait at all. A run without --queue does not slip in before those who wait: it is refused with 9.
+not wait at all. A run without --queue does not slip in before those who wait: it exits with 9.
 
-A place in the queue is a file in .loops/.queue. Who is killed while he waits has left the queue at that moment. Waiters of
-the reference tool count, with the scope that they wait for. With a database, the queue is that of this project's folder:
+A place in the queue is a file in .loops/.queue. A waiter that is killed leaves the queue at that moment. Waiters of
+little-loops count, with the scope that they wait for. With a database, the queue is that of this project's folder:
 of runs in other folders the database decides, and who is first there tries again until it is free.` + exitCodes(exitOK, exitUsage),
 		Example: `  loops run fix --queue
   loops queue list
@@ -76,7 +76,7 @@ func runQueueList(a *app, o queueListOptions) error {
 		return ui.WriteJSON(a.out, ui.List(line, func(w persistence.Waiter) any { return views.WaiterJSON(w, line) }))
 	}
 	if len(line) == 0 {
-		ui.SayLine(a.out, "Nobody waits.")
+		ui.SayLine(a.out, "The queue is empty.")
 		return nil
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -107,7 +107,7 @@ start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, e
   loops queue remove --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
-				return usageError{fmt.Sprintf("--all is everybody: %q is one too many", args[0]), "loops queue remove --help"}
+				return usageError{fmt.Sprintf("--all takes every waiter: %q is one too many", args[0]), "loops queue remove --help"}
 			}
 			if o.all {
 				return nil
@@ -119,7 +119,7 @@ start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, e
 			return runQueueRemove(cmd.Context(), a, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "take everybody out")
+	cmd.Flags().BoolVar(&o.all, "all", false, "remove every waiter")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array of those who were taken out")
 	return cmd
 }
@@ -135,7 +135,7 @@ func runQueueRemove(ctx context.Context, a *app, o queueRemoveOptions) error {
 		}
 	}
 	if len(line) == 0 {
-		return failure(engine.NotFound, "nobody waits in the queue")
+		return failure(engine.NotFound, "the queue is empty")
 	}
 	removed, err := queue.TakeOut(ctx, q, line, a.outUnless(o.json))
 	errs := []error{err}

@@ -45,7 +45,7 @@ func (o *lockFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// parseWait reads a time to wait; a bare number is seconds, as the reference tool has it.
+// parseWait reads a time to wait; a bare number is seconds, as little-loops has it.
 func parseWait(s string) (time.Duration, bool) {
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
 		return time.Duration(n) * time.Second, true

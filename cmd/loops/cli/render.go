@@ -41,7 +41,7 @@ context value that is missing. Nothing is run.` +
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	addContext(flags, &o.context)
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }

@@ -4,25 +4,34 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
+	"loops/engine/project"
+	"loops/internal/disk"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
+	"loops/internal/proc"
 	"loops/internal/report"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
+	"loops/persistence"
 )
 
-type reportOptions struct{ name, file, by, format string }
+type reportOptions struct {
+	name, file, by, format string
+	open                   bool
+}
 
 func newReportCommand(a *app) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
-		Use:   "report RUN|NAME -o FILE",
+		Use:   "report RUN|NAME",
 		Short: "Write an HTML page or a CI report about a run",
 		Long: `report writes one page of HTML about a run, or about the newest run of a loop: how it ended, its graph, a timeline and a
-table of its steps with their output and cost.
+table of its steps with their output and cost. Without -o it is written into the folder of the run, and its path is printed.
 
 The page needs nothing else and opens without a network: it runs no script and loads nothing. It has 5 MB at most:
 outputs are cut to their beginning and end, and of runs of more than 10,000 steps the first 1,000 and the last 9,000
@@ -33,7 +42,8 @@ failure or error; how actions ended on the way there is none. --format markdown 
 the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 1 MiB at most.` +
 			exitMeanings(exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the page could not be written"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
 				exitMeaning{exitInvalid, "the project's table of prices is not valid"}, exitMeaning{exitNotFound, "no such run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),
-		Example: `  loops report fix -o fix.html
+		Example: `  loops report fix --open
+  loops report fix -o fix.html
   loops report fix-20261121T103405 --by cost -o run.html
   loops report fix -o - | gzip > fix.html.gz
   loops report fix --format junit -o junit.xml
@@ -42,8 +52,8 @@ the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			const see = "loops report --help"
-			if o.file == "" {
-				return usageError{"-o FILE is missing: where to write the page; - is standard output", see}
+			if o.open && o.file == "-" {
+				return usageError{"--open opens a file: leave out -o -", see}
 			}
 			if err := checkBy(o.by, see); err != nil {
 				return err
@@ -58,7 +68,8 @@ the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE`; - is standard output")
+	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead; - is standard output")
+	flags.BoolVar(&o.open, "open", false, "open it, with $BROWSER if that is set")
 	flags.StringVar(&o.format, "format", "html", "`FORMAT` is html, junit or markdown")
 	flags.StringVar(&o.by, "by", inspect.ByVisits, "what colours the graph: `WHAT` is visits, time or cost")
 	return cmd
@@ -79,7 +90,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	if err != nil {
 		return err
 	}
-	page := report.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history", run.Loop, run.RunID) + " -v -n 0"}
+	page := report.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history", string(run.ID)) + " -v -n 0"}
 	steps, t := &report.HTML{}, inspect.NewAccount(known)
 	page.Notes, err = views.ReadSteps(ctx, store, run, t, steps)
 	if err != nil {
@@ -94,8 +105,38 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 		page.Notes = append(page.Notes, note)
 	}
 	page.Facts = views.ReportFacts(p, store, run, t.Costs.Total)
-	if err := a.writeFile(p, o.file, func(w io.Writer) error { return page.Write(w, steps) }); err != nil {
+	if err := a.writeReport(ctx, p, o, run, func(w io.Writer) error { return page.Write(w, steps) }); err != nil {
 		return err
 	}
 	return damage // the page is there, and not all of it is what was recorded
+}
+
+// writeReport writes a report to the file that was asked for, or else into the folder of the run, and prints that path.
+func (a *app) writeReport(ctx context.Context, p *project.Project, o reportOptions, run persistence.Run, write func(io.Writer) error) error {
+	file := o.file
+	if file == "" {
+		runs := filepath.Join(p.Loops, "runs")
+		folder := filepath.Join(runs, string(run.ID))
+		if err := disk.MakeWork(runs, folder); err != nil {
+			return failure(engine.Failed, "the folder of run %s cannot be made: %v", run.ID, project.Cause(err))
+		}
+		file = filepath.Join(folder, "report"+map[string]string{"html": ".html", "junit": ".xml", "markdown": ".md"}[o.format])
+	}
+	if err := a.writeFile(p, file, write); err != nil {
+		return err
+	}
+	if o.file == "" {
+		ui.SayLine(a.out, p.Short(file))
+	}
+	if !o.open {
+		return nil
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(p.Cwd, file)
+	}
+	browser, _ := a.getenv("BROWSER")
+	if err := proc.OpenFile(ctx, file, browser, a.Env); err != nil {
+		return failure(engine.Failed, "%s is written, and cannot be opened: %v", p.Short(file), err)
+	}
+	return nil
 }

@@ -79,16 +79,16 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	addContext(flags, &o.context)
 	addOverrides(&o.over, flags)
 	flags.Var(&o.extend, "extend", "raise limits that hold for the run by that much: "+engine.ExtendForms)
-	flags.BoolVarP(&o.background, "background", "b", false, "go on in a process and session of its own, and return when that is on record")
+	flags.BoolVarP(&o.background, "background", "b", false, "continue in a process and session of its own, and return when that is on record")
 	o.lock.addFlags(flags)
-	flags.BoolVar(&o.force, "force", false, "go on with the loop file as it is now, although it changed")
-	flags.StringVar(&o.definition, "definition", "", "`recorded`: go on with the loop as it was recorded with the run")
+	flags.BoolVar(&o.force, "force", false, "continue with the loop file as it is now, although it changed")
+	flags.StringVar(&o.definition, "definition", "", "`recorded`: continue with the loop as it was recorded with the run")
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
 	flags.BoolVar(&o.retry, "retry-failed", false, "do the items again that failed of the for_each that the run stands in")
-	flags.StringVar(&o.from, "from", "", "go on in `STATE` of the loop, with everything the run remembers")
+	flags.StringVar(&o.from, "from", "", "continue in `STATE` of the loop, with everything the run remembers")
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
 	return cmd

@@ -21,7 +21,7 @@ func newRmCommand(a *app) *cobra.Command {
 		Use:   "rm RUN...",
 		Short: "Remove runs",
 		Long: `rm removes the runs RUN for good: their events, memory and definition, their working folders, and their logs where they
-ran in the background. It says how much room that made. A run that goes on is never removed, and one that can be resumed
+ran in the background. It says how much room that made. A running run is never removed, and one that can be resumed
 only with --force. Unless every RUN can be removed, none is.
 
 If rm dies halfway, a run is there whole or gone; what is left of its files the next rm, prune or sweep removes. In a
@@ -29,7 +29,7 @@ database the room is used again for other runs; a file of SQLite does not get sh
 another store has one working folder and one log with the copy: rm removes them.` +
 			exitMeanings(exitMeaning{exitOK, "every run is gone"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such run, or no database of runs there; nothing was removed"},
-				exitMeaning{exitConflict, "a run goes on, or can be resumed and --force is missing; nothing was removed"},
+				exitMeaning{exitConflict, "a run is running, or can be resumed and --force is missing; nothing was removed"},
 				exitMeaning{exitRecord, "the records of runs cannot be used"}),
 		Example: `  loops rm fix-20261121T103405
   loops rm fix-20261121T103405 fix-20261121T110000 --force`,

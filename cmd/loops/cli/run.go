@@ -88,7 +88,7 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	addContext(flags, &o.context)
 	addOverrides(&o.over, flags)
 	o.tree.addFlags(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")

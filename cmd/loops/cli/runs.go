@@ -87,7 +87,7 @@ func runRuns(ctx context.Context, a *app, q service.HistoryQuery, asJSON bool) e
 		ui.SayLine(a.out, "No runs are recorded. Start one with: loops run NAME")
 		return nil
 	}
-	if err := h.Table.PrintAll(h.Runs); err != nil {
+	if err := h.Table.Print(h.Runs); err != nil {
 		return err
 	}
 	if more {

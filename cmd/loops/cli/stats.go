@@ -37,14 +37,14 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			if o.limit < 0 {
-				return usageError{fmt.Sprintf("--tail %d: expected 0 (all) or more", o.limit), "loops stats --help"}
+				return usageError{fmt.Sprintf("--limit %d: expected 0 (all) or more", o.limit), "loops stats --help"}
 			}
 			return runStats(cmd.Context(), a, o)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&o.limit, "tail", "n", 0, "the last `N` runs only, 0 = all")
-	flags.StringVarP(&o.since, "since", "S", "", "only runs that went on after `WHEN`: an age (45s, 30m, 1h, 2d) or a date")
+	addLimit(flags, &o.limit, 0, "the newest `N` runs only, 0 = all")
+	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 2d) or a date")
 	flags.StringVar(&o.until, "until", "", "only runs that began before `WHEN`")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd

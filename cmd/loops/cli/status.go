@@ -18,11 +18,11 @@ func newStatusCommand(a *app) *cobra.Command {
 		Use:     "status [NAME|RUN]",
 		Aliases: []string{"st"},
 		Short:   "Show a run's status",
-		Long: `status shows the run RUN, or the run of the loop NAME that goes on now, or its newest one: whether it lives, where it is,
+		Long: `status shows the run RUN, or the one of the loop NAME that is running, or its newest one: whether it lives, where it is,
 what it has used, how it was judged last and why, which limit it is nearest to, what it waits for, and what to do next.
 Of a loop whose run waits in the queue it tells that. A run whose owner died shows as interrupted; nothing is changed.
 
-Without an argument it shows every run that goes on or can be resumed, in a few lines each.
+Without an argument it shows every run that is running or can be resumed, in a few lines each.
 
 The time that a run is idle is that since its last event, or the last line its action printed. Limits are named by how
 much of them is used: the first is the one it is nearest to.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),

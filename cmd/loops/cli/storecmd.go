@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 const storeHelp = `Runs are recorded where --store says, else where the environment variable LOOPS_STORE says, else where the key store of
 the config says ("loops help config"), else in files:
 
-  dir                          files under .loops, which the reference tool can read
+  dir                          files under .loops, which little-loops can read
   sqlite:PATH                  one file of SQLite; a PATH that is not absolute is relative to the project directory
   postgres://USER@HOST/NAME    a database of PostgreSQL, with the parameters that its clients know
 

@@ -24,13 +24,13 @@ need be. Both are dir, sqlite:PATH or postgres://USER@HOST/NAME. A run keeps its
 after copying it both stores are read and compared: the count of its events, and the SHA-256 of events and memory.
 
 Nothing in TO is overwritten. A run that is there already is compared; if it is another one, that is an error. So copy can be
-stopped at any time and called again, and goes on. A run that goes on is left out, which is said and ends with 9: stop it, or
+stopped at any time and called again, and goes on. A running run is left out, which is said and ends with 9: stop it, or
 copy again later. A damaged run is not copied.
 
 FROM stays as it is. From then on a run should be resumed in one of the stores only: they share its working folder.` +
 			exitMeanings(exitMeaning{exitOK, "every run is in both stores"}, exitMeaning{exitFailed, "a run in TO is another one, or a copy is not what it should be"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "there is no such database to copy from"},
-				exitMeaning{exitConflict, "a run that goes on was left out"}, exitMeaning{exitRecord, "a store cannot be used, or a run is damaged"}),
+				exitMeaning{exitConflict, "a running run was left out"}, exitMeaning{exitRecord, "a store cannot be used, or a run is damaged"}),
 		Example: `  loops store copy dir sqlite:.loops/runs.db
   loops store copy sqlite:.loops/runs.db postgres://me@db.example/runs`,
 		Args: arguments(2, 2, "FROM and TO, where runs are recorded"),

@@ -21,7 +21,7 @@ func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, aft
 	in := project.Follower{Store: f.Store, ID: r.ID, After: after}
 	show := func(e fsm.Event, err error) {
 		if err != nil {
-			ui.Say(a.Err, "loops: %v; reading goes on behind it\n", err)
+			ui.Say(a.Err, "loops: %v; reading continues after it\n", err)
 			return
 		}
 		each(e)

@@ -52,7 +52,7 @@ that is done with --yes only.` + exitMeanings(
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.State, "state", "s", "", "`STATE` to do (default: the initial one)")
-	flags.StringArrayVar(&o.Context, "context", nil, "set a context value, `KEY=VALUE` (repeatable)")
+	addContext(flags, &o.Context)
 	flags.StringVar(&o.Stdin, "stdin", "", "take `FILE` as the output, and run nothing; - is standard input")
 	flags.IntVar(&o.ExitCode, "exit-code", 0, "with --stdin: exit `CODE` of the action")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "ask agents too")

@@ -2,12 +2,8 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +35,7 @@ run. Without an argument it checks every loop of the project. Mistakes in .loops
 keep every loop from starting, are always told. Of a FOLDER it checks every loop below it; other YAML files
 there, such as libraries of fragments, are passed over.
 
-Warnings do not make a loop invalid, unless --strict is given. --all adds advice that is a matter of habit.
+Warnings do not make a loop invalid, unless --strict is given. --all adds style rules.
 "loops help rule NAME" explains the rule a message names.
 
 --format json prints an array with an object a loop, sarif what code scanning services read (SARIF 2.1.0), and github
@@ -70,7 +66,7 @@ workflow commands, which show as notes in a pull request.` + exitMeanings(
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.strict, "strict", false, "warnings count as errors")
-	flags.BoolVar(&o.all, "all", false, "report also what is a matter of habit (see loops help rules)")
+	flags.BoolVar(&o.all, "all", false, "report also style rules (see loops help rules)")
 	flags.StringVar(&o.format, "format", "text", "`FORMAT` is text, json, sarif or github")
 	flags.BoolVarP(&o.json, "json", "j", false, "the same as --format json")
 	return cmd
@@ -90,22 +86,8 @@ func findingsCode(r check.Findings) int {
 	return code
 }
 
-// collectOnce is for a process with several command lines, such as a test: the second would take what the first set for what is usual.
-var collectOnce sync.Once
-
-// collectLater lets the heap grow to some 64 MB before it is collected for the first time; from then on all is as
-// usual. A whole catalog of loops fits, and a fifth of the time to check it would go into collecting.
-func collectLater() {
-	if os.Getenv("GOGC") != "" {
-		return // somebody knows better
-	}
-	usual := debug.SetGCPercent(1600)
-	first := new([64]byte) // gone with the first collection
-	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, usual)
-}
-
 func runValidate(a *app, o validateOptions) error {
-	collectOnce.Do(collectLater)
+	a.collectFrom(64 << 20) // a whole catalog of loops fits, and a fifth of the time to check it would go into collecting
 	p, err := a.project()
 	if err != nil {
 		return err

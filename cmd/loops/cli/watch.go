@@ -49,7 +49,7 @@ Keys:
 ` + watchKeys() + `
 It needs no colours. In a locale without UTF-8 the screen is ASCII. Where the output is no terminal, or TERM is dumb, it
 prints a line for each change, until no run is running or queued. --once prints a line for each run, and ends.` +
-			exitMeanings(exitMeaning{exitOK, "left by q, or no run goes on any more"}, exitMeaning{exitFailed, "the terminal cannot be used, or the answer could not be written out"},
+			exitMeanings(exitMeaning{exitOK, "left by q, or no run is running any more"}, exitMeaning{exitFailed, "the terminal cannot be used, or the answer could not be written out"},
 				exitMeaning{exitUsage, "bad command line, or an id that several runs have"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
 				exitMeaning{exitRecord, "the records of runs cannot be used"}, exitMeaning{exitHangup, "the terminal went away"},
 				exitMeaning{exitInt, "Ctrl-C, where lines are printed"}, exitMeaning{exitQuit, "Ctrl-\\"}, exitMeaning{exitTerm, "ended by SIGTERM"}),
@@ -153,7 +153,7 @@ func (a *app) watchesScreen(o watchOptions) bool {
 	return is && !o.once && !o.json && kind != "dumb" && kind != ""
 }
 
-// watchASCII says whether the locale has no more characters than ASCII.
+// watchASCII reports whether the locale has no more characters than ASCII.
 func (a *app) watchASCII() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		v, _ := a.getenv(name)

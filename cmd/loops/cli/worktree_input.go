@@ -38,7 +38,7 @@ func (a *app) checkTreeInput(ctx context.Context, o *runOptions) error {
 	return nil
 }
 
-// follows says whether word is the argument behind flag, and not given before.
+// follows reports whether word is the argument behind flag, and not given before.
 func follows(args []string, flag, word string) bool {
 	i := slices.Index(args, flag)
 	return i >= 0 && i+1 < len(args) && args[i+1] == word && !slices.Contains(args[:i], word)

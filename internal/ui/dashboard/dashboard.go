@@ -282,7 +282,7 @@ func (ui *board) event(ctx context.Context, e tcell.Event) (leave bool, err erro
 		case watch.Quit:
 			if ui.busy > 0 && !ui.leaving {
 				ui.leaving = true
-				ui.model.Say("What was asked for goes on still; q again leaves without waiting for it.", false)
+				ui.model.Say("What was asked for is still being done; q again leaves without waiting for it.", false)
 				return false, nil
 			}
 			return true, nil

@@ -33,7 +33,7 @@ func pick(ctx context.Context, f project.Finder, arg string) (persistence.Run, e
 		return persistence.Run{}, &project.NoRunError{Finder: f, Arg: arg}
 	}
 	if newest.Archived {
-		// The reference tool leaves live files behind, and it is under their name that the list has the run.
+		// little-loops leaves live files behind, and it is under their name that the list has the run.
 		left, err := f.Store.Runs(ctx, persistence.Query{Loop: newest.Loop, Live: true})
 		if err != nil {
 			return persistence.Run{}, f.Store.Failed(err)

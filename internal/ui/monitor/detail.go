@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -141,6 +142,8 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 		row.Bad = inspect.Text(e.Get("exit_code")) != "0"
 	case fsm.EventActionError:
 		row.Bad = true
+	case fsm.EventItemsStart, fsm.EventItemEnd:
+		row.Verdict = cmp.Or(inspect.Text(e.Get("done")), "0") + "/" + inspect.Text(e.Get("items")) // until there is a verdict
 	case fsm.EventEvaluate:
 		row.Verdict = plain.Line(inspect.Text(e.Get("verdict")))
 		row.Bad = row.Bad || row.Verdict == "error"

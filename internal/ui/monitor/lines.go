@@ -87,12 +87,12 @@ func (l *Monitor) Print(ctx context.Context, o Lines) error {
 		switch {
 		case o.Once:
 			if shown == 0 && !o.JSON {
-				ui.SayLine(o.Out, "No run goes on, and none has ended in the last ten minutes.")
+				ui.SayLine(o.Out, "No active runs, and none ended in the last ten minutes.")
 			}
 			return nil
 		case goOn == 0:
 			if first && !o.JSON {
-				ui.SayLine(o.Out, "No run goes on.")
+				ui.SayLine(o.Out, "No active runs.")
 			}
 			return nil
 		case o.Out.Gone():

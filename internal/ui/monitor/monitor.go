@@ -57,7 +57,7 @@ func New(f project.Finder, queue func() ([]persistence.Waiter, error)) (*Monitor
 	return &Monitor{Finder: f, queue: queue, known: known, runs: map[persistence.ID]*run{}}, err
 }
 
-// look brings the runs up to date, and says whether anything has changed. After an error they are as they were.
+// look brings the runs up to date, and reports whether anything has changed. After an error they are as they were.
 func (l *Monitor) look(ctx context.Context, selected persistence.ID) (changed bool, err error) {
 	q := persistence.Query{Live: true, Readings: true}
 	if !l.begun {
@@ -92,7 +92,7 @@ func (l *Monitor) look(ctx context.Context, selected persistence.ID) (changed bo
 		if seen[id] || !w.ended.IsZero() {
 			continue
 		}
-		// It has left the runs that go on: how it ended is in the archive.
+		// It has left the running runs: how it ended is in the archive.
 		now, err := l.Store.Runs(ctx, persistence.Query{ID: id})
 		if err != nil {
 			return changed, l.Store.Failed(err)
@@ -118,7 +118,7 @@ func (l *Monitor) look(ctx context.Context, selected persistence.ID) (changed bo
 	return changed, nil
 }
 
-// take enters a run as it is now, and says whether it has changed.
+// take enters a run as it is now, and reports whether it has changed.
 func (l *Monitor) take(r persistence.Run) bool {
 	w := l.runs[r.ID]
 	if w == nil {
@@ -133,7 +133,7 @@ func (l *Monitor) take(r persistence.Run) bool {
 	} else {
 		switch lives := project.Alive(r); {
 		case lives:
-			w.ended = time.Time{} // gone on with, perhaps
+			w.ended = time.Time{} // resumed, perhaps
 		case w.ended.IsZero():
 			w.ended = time.Now()
 		}

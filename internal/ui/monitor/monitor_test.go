@@ -206,6 +206,28 @@ func (t *tape) Write(b []byte) (int, error) {
 	return t.MockTerm.Write(b)
 }
 
+// A state that works on a list shows how far it has come, until it has a verdict.
+func TestWatchList(t *testing.T) {
+	c := newWatchedCase(t)
+	id := c.begin("fix")
+	steps := func(want string) {
+		t.Helper()
+		v, _ := c.View(context.Background(), id)
+		if v.Detail == nil || len(v.Detail.Steps) != 1 || v.Detail.Steps[0].Verdict != want {
+			t.Errorf("the detail is %+v, want a step with %s", v.Detail, want)
+		}
+	}
+	field := func(k string, v any) fsm.Field { return fsm.Field{Key: k, Value: v} }
+	c.record("work", nil, fsm.Event{Kind: fsm.EventLoopStart}, fsm.Event{Kind: fsm.EventStateEnter, Fields: []fsm.Field{field("state", "work"), field("iteration", int64(1))}},
+		fsm.Event{Kind: fsm.EventItemsStart, Fields: []fsm.Field{field("state", "work"), field("items", int64(30))}})
+	steps("0/30")
+	c.record("work", nil, fsm.Event{Kind: fsm.EventItemEnd, Fields: []fsm.Field{field("item", int64(1)), field("verdict", "yes"), field("done", int64(1)), field("items", int64(30))}})
+	steps("1/30")
+	c.record("work", nil, fsm.Event{Kind: fsm.EventEvaluate, Fields: []fsm.Field{field("verdict", "partial")}})
+	steps("partial")
+	c.close()
+}
+
 // TestWatchCrash wants the terminal back before a crash is told, in whatever goroutine it comes.
 func TestWatchCrash(t *testing.T) {
 	c := newWatchedCase(t)

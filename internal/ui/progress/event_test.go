@@ -36,7 +36,7 @@ func TestEventsAreSentences(t *testing.T) {
 		{
 			"a wait for another run without what ends it", false,
 			[]fsm.Event{enter, event(0, "note", "message", "claude refused another run", "wait", fsm.WaitCircuit, "until", fsm.FormatTime(until))},
-			"claude refused another run; waiting until " + at + "; to go on at once: loops retry-now fix-1\n",
+			"claude refused another run; waiting until " + at + "; to continue at once: loops retry-now fix-1\n",
 		},
 		{
 			"a short wait", false,
@@ -94,7 +94,7 @@ func TestEventsAreSentences(t *testing.T) {
 func TestUsedUpWaitsAreNoMissingTransition(t *testing.T) {
 	out, _ := show(&Text{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: inspect.NoTransition, Limited: true}, "loops resume fix-1",
 		event(0, "state_enter", "state", "a", "iteration", int64(1)))
-	want := "Error: the agent host still refuses for its rate, and the waits for that are used up; resume the run later\nResume with: loops resume fix-1\n"
+	want := "Error: the agent host is still rate-limited, and the waits for that are used up; resume the run later\nResume with: loops resume fix-1\n"
 	if !strings.HasSuffix(out, want) || strings.Contains(out, inspect.NoTransition) {
 		t.Errorf("got\n%s\nwant at its end\n%s", out, want)
 	}

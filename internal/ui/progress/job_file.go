@@ -33,7 +33,7 @@ func AppendToJob(name, path string, most int, write func(w io.Writer, room int) 
 	return errors.Join(write(f, room), f.Close())
 }
 
-// endsMidLine says whether what is added to a file would continue its last line.
+// endsMidLine reports whether what is added to a file would continue its last line.
 func endsMidLine(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

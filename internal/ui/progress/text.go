@@ -253,7 +253,7 @@ func (p *Text) Event(e fsm.Event) {
 		p.flushHead()
 		line := inspect.NoteText(e)
 		if inspect.Text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
-			line += "; to go on at once: " + p.wake
+			line += "; to continue at once: " + p.wake
 		}
 		p.print(pad + Indent + p.paint.Amber(plain.Line(line)))
 	case fsm.EventSet:

@@ -124,7 +124,7 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 	if m.Outcome == nil {
 		resume := ""
 		if r.Resumable {
-			resume = "; go on with it: " + views.GoOn(ctx, v.page, v.Store, r)
+			resume = "; resume it: " + views.GoOn(ctx, v.page, v.Store, r)
 		}
 		if r.Owner.PID == 0 {
 			return nil, engine.Refuse(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.StatusWord(r), r.State, resume)
@@ -146,7 +146,7 @@ type runClock struct {
 	begin, last time.Time     // of this part
 }
 
-// add takes the next event, and says whether a new part begins with it.
+// add takes the next event, and reports whether a new part begins with it.
 func (c *runClock) add(e fsm.Event) (begins bool) {
 	if e.Depth == 0 && (e.Kind == fsm.EventLoopStart || e.Kind == fsm.EventLoopResume) {
 		c.before += max(0, c.last.Sub(c.begin))

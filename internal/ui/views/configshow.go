@@ -141,7 +141,7 @@ func (f ConfigFile) Object() any {
 // ConfigFiles are the files that settings are read from, the lowest first.
 func ConfigFiles(p *project.Project) (files []ConfigFile) {
 	for _, f := range []ConfigFile{
-		{Path: p.Layers.Reference, layer: "reference", Whose: "the reference tool's"},
+		{Path: p.Layers.Reference, layer: "reference", Whose: "little-loops'"},
 		{Path: p.Layers.User, layer: "user", Whose: "yours, for all projects"},
 		{Path: p.Layers.Project, layer: "project", Whose: "the project's"},
 	} {

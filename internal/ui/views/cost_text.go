@@ -74,7 +74,7 @@ func (page *Page) CostOfRuns(ctx context.Context, f project.Finder, runs []persi
 		if all.Total.CostUSD > 0 {
 			ui.Say(page.Out, " (%.0f%%)", 100*waste.CostUSD/all.Total.CostUSD)
 		}
-		ui.Say(page.Out, ", %s of tokens, %s\n", humanize.Tokens(waste.Tokens()), humanize.Duration(waste.Time))
+		ui.Say(page.Out, ", %s tokens, %s\n", humanize.Tokens(waste.Tokens()), humanize.Duration(waste.Time))
 	}
 	return nil
 }

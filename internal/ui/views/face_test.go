@@ -9,7 +9,7 @@ import (
 	"loops/persistence"
 )
 
-// TestFaceEnd: how a run ended, where only the list of runs tells, as in the records of the reference tool.
+// TestFaceEnd: how a run ended, where only the list of runs tells, as in the records of little-loops.
 func TestFaceEnd(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, c := range map[string]struct {

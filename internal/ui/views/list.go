@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,10 +15,14 @@ import (
 	"loops/persistence"
 )
 
-// ListRows returns loops as lines of a table.
-func ListRows(entries []loopfile.Entry) [][]string {
-	out := make([][]string, len(entries))
-	for i, e := range entries {
+// ListRows returns loops as lines of a table, with the last run of each by the name in its file.
+func ListRows(entries []loopfile.Entry, last map[string]persistence.Run) [][]string {
+	out := [][]string{{"LOOP", "LAST RUN", "DESCRIPTION"}}
+	for _, e := range entries {
+		ran := "-"
+		if r, ok := last[e.Loop]; ok {
+			ran = inspect.Outcome(r) + " " + Since(cmp.Or(r.UpdatedAt, r.StartedAt))
+		}
 		about := humanize.FirstLine(e.Title)
 		if e.Problem != "" {
 			about = "cannot run: " + humanize.FirstLine(e.Problem)
@@ -25,13 +30,19 @@ func ListRows(entries []loopfile.Entry) [][]string {
 		if e.Category != "" {
 			about = "[" + e.Category + "] " + about
 		}
-		out[i] = []string{e.Name, about}
+		out = append(out, []string{e.Name, ran, about})
 	}
 	return out
 }
 
+// LastRunObject is the last run of a loop for a program.
+func LastRunObject(r persistence.Run) any {
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "status", ui.OrNull(string(r.Status)), "outcome", inspect.Outcome(r),
+		"reason", ui.OrNull(inspect.Reason(r)), "started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt))
+}
+
 // EntryObject is a loop of a library for a program.
-func EntryObject(e loopfile.Entry) any {
+func EntryObject(e loopfile.Entry) *value.Map {
 	m := value.NewMap(
 		"name", e.Name, "path", e.Path, "description", e.Title, "category", ui.OrNull(e.Category), "labels", ui.Texts(e.Labels),
 		"visibility", ui.OrNull(e.Visibility),

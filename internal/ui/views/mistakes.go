@@ -42,6 +42,6 @@ func NoSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
 	if last == nil {
 		return engine.Refuse(engine.NotFound, "nothing is recorded of the steps of run %s", r.ID)
 	}
-	return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s %s -e state_enter -n 0",
-		r.ID, number, humanize.Count(last.Step, "step"), plain.ShellWord(r.Loop), plain.ShellWord(r.RunID))
+	return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s -e state_enter -n 0",
+		r.ID, number, humanize.Count(last.Step, "step"), plain.ShellWord(string(r.ID)))
 }

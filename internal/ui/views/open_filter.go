@@ -28,7 +28,7 @@ type OpenFilter struct {
 	Failed time.Time     // of failedSince; zero = not asked for
 }
 
-// Chooses says whether anything is asked for.
+// Chooses reports whether anything is asked for.
 func (f *OpenFilter) Chooses() bool {
 	return f.Silent > 0 || f.Waiting || !f.Failed.IsZero() || len(f.Status) > 0
 }
@@ -88,7 +88,7 @@ func (f *OpenFilter) Contradiction() error {
 		case !f.Failed.IsZero() && status != persistence.Failed && status != persistence.TimedOut && status != persistence.Interrupted:
 			return never("--failed-since and --status %s: no run is both; --failed-since lists failed, timed_out and interrupted", name)
 		case f.Silent > 0 && status != persistence.Running:
-			return never("--stuck and --status %s: no run is both, because only one that goes on is stuck", name)
+			return never("--stuck and --status %s: no run is both, because only a running run can be stuck", name)
 		case f.Waiting && (status == persistence.Failed || name == "unreadable"):
 			return never("--waiting and --status %s: no run is both", name)
 		case f.Failed.IsZero() && !OpenStatuses[i].open:
@@ -98,12 +98,12 @@ func (f *OpenFilter) Contradiction() error {
 	return nil
 }
 
-// has says whether a status is asked for.
+// has reports whether a status is asked for.
 func (f *OpenFilter) has(status string) bool {
 	return len(f.Status) == 0 || slices.Contains(f.Status, status)
 }
 
-// Keeps says whether a run is one that was asked for.
+// Keeps reports whether a run is one that was asked for.
 func (f *OpenFilter) Keeps(v *inspect.Vitals) bool {
 	r := v.Run
 	switch {
@@ -117,7 +117,7 @@ func (f *OpenFilter) Keeps(v *inspect.Vitals) bool {
 	return true
 }
 
-// Queued says whether those in the queue are asked for.
+// Queued reports whether those in the queue are asked for.
 func (f *OpenFilter) Queued() bool {
 	return f.Silent == 0 && f.Failed.IsZero() && f.has(StatusQueued)
 }
@@ -126,7 +126,7 @@ func (f *OpenFilter) Queued() bool {
 func (f *OpenFilter) None() string {
 	switch {
 	case f.Silent > 0:
-		return "No run is stuck: none that goes on was silent for " + humanize.Duration(f.Silent) + " without waiting for something."
+		return "No run is stuck: no running run was silent for " + humanize.Duration(f.Silent) + " without waiting for something."
 	case f.Waiting:
 		return "No run waits."
 	case !f.Failed.IsZero():
@@ -138,4 +138,4 @@ func (f *OpenFilter) None() string {
 }
 
 // NoneOpen says that there is no open run.
-const NoneOpen = "No run goes on, and none can be resumed."
+const NoneOpen = "No active or resumable runs."

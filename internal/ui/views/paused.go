@@ -16,15 +16,15 @@ import (
 func PausedText(page *Page, s engine.Effect) string {
 	r := s.Before
 	if s.Wait == nil {
-		return fmt.Sprintf("Run %s (pid %d) is in state %s and pauses before its next one. Let it go on with: %s", r.ID, r.Owner.PID, r.State, page.Command("unpause", string(r.ID)))
+		return fmt.Sprintf("Run %s (pid %d) is in state %s and pauses before its next one. Continue it with: %s", r.ID, r.Owner.PID, r.State, page.Command("unpause", string(r.ID)))
 	}
-	return fmt.Sprintf("Paused %s (pid %d) before state %s. Let it go on with: %s", r.ID, r.Owner.PID, s.Wait.State, page.Command("unpause", string(r.ID)))
+	return fmt.Sprintf("Paused %s (pid %d) before state %s. Continue it with: %s", r.ID, r.Owner.PID, s.Wait.State, page.Command("unpause", string(r.ID)))
 }
 
 // UnpausedText says that a run is paused no more.
 func UnpausedText(page *Page, r persistence.Run) string {
 	if project.Alive(r) {
-		return fmt.Sprintf("Run %s (pid %d) goes on.", r.ID, r.Owner.PID)
+		return fmt.Sprintf("Run %s (pid %d) is running.", r.ID, r.Owner.PID)
 	}
 	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, inspect.StatusWord(r), page.Command("resume", string(r.ID)))
 }
@@ -35,6 +35,8 @@ func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	switch {
 	case s.Killed:
 		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", r.ID, pid, humanize.Duration(grace), r.Status, r.State, page.Command("resume", string(r.ID)))
+	case project.Alive(r):
+		return fmt.Sprintf("Run %s (pid %d) begins no further item, and ends when those at work have ended. Stop it in the middle of them with: %s", r.ID, pid, page.Command("stop", string(r.ID)))
 	case r.Status.Resumable():
 		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", r.ID, pid, r.Status, r.State, page.Command("resume", string(r.ID)))
 	}
@@ -44,7 +46,7 @@ func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 // StoppedObject is the same for a program.
 func StoppedObject(s engine.Effect) *value.Map {
 	r := s.Run
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable(), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable() && !project.Alive(r), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
 }
 
 // PausedObject says for a program that a run was asked to pause, or that it stands.

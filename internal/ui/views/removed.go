@@ -64,11 +64,11 @@ func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engi
 		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), Since(r.Run.UpdatedAt), humanize.Bytes(r.Bytes)})
 	}
 	WriteTable(page.Out, table)
-	verb, makes := "Removed", "makes"
+	verb, frees := "Removed", "frees"
 	if o.DryRun {
-		verb, makes = "Would remove", "would make"
+		verb, frees = "Would remove", "would free"
 	}
-	ui.Say(page.Out, "%s %s, which %s %s of room; %s.\n", verb, humanize.Count(len(gone), "run"), makes, humanize.Bytes(Total(gone)), stayText(p.Stay, p.Kept))
+	ui.Say(page.Out, "%s %s, which %s %s; %s.\n", verb, humanize.Count(len(gone), "run"), frees, humanize.Bytes(Total(gone)), stayText(p.Stay, p.Kept))
 	return nil
 }
 
@@ -103,7 +103,7 @@ func KeptText(k engine.Kept) string {
 
 // RetainedText says what went and, where the time was too short, who removes the rest; "" where there is nothing to say.
 func RetainedText(gone []engine.Removed, late bool) string {
-	const rest = "loops prune does it at once, a later run goes on with it."
+	const rest = "loops prune does it at once, a later run continues it."
 	switch {
 	case len(gone) == 0 && late:
 		return "Retention had no time to remove anything: " + rest

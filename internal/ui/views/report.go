@@ -74,12 +74,12 @@ func ReportFacts(p *project.Project, store *project.Records, r persistence.Run, 
 	}
 	add("Elapsed", humanize.Duration(inspect.Elapsed(r)))
 	if total.Prompts+total.Judges > 0 {
-		add("Cost", fmt.Sprintf("%s, %s of tokens, %s and %s", total.Text(), humanize.Tokens(total.Tokens()),
+		add("Cost", fmt.Sprintf("%s, %s tokens, %s and %s", total.Text(), humanize.Tokens(total.Tokens()),
 			humanize.Count(total.Prompts, "prompt"), humanize.Count(total.Judges, "judge")))
 	}
 	add("Recorded in", store.Name)
 	if r.Foreign {
-		add("Written by", "the reference tool")
+		add("Written by", "little-loops")
 	}
 	return facts
 }

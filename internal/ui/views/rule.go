@@ -61,7 +61,7 @@ func RuleText(r lint.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n\n%s\n\n%s\n\n", r.Name, r.Severity, Fold(r.Summary, 100), Fold(r.Why, 100))
 	if r.Optional {
-		b.WriteString("It is a matter of habit, so only \"loops validate --all\" reports it.\n")
+		b.WriteString("It is a style rule, so only \"loops validate --all\" reports it.\n")
 	} else if r.Flag != "" {
 		fmt.Fprintf(&b, "To silence it, write this at the top level of the loop file:\n\n    %s: true\n", r.Flag)
 	} else if !strings.Contains(r.Why, "_ok: true") { // a flag for a part of it

@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"fmt"
 	"text/tabwriter"
 
 	"loops/engine/project"
@@ -34,23 +35,6 @@ func (t RunTable) AddCosts(ctx context.Context, f project.Finder, runs []persist
 		t.Costs[r.ID] = &sheet.Total
 	}
 	return nil
-}
-
-// Print writes a line for each run.
-func (t RunTable) Print(runs []persistence.Run) error {
-	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
-	head, cost := "", ""
-	if len(t.Costs) > 0 {
-		head = "COST\t"
-	}
-	ui.Say(w, "RUN\tSTATUS\tSTARTED\tSTEPS\tTIME\t%sENDED BY\tINSTANCE\tREASON\n", head)
-	for _, r := range runs {
-		if head != "" {
-			cost = t.Costs[r.ID].Text() + "\t"
-		}
-		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\t%s\t%s\n", r.RunID, inspect.StatusWord(r), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(r.Ended), ui.Instance(r), humanize.Dash(inspect.Reason(r)))
-	}
-	return w.Flush()
 }
 
 // RunObject is a run of the table as an object.
@@ -109,20 +93,30 @@ func (t RunTable) GroupObject(g Group) any {
 	return m
 }
 
-// PrintAll writes a line for each of runs of several loops. On a terminal a reason is cut so that its line fits.
-func (t RunTable) PrintAll(runs []persistence.Run) error {
+// Print writes a line for each run. On a terminal a reason is cut so that its line fits.
+func (t RunTable) Print(runs []persistence.Run) error {
 	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
-	ui.Say(w, "RUN\tOUTCOME\tSTARTED\tSTEPS\tTIME\tREASON\n")
+	head, cost, between := "", "", runColumns
+	if len(t.Costs) > 0 {
+		head, between = "COST\t", runColumns+costColumn
+	}
+	ui.Say(w, "RUN\tOUTCOME\tSTARTED\tSTEPS\tTIME\t%sREASON\n", head)
 	ids := len("RUN")
 	for _, r := range runs {
 		ids = max(ids, plain.Width(string(r.ID)))
 	}
 	for _, r := range runs {
 		reason := inspect.Reason(r)
-		if room := t.Page.Columns - ids - runColumns; t.Page.Columns > 0 {
+		if o := r.Origin; o != nil {
+			reason = fmt.Sprintf("fork of %s:%d; %s", o.ID, o.Step, humanize.Dash(reason))
+		}
+		if room := t.Page.Columns - ids - between; t.Page.Columns > 0 {
 			reason = plain.Cut(reason, max(leastReason, room))
 		}
-		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, inspect.Outcome(r), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), humanize.Dash(reason))
+		if head != "" {
+			cost = t.Costs[r.ID].Text() + "\t"
+		}
+		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\n", r.ID, inspect.Outcome(r), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(reason))
 	}
 	return w.Flush()
 }
@@ -130,5 +124,6 @@ func (t RunTable) PrintAll(runs []persistence.Run) error {
 // What the columns between the id of a run and its reason take at most, and the least that is shown of a reason.
 const (
 	runColumns  = 52
+	costColumn  = 12
 	leastReason = 30
 )

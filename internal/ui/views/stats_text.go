@@ -15,10 +15,10 @@ func (page *Page) PrintStats(s *inspect.Stats) error {
 	ui.Say(page.Out, "%s of %s\n", humanize.Count(s.Runs, "run"), s.Name)
 	if s.Done > 0 {
 		p50, p95, longest := inspect.Percentiles(s.Times)
-		ui.Say(page.Out, "Success: %d of %d that ended for good (%s)\n", s.Succeeded, s.Done, SharePercent(s.Succeeded, s.Done))
-		ui.Say(page.Out, "Time of these: p50 %s, p95 %s, longest %s\n", humanize.Duration(p50), humanize.Duration(p95), humanize.Duration(longest))
+		ui.Say(page.Out, "Success: %d of %d that finished (%s)\n", s.Succeeded, s.Done, SharePercent(s.Succeeded, s.Done))
+		ui.Say(page.Out, "Duration: p50 %s, p95 %s, longest %s\n", humanize.Duration(p50), humanize.Duration(p95), humanize.Duration(longest))
 	} else {
-		ui.SayLine(page.Out, "Success: none has ended for good")
+		ui.SayLine(page.Out, "Success: none has finished")
 	}
 	var words []string
 	for _, name := range s.Outcomes() {

@@ -28,8 +28,13 @@ func (page *Page) VitalsObject(p *project.Project, store *project.Records, v *in
 		m.Set("idle_ms", v.Idle().Milliseconds())
 	}
 	m.Set("action", ActionObject(v))
-	if p := v.Glance.Items(); p != nil {
+	if p := v.Items(); p != nil {
 		m.Set("items", value.NewMap("count", int64(p.Items), "done", int64(p.Done), "failed", int64(p.Failed), "running", int64(p.Running), "left_ms", p.Left.Milliseconds()))
+	}
+	if branches := v.Branches(); branches != nil {
+		m.Set("branches", ui.List(branches, func(b inspect.BranchState) any {
+			return value.NewMap("name", b.Name, "begun", b.Begun, "state", ui.OrNull(b.At), "verdict", ui.OrNull(b.Verdict))
+		}))
 	}
 	m.Set("used", UsedObject(v))
 	m.Set("verdict", VerdictObject(v))

@@ -57,6 +57,7 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	if d := v.Acting(); d > 0 {
 		page.row("Action", plain.Cut(humanize.FirstLine(strings.TrimSpace(inspect.Text(v.Glance.Acting.Get("action")))), 60)+"  (runs for "+humanize.Duration(d)+")")
 	}
+	page.row("Branches", v.BranchesText())
 	page.row("Items", v.ItemsText())
 	page.printWait(v)
 	for _, w := range waiting {
@@ -66,7 +67,7 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	if visit, said := v.VerdictText(); len(said) > 0 {
 		page.row("Verdict", inspect.Before(visit)+said[0].Text)
 	}
-	page.row("Way", v.WayText())
+	page.row("Route", v.WayText())
 	if lives || r.Resumable {
 		page.row("Limits", v.LimitsText())
 	}
@@ -159,7 +160,7 @@ func (page *Page) PrintBrief(v *inspect.Vitals) {
 	page.indented("", head)
 	switch visit, said := v.VerdictText(); {
 	case project.Alive(r) && !v.PausedAt.IsZero():
-		page.indented("  ", v.PausedText()+"; let it go on: "+page.Command("unpause", string(r.ID)))
+		page.indented("  ", v.PausedText()+"; continue it: "+page.Command("unpause", string(r.ID)))
 	case !v.PausedAt.IsZero():
 		page.indented("  ", v.PausedText())
 	case v.Wait != nil:

@@ -1,0 +1,55 @@
+package arch_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// vocabulary are wordings that docs/glossary.md replaces, and what is said instead. One is entered here when it is gone everywhere.
+var vocabulary = []struct{ not, instead string }{
+	{`\bsays whether\b`, "reports whether"},
+	{`\bgone on with\b`, "resumed"},
+	{`\bthe reference tool\b`, "little-loops"},
+	{`\b(is|was|be|are|were|been) mended\b`, "fixed"},
+	{`\bno run goes on\b`, "no run is running, or: no active runs"},
+	{`\bruns? that goe?s? on\b`, "running run"},
+	{`\blast words\b`, "last lines"},
+	{`\bmatter of habit\b`, "style rule"},
+	{`\b(is|are) told unasked\b`, "on by default"},
+	{`\bno way out\b`, "no transition"},
+	{`\bof room\b`, "free"},
+	{`\bTime of these\b`, "duration"},
+}
+
+// TestVocabulary holds code, help and documentation to the words of docs/glossary.md.
+func TestVocabulary(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.md", "*.yaml", "Makefile", ".ci/run").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for path := range strings.Lines(string(out)) {
+		path = strings.TrimSpace(path)
+		if path == "vocabulary_test.go" || path == "docs/glossary.md" || path == "CHANGELOG.md" || strings.Contains(filepath.ToSlash(path), "testdata/") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		looked++
+		for _, word := range vocabulary {
+			for _, at := range regexp.MustCompile(`(?i)`+word.not).FindAllIndex(text, -1) {
+				line := 1 + strings.Count(string(text[:at[0]]), "\n")
+				t.Errorf("%s:%d: %q; say: %s", path, line, text[at[0]:at[1]], word.instead)
+			}
+		}
+	}
+	if looked < 500 {
+		t.Errorf("only %d files were looked at", looked)
+	}
+}
