@@ -24,7 +24,7 @@ test: ## every test there is
 	go test ./...
 
 race: ## what shares memory between goroutines, under the race detector (needs a C compiler)
-	go test -race ./fsm/... ./engine/... ./persistence/... ./reconcile/... ./internal/... ./cmd/loops/cli
+	go test -race -timeout 40m ./fsm/... ./engine/... ./persistence/... ./reconcile/... ./internal/... ./cmd/loops/cli
 
 lint: tools ## vet, staticcheck, gofumpt, golangci-lint
 	go vet ./...
