@@ -12,6 +12,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/needs"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
@@ -21,6 +22,10 @@ import (
 // fill records runs of every kind.
 func fill(t *testing.T, s persistence.Store) {
 	t.Helper()
+	many := 500
+	if needs.Raced {
+		many = 40
+	}
 	for i, by := range []string{fsm.EndTerminal, fsm.EndError, fsm.EndInterrupted, fsm.EndTimeout, "", "died", "resumed"} {
 		sp := spec(self(t))
 		sp.StartedAt = began.Add(time.Duration(i) * time.Minute)
@@ -31,10 +36,10 @@ func fill(t *testing.T, s persistence.Store) {
 		m := storetest.Filled(sp.Loop)
 		m.Outcome, m.StartedAt = nil, sp.StartedAt
 		m.Captured.Set("big", value.NewMap("output", strings.Repeat("0123456789abcdef", 8<<10)))
-		for n := range 3 + 500*i {
+		for n := range 3 + many*i {
 			m.Step = n
 			b := step(n)
-			b.Snapshot, b.Checkpoint = m, n%500 == 0
+			b.Snapshot, b.Checkpoint = m, n%many == 0
 			must(t, j.Record(t.Context(), b))
 		}
 		if by != "" && by != "died" {
