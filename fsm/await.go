@@ -136,6 +136,7 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 				return e.exception(st, err)
 			}
 			if s.verdict != "" {
+				e.regain(ctx)
 				return e.awaited(st, s, m.Awaiting)
 			}
 		}
@@ -150,6 +151,7 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 				watch.announce()
 				return decision{halted: true, parked: true}
 			}
+			e.rests()
 			watch.rest(ctx, changed)
 		}
 		if e.broken != nil || ctx.Err() != nil {

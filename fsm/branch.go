@@ -106,30 +106,30 @@ func (m *Snapshot) Inside() iter.Seq2[string, *Child] {
 	}
 }
 
-// Inner returns the loop that a run of this loop runs inside a state, in that branch or, where it is "", as its sub-loop. It is nil for
-// a branch that has an action, or that the loop does not have any more.
+// Inner returns the loop that a run of this loop runs inside a state, in that branch or for that item or, where branch is "", as its
+// sub-loop. It is nil for a branch or an item that has an action, or that the loop does not have any more.
 func (l *Loop) Inner(state, branch string, c *Child, lib Library) (*Loop, error) {
 	if branch == "" {
 		return lib.Loop(c.Name, l)
 	}
-	if st := l.States[state]; st != nil && st.Branches != nil {
-		for _, b := range st.Branches.List {
-			if b.Name == branch && b.State.Loop != "" {
-				return lib.Loop(c.Name, l)
-			}
-		}
+	if st := branchState(l.States[state], branch); st != nil && st.Loop != "" {
+		return lib.Loop(c.Name, l)
 	}
 	return nil, nil
 }
 
-// loopOf is the loop of one state that a branch with an action is: it ends in a state named by its verdict. What limits the
-// loop around it as a whole is not in it.
-func (b *Branch) loopOf(around *Loop) *Loop {
-	st := *b.State
-	st.Name, st.On, st.Capture, st.Next, st.Route = b.Name, map[string]string{}, b.Name, "", nil
+// inlineLoop is the loop of one state that a branch with an action is, or an item with one: it ends in a state named by its verdict.
+// What limits the loop around it as a whole is not in it.
+func inlineLoop(state *State, around *Loop) *Loop {
+	st := *state
+	if st.Next != "" && st.Evaluate == nil { // as ever, no judge is asked what came of a prompt in a state that leads to next
+		cfg := DefaultEvaluate("exit_code")
+		st.Evaluate = &cfg
+	}
+	st.On, st.Capture, st.Next, st.Route, st.Each = map[string]string{}, st.Name, "", nil, nil
 	own := *around
-	own.Initial, own.Order = b.Name, append([]string{b.Name}, BranchVerdicts...)
-	own.States = map[string]*State{b.Name: &st}
+	own.Initial, own.Order = st.Name, append([]string{st.Name}, BranchVerdicts...)
+	own.States = map[string]*State{st.Name: &st}
 	for _, verdict := range BranchVerdicts {
 		st.On[verdict] = verdict
 		own.States[verdict] = &State{Name: verdict, Terminal: true, Failure: verdict != "yes", On: map[string]string{}}

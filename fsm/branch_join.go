@@ -3,58 +3,9 @@ package fsm
 import (
 	"context"
 	"strings"
-	"time"
 
 	"loops/fsm/value"
 )
-
-// away puts the baton down while f waits. What a branch remembers is on record before.
-func (e *Executor) away(ctx context.Context, f func()) {
-	if e.baton == nil {
-		f()
-		return
-	}
-	if len(e.batch.Events) > 0 {
-		e.record(ctx, false)
-	}
-	e.baton.Unlock()
-	defer e.baton.Lock()
-	f()
-}
-
-// branchPath names the branches that this executor is in, outermost first; "" = it is in none.
-func (e *Executor) branchPath() string {
-	path := ""
-	for x := e; x != nil; x = x.parent {
-		if x.branch != "" && path != "" {
-			path = x.branch + "/" + path
-		} else if x.branch != "" {
-			path = x.branch
-		}
-	}
-	return path
-}
-
-// branchRecord is what a branch left, for the capture of the state.
-func branchRecord(b *Branch, m *Snapshot) *value.Map {
-	if own, ok := m.Captured.Value(b.Name).(*value.Map); ok && b.State.Loop == "" {
-		return own.Clone()
-	}
-	if b.State.Loop == "" {
-		return value.NewMap("output", "")
-	}
-	rec := m.Captured.Clone()
-	if rec == nil {
-		rec = value.NewMap()
-	}
-	rec.Set("output", "")
-	if o := m.Outcome; o != nil {
-		rec.Set("output", o.Message)
-		rec.Set("terminated_by", o.TerminatedBy)
-		rec.Set("final_state", o.FinalState)
-	}
-	return rec
-}
 
 // leave decides what came of it all.
 func (f *fork) leave(ctx context.Context) decision {
@@ -69,12 +20,7 @@ func (f *fork) leave(ctx context.Context) decision {
 		m.PendingRequest, m.PendingPayload = "handoff", f.handoff
 		return decision{}
 	}
-	var parked bool
-	for _, b := range m.Branches {
-		if b.Child != nil && b.Child.Memory.Outcome != nil {
-			parked = parked || b.Child.Memory.Outcome.TerminatedBy == EndParked
-		}
-	}
+	parked := m.parkedBranch()
 	finished := f.ended == len(f.st.Branches.List) || f.lost || f.won || f.late
 	switch err := e.affordable(); {
 	case !finished && err != nil:
@@ -94,7 +40,7 @@ func (f *fork) leave(ctx context.Context) decision {
 		if bm := m.branch(b.Name); bm != nil && bm.End != nil {
 			end = bm.End
 		} else if bm != nil && bm.Child != nil {
-			end = branchRecord(b, bm.Child.Memory)
+			end = memberRecord(b.State, bm.Child.Memory)
 			end.Set("verdict", BranchStopped)
 		}
 		rec.Set(b.Name, end)
@@ -132,40 +78,6 @@ func (f *fork) wait(ctx context.Context) decision {
 	return e.branches(ctx, f.st)
 }
 
-// pauses takes in that a branch is held, or is not any more. The clock of the state stands still while all are.
-func (f *fork) pauses(change int) {
-	was := f.held > 0 && f.held >= len(f.live)
-	if f.held += change; change == 0 {
-		return
-	}
-	switch now := f.held > 0 && f.held >= len(f.live); {
-	case now && !was:
-		f.since = time.Now()
-	case was && !now:
-		f.e.shift(time.Since(f.since))
-	}
-}
-
-// shift has the clock of a loop, and of those around it, stand still for a time that was paused.
-func (e *Executor) shift(paused time.Duration) {
-	for x := e; x != nil; x = x.parent {
-		x.started = x.started.Add(paused)
-		if x.branch != "" {
-			return // the state around the branches has its own clock
-		}
-	}
-}
-
-// around is the state whose branch this executor is in, nil if it is in none.
-func (e *Executor) around() *fork {
-	for x := e; x != nil; x = x.parent {
-		if x.branch != "" {
-			return x.parent.fork
-		}
-	}
-	return nil
-}
-
 // joined leaves a state with branches by its verdict.
 func (e *Executor) joined(st *State, verdict string, details *value.Map) decision {
 	m := e.mem
@@ -194,16 +106,4 @@ func (e *Executor) joined(st *State, verdict string, details *value.Map) decisio
 		return e.exception(st, err)
 	}
 	return decision{target: target}
-}
-
-// captured are the captures of the loop around a branch with an action, and its own.
-func (e *Executor) captured() *value.Map {
-	if !e.inline {
-		return e.mem.Captured
-	}
-	all := e.parent.captured().Clone()
-	for _, k := range e.mem.Captured.Keys() {
-		all.Set(k, e.mem.Captured.Value(k))
-	}
-	return all
 }

@@ -4,39 +4,20 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
 
 	"loops/fsm/value"
 )
 
-// A fork runs the branches of one visit. Each is an executor with a goroutine of its own, but only the one that has the baton
-// touches what the machine remembers: it is put down while an action runs and while a branch waits, and nowhere else.
+// A fork runs the branches of one visit.
 type fork struct {
-	e       *Executor
-	st      *State
-	live    map[string]*branchRun
-	tried   map[string]bool // branches that ran in this process
-	results chan *branchRun
-	held    int // live branches that a pause holds
-	since   time.Time
-	ended   int
-	lost    bool   // a branch failed, and the others are to end
-	won     bool   // a branch said yes, and the others are to end
-	why     *Stop  // the cause that ends them
-	late    bool   // the time of the state is up
-	handoff string // payload
-	hands   bool   // a branch hands over
-}
-
-// A branchRun is a branch that runs.
-type branchRun struct {
-	branch *Branch
-	memory *BranchMemory
-	x      *Executor
-	cancel context.CancelCauseFunc
-	err    error
+	*crew
+	tried map[string]bool // branches that ran in this process
+	ended int
+	lost  bool  // a branch failed, and the others are to end
+	won   bool  // a branch said yes, and the others are to end
+	why   *Stop // the cause that ends them
+	late  bool  // the time of the state is up
 }
 
 // errBranch is the cause by which a branch is ended because of another one.
@@ -53,7 +34,7 @@ func (e *Executor) branches(ctx context.Context, st *State) decision {
 	if e.depth >= MaxDepth {
 		return e.exception(st, fmt.Errorf("parallel: states nest more than %d deep", MaxDepth))
 	}
-	f := &fork{e: e, st: st, live: map[string]*branchRun{}, tried: map[string]bool{}, results: make(chan *branchRun, len(st.Branches.List))}
+	f := &fork{crew: newCrew(e, st), tried: map[string]bool{}}
 	m.Attempt++
 	fields := []Field{{"state", st.Name}, {"branches", int64(len(st.Branches.List))}, {"max_parallel", int64(f.most())}}
 	if len(m.Branches) > 0 {
@@ -68,14 +49,8 @@ func (e *Executor) branches(ctx context.Context, st *State) decision {
 	if !e.record(ctx, true) {
 		return decision{halted: true}
 	}
-	if e.baton == nil {
-		e.baton = &sync.Mutex{}
-		e.baton.Lock()
-		defer func() { e.baton.Unlock(); e.baton = nil }()
-	}
-	e.fork = f
+	defer f.assemble()()
 	f.run(ctx)
-	e.fork = nil
 	return f.leave(ctx)
 }
 
@@ -96,7 +71,7 @@ func (f *fork) run(ctx context.Context) {
 		if len(f.live) == 0 {
 			return
 		}
-		var done *branchRun
+		var done *member
 		e.away(ctx, func() {
 			select {
 			case done = <-f.results:
@@ -155,11 +130,6 @@ func (f *fork) begin(ctx context.Context) {
 	}
 }
 
-// unfinished reports whether a sub-loop that ended so continues when it is entered again.
-func unfinished(o *Outcome) bool {
-	return o == nil || paused(o) || o.TerminatedBy == EndBudget || o.Refused
-}
-
 // start runs a branch on a goroutine of its own. The error is that it cannot begin.
 func (f *fork) start(ctx context.Context, i int, b *Branch, m *BranchMemory) error {
 	e := f.e
@@ -169,26 +139,15 @@ func (f *fork) start(ctx context.Context, i int, b *Branch, m *BranchMemory) err
 	}
 	if m.Child.Memory.Attempt > 0 {
 		if name, err := m.Child.Memory.Unrepeatable(loop, e.cfg.Library); err == nil && name != "" {
-			f.finish(ctx, b, m, ItemInterrupted, "it was cut short, and idempotent: false does not let it be done again")
+			f.finish(ctx, b, m, ItemInterrupted, errCutShort.Error())
 			return nil
 		}
 	}
-	x := e.childOf(m.Child, loop, b.State)
-	x.baton, x.branch, x.inline = e.baton, b.Name, b.State.Loop == ""
-	x.outer += branchSign + strconv.Itoa(i+1)
 	e.emit(EventBranchStart, Field{"branch", b.Name})
 	if !e.record(ctx, true) {
 		return nil
 	}
-	own, cancel := context.WithCancelCause(ctx)
-	r := &branchRun{branch: b, memory: m, x: x, cancel: cancel}
-	f.live[b.Name] = r
-	go func() {
-		x.baton.Lock()
-		_, r.err = x.Run(own)
-		x.baton.Unlock()
-		f.results <- r
-	}()
+	f.launch(ctx, m, loop, b.State, i+1)
 	return nil
 }
 
@@ -199,7 +158,7 @@ func (f *fork) remember(b *Branch, m *BranchMemory) (*BranchMemory, *Loop, error
 	var err error
 	switch {
 	case b.State.Loop == "":
-		loop = b.loopOf(e.cfg.Loop)
+		loop = inlineLoop(b.State, e.cfg.Loop)
 	case m != nil:
 		loop, err = e.childLoop(m.Child.Name)
 	}
@@ -208,12 +167,9 @@ func (f *fork) remember(b *Branch, m *BranchMemory) (*BranchMemory, *Loop, error
 	}
 	m = &BranchMemory{Name: b.Name}
 	if loop == nil {
-		m.Child, loop, err = e.descend(b.State)
+		m.Child, loop, err = e.descend(b.State, e.scope(nil))
 	} else {
-		m.Child = &Child{Name: b.Name, File: loop.File, SHA256: loop.SHA256, Timeout: e.left(), Memory: &Snapshot{
-			Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: e.mem.Context, Captured: value.NewMap(),
-			PrevResult: e.mem.PrevResult, Event: e.mem.Event,
-		}}
+		m.Child = e.inlineChild(b.Name, loop)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -223,49 +179,29 @@ func (f *fork) remember(b *Branch, m *BranchMemory) (*BranchMemory, *Loop, error
 }
 
 // end takes in that a branch does not run any more.
-func (f *fork) end(ctx context.Context, r *branchRun) {
-	e := f.e
-	r.cancel(nil)
-	delete(f.live, r.branch.Name)
-	f.pauses(0)
-	if r.err != nil {
-		if e.broken == nil {
-			e.broken = r.err
-		}
-		f.stopAll()
-		return
-	}
+func (f *fork) end(ctx context.Context, r *member) {
+	b := f.st.Branches.Named(r.memory.Name)
+	came := f.came(r)
 	o := r.memory.Child.Memory.Outcome
 	switch {
-	case e.mem.PendingRequest == "error": // what was fatal to a branch is fatal to the run
+	case came == memberFatal:
 		f.stopAll()
-	case o.TerminatedBy == EndHandoff:
-		f.hands, f.handoff = true, o.Continuation
+	case came == memberHandsOver:
 	case f.why != nil && ctx.Err() == nil && (o.TerminatedBy == EndInterrupted || o.TerminatedBy == EndUserStopped):
 		verdict, text := BranchStopped, ""
 		if f.late {
 			verdict, text = "error", "the time of the state was up"
 		}
-		f.finish(ctx, r.branch, r.memory, verdict, text)
-	case o.TerminatedBy == EndBudget && e.affordable() == nil: // its own is used up
-		f.finish(ctx, r.branch, r.memory, "no", o.Error)
-	case unfinished(o) && !o.Refused:
-	default:
-		f.settle(ctx, r.branch, r.memory)
+		f.finish(ctx, b, r.memory, verdict, text)
+	case came == memberOver:
+		f.settle(ctx, b, r.memory)
 	}
 }
 
 // settle remembers what came of a branch that ended by itself.
 func (f *fork) settle(ctx context.Context, b *Branch, m *BranchMemory) {
 	o := m.Child.Memory.Outcome
-	verdict, _ := outcomeKey(o)
-	switch {
-	case verdict == "timeout":
-		verdict = "error"
-	case b.State.Loop == "" && o.TerminatedBy == EndTerminal:
-		verdict = o.FinalState
-	}
-	f.finish(ctx, b, m, verdict, o.Error)
+	f.finish(ctx, b, m, memberVerdict(b.State, o), o.Error)
 }
 
 // finish remembers what came of a branch.
@@ -277,7 +213,7 @@ func (f *fork) finish(ctx context.Context, b *Branch, m *BranchMemory, verdict, 
 	}
 	rec := value.NewMap()
 	if m.Child != nil {
-		rec = branchRecord(b, m.Child.Memory)
+		rec = memberRecord(b.State, m.Child.Memory)
 	} else {
 		rec.Set("output", "")
 	}
@@ -319,7 +255,5 @@ func (f *fork) count(end *value.Map) {
 // stopAll ends the branches that run, as a stop of the run would.
 func (f *fork) stopAll() {
 	f.why = errBranch
-	for _, r := range f.live {
-		r.cancel(f.why)
-	}
+	f.cancelAll(f.why)
 }

@@ -123,7 +123,7 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 		return e.exception(st, err)
 	}
 	details := value.NewMap("items", int64(r.list.count()), "done", int64(r.done), "failed", int64(r.failed))
-	m.Items = nil
+	m.Items, m.Branches = nil, nil
 	return e.eachJudged(st, r.verdict(), res, details, rec)
 }
 
@@ -324,8 +324,13 @@ func itemText(item any) string {
 // itemScope is what the templates of an item see.
 func (r *round) itemScope(i int) *template.Scope {
 	s := r.e.scope(nil)
-	s.Item = value.NewMap("index", int64(i+1), "count", int64(r.list.count()), "key", r.list.key(i), r.st.Each.As, r.list.item(i))
+	s.Item = r.itemValue(i)
 	return s
+}
+
+// itemValue is ${item.*} of an item.
+func (r *round) itemValue(i int) *value.Map {
+	return value.NewMap("index", int64(i+1), "count", int64(r.list.count()), "key", r.list.key(i), r.st.Each.As, r.list.item(i))
 }
 
 // itemVars are the variables of an item's action.

@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,6 +25,7 @@ type round struct {
 	kept    time.Time      // when the memory took in the others
 	running int
 	results chan itemResult
+	crew    *crew  // of items with a memory of their own; nil = they have none
 	path    string // of the branches that the loop is in
 }
 
@@ -35,7 +35,8 @@ type itemResult struct {
 	tries int // after the first
 	took  time.Duration
 	res   Result
-	err   error // it could not be attempted
+	left  *value.Map // by an item with a memory of its own, in place of res
+	err   error      // it could not be attempted
 }
 
 func newRound(e *Executor, st *State) (*round, error) {
@@ -46,6 +47,10 @@ func newRound(e *Executor, st *State) (*round, error) {
 	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), kept: time.Now(), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
+	}
+	if st.Each.inside(st) {
+		r.crew = newCrew(e, st)
+		r.crew.most = st.Each.Parallel
 	}
 	return r, nil
 }
@@ -105,11 +110,21 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 	defer cancel(nil)
 	e := r.e
 	for {
-		r.work(ctx, cancel)
+		if r.crew != nil {
+			r.workInside(ctx, cancel)
+		} else {
+			r.work(ctx, cancel)
+		}
 		switch {
 		case e.broken != nil || ctx.Err() != nil:
 			r.remember()
 			return decision{halted: true}, true
+		case r.crew != nil && e.mem.PendingRequest == "error":
+			return decision{}, true
+		case r.crew != nil && r.crew.hands:
+			r.remember()
+			e.mem.PendingRequest, e.mem.PendingPayload = "handoff", r.crew.handoff
+			return decision{}, true
 		case r.done == r.list.count() || r.failed > 0 && !r.st.Each.Continue:
 			return decision{}, false
 		case e.drained():
@@ -129,6 +144,17 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 		if over := e.wallSpent(); over != nil {
 			r.remember()
 			return e.overspent(r.st, over), true
+		}
+		if r.crew != nil {
+			if err := e.affordable(); err != nil {
+				r.remember()
+				return e.exception(r.st, err), true
+			}
+			if e.mem.parkedBranch() {
+				r.remember()
+				return decision{halted: true, parked: true}, true
+			}
+			r.next = 0 // those that were cut short continue
 		}
 	}
 }
@@ -184,7 +210,7 @@ func (r *round) begin(ctx context.Context) func() {
 		return nil
 	}
 	if r.ends[i] == itemBegun && r.st.Once {
-		r.tell(itemResult{item: i, err: errors.New("it was cut short, and idempotent: false does not let it be done again")}, ItemInterrupted)
+		r.tell(itemResult{item: i, err: errCutShort}, ItemInterrupted)
 		return nil
 	}
 	r.ends[i] = itemBegun
@@ -249,9 +275,12 @@ func (r *round) tell(out itemResult, verdict string) {
 	r.settle(out.item, endOf(verdict))
 	res := out.res
 	fields := []Field{{"item", int64(out.item + 1)}, {"key", shortKey(r.list.key(out.item))}, {"verdict", verdict}}
-	if out.err != nil {
+	switch {
+	case out.err != nil:
 		fields = append(fields, Field{"error", value.Truncate(out.err.Error(), 500)})
-	} else {
+	case out.left != nil:
+		fields = append(append(fields, Field{"duration_ms", milliseconds(out.took)}), leftFields(out.left)...)
+	default:
 		fields = append(fields, Field{"exit_code", int64(res.ExitCode)}, Field{"duration_ms", milliseconds(out.took)})
 	}
 	if out.tries > 0 {
@@ -288,15 +317,20 @@ func shortKey(key string) string {
 // that it does not have, or some for long: until then they are in the history alone, and the memory has not changed.
 func (r *round) save(ctx context.Context) bool {
 	e := r.e
-	every := e.cfg.EndsEvery
-	if every == 0 {
-		every = endsEvery
-	}
-	if e.broken == nil && (r.fresh >= every || r.fresh > 0 && time.Since(r.kept) >= endsLatest) {
+	if e.broken == nil && r.due() {
 		r.remember()
 		return e.record(ctx, true)
 	}
 	return e.save(ctx)
+}
+
+// due reports whether the memory is to take in the ends that it does not have.
+func (r *round) due() bool {
+	every := r.e.cfg.EndsEvery
+	if every == 0 {
+		every = endsEvery
+	}
+	return r.fresh >= every || r.fresh > 0 && time.Since(r.kept) >= endsLatest
 }
 
 // save makes the events so far durable, without the memory, which has not changed. It reports whether that worked.

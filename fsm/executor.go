@@ -103,9 +103,11 @@ type Executor struct {
 	parent *Executor   // that runs this one as a sub-loop; nil in the run itself
 	depth  int         // of parents
 	baton  *sync.Mutex // of branches: whoever has it touches what the machine remembers; nil = there are none
-	fork   *fork       // the branches that the state runs now
-	branch string      // that this one is; "" = it is none
-	inline bool        // it is a branch with an action: it sees the captures of the loop around it
+	crew   *crew       // what the state runs side by side now; nil = nothing
+	branch string      // that this one is, or the name of its item; "" = it is neither
+	inline bool        // the same, with an action: it sees what the loop around it remembers
+	item   *itemPlace  // that this one is done for; nil = for none
+	slot   *slot       // that it has among the items at work; nil = it has none to share
 	below  *Executor   // the sub-loop that runs in it
 	self   *Child      // that it runs as; nil in the run itself
 	outer  string      // marks of the states this runs inside

@@ -299,7 +299,12 @@ func (e *Executor) target(slot string, scope *template.Scope) (string, error) {
 // scope is what templates see now. result is {verdict, details} while a verdict is being routed.
 func (e *Executor) scope(result *value.Map) *template.Scope {
 	m := e.mem
+	var item *value.Map
+	if p := e.place(); p != nil {
+		item = p.round.itemValue(p.item)
+	}
 	return &template.Scope{
+		Item:    item,
 		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
 		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt),
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,

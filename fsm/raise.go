@@ -125,17 +125,17 @@ func (e *Executor) moreTimeBelow(more time.Duration) {
 		e.below.moreTime(more)
 		e.below.moreTimeBelow(more)
 	}
-	if e.fork != nil {
-		for _, r := range e.fork.live {
+	if e.crew != nil {
+		for _, r := range e.crew.live {
 			r.x.moreTime(more)
 			r.x.moreTimeBelow(more)
 		}
 	}
 }
 
-// branchState is the state that a sub-loop runs as: st, or the one of its branch.
+// branchState is the state that a sub-loop runs as: st, also for an item, or the one of its branch; nil if there is none.
 func branchState(st *State, branch string) *State {
-	if branch == "" {
+	if branch == "" || st == nil || st.Each != nil && itemOf(branch) > 0 {
 		return st
 	}
 	if b := st.Branches.Named(branch); b != nil {

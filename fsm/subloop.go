@@ -27,11 +27,11 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 	var loop *Loop
 	var err error
 	if m.Child == nil {
-		if m.Child, loop, err = e.descend(st); err != nil {
+		if m.Child, loop, err = e.descend(st, e.scope(nil)); err != nil {
 			return e.exception(st, err)
 		}
 	}
-	if o := m.Child.Memory.Outcome; o == nil || paused(o) || o.TerminatedBy == EndBudget || o.Refused {
+	if unfinished(m.Child.Memory.Outcome) {
 		if loop == nil {
 			if loop, err = e.childLoop(m.Child.Name); err != nil {
 				return e.exception(st, err)
@@ -88,9 +88,13 @@ func paused(o *Outcome) bool {
 	return false
 }
 
-// descend prepares a fresh sub-loop. An error is an exception.
-func (e *Executor) descend(st *State) (*Child, *Loop, error) {
-	scope := e.scope(nil)
+// unfinished reports whether a sub-loop that ended so continues when it is entered again.
+func unfinished(o *Outcome) bool {
+	return o == nil || paused(o) || o.TerminatedBy == EndBudget || o.Refused
+}
+
+// descend prepares a fresh sub-loop, whose templates see the scope. An error is an exception.
+func (e *Executor) descend(st *State, scope *template.Scope) (*Child, *Loop, error) {
 	name, err := template.Expand(st.Loop, scope)
 	if err != nil {
 		return nil, nil, err

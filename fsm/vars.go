@@ -37,6 +37,9 @@ func (e *Executor) vars() []Var {
 	if m.PrevResult != nil {
 		vars = append(vars, Var{varPrev, inserted(m.PrevResult.Value("output"))})
 	}
+	if p := e.place(); p != nil {
+		vars = append(vars, p.round.itemVars(p.item)...)
+	}
 	return vars
 }
 

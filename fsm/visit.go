@@ -35,10 +35,10 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 		return e.exception(st, err)
 	}
 	switch {
-	case st.Await != nil:
-		return e.await(ctx, st)
 	case st.Each != nil:
 		return e.each(ctx, st)
+	case st.Await != nil:
+		return e.await(ctx, st)
 	case st.Branches != nil:
 		return e.branches(ctx, st)
 	case st.Loop != "":

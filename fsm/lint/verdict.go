@@ -40,6 +40,8 @@ func answerOf(s *fsm.State) answer {
 	switch {
 	case s.Loop != "":
 		return answer{by: "a sub-loop", verdicts: []string{"yes", "no", "timeout"}, must: []string{"yes", "no"}}
+	case s.Each != nil:
+		return answer{by: "for_each", verdicts: []string{"yes", "partial", "no"}, must: []string{"yes", "no"}}
 	case s.Await != nil:
 		if s.Await.Ask != nil {
 			return answer{by: "a question", verdicts: append(slices.Clone(s.Await.Ask.Choices), "timeout", "withdrawn"), must: s.Await.Ask.Choices}
@@ -53,8 +55,6 @@ func answerOf(s *fsm.State) answer {
 		return a
 	case s.Branches != nil:
 		return answer{by: "parallel", verdicts: []string{"yes", "partial", "no"}, must: []string{"yes", "no"}}
-	case s.Each != nil:
-		return answer{by: "for_each", verdicts: []string{"yes", "partial", "no"}, must: []string{"yes", "no"}}
 	case s.Evaluate != nil:
 		typ = s.Evaluate.Type
 	case isPrompt(s):

@@ -141,7 +141,6 @@ var notInCalls = []struct{ key, why string }{
 	{"loop", "a state makes a request or runs a loop: give each a state of its own"},
 	{"wait", "a state makes a request or waits: give each a state of its own; wait: {url: …} asks until an address answers"},
 	{"ask", "a state makes a request or asks a person: give each a state of its own"},
-	{"for_each", "requests for the items of a list are made by a loop that each item runs, or by curl in its action"},
 	{"agent", "no agent is asked"},
 	{"tools", "no agent is asked"},
 }

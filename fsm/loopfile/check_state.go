@@ -19,9 +19,9 @@ func (d *decoder) checkState(s *stateDecl) {
 		d.checkCall(s)
 	} else {
 		d.checkAwait(s)
-		d.checkEach(s)
 		d.checkBranches(s)
 	}
+	d.checkEach(s)
 	pair("max_retries", "on_retry_exhausted")
 	pair("on_retry_exhausted", "max_retries")
 	pair("retryable_exit_codes", "on_error")

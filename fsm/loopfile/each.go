@@ -85,15 +85,12 @@ func (d *decoder) itemName(b *block, x *fsm.Each) {
 
 // notBesideItems are keys that a state with for_each cannot have, and why.
 var notBesideItems = []struct{ key, why string }{
-	{"loop", "an item is done by a shell action; run the loop from it with: loops run NAME"},
-	{"ask", "give the question a state of its own"},
 	{"retry", "an item is tried again by item_retries"},
 	{"max_retries", "an item is tried again by item_retries"},
 	{"throttle", "the list says how often it acts"},
 	{"append_to_messages", "what items leave is in the capture of the state"},
 	{"on_interrupted", "a run that is interrupted does the items that lack an end when it is resumed"},
 	{"retryable_exit_codes", "an item that failed is tried again by item_retries, whatever its exit code is"},
-	{"params", "they belong to a tool, and an item is done by a shell action"},
 }
 
 // checkEach reports keys that a state that works on a list cannot have, and those that only such a state can.
@@ -127,25 +124,20 @@ func (d *decoder) checkEach(s *stateDecl) {
 			report(not.key, "conflict", "%s has no place beside for_each: %s", not.key, not.why)
 		}
 	}
-	kind := s.ActionType
-	if kind == "" && strings.HasPrefix(s.Action, "/") {
-		kind = "prompt"
-	}
+	does := s.Loop != "" || s.Await != nil || s.Call != nil || b.has("loop") || b.has("wait") || b.has("ask") || b.has("call")
 	switch {
-	case s.Loop != "" || b.has("wait"):
 	case s.Terminal:
 		report("for_each", "conflict", "the run ends in a terminal state, so nothing is done for a list there")
-	case strings.TrimSpace(s.Action) == "":
-		report("for_each", "missing-key", "for_each needs an action, which is done for each item and finds it in $LOOPS_ITEM")
-	case kind != "" && kind != "shell":
-		key := "action_type"
-		if !b.has(key) {
-			key = "action"
-		}
-		report(key, "conflict", "for_each works with shell actions only so far, and this one is %s; start the agent from a script, or give each item a run of a loop: loops run NAME", quote(kind))
+	case !does && strings.TrimSpace(s.Action) == "" && !b.hasBranches():
+		report("for_each", "missing-key", "for_each does nothing with its items; give it an action, which finds the item in $LOOPS_ITEM, or a loop, a call, a wait or an ask")
+	case s.ActionType == "contract":
+		report("action_type", "conflict", "for_each works with what is done for an item, and a contract is looked at; leave action_type out for a script")
 	}
-	if s.Evaluate != nil && s.Evaluate.Type != "exit_code" {
-		report("evaluate", "conflict", "an item is judged by its exit code so far; leave evaluate out, or use {type: exit_code, yes: [...], no: [...]}, and judge the whole list in the next state")
+	if s.Evaluate != nil && s.Evaluate.Type != "exit_code" && !does && fsm.KindOf(s.State) == fsm.KindShell {
+		report("evaluate", "conflict", "an item that is a script is judged by its exit code; leave evaluate out, or use {type: exit_code, yes: [...], no: [...]}; give the item a loop for other verdicts")
+	}
+	if s.Evaluate != nil && s.Loop != "" {
+		report("evaluate", "conflict", "an item comes to what its loop comes to, so nothing is evaluated; leave evaluate out")
 	}
 	leads := s.Next != "" || s.Route != nil
 	if !leads && s.On["no"] == "" && s.On["error"] == "" {

@@ -2,9 +2,12 @@ package loopfile
 
 // eachRules are those of a state that works on a list.
 func eachRules() []any {
-	alone := []any{given("action"), hasNot("wait"), object("not", is("terminal", truths...)), shellOnly(), exitCodeOnly(), object("anyOf", []any{
-		has("next"), has("route"), given("on_no"), given("on_failure"), given("on_error"),
-	})}
+	does := anyOf(given("loop"), has("call"), has("wait"), has("ask"))
+	alone := []any{
+		anyOf(given("action"), does), object("not", is("terminal", truths...)), object("not", is("action_type", "contract")), anyOf(has("call"), notShell(), exitCodeOnly()),
+		object("not", allOf(anyOf(given("loop"), has("wait"), has("ask")), has("evaluate"))),
+		object("anyOf", []any{has("next"), has("route"), given("on_no"), given("on_failure"), given("on_error")}),
+	}
 	for _, not := range notBesideItems {
 		alone = append(alone, hasNot(not.key))
 	}
@@ -19,8 +22,8 @@ func eachRules() []any {
 	return rules
 }
 
-func shellOnly() jsonObject {
-	return anyOf(is("action_type", "shell"), allOf(hasNot("action_type"), object("properties", object("action", object("not", object("pattern", "^/"))))))
+func notShell() jsonObject {
+	return anyOf(allOf(has("action_type"), object("not", is("action_type", "shell"))), object("properties", object("action", object("pattern", "^/")), "required", []any{"action"}))
 }
 
 func exitCodeOnly() jsonObject {

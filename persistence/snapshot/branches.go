@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"loops/fsm"
 	"loops/fsm/value"
@@ -11,8 +12,8 @@ import (
 // The branches of a state are the list branches: each has its name and, once it has ended, end, which holds what it left, and
 // before that sub_loop, as a sub-loop has it.
 //
-// In a patch, branches holds the entries that changed, by name: end is whole, and sub_loop is a patch of it. branches_all is the
-// list of another visit, whole.
+// In a patch, branches holds the entries that changed, by name: end is whole, and sub_loop is a patch of it. One that is null is not in
+// the list any more: it was of an item that ended. branches_all is the list of another visit, whole.
 
 func putBranches(e *Writer, s *fsm.Snapshot) bool {
 	if len(s.Branches) == 0 {
@@ -63,29 +64,55 @@ func takeBranches(r *memory, v any) error {
 // patchBranches writes the branches that changed, or nothing if they are those of another visit.
 func patchBranches(e *Writer, now, before *fsm.Snapshot) {
 	a, b := now.Branches, before.Branches
-	if len(a) < len(b) || len(b) == 0 {
+	if len(a) == 0 || len(b) == 0 || !follows(a, b) {
 		return
 	}
-	for i := range b {
-		if a[i].Name != b[i].Name || b[i].End != nil && a[i].End == nil {
-			return
-		}
-	}
 	e.Open('{')
-	for i, x := range a {
-		mark := len(e.Buf)
-		e.Key(x.Name)
-		start := len(e.Buf)
-		old := &fsm.BranchMemory{}
-		if i < len(b) {
-			old = b[i]
+	i := 0
+	for _, old := range b {
+		if i == len(a) || a[i].Name != old.Name {
+			e.Key(old.Name)
+			e.Value(nil)
+			continue
 		}
-		e.patchBranch(x, old)
-		if string(e.Buf[start:]) == "{}" {
-			e.Buf = e.Buf[:mark]
-		}
+		e.branchChange(a[i], old)
+		i++
+	}
+	for _, x := range a[i:] {
+		e.branchChange(x, &fsm.BranchMemory{})
 	}
 	e.Close('}')
+}
+
+// follows reports whether a is b without some of its entries, and with others behind them.
+func follows(a, b []*fsm.BranchMemory) bool {
+	old := make(map[string]int, len(b))
+	for i, x := range b {
+		old[x.Name] = i
+	}
+	at, fresh := -1, false
+	for _, x := range a {
+		i, known := old[x.Name]
+		if !known {
+			fresh = true
+			continue
+		}
+		if fresh || i <= at || b[i].End != nil && x.End == nil {
+			return false
+		}
+		at = i
+	}
+	return at >= 0
+}
+
+func (e *Writer) branchChange(now, before *fsm.BranchMemory) {
+	mark := len(e.Buf)
+	e.Key(now.Name)
+	start := len(e.Buf)
+	e.patchBranch(now, before)
+	if string(e.Buf[start:]) == "{}" {
+		e.Buf = e.Buf[:mark]
+	}
 }
 
 func (e *Writer) patchBranch(now, before *fsm.BranchMemory) {
@@ -122,6 +149,13 @@ func applyBranches(old, patch any) (any, error) {
 		return nil, errors.New("there are no branches that it could change")
 	}
 	for _, name := range changes.Keys() {
+		if changes.Value(name) == nil {
+			list = slices.DeleteFunc(list, func(v any) bool {
+				m, ok := v.(*value.Map)
+				return ok && m.Value("name") == name
+			})
+			continue
+		}
 		change, ok := changes.Value(name).(*value.Map)
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", name, wrong("an object", changes.Value(name)))
@@ -173,8 +207,8 @@ func keepBranches(old, now []*fsm.BranchMemory) []*fsm.BranchMemory {
 	kept := make([]*fsm.BranchMemory, len(now))
 	for i, b := range now {
 		var was *fsm.Child
-		if i < len(old) && old[i].Name == b.Name {
-			was = old[i].Child
+		if at := slices.IndexFunc(old, func(o *fsm.BranchMemory) bool { return o.Name == b.Name }); at >= 0 {
+			was, old = old[at].Child, old[at+1:]
 		}
 		kept[i] = &fsm.BranchMemory{Name: b.Name, End: b.End, Child: keepChild(was, b.Child)}
 	}

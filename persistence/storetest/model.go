@@ -292,7 +292,7 @@ func (m *model) evolve(s *fsm.Snapshot) (how string) {
 	n, text := m.rng.IntN(3), fmt.Sprint("text ", m.rng.IntN(1000))
 	key := []string{"k", "l", "é"}[n]
 	for range 1 + m.rng.IntN(3) {
-		change := m.rng.IntN(17)
+		change := m.rng.IntN(21)
 		how += fmt.Sprint(" ", change)
 		switch change {
 		case 0:
@@ -333,9 +333,32 @@ func (m *model) evolve(s *fsm.Snapshot) (how string) {
 			}
 		case 16:
 			s.Child = nil
+		case 17:
+			s.Branches = append(slices.Clip(s.Branches), &fsm.BranchMemory{Name: fmt.Sprintf("%s%d", key, m.rng.Int()), Child: &fsm.Child{Memory: snap(text, n), Name: key}})
+		case 18: // a branch ends
+			if i := m.anyBranch(s); i >= 0 {
+				s.Branches = slices.Clone(s.Branches)
+				s.Branches[i] = &fsm.BranchMemory{Name: s.Branches[i].Name, End: value.NewMap("verdict", text)}
+			}
+		case 19: // an item ends
+			if i := m.anyBranch(s); i >= 0 {
+				s.Branches = slices.Delete(slices.Clone(s.Branches), i, i+1)
+			}
+		case 20:
+			if i := m.anyBranch(s); i >= 0 && s.Branches[i].Child != nil {
+				how += m.evolve(s.Branches[i].Child.Memory)
+			}
 		}
 	}
 	return how
+}
+
+// anyBranch returns the index of one of the branches, -1 where there are none.
+func (m *model) anyBranch(s *fsm.Snapshot) int {
+	if len(s.Branches) == 0 {
+		return -1
+	}
+	return m.rng.IntN(len(s.Branches))
 }
 
 // copyOf returns a memory that shares nothing that can change; records never do.
@@ -353,6 +376,16 @@ func copyOf(s *fsm.Snapshot) *fsm.Snapshot {
 		child := *s.Child
 		child.Log, child.Memory = slices.Clone(child.Log), copyOf(child.Memory)
 		c.Child = &child
+	}
+	c.Branches = nil
+	for _, b := range s.Branches {
+		b := *b
+		if b.Child != nil {
+			child := *b.Child
+			child.Memory = copyOf(child.Memory)
+			b.Child = &child
+		}
+		c.Branches = append(c.Branches, &b)
 	}
 	return &c
 }

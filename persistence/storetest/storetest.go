@@ -294,6 +294,15 @@ func (t *T) sameFields(in string, g, w reflect.Value) {
 				continue
 			}
 			t.sameFields(name+".", a.Elem(), b.Elem())
+		case []*fsm.BranchMemory:
+			y := b.Interface().([]*fsm.BranchMemory)
+			if len(x) != len(y) {
+				t.Errorf("%s has %d entries, want %d", name, len(x), len(y))
+				continue
+			}
+			for i := range x {
+				t.sameFields(fmt.Sprintf("%s[%d].", name, i), reflect.ValueOf(x[i]).Elem(), reflect.ValueOf(y[i]).Elem())
+			}
 		case *value.Map:
 			if y := b.Interface().(*value.Map); string(value.AppendJSON(nil, orEmpty(x))) != string(value.AppendJSON(nil, orEmpty(y))) {
 				t.Errorf("%s = %s, want %s", name, value.AppendJSON(nil, x), value.AppendJSON(nil, y))

@@ -1,0 +1,313 @@
+package fsm
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"loops/fsm/value"
+)
+
+// A crew is what a state runs side by side: the branches of parallel, or the items of for_each that have a memory of their own. Each
+// member is an executor with a goroutine of its own, but only the one that has the baton touches what the machine remembers: it is put
+// down while an action runs and while a member waits, and nowhere else.
+type crew struct {
+	e       *Executor
+	st      *State
+	live    map[string]*member
+	results chan *member
+	held    int // live members that a pause holds
+	since   time.Time
+	hands   bool   // a member hands over
+	handoff string // payload
+
+	most    int // items at work at once, where they share slots
+	busy    int // slots that are taken
+	wanting int // items that want theirs back
+	free    *sync.Cond
+	freed   chan struct{} // an item gave its slot back
+}
+
+// A member is one that runs.
+type member struct {
+	memory *BranchMemory
+	x      *Executor
+	cancel context.CancelCauseFunc
+	err    error
+}
+
+func newCrew(e *Executor, st *State) *crew {
+	return &crew{e: e, st: st, live: map[string]*member{}, results: make(chan *member), freed: make(chan struct{}, 1)}
+}
+
+// assemble lets members run. They cannot any more after the function that it returns was called.
+func (c *crew) assemble() (dismiss func()) {
+	e := c.e
+	own := e.baton == nil
+	if own {
+		e.baton = &sync.Mutex{}
+		e.baton.Lock()
+	}
+	c.free = sync.NewCond(e.baton)
+	e.crew = c
+	return func() {
+		e.crew = nil
+		if own {
+			e.baton.Unlock()
+			e.baton = nil
+		}
+	}
+}
+
+// launch runs a member on a goroutine of its own. n tells its processes from those of the others.
+func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *State, n int) *member {
+	e := c.e
+	x := e.childOf(m.Child, loop, st)
+	x.branch, x.inline = m.Name, st.Loop == ""
+	x.outer += branchSign + strconv.Itoa(n)
+	own, cancel := context.WithCancelCause(ctx)
+	r := &member{memory: m, x: x, cancel: cancel}
+	c.live[m.Name] = r
+	if c.most > 0 {
+		x.slot = &slot{crew: c, held: true}
+		c.busy++
+	}
+	go func() {
+		x.baton.Lock()
+		_, r.err = x.Run(own)
+		x.baton.Unlock()
+		c.results <- r
+	}()
+	return r
+}
+
+// cancelAll ends the members that run, as a stop of the run would.
+func (c *crew) cancelAll(why *Stop) {
+	for _, r := range c.live {
+		r.cancel(why)
+	}
+}
+
+// What a member comes to.
+const (
+	memberOver      = iota // it has ended, by itself
+	memberFatal            // and with it the run
+	memberHandsOver        // the run hands over
+	memberCut              // it continues when the run does
+)
+
+// came takes in that a member does not run any more, and returns what it came to.
+func (c *crew) came(r *member) int {
+	e := c.e
+	r.cancel(nil)
+	delete(c.live, r.memory.Name)
+	c.pauses(0)
+	if r.x.slot != nil {
+		r.x.slot.release()
+	}
+	if r.err != nil {
+		if e.broken == nil {
+			e.broken = r.err
+		}
+		return memberFatal
+	}
+	o := r.memory.Child.Memory.Outcome
+	switch {
+	case e.mem.PendingRequest == "error": // what was fatal to a member is fatal to the run
+		return memberFatal
+	case o.TerminatedBy == EndHandoff:
+		c.hands, c.handoff = true, o.Continuation
+		return memberHandsOver
+	case o.TerminatedBy == EndBudget && e.affordable() == nil: // its own is used up
+		return memberOver
+	case unfinished(o) && !o.Refused:
+		return memberCut
+	}
+	return memberOver
+}
+
+// memberVerdict is the verdict of a branch or an item that ended by itself.
+func memberVerdict(st *State, o *Outcome) string {
+	verdict, _ := outcomeKey(o)
+	switch {
+	case verdict == "timeout":
+		return "error"
+	case st.Loop == "" && o.TerminatedBy == EndTerminal:
+		return o.FinalState
+	}
+	return verdict
+}
+
+// memberRecord is what a branch or an item left, for the capture of the state. st is what it does.
+func memberRecord(st *State, m *Snapshot) *value.Map {
+	if own, ok := m.Captured.Value(st.Name).(*value.Map); ok && st.Loop == "" {
+		return own.Clone()
+	}
+	if st.Loop == "" {
+		return value.NewMap("output", "")
+	}
+	rec := m.Captured.Clone()
+	if rec == nil {
+		rec = value.NewMap()
+	}
+	rec.Set("output", "")
+	if o := m.Outcome; o != nil {
+		rec.Set("output", o.Message)
+		rec.Set("terminated_by", o.TerminatedBy)
+		rec.Set("final_state", o.FinalState)
+	}
+	return rec
+}
+
+// inlineChild is the memory of a member with an action, which begins.
+func (e *Executor) inlineChild(name string, loop *Loop) *Child {
+	return &Child{Name: name, File: loop.File, SHA256: loop.SHA256, Timeout: e.left(), Memory: &Snapshot{
+		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: e.mem.Context, Captured: value.NewMap(),
+		PrevResult: e.mem.PrevResult, Event: e.mem.Event,
+	}}
+}
+
+// parkedBranch reports whether a branch or an item waits, and nothing carries it.
+func (m *Snapshot) parkedBranch() bool {
+	for _, b := range m.Branches {
+		if b.Child != nil && b.Child.Memory.Outcome != nil && b.Child.Memory.Outcome.TerminatedBy == EndParked {
+			return true
+		}
+	}
+	return false
+}
+
+// away puts the baton down while f waits. What a member remembers is on record before.
+func (e *Executor) away(ctx context.Context, f func()) {
+	if e.baton == nil {
+		f()
+		return
+	}
+	if len(e.batch.Events) > 0 {
+		e.record(ctx, false)
+	}
+	e.baton.Unlock()
+	defer e.baton.Lock()
+	f()
+}
+
+// branchPath names the branches and items that this executor is in, outermost first; "" = it is in none.
+func (e *Executor) branchPath() string {
+	path := ""
+	for x := e; x != nil; x = x.parent {
+		if x.branch != "" && path != "" {
+			path = x.branch + "/" + path
+		} else if x.branch != "" {
+			path = x.branch
+		}
+	}
+	return path
+}
+
+// captured are the captures of the loop around a branch or an item with an action, and its own.
+func (e *Executor) captured() *value.Map {
+	if !e.inline {
+		return e.mem.Captured
+	}
+	all := e.parent.captured().Clone()
+	for _, k := range e.mem.Captured.Keys() {
+		all.Set(k, e.mem.Captured.Value(k))
+	}
+	return all
+}
+
+// pauses takes in that a member is held, or is not any more. The clock of the state stands still while all are.
+func (c *crew) pauses(change int) {
+	was := c.held > 0 && c.held >= len(c.live)
+	if c.held += change; change == 0 {
+		return
+	}
+	switch now := c.held > 0 && c.held >= len(c.live); {
+	case now && !was:
+		c.since = time.Now()
+	case was && !now:
+		c.e.shift(time.Since(c.since))
+	}
+}
+
+// shift has the clock of a loop, and of those around it, stand still for a time that was paused.
+func (e *Executor) shift(paused time.Duration) {
+	for x := e; x != nil; x = x.parent {
+		x.started = x.started.Add(paused)
+		if x.branch != "" {
+			return // the state around the branches has its own clock
+		}
+	}
+}
+
+// around is the crew that this executor is a member of, or is in one, nil if there is none.
+func (e *Executor) around() *crew {
+	for x := e; x != nil; x = x.parent {
+		if x.branch != "" {
+			return x.parent.crew
+		}
+	}
+	return nil
+}
+
+// A slot is one of the places for items that are at work at once. It is given back while the item waits for time, an event or a person.
+type slot struct {
+	crew *crew
+	held bool
+}
+
+func (s *slot) release() {
+	if !s.held {
+		return
+	}
+	s.held = false
+	s.crew.busy--
+	s.crew.free.Broadcast()
+	select {
+	case s.crew.freed <- struct{}{}:
+	default: // that is known already
+	}
+}
+
+// slotAround is the slot that this executor works in, nil if there is none.
+func (e *Executor) slotAround() *slot {
+	for x := e; x != nil; x = x.parent {
+		if x.slot != nil {
+			return x.slot
+		}
+	}
+	return nil
+}
+
+// rests gives the slot back, because a wait begins.
+func (e *Executor) rests() {
+	if s := e.slotAround(); s != nil {
+		s.release()
+	}
+}
+
+// regain takes a slot again after a wait, as soon as one is free. Items that have not begun come behind.
+func (e *Executor) regain(ctx context.Context) {
+	s := e.slotAround()
+	if s == nil || s.held {
+		return
+	}
+	c := s.crew
+	stop := context.AfterFunc(ctx, func() {
+		c.free.L.Lock()
+		defer c.free.L.Unlock()
+		c.free.Broadcast()
+	})
+	defer stop()
+	if c.busy >= c.most && len(e.batch.Events) > 0 {
+		e.record(ctx, false)
+	}
+	c.wanting++
+	for c.busy >= c.most && ctx.Err() == nil && c.e.broken == nil {
+		c.free.Wait()
+	}
+	c.wanting--
+	c.busy++
+	s.held = true
+}

@@ -1,0 +1,281 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"loops/fsm/value"
+)
+
+// What the machine remembers of a list whose items are more than a shell script, each a prompt, a loop, a wait or a question: those
+// that have begun and not ended are among the branches of the memory, each under the name of its item and try. A resumed run continues
+// inside them. What ended is told as it is of any other item.
+
+// inside reports whether each item of the state has a memory of its own.
+func (x *Each) inside(st *State) bool {
+	return st.Loop != "" || st.Await != nil || KindOf(st) != KindShell
+}
+
+// itemSign begins the name of an item among the branches: #12, and #12.2 where it is tried for the second time.
+const itemSign = "#"
+
+// itemName names a try of an item, both from 1 on.
+func itemName(item, try int) string {
+	name := itemSign + strconv.Itoa(item)
+	if try > 1 {
+		name += "." + strconv.Itoa(try)
+	}
+	return name
+}
+
+// itemOf returns the item that has a name among the branches, from 1 on; 0 = it is no item's.
+func itemOf(name string) int {
+	item, _ := itemTry(name)
+	return item
+}
+
+func itemTry(name string) (item, try int) {
+	text, is := strings.CutPrefix(name, itemSign)
+	if !is {
+		return 0, 0
+	}
+	number, again, tried := strings.Cut(text, ".")
+	item, err := strconv.Atoi(number)
+	if err != nil || item < 1 {
+		return 0, 0
+	}
+	if try = 1; tried {
+		if try, err = strconv.Atoi(again); err != nil || try < 2 {
+			return 0, 0
+		}
+	}
+	return item, try
+}
+
+// An itemPlace is an item that an executor works on.
+type itemPlace struct {
+	round *round
+	item  int // from 0 on
+}
+
+// place is the item that an action sees, nil if there is none: a loop that an item runs is given what it needs by with.
+func (e *Executor) place() *itemPlace {
+	if !e.inline {
+		return nil
+	}
+	return e.item
+}
+
+// workInside is work for items with a memory of their own.
+func (r *round) workInside(ctx context.Context, cancel context.CancelCauseFunc) {
+	e := r.e
+	defer r.crew.assemble()()
+	for {
+		r.fill(ctx)
+		if e.broken != nil {
+			cancel(e.broken)
+		}
+		if len(r.crew.live) == 0 {
+			return
+		}
+		var done *member
+		e.away(ctx, func() {
+			select {
+			case done = <-r.crew.results:
+			case <-r.crew.freed:
+			}
+		})
+		if done != nil {
+			r.left(ctx, done)
+		}
+	}
+}
+
+// fill begins or continues items for as long as it may.
+func (r *round) fill(ctx context.Context) {
+	c := r.crew
+	for c.busy < c.most && c.wanting == 0 && !c.hands && r.mayBegin(ctx) && r.e.mem.PendingRequest == "" && r.e.affordable() == nil {
+		i := r.next
+		r.next++
+		if r.ends[i].over() {
+			continue
+		}
+		if err := r.enter(ctx, i, r.memoryOf(i)); err != nil {
+			r.tell(itemResult{item: i, err: err}, "error")
+			r.saveInside(ctx)
+		}
+	}
+}
+
+// memoryOf returns what the machine remembers of an item that has begun; nil = nothing.
+func (r *round) memoryOf(i int) *BranchMemory {
+	for _, b := range r.e.mem.Branches {
+		if itemOf(b.Name) == i+1 {
+			return b
+		}
+	}
+	return nil
+}
+
+// enter runs an item on a goroutine of its own. The error is that it cannot begin.
+func (r *round) enter(ctx context.Context, i int, m *BranchMemory) error {
+	e := r.e
+	if m == nil && r.ends[i] == itemBegun && r.st.Once {
+		r.tell(itemResult{item: i, err: errCutShort}, ItemInterrupted)
+		r.saveInside(ctx)
+		return nil
+	}
+	m, loop, err := r.admit(i, 1, m)
+	if err != nil {
+		return err
+	}
+	if !unfinished(m.Child.Memory.Outcome) { // the process died before it was taken in
+		return r.settleInside(ctx, i, m)
+	}
+	if m.Child.Memory.Attempt > 0 && !e.cfg.Again.Interrupted {
+		name, err := m.Child.Memory.Unrepeatable(loop, e.cfg.Library)
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			r.dismiss(m)
+			r.tell(itemResult{item: i, err: errCutShort}, ItemInterrupted)
+			r.saveInside(ctx)
+			return nil
+		}
+	}
+	if r.ends[i] != itemBegun {
+		r.ends[i] = itemBegun
+		e.emit(EventItemStart, Field{"item", int64(i + 1)}, Field{"key", shortKey(r.list.key(i))})
+	}
+	return r.launch(ctx, i, m, loop)
+}
+
+var errCutShort = errors.New("it was cut short, and idempotent: false does not let it be done again")
+
+func (r *round) launch(ctx context.Context, i int, m *BranchMemory, loop *Loop) error {
+	e := r.e
+	if !e.record(ctx, true) {
+		return nil
+	}
+	if refused, err := e.attach(ctx, r.st, m.Child); err != nil || refused {
+		if err == nil {
+			err = errors.New("git refused its work tree")
+		}
+		r.dismiss(m)
+		return err
+	}
+	x := r.crew.launch(ctx, m, loop, r.st, i+1).x
+	x.item = &itemPlace{r, i}
+	r.running = len(r.crew.live)
+	return nil
+}
+
+// admit returns the memory of a try of an item, and its loop. It makes the memory where there is none.
+func (r *round) admit(i, try int, m *BranchMemory) (*BranchMemory, *Loop, error) {
+	e := r.e
+	var loop *Loop
+	var err error
+	switch {
+	case r.st.Loop == "":
+		loop = inlineLoop(r.st, e.cfg.Loop)
+	case m != nil:
+		loop, err = e.childLoop(m.Child.Name)
+	}
+	if m != nil || err != nil {
+		return m, loop, err
+	}
+	m = &BranchMemory{Name: itemName(i+1, try)}
+	if loop == nil {
+		m.Child, loop, err = e.descend(r.st, r.itemScope(i))
+	} else {
+		m.Child = e.inlineChild(m.Name, loop)
+	}
+	if err == nil {
+		e.mem.Branches = append(slices.Clip(e.mem.Branches), m)
+	}
+	return m, loop, err
+}
+
+// dismiss forgets what the machine remembers of an item. A list that was recorded is not changed: another one takes its place.
+func (r *round) dismiss(m *BranchMemory) {
+	e := r.e
+	var rest []*BranchMemory
+	for _, b := range e.mem.Branches {
+		if b.Name != m.Name {
+			rest = append(rest, b)
+		}
+	}
+	e.mem.Branches = rest
+}
+
+// left takes in that an item does not run any more.
+func (r *round) left(ctx context.Context, d *member) {
+	i := d.x.item.item
+	came := r.crew.came(d)
+	r.running = len(r.crew.live)
+	switch came {
+	case memberFatal:
+		r.crew.cancelAll(errBranch)
+	case memberOver:
+		if err := r.settleInside(ctx, i, d.memory); err != nil {
+			r.tell(itemResult{item: i, err: err}, "error")
+			r.saveInside(ctx)
+		}
+	}
+}
+
+// settleInside takes in how a try of an item ended, and begins the next one where there is one.
+func (r *round) settleInside(ctx context.Context, i int, m *BranchMemory) error {
+	e, o := r.e, m.Child.Memory.Outcome
+	e.detach(ctx, r.st, m.Child)
+	if e.broken != nil || ctx.Err() != nil {
+		return nil // its outcome is on record
+	}
+	verdict := memberVerdict(r.st, o)
+	_, try := itemTry(m.Name)
+	r.dismiss(m)
+	if verdict != "yes" && try <= r.st.Each.Retries && !e.drained() && e.affordable() == nil {
+		next, loop, err := r.admit(i, try+1, nil)
+		if err != nil {
+			return err
+		}
+		return r.launch(ctx, i, next, loop)
+	}
+	out := itemResult{item: i, tries: try - 1, took: m.Child.Memory.Elapsed, left: memberRecord(r.st, m.Child.Memory)}
+	if verdict != "yes" && o.Error != "" {
+		out.left.Set("error", o.Error)
+	}
+	r.tell(out, verdict)
+	r.saveInside(ctx)
+	return nil
+}
+
+// saveInside makes the end of an item durable, with the memory that does not hold it any more.
+func (r *round) saveInside(ctx context.Context) bool {
+	if r.due() {
+		r.remember()
+	}
+	return r.e.record(ctx, true)
+}
+
+// leftFields tell of what an item left.
+func leftFields(left *value.Map) (fields []Field) {
+	add := func(name string, v any) {
+		if v != nil && v != "" {
+			fields = append(fields, Field{name, v})
+		}
+	}
+	if text, ok := left.Value("error").(string); ok {
+		add("error", value.Truncate(text, 500))
+	}
+	add("exit_code", left.Value("exit_code"))
+	add("final_state", left.Value("final_state"))
+	add("output", left.Value("output"))
+	add("output_file", left.Value("file"))
+	add("output_bytes", left.Value("bytes"))
+	return fields
+}
