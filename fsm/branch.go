@@ -106,6 +106,11 @@ func (m *Snapshot) Inside() iter.Seq2[string, *Child] {
 	}
 }
 
+// Inline reports whether a branch or an item of a loop with that memory has an action, and so runs no other loop.
+func (c *Child) Inline(branch string, around *Snapshot) bool {
+	return branch != "" && c.Name == branch && c.Memory.Loop == around.Loop
+}
+
 // Inner returns the loop that a run of this loop runs inside a state, in that branch or for that item or, where branch is "", as its
 // sub-loop. It is nil for a branch or an item that has an action, or that the loop does not have any more.
 func (l *Loop) Inner(state, branch string, c *Child, lib Library) (*Loop, error) {

@@ -205,6 +205,14 @@ func (e *Executor) branchPath() string {
 	return path
 }
 
+// inlined adds to the fields of an event of a loop that it is the one state of a branch or an item with an action.
+func (e *Executor) inlined(fields []Field) []Field {
+	if e.inline {
+		fields = append(fields, Field{"inline", true})
+	}
+	return fields
+}
+
 // captured are the captures of the loop around a branch or an item with an action, and its own.
 func (e *Executor) captured() *value.Map {
 	if !e.inline {

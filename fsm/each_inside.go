@@ -31,8 +31,8 @@ func itemName(item, try int) string {
 	return name
 }
 
-// itemOf returns the item that has a name among the branches, from 1 on; 0 = it is no item's.
-func itemOf(name string) int {
+// ItemOf returns the item that has a name among the branches, from 1 on; 0 = it is no item's.
+func ItemOf(name string) int {
 	item, _ := itemTry(name)
 	return item
 }
@@ -113,7 +113,7 @@ func (r *round) fill(ctx context.Context) {
 // memoryOf returns what the machine remembers of an item that has begun; nil = nothing.
 func (r *round) memoryOf(i int) *BranchMemory {
 	for _, b := range r.e.mem.Branches {
-		if itemOf(b.Name) == i+1 {
+		if ItemOf(b.Name) == i+1 {
 			return b
 		}
 	}

@@ -157,7 +157,7 @@ func (e *Executor) begin(ctx context.Context) {
 		return
 	}
 	if !e.resumed {
-		e.emit(EventLoopStart, Field{"loop", m.Loop})
+		e.emit(EventLoopStart, e.inlined([]Field{{"loop", m.Loop}})...)
 		return
 	}
 	before := m.Outcome
@@ -167,7 +167,7 @@ func (e *Executor) begin(ctx context.Context) {
 	if before != nil && before.TerminatedBy == EndHandoff || before == nil && m.Continuation != "" {
 		fields = append(fields, Field{"from_handoff", true}, Field{"continuation_prompt", m.Continuation})
 	}
-	e.emit(EventLoopResume, fields...)
+	e.emit(EventLoopResume, e.inlined(fields)...)
 	m.Outcome, m.Continuation = nil, ""
 	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry() {
 		m.Wait = nil // what it waited for is looked at anew

@@ -135,7 +135,7 @@ func (e *Executor) moreTimeBelow(more time.Duration) {
 
 // branchState is the state that a sub-loop runs as: st, also for an item, or the one of its branch; nil if there is none.
 func branchState(st *State, branch string) *State {
-	if branch == "" || st == nil || st.Each != nil && itemOf(branch) > 0 {
+	if branch == "" || st == nil || st.Each != nil && ItemOf(branch) > 0 {
 		return st
 	}
 	if b := st.Branches.Named(branch); b != nil {

@@ -99,7 +99,7 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if o.Message != "" {
 		fields = append(fields, Field{"message", o.Message})
 	}
-	e.emit(EventLoopComplete, fields...)
+	e.emit(EventLoopComplete, e.inlined(fields)...)
 	if e.parent == nil && e.cfg.Why != nil {
 		o.Reason = e.cfg.Why(*o, e.batch.Events)
 	}

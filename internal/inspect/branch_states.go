@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"fmt"
 	"strings"
 
 	"loops/fsm"
@@ -17,9 +18,9 @@ type BranchState struct {
 // Branches returns the branches of the state that the run stands in, in a sub-loop too: those that began, and behind them those that
 // are known to come.
 func (v *Vitals) Branches() []BranchState {
-	depth, m := 0, v.Memory
+	m := v.Memory
 	for m != nil && len(m.Branches) == 0 && m.Child != nil {
-		depth, m = depth+1, m.Child.Memory
+		m = m.Child.Memory
 	}
 	if m == nil || len(m.Branches) == 0 {
 		return nil
@@ -32,12 +33,12 @@ func (v *Vitals) Branches() []BranchState {
 		if b.End != nil {
 			s.Verdict = Text(ValueOf(b.End, "verdict"))
 		} else if b.Child != nil {
-			s.At = at(b.Child.Memory, b.Name)
+			s.At = at(b.Child, m, b.Name)
 		}
 		out = append(out, s)
 	}
-	if depth < len(v.Loops) && v.Loops[depth] != nil {
-		if st := v.Loops[depth].States[m.Current]; st != nil && st.Branches != nil {
+	if l := v.Loops[m]; l != nil {
+		if st := l.States[m.Current]; st != nil && st.Branches != nil {
 			for _, b := range st.Branches.List {
 				if !began[b.Name] {
 					out = append(out, BranchState{Name: b.Name})
@@ -48,14 +49,14 @@ func (v *Vitals) Branches() []BranchState {
 	return out
 }
 
-// at names the states that a branch is in, of which the state of an action's branch, which is called as the branch is, tells nothing.
-func at(m *fsm.Snapshot, branch string) string {
-	if m.Current == branch && m.Child == nil {
+// at names the states that a branch or an item is in. That of one with an action tells nothing.
+func at(c *fsm.Child, around *fsm.Snapshot, branch string) string {
+	if c.Inline(branch, around) {
 		return ""
 	}
-	names := []string{m.Current}
-	for c := m.Child; c != nil && c.Memory.Step > 0; c = c.Memory.Child {
-		names = append(names, c.Memory.Current)
+	var names []string
+	for m := c.Memory; m != nil; m = single(m) {
+		names = append(names, m.Current)
 	}
 	return strings.Join(names, " > ")
 }
@@ -64,17 +65,21 @@ func at(m *fsm.Snapshot, branch string) string {
 func (v *Vitals) BranchesText() string {
 	var words []string
 	for _, b := range v.Branches() {
+		name := b.Name
+		if n := fsm.ItemOf(name); n > 0 {
+			name = fmt.Sprintf("item %d", n)
+		}
 		switch {
 		case b.Verdict != "":
-			words = append(words, b.Name+" "+b.Verdict)
+			words = append(words, name+" "+b.Verdict)
 		case !b.Begun:
-			words = append(words, b.Name+" not begun")
+			words = append(words, name+" not begun")
 		case b.At != "":
-			words = append(words, b.Name+" in "+b.At)
+			words = append(words, name+" in "+b.At)
 		case v.Alive:
-			words = append(words, b.Name+" running")
+			words = append(words, name+" running")
 		default:
-			words = append(words, b.Name+" cut short")
+			words = append(words, name+" cut short")
 		}
 	}
 	return strings.Join(words, ", ")

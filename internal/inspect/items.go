@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/humanize"
 )
 
@@ -129,7 +130,9 @@ func itemText(e fsm.Event) string {
 		more = append(more, Text(e.Get("error")))
 	case str(e, "timeout_kind") != "":
 		more = append(more, "it timed out")
-	case str(e, "verdict") != "yes":
+	case str(e, "final_state") != "" && str(e, "verdict") != "yes":
+		more = append(more, "its loop ended in "+str(e, "final_state"))
+	case str(e, "verdict") != "yes" && e.Get("exit_code") != nil:
 		more = append(more, "exit code "+Text(e.Get("exit_code")))
 	}
 	if n := whole(e, "retries"); n > 0 {
@@ -191,4 +194,40 @@ func (x *explainer) moreItems(e fsm.Event) {
 		x.add(say(e, "%s did not come to yes; loops events tells of each.", humanize.Count(more, "more item")))
 	}
 	x.failed = 0
+}
+
+// ItemKeys are the keys of the items that are at work, by their names among the branches. The zero one is empty.
+type ItemKeys map[string]string
+
+// Add takes in the next event of a run.
+func (k *ItemKeys) Add(e fsm.Event) {
+	if e.Kind != fsm.EventItemStart && e.Kind != fsm.EventItemEnd {
+		return
+	}
+	name := fmt.Sprintf("#%d", whole(e, "item"))
+	if branch := str(e, "branch"); branch != "" {
+		name = branch + "/" + name
+	}
+	if e.Kind == fsm.EventItemEnd {
+		delete(*k, name)
+		return
+	}
+	if *k == nil {
+		*k = ItemKeys{}
+	}
+	(*k)[name] = value.Truncate(humanize.FirstLine(str(e, "key")), 40)
+}
+
+// Label is a branch for people: an item has its key behind its number.
+func (k ItemKeys) Label(branch string) string {
+	parts := strings.Split(branch, "/")
+	path := ""
+	for i, part := range parts {
+		name, _, _ := strings.Cut(part, ".") // without the number of its try
+		if key, ok := k[path+name]; ok {
+			parts[i] += " " + key
+		}
+		path += part + "/"
+	}
+	return strings.Join(parts, "/")
 }

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -29,30 +30,51 @@ func (l Limit) Share() float64 { return l.Used / l.Most }
 // A Standing is what is asked about: where a run stands, and how long it has stood there.
 type Standing struct {
 	Memory *fsm.Snapshot
-	Loops  []*fsm.Loop   // its loop, and those of the sub-loops that it is inside of; nil = not known
+	Loops  LoopsByMemory
 	Since  time.Duration // that its clock ran on since the memory was recorded
 	Acting time.Duration // that the action in flight has run; 0 = none
 	Silent time.Duration // that it has said nothing
 }
 
-// Limits returns the limits of which something is used up, the nearest to its end first.
-func (s Standing) Limits() []Limit {
-	var c collector
-	for i, m := 0, s.Memory; m != nil; i++ {
-		inner := m.Child
-		if inner != nil && inner.Memory.Step == 0 {
-			inner = nil // it was not entered
-		}
-		if i < len(s.Loops) && s.Loops[i] != nil {
-			c.state(s, m, s.Loops[i], inner == nil)
-			c.loop(m, s.Loops[i], m.Elapsed+s.Since)
-		}
-		if m = nil; inner != nil {
-			m = inner.Memory
+// LoopsByMemory are the loop of a run, and those of the sub-loops, branches and items that it is inside of, each by its memory. What is not
+// known is not in it.
+type LoopsByMemory map[*fsm.Snapshot]*fsm.Loop
+
+// entered yields what a state runs, with the names of branches and items, but for what was not entered yet.
+func entered(m *fsm.Snapshot) iter.Seq2[string, *fsm.Child] {
+	return func(yield func(string, *fsm.Child) bool) {
+		for name, c := range m.Inside() {
+			if c.Memory.Step > 0 && !yield(name, c) {
+				return
+			}
 		}
 	}
+}
+
+// Limits returns the limits of which something is used up, the nearest to its end first.
+func (s Standing) Limits() []Limit {
+	if s.Memory == nil {
+		return nil
+	}
+	var c collector
+	c.memory(s, s.Memory)
 	slices.SortStableFunc(c.limits, func(a, b Limit) int { return cmp.Compare(b.Share(), a.Share()) })
 	return c.limits
+}
+
+// memory adds what counts in a loop and in those inside it.
+func (c *collector) memory(s Standing, m *fsm.Snapshot) {
+	acts := true
+	for range entered(m) {
+		acts = false
+	}
+	if l := s.Loops[m]; l != nil {
+		c.state(s, m, l, acts)
+		c.loop(m, l, m.Elapsed+s.Since)
+	}
+	for _, inner := range entered(m) {
+		c.memory(s, inner.Memory)
+	}
 }
 
 type collector struct{ limits []Limit }

@@ -17,7 +17,7 @@ type Vitals struct {
 	PausedAt time.Time     // it was asked to pause; zero = it was not
 	Glance   Glance
 	Rules    Rulebook // nil = they were not asked for
-	Loops    []*fsm.Loop
+	Loops    LoopsByMemory
 	Limits   []Limit
 	Resume   string // the command that goes on with the run; "" = it was not asked for
 	Unread   error  // why its journal cannot be read; nil = it can
@@ -88,7 +88,8 @@ type Level struct {
 	Step, Most  int // most: 0 = not known
 }
 
-// Levels are where the run stands: its state and, where that runs a sub-loop, the states in there.
+// Levels are where the run stands: its state and, where that runs a sub-loop, the states in there. Where branches or items run, they
+// lead on only if it is a single one, which runs a loop.
 func (v *Vitals) Levels() []Level {
 	if v.Memory == nil {
 		return []Level{{v.Run.Loop, v.Run.State, v.Run.Step, v.Run.MaxSteps}}
@@ -96,17 +97,29 @@ func (v *Vitals) Levels() []Level {
 	var out []Level
 	for m := v.Memory; m != nil; {
 		l := Level{Loop: m.Loop, State: m.Current, Step: m.Step}
-		if i := len(out); i < len(v.Loops) && v.Loops[i] != nil {
-			l.Most = v.Loops[i].MaxSteps
+		if loop := v.Loops[m]; loop != nil {
+			l.Most = loop.MaxSteps
 		}
 		out = append(out, l)
-		if m.Child == nil || m.Child.Memory.Step == 0 {
-			break
-		}
-		m = m.Child.Memory
+		m = single(m)
 	}
 	out[0].Loop, out[0].Step, out[0].Most = v.Run.Loop, v.Run.Step, v.Run.MaxSteps
 	return out
+}
+
+// single is the memory of the one loop that a state runs, nil if it runs none, or several.
+func single(m *fsm.Snapshot) *fsm.Snapshot {
+	var only *fsm.Snapshot
+	n := 0
+	for name, inner := range entered(m) {
+		if n++; !inner.Inline(name, m) {
+			only = inner.Memory
+		}
+	}
+	if n > 1 {
+		return nil
+	}
+	return only
 }
 
 // VerdictText tells of the newest verdict: which visit it is of, nil where that is not known, and what is said of it.

@@ -99,24 +99,34 @@ func UnreadRuns(runs []*inspect.Vitals) error {
 	return engine.Several(errs)
 }
 
-// ranLoops are the loop that the run is of, as it runs it, and those of the sub-loops that it is inside of.
-func (b *Rulebook) ranLoops(r persistence.Run, memory *fsm.Snapshot) (loops []*fsm.Loop) {
+// ranLoops are the loop that the run is of, as it runs it, and those that it is inside of.
+func (b *Rulebook) ranLoops(r persistence.Run, memory *fsm.Snapshot) inspect.LoopsByMemory {
 	if memory == nil {
 		return nil
 	}
+	loops := inspect.LoopsByMemory{}
 	if l := b.main; l != nil {
 		l, _ = project.Overrides{}.Over(r.Options).Apply(l)
 		l = memory.Raised.In(r.Segment + 1).Apply(l)
-		loops = append(loops, given(l, r))
+		loops[memory] = given(l, r)
 	} else {
-		loops = append(loops, &fsm.Loop{MaxSteps: r.MaxSteps})
+		loops[memory] = &fsm.Loop{MaxSteps: r.MaxSteps}
 	}
-	for c := memory.Child; c != nil && c.Memory.Step > 0; c = c.Memory.Child {
-		var l *fsm.Loop
-		if known := b.def.Of(c.File); known != nil {
-			l, _ = known.Load() // one that a former version took may be wrong now
-		}
-		loops = append(loops, l)
-	}
+	b.innerLoops(loops, memory)
 	return loops
+}
+
+// innerLoops adds those that a loop runs inside a state. A branch or an item with an action runs none.
+func (b *Rulebook) innerLoops(loops inspect.LoopsByMemory, memory *fsm.Snapshot) {
+	for name, c := range memory.Inside() {
+		if c.Inline(name, memory) {
+			continue
+		}
+		if known := b.def.Of(c.File); known != nil {
+			if l, _ := known.Load(); l != nil { // one that a former version took may be wrong now
+				loops[c.Memory] = l
+			}
+		}
+		b.innerLoops(loops, c.Memory)
+	}
 }

@@ -46,6 +46,33 @@ var nesting = []test{
 			t.close(j)
 		}
 	}},
+	{"branches and items begin, change, end and are gone", func(t *T) {
+		j := t.create("fix")
+		top := snap("fix", 1)
+		t.record(j, t.enter(top))
+		begun := func(name string) *fsm.BranchMemory {
+			return &fsm.BranchMemory{Name: name, Child: &fsm.Child{Memory: snap(name, 1), Name: name}}
+		}
+		ended := func(name string) *fsm.BranchMemory {
+			return &fsm.BranchMemory{Name: name, End: value.NewMap("verdict", "yes", "output", name)}
+		}
+		one, two, three, four := begun("#1"), begun("#2"), begun("lint"), begun("#4")
+		for i, list := range [][]*fsm.BranchMemory{
+			{one}, {one, two}, {two}, {two, three}, {three, four}, {ended("lint"), four}, {ended("lint"), four, one}, {four}, {one, four}, {four, one}, {two}, nil, {one, two, three}, {two}, {ended("#2")}, {two}, nil,
+		} {
+			top.Branches = list
+			for _, b := range list {
+				if b.Child != nil {
+					b.Child.Memory.Step++
+				}
+			}
+			t.record(j, &fsm.Batch{Snapshot: top, Events: []fsm.Event{t.event(fsm.EventRoute)}})
+			if t.memory(j.Run().ID, top); t.Failed() {
+				t.Fatalf("after change %d", i+1)
+			}
+		}
+		t.close(j)
+	}},
 	{"every field of a sub-loop alone can change", func(t *T) {
 		j := t.create("fix")
 		top, _ := inside("fix", 1)

@@ -31,6 +31,7 @@ type Text struct {
 	live           *live // nil = none
 
 	max     int // steps
+	items   inspect.ItemKeys
 	name    string
 	wake    string        // command that ends a wait
 	explain string        // command that explains the run; "" = there is none
@@ -187,14 +188,15 @@ func (p *Text) Event(e fsm.Event) {
 	}
 	pad := strings.Repeat("  ", e.Depth)
 	if branch := inspect.Text(e.Get("branch")); branch != "" && e.Kind != fsm.EventBranchEnd {
-		pad += plain.Line(branch) + ": "
+		pad += plain.Line(p.items.Label(branch)) + ": "
 	}
+	p.items.Add(e)
 	if e.Kind != fsm.EventRoute && p.verdict != "" { // a verdict that no route followed
 		p.print(pad + Indent + p.takeVerdict())
 	}
 	switch e.Kind {
 	case fsm.EventLoopStart, fsm.EventLoopResume:
-		if e.Depth > 0 {
+		if e.Depth > 0 && e.Get("inline") == nil {
 			p.flushHead()
 			p.print(pad + "sub-loop " + ui.ValueText(e.Get("loop")))
 		}
@@ -246,7 +248,7 @@ func (p *Text) Event(e fsm.Event) {
 		p.route(e, pad)
 	case fsm.EventLoopComplete:
 		p.flushHead()
-		if e.Depth > 0 {
+		if e.Depth > 0 && e.Get("inline") == nil {
 			p.print(fmt.Sprintf("%ssub-loop ended: %s [%s]", pad, ui.ValueText(e.Get("final_state")), ui.ValueText(e.Get("terminated_by"))))
 		}
 	case fsm.EventNote:
