@@ -199,7 +199,10 @@ func where(m *fsm.Snapshot) string {
 	var inside []string
 	for branch, c := range m.Inside() {
 		text := where(c.Memory)
-		if branch != "" && branch != text {
+		switch {
+		case c.Inline(branch, m):
+			text = branch
+		case branch != "":
 			text = branch + " > " + text
 		}
 		inside = append(inside, text)

@@ -147,10 +147,12 @@ func (r *round) enter(ctx context.Context, i int, m *BranchMemory) error {
 			return nil
 		}
 	}
-	if r.ends[i] != itemBegun {
-		r.ends[i] = itemBegun
-		e.emit(EventItemStart, Field{"item", int64(i + 1)}, Field{"key", shortKey(r.list.key(i))})
+	fields := []Field{{"item", int64(i + 1)}, {"key", shortKey(r.list.key(i))}}
+	if r.ends[i] == itemBegun {
+		fields = append(fields, Field{"resumed", true})
 	}
+	r.ends[i] = itemBegun
+	e.emit(EventItemStart, fields...)
 	return r.launch(ctx, i, m, loop)
 }
 
@@ -272,7 +274,17 @@ func leftFields(left *value.Map) (fields []Field) {
 	if text, ok := left.Value("error").(string); ok {
 		add("error", value.Truncate(text, 500))
 	}
-	add("exit_code", left.Value("exit_code"))
+	if left.Value("choice") != nil { // of a question
+		answer := value.NewMap()
+		for _, k := range left.Keys() {
+			if k != "output" && k != "exit_code" && k != "verdict" {
+				answer.Set(k, left.Value(k))
+			}
+		}
+		add("answer", answer)
+	} else {
+		add("exit_code", left.Value("exit_code"))
+	}
 	add("final_state", left.Value("final_state"))
 	add("output", left.Value("output"))
 	add("output_file", left.Value("file"))

@@ -236,7 +236,7 @@ func (o *inOrder) end() error {
 func (r *round) entry(ev Event) string {
 	i, _ := r.indexOf(ev)
 	m := value.NewMap("item", r.list.item(i), "key", r.list.key(i))
-	for _, key := range []string{"verdict", "exit_code", "duration_ms", "output", "output_file", "error"} {
+	for _, key := range []string{"verdict", "exit_code", "duration_ms", "final_state", "answer", "output", "output_file", "error"} {
 		if v := ev.Get(key); v != nil {
 			if key == "output_file" {
 				key = "file"

@@ -34,7 +34,7 @@ type captures struct {
 func (c *checker) captureRules() {
 	k := &captures{by: map[string][]int{}, subloops: map[string]int{}, around: map[string][]int{}, budget: walkBudget}
 	for i, s := range c.states {
-		if s.Loop != "" {
+		if s.Loop != "" && s.Each == nil {
 			k.subloops[s.Name] = i
 		}
 		if s.Capture == "" {
@@ -118,7 +118,7 @@ func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, nam
 func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name, field string, r template.Ref) bool {
 	loops, judged := 0, false
 	for _, m := range makers {
-		if c.states[m].Loop != "" {
+		if c.states[m].Loop != "" && c.states[m].Each == nil {
 			loops++
 			judged = true
 		} else if c.states[m].Next == "" {
@@ -136,6 +136,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		return true
 	case maker.Branches != nil:
 		return c.branchField(maker, at, name, first, deeper)
+	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
 	case loops > 0 && !slices.Contains(subloopFields, field) && !(field == "json" && r.Program != ""):
 		report := c.errorf
 		if !strict(t) {
@@ -143,11 +144,10 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		}
 		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where(), humanize.And(subloopFields), humanize.Quote(field), humanize.Clip(maker.Name))
 		return false
-	case maker.Await != nil && maker.Await.Ask != nil && !slices.Contains(answerFields(maker.Await.Ask), first):
+	case maker.Await != nil && maker.Await.Ask != nil && maker.Each == nil && !slices.Contains(answerFields(maker.Await.Ask), first):
 		c.warnf("capture-field", at, "the answer to %s has no %s%s (it has %s)", where(), humanize.Quote(first), c.didYouMean(first, answerFields(maker.Await.Ask)), humanize.List(answerFields(maker.Await.Ask)))
 		return false
-	case maker.Await != nil && maker.Await.Ask != nil:
-	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
+	case maker.Await != nil && maker.Await.Ask != nil && maker.Each == nil:
 	case slices.Contains(callFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Call != nil }):
 	case field == "json" && r.Program != "":
 	case !slices.Contains(recordFields, first):

@@ -46,7 +46,7 @@ func (c *checker) expressionRules() {
 		if s.Capture != "" {
 			captures = append(captures, s.Capture)
 		}
-		if s.Loop != "" {
+		if s.Loop != "" && s.Each == nil {
 			captures = append(captures, s.Name)
 		}
 	}

@@ -66,7 +66,7 @@ func (c *checker) ignored(s *fsm.State) {
 		unheard("terminal", "a run ends in a terminal state", has(deaf, true, true))
 	case s.Next != "":
 		unheard("next", "next leads on whatever happens", has(on, true, true))
-	case s.Loop != "":
+	case s.Loop != "" && s.Each == nil:
 		unheard("loop", "the end of a sub-loop is its verdict", has(nil, false, true))
 		fallthrough
 	default:

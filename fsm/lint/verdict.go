@@ -38,10 +38,10 @@ var answers = map[string]answer{
 func answerOf(s *fsm.State) answer {
 	typ := ""
 	switch {
-	case s.Loop != "":
-		return answer{by: "a sub-loop", verdicts: []string{"yes", "no", "timeout"}, must: []string{"yes", "no"}}
 	case s.Each != nil:
 		return answer{by: "for_each", verdicts: []string{"yes", "partial", "no"}, must: []string{"yes", "no"}}
+	case s.Loop != "":
+		return answer{by: "a sub-loop", verdicts: []string{"yes", "no", "timeout"}, must: []string{"yes", "no"}}
 	case s.Await != nil:
 		if s.Await.Ask != nil {
 			return answer{by: "a question", verdicts: append(slices.Clone(s.Await.Ask.Choices), "timeout", "withdrawn"), must: s.Await.Ask.Choices}

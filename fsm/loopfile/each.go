@@ -136,6 +136,9 @@ func (d *decoder) checkEach(s *stateDecl) {
 	if s.Evaluate != nil && s.Evaluate.Type != "exit_code" && !does && fsm.KindOf(s.State) == fsm.KindShell {
 		report("evaluate", "conflict", "an item that is a script is judged by its exit code; leave evaluate out, or use {type: exit_code, yes: [...], no: [...]}; give the item a loop for other verdicts")
 	}
+	if s.Once && s.Loop != "" {
+		report("idempotent", "conflict", "the states of its loop say what must not be repeated; leave idempotent out")
+	}
 	if s.Evaluate != nil && s.Loop != "" {
 		report("evaluate", "conflict", "an item comes to what its loop comes to, so nothing is evaluated; leave evaluate out")
 	}

@@ -6,6 +6,7 @@ func eachRules() []any {
 	alone := []any{
 		anyOf(given("action"), does), object("not", is("terminal", truths...)), object("not", is("action_type", "contract")), anyOf(has("call"), notShell(), exitCodeOnly()),
 		object("not", allOf(anyOf(given("loop"), has("wait"), has("ask")), has("evaluate"))),
+		object("not", allOf(given("loop"), is("idempotent", false))),
 		object("anyOf", []any{has("next"), has("route"), given("on_no"), given("on_failure"), given("on_error")}),
 	}
 	for _, not := range notBesideItems {

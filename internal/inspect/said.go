@@ -84,6 +84,8 @@ func EventText(e fsm.Event) string {
 			line += ", by " + by
 		}
 		return line
+	case fsm.EventActionInterrupted:
+		return "the action was cut short; on_interrupted leads to " + Text(e.Get("next"))
 	case fsm.EventBranchesStart:
 		return branchesText(e)
 	case fsm.EventBranchStart:
