@@ -14,7 +14,17 @@ type Branches struct {
 	Join     string    // see JoinAll
 	Most     int       // branches at once; 0 = all
 	Continue bool      // a branch that failed does not end the others
+	Trees    string    // what becomes of the work tree of git that each has, see TreesStay; "" = they have none
 }
+
+// What becomes of the work trees of branches when they are joined.
+const (
+	TreesStay  = "none"       // they stay where something was changed
+	TreesMerge = "ours-first" // what the branches that came to yes changed is merged, in order
+)
+
+// HasTrees reports whether each branch has a work tree of its own.
+func (b *Branches) HasTrees() bool { return b != nil && b.Trees != "" }
 
 // A Branch is one of them. Its state has an action or a loop, and leads nowhere: it ends with its verdict.
 type Branch struct {

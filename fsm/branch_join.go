@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"loops/fsm/value"
@@ -41,6 +42,7 @@ func (f *fork) leave(ctx context.Context) decision {
 			end = bm.End
 		} else if bm != nil && bm.Child != nil {
 			end = memberRecord(b.State, bm.Child.Memory)
+			f.leavesTree(end, bm.Child)
 			end.Set("verdict", BranchStopped)
 		}
 		rec.Set(b.Name, end)
@@ -62,6 +64,13 @@ func (f *fork) leave(ctx context.Context) decision {
 		verdict = ItemsPartial
 	}
 	rec.Set("failed", strings.Join(failed, "\n"))
+	if err := f.gather(ctx, rec); errors.Is(err, errHalted) {
+		return decision{halted: true}
+	} else if err != nil {
+		m.Branches = nil
+		m.setCapture(f.st.Capture, rec)
+		return e.exception(f.st, err)
+	}
 	m.Branches = nil
 	m.setCapture(f.st.Capture, rec)
 	details := value.NewMap("branches", verdicts, "failed", strings.Join(failed, ", "))

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -147,6 +148,13 @@ func (f *fork) start(ctx context.Context, i int, b *Branch, m *BranchMemory) err
 	if !e.record(ctx, true) {
 		return nil
 	}
+	if err := f.tree(ctx, m.Child); err != nil {
+		if errors.Is(err, errHalted) {
+			return nil
+		}
+		f.finish(ctx, b, m, "error", err.Error())
+		return nil
+	}
 	f.launch(ctx, m, loop, b.State, i+1)
 	return nil
 }
@@ -173,6 +181,9 @@ func (f *fork) remember(b *Branch, m *BranchMemory) (*BranchMemory, *Loop, error
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.st.Branches.HasTrees() {
+		m.Child.Branch = e.treeBranch(b.Name)
 	}
 	e.mem.Branches = append(slices.Clip(e.mem.Branches), m)
 	return m, loop, nil
@@ -214,6 +225,7 @@ func (f *fork) finish(ctx context.Context, b *Branch, m *BranchMemory, verdict, 
 	rec := value.NewMap()
 	if m.Child != nil {
 		rec = memberRecord(b.State, m.Child.Memory)
+		f.leavesTree(rec, m.Child)
 	} else {
 		rec.Set("output", "")
 	}

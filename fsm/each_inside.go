@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,9 +164,9 @@ func (r *round) launch(ctx context.Context, i int, m *BranchMemory, loop *Loop) 
 	if !e.record(ctx, true) {
 		return nil
 	}
-	if refused, err := e.attach(ctx, r.st, m.Child); err != nil || refused {
+	if refused, err := e.attach(ctx, r.st, m.Child); err != nil || refused != "" {
 		if err == nil {
-			err = errors.New("git refused its work tree")
+			err = fmt.Errorf("there is no work tree: %s", refused)
 		}
 		r.dismiss(m)
 		return err

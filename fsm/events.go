@@ -70,6 +70,7 @@ const (
 	EventWorktree         = "worktree"                   // path [branch …]: the run has a work tree of git
 	EventWorktreeAttached = "sub_loop_worktree_attached" // branch, path: a sub-loop has one
 	EventWorktreeDetached = "sub_loop_worktree_detached" // branch, path [kept]
+	EventWorktreeMerged   = "branch_worktree_merged"     // state, of, commit: what a branch of parallel changed was merged
 	EventWorktreeError    = "sub_loop_worktree_error"    // branch, error: there is none to run in
 
 	EventLogTruncated = "log_truncated" // nothing: it stands for events of a sub-loop that are left out

@@ -39,7 +39,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 		}
 		if refused, err := e.attach(ctx, st, m.Child); err != nil {
 			return e.exception(st, err)
-		} else if refused {
+		} else if refused != "" {
 			m.Child = nil
 			return e.routeOutcome(st, "error", false)
 		}

@@ -17,15 +17,15 @@ const worktrees = ".worktrees"
 // gitTreeTimeout bounds the checkout of a branch.
 const gitTreeTimeout = 10 * time.Minute
 
-// attach makes sure that a sub-loop has the work tree of its branch. It reports true if git refused. The work tree
+// attach makes sure that a sub-loop has the work tree of its branch. It returns why git refused, if it did. The work tree
 // is on record before git is asked, so that it never lacks its owner; a sub-loop that was not entered yet starts
 // over with a fresh one, because the process may have died while git made it.
-func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused bool, err error) {
+func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused string, err error) {
 	if c.Branch == "" {
-		return false, nil
+		return "", nil
 	}
 	if c.Memory.Step > 0 || c.Memory.Outcome != nil {
-		return false, e.reattach(ctx, st, c)
+		return "", e.reattach(ctx, st, c)
 	}
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
@@ -36,7 +36,7 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused boo
 	if c.Worktree == "" {
 		c.Worktree = e.freeTree(time.Now().Format("20060102-150405") + "-subloop-" + name)
 		if !e.record(ctx, true) {
-			return false, errHalted
+			return "", errHalted
 		}
 	}
 	// What was not committed made an earlier visit leave its work tree, which is used again, unless another process works there.
@@ -55,13 +55,13 @@ esac
 if [ -e "$new" ]; then git worktree remove -ff -- "$new" || rm -rf -- "$new"; git worktree prune; fi
 git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	if res.ExitCode != 0 {
 		text := gitText(res)
 		e.mem.setCapture(st.Name, value.NewMap("error", text))
 		e.emit(EventWorktreeError, Field{"branch", c.Branch}, Field{"error", text})
-		return true, nil
+		return text, nil
 	}
 	if kept := strings.TrimSpace(res.Stdout); kept != "" {
 		c.Worktree = kept
@@ -76,7 +76,7 @@ git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 		c.Memory.Context = values
 	}
 	e.emit(EventWorktreeAttached, Field{"branch", c.Branch}, Field{"path", c.Worktree})
-	return false, nil
+	return "", nil
 }
 
 // ownTree is how a shell notes that a work tree is used by this process, its parent, and asks whether another one that

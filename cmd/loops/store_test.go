@@ -19,7 +19,7 @@ import (
 // storedScripts are about what is recorded of runs and who owns them. What a person sees of these is the same wherever they
 // are recorded.
 var storedScripts = []string{
-	"action_types", "answer", "background", "call", "conflict", "daemon", "export", "explain", "expressions", "for_each", "for_each_inside", "for_each_many", "parallel", "parallel_changed", "parallel_status", "message", "handoff", "history", "history_filters", "interrupted", "list", "list_runs", "logs",
+	"action_types", "answer", "background", "call", "conflict", "daemon", "export", "explain", "expressions", "for_each", "for_each_inside", "for_each_many", "parallel", "parallel_changed", "parallel_status", "parallel_trees", "message", "handoff", "history", "history_filters", "interrupted", "list", "list_runs", "logs",
 	"refused", "relocated", "moved", "output", "park", "pause", "prune", "queue", "queue_asleep", "queue_killed", "queue_resume", "report", "fork", "extend", "extend_running",
 	"jq", "reason", "resume", "resumecontext", "retention", "retry", "rm", "run", "runs", "scope_two_stores", "signal", "signals", "status", "stop", "stop_after_item", "sweep", "sweep_many", "wait", "watch", "worktree_resume",
 	"worktree_run",

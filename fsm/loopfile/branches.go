@@ -11,7 +11,7 @@ import (
 )
 
 // joinKeys are the keys of a state that mean something beside branches only.
-var joinKeys = []string{"join", "max_parallel", "on_branch_failure"}
+var joinKeys = []string{"join", "max_parallel", "on_branch_failure", "merge"}
 
 // branchKeys are the keys of a state that a branch can have.
 var branchKeys = []string{
@@ -58,6 +58,8 @@ func (d *decoder) branches(s *stateDecl) *fsm.Branches {
 		x.Join = text
 	}
 	entries := d.entries(n, path)
+	d.joins = x
+	defer func() { d.joins = nil }()
 	for _, e := range entries {
 		at := join(path, e.name)
 		switch {
@@ -83,6 +85,27 @@ func (d *decoder) branches(s *stateDecl) *fsm.Branches {
 		return nil
 	}
 	return x
+}
+
+// workTrees reads worktree: of branches, whether each has one; of a loop, the branch of git that it is of.
+func (d *decoder) workTrees(s *stateDecl) {
+	b := s.b
+	f, ok := b.fields["worktree"]
+	if !ok || isNull(f.node) {
+		return
+	}
+	path := join(b.path, "worktree")
+	switch {
+	case !b.hasBranches():
+		s.Worktree, _ = d.text(f.node, path, "worktree")
+	case !isBool(f.node):
+		d.errorf(d.pos(f.node), path, "wrong-type", "beside branches, worktree is true or false: whether each has a work tree of its own; found %s", describe(f.node))
+	case s.Branches != nil && boolOf(f.node):
+		s.Branches.Trees = fsm.TreesStay
+		if b.text("merge") == fsm.TreesMerge {
+			s.Branches.Trees = fsm.TreesMerge
+		}
+	}
 }
 
 func (d *decoder) branch(e entry, path string) *fsm.Branch {
@@ -116,7 +139,7 @@ func whyNot(key string) string {
 	case key == "for_each" || key == "parallel" || key == "set":
 		return ": give the branch a loop in which a state has it"
 	case key == "worktree":
-		return ": branches share the folder of the run"
+		return ": give worktree: true to the state, and each branch has a work tree of its own"
 	case key == "terminal" || key == "failure" || key == "message":
 		return ": the run does not end in it"
 	}
@@ -140,7 +163,6 @@ var notBesideBranches = []struct{ key, why string }{
 	{"idempotent", "give it to the branch that must not be repeated"},
 	{"params", "they belong to the tool of a branch"},
 	{"with", "it belongs to the loop of a branch"},
-	{"worktree", "branches share the folder of the run"},
 	{"retryable_exit_codes", "give retry to the branch that is to be tried again"},
 }
 
@@ -172,6 +194,9 @@ func (d *decoder) checkBranches(s *stateDecl) {
 	}
 	if kind := b.text("join"); (kind == fsm.JoinAny || kind == fsm.JoinSettled) && b.text("on_branch_failure") == "stop" {
 		report("on_branch_failure", "conflict", "with join: %s a branch that fails does not end the others; leave on_branch_failure out, or join all", kind)
+	}
+	if b.has("merge") && !s.Branches.HasTrees() {
+		report("merge", "missing-key", "merge needs worktree: true, which gives each branch a work tree of its own")
 	}
 	if s.Next == "" && s.Route == nil && s.On["no"] == "" && s.On["error"] == "" {
 		report("parallel", "no-transition", "the state does not say where to go when branches fail; add on_no")

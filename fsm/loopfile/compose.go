@@ -2,6 +2,7 @@ package loopfile
 
 import (
 	"errors"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,9 +16,10 @@ import (
 
 // A call is a state that runs another loop.
 type call struct {
-	state *fsm.State
-	b     *block
-	path  string
+	state  *fsm.State
+	b      *block
+	path   string
+	beside *fsm.Branches // that it is one of; nil = of none
 }
 
 // fragmentOf reads what is left in a state of the fragment it was built from.
@@ -96,7 +98,7 @@ func (d *decoder) contract(c contract) {
 func (d *decoder) composition(s *stateDecl) {
 	b := s.b
 	if s.Loop != "" {
-		d.calls = append(d.calls, call{state: s.State, b: b, path: s.path})
+		d.calls = append(d.calls, call{state: s.State, b: b, path: s.path, beside: d.joins})
 		if b.given("action") {
 			d.errorf(b.keyPos("action"), join(s.path, "action"), "conflict", "a state runs either a loop or an action; this one has both")
 		}
@@ -112,7 +114,7 @@ func (d *decoder) composition(s *stateDecl) {
 		d.errorf(b.keyPos("with"), join(s.path, "with"), "missing-key", "with gives values to a loop or a fragment; this state has neither")
 	}
 	if s.Worktree != "" {
-		d.errorf(b.keyPos("worktree"), join(s.path, "worktree"), "missing-key", "worktree says how a loop is run; this state has no loop")
+		d.errorf(b.keyPos("worktree"), join(s.path, "worktree"), "missing-key", "worktree says where a loop or branches run; this state has neither")
 	}
 	if s.Passthrough {
 		d.warnf(b.keyPos("context_passthrough"), join(s.path, "context_passthrough"), "ignored", "context_passthrough has no effect without a loop to hand the context to")
@@ -156,6 +158,39 @@ func (d *decoder) children() {
 			d.bindChild(c, u.made)
 		}
 	}
+	d.sharedScopes(units)
+}
+
+// sharedScopes reports branches that run side by side in one folder and write the same paths, as the scopes of their loops say.
+func (d *decoder) sharedScopes(units []*unit) {
+	for i, c := range d.calls {
+		if c.beside == nil || c.beside.HasTrees() || units[i] == nil || units[i].made == nil {
+			continue
+		}
+		for j, other := range d.calls[:i] {
+			if other.beside != c.beside || units[j] == nil || units[j].made == nil {
+				continue
+			}
+			if a, b, both := overlap(units[i].made.Scope, units[j].made.Scope); both {
+				d.errorf(c.b.pos("loop"), join(c.path, "loop"), "conflict", "the branches %s and %s run side by side and write the same files: the scope of %s has %s, that of %s has %s; give the state worktree: true, or do one after the other",
+					quote(other.state.Name), quote(c.state.Name), quote(c.state.Loop), quote(a), quote(other.state.Loop), quote(b))
+				break
+			}
+		}
+	}
+}
+
+// overlap returns two paths, one of each scope, of which one is the other or lies in it. What a template stands in is not known.
+func overlap(a, b []string) (x, y string, both bool) {
+	for _, x := range a {
+		for _, y := range b {
+			p, q := path.Clean(x), path.Clean(y)
+			if !strings.Contains(x+y, "${") && (p == q || p == "." || q == "." || strings.HasPrefix(p, q+"/") || strings.HasPrefix(q, p+"/")) {
+				return x, y, true
+			}
+		}
+	}
+	return "", "", false
 }
 
 // buildAll takes the first step with each unit that is not nil, as many at once as there are processors.

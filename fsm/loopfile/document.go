@@ -102,6 +102,10 @@ func (w *documenter) field(in Where, e entry, key *Key) any {
 			return w.each(n, w.in(InParameter))
 		case "set":
 			return w.each(n, w.text)
+		case "worktree":
+			if !isBool(n) {
+				return w.text(n)
+			}
 		case "route":
 			if n.Kind == yaml.SequenceNode {
 				return w.each(n, w.in(InCase))

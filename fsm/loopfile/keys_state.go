@@ -68,7 +68,8 @@ var stateKeys = []Key{
 	{Name: "loop", In: InState, Type: TypeText, Doc: "Another loop to run as this state. Its success is the verdict `yes`, its failure `no`. `${...}` is replaced."},
 	{Name: "with", In: InState, Type: TypeMap, Doc: "Values for the parameters of that loop, or of the fragment. `${...}` is replaced in them."},
 	{Name: "context_passthrough", In: InState, Type: TypeBool, Default: false, Doc: "Hand the whole context and all captures to that loop. Not together with `with`."},
-	{Name: "worktree", In: InState, Type: TypeText, Doc: "An existing branch: that loop runs in a work tree of it. `${...}` is replaced; an empty text is none."},
+	{Name: "worktree", In: InState, Type: TypeSpecial, Doc: "An existing branch of git: that loop runs in a work tree of it. `${...}` is replaced; an empty text is none. Or, beside the branches of `parallel`, `true`: each runs in a work tree of a branch of git of its own, made from what is checked out."},
+	{Name: "merge", In: InState, Type: TypeText, Values: []string{"none", "ours-first"}, Default: "none", Doc: "What becomes of the work trees of the branches of `parallel`: `none`: they stay where something was changed. `ours-first`: what the branches that came to `yes` changed is committed and merged, in the order in which they stand in the file."},
 	{Name: "fragment", In: InState, Type: TypeText, Doc: "Fragment to build this state from. What the state says itself wins."},
 
 	{Name: "type", In: InState, Type: TypeText, Status: StatusUnsupported, Instead: "a learning state is an ordinary one", Values: []string{"learning"}, Advisory: true, Doc: "Kind of state; only `learning` means anything."},

@@ -36,6 +36,7 @@ type decoder struct {
 	declared map[*yaml.Node][]fsm.Parameter // of fragments
 	noticed  []*notice                      // in the order of their files
 	targets  []target                       // every place that names a state
+	joins    *fsm.Branches                  // whose branches are read; nil = none
 	calls    []call                         // every state that runs a loop
 	missing  int                            // files that were not found
 	flags    map[string]bool

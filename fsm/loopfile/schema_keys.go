@@ -148,6 +148,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("anyOf", []any{
 			object("type", "string", "minLength", 1), object("type", "array", "minItems", 1), reference(string(InForEach)),
 		})
+	case "state worktree":
+		return object("type", []any{"string", "boolean", "null"})
 	case "state parallel":
 		return object("anyOf", []any{
 			object("type", "integer", "minimum", 1, "maximum", 256),

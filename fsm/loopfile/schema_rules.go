@@ -132,7 +132,8 @@ func wholeState() []any {
 		when(filled("params"), is("action_type", "mcp_tool")),
 		when(given("message"), is("terminal", truths...)),
 		when(filled("with"), needs("loop")),
-		when(given("worktree"), needs("loop")),
+		when(given("worktree"), anyOf(needs("loop"), object("required", []any{"parallel"}, "properties", object("parallel", object("type", "object"), "worktree", object("type", "boolean"))))),
+		when(has("merge"), allOf(is("worktree", truths...), needs("parallel"))),
 		when(allOf(given("loop"), given("action")), refuse("a state that runs another loop has no action of its own")),
 		when(allOf(filled("with"), is("context_passthrough", truths...)), refuse("with and context_passthrough exclude each other")),
 	)

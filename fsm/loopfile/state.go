@@ -76,7 +76,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.Message = b.text("message")
 	s.Agent, s.Tools, s.Model, s.Effort = b.text("agent"), b.texts("tools"), b.text("model"), b.text("effort")
 	s.Host, s.SessionMode, s.Permissions = b.text("host"), b.text("session_mode"), b.text("permissions")
-	s.Loop, s.With, s.Passthrough, s.Worktree = b.text("loop"), b.mapping("with"), b.bool("context_passthrough"), b.text("worktree")
+	s.Loop, s.With, s.Passthrough = b.text("loop"), b.mapping("with"), b.bool("context_passthrough")
 	s.Extension = d.extension(s)
 	s.Fragment = d.fragmentOf(b)
 	s.Next, s.OnMaintain = to("next"), to("on_maintain")
@@ -99,6 +99,7 @@ func (d *decoder) state(s *stateDecl) {
 	if s.Branches = d.branches(s); s.Branches != nil && s.Capture == "" {
 		s.Capture = s.Name
 	}
+	d.workTrees(s)
 	s.Call = d.call(s)
 	s.MaxRetries, s.OnRetryExhausted = b.int("max_retries"), to("on_retry_exhausted")
 	s.RetryableExitCodes = b.ints("retryable_exit_codes")

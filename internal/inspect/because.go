@@ -30,6 +30,7 @@ type Because struct {
 type turn struct {
 	state                        string
 	verdict, acted, printed, sub fsm.Event
+	mishap                       fsm.Event // something around the action went wrong, and no verdict came
 	times                        int
 }
 
@@ -40,6 +41,9 @@ type streak struct {
 
 // Add takes the next event.
 func (b *Because) Add(e fsm.Event) {
+	if insideBranch(e) { // what it came to is told of with the state around it
+		return
+	}
 	now := &b.turns[0]
 	switch e.Kind {
 	case fsm.EventActionOutput:
@@ -58,6 +62,10 @@ func (b *Because) Add(e fsm.Event) {
 		now.printed = fsm.Event{}
 	case fsm.EventActionComplete:
 		now.acted = e
+	case fsm.EventActionError:
+		if e.Depth == 0 {
+			now.mishap = e
+		}
 	case fsm.EventEvaluate:
 		if e.Depth == 0 {
 			b.judge(now, e)
@@ -194,7 +202,7 @@ func (b *Because) after(decided *turn) string {
 }
 
 func (t *turn) decides() bool {
-	return t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != ""
+	return t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != "" || t.mishap.Kind != ""
 }
 
 func (t *turn) failed() bool {
@@ -203,6 +211,9 @@ func (t *turn) failed() bool {
 	case "yes", "success", "target", "progress":
 		return false
 	default:
+		return true
+	}
+	if t.mishap.Kind != "" {
 		return true
 	}
 	if t.sub.Kind != "" {
@@ -216,6 +227,8 @@ func (t *turn) failed() bool {
 func (t *turn) text() string {
 	verdict := str(t.verdict, "verdict")
 	switch {
+	case verdict == "" && t.mishap.Kind != "":
+		return "state " + t.state + ": " + plain.Cut(plain.Line(humanize.FirstLine(strings.TrimSuffix(str(t.mishap, "error"), "."))), quoteLength)
 	case verdict == "" && t.sub.Kind != "":
 		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"), str(t.sub, "terminated_by"), quotation(str(t.sub, "error")))
 	case verdict == "" && whole(t.acted, "exit_code") != 0:

@@ -84,6 +84,16 @@ func EventText(e fsm.Event) string {
 			line += ", by " + by
 		}
 		return line
+	case fsm.EventWorktreeMerged:
+		return "merged branch " + Text(e.Get("of"))
+	case fsm.EventWorktreeAttached:
+		return "work tree: " + Text(e.Get("path"))
+	case fsm.EventActionError:
+		line := "error: " + Text(e.Get("error"))
+		if route := str(e, "route"); route != "" {
+			line += "; " + route + " leads on"
+		}
+		return line
 	case fsm.EventActionInterrupted:
 		return "the action was cut short; on_interrupted leads to " + Text(e.Get("next"))
 	case fsm.EventBranchesStart:

@@ -200,6 +200,8 @@ func branchesModel(w object, x *fsm.Branches, def *fsm.State) {
 	w.text("join", x.Join, fsm.JoinAll)
 	w.value("max_parallel", int64(x.Most), x.Most != 0)
 	w.value("on_branch_failure", "continue", x.Continue)
+	w.value("worktree", true, x.HasTrees())
+	w.value("merge", x.Trees, x.Trees == fsm.TreesMerge)
 }
 
 // retryWaits writes the waits of a retry as a loop file has them.

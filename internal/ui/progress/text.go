@@ -187,7 +187,7 @@ func (p *Text) Event(e fsm.Event) {
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)
-	if branch := inspect.Text(e.Get("branch")); branch != "" && e.Kind != fsm.EventBranchEnd {
+	if branch := inspect.Text(e.Get("branch")); branch != "" && e.Kind != fsm.EventBranchEnd && e.Kind != fsm.EventWorktreeAttached {
 		pad += plain.Line(p.items.Label(branch)) + ": "
 	}
 	p.items.Add(e)
