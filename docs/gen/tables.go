@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,6 +183,11 @@ func evaluators() string {
 }
 
 // takes says what a key takes.
+// specials are what keys of several types take.
+var specials = map[string]string{
+	"for_each": "pattern of paths, list, text or mapping", "parallel": "mapping or whole number", "worktree": "text or `true`", "route": "mapping or list",
+}
+
 func takes(k loopfile.Key) string {
 	if k.Values != nil {
 		return "`" + strings.Join(k.Values, "` `") + "`"
@@ -192,7 +198,7 @@ func takes(k loopfile.Key) string {
 	}[k.Type]
 	switch {
 	case text == "" && k.Type == loopfile.TypeSpecial:
-		text = "mapping"
+		text = cmp.Or(specials[k.Name], "mapping")
 	case text == "":
 		text = string(k.Type)
 	}
