@@ -49,6 +49,14 @@ func branchesDone(e fsm.Event) string {
 	return strings.Join(parts, ", ")
 }
 
+// InsideBranch returns the path of the branch or the item that an event is inside of; "" = it is inside of none.
+func InsideBranch(e fsm.Event) string {
+	if !insideBranch(e) {
+		return ""
+	}
+	return str(e, "branch")
+}
+
 // insideBranch reports whether an event is of what runs inside a branch of parallel, and not of the state that runs it.
 func insideBranch(e fsm.Event) bool {
 	branch, ok := e.Get("branch").(string)

@@ -83,9 +83,7 @@ func (g *Glance) Items() *Progress {
 	}
 	p := &Progress{Items: whole(*e, "items"), Done: whole(*e, "done"), Failed: whole(*e, "failed"), Running: whole(*e, "running") + g.items.begun[str(*e, "branch")]}
 	if first := g.items.oldest; first != nil {
-		if n := p.Done - whole(*first, "done"); n > 0 {
-			p.Left = e.Time.Sub(first.Time) / time.Duration(n) * time.Duration(max(0, p.Items-p.Done))
-		}
+		p.Left = left(*first, *e)
 	}
 	return p
 }
@@ -194,6 +192,28 @@ func (x *explainer) moreItems(e fsm.Event) {
 		x.add(say(e, "%s did not come to yes; loops events tells of each.", humanize.Count(more, "more item")))
 	}
 	x.failed = 0
+}
+
+// A Pace is how fast the items of a list end. The zero one has seen none.
+type Pace struct{ first *fsm.Event }
+
+// Left takes the next event of a list, its beginning or the end of an item, and returns about how long the rest takes; 0 = it is not known.
+func (p *Pace) Left(e fsm.Event) time.Duration {
+	if e.Kind == fsm.EventItemsStart || p.first == nil {
+		p.first = &e
+		return 0
+	}
+	return left(*p.first, e)
+}
+
+// left is about how long the rest of a list takes, as far as two of its events tell; 0 = they do not.
+func left(first, last fsm.Event) time.Duration {
+	done := whole(last, "done")
+	n := done - whole(first, "done")
+	if n <= 0 {
+		return 0
+	}
+	return last.Time.Sub(first.Time) / time.Duration(n) * time.Duration(max(0, whole(last, "items")-done))
 }
 
 // ItemKeys are the keys of the items that are at work, by their names among the branches. The zero one is empty.

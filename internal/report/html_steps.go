@@ -32,6 +32,7 @@ type htmlStep struct {
 
 // An HTML makes the steps of a page of events and the visits they belong to. The zero HTML has read nothing.
 type HTML struct {
+	items      inspect.ItemKeys
 	kept       ends[*htmlStep]
 	open       []*htmlStep // at each depth
 	begin, end time.Time
@@ -51,6 +52,13 @@ func (h *HTML) Add(e fsm.Event, v *inspect.Visit) *Step {
 		return nil
 	}
 	s := h.step(v)
+	h.items.Add(e)
+	if branch := inspect.InsideBranch(e); branch != "" {
+		if line := beside(e, h.items.Label(branch)); line != "" {
+			s.output.line(line, pageText, pageText)
+		}
+		return &s.Step
+	}
 	if e.Depth != s.Depth { // of a sub-loop that has not entered a state
 		return &s.Step
 	}
@@ -133,6 +141,9 @@ func (s *htmlStep) add(e fsm.Event) {
 
 // note says in a line what else happened.
 func note(e fsm.Event) string {
+	if text := inspect.EventText(e); text != "" {
+		return text
+	}
 	var b strings.Builder
 	b.WriteString(strings.ReplaceAll(e.Kind, "_", " "))
 	for _, f := range e.Fields {

@@ -40,6 +40,7 @@ type visited struct {
 // A Suite makes steps and states, as tests are, of the events of a run and the visits they belong to. The zero Suite has
 // read nothing.
 type Suite struct {
+	items   inspect.ItemKeys
 	kept    ends[*suiteStep]
 	open    []*suiteStep // at each depth
 	states  []*visited
@@ -55,7 +56,14 @@ func (r *Suite) Add(e fsm.Event, v *inspect.Visit) *Step {
 		return nil
 	}
 	s := r.step(v)
-	if e.Depth == s.Depth { // else of a sub-loop that has not entered a state
+	r.items.Add(e)
+	branch := inspect.InsideBranch(e)
+	switch {
+	case branch != "":
+		if line := beside(e, r.items.Label(branch)); line != "" {
+			s.of.output.line(line, outputHead, outputTail)
+		}
+	case e.Depth == s.Depth: // else of a sub-loop that has not entered a state
 		s.add(e)
 	}
 	return &s.Step

@@ -240,6 +240,9 @@ func stepRows(d *Detail, w int) []row {
 			st, mark = bold, "● "
 		}
 		said := s.Verdict
+		if s.Left != "" && room-name > len(said)+len(s.Left)+2 {
+			said += ", " + s.Left
+		}
 		if s.To != "" && room-name > verdict+4 {
 			said += " → " + s.To
 		}

@@ -56,6 +56,7 @@ type Step struct {
 	State   string
 	Verdict string
 	To      string
+	Left    string // about how long the rest of a list takes; "" = it is not known
 	Took    string
 	Cost    string
 	Bad     bool // its action failed, or it was judged so

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"loops/engine/project"
@@ -34,105 +36,158 @@ type Printer struct {
 	p     *project.Project
 	paint ui.Paint
 
-	dir      string   // of the run
+	dir   string           // of the run
+	lanes map[string]*lane // by the path of the branch; "" is the run itself
+	last  *lane            // that something was printed of
+	items inspect.ItemKeys
+	Acted bool
+}
+
+// A lane is what runs one after the other: the run itself, or a branch or an item beside others.
+type lane struct {
+	base     int      // depth of its first state
+	label    string   // of the branch; "" = of the run itself
 	attempts int      // of the state the run is in
-	states   []string // at each depth
+	states   []string // at each depth, those around the branch too
 	steps    []string
 	waits    strings.Builder // output of the action that has not ended, which may be in a file as a whole
-	head     string          // of that action, not printed yet
-	Acted    bool
-	begun    bool // an action has not ended
+	title    string          // of that action
+	told     bool            // it was printed
+	begun    bool            // an action has not ended
+}
+
+// lane returns that of an event.
+func (l *Printer) lane(e fsm.Event) *lane {
+	branch := inspect.InsideBranch(e)
+	n := l.lanes[branch]
+	if n == nil {
+		n = &lane{}
+		if branch != "" {
+			if around := l.lanes[branch[:max(0, strings.LastIndexByte(branch, '/'))]]; around != nil {
+				n.states, n.steps = slices.Clone(around.states), slices.Clone(around.steps)
+			}
+			label := l.items.Label(branch)
+			n.base, n.label = e.Depth, label[strings.LastIndexByte(label, '/')+1:]
+		}
+		l.lanes[branch] = n
+	}
+	return n
 }
 
 // Event takes the next event.
 func (l *Printer) Event(e fsm.Event) {
-	if e.Kind == fsm.EventStateEnter {
-		l.End()
-		if resumed, _ := e.Get("resumed").(bool); !resumed {
-			l.attempts = 0
-		}
-		n := min(e.Depth, len(l.states))
-		l.states, l.steps = append(l.states[:n], inspect.Text(e.Get("state"))), append(l.steps[:n], inspect.Text(e.Get("iteration")))
+	l.items.Add(e)
+	if e.Kind == fsm.EventBranchStart || e.Kind == fsm.EventBranchEnd {
 		return
 	}
-	if e.Depth >= len(l.states) || l.State != "" && l.states[e.Depth] != l.State {
+	n := l.lane(e)
+	switch {
+	case e.Kind == fsm.EventStateEnter:
+		l.end(n)
+		if resumed, _ := e.Get("resumed").(bool); !resumed {
+			n.attempts = 0
+		}
+		i := min(e.Depth, len(n.states))
+		n.states, n.steps = append(n.states[:i], inspect.Text(e.Get("state"))), append(n.steps[:i], inspect.Text(e.Get("iteration")))
+		return
+	case e.Kind == fsm.EventLoopResume && e.Depth == 0: // what ran beside others in the process before was cut short
+		l.End()
+		for branch := range l.lanes {
+			if branch != "" {
+				delete(l.lanes, branch)
+			}
+		}
+		return
+	case e.Kind == fsm.EventLoopComplete && n.label != "" && e.Depth == n.base:
+		l.end(n)
+		delete(l.lanes, inspect.InsideBranch(e))
+		return
+	case e.Depth >= len(n.states) || l.State != "" && n.states[e.Depth] != l.State:
 		return
 	}
 	switch e.Kind {
 	case fsm.EventActionStart:
-		l.End()
-		l.Acted, l.begun = true, true
-		l.attempts++
-		path := strings.Join(l.states[:e.Depth+1], " > ")
-		l.head = fmt.Sprintf("==> step %s, %s: %s", strings.Join(l.steps[:e.Depth+1], "."), path, plain.Cut(plain.Line(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
+		l.end(n)
+		l.Acted, n.begun, n.told = true, true, false
+		n.attempts++
+		n.title = fmt.Sprintf("==> step %s, %s: %s", strings.Join(n.steps[:e.Depth+1], "."), n.path(e.Depth), plain.Cut(plain.Line(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
 		case l.Stderr:
 		case l.Follow:
-			l.print(inspect.Text(e.Get("line")))
+			l.print(n, inspect.Text(e.Get("line")))
 		default:
-			l.waits.WriteString(inspect.Text(e.Get("line")) + "\n")
+			n.waits.WriteString(inspect.Text(e.Get("line")) + "\n")
 		}
 	case fsm.EventActionComplete:
-		l.complete(e)
+		l.complete(n, e)
 	}
 }
 
+// path names the states that lead to an action, and the branch before its own.
+func (n *lane) path(depth int) string {
+	states := slices.Clone(n.states[:depth+1])
+	if n.label != "" && n.base < len(states) && states[n.base] != n.label {
+		states = slices.Insert(states, n.base, n.label)
+	}
+	return strings.Join(states, " > ")
+}
+
 // complete prints the output of an action that has ended, from its file where there is one.
-func (l *Printer) complete(e fsm.Event) {
+func (l *Printer) complete(n *lane, e fsm.Event) {
 	file := inspect.Text(e.Get("output_file"))
 	cutOff, _ := e.Get("output_truncated").(bool)
 	switch {
 	case l.Stderr:
 		errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n")
-		if long := l.errorFile(e.Depth, file); len(errs) >= wholeStderr && l.copy(long) {
+		if long := l.errorFile(n, e.Depth, file); len(errs) >= wholeStderr && l.copy(n, long) {
 			errs = ""
 		}
 		if errs != "" {
-			l.print(errs)
+			l.print(n, errs)
 		}
 	case l.Follow && cutOff && file != "":
-		l.print("[all of this output is in " + l.p.Short(file) + "]")
-	case !l.Follow && file != "" && l.copy(file):
-		l.waits.Reset()
+		l.print(n, "[all of this output is in "+l.p.Short(file)+"]")
+	case !l.Follow && file != "" && l.copy(n, file):
+		n.waits.Reset()
 	case cutOff && file != "":
-		l.flush()
-		l.print("[all of this output was in " + l.p.Short(file) + ", which is gone]")
+		l.flush(n)
+		l.print(n, "[all of this output was in "+l.p.Short(file)+", which is gone]")
 	}
-	l.End()
+	l.end(n)
 }
 
 // wholeStderr is how long the end of what an action wrote to standard error has to be for there to be more of it.
 const wholeStderr = 1000
 
 // errorFile is where all of standard error is, if it is in a file: beside the file of the output, whose name it shares.
-func (l *Printer) errorFile(depth int, output string) string {
+func (l *Printer) errorFile(n *lane, depth int, output string) string {
 	if output != "" || depth > 0 {
 		return strings.TrimSuffix(output, ".out") + ".err"
 	}
-	name := fmt.Sprintf("%06s-%s", l.steps[0], l.states[0])
-	if l.attempts > 1 {
-		name += fmt.Sprintf("-%d", l.attempts)
+	name := fmt.Sprintf("%06s-%s", n.steps[0], n.states[0])
+	if n.attempts > 1 {
+		name += fmt.Sprintf("-%d", n.attempts)
 	}
 	return filepath.Join(l.dir, "output", name+".err")
 }
 
 // copy prints a file of the run. It reports false if there is none.
-func (l *Printer) copy(path string) bool {
+func (l *Printer) copy(n *lane, path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.p.Dir, path)
 	}
 	f, err := disk.Open(path, os.O_RDONLY)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			l.print("[" + l.p.Short(path) + " cannot be read: " + project.Cause(err).Error() + "]")
+			l.print(n, "["+l.p.Short(path)+" cannot be read: "+project.Cause(err).Error()+"]")
 		}
 		return false
 	}
 	defer f.Close()
-	l.title()
+	l.title(n)
 	if err := eachPiece(f, l.piece); err != nil {
-		l.print("[" + l.p.Short(path) + " cannot be read to its end: " + project.Cause(err).Error() + "]")
+		l.print(n, "["+l.p.Short(path)+" cannot be read to its end: "+project.Cause(err).Error()+"]")
 	}
 	return true
 }
@@ -181,31 +236,38 @@ func beforeSequence(s string) (before, rest string) {
 	return s[:i], s[i:]
 }
 
-// End prints what waits, and lets go of the action.
+// End prints what waits, and lets go of the actions.
 func (l *Printer) End() {
-	l.flush()
-	if l.begun && !l.Stderr {
-		l.title() // it wrote nothing
-	}
-	l.begun, l.head = false, ""
-}
-
-func (l *Printer) flush() {
-	if l.waits.Len() > 0 {
-		l.print(strings.TrimSuffix(l.waits.String(), "\n"))
-		l.waits.Reset()
+	for _, branch := range slices.Sorted(maps.Keys(l.lanes)) {
+		l.end(l.lanes[branch])
 	}
 }
 
-func (l *Printer) title() {
-	if l.head != "" && !l.Bare && !l.Raw {
-		ui.SayLine(l.out, l.paint.Bold(l.head))
+func (l *Printer) end(n *lane) {
+	l.flush(n)
+	if n.begun && !n.told && !l.Stderr {
+		l.title(n) // it wrote nothing
 	}
-	l.head = ""
+	n.begun, n.title = false, ""
 }
 
-func (l *Printer) print(lines string) {
-	l.title()
+func (l *Printer) flush(n *lane) {
+	if n.waits.Len() > 0 {
+		l.print(n, strings.TrimSuffix(n.waits.String(), "\n"))
+		n.waits.Reset()
+	}
+}
+
+// title says whose output follows, where that was not said, or something else was printed since.
+func (l *Printer) title(n *lane) {
+	if n.title != "" && (!n.told || l.last != n) && !l.Bare && !l.Raw {
+		ui.SayLine(l.out, l.paint.Bold(n.title))
+	}
+	n.told, l.last = true, n
+}
+
+func (l *Printer) print(n *lane, lines string) {
+	l.title(n)
 	for line := range strings.SplitSeq(lines, "\n") {
 		l.line(line)
 	}
@@ -227,5 +289,5 @@ func (l *Printer) line(text string) { l.piece(text, true) }
 
 // New returns a printer of the output of the actions of a run, which is handed the events of the run in their order.
 func New(o Options, out io.Writer, p *project.Project, id persistence.ID, paint ui.Paint) *Printer {
-	return &Printer{Options: o, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
+	return &Printer{Options: o, lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
 }

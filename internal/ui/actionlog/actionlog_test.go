@@ -6,8 +6,74 @@ import (
 	"strings"
 	"testing"
 
+	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/plain"
 )
+
+// What branches print at once stands under the action that printed it.
+func TestBranchesPrintAtOnce(t *testing.T) {
+	event := func(kind string, depth int, branch string, fields ...any) fsm.Event {
+		e := fsm.Event{Kind: kind, Depth: depth}
+		for i := 0; i < len(fields); i += 2 {
+			e.Fields = append(e.Fields, fsm.Field{Key: fields[i].(string), Value: fields[i+1]})
+		}
+		if branch != "" {
+			e.Fields = append(e.Fields, fsm.Field{Key: "branch", Value: branch})
+		}
+		return e
+	}
+	events := []fsm.Event{
+		event(fsm.EventStateEnter, 0, "", "state", "both", "iteration", int64(1)),
+		event(fsm.EventItemStart, 0, "", "item", int64(2), "key", "b.txt"),
+		event(fsm.EventStateEnter, 1, "lint", "state", "lint", "iteration", int64(1)),
+		event(fsm.EventActionStart, 1, "lint", "action", "make lint"),
+		event(fsm.EventStateEnter, 1, "#2", "state", "check", "iteration", int64(1)),
+		event(fsm.EventActionStart, 1, "#2", "action", "check it"),
+		event(fsm.EventActionOutput, 1, "#2", "line", "checking"),
+		event(fsm.EventActionOutput, 1, "lint", "line", "linting"),
+		event(fsm.EventActionOutput, 1, "#2", "line", "checked"),
+		event(fsm.EventActionComplete, 1, "#2", "exit_code", int64(0)),
+		event(fsm.EventStateEnter, 1, "#2", "state", "fix", "iteration", int64(2)),
+		event(fsm.EventActionOutput, 1, "lint", "line", "linted"),
+		event(fsm.EventActionComplete, 1, "lint", "exit_code", int64(0)),
+		event(fsm.EventActionStart, 1, "#2", "action", "fix it"),
+	}
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, `==> step 1.1, both > #2 b.txt > check: check it
+checking
+checked
+==> step 1.1, both > lint: make lint
+linting
+linted
+==> step 1.2, both > #2 b.txt > fix: fix it
+`},
+		{Options{Follow: true}, `==> step 1.1, both > #2 b.txt > check: check it
+checking
+==> step 1.1, both > lint: make lint
+linting
+==> step 1.1, both > #2 b.txt > check: check it
+checked
+==> step 1.1, both > lint: make lint
+linted
+==> step 1.2, both > #2 b.txt > fix: fix it
+`},
+		{Options{State: "lint", Bare: true}, "linting\nlinted\n"},
+	} {
+		var out strings.Builder
+		l := New(c.o, &out, &project.Project{}, "x", false)
+		for _, e := range events {
+			l.Event(e)
+		}
+		l.End()
+		if got := out.String(); got != c.want {
+			t.Errorf("%+v: got\n%s\nwant\n%s", c.o, got, c.want)
+		}
+	}
+}
 
 // A line of any length is printed as it is, and is never in memory as a whole.
 func TestLongLines(t *testing.T) {

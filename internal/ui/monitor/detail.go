@@ -28,6 +28,7 @@ const (
 
 // A detail follows one run: its steps, its log, and what it did in each state.
 type detail struct {
+	items   inspect.ItemKeys
 	monitor *Monitor
 	run     persistence.Run
 	project.Follower
@@ -51,6 +52,7 @@ type stepRow struct {
 	watch.Step
 	visit *inspect.Visit
 	cost  inspect.Cost
+	items inspect.Pace
 }
 
 // over reports whether the visit is over, unless the run is resumed in it.
@@ -100,7 +102,7 @@ func (d *detail) event(e fsm.Event, err error) {
 	}
 	cost, visit := d.tally.Take(e)
 	row := d.row(visit)
-	if e.Kind == fsm.EventLoopComplete {
+	if e.Kind == fsm.EventLoopComplete && inspect.InsideBranch(e) == "" {
 		d.line(watch.Line{Text: strings.Repeat("  ", e.Depth) + "==> ended: " + views.EventDetail(e, false, false), Head: true})
 	} else if row != nil && e.Depth == visit.Depth() {
 		row.add(e, cost)
@@ -144,8 +146,12 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 		row.Bad = true
 	case fsm.EventItemsStart, fsm.EventItemEnd:
 		row.Verdict = cmp.Or(inspect.Text(e.Get("done")), "0") + "/" + inspect.Text(e.Get("items")) // until there is a verdict
+		row.Left = ""
+		if left := row.items.Left(e); left >= time.Second {
+			row.Left = "about " + humanize.Duration(left) + " left"
+		}
 	case fsm.EventEvaluate:
-		row.Verdict = plain.Line(inspect.Text(e.Get("verdict")))
+		row.Verdict, row.Left = plain.Line(inspect.Text(e.Get("verdict"))), ""
 		row.Bad = row.Bad || row.Verdict == "error"
 	case fsm.EventRoute:
 		row.To = plain.Line(inspect.Text(e.Get("to")))
@@ -154,33 +160,39 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 
 // write adds what an event says to the log.
 func (d *detail) write(e fsm.Event, v *inspect.Visit) {
+	d.items.Add(e)
+	label, path := "", ""
+	if branch := inspect.InsideBranch(e); branch != "" {
+		label = d.items.Label(branch)
+		label, path = label+": ", " > "+label
+	}
 	switch e.Kind {
 	case fsm.EventActionStart:
 		if v == nil {
 			return
 		}
-		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s: %s", v.Number(), v.Path(), humanize.FirstLine(inspect.Text(e.Get("action")))), Head: true})
+		d.line(watch.Line{Text: fmt.Sprintf("==> step %s, %s%s: %s", v.Number(), v.Path(), path, humanize.FirstLine(inspect.Text(e.Get("action")))), Head: true})
 	case fsm.EventActionOutput:
 		for part := range strings.SplitSeq(inspect.Text(e.Get("line")), "\n") {
-			d.line(watch.Line{Text: part})
+			d.line(watch.Line{Text: label + part})
 		}
 	case fsm.EventActionComplete:
 		code := inspect.Text(e.Get("exit_code"))
 		if errs := strings.TrimSpace(inspect.Text(e.Get("stderr_preview"))); errs != "" {
 			for part := range strings.SplitSeq(humanize.LastLines(errs, 8), "\n") {
-				d.line(watch.Line{Text: "stderr: " + part, Bad: code != "0"})
+				d.line(watch.Line{Text: label + "stderr: " + part, Bad: code != "0"})
 			}
 		}
 		if code != "0" {
-			d.line(watch.Line{Text: "exit code " + code, Bad: true})
+			d.line(watch.Line{Text: label + "exit code " + code, Bad: true})
 		}
 	case fsm.EventActionError:
-		d.line(watch.Line{Text: inspect.Text(e.Get("error")), Bad: true})
+		d.line(watch.Line{Text: label + inspect.Text(e.Get("error")), Bad: true})
 	case fsm.EventNote, fsm.EventWarning:
-		d.line(watch.Line{Text: "-- " + inspect.NoteText(e)})
+		d.line(watch.Line{Text: "-- " + label + inspect.NoteText(e)})
 	default:
 		if said := inspect.EventText(e); said != "" {
-			d.line(watch.Line{Text: "-- " + said})
+			d.line(watch.Line{Text: "-- " + label + said})
 		}
 	}
 }
