@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loops/fsm/loopfile"
+	"loops/internal/jsonoutput"
 )
 
 // TestPageIsCurrent fails when docs/language.md is not what the key table and the sections make.
@@ -32,6 +33,18 @@ func TestPageIsCurrent(t *testing.T) {
 		}
 	}
 	t.Error("docs/language.md is out of date: run make generate")
+}
+
+// TestJSONPageIsCurrent fails when docs/json.md is not what the types of JSON output make.
+func TestJSONPageIsCurrent(t *testing.T) {
+	want, err := jsonoutput.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../json.md")
+	if err != nil || !bytes.Equal(bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n")), want) {
+		t.Errorf("docs/json.md is out of date: run make generate (%v)", err)
+	}
 }
 
 func TestForgottenKey(t *testing.T) {

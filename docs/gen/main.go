@@ -1,4 +1,4 @@
-// Command gen writes docs/language.md: the sections of this folder, with the tables of keys, evaluators and rules filled
+// Command gen writes docs/json.md, and docs/language.md: the sections of this folder, with the tables of keys, evaluators and rules filled
 // in from the tables that the program itself reads and checks loop files by.
 package main
 
@@ -9,23 +9,27 @@ import (
 	"io/fs"
 	"os"
 	"text/template"
+
+	"loops/internal/jsonoutput"
 )
 
-//go:generate go run . ../language.md
+//go:generate go run . ../language.md ../json.md
 
 //go:embed sections/*.md
 var sections embed.FS
 
 func main() {
-	if len(os.Args) != 2 {
-		fail(fmt.Errorf("usage: gen FILE"))
+	if len(os.Args) != 3 {
+		fail(fmt.Errorf("usage: gen LANGUAGE JSON"))
 	}
-	page, err := language()
-	if err != nil {
-		fail(err)
-	}
-	if err := os.WriteFile(os.Args[1], page, 0o644); err != nil {
-		fail(err)
+	for i, page := range []func() ([]byte, error){language, jsonoutput.Page} {
+		text, err := page()
+		if err != nil {
+			fail(err)
+		}
+		if err := os.WriteFile(os.Args[i+1], text, 0o644); err != nil {
+			fail(err)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"loops/internal/completion"
 	"loops/internal/dryrun"
 	"loops/internal/inspect"
+	"loops/internal/jsonoutput"
 	"loops/internal/service"
 	"loops/internal/starter"
 	"loops/internal/ui/views"
@@ -134,7 +135,7 @@ func (a *app) places(root *cobra.Command) places {
 		"--by": fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": fixed(engine.RecordedDefinition), "--group-by": fixed("outcome"),
 		"--worktree-end": fixed(treeEnds...), "graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
 		"run --format": fixed(runFormats...), "resume --format": fixed(runFormats...), "fork --format": fixed(runFormats...), "report --format": fixed("html", "junit", "markdown"),
-		"simulate --scenario": fixed(dryrun.Scenarios()...),
+		"simulate --scenario": fixed(dryrun.Scenarios()...), "schema --json-output": fixed(jsonoutput.Commands()...),
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm/loopfile"
+	"loops/internal/jsonoutput"
 )
 
 func newSchemaCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var command string
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of loop files, for editors",
 		Long: `schema prints the JSON Schema (draft 2020-12) of loop files. An editor with a YAML language server then completes
@@ -16,11 +18,20 @@ a loop, relative to the loop:
 
   # yaml-language-server: $schema=loop.schema.json
 
-"loops validate" sees more than a schema can: whether names lead somewhere, what texts and other files hold.` +
+"loops validate" sees more than a schema can: whether names lead somewhere, what texts and other files hold. --json-output prints
+the schema of what a command prints with --json instead; docs/json.md shows the same.` +
 			exitCodes(exitOK, exitFailed, exitUsage),
-		Example: "  loops schema > .loops/loop.schema.json",
+		Example: "  loops schema > .loops/loop.schema.json\n  loops schema --json-output runs",
 		Args:    arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
+			if command != "" {
+				text, err := jsonoutput.Text(command)
+				if err != nil {
+					return usageError{"--json-output: " + err.Error(), "loops schema --help"}
+				}
+				_, err = a.out.Write(text)
+				return err
+			}
 			var types loopfile.Types
 			if p, err := a.project(); err == nil {
 				types = p.ActionTypes()
@@ -29,4 +40,6 @@ a loop, relative to the loop:
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&command, "json-output", "", "print the schema of what `COMMAND` prints with --json")
+	return cmd
 }

@@ -77,7 +77,7 @@ func runUpgrade(ctx context.Context, a *app, o upgradeOptions) error {
 		if known {
 			answer = newer
 		}
-		return ui.WriteJSON(a.out, value.NewMap("version", current, "latest", r.Version, "newer", answer, "date", r.Date.Format(time.RFC3339), "url", textOrNull(r.URL), "from", from))
+		return ui.WriteJSON(a.out, value.NewMap("version", current, "latest", r.Version, "newer", answer, "date", r.Date.Format(time.RFC3339), "url", ui.OrNull(r.URL), "from", from))
 	}
 	where := r.URL
 	if where == "" {

@@ -52,14 +52,7 @@ func versionObject(v, platform string) *value.Map {
 			modules = append(modules, value.NewMap("path", m.Path, "version", m.Version, "sum", m.Sum))
 		}
 	}
-	return value.NewMap("version", v, "commit", textOrNull(at), "date", textOrNull(when), "go", runtime.Version(), "platform", platform, "modules", modules)
-}
-
-func textOrNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
+	return value.NewMap("version", v, "commit", ui.OrNull(at), "date", ui.OrNull(when), "go", runtime.Version(), "platform", platform, "modules", modules)
 }
 
 func setting(info *debug.BuildInfo, key string) string {

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"loops/internal/jsonoutput"
+)
+
+// undescribed are the commands with --json whose output has no schema yet.
+var undescribed = []string{
+	"answer", "attach", "cost", "diff", "doctor", "events", "extend", "fork", "history", "notify test", "prune", "resume", "run", "show", "simulate",
+	"status", "stop", "test", "upgrade", "watch",
+}
+
+func TestEveryJSONHasASchema(t *testing.T) {
+	var have []string
+	visitCommands(newRootCommand(&app{}, ""), func(cmd *cobra.Command) {
+		if f := cmd.Flags().Lookup("json"); f != nil && f.Value.Type() == "bool" && cmd.Runnable() {
+			have = append(have, strings.TrimPrefix(cmd.CommandPath(), "loops "))
+		}
+	})
+	slices.Sort(have)
+	said := slices.Concat(jsonoutput.Commands(), undescribed)
+	slices.Sort(said)
+	if !slices.Equal(have, said) {
+		t.Errorf("commands with --json: %q\ndescribed or not: %q", have, said)
+	}
+}
+
+// What commands print over runs that ended in several ways is what their schemas say, and has no other key.
+func TestJSONFollowsItsSchema(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".loops"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(".loops/child.yaml", "name: child\ninitial: one\nstates:\n  one: {action: echo one, next: done}\n  done: {terminal: true}\n")
+	write(".loops/lib.yaml", "fragments:\n  f: {description: Says it, parameters: {text: {type: string, required: true}}, action: echo}\n")
+	write(".loops/fix.yaml", `name: fix
+description: Repairs
+schedule: {cron: "0 3 * * *"}
+initial: a
+states:
+  a: {action: "echo hi", capture: out, on_yes: sub, on_no: sub}
+  sub: {loop: child, on_yes: b, on_no: b}
+  b: {action: "test ! -e bad", on_yes: done, on_no: broken}
+  done: {terminal: true}
+  broken: {terminal: true, failure: true}
+`)
+	loops := func(args ...string) (string, string) {
+		var out, errs bytes.Buffer
+		Main(args, IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: dir, Env: os.Environ()})
+		return out.String(), errs.String()
+	}
+	loops("run", "fix", "-q")
+	write("bad", "")
+	loops("run", "fix", "-q")
+	loops("run", "fix", "-q", "--max-steps", "1")
+	newest, _ := loops("runs", "--jq", ".[0].instance_id")
+	newest = strings.Trim(strings.TrimSpace(newest), `"`)
+	for _, command := range []string{
+		"config show", "explain last", "fragments .loops/lib.yaml", "list", "queue list", "render fix a", "runs",
+		"schedule next fix", "stats fix", "store copy dir sqlite:copy.db", "sweep", "validate", "version", "export last -o x.tar.gz", "rm " + newest + " --force", "import x.tar.gz",
+	} {
+		args := strings.Fields(command)
+		i := slices.IndexFunc(jsonoutput.Outputs, func(o jsonoutput.Output) bool { return strings.HasPrefix(command+" ", o.Command+" ") })
+		schema, err := jsonoutput.Outputs[i].Schema()
+		if err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		holds, err := schema.Resolve(nil)
+		if err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		out, errs := loops(append(args, "--json")...)
+		var got any
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Errorf("loops %s --json: %v\n%s%s", command, err, out, errs)
+		} else if err := holds.Validate(got); err != nil {
+			t.Errorf("loops %s --json: %v\n%s", command, err, out)
+		}
+	}
+	out, _ := loops("schema", "--json-output", "runs")
+	if !strings.Contains(out, `"urn:loops:json:runs:1"`) || strings.Contains(out, `"additionalProperties": false`) {
+		t.Errorf("schema --json-output runs:\n%s", out)
+	}
+	if _, errs := loops("schema", "--json-output", "runz"); !strings.Contains(errs, `no schema for "runz"; there is one for: config show, `) {
+		t.Errorf("schema --json-output runz: %s", errs)
+	}
+}

@@ -1,0 +1,87 @@
+// Package jsonoutput describes the JSON that commands print with --json: a Go type for each command, of which its JSON Schema
+// and docs/json.md are made.
+package jsonoutput
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Version is the version of the schemas. Keys are added within a version; none is removed, and none changes its type.
+const Version = 1
+
+// An Output is what a command prints with --json.
+type Output struct {
+	Command string // without "loops"
+	Prints  string // in a few words
+	of      reflect.Type
+}
+
+// Commands returns the names of the commands that have a schema, sorted.
+func Commands() (names []string) {
+	for _, o := range Outputs {
+		names = append(names, o.Command)
+	}
+	return names
+}
+
+// Text returns the JSON Schema of what a command prints, as JSON. It allows keys that it does not know, because keys are added.
+func Text(command string) ([]byte, error) {
+	i := slices.IndexFunc(Outputs, func(o Output) bool { return o.Command == command })
+	if i < 0 {
+		return nil, fmt.Errorf("no schema for %q; there is one for: %s", command, strings.Join(Commands(), ", "))
+	}
+	s, err := Outputs[i].Schema()
+	if err != nil {
+		return nil, err
+	}
+	open(s)
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
+}
+
+// Schema returns the JSON Schema of an output. It refuses keys that it does not know.
+func (o Output) Schema() (*jsonschema.Schema, error) {
+	s, err := jsonschema.ForType(o.of, nil)
+	if err != nil {
+		return nil, err
+	}
+	walk(s, func(s *jsonschema.Schema) {
+		if s.Items != nil { // lists are never null
+			s.Type, s.Types = "array", nil
+		}
+	})
+	s.Schema = "https://json-schema.org/draft/2020-12/schema"
+	s.ID = fmt.Sprintf("urn:loops:json:%s:%d", strings.ReplaceAll(o.Command, " ", "-"), Version)
+	s.Title = fmt.Sprintf("loops %s --json, version %d", o.Command, Version)
+	s.Description = o.Prints
+	return s, nil
+}
+
+// open lets objects have keys that the schema does not know.
+func open(s *jsonschema.Schema) {
+	walk(s, func(s *jsonschema.Schema) {
+		if s.Properties != nil {
+			s.AdditionalProperties = nil
+		}
+	})
+}
+
+func walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
+	if s == nil {
+		return
+	}
+	visit(s)
+	walk(s.Items, visit)
+	for _, p := range s.Properties {
+		walk(p, visit)
+	}
+	if len(s.Properties) == 0 {
+		walk(s.AdditionalProperties, visit)
+	}
+}

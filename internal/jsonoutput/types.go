@@ -1,0 +1,320 @@
+package jsonoutput
+
+import "reflect"
+
+// Outputs are the commands whose output is described, by name.
+var Outputs = []Output{
+	{"config show", "one object", reflect.TypeFor[settings]()},
+	{"explain", "one object", reflect.TypeFor[explanation]()},
+	{"export", "one object", reflect.TypeFor[exported]()},
+	{"fragments", "a list", reflect.TypeFor[[]fragment]()},
+	{"import", "one object", reflect.TypeFor[imported]()},
+	{"list", "a list of loops; with --running a list of objects as `status` prints them", reflect.TypeFor[[]listed]()},
+	{"pause", "a list of the runs that were told to pause", reflect.TypeFor[[]paused]()},
+	{"queue list", "a list of the waiters", reflect.TypeFor[[]waiter]()},
+	{"queue remove", "a list of the waiters that were removed", reflect.TypeFor[[]removedWaiter]()},
+	{"render", "one object", reflect.TypeFor[rendered]()},
+	{"rm", "one object", reflect.TypeFor[removed]()},
+	{"runs", "a list of runs", reflect.TypeFor[[]run]()},
+	{"schedule next", "one object", reflect.TypeFor[schedule]()},
+	{"signal", "one object", reflect.TypeFor[sent]()},
+	{"stats", "one object", reflect.TypeFor[stats]()},
+	{"store copy", "a list of runs", reflect.TypeFor[[]copied]()},
+	{"sweep", "a list of changes", reflect.TypeFor[[]change]()},
+	{"unpause", "a list of the runs that continue", reflect.TypeFor[[]unpaused]()},
+	{"validate", "a list of loops", reflect.TypeFor[[]checked]()},
+	{"version", "one object", reflect.TypeFor[version]()},
+}
+
+type settings struct {
+	Files []struct {
+		File   string `json:"file" jsonschema:"absolute"`
+		Layer  string `json:"layer" jsonschema:"reference (of little-loops), user or project"`
+		Exists bool   `json:"exists"`
+	} `json:"files"`
+	Settings []struct {
+		Key    string `json:"key"`
+		Value  any    `json:"value" jsonschema:"null where it is not set"`
+		Origin string `json:"origin" jsonschema:"what sets it, as default"`
+		Name   string `json:"name,omitempty" jsonschema:"of the variable or flag that sets it"`
+		File   string `json:"file,omitempty" jsonschema:"that sets it"`
+		Line   *int   `json:"line,omitempty"`
+	} `json:"settings"`
+	Mistakes []mistake `json:"mistakes"`
+	Warnings []mistake `json:"warnings"`
+}
+
+type mistake struct {
+	File    string `json:"file"`
+	Line    *int   `json:"line"`
+	Column  *int   `json:"column"`
+	Message string `json:"message"`
+}
+
+type sentence struct {
+	Text   string `json:"text"`
+	Events []int  `json:"events" jsonschema:"numbers of the events that show it"`
+}
+
+type explanation struct {
+	Instance     string         `json:"instance_id" jsonschema:"the id of the run"`
+	Loop         string         `json:"loop"`
+	Status       *string        `json:"status"`
+	TerminatedBy *string        `json:"terminated_by"`
+	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
+	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	Run          []sentence     `json:"run" jsonschema:"about the whole run"`
+	Steps        []struct {
+		Step        int        `json:"step"`
+		Number      string     `json:"number" jsonschema:"the step, with those of its parents before it"`
+		State       string     `json:"state" jsonschema:"with the states of its parents"`
+		Verdict     *string    `json:"verdict"`
+		To          *string    `json:"to" jsonschema:"the next state"`
+		Duration    int        `json:"duration_ms"`
+		Attempts    int        `json:"attempts"`
+		Waited      int        `json:"waited_ms"`
+		Paused      int        `json:"paused_ms"`
+		Interrupted int        `json:"interrupted_ms"`
+		First       int        `json:"first_event"`
+		Last        int        `json:"last_event"`
+		Sentences   []sentence `json:"sentences"`
+	} `json:"steps"`
+}
+
+type exported struct {
+	Instance string   `json:"instance_id" jsonschema:"the id of the run"`
+	Loop     string   `json:"loop"`
+	File     string   `json:"file" jsonschema:"that was written"`
+	Bytes    int      `json:"bytes"`
+	Events   int      `json:"events"`
+	Files    int      `json:"files"`
+	LeftOut  []string `json:"left_out" jsonschema:"files that are not regular"`
+	SHA256   string   `json:"sha256" jsonschema:"of the events"`
+}
+
+type imported struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	Loop     string `json:"loop"`
+	Status   string `json:"status"`
+	Result   string `json:"result"`
+	Events   int    `json:"events"`
+	Files    int    `json:"files"`
+	SHA256   string `json:"sha256" jsonschema:"of the events"`
+}
+
+type fragment struct {
+	Name        string  `json:"name"`
+	Does        *string `json:"does"`
+	Description *string `json:"description"`
+	Parameters  map[string]struct {
+		Type        string  `json:"type"`
+		Required    bool    `json:"required"`
+		Default     any     `json:"default"`
+		Description *string `json:"description"`
+	} `json:"parameters" jsonschema:"by name"`
+}
+
+type listed struct {
+	Name        string   `json:"name"`
+	Path        string   `json:"path" jsonschema:"of its file, absolute"`
+	Description string   `json:"description"`
+	Category    *string  `json:"category"`
+	Labels      []string `json:"labels"`
+	Visibility  *string  `json:"visibility"`
+	Problem     string   `json:"problem,omitempty" jsonschema:"why it cannot run"`
+	LastRun     *struct {
+		Instance string  `json:"instance_id" jsonschema:"the id of the run"`
+		RunID    string  `json:"run_id" jsonschema:"as little-loops calls it"`
+		Status   *string `json:"status"`
+		Outcome  string  `json:"outcome"`
+		Reason   *string `json:"reason"`
+		Started  string  `json:"started_at"`
+		Updated  string  `json:"updated_at"`
+	} `json:"last_run,omitempty" jsonschema:"null where the loop never ran"`
+	Catalog bool `json:"catalog,omitempty" jsonschema:"whether it is of the catalog"`
+	BuiltIn bool `json:"built_in,omitempty" jsonschema:"the same, as little-loops calls it"`
+}
+
+type paused struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop     string `json:"loop"`
+	PID      int    `json:"pid"`
+	Paused   bool   `json:"paused" jsonschema:"false where the current action ends first"`
+	State    string `json:"current_state"`
+}
+
+type unpaused struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop     string `json:"loop"`
+	GoesOn   bool   `json:"goes_on" jsonschema:"whether a process carries the run"`
+	State    string `json:"current_state"`
+}
+
+type waiter struct {
+	ID       string  `json:"queue_id"`
+	Loop     string  `json:"loop"`
+	Resumes  *string `json:"resumes" jsonschema:"the id of the run that it resumes"`
+	Since    string  `json:"since"`
+	Place    int     `json:"place"`
+	WaitsFor struct {
+		Loop     *string `json:"loop"`
+		Instance *string `json:"instance_id"`
+		ID       *string `json:"queue_id"`
+		Path     *string `json:"path"`
+		Since    *string `json:"since"`
+	} `json:"waits_for"`
+	Scope     []string `json:"scope"`
+	Singleton bool     `json:"singleton"`
+	PID       int      `json:"pid"`
+	Host      *string  `json:"host"`
+	Log       *string  `json:"log" jsonschema:"the file of its output"`
+	Foreign   bool     `json:"reference_tool" jsonschema:"whether little-loops waits"`
+}
+
+type removedWaiter struct {
+	ID    string `json:"queue_id"`
+	Loop  string `json:"loop"`
+	PID   int    `json:"pid"`
+	Ended bool   `json:"ended" jsonschema:"whether its process ended"`
+}
+
+type rendered struct {
+	Loop    string         `json:"loop"`
+	State   string         `json:"state"`
+	Type    *string        `json:"action_type"`
+	Action  string         `json:"action"`
+	Params  map[string]any `json:"params,omitempty"`
+	Unknown []struct {
+		Reference string `json:"reference"`
+		Reason    string `json:"reason"`
+	} `json:"unknown" jsonschema:"templates whose value only a run knows"`
+}
+
+type removed struct {
+	Removed []struct {
+		Instance string  `json:"instance_id" jsonschema:"the id of the run"`
+		Loop     string  `json:"loop"`
+		Status   *string `json:"status"`
+		Started  string  `json:"started_at"`
+		Bytes    int     `json:"bytes"`
+	} `json:"removed"`
+	Bytes    int      `json:"bytes" jsonschema:"that were freed"`
+	Finished []string `json:"finished" jsonschema:"ids of runs whose removal was begun before"`
+}
+
+type run struct {
+	RunID        string         `json:"run_id" jsonschema:"as little-loops calls it"`
+	Instance     string         `json:"instance_id" jsonschema:"the id of the run"`
+	Loop         string         `json:"loop"`
+	Status       *string        `json:"status"`
+	Started      string         `json:"started_at"`
+	Iterations   int            `json:"iterations" jsonschema:"steps of the run"`
+	Duration     int            `json:"duration_ms"`
+	TerminatedBy *string        `json:"terminated_by"`
+	Error        *string        `json:"error"`
+	State        string         `json:"current_state"`
+	Outcome      string         `json:"outcome"`
+	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
+	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	Worktree     *struct {
+		Path   string  `json:"path"`
+		Branch *string `json:"branch"`
+		End    string  `json:"end"`
+		Of     *string `json:"of"`
+	} `json:"worktree,omitempty"`
+	Cost    *float64 `json:"cost_usd,omitempty" jsonschema:"null where a part is not known"`
+	Known   *float64 `json:"known_cost_usd,omitempty"`
+	Unknown *int     `json:"unknown_costs,omitempty" jsonschema:"prompts and judges whose cost is not known"`
+}
+
+type schedule struct {
+	Name     string   `json:"name"`
+	File     string   `json:"file"`
+	Cron     string   `json:"cron"`
+	Timezone *string  `json:"timezone"`
+	Overlap  string   `json:"overlap"`
+	CatchUp  any      `json:"catch_up"`
+	Next     []string `json:"next" jsonschema:"times"`
+}
+
+type sent struct {
+	Instance string  `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string  `json:"run_id" jsonschema:"as little-loops calls it"`
+	Event    string  `json:"event"`
+	Number   int     `json:"number"`
+	At       string  `json:"at"`
+	From     *string `json:"from"`
+	Alive    bool    `json:"alive"`
+	Waits    bool    `json:"waits" jsonschema:"whether the run waits for it"`
+}
+
+type stats struct {
+	Loop      string         `json:"loop"`
+	Runs      int            `json:"runs"`
+	Open      int            `json:"open"`
+	Ended     int            `json:"ended"`
+	Succeeded int            `json:"succeeded"`
+	Rate      *float64       `json:"success_rate" jsonschema:"of those that ended"`
+	Outcomes  map[string]int `json:"outcomes"`
+	P50       int            `json:"p50_ms"`
+	P95       int            `json:"p95_ms"`
+	Longest   int            `json:"longest_ms"`
+	States    []struct {
+		State     string         `json:"state" jsonschema:"with the states of its parents"`
+		Visits    int            `json:"visits"`
+		Runs      int            `json:"runs"`
+		P50       int            `json:"p50_ms"`
+		P95       int            `json:"p95_ms"`
+		Longest   int            `json:"longest_ms"`
+		Failed    int            `json:"failed_actions"`
+		Evaluator *string        `json:"evaluator"`
+		Verdicts  map[string]int `json:"verdicts"`
+		Never     bool           `json:"never_said_no"`
+	} `json:"states"`
+}
+
+type copied struct {
+	Instance string  `json:"instance_id" jsonschema:"the id of the run"`
+	Loop     string  `json:"loop"`
+	Result   string  `json:"result"`
+	Events   *int    `json:"events"`
+	SHA256   *string `json:"sha256" jsonschema:"of the events"`
+	Error    *string `json:"error"`
+}
+
+type change struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	Loop     string `json:"loop"`
+	Kind     string `json:"kind"`
+	Why      string `json:"why"`
+}
+
+type checked struct {
+	Loop       string `json:"loop"`
+	File       string `json:"file,omitempty" jsonschema:"absolute"`
+	Valid      bool   `json:"valid"`
+	Violations []struct {
+		Severity string `json:"severity" jsonschema:"error or warning"`
+		Rule     string `json:"rule"`
+		Path     string `json:"path" jsonschema:"of the key"`
+		Message  string `json:"message"`
+		File     string `json:"file,omitempty"`
+		Line     int    `json:"line,omitempty"`
+		Col      int    `json:"col,omitempty"`
+	} `json:"violations"`
+}
+
+type version struct {
+	Version  string  `json:"version"`
+	Commit   *string `json:"commit"`
+	Date     *string `json:"date"`
+	Go       string  `json:"go"`
+	Platform string  `json:"platform"`
+	Modules  []struct {
+		Path    string `json:"path"`
+		Version string `json:"version"`
+		Sum     string `json:"sum"`
+	} `json:"modules"`
+}
