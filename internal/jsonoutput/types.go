@@ -115,8 +115,10 @@ type fragment struct {
 }
 
 type listed struct {
-	Name        string   `json:"name"`
-	Path        string   `json:"path" jsonschema:"of its file, absolute"`
+	Name        string   `json:"name" jsonschema:"by which commands find it"`
+	Loop        string   `json:"loop"`
+	Path        string   `json:"path" jsonschema:"the same as file, as little-loops calls it"`
+	File        string   `json:"file" jsonschema:"absolute"`
 	Description string   `json:"description"`
 	Category    *string  `json:"category"`
 	Labels      []string `json:"labels"`
@@ -210,7 +212,8 @@ type run struct {
 	Loop         string         `json:"loop"`
 	Status       *string        `json:"status"`
 	Started      string         `json:"started_at"`
-	Iterations   int            `json:"iterations" jsonschema:"steps of the run"`
+	Iterations   int            `json:"iterations" jsonschema:"the same as iteration, as little-loops calls it"`
+	Iteration    int            `json:"iteration" jsonschema:"the number of the last step"`
 	Duration     int            `json:"duration_ms"`
 	TerminatedBy *string        `json:"terminated_by"`
 	Error        *string        `json:"error"`
@@ -230,7 +233,8 @@ type run struct {
 }
 
 type schedule struct {
-	Name     string   `json:"name"`
+	Name     string   `json:"name" jsonschema:"the same as loop"`
+	Loop     string   `json:"loop"`
 	File     string   `json:"file"`
 	Cron     string   `json:"cron"`
 	Timezone *string  `json:"timezone"`

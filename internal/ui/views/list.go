@@ -44,7 +44,7 @@ func LastRunObject(r persistence.Run) any {
 // EntryObject is a loop of a library for a program.
 func EntryObject(e loopfile.Entry) *value.Map {
 	m := value.NewMap(
-		"name", e.Name, "path", e.Path, "description", e.Title, "category", ui.OrNull(e.Category), "labels", ui.Texts(e.Labels),
+		"name", e.Name, "loop", cmp.Or(e.Loop, e.Name), "path", e.Path, "file", e.Path, "description", e.Title, "category", ui.OrNull(e.Category), "labels", ui.Texts(e.Labels),
 		"visibility", ui.OrNull(e.Visibility),
 	)
 	if e.Problem != "" {

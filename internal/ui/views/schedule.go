@@ -50,5 +50,5 @@ func NextTimesObject(l *fsm.Loop, times []time.Time) *value.Map {
 		next = append(next, at.Format(time.RFC3339))
 	}
 	s := l.Schedule
-	return value.NewMap("name", l.Name, "file", l.File, "cron", s.Cron, "timezone", ui.OrNull(s.Timezone), "overlap", s.Overlap, "catch_up", s.CatchUp, "next", next)
+	return value.NewMap("name", l.Name, "loop", l.Name, "file", l.File, "cron", s.Cron, "timezone", ui.OrNull(s.Timezone), "overlap", s.Overlap, "catch_up", s.CatchUp, "next", next)
 }
