@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
@@ -21,6 +22,7 @@ type Answer struct {
 	From     string            // who answers, as far as that is known
 	Known    []string          // the names and teams by which the face knows who answers; nil = it does not
 	Withdraw bool              // the question is taken back: there is no choice
+	Address  string            // of the question, among several of a run; "" = the first that has no answer
 }
 
 // An Answered is an answer that is on record.
@@ -46,9 +48,19 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if m == nil && err != nil {
 		return Answered{}, store.Failed(err)
 	}
-	given := Answered{Answer: s, Run: a.Before, Question: m.Asked()}
-	if given.Question == nil || !a.Before.Resumable && !alive(a.Before) {
+	given := Answered{Answer: s, Run: a.Before}
+	open := m.Questions()
+	if len(open) == 0 || !a.Before.Resumable && !alive(a.Before) {
 		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.StatusWord(a.Before), a.Before.State)
+	}
+	if s.Address != "" {
+		if open = slices.DeleteFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address != s.Address }); len(open) == 0 {
+			return given, refuse(NotFound, "run %s asks no question %s", id, humanize.Quote(s.Address))
+		}
+	}
+	given.Question = open[0]
+	if free := Unanswered(ctx, store, id, open); len(free) > 0 {
+		given.Question = free[0]
 	}
 	if err := given.mayAnswer(); err != nil {
 		return given, err
@@ -98,6 +110,19 @@ func (a *Answered) check() (*value.Map, error) {
 		return nil, errors.New("a question that is taken back has no answer")
 	}
 	return nil, nil
+}
+
+// Unanswered returns the questions of a run that have no answer on record yet: a run that no process carries takes its answers when it is
+// resumed.
+func Unanswered(ctx context.Context, store *project.Records, id persistence.ID, open []*fsm.OpenQuestion) []*fsm.OpenQuestion {
+	a := &asking{store: store, id: id}
+	var free []*fsm.OpenQuestion
+	for _, q := range open {
+		if a.answeredFirst(ctx, q, 0) == nil {
+			free = append(free, q)
+		}
+	}
+	return free
 }
 
 // answeredFirst refuses if the question has an answer before number mine; 0 = any.

@@ -110,6 +110,7 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 	defer cancel(nil)
 	e := r.e
 	for {
+		before, held := r.done, false
 		if r.crew != nil {
 			r.workInside(ctx, cancel)
 		} else {
@@ -140,6 +141,7 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 			if e.held(ctx) == ended {
 				return decision{halted: true}, true
 			}
+			held = true
 		}
 		if over := e.wallSpent(); over != nil {
 			r.remember()
@@ -153,6 +155,10 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 			if e.mem.parkedBranch() {
 				r.remember()
 				return decision{halted: true, parked: true}, true
+			}
+			if r.done == before && !held { // what is left cannot continue now
+				r.remember()
+				return decision{halted: true}, true
 			}
 			r.next = 0 // those that were cut short continue
 		}

@@ -43,26 +43,28 @@ type OpenQuestion struct {
 	Ask
 }
 
-// Asked returns the question that the run waits for an answer to, in whatever sub-loop; nil = none.
-func (m *Snapshot) Asked() *OpenQuestion { return m.askedAt("") }
+// Questions are those that the run waits for answers to, in whatever sub-loops, branches and items.
+func (m *Snapshot) Questions() []*OpenQuestion {
+	if m == nil {
+		return nil
+	}
+	return m.asks("", nil)
+}
 
-func (m *Snapshot) askedAt(address string) *OpenQuestion {
+// asks adds the questions of a loop and of those inside it. address leads to the loop.
+func (m *Snapshot) asks(address string, open []*OpenQuestion) []*OpenQuestion {
 	address += "/" + strconv.Itoa(m.Step)
 	if w := m.Awaiting; w != nil && w.Kind == AwaitAsk {
-		return &OpenQuestion{Address: address, Wait: w.wait(), Ask: *w.ask()}
+		open = append(open, &OpenQuestion{Address: address, Wait: w.wait(), Ask: *w.ask()})
 	}
-	if m.Child != nil {
-		return m.Child.Memory.askedAt(address)
-	}
-	for _, b := range m.Branches {
-		if b.Child == nil {
-			continue
+	for name, c := range m.Inside() {
+		at := address
+		if name != "" {
+			at += branchSign + name
 		}
-		if q := b.Child.Memory.askedAt(address + branchSign + b.Name); q != nil {
-			return q
-		}
+		open = c.Memory.asks(at, open)
 	}
-	return nil
+	return open
 }
 
 // visitAddress names the visit that the machine is in, as Asked does.

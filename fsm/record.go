@@ -149,8 +149,16 @@ func stopCause(ctx context.Context) *Stop {
 	return stop
 }
 
-// drained reports whether nothing more is to begin.
+// drained reports whether nothing more is to begin here. An item that is at work has begun: it goes through all its states.
 func (e *Executor) drained() bool {
+	if s := e.slotAround(); s != nil && s.held {
+		return false
+	}
+	return e.draining()
+}
+
+// draining reports whether nothing more is to begin in the run.
+func (e *Executor) draining() bool {
 	select {
 	case <-e.cfg.Drain:
 		return true

@@ -115,7 +115,7 @@ func (e *Executor) held(ctx context.Context) result {
 	if around != nil {
 		around.pauses(1)
 	}
-	for released != nil && ctx.Err() == nil && !e.drained() {
+	for released != nil && ctx.Err() == nil && !e.draining() {
 		e.away(ctx, func() {
 			select {
 			case <-released:
@@ -131,7 +131,8 @@ func (e *Executor) held(ctx context.Context) result {
 	m.Wait = nil
 	paused := time.Since(begun)
 	e.shift(paused)
-	if ctx.Err() != nil || e.drained() {
+	if ctx.Err() != nil || e.draining() {
+		e.rests() // what a user holds is not at work
 		return again // to be stopped
 	}
 	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "the run goes on"}, Field{"paused_seconds", seconds(paused)})

@@ -12,6 +12,7 @@ type BranchState struct {
 	Name    string
 	At      string // the states that it is in, of a loop; "" = it has an action, or has ended
 	Verdict string // "" = it is not over
+	Waits   bool   // for time, an event or a person
 	Begun   bool
 }
 
@@ -33,7 +34,7 @@ func (v *Vitals) Branches() []BranchState {
 		if b.End != nil {
 			s.Verdict = Text(ValueOf(b.End, "verdict"))
 		} else if b.Child != nil {
-			s.At = at(b.Child, m, b.Name)
+			s.At, s.Waits = at(b.Child, m, b.Name), b.Child.Memory.Waiting() != nil
 		}
 		out = append(out, s)
 	}
@@ -76,6 +77,8 @@ func (v *Vitals) BranchesText() string {
 			words = append(words, name+" not begun")
 		case b.At != "":
 			words = append(words, name+" in "+b.At)
+		case b.Waits:
+			words = append(words, name+" waits")
 		case v.Alive:
 			words = append(words, name+" running")
 		default:

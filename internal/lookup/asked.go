@@ -16,7 +16,7 @@ type Question struct {
 	Question *fsm.OpenQuestion
 }
 
-// Asked returns what the run that arg means asks, or what all runs ask for "". A run that asks nothing is an *engine.Refusal.
+// Asked returns what the run that arg means asks, or what all runs ask for "": the questions that have no answer yet. A run that asks nothing is an *engine.Refusal.
 func Asked(ctx context.Context, store *project.Records, arg string) ([]Question, error) {
 	var runs []persistence.Run
 	if arg == "" {
@@ -40,8 +40,15 @@ func Asked(ctx context.Context, store *project.Records, arg string) ([]Question,
 		if err != nil && m == nil && arg != "" {
 			return nil, store.Failed(err)
 		}
-		if q := m.Asked(); q != nil && (r.Resumable || project.Alive(r)) {
+		if !r.Resumable && !project.Alive(r) {
+			continue
+		}
+		asked := m.Questions()
+		for _, q := range engine.Unanswered(ctx, store, r.ID, asked) {
 			open = append(open, Question{r, q})
+		}
+		if len(asked) > 0 && len(open) == 0 && arg != "" {
+			return nil, engine.Refuse(engine.NotFound, "run %s asks nothing more: what it asked has its answer", r.ID)
 		}
 	}
 	if len(open) == 0 && arg != "" {

@@ -33,8 +33,9 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 			return nil, err
 		}
 		a := &Asked{whole: arg != "", s: s}
-		for _, q := range open {
-			a.Open = append(a.Open, views.Pending(q))
+		for i, q := range open {
+			several := i > 0 && open[i-1].Run.ID == q.Run.ID || i+1 < len(open) && open[i+1].Run.ID == q.Run.ID
+			a.Open = append(a.Open, views.Pending{Run: q.Run, Question: q.Question, Several: several})
 		}
 		return a, nil
 	}

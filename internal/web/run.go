@@ -257,8 +257,7 @@ func (page *runPage) addQuestion(ctx context.Context, f project.Finder, run pers
 	if err != nil || len(open) == 0 {
 		return
 	}
-	q := views.Pending(open[0])
-	page.Question = &q
+	page.Question = &views.Pending{Run: open[0].Run, Question: open[0].Question, Several: len(open) > 1}
 }
 
 func (page *runPage) addMemory(ctx context.Context, f project.Finder, run persistence.Run) {

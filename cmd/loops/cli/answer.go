@@ -42,6 +42,7 @@ a question with who takes answers of those that it names only.` +
 		},
 	}
 	cmd.Flags().StringArrayVar(&fields, "field", nil, "say something beside the choice, `NAME=TEXT` (repeatable)")
+	cmd.Flags().StringVar(&said.Address, "question", "", "answer the question at this `ADDRESS`, of several that the run asks at once")
 	cmd.Flags().BoolVar(&said.Withdraw, "withdraw", false, "take the question back")
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print JSON")
 	return cmd

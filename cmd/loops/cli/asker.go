@@ -43,7 +43,10 @@ func (a *app) beginAsking(ctx context.Context, e *engine.Engine, ask *asker.Aske
 			return nil, err
 		}
 		m, err := store.Snapshot(ctx, id)
-		return m.Asked(), err
+		for _, q := range engine.Unanswered(ctx, store, id, m.Questions()) {
+			return q, err
+		}
+		return nil, err
 	}
 	ask.Answer = func(ctx context.Context, said engine.Answer) error {
 		said.From, said.Known = a.sender(), a.identity()

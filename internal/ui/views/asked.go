@@ -16,6 +16,7 @@ import (
 type Pending struct {
 	Run      persistence.Run
 	Question *fsm.OpenQuestion
+	Several  bool // the run asks another question too
 }
 
 // Object is the question for a program.
@@ -25,7 +26,7 @@ func (p Pending) Object() *value.Map {
 	for _, f := range q.Fields {
 		fields.Set(f.Name, f.Type)
 	}
-	m := value.NewMap("instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Question,
+	m := value.NewMap("address", q.Address, "instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Question,
 		"choices", ui.Texts(q.Choices), "fields", fields, "show", ui.OrNull(q.Show), "who", ui.Texts(q.Who), "since", ui.Stamp(q.Wait.Since), "until", nil)
 	if !q.Wait.Until.IsZero() {
 		m.Set("until", ui.Stamp(q.Wait.Until))
@@ -53,6 +54,9 @@ func (page *Page) PrintAsked(p Pending, whole bool) {
 		}
 	}
 	command := page.Command("answer", string(p.Run.ID)) + " " + strings.Join(q.Choices, "|")
+	if p.Several {
+		command += " --question " + value.ShellQuote(q.Address)
+	}
 	for _, f := range q.Fields {
 		command += " [--field " + f.Name + "=" + strings.ToUpper(f.Type) + "]"
 	}
