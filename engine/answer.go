@@ -112,6 +112,19 @@ func (a *Answered) check() (*value.Map, error) {
 	return nil, nil
 }
 
+// Question returns the first question of a run that has no answer on record yet, nil where there is none.
+func (e *Engine) Question(ctx context.Context, id persistence.ID) (*fsm.OpenQuestion, error) {
+	store, err := e.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := store.Snapshot(ctx, id)
+	if open := Unanswered(ctx, store, id, m.Questions()); len(open) > 0 {
+		return open[0], err
+	}
+	return nil, err
+}
+
 // Unanswered returns the questions of a run that have no answer on record yet: a run that no process carries takes its answers when it is
 // resumed.
 func Unanswered(ctx context.Context, store *project.Records, id persistence.ID, open []*fsm.OpenQuestion) []*fsm.OpenQuestion {

@@ -191,8 +191,12 @@ func TestAnOpenQuestion(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := rec.saved[len(rec.saved)-1]
-		q := last.Asked()
-		if q == nil || q.Address != "/1" || q.Question != "Ship it?" || !slices.Equal(q.Choices, []string{"approve", "reject"}) {
+		open := last.Questions()
+		if len(open) != 1 {
+			t.Fatalf("it asks %+v", open)
+		}
+		q := open[0]
+		if q.Address != "/1" || q.Question != "Ship it?" || !slices.Equal(q.Choices, []string{"approve", "reject"}) {
 			t.Fatalf("it asks %+v", q)
 		}
 		for _, c := range []struct {

@@ -132,7 +132,7 @@ func (e *Executor) held(ctx context.Context) result {
 	paused := time.Since(begun)
 	e.shift(paused)
 	if ctx.Err() != nil || e.draining() {
-		e.rests() // what a user holds is not at work
+		e.rests()    // what a user holds is not at work
 		return again // to be stopped
 	}
 	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "the run goes on"}, Field{"paused_seconds", seconds(paused)})

@@ -37,17 +37,7 @@ func (a *app) beginAsking(ctx context.Context, e *engine.Engine, ask *asker.Aske
 	id := r.ID()
 	ask.Terminal = asker.Terminal{Out: a.Out, Line: keys.Line}
 	ask.Later = a.command("answer", string(id))
-	ask.Open = func(ctx context.Context) (*fsm.OpenQuestion, error) {
-		store, err := e.Records(ctx)
-		if err != nil {
-			return nil, err
-		}
-		m, err := store.Snapshot(ctx, id)
-		for _, q := range engine.Unanswered(ctx, store, id, m.Questions()) {
-			return q, err
-		}
-		return nil, err
-	}
+	ask.Open = func(ctx context.Context) (*fsm.OpenQuestion, error) { return e.Question(ctx, id) }
 	ask.Answer = func(ctx context.Context, said engine.Answer) error {
 		said.From, said.Known = a.sender(), a.identity()
 		if _, err := e.Answer(ctx, id, said); err != nil {
