@@ -124,7 +124,7 @@ func (a *app) places(root *cobra.Command) places {
 		"KIND":  fixed(eventKinds...), "STATUS": listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
 		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(service.Tiers, allTiers)...), "PATTERN": fixed(starter.Names...),
 		"BRANCH": found(inOrder, from.Branches), "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "EXPR": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
-		"NUMBER": nothing, "CODE": nothing, "ADDR": fixed("127.0.0.1:8080"), "PREFIX": nothing, "AUTHORITY": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing, "EVENT": nothing, "CHOICE": nothing, "NAME=TEXT": nothing,
+		"NUMBER": nothing, "CODE": nothing, "ADDR": fixed("127.0.0.1:8080"), "PREFIX": nothing, "AUTHORITY": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing, "EVENT": nothing, "ADDRESS": nothing, "CHOICE": nothing, "NAME=TEXT": nothing,
 
 		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
 		"unpause RUN": runs(completion.IsPaused), "unpause NAME": nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": nothing, "answer RUN": runs(completion.IsWaiting), "answer NAME": nothing, "signal RUN": goOn, "signal NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
