@@ -43,7 +43,7 @@ func flagGiven(name string) bool {
 
 var buildOnce = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "loops")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build .: %w\n%s", err, out)
 	}
