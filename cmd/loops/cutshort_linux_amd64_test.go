@@ -165,7 +165,7 @@ func (s *cutServer) drop(t *testing.T, store string) {
 // query opens the database of the project, past the program.
 func (p cutProject) query(t *testing.T) *sql.DB {
 	t.Helper()
-	driver, at := "sqlite", filepath.Join(p.cwd, p.database())
+	driver, at := "sqlite", filepath.Join(p.cwd, p.database())+"?_pragma=busy_timeout(10000)"
 	if p.server != nil {
 		driver, at = "pgx", strings.Replace(p.store, cutLease+"&", "", 1)
 	}

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,17 @@ states:
   b: {evaluate: {type: output_contains, source: "${state.iteration}", pattern: "200"}, on_yes: done, on_no: a}
   done: {terminal: true}
 `
+
+// firstChange is what another text has from the line on that is not as in the first, with that line of the first.
+func firstChange(want, got string) string {
+	was, now := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range now {
+		if i == len(was) || was[i] != now[i] {
+			return fmt.Sprintf("line %d: was %q, is\n%s", i+1, strings.Join(was[i:min(i+1, len(was))], ""), strings.Join(now[i:], "\n"))
+		}
+	}
+	return "a part: " + strings.Join(was[len(now):], "\n")
+}
 
 // TestDamagedDatabase overwrites one page of a database of SQLite after the other. Whoever looks at a run is shown all of it,
 // or is told that the database is damaged and gets an exit code that is not 0: never nothing, or a part, as if it were all.
@@ -68,7 +80,7 @@ func TestDamagedDatabase(t *testing.T) {
 			said := d.said(t)
 			switch {
 			case code == 0 && said != want[i]:
-				t.Errorf("%s: %v exits with 0 and prints\n%s", name, look, cut(said, 600))
+				t.Errorf("%s: %v exits with 0 and prints\n%s", name, look, cut(firstChange(want[i], said), 600))
 			case code == 74 && strings.Contains(said, "damaged"):
 				told++
 			case code != 0:
