@@ -17,9 +17,9 @@ const Version = 1
 
 // An Output is what a command prints with --json.
 type Output struct {
-	Command string // without "loops"
-	Prints  string // in a few words
-	of      reflect.Type
+	Command string         // without "loops"
+	Prints  string         // in a few words
+	of      []reflect.Type // one of these; where all are lists, each element is what one of them has
 }
 
 // Commands returns the names of the commands that have a schema, sorted.
@@ -47,10 +47,15 @@ func Text(command string) ([]byte, error) {
 
 // Schema returns the JSON Schema of an output. It refuses keys that it does not know.
 func (o Output) Schema() (*jsonschema.Schema, error) {
-	s, err := jsonschema.ForType(o.of, nil)
-	if err != nil {
-		return nil, err
+	var shapes []*jsonschema.Schema
+	for _, t := range o.of {
+		s, err := shape(t)
+		if err != nil {
+			return nil, err
+		}
+		shapes = append(shapes, s)
 	}
+	s := oneOf(shapes)
 	walk(s, func(s *jsonschema.Schema) {
 		if s.Items != nil { // lists are never null
 			s.Type, s.Types = "array", nil
@@ -61,6 +66,33 @@ func (o Output) Schema() (*jsonschema.Schema, error) {
 	s.Title = fmt.Sprintf("loops %s --json, version %d", o.Command, Version)
 	s.Description = o.Prints
 	return s, nil
+}
+
+// shape returns the schema of a type. Events have keys that depend on their kind.
+func shape(t reflect.Type) (*jsonschema.Schema, error) {
+	e, err := jsonschema.For[event](nil)
+	if err != nil {
+		return nil, err
+	}
+	e.AdditionalProperties = nil
+	if t == reflect.TypeFor[event]() {
+		return e, nil
+	}
+	return jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[event](): e}})
+}
+
+func oneOf(shapes []*jsonschema.Schema) *jsonschema.Schema {
+	if len(shapes) == 1 {
+		return shapes[0]
+	}
+	var elements []*jsonschema.Schema
+	for _, s := range shapes {
+		if s.Items == nil {
+			return &jsonschema.Schema{AnyOf: shapes}
+		}
+		elements = append(elements, s.Items)
+	}
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{AnyOf: elements}}
 }
 
 // open lets objects have keys that the schema does not know.
@@ -78,6 +110,9 @@ func walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	}
 	visit(s)
 	walk(s.Items, visit)
+	for _, one := range s.AnyOf {
+		walk(one, visit)
+	}
 	for _, p := range s.Properties {
 		walk(p, visit)
 	}

@@ -27,10 +27,32 @@ func Page() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&b, "\n## %s\n\nPrints %s.\n\n| key | type | meaning |\n|---|---|---|\n", o.Command, o.Prints)
-		rows(&b, "", s)
+		fmt.Fprintf(&b, "\n## %s\n\nPrints %s.\n", o.Command, o.Prints)
+		for i, one := range tables(s) {
+			if i > 0 {
+				fmt.Fprint(&b, "\nOr:\n")
+			}
+			fmt.Fprint(&b, "\n| key | type | meaning |\n|---|---|---|\n")
+			rows(&b, "", one)
+		}
 	}
 	return b.Bytes(), nil
+}
+
+// tables returns what a schema allows, without lists of what it allows too.
+func tables(s *jsonschema.Schema) (all []*jsonschema.Schema) {
+	switch {
+	case s.Items != nil && s.Items.AnyOf != nil:
+		return s.Items.AnyOf
+	case s.AnyOf == nil:
+		return []*jsonschema.Schema{s}
+	}
+	for _, one := range s.AnyOf {
+		if one.Items == nil {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // rows writes a row for each key of a schema and of what is in it.

@@ -16,8 +16,7 @@ import (
 
 // undescribed are the commands with --json whose output has no schema yet.
 var undescribed = []string{
-	"answer", "attach", "cost", "diff", "doctor", "events", "extend", "fork", "history", "notify test", "prune", "resume", "run", "show", "simulate",
-	"status", "stop", "test", "upgrade", "watch",
+	"answer", "attach", "diff", "doctor", "fork", "resume", "run", "show", "simulate", "test", "watch",
 }
 
 func TestEveryJSONHasASchema(t *testing.T) {
@@ -60,6 +59,20 @@ states:
   done: {terminal: true}
   broken: {terminal: true, failure: true}
 `)
+	write(".loops/each.yaml", `name: each
+initial: a
+states:
+  a: {for_each: [1, 2], as: it, action: "echo ${item.it}", on_item_failure: continue, on_yes: b, on_no: b}
+  b: {parallel: {x: {loop: child}, y: {action: "false"}}, on_branch_failure: continue, on_yes: c, on_no: c, on_error: c}
+  c: {action: "exit 3", on_yes: done}
+  done: {terminal: true}
+`)
+	write(".loops/asks.yaml", `name: asks
+initial: a
+states:
+  a: {ask: {question: "Ship?", choices: [approve, reject]}, on_yes: done, on_no: done}
+  done: {terminal: true}
+`)
 	loops := func(args ...string) (string, string) {
 		var out, errs bytes.Buffer
 		Main(args, IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: dir, Env: os.Environ()})
@@ -69,9 +82,17 @@ states:
 	write("bad", "")
 	loops("run", "fix", "-q")
 	loops("run", "fix", "-q", "--max-steps", "1")
+	if out, errs := loops("run", "each", "-q"); !strings.Contains(out+errs, "exit 3") && !strings.Contains(out+errs, "state c") {
+		t.Errorf("run each: %s%s", out, errs)
+	}
+	loops("run", "asks", "-q", "--park")
+	if out, _ := loops("status", "asks", "--jq", ".waiting.what"); strings.TrimSpace(out) == "null" {
+		t.Error("run asks --park waits for nothing")
+	}
 	newest, _ := loops("runs", "--jq", ".[0].instance_id")
 	newest = strings.Trim(strings.TrimSpace(newest), `"`)
 	for _, command := range []string{
+		"status", "status last", "status fix", "status each", "status asks", "history fix", "history last", "history each", "history asks", "events last", "events each", "events fix", "cost", "cost last", "stop each", "prune --keep-last 9",
 		"config show", "explain last", "fragments .loops/lib.yaml", "list", "queue list", "render fix a", "runs",
 		"schedule next fix", "stats fix", "store copy dir sqlite:copy.db", "sweep", "validate", "version", "export last -o x.tar.gz", "rm " + newest + " --force", "import x.tar.gz",
 	} {
@@ -86,11 +107,17 @@ states:
 			t.Fatalf("%s: %v", command, err)
 		}
 		out, errs := loops(append(args, "--json")...)
-		var got any
-		if err := json.Unmarshal([]byte(out), &got); err != nil {
-			t.Errorf("loops %s --json: %v\n%s%s", command, err, out, errs)
-		} else if err := holds.Validate(got); err != nil {
-			t.Errorf("loops %s --json: %v\n%s", command, err, out)
+		texts := []string{out}
+		if strings.HasPrefix(command, "events ") {
+			texts = strings.Split(strings.TrimSpace(out), "\n")
+		}
+		for _, text := range texts {
+			var got any
+			if err := json.Unmarshal([]byte(text), &got); err != nil {
+				t.Errorf("loops %s --json: %v\n%s%s", command, err, text, errs)
+			} else if err := holds.Validate(got); err != nil {
+				t.Errorf("loops %s --json: %v\n%s", command, err, text)
+			}
 		}
 	}
 	out, _ := loops("schema", "--json-output", "runs")

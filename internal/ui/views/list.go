@@ -72,6 +72,7 @@ func StatusObject(p *project.Project, store *project.Records, r persistence.Run)
 		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", ui.OrNull(string(r.Status)),
 		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", OrNone(r.MaxSteps),
 		"started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt), "elapsed_ms", inspect.Elapsed(r).Milliseconds(),
+		"duration_ms", inspect.Elapsed(r).Milliseconds(),
 		"pid", pid, "alive", held, "owner", ownerObject(r.Owner), "archived", r.Archived, "resumable", r.Resumable && !held,
 		"terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(r.Error), "message", ui.OrNull(r.Message), "continuation_prompt", ui.OrNull(r.Continuation),
 		"reconciled_at", ui.Stamp(r.Reconciled), "file", ui.OrNull(r.File), "events_file", ui.OrNull(r.Events),

@@ -16,6 +16,7 @@ func (page *Page) VitalsObject(p *project.Project, store *project.Records, v *in
 		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
 	}
 	m.Set("elapsed_ms", v.Elapsed().Milliseconds())
+	m.Set("duration_ms", v.Elapsed().Milliseconds())
 	m.Set("path", ui.List(v.Levels(), func(l inspect.Level) any {
 		return value.NewMap("loop", l.Loop, "state", l.State, "step", int64(l.Step), "max_steps", OrNone(l.Most))
 	}))

@@ -1,0 +1,109 @@
+package jsonoutput
+
+type stopped struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop     string `json:"loop"`
+	PID      int    `json:"pid"`
+	Stopped  bool   `json:"stopped" jsonschema:"false where it ended before, or ends after its items"`
+	Killed   bool   `json:"killed"`
+	Status   string `json:"status"`
+	State    string `json:"current_state"`
+}
+
+type extended struct {
+	Instance string   `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string   `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop     string   `json:"loop"`
+	PID      int      `json:"pid"`
+	Raised   []string `json:"raised" jsonschema:"the limits, as sentences"`
+	Taken    bool     `json:"taken" jsonschema:"false where the run takes them when its action or wait ends"`
+}
+
+type pruned struct {
+	DryRun  bool `json:"dry_run" jsonschema:"whether nothing was removed"`
+	Removed []struct {
+		Instance string  `json:"instance_id" jsonschema:"the id of the run"`
+		Loop     string  `json:"loop"`
+		Status   *string `json:"status"`
+		Started  *string `json:"started_at"`
+		Bytes    int     `json:"bytes"`
+	} `json:"removed" jsonschema:"runs that were removed, or would be"`
+	Bytes    int      `json:"bytes" jsonschema:"that were freed, or would be"`
+	Finished []string `json:"finished" jsonschema:"ids of runs whose removal was begun before"`
+	Stay     int      `json:"stay" jsonschema:"how many runs stay"`
+	Kept     struct {
+		Live       int `json:"live"`
+		Resumable  int `json:"resumable"`
+		Newest     int `json:"newest"`
+		Unreadable int `json:"unreadable"`
+	} `json:"kept" jsonschema:"how many runs stay whatever they take, and why"`
+}
+
+type notified struct {
+	Number    int     `json:"number" jsonschema:"of the target in the settings, from 1"`
+	Target    string  `json:"target"`
+	Event     string  `json:"event"`
+	Delivered bool    `json:"delivered"`
+	Attempts  int     `json:"attempts"`
+	Duration  int     `json:"duration_ms"`
+	Error     *string `json:"error"`
+}
+
+type release struct {
+	Version string  `json:"version" jsonschema:"of this program"`
+	Latest  string  `json:"latest" jsonschema:"the newest release"`
+	Newer   *bool   `json:"newer" jsonschema:"whether latest is newer; null where this program was built from source"`
+	Date    string  `json:"date" jsonschema:"of the newest release"`
+	URL     *string `json:"url"`
+	From    string  `json:"from" jsonschema:"the folder or address where releases are"`
+}
+
+// used is what prompts and judges used.
+type used struct {
+	Visits     int      `json:"visits"`
+	Prompts    int      `json:"prompts"`
+	Judges     int      `json:"judges"`
+	Input      int      `json:"input_tokens"`
+	Output     int      `json:"output_tokens"`
+	CacheRead  int      `json:"cache_read_tokens"`
+	CacheWrite int      `json:"cache_creation_tokens"`
+	Cost       *float64 `json:"cost_usd" jsonschema:"null where a part is not known"`
+	Known      float64  `json:"known_cost_usd"`
+	Unknown    int      `json:"unknown_costs" jsonschema:"prompts and judges whose cost is not known"`
+	Duration   int      `json:"duration_ms"`
+}
+
+type runCost struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	used
+	Loop   string  `json:"loop"`
+	Status *string `json:"status"`
+}
+
+type runCostByState struct {
+	runCost
+	States []struct {
+		State string `json:"state" jsonschema:"with the states of its parents"`
+		used
+	} `json:"states"`
+}
+
+type sumOfCosts struct {
+	What string `json:"what" jsonschema:"all or failed"`
+	used
+}
+
+type costs struct {
+	Runs  []runCost  `json:"runs" jsonschema:"those that asked an agent"`
+	Total sumOfCosts `json:"total"`
+	Waste sumOfCosts `json:"waste" jsonschema:"of the runs that failed"`
+}
+
+// event is one event of a run. Its schema allows other keys.
+type event struct {
+	Event string `json:"event" jsonschema:"its kind, as state_enter; the keys beyond these depend on it"`
+	Time  string `json:"ts"`
+	Seq   int    `json:"seq,omitempty" jsonschema:"its number in the journal, from 1"`
+	Depth int    `json:"depth,omitempty" jsonschema:"how many sub-loops it is inside of; absent for none"`
+}

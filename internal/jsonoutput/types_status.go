@@ -1,0 +1,168 @@
+package jsonoutput
+
+type owner struct {
+	PID   int     `json:"pid"`
+	Host  *string `json:"host" jsonschema:"the machine"`
+	Boot  *string `json:"boot" jsonschema:"the id of the start of that machine"`
+	Start any     `json:"start" jsonschema:"when the process began, as the machine counts"`
+}
+
+// sentenceOf is what is said of one visit.
+type sentenceOf struct {
+	State  *string `json:"state" jsonschema:"with the states of its parents"`
+	Step   *int    `json:"step"`
+	Number *string `json:"number" jsonschema:"the step, with those of its parents before it"`
+	Text   string  `json:"text"`
+	Events []int   `json:"events" jsonschema:"numbers of the events that show it"`
+}
+
+type queued struct {
+	ID       string   `json:"id" jsonschema:"queue_id of queue list"`
+	Loop     string   `json:"loop"`
+	Instance *string  `json:"instance_id" jsonschema:"the id of the run that it resumes"`
+	PID      int      `json:"pid"`
+	Host     *string  `json:"host"`
+	Since    string   `json:"since"`
+	Waits    int      `json:"waits_ms"`
+	Scope    []string `json:"scope"`
+	Log      *string  `json:"log" jsonschema:"the file of its output"`
+	For      struct {
+		Path     *string `json:"path"`
+		Loop     *string `json:"loop"`
+		Instance *string `json:"instance_id"`
+		Waiter   *string `json:"waiter"`
+		Since    *string `json:"since"`
+	} `json:"for" jsonschema:"what it waits for"`
+}
+
+// queuedStatus stands in the place of a run that has not begun.
+type queuedStatus struct {
+	Loop      string   `json:"loop"`
+	LoopName  string   `json:"loop_name" jsonschema:"the same, as little-loops calls it"`
+	Instance  *string  `json:"instance_id" jsonschema:"the id of the run that it resumes"`
+	Status    string   `json:"status" jsonschema:"queued"`
+	Alive     bool     `json:"alive"`
+	PID       int      `json:"pid"`
+	Owner     *owner   `json:"owner"`
+	Resumable bool     `json:"resumable"`
+	Queued    []queued `json:"queued" jsonschema:"itself"`
+	Log       *string  `json:"log" jsonschema:"the file of its output"`
+}
+
+type status struct {
+	Loop         string         `json:"loop"`
+	LoopName     string         `json:"loop_name" jsonschema:"the same, as little-loops calls it"`
+	RunID        string         `json:"run_id" jsonschema:"as little-loops calls it"`
+	Instance     string         `json:"instance_id" jsonschema:"the id of the run"`
+	Status       *string        `json:"status"`
+	State        string         `json:"current_state"`
+	Iteration    int            `json:"iteration" jsonschema:"the number of the last step"`
+	Passes       int            `json:"iteration_count" jsonschema:"passes, as max_iterations counts them"`
+	MaxSteps     *int           `json:"max_steps"`
+	Started      *string        `json:"started_at"`
+	Updated      *string        `json:"updated_at"`
+	Elapsed      int            `json:"elapsed_ms" jsonschema:"the same as duration_ms"`
+	Duration     int            `json:"duration_ms"`
+	PID          *int           `json:"pid"`
+	Alive        bool           `json:"alive"`
+	Owner        *owner         `json:"owner"`
+	Archived     bool           `json:"archived"`
+	Resumable    bool           `json:"resumable"`
+	TerminatedBy *string        `json:"terminated_by"`
+	Error        *string        `json:"error"`
+	Message      *string        `json:"message"`
+	Continuation *string        `json:"continuation_prompt"`
+	Reconciled   *string        `json:"reconciled_at"`
+	File         *string        `json:"file" jsonschema:"of the loop, absolute"`
+	EventsFile   *string        `json:"events_file"`
+	RunDir       string         `json:"run_dir"`
+	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	Worktree     *struct {
+		Path   string  `json:"path"`
+		Branch *string `json:"branch"`
+		End    string  `json:"end"`
+		Of     *string `json:"of"`
+	} `json:"worktree,omitempty"`
+	Store       string          `json:"store,omitempty" jsonschema:"absent where runs are in files"`
+	Damage      []string        `json:"damage,omitempty"`
+	Captured    *map[string]any `json:"captured" jsonschema:"captures by name"`
+	PrevResult  *map[string]any `json:"prev_result"`
+	LastResult  *map[string]any `json:"last_result"`
+	Accumulated int             `json:"accumulated_ms"`
+	Log         *string         `json:"log_file"`
+	PIDSource   *string         `json:"pid_source"`
+	LastEvent   *string         `json:"last_event" jsonschema:"as a line of text"`
+	Path        []struct {
+		Loop     string `json:"loop"`
+		State    string `json:"state"`
+		Step     int    `json:"step"`
+		MaxSteps *int   `json:"max_steps"`
+	} `json:"path" jsonschema:"where the run is, from the outermost loop"`
+	Lease  *string `json:"lease_until"`
+	Idle   *int    `json:"idle_ms"`
+	Action *struct {
+		Text    string  `json:"text"`
+		Started *string `json:"started_at"`
+		Running int     `json:"running_ms"`
+	} `json:"action"`
+	Items *struct {
+		Count   int `json:"count"`
+		Done    int `json:"done"`
+		Failed  int `json:"failed"`
+		Running int `json:"running"`
+		Left    int `json:"left_ms" jsonschema:"how long the rest may take"`
+	} `json:"items,omitempty"`
+	Branches []struct {
+		Name    string  `json:"name"`
+		Begun   bool    `json:"begun"`
+		State   *string `json:"state"`
+		Verdict *string `json:"verdict"`
+	} `json:"branches,omitempty"`
+	Used *struct {
+		Cost    *float64 `json:"cost_usd" jsonschema:"null where a part is not known"`
+		Known   *float64 `json:"known_cost_usd,omitempty"`
+		Unknown int      `json:"unknown_costs" jsonschema:"prompts and judges whose cost is not known"`
+		Tokens  int      `json:"tokens"`
+		Prompts int      `json:"prompts"`
+	} `json:"used" jsonschema:"by prompts and judges"`
+	Verdict *struct {
+		sentenceOf
+		Verdict string `json:"verdict"`
+	} `json:"verdict" jsonschema:"the last one"`
+	Way *struct {
+		sentenceOf
+		To string `json:"to" jsonschema:"the next state"`
+	} `json:"way" jsonschema:"the last transition"`
+	Limits []struct {
+		Limit string   `json:"limit"`
+		Loop  string   `json:"loop"`
+		State *string  `json:"state"`
+		Used  *float64 `json:"used" jsonschema:"times in seconds; null where it is not known"`
+		Most  float64  `json:"most"`
+		Share *float64 `json:"share"`
+		Ends  bool     `json:"ends_run" jsonschema:"false where it leads to another state"`
+	} `json:"limits"`
+	Reason      *string  `json:"reason" jsonschema:"why the run ended"`
+	Why         *string  `json:"why" jsonschema:"the same at more length, or what the run waits for"`
+	Elsewhere   bool     `json:"owner_elsewhere" jsonschema:"whether the owner cannot be seen from here"`
+	Queued      []queued `json:"queued" jsonschema:"those who wait to resume it"`
+	Next        *string  `json:"next" jsonschema:"what a user can do, as resume"`
+	NextCommand *string  `json:"next_command"`
+	Waiting     *waiting `json:"waiting,omitempty"`
+	PauseAsked  string   `json:"pause_asked_at,omitempty"`
+}
+
+type waiting struct {
+	For     string  `json:"for"`
+	Tier    *string `json:"tier"`
+	State   string  `json:"state"`
+	Since   string  `json:"since"`
+	Until   *string `json:"until"`
+	Left    *int    `json:"seconds_left"`
+	Host    *string `json:"host"`
+	What    *string `json:"what,omitempty"`
+	Event   *string `json:"event,omitempty"`
+	Choices any     `json:"choices,omitempty"`
+	Checks  *int    `json:"checks,omitempty"`
+	Seen    *string `json:"seen,omitempty"`
+}
