@@ -26,6 +26,7 @@ var Outputs = []Output{
 	{"runs", "a list of runs", of[[]run]()},
 	{"schedule next", "one object", of[schedule]()},
 	{"signal", "one object", of[sent]()},
+	{"simulate", "one object: of one run step by step, or with --runs what many came to", append(of[simulated](), of[simulatedRuns]()...)},
 	{"stats", "one object", of[stats]()},
 	{"status", "one object; without a name a list of them; a shorter one for a waiter in the queue", append(of[status](), append(of[queuedStatus](), of[[]status]()...)...)},
 	{"stop", "a list: waiters that were taken out of the queue, as `queue remove` prints them, then runs that were stopped", append(of[[]stopped](), of[[]removedWaiter]()...)},

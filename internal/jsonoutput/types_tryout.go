@@ -1,0 +1,58 @@
+package jsonoutput
+
+// end is how a run with made-up results ended.
+type end struct {
+	TerminatedBy string  `json:"terminated_by"`
+	State        string  `json:"final_state"`
+	Failure      bool    `json:"failure"`
+	Error        *string `json:"error"`
+}
+
+// tried says of what loop results were made up, and how: one of scenario, script and seed is there.
+type tried struct {
+	Loop     string `json:"loop"`
+	File     string `json:"file" jsonschema:"as seen from the project"`
+	MaxSteps int    `json:"max_steps"`
+	Scenario string `json:"scenario,omitempty"`
+	Script   string `json:"script,omitempty"`
+	Seed     *int   `json:"seed,omitempty"`
+}
+
+type simulated struct {
+	tried
+	Path []struct {
+		Depth     int      `json:"depth" jsonschema:"how many sub-loops it is inside of"`
+		Step      int      `json:"step"`
+		State     string   `json:"state"`
+		Action    *string  `json:"action,omitempty"`
+		Prompt    *bool    `json:"is_prompt,omitempty"`
+		ExitCode  *int     `json:"exit_code,omitempty"`
+		Output    *string  `json:"output,omitempty"`
+		Evaluator *string  `json:"evaluator,omitempty"`
+		Verdict   *string  `json:"verdict,omitempty"`
+		To        *string  `json:"to,omitempty" jsonschema:"the next state"`
+		Notes     []string `json:"notes,omitempty"`
+	} `json:"path" jsonschema:"the steps"`
+	End struct {
+		end
+		Steps    int `json:"steps"`
+		ExitCode int `json:"exit_code" jsonschema:"that run would have"`
+	} `json:"end"`
+}
+
+type simulatedRuns struct {
+	tried
+	Runs  int `json:"runs"`
+	Steps struct {
+		Least int     `json:"least"`
+		Most  int     `json:"most"`
+		Mean  float64 `json:"mean"`
+	} `json:"steps"`
+	Ends []struct {
+		end
+		ExitCode int     `json:"exit_code" jsonschema:"that run would have"`
+		Runs     int     `json:"runs"`
+		Share    float64 `json:"share" jsonschema:"of all runs"`
+		Seed     int     `json:"seed" jsonschema:"of the first of them"`
+	} `json:"ends" jsonschema:"how they ended"`
+}
