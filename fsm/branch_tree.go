@@ -40,14 +40,10 @@ git show-ref -q --verify "refs/heads/$branch" || git branch -q -- "$branch" HEAD
 			return err
 		}
 		if res.ExitCode != 0 {
-			return fmt.Errorf("there is no work tree: %s", gitText(res))
+			return noTree(gitText(res))
 		}
 	}
-	refused, err := f.e.attach(ctx, f.st, c)
-	if err == nil && refused != "" {
-		err = fmt.Errorf("there is no work tree: %s", refused)
-	}
-	return err
+	return f.e.workTree(ctx, f.st, c)
 }
 
 // Keys of what a branch left that tell of its work tree.
@@ -83,8 +79,10 @@ func (f *fork) gather(ctx context.Context, rec *value.Map) error {
 			switch {
 			case err != nil:
 				return err
-			case res.ExitCode != 0:
+			case res.ExitCode != 0 && merge:
 				return fmt.Errorf("branch %s cannot be merged, and the work trees stay: %s", b.Name, gitText(res))
+			case res.ExitCode != 0:
+				return fmt.Errorf("the work tree of branch %s cannot be taken away: %s", b.Name, gitText(res))
 			case merge:
 				f.e.emit(EventWorktreeMerged, Field{"state", f.st.Name}, Field{"of", b.Name}, Field{"commit", strings.TrimSpace(res.Stdout)})
 			case strings.TrimSpace(res.Stdout) == "":

@@ -3,7 +3,6 @@ package fsm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,10 +163,10 @@ func (r *round) launch(ctx context.Context, i int, m *BranchMemory, loop *Loop) 
 	if !e.record(ctx, true) {
 		return nil
 	}
-	if refused, err := e.attach(ctx, r.st, m.Child); err != nil || refused != "" {
-		if err == nil {
-			err = fmt.Errorf("there is no work tree: %s", refused)
-		}
+	switch err := e.workTree(ctx, r.st, m.Child); {
+	case errors.Is(err, errHalted):
+		return nil // the item is on record, and continues when the run does
+	case err != nil:
 		r.dismiss(m)
 		return err
 	}
@@ -205,14 +204,7 @@ func (r *round) admit(i, try int, m *BranchMemory) (*BranchMemory, *Loop, error)
 
 // dismiss forgets what the machine remembers of an item. A list that was recorded is not changed: another one takes its place.
 func (r *round) dismiss(m *BranchMemory) {
-	e := r.e
-	var rest []*BranchMemory
-	for _, b := range e.mem.Branches {
-		if b.Name != m.Name {
-			rest = append(rest, b)
-		}
-	}
-	e.mem.Branches = rest
+	r.e.mem.Branches = slices.DeleteFunc(slices.Clone(r.e.mem.Branches), func(b *BranchMemory) bool { return b.Name == m.Name })
 }
 
 // left takes in that an item does not run any more.

@@ -189,8 +189,8 @@ func TestItemsAgainFromTheMemory(t *testing.T) {
 		next := &ledger{tape: rec.tape}
 		next.events, next.saved = slices.Clone(rec.events), slices.Clone(rec.saved)
 		cfg.Recorder, cfg.History, cfg.Again = next, next.history, again
-		mended := strings.Replace(listLoop, "action: ${item.value}", "idempotent: false\n    action: a 0", 1)
-		cfg.Loop, cfg.Runner = loadLoop(t, mended), &workers{ended: map[string]int{}}
+		once := strings.Replace(listLoop, "action: ${item.value}", "idempotent: false\n    action: a 0", 1)
+		cfg.Loop, cfg.Runner = loadLoop(t, once), &workers{ended: map[string]int{}}
 		got, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
 		if err != nil {
 			t.Fatal(err)

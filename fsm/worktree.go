@@ -79,6 +79,17 @@ git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 	return "", nil
 }
 
+// workTree is attach for what runs beside others. The error is that there is no work tree, or errHalted.
+func (e *Executor) workTree(ctx context.Context, st *State, c *Child) error {
+	refused, err := e.attach(ctx, st, c)
+	if err == nil && refused != "" {
+		err = noTree(refused)
+	}
+	return err
+}
+
+func noTree(why string) error { return fmt.Errorf("there is no work tree: %s", why) }
+
 // ownTree is how a shell notes that a work tree is used by this process, its parent, and asks whether another one that
 // lives does. The mark is a file that git removes with the work tree. A removal that was cut short is finished, and not
 // taken for the deletion of files in the work tree: beside it stands a file which tells that all of it was committed.

@@ -182,12 +182,12 @@ func evaluators() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// takes says what a key takes.
 // specials are what keys of several types take.
 var specials = map[string]string{
 	"for_each": "pattern of paths, list, text or mapping", "parallel": "mapping or whole number", "worktree": "text or `true`", "route": "mapping or list",
 }
 
+// takes says what a key takes.
 func takes(k loopfile.Key) string {
 	if k.Values != nil {
 		return "`" + strings.Join(k.Values, "` `") + "`"

@@ -97,7 +97,7 @@ func (j *job) term() {
 	}
 }
 
-// end goes on with ending the action, and reports whether nothing of it is alive.
+// end continues to end the action, and reports whether nothing of it is alive.
 func (j *job) end() bool {
 	e := &j.ending
 	if e.done {

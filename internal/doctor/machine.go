@@ -156,7 +156,7 @@ func (x *Examination) configured() {
 	switch {
 	case err != nil:
 		_, wrong := p.Declared()
-		x.add(Finding{"config", Problem, x.Said(err), "mend " + humanize.And(p.Mistaken(wrong)), nil})
+		x.add(Finding{"config", Problem, x.Said(err), "fix " + humanize.And(p.Mistaken(wrong)), nil})
 		c = &config.Config{}
 	case len(c.Hosts) > 0:
 		x.add(Finding{"config", OK, humanize.And(p.Declaring(c)) + " declares " + Names(c.Hosts), "", nil})
@@ -165,7 +165,7 @@ func (x *Examination) configured() {
 	}
 	for _, w := range c.Warnings {
 		w.File = p.Short(w.File)
-		x.add(Finding{"config", Warning, w.String(), "mend " + w.File + ", for little-loops", nil})
+		x.add(Finding{"config", Warning, w.String(), "fix " + w.File + ", for little-loops", nil})
 	}
 	x.Config = c
 	x.actionTypes()
@@ -173,7 +173,7 @@ func (x *Examination) configured() {
 	table, err := p.ReadPrices("")
 	switch {
 	case err != nil:
-		x.add(Finding{"prices", Problem, x.Said(err), "mend " + p.Short(p.PricesFile()), nil})
+		x.add(Finding{"prices", Problem, x.Said(err), "fix " + p.Short(p.PricesFile()), nil})
 	case missing != nil:
 		x.add(Finding{"prices", OK, "the built-in table, of " + table.Date, "", nil})
 	default:

@@ -37,7 +37,7 @@ func (s *Stats) Add(r persistence.Run) {
 		s.Succeeded++
 	case persistence.Failed, persistence.TimedOut:
 		s.Done++
-	default: // it goes on, can be resumed, or its record cannot be read
+	default: // it is running, can be resumed, or its record cannot be read
 		s.Open++
 		return
 	}
