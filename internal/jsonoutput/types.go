@@ -32,6 +32,7 @@ var Outputs = []Output{
 	{"stop", "a list: waiters that were taken out of the queue, as `queue remove` prints them, then runs that were stopped", append(of[[]stopped](), of[[]removedWaiter]()...)},
 	{"store copy", "a list of runs", of[[]copied]()},
 	{"sweep", "a list of changes", of[[]change]()},
+	{"test", "one object", of[tested]()},
 	{"unpause", "a list of the runs that continue", of[[]unpaused]()},
 	{"upgrade", "one object", of[release]()},
 	{"validate", "a list of loops", of[[]checked]()},

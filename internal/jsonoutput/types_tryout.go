@@ -56,3 +56,29 @@ type simulatedRuns struct {
 		Seed     int     `json:"seed" jsonschema:"of the first of them"`
 	} `json:"ends" jsonschema:"how they ended"`
 }
+
+type tested struct {
+	Loop        string          `json:"loop"`
+	File        string          `json:"file" jsonschema:"as seen from the project"`
+	State       string          `json:"state"`
+	Kind        *string         `json:"kind,omitempty" jsonschema:"of the action"`
+	Action      *string         `json:"action,omitempty"`
+	Params      *string         `json:"params,omitempty"`
+	Run         *bool           `json:"run,omitempty" jsonschema:"false where the result was handed to it"`
+	ExitCode    *int            `json:"exit_code,omitempty"`
+	TimeoutKind *string         `json:"timeout_kind,omitempty"`
+	Duration    *int            `json:"duration_ms,omitempty"`
+	Output      *string         `json:"output,omitempty"`
+	Stderr      *string         `json:"stderr,omitempty"`
+	Evaluator   *string         `json:"evaluator,omitempty"`
+	Verdict     *string         `json:"verdict,omitempty"`
+	Details     *map[string]any `json:"details,omitempty" jsonschema:"of the verdict"`
+	Next        *string         `json:"next" jsonschema:"the next state"`
+	Waits       *waiting        `json:"waits,omitempty" jsonschema:"what it would keep waiting for"`
+	End         *struct {
+		end
+		Steps    int `json:"steps"`
+		ExitCode int `json:"exit_code" jsonschema:"that run would have"`
+	} `json:"end,omitempty" jsonschema:"where the run would end there"`
+	Events []map[string]any `json:"events" jsonschema:"what else a run would have told"`
+}

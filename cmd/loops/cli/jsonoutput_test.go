@@ -16,7 +16,7 @@ import (
 
 // undescribed are the commands with --json whose output has no schema yet.
 var undescribed = []string{
-	"answer", "attach", "diff", "doctor", "fork", "resume", "run", "show", "test", "watch",
+	"answer", "attach", "diff", "doctor", "fork", "resume", "run", "show", "watch",
 }
 
 func TestEveryJSONHasASchema(t *testing.T) {
@@ -92,7 +92,7 @@ states:
 	newest, _ := loops("runs", "--jq", ".[0].instance_id")
 	newest = strings.Trim(strings.TrimSpace(newest), `"`)
 	for _, command := range []string{
-		"status", "status last", "status fix", "status each", "status asks", "history fix", "history last", "history each", "history asks", "events last", "events each", "events fix", "cost", "cost last", "stop each", "simulate fix --seed 1", "simulate each --scenario all-fail", "simulate fix --seed 1 --runs 20", "prune --keep-last 9",
+		"status", "status last", "status fix", "status each", "status asks", "history fix", "history last", "history each", "history asks", "events last", "events each", "events fix", "cost", "cost last", "stop each", "test fix", "test fix --state b", "test each --state a", "test each --state c", "test asks", "simulate fix --seed 1", "simulate each --scenario all-fail", "simulate fix --seed 1 --runs 20", "prune --keep-last 9",
 		"config show", "explain last", "fragments .loops/lib.yaml", "list", "queue list", "render fix a", "runs",
 		"schedule next fix", "stats fix", "store copy dir sqlite:copy.db", "sweep", "validate", "version", "export last -o x.tar.gz", "rm " + newest + " --force", "import x.tar.gz",
 	} {
