@@ -143,6 +143,9 @@ var measures = []measure{
 	{"history, newest 20 of 100,000 runs", 30e-3, millis, func(b *bench) (float64, error) {
 		return b.inArchive(100_000, "history", "one", "--limit", "20")
 	}},
+	{"the same, the first time after a run ended", 150e-3, millis, func(b *bench) (float64, error) {
+		return b.afterRun(100_000, "history", "one", "--limit", "20")
+	}},
 	{"watch, 20 running runs, of one core: files", 3, share, func(b *bench) (float64, error) { return b.watchShare("") }},
 	{"the same: in SQLite", 3, share, func(b *bench) (float64, error) { return b.watchShare("sqlite") }},
 	{"the same: in PostgreSQL", 3, share, func(b *bench) (float64, error) { return b.watchShare("postgres") }},

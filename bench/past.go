@@ -18,20 +18,48 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// inArchive runs a command in a project with many archived runs and returns its time.
+// inArchive runs a command in a project with many archived runs and returns its time. What the listing before remembered of them is
+// there, as it is unless a run ended since.
 func (b *bench) inArchive(runs int, args ...string) (float64, error) {
-	project, ok := b.archives[runs]
-	if !ok {
-		var err error
-		if project, err = b.fillArchive(oneLoop, runs, os.Link); err != nil {
-			return 0, err
-		}
-		if b.archives == nil {
-			b.archives = map[int]string{}
-		}
-		b.archives[runs] = project
+	project, err := b.archive(runs)
+	if err != nil {
+		return 0, err
 	}
 	return b.program(project, args...)
+}
+
+// afterRun is inArchive as it is when a run ended since the listing before: all names are read again.
+func (b *bench) afterRun(runs int, args ...string) (float64, error) {
+	project, err := b.archive(runs)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := b.program(project, "run", "one"); err != nil {
+		return 0, err
+	}
+	time.Sleep(settles)
+	return b.program(project, args...)
+}
+
+// settles is longer than a listing waits until it believes the time stamp of a folder.
+const settles = 500 * time.Millisecond
+
+// archive makes the project with that many archived runs, the first time.
+func (b *bench) archive(runs int) (string, error) {
+	if project, ok := b.archives[runs]; ok {
+		return project, nil
+	}
+	project, err := b.fillArchive(oneLoop, runs, os.Link)
+	if err != nil {
+		return "", err
+	}
+	if b.archives == nil {
+		b.archives = map[int]string{}
+	}
+	b.archives[runs] = project
+	time.Sleep(settles)
+	_, err = b.program(project, "history", "one")
+	return project, err
 }
 
 // A run of two captures of 50 KB, as those of agents are.
