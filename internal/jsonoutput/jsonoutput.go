@@ -68,17 +68,24 @@ func (o Output) Schema() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// shape returns the schema of a type. Events have keys that depend on their kind.
+// shape returns the schema of a type. Events have keys that depend on their kind, and findings such that depend on the check.
 func shape(t reflect.Type) (*jsonschema.Schema, error) {
-	e, err := jsonschema.For[event](nil)
-	if err != nil {
-		return nil, err
+	open := map[reflect.Type]*jsonschema.Schema{}
+	for _, of := range []reflect.Type{reflect.TypeFor[event](), reflect.TypeFor[finding]()} {
+		s, err := jsonschema.ForType(of, nil)
+		if err != nil {
+			return nil, err
+		}
+		s.AdditionalProperties = nil
+		if of == reflect.TypeFor[event]() {
+			s.Properties["event"].Not = &jsonschema.Schema{Enum: []any{"run_info", "queue_wait"}} // which have types of their own
+		}
+		if t == of {
+			return s, nil
+		}
+		open[of] = s
 	}
-	e.AdditionalProperties = nil
-	if t == reflect.TypeFor[event]() {
-		return e, nil
-	}
-	return jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[event](): e}})
+	return jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: open})
 }
 
 func oneOf(shapes []*jsonschema.Schema) *jsonschema.Schema {

@@ -32,8 +32,10 @@ func Page() ([]byte, error) {
 			if i > 0 {
 				fmt.Fprint(&b, "\nOr:\n")
 			}
-			fmt.Fprint(&b, "\n| key | type | meaning |\n|---|---|---|\n")
-			rows(&b, "", one)
+			var keys bytes.Buffer
+			if rows(&keys, "", one); keys.Len() > 0 {
+				fmt.Fprintf(&b, "\n| key | type | meaning |\n|---|---|---|\n%s", &keys)
+			}
 		}
 	}
 	return b.Bytes(), nil

@@ -1,17 +1,25 @@
 package jsonoutput
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 func of[T any]() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
 // Outputs are the commands whose output is described, by name.
 var Outputs = []Output{
+	{"answer", "a list of open questions; one object for the question that was answered", append(of[[]question](), of[answered]()...)},
+	{"attach", "a line of JSON for each event, run_info first; the schema is that of one line", append(of[runInfo](), of[event]()...)},
 	{"config show", "one object", of[settings]()},
 	{"cost", "one object: of one run state by state, or of several runs", append(of[runCostByState](), of[costs]()...)},
+	{"diff", "one object", of[comparison]()},
+	{"doctor", "a list of findings; with --fix a list of repairs", append(of[[]finding](), of[[]repair]()...)},
 	{"events", "a line of JSON for each event; the schema is that of one line", of[event]()},
 	{"explain", "one object", of[explanation]()},
 	{"export", "one object", of[exported]()},
 	{"extend", "a list of the runs whose limits were raised", of[[]extended]()},
+	{"fork", "lines as `run` prints them; with -b or --dry-run one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[forkPlan]())},
 	{"fragments", "a list", of[[]fragment]()},
 	{"history", "a list of runs; of one run, a list of its events", append(of[[]run](), of[[]event]()...)},
 	{"import", "one object", of[imported]()},
@@ -22,9 +30,12 @@ var Outputs = []Output{
 	{"queue list", "a list of the waiters", of[[]waiter]()},
 	{"queue remove", "a list of the waiters that were removed", of[[]removedWaiter]()},
 	{"render", "one object", of[rendered]()},
+	{"resume", "lines as `run` prints them; with -b one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued]())},
 	{"rm", "one object", of[removed]()},
+	{"run", "a line of JSON for each event, run_info first, the schema is that of one line; with -b or --dry-run one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[runPlan]())},
 	{"runs", "a list of runs", of[[]run]()},
 	{"schedule next", "one object", of[schedule]()},
+	{"show", "the definition as one object; `loops schema` has its schema", of[map[string]any]()},
 	{"signal", "one object", of[sent]()},
 	{"simulate", "one object: of one run step by step, or with --runs what many came to", append(of[simulated](), of[simulatedRuns]()...)},
 	{"stats", "one object", of[stats]()},
@@ -37,6 +48,7 @@ var Outputs = []Output{
 	{"upgrade", "one object", of[release]()},
 	{"validate", "a list of loops", of[[]checked]()},
 	{"version", "one object", of[version]()},
+	{"watch", "a line of JSON for each change of a run or waiter; the schema is that of one line", append(of[watched](), of[watchedWaiter]()...)},
 }
 
 type settings struct {

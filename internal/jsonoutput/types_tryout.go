@@ -11,7 +11,7 @@ type end struct {
 // tried says of what loop results were made up, and how: one of scenario, script and seed is there.
 type tried struct {
 	Loop     string `json:"loop"`
-	File     string `json:"file" jsonschema:"as seen from the project"`
+	File     string `json:"file" jsonschema:"absolute"`
 	MaxSteps int    `json:"max_steps"`
 	Scenario string `json:"scenario,omitempty"`
 	Script   string `json:"script,omitempty"`
@@ -59,7 +59,7 @@ type simulatedRuns struct {
 
 type tested struct {
 	Loop        string          `json:"loop"`
-	File        string          `json:"file" jsonschema:"as seen from the project"`
+	File        string          `json:"file" jsonschema:"absolute"`
 	State       string          `json:"state"`
 	Kind        *string         `json:"kind,omitempty" jsonschema:"of the action"`
 	Action      *string         `json:"action,omitempty"`

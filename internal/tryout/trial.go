@@ -287,7 +287,7 @@ func shownVerdict(name string) string {
 }
 
 func (p *testPrinter) object(v *dryrun.Visited) *value.Map {
-	m := value.NewMap("loop", p.r.Loop.Name, "file", p.r.project.Short(p.r.Loop.File), "state", p.st.Name)
+	m := value.NewMap("loop", p.r.Loop.Name, "file", p.r.Loop.File, "state", p.st.Name)
 	if v.Action != nil {
 		m.Set("kind", string(v.Action.Kind))
 		m.Set("action", v.Action.Text)

@@ -231,7 +231,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) *value.Map {
 }
 
 func (d *Desk) simulationObject(r *Rehearsal, o *Simulation) *value.Map {
-	return engine.Overlay(value.NewMap("loop", r.Loop.Name, "file", r.project.Short(r.Loop.File), "max_steps", int64(r.Loop.MaxSteps)), o.how)
+	return engine.Overlay(value.NewMap("loop", r.Loop.Name, "file", r.Loop.File, "max_steps", int64(r.Loop.MaxSteps)), o.how)
 }
 
 func (d *Desk) endObject(o fsm.Outcome) *value.Map {

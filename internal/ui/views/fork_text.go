@@ -17,7 +17,7 @@ func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 		if own && !f.Empty {
 			copied = dir + "/"
 		}
-		return ui.WriteJSON(page.Out, value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", p.Short(l.File), "state", f.State, "step", int64(f.Step),
+		return ui.WriteJSON(page.Out, value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", l.File, "state", f.State, "step", int64(f.Step),
 			"max_steps", int64(l.MaxSteps), "changed", ui.Texts(f.Changed), "copies", copied, "context", values, "captured", ui.List(f.Captured, func(k string) any { return k })))
 	}
 	w := page.Out

@@ -149,5 +149,5 @@ func PlanObject(p *project.Project, l *fsm.Loop, values *value.Map) *value.Map {
 		m.Set("to", ways)
 		states = append(states, m)
 	}
-	return value.NewMap("loop", l.Name, "file", p.Short(l.File), "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", values, "states", states)
+	return value.NewMap("loop", l.Name, "file", l.File, "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", values, "states", states)
 }

@@ -1,0 +1,206 @@
+package jsonoutput
+
+// runInfo is the first line of a run.
+type runInfo struct {
+	Event      string  `json:"event" jsonschema:"run_info"`
+	Time       string  `json:"ts"`
+	Loop       string  `json:"loop"`
+	Instance   string  `json:"instance_id" jsonschema:"the id of the run"`
+	RunID      string  `json:"run_id" jsonschema:"as little-loops calls it"`
+	Resumed    bool    `json:"resumed"`
+	MaxSteps   int     `json:"max_steps"`
+	File       string  `json:"file" jsonschema:"absolute"`
+	RunDir     string  `json:"run_dir"`
+	ForkedFrom *origin `json:"forked_from,omitempty"`
+	Worktree   string  `json:"worktree,omitempty" jsonschema:"the folder it works in"`
+	Branch     *string `json:"branch,omitempty"`
+}
+
+type origin struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string `json:"run_id" jsonschema:"as little-loops calls it"`
+	Step     int    `json:"step"`
+	Seq      int    `json:"seq" jsonschema:"the number of the last event that both have"`
+}
+
+// queueWait is a line for each run that a run waits for.
+type queueWait struct {
+	Event   string  `json:"event" jsonschema:"queue_wait"`
+	Time    string  `json:"ts"`
+	Loop    string  `json:"loop"`
+	QueueID string  `json:"queue_id"`
+	Resumes *string `json:"resumes" jsonschema:"the id of the run that is resumed"`
+	For     struct {
+		Loop     *string `json:"loop"`
+		Instance *string `json:"instance_id"`
+		QueueID  *string `json:"queue_id"`
+		Path     *string `json:"path"`
+		Since    string  `json:"since"`
+	} `json:"waits_for"`
+}
+
+type background struct {
+	Instance string  `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string  `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop     string  `json:"loop"`
+	PID      int     `json:"pid"`
+	Log      *string `json:"log" jsonschema:"the file of its output; absolute"`
+}
+
+type backgroundQueued struct {
+	QueueID string  `json:"queue_id"`
+	Loop    string  `json:"loop"`
+	PID     int     `json:"pid"`
+	Log     *string `json:"log" jsonschema:"the file of its output; absolute"`
+	For     string  `json:"waits_for" jsonschema:"a sentence"`
+}
+
+type plannedTree struct {
+	Path       string  `json:"path"`
+	Of         string  `json:"of,omitempty" jsonschema:"the run whose work tree is used"`
+	Branch     string  `json:"branch,omitempty"`
+	New        *bool   `json:"new_branch,omitempty"`
+	Commit     string  `json:"commit,omitempty"`
+	End        string  `json:"end,omitempty" jsonschema:"what becomes of it when the run has ended"`
+	LeftBy     *string `json:"left_by,omitempty" jsonschema:"the run that left it"`
+	Changed    *int    `json:"changed_files,omitempty"`
+	Submodules *bool   `json:"submodules,omitempty"`
+}
+
+type runPlan struct {
+	Loop     string         `json:"loop"`
+	File     string         `json:"file" jsonschema:"absolute"`
+	Initial  string         `json:"initial"`
+	MaxSteps int            `json:"max_steps"`
+	Context  map[string]any `json:"context"`
+	States   []struct {
+		Name     string            `json:"name"`
+		Action   *string           `json:"action"`
+		Terminal bool              `json:"terminal"`
+		Failure  bool              `json:"failure"`
+		Loop     string            `json:"loop,omitempty"`
+		With     map[string]any    `json:"with,omitempty"`
+		Fragment string            `json:"fragment,omitempty"`
+		Evaluate string            `json:"evaluate,omitempty" jsonschema:"the type of the evaluator"`
+		To       map[string]string `json:"to" jsonschema:"the state behind each verdict"`
+	} `json:"states"`
+	Worktree *plannedTree `json:"worktree,omitempty"`
+}
+
+type forkPlan struct {
+	ForkedFrom origin         `json:"forked_from"`
+	Loop       string         `json:"loop"`
+	File       string         `json:"file" jsonschema:"absolute"`
+	State      string         `json:"state" jsonschema:"that it begins with"`
+	Step       int            `json:"step"`
+	MaxSteps   int            `json:"max_steps"`
+	Changed    []string       `json:"changed" jsonschema:"what differs from the other run, as sentences"`
+	Copies     *string        `json:"copies" jsonschema:"the folder that is copied"`
+	Context    map[string]any `json:"context"`
+	Captured   []string       `json:"captured" jsonschema:"names of the captures it has"`
+}
+
+type question struct {
+	Address  string            `json:"address" jsonschema:"for --question"`
+	Instance string            `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string            `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop     string            `json:"loop"`
+	State    string            `json:"state"`
+	Question string            `json:"question"`
+	Choices  []string          `json:"choices"`
+	Fields   map[string]string `json:"fields" jsonschema:"their types by name"`
+	Show     *string           `json:"show"`
+	Who      []string          `json:"who"`
+	Since    string            `json:"since"`
+	Until    *string           `json:"until"`
+}
+
+type answered struct {
+	question
+	Choice *string `json:"choice" jsonschema:"null where the question is taken back"`
+	By     *string `json:"by"`
+	Alive  bool    `json:"alive" jsonschema:"false where the run continues when it is resumed"`
+}
+
+type watched struct {
+	Time         string   `json:"time"`
+	Instance     string   `json:"instance_id" jsonschema:"the id of the run"`
+	RunID        string   `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop         string   `json:"loop"`
+	Status       string   `json:"status"`
+	Alive        bool     `json:"alive"`
+	State        string   `json:"current_state"`
+	Iteration    int      `json:"iteration" jsonschema:"the number of the last step"`
+	MaxSteps     *int     `json:"max_steps"`
+	Elapsed      int      `json:"elapsed_ms" jsonschema:"the same as duration_ms"`
+	Duration     int      `json:"duration_ms"`
+	Cost         *float64 `json:"cost_usd" jsonschema:"null where a part is not known"`
+	Waiting      *waiting `json:"waiting" jsonschema:"for what and until when it waits, as in status"`
+	TerminatedBy *string  `json:"terminated_by"`
+	Error        *string  `json:"error"`
+	Reason       *string  `json:"reason" jsonschema:"why the run ended"`
+}
+
+type watchedWaiter struct {
+	queuedStatus
+	Time string `json:"time"`
+}
+
+type comparedRun struct {
+	Instance     string   `json:"instance_id" jsonschema:"the id of the run"`
+	Loop         string   `json:"loop"`
+	Status       *string  `json:"status"`
+	TerminatedBy *string  `json:"terminated_by"`
+	State        string   `json:"current_state"`
+	Steps        int      `json:"iterations" jsonschema:"how many steps it made"`
+	Duration     int      `json:"duration_ms"`
+	SHA256       *string  `json:"sha256" jsonschema:"of its definition"`
+	Cost         *float64 `json:"cost_usd" jsonschema:"null where a part is not known"`
+	Known        float64  `json:"known_cost_usd"`
+	Unknown      int      `json:"unknown_costs"`
+}
+
+type comparedStep struct {
+	Step     string  `json:"step" jsonschema:"its number, with those of its parents before it"`
+	State    string  `json:"state" jsonschema:"with the states of its parents"`
+	Exit     *int    `json:"exit_code"`
+	Verdict  *string `json:"verdict"`
+	To       *string `json:"to"`
+	Duration int     `json:"duration_ms"`
+	First    int     `json:"first_event"`
+	Last     int     `json:"last_event"`
+}
+
+type comparison struct {
+	First      comparedRun `json:"first"`
+	Second     comparedRun `json:"second"`
+	Longer     int         `json:"second_took_longer_ms"`
+	Shared     int         `json:"steps_before_fork" jsonschema:"steps that both have because one was forked from the other"`
+	Divergence *struct {
+		Same   int           `json:"same_before" jsonschema:"how many pairs of steps are the same before it"`
+		First  *comparedStep `json:"first"`
+		Second *comparedStep `json:"second"`
+	} `json:"divergence" jsonschema:"null where the runs took the same steps"`
+	Steps []struct {
+		Same   bool          `json:"same"`
+		First  *comparedStep `json:"first"`
+		Second *comparedStep `json:"second"`
+	} `json:"steps"`
+	Values []string `json:"values" jsonschema:"what differs in context and captures, as sentences"`
+	Notes  []string `json:"notes"`
+}
+
+// finding is what doctor found. Its schema allows other keys.
+type finding struct {
+	Check string  `json:"check" jsonschema:"the keys beyond these depend on it"`
+	Level string  `json:"level" jsonschema:"ok, warning or problem"`
+	Text  string  `json:"text"`
+	Todo  *string `json:"todo" jsonschema:"what to do"`
+}
+
+type repair struct {
+	Check  string  `json:"check"`
+	Repair string  `json:"repair" jsonschema:"a sentence"`
+	Result string  `json:"result" jsonschema:"fixed, failed or left"`
+	Error  *string `json:"error"`
+}
