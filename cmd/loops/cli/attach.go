@@ -35,7 +35,7 @@ the end. It may be in any store, and its owner on another machine.
 Ctrl-C ends attach, and not the run.` + runExitCodes(exitMeaning{exitInt, "stopped by SIGINT; or Ctrl-C ended attach, and the run is still running"},
 			exitMeaning{exitTerm, "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run is still running"},
 			exitMeaning{exitQuit, "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run is still running"},
-			exitMeaning{exitHangup, "stopped by SIGHUP; or the terminal went away, and the run goes on"},
+			exitMeaning{exitHangup, "stopped by SIGHUP; or the terminal went away, and the run is still running"},
 			exitMeaning{exitNotFound, "no such run, or no database of runs there"}),
 		Example: `  loops attach fix
   loops attach fix-20261121T103405 --all

@@ -27,7 +27,7 @@ it begins behind the event with that number; with -f it goes on until the run en
 the command, not the run.
 
 With --json each event is a line of JSON, as run --json prints it, so that a program can read them as they come. It finds
-out where to go on by "seq". Output of actions is left out of lines for people unless -v is given.` +
+out where to continue by "seq". Output of actions is left out of lines for people unless -v is given.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
 		Example: `  loops events fix -f
   loops events fix-20261121T103405 --after 120

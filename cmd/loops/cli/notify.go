@@ -58,7 +58,7 @@ func newNotifyTestCommand(a *app) *cobra.Command {
 		Long: `test sends a made-up event to each who is to be told what becomes of runs, or to the one with that NUMBER in the list,
 from 1, and says what became of it. The event says "test": true; LOOPS_NOTIFY_TEST is 1.` +
 			exitMeanings(exitMeaning{exitOK, "all of it was delivered"}, exitMeaning{exitFailed, "something was not"}, exitMeaning{exitUsage, "bad command line"},
-				exitMeaning{exitInvalid, "a file with settings is not valid"}, exitMeaning{exitNotFound, "nobody is to be told, or nobody with that number"}),
+				exitMeaning{exitInvalid, "a file with settings is not valid"}, exitMeaning{exitNotFound, "no target is set, or none with that number"}),
 		Example: `  loops notify test
   loops notify test 2 --json`,
 		Args: arguments(0, 1, ""),

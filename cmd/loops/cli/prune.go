@@ -50,10 +50,10 @@ another store has one working folder and one log with the copy: prune removes th
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitInvalid, "the config has mistakes about what goes"}, exitMeaning{exitNotFound, "no database of runs there"},
 				exitMeaning{exitConflict, "a run was taken over meanwhile and stays, or another process has the records for too long"},
 				exitMeaning{exitRecord, "the records of runs cannot be used"}),
-		Example: `  loops prune --keep-last 20 --older-than 30d --dry-run    what would go
+		Example: `  loops prune --keep-last 20 --older-than 30d --dry-run    what would be removed
   loops prune --max-size 2G
   loops prune --dry-run                                    what the retention of the config would remove now
-  loops prune --keep-last 0                                every run that has ended for good`,
+  loops prune --keep-last 0                                every run that ended and cannot be resumed`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			policy, err := o.policy(cmd)

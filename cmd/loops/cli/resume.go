@@ -31,10 +31,10 @@ func newResumeCommand(a *app) *cobra.Command {
 		Use:     "resume NAME|RUN",
 		Aliases: []string{"res"},
 		Short:   "Resume a run that was stopped, killed or capped",
-		Long: `resume goes on with the newest resumable run of the loop NAME, or with the run RUN (its id as "loops history" shows
+		Long: `resume continues the newest resumable run of the loop NAME, or the run RUN (its id as "loops history" shows
 it). The state that was interrupted is entered again with everything the run remembers; a result that was recorded is
 not asked for again. Flags given to run hold on unless they are given again. A run that was
-capped goes on when it gets a higher cap: -n, --max-iterations or --budget set one, and --extend raises the one that holds by
+capped continues when it gets a higher cap: -n, --max-iterations or --budget set one, and --extend raises the one that holds by
 as much as it says, which a later resume keeps. A run that timed out has ended: loops fork begins another from its steps.
 
 A run that stands in a for_each continues with the items that lack an end; --retry-failed does those that failed again, too.
