@@ -124,7 +124,7 @@ func (d crashDir) unreadable(t *testing.T, in interference, look string) (told i
 		return 0
 	}
 	first, step := 1, 1
-	if !*torture {
+	if !*torture && !strings.HasPrefix(look, "events ") { // of one view each read fails, or none might be one that has to be told
 		step = max(1, calls)
 		first += rand.New(rand.NewPCG(*crashSeed, 0)).IntN(step)
 	}
