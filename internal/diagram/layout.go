@@ -30,7 +30,8 @@ const (
 // An item is a place in a layer.
 type item struct {
 	kind  itemKind
-	of    int // the node, or the edge of a label, or the target of a trunk
+	of    int   // the node, or the edge of a label, or the target of a trunk
+	edges []int // that a trunk carries
 	up    bool
 	layer int
 	x     int // of its middle
@@ -155,6 +156,7 @@ func (d *drawing) edge(k int, rank, place []int, trunks map[[3]int]int) {
 	}
 	last := d.add(item{kind: aLabel, of: k, up: up, layer: from + step})
 	d.link(place[e.From], last, up, k)
+	joined := false
 	for layer := from + 2*step; layer != to; layer += step {
 		key := [3]int{e.To, step, layer}
 		t, ok := trunks[key]
@@ -162,13 +164,15 @@ func (d *drawing) edge(k int, rank, place []int, trunks map[[3]int]int) {
 			t = d.add(item{kind: aTrunk, of: e.To, up: up, layer: layer})
 			trunks[key] = t
 		}
-		d.link(last, t, up, -1)
-		if ok {
-			return // the trunk leads on already
+		d.items[t].edges = append(d.items[t].edges, k)
+		if !joined {
+			d.link(last, t, up, -1)
 		}
-		last = t
+		last, joined = t, joined || ok // an older trunk has its links already
 	}
-	d.link(last, place[e.To], up, -1)
+	if !joined {
+		d.link(last, place[e.To], up, -1)
+	}
 }
 
 // link joins two items in the direction of their edge.

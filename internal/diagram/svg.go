@@ -147,25 +147,37 @@ func (d *drawing) svgLink(b *strings.Builder, l link, labels [][]string, tops, h
 		arrow = ` marker-end="url(#loop-graph-arrow)"`
 	}
 	class := ""
-	if e := d.edgeOf(l); e != nil {
-		switch {
-		case e.Taken > 0:
-			class = ` class="taken"`
-		case e.Exception:
-			class = ` class="exception"`
-		}
+	switch taken, exception := d.carries(l); {
+	case taken:
+		class = ` class="taken"`
+	case exception:
+		class = ` class="exception"`
 	}
 	fmt.Fprintf(b, "<path%s d=\"%s\"%s/>\n", class, path, arrow)
 }
 
-// edgeOf returns the edge a link belongs to, nil for a trunk's.
-func (d *drawing) edgeOf(l link) *Edge {
+// carries reports whether an edge of a link was taken, and whether all of them are exceptions. Between a label and a trunk it is the
+// edge of the label that counts.
+func (d *drawing) carries(l link) (taken, exception bool) {
+	var edges []int
 	for _, i := range []int{l.upper, l.lower} {
-		if it := d.items[i]; it.kind == aLabel || it.kind == aStub {
-			return &d.g.Edges[it.of]
+		switch it := d.items[i]; it.kind {
+		case aLabel, aStub:
+			e := d.g.Edges[it.of]
+			return e.Taken > 0, e.Exception
+		case aTrunk:
+			if edges == nil || len(it.edges) < len(edges) { // of two trunks, the one farther from the target
+				edges = it.edges
+			}
+		case aNode:
 		}
 	}
-	return nil
+	exception = len(edges) > 0
+	for _, k := range edges {
+		e := d.g.Edges[k]
+		taken, exception = taken || e.Taken > 0, exception && e.Exception
+	}
+	return taken, exception
 }
 
 func (d *drawing) svgItem(b *strings.Builder, i int, lines []string, tops []int) {

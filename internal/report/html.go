@@ -106,7 +106,7 @@ func row(w *bufio.Writer, s *htmlStep, share int) {
 		w.WriteString(e) //nolint:errcheck // a bufio.Writer keeps its first error for Flush
 	}
 	class := ""
-	if s.failed {
+	if s.bad() {
 		class = " class=\"bad\""
 	}
 	fmt.Fprintf(w, "<tr%s><td>%s%d<td>", class, strings.Repeat("&#8627;", min(s.Depth, 8)), s.Number)
@@ -257,7 +257,8 @@ h2{margin-top:1.6rem}
 .colour{padding:.1rem .7rem;border:1px solid #555}
 table{border-collapse:collapse}
 th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0}
-.steps td,.steps th{border-bottom:1px solid #ddd;overflow-wrap:anywhere}
+.steps td,.steps th{border-bottom:1px solid #ddd;overflow-wrap:break-word}
+.steps td:last-child{overflow-wrap:anywhere;min-width:14rem}
 .steps td:nth-child(-n+4){white-space:nowrap}
 .steps tr.bad td:nth-child(5){color:#b00010;font-weight:bold}
 .steps p{margin:0;color:#7a4b00}
@@ -267,4 +268,20 @@ pre{margin:.3rem 0;max-height:24rem;overflow:auto;white-space:pre-wrap;backgroun
 .timeline .base{stroke:#ddd}
 .timeline .in{fill:#3182bd}
 .timeline .bad{fill:#c0161d}
+.timeline{max-width:100%;height:auto}
+@media (prefers-color-scheme:dark){
+body{color:#e6e6e6;background:#16181b}
+.note,.steps p{color:#e0b060}
+.wide{border-color:#444;background:#fff;color:#111}
+.steps td,.steps th{border-color:#333}
+.steps tr.bad td:nth-child(5){color:#ff7b72}
+pre{background:#22262b}
+}
+@media print{
+body{margin:0;color:#000;background:#fff}
+pre{max-height:none;overflow:visible}
+.wide{overflow:visible;border:0}
+.wide svg{max-width:100%;height:auto}
+tr{break-inside:avoid}
+}
 `

@@ -24,7 +24,8 @@ type htmlStep struct {
 
 	begin  time.Time
 	action string    // first line of what was done
-	failed bool      // its action failed or something was wrong
+	failed bool      // something was wrong
+	exited bool      // its action failed, and no evaluator took that for an answer
 	since  time.Time // since when it has not been interrupted; zero = it is
 	notes  []string
 	output output
@@ -106,6 +107,9 @@ func (h *HTML) close(depth int) {
 	}
 }
 
+// bad reports whether something was wrong with the step.
+func (s *htmlStep) bad() bool { return s.failed || s.exited }
+
 // add takes an event of the step itself.
 func (s *htmlStep) add(e fsm.Event) {
 	say := func(line string) { s.output.line(line, pageText, pageText) }
@@ -117,7 +121,7 @@ func (s *htmlStep) add(e fsm.Event) {
 		say(inspect.Text(e.Get("line")))
 	case fsm.EventActionComplete:
 		s.Exit = inspect.Text(e.Get("exit_code"))
-		s.failed = s.failed || s.Exit != "0"
+		s.exited = s.Exit != "0"
 		if s.output.size == 0 {
 			say(inspect.Text(e.Get("output_preview")))
 		}
@@ -126,6 +130,7 @@ func (s *htmlStep) add(e fsm.Event) {
 		}
 	case fsm.EventEvaluate:
 		s.Verdict = inspect.Text(e.Get("verdict"))
+		s.exited = s.exited && s.Verdict == "error" // an ordinary no is not a failure
 	case fsm.EventRoute:
 		s.To = inspect.Text(e.Get("to"))
 	default:

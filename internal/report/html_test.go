@@ -198,3 +198,32 @@ func TestInterruptedStepWithoutOutput(t *testing.T) {
 		t.Error(page)
 	}
 }
+
+// A step that said no with exit code 1, as a check does, was red like one that broke.
+func TestOrdinaryNoIsNoFailure(t *testing.T) {
+	for _, c := range []struct {
+		verdict string
+		red     bool
+	}{{"yes", false}, {"no", false}, {"error", true}, {"", true}} {
+		var r reader
+		for _, line := range []string{
+			`{"event": "loop_start", "ts": "2026-11-21T10:34:05+00:00", "loop": "a"}`,
+			`{"event": "state_enter", "ts": "2026-11-21T10:34:05+00:00", "state": "check", "iteration": 1}`,
+			`{"event": "action_start", "ts": "2026-11-21T10:34:05+00:00", "action": "make", "is_prompt": false}`,
+			`{"event": "action_complete", "ts": "2026-11-21T10:34:06+00:00", "exit_code": 1, "duration_ms": 1000, "is_prompt": false}`,
+			`{"event": "evaluate", "ts": "2026-11-21T10:34:06+00:00", "type": "exit_code", "verdict": "` + c.verdict + `"}`,
+		} {
+			if c.verdict == "" && strings.Contains(line, "evaluate") {
+				continue
+			}
+			e, err := fsm.ParseEvent([]byte(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Add(e)
+		}
+		if got := strings.Contains(write(t, report.Page{}, &r), `<tr class="bad">`); got != c.red {
+			t.Errorf("exit code 1, verdict %q: red is %v, want %v", c.verdict, got, c.red)
+		}
+	}
+}

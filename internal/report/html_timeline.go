@@ -47,7 +47,7 @@ func (l *lanes) add(s *htmlStep) {
 		return
 	}
 	l.steps++
-	spans = append(spans, span{since, s.visit.End, s.failed})
+	spans = append(spans, span{since, s.visit.End, s.bad()})
 	if len(spans) > mostSpans {
 		spans = halve(spans)
 	}

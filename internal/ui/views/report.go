@@ -52,18 +52,21 @@ func ReadSteps(ctx context.Context, store *project.Records, run persistence.Run,
 
 // ReportFacts is what a report says about a run as a whole.
 func ReportFacts(p *project.Project, store *project.Records, r persistence.Run, total inspect.Cost) [][2]string {
-	facts := [][2]string{{"Loop", r.Loop}, {"Run", string(r.ID)}, {"Status", inspect.StatusWord(r)}}
+	var facts [][2]string
 	add := func(key, value string) {
 		if value != "" {
 			facts = append(facts, [2]string{key, value})
 		}
 	}
-	add("Fork of", ui.ForkedText(r.Origin))
-	add("Ended by", r.Ended)
+	add("Status", inspect.StatusWord(r))
 	add("Reason", inspect.Reason(r))
 	if r.Reason == "" {
 		add("Error", inspect.HonestError(r))
 	}
+	add("Ended by", r.Ended)
+	add("Loop", r.Loop)
+	add("Run", string(r.ID))
+	add("Fork of", ui.ForkedText(r.Origin))
 	add("State", r.State)
 	add("Step", inspect.StepText(r))
 	if !r.StartedAt.IsZero() {
