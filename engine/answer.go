@@ -51,7 +51,7 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	given := Answered{Answer: s, Run: a.Before}
 	open := m.Questions()
 	if len(open) == 0 || !a.Before.Resumable && !alive(a.Before) {
-		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.StatusWord(a.Before), a.Before.State)
+		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.Outcome(a.Before), a.Before.State)
 	}
 	if s.Address != "" {
 		if open = slices.DeleteFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address != s.Address }); len(open) == 0 {

@@ -181,7 +181,7 @@ func (a *asking) obeys(verb, participle string) error {
 	r := a.Before
 	switch {
 	case !alive(r):
-		return refuse(NotFound, "nothing to %s: run %s is %s", verb, r.ID, inspect.StatusWord(r))
+		return refuse(NotFound, "nothing to %s: run %s is %s", verb, r.ID, inspect.Outcome(r))
 	case r.Foreign || !r.Held && project.Seen(r):
 		return refuse(Failed, "run %s is carried by another program (pid %d), which cannot be %s; stop it with: %s", r.ID, r.Owner.PID, participle, Do(OpStop, string(r.ID)))
 	}
@@ -275,7 +275,7 @@ func (a *asking) unpause(ctx context.Context) error {
 		return err
 	}
 	if !paused {
-		return refuse(NotFound, "nothing to unpause: run %s is %s and not paused", r.ID, inspect.StatusWord(r))
+		return refuse(NotFound, "nothing to unpause: run %s is %s and not paused", r.ID, inspect.Outcome(r))
 	}
 	_ = os.Remove(formerPause(a.e.p, r.ID)) // a former version, which may carry the run, looks for it
 	if err := a.send(ctx, persistence.CommandUnpause, persistence.AnySegment, "unpause"); err != nil {
@@ -297,7 +297,7 @@ func (a *asking) unpause(ctx context.Context) error {
 func (a *asking) wake(ctx context.Context) error {
 	r := a.Before
 	if !alive(r) {
-		return refuse(NotFound, "nothing to wake: run %s is %s", r.ID, inspect.StatusWord(r))
+		return refuse(NotFound, "nothing to wake: run %s is %s", r.ID, inspect.Outcome(r))
 	}
 	w, err := a.wait(ctx)
 	switch {

@@ -18,7 +18,7 @@ import (
 func (a *asking) stop(ctx context.Context, c Command) error {
 	r := a.Before
 	if !alive(r) {
-		return refuse(NotFound, "nothing to stop: run %s is %s", r.ID, inspect.StatusWord(r))
+		return refuse(NotFound, "nothing to stop: run %s is %s", r.ID, inspect.Outcome(r))
 	}
 	grace := cmp.Or(c.Grace, StopGrace)
 	if c.Kind == persistence.CommandKill {

@@ -219,7 +219,7 @@ func (d slowRun) commanded(owner *started, here world) {
 	for _, c := range []struct{ verb, says string }{
 		{"pause", "is in state work and pauses before its next one."},
 		{"unpause", " is running."},
-		{"stop", ": user_stopped in state work. Resume with: loops resume held-"},
+		{"stop", " in state work. Resume with: loops resume held-"},
 	} {
 		if s := d.in(here, c.verb, "held"); s.exit() != 0 || !strings.Contains(s.said(), c.says) {
 			d.t.Errorf("%s exits with %d: %s", c.verb, s.exit(), s.said())

@@ -225,8 +225,8 @@ func TestServeTellsThatARunnerDied(t *testing.T) {
 	if !told() {
 		t.Fatal("the stream does not tell that the process of the run died")
 	}
-	if _, page := s.ask("GET", "/p/shop/runs/"+run, "", ""); !strings.Contains(page, ">interrupted</span>") {
-		t.Errorf("the page does not show the run as interrupted:\n%s", page)
+	if _, page := s.ask("GET", "/p/shop/runs/"+run, "", ""); !strings.Contains(page, ">killed</span>") {
+		t.Errorf("the page does not show the run as killed:\n%s", page)
 	}
 }
 

@@ -172,7 +172,7 @@ func TestStopKills(t *testing.T) {
 			pids := d.pids(5, never)
 			time.Sleep(500 * time.Millisecond) // the pipe fills
 			said := d.output("stop", "tree", "--grace", "500ms")
-			if want := fmt.Sprintf("(pid %d), which did not stop within 500ms: interrupted in state work. Resume with: loops resume tree-", cmd.Process.Pid); !strings.HasPrefix(said, "Killed tree-") || !strings.Contains(said, want) {
+			if want := fmt.Sprintf("(pid %d), which did not stop within 500ms, in state work. Resume with: loops resume tree-", cmd.Process.Pid); !strings.HasPrefix(said, "Killed tree-") || !strings.Contains(said, want) {
 				t.Errorf("stop says %q", said)
 			}
 			<-done

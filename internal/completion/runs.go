@@ -77,7 +77,7 @@ func offerRuns(runs []persistence.Run, word string) (found []string) {
 		if !strings.HasPrefix(string(r.ID), word) {
 			continue
 		}
-		about := inspect.StatusWord(r)
+		about := inspect.Outcome(r)
 		if r.State != "" {
 			about += " in " + r.State
 		}

@@ -329,7 +329,7 @@ func Reason(r persistence.Run) string {
 	switch {
 	case text != "":
 	case r.Why != "":
-		text = r.Why
+		text = "interrupted in state " + r.State + ": " + r.Why
 	case r.Error != "":
 		text = HonestError(r)
 	case r.Message != "":
@@ -337,9 +337,17 @@ func Reason(r persistence.Run) string {
 	case r.Ended != "":
 		text = (&Because{}).reason(outcomeOf(r), &fsm.Loop{MaxSteps: r.MaxSteps, MaxIterations: r.Passes, Timeout: r.Elapsed})
 	case r.Status == persistence.Interrupted:
-		text = "its process ended in state " + r.State + " without a record of why"
+		text = "interrupted in state " + r.State + ": its process" + pidOf(r) + " is gone"
 	}
 	return bounded(text)
+}
+
+// pidOf names the process that ran a run, where its record does.
+func pidOf(r persistence.Run) string {
+	if r.Owner.PID == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (pid %d)", r.Owner.PID)
 }
 
 // bounded is a text as a reason is recorded and shown: one line of harmless text.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"loops/fsm"
 	"loops/persistence"
 )
 
@@ -18,19 +17,10 @@ type Stats struct {
 	Tally                       Tally
 }
 
-// OutcomeText is how a run ended, in a word or two: its status, and what ended it where that says more.
-func OutcomeText(r persistence.Run) string {
-	word := StatusWord(r)
-	if r.Ended != "" && r.Ended != fsm.EndTerminal && r.Ended != word {
-		word += " (" + r.Ended + ")"
-	}
-	return word
-}
-
 // Add takes another run.
 func (s *Stats) Add(r persistence.Run) {
 	s.Runs++
-	s.Ended[OutcomeText(r)]++
+	s.Ended[Outcome(r)]++
 	switch r.Status {
 	case persistence.Completed:
 		s.Done++

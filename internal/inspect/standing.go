@@ -174,7 +174,7 @@ func (v *Vitals) Ended() *fsm.Event {
 	return nil
 }
 
-// Why says why the run is not going on; "" where it is, or nobody knows.
+// Why says why the run is not running; "" where it is, or that is not known.
 func (v *Vitals) Why() string {
 	if e := v.Ended(); e != nil {
 		var l *fsm.Loop
@@ -183,15 +183,10 @@ func (v *Vitals) Why() string {
 		}
 		return Ending(Honest(*e, v.Run), l).Text
 	}
-	switch {
-	case v.Alive, v.Run.Status != persistence.Interrupted:
+	if v.Alive || v.Run.Status != persistence.Interrupted || v.Run.Ended != "" && v.Run.Why == "" {
 		return ""
-	case v.Run.Why != "":
-		return "It was interrupted: " + v.Run.Why + "."
-	case v.Run.Ended == "":
-		return "It was interrupted: its process is gone, and recorded nothing about why."
 	}
-	return ""
+	return "It was " + Reason(v.Run) + "."
 }
 
 // ValueOf returns the value of a key, nil where there is none.
@@ -202,7 +197,7 @@ func ValueOf(m *value.Map, key string) any {
 
 // StatusText is the status of the run for people: a run that stands because it was told to is paused.
 func (v *Vitals) StatusText() string {
-	if word := StatusWord(v.Run); !v.Alive || !v.Stands() {
+	if word := Outcome(v.Run); !v.Alive || !v.Stands() {
 		return word
 	}
 	return "paused"

@@ -48,17 +48,18 @@ func (x *Story) WholeRun() {
 		end := Honest(*x.Path.end, r)
 		s := Ending(end, x.Rules.Main())
 		if v != nil && Text(end.Get("error")) == NoTransition {
-			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": the state %s has no way on for %s.", v.State, verdictOrNone(v))
+			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": state %s has no transition for %s.", v.State, verdictOrNone(v))
 		}
 		said = append(said, s)
 	case x.Alive:
 		add("It is running, in %s.", r.State)
-	case r.Status == persistence.Interrupted || r.Status == persistence.Running:
-		add("It was interrupted in %s: its process is gone, and recorded nothing about why.", r.State)
+	case r.Status == persistence.Interrupted: // its reason says it
+	case r.Status == persistence.Running:
+		add("It was interrupted in %s: its process is gone.", r.State)
 	case v == nil:
 		add("Nothing is recorded of what it did.")
 	}
-	if r.Why != "" {
+	if r.Why != "" && r.Reason != "" {
 		add("What was found when its process was gone: %s.", strings.TrimRight(r.Why, "."))
 	}
 	if r.Error != "" && x.Path.end == nil {

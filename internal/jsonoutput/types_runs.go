@@ -128,6 +128,7 @@ type watched struct {
 	RunID        string   `json:"run_id" jsonschema:"as little-loops calls it"`
 	Loop         string   `json:"loop"`
 	Status       string   `json:"status"`
+	Outcome      string   `json:"outcome" jsonschema:"how the run stands or ended: its status, or what ended it"`
 	Alive        bool     `json:"alive"`
 	State        string   `json:"current_state"`
 	Iteration    int      `json:"iteration" jsonschema:"the number of the last step"`

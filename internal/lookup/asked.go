@@ -52,7 +52,7 @@ func Asked(ctx context.Context, store *project.Records, arg string) ([]Question,
 		}
 	}
 	if len(open) == 0 && arg != "" {
-		return nil, engine.Refuse(engine.NotFound, "run %s asks nothing: it is %s in state %s", runs[0].ID, inspect.StatusWord(runs[0]), runs[0].State)
+		return nil, engine.Refuse(engine.NotFound, "run %s asks nothing: it is %s in state %s", runs[0].ID, inspect.Outcome(runs[0]), runs[0].State)
 	}
 	return open, nil
 }

@@ -119,7 +119,7 @@ func (s *Service) Unpause(ctx context.Context, arg string, each Each) (*Told, er
 	case len(runs) == 0:
 		return nil, &engine.NothingError{Finder: f, Verb: "unpause", Arg: arg}
 	default:
-		return nil, engine.Refuse(engine.NotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.StatusWord(runs[0]))
+		return nil, engine.Refuse(engine.NotFound, "nothing to unpause: run %s is %s and not paused", runs[0].ID, inspect.Outcome(runs[0]))
 	}
 	told, failed := s.tell(ctx, e, paused, engine.Command{Kind: persistence.CommandUnpause}, each)
 	return told, several(append(errs, failed...))
@@ -149,7 +149,7 @@ func (s *Service) Wake(ctx context.Context, arg string, each Each) error {
 		if newest.Resumable {
 			more = "; resume it: " + s.resume(ctx, *newest)
 		}
-		return engine.Refuse(engine.NotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.StatusWord(*newest), more)
+		return engine.Refuse(engine.NotFound, "nothing to wake: run %s is %s%s", newest.ID, inspect.Outcome(*newest), more)
 	}
 	var errs []error
 	woken, busy := 0, live[0]
@@ -197,7 +197,7 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	case newest == nil:
 		return nil, &engine.NothingError{Finder: f, Verb: verb, Arg: arg}
 	}
-	return nil, engine.Refuse(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.StatusWord(*newest))
+	return nil, engine.Refuse(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.Outcome(*newest))
 }
 
 // tell tells several runs the same, all of them before one is waited for. One that cannot do it does not keep the others from it.

@@ -272,7 +272,7 @@ func (p *testPrinter) finish(v *dryrun.Visited) error {
 			line += ": " + v.Outcome.Error
 		}
 		if v.Outcome.Error == inspect.NoTransition && v.Evaluator != "" {
-			line += fmt.Sprintf(": the state has no way for the verdict %s", shownVerdict(v.Verdict))
+			line += fmt.Sprintf(": the state has no transition for verdict %s", shownVerdict(v.Verdict))
 		}
 		ui.SayLine(w, line)
 	}

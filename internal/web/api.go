@@ -173,7 +173,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 		o, _ := views.RunTable{Costs: nil}.RunObject(row.run).(*value.Map)
 		o.Set("project", row.Project)
 		o.Set("alive", project.Alive(row.run))
-		o.Set("outcome", inspect.OutcomeText(row.run))
+		o.Set("outcome", inspect.Outcome(row.run))
 		return o
 	}), "more", found.more))
 }

@@ -44,12 +44,11 @@ func (a asked) Link(key, val string) string {
 
 // keeps reports whether a run is asked for.
 func (a asked) keeps(r persistence.Run) bool {
-	word := inspect.StatusWord(r)
-	if a.Status != "" && word != a.Status || a.Loop != "" && r.Loop != a.Loop {
+	if a.Status != "" && a.Status != inspect.StatusWord(r) && a.Status != inspect.Outcome(r) || a.Loop != "" && r.Loop != a.Loop {
 		return false
 	}
 	text := strings.ToLower(a.Text)
-	return text == "" || slices.ContainsFunc([]string{string(r.ID), r.Loop, r.State, r.Message, r.Error, inspect.OutcomeText(r)}, func(s string) bool {
+	return text == "" || slices.ContainsFunc([]string{string(r.ID), r.Loop, r.State, r.Message, r.Error, inspect.Outcome(r)}, func(s string) bool {
 		return strings.Contains(strings.ToLower(s), text)
 	})
 }
@@ -105,10 +104,10 @@ func rowOf(p Project, r persistence.Run) row {
 		reason = inspect.HonestError(r)
 	}
 	if reason == "" && !project.Alive(r) {
-		reason = inspect.OutcomeText(r)
+		reason = inspect.Outcome(r)
 	}
 	return row{
-		Project: p.Name, ID: string(r.ID), Loop: r.Loop, Status: inspect.StatusWord(r), State: r.State, Step: inspect.StepText(r),
+		Project: p.Name, ID: string(r.ID), Loop: r.Loop, Status: inspect.Outcome(r), State: r.State, Step: inspect.StepText(r),
 		Reason: reason, Took: humanize.Duration(inspect.Elapsed(r)), Started: r.StartedAt, Alive: project.Alive(r),
 		run: r,
 	}

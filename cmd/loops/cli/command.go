@@ -56,7 +56,7 @@ func flagOf(s engine.Setting) string {
 func commandFlag(s engine.Setting) string {
 	switch s.Name {
 	case engine.SetMaxSteps:
-		return "-n " + s.Value
+		return "--max-steps " + s.Value
 	case engine.SetDefinition:
 		return "--definition=" + s.Value
 	}

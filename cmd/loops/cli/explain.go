@@ -23,7 +23,7 @@ func newExplainCommand(a *app) *cobra.Command {
 which limits, which rule led on, and which limits were met on the way. With STEP it explains that step: a number as history
 shows it, "last", or 3.2 for step 2 of the sub-loop that step 3 ran. NAME means the newest run of the loop.
 
-Numbers in brackets are those of the events a sentence is taken from: loops events RUN --since N. Rules and limits are
+Numbers in brackets are those of the events a sentence is taken from: loops events RUN --after N. Rules and limits are
 read from the definition that is recorded with the run; where none is, from the file as it is now, which is then said.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops explain fix

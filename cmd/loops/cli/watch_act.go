@@ -30,7 +30,7 @@ func (l watchScreen) Act(ctx context.Context, c watch.Command) (string, error) {
 	}
 	r := found[0]
 	if c.Verb != watch.Unpause && !project.Alive(r) {
-		return "", failure(engine.NotFound, "run %s is %s", r.ID, inspect.StatusWord(r))
+		return "", failure(engine.NotFound, "run %s is %s", r.ID, inspect.Outcome(r))
 	}
 	e := engine.New(l.Project, l.app.engineOptions())
 	defer e.Close()

@@ -232,7 +232,7 @@ func (l *Monitor) detailOf(ctx context.Context, w *run) (*watch.Detail, error) {
 // row is a run in the list.
 func (w *run) row() watch.Run {
 	r := watch.Run{
-		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.StatusWord(w.Run), State: w.State, Step: inspect.StepText(w.Run),
+		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.Outcome(w.Run), State: w.State, Step: inspect.StepText(w.Run),
 		Elapsed: humanize.Seconds(w.elapsed()), Cost: w.paid(),
 	}
 	switch w.Status {
@@ -271,7 +271,7 @@ func (w *run) end() (watch.Health, string) {
 		health = watch.Stopped
 	}
 	note := "ended " + humanize.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
-	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != inspect.StatusWord(w.Run) {
+	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != inspect.Outcome(w.Run) {
 		note += ": " + humanize.Words(w.Ended)
 	}
 	switch reason := inspect.Reason(w.Run); {

@@ -37,7 +37,7 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 		o.Error = inspect.RateLimited
 	}
 	if o.Error == inspect.NoTransition && p.judged != "" {
-		o.Error += fmt.Sprintf(": the state %s has no way for the verdict %s; give it on_%s, or a route", plain.Line(p.state), plain.Line(p.judged), plain.Line(p.judged))
+		o.Error += fmt.Sprintf(": the state %s has no transition for verdict %s; give it on_%s, or a route", plain.Line(p.state), plain.Line(p.judged), plain.Line(p.judged))
 	}
 	line := inspect.EndLine(o, p.max)
 	style := p.paint.Amber

@@ -43,7 +43,7 @@ type Text struct {
 	acted   bool     // an action of that state was started
 	verdict string   // not printed yet
 	why     string   // of that verdict, where it is error
-	judged  string   // the last verdict and its state, for a run that has no way on
+	judged  string   // the last verdict and its state, for a run without a transition for it
 	state   string   // entered last, outside of sub-loops
 	output  string   // of the last action, for the end of a run that failed
 	errors  string
@@ -351,6 +351,8 @@ func (p *Text) endAction(e fsm.Event, pad string) {
 	switch {
 	case code == "124":
 		line += " " + p.paint.Red("timed out")
+	case code == "1": // an ordinary no, as its verdict
+		line += " " + p.paint.Amber("exit: "+code)
 	case failed:
 		line += " " + p.paint.Red("exit: "+code)
 	}

@@ -127,7 +127,7 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 			resume = "; resume it: " + views.GoOn(ctx, v.page, v.Store, r)
 		}
 		if r.Owner.PID == 0 {
-			return nil, engine.Refuse(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.StatusWord(r), r.State, resume)
+			return nil, engine.Refuse(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.Outcome(r), r.State, resume)
 		}
 		return nil, engine.Refuse(engine.Failed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, resume)
 	}

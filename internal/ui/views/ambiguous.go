@@ -14,7 +14,7 @@ import (
 func AmbiguousText(e *project.AmbiguousError) string {
 	var rows [][]string
 	for _, r := range e.Runs {
-		rows = append(rows, []string{"  " + string(r.ID), inspect.StatusWord(r), "started " + humanize.Clock(r.StartedAt)})
+		rows = append(rows, []string{"  " + string(r.ID), inspect.Outcome(r), "started " + humanize.Clock(r.StartedAt)})
 	}
 	var b strings.Builder
 	WriteTable(&b, rows)

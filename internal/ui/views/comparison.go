@@ -71,7 +71,7 @@ func (d *Comparison) Print(page *Page) error {
 		ui.Say(w, "%s\t%s\t%s\n", key, cell(x), cell(y))
 	}
 	row("RUN", func(p *inspect.Path) string { return string(p.Run.ID) })
-	row("Ended", func(p *inspect.Path) string { return inspect.OutcomeText(p.Run) + ", in " + humanize.Dash(p.Run.State) })
+	row("Ended", func(p *inspect.Path) string { return inspect.Outcome(p.Run) + ", in " + humanize.Dash(p.Run.State) })
 	row("Steps", func(p *inspect.Path) string { return fmt.Sprint(p.Run.Step) })
 	row("Time", func(p *inspect.Path) string { return humanize.Duration(inspect.Elapsed(p.Run)) })
 	if x.Costs.Asked() || y.Costs.Asked() {

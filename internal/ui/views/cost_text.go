@@ -21,7 +21,7 @@ func (page *Page) CostOfRun(r persistence.Run, sheet *inspect.CostSheet, asJSON 
 		m.Set("states", ui.List(sheet.Order, func(name string) any { return ui.CostObject(sheet.Line(name), "state", name) }))
 		return ui.WriteJSON(page.Out, m)
 	}
-	ui.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.StatusWord(r), humanize.Duration(inspect.Elapsed(r)))
+	ui.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.Outcome(r), humanize.Duration(inspect.Elapsed(r)))
 	return ui.WriteCosts(page.Out, sheet, "STATE")
 }
 
@@ -45,7 +45,7 @@ func (page *Page) CostOfRuns(ctx context.Context, f project.Finder, runs []persi
 			m.Set("loop", r.Loop)
 			m.Set("status", ui.OrNull(string(r.Status)))
 		}
-		name := string(r.ID) + " (" + inspect.StatusWord(r) + ")"
+		name := string(r.ID) + " (" + inspect.Outcome(r) + ")"
 		line := sheet.Total
 		all.Line(name).Plus(line)
 		all.Total.Plus(line)

@@ -18,7 +18,7 @@ func FaceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: inspect.Elapsed(run),
 		}
 		if run.Ended == "" {
-			o.TerminatedBy = humanize.Words(inspect.StatusWord(run))
+			o.TerminatedBy = humanize.Words(inspect.Outcome(run))
 		}
 		face.End = report.Broken
 		switch {

@@ -23,7 +23,7 @@ func TestFaceEnd(t *testing.T) {
 		"circle":      {persistence.Failed, fsm.EndCycle, report.Broken, "Loop ended: it went in circles: work (3 steps, 7.0s)"},
 		"capped":      {persistence.Interrupted, fsm.EndMaxSteps, report.Broken, "Loop stopped at its cap of steps: work (3 steps, 7.0s)"},
 		"interrupted": {persistence.Interrupted, fsm.EndInterrupted, report.Broken, "Loop interrupted: work (3 steps, 7.0s)"},
-		"killed":      {persistence.Interrupted, "", report.Broken, "Loop interrupted: work (3 steps, 7.0s)"},
+		"killed":      {persistence.Interrupted, "", report.Broken, "Loop killed: work (3 steps, 7.0s)"},
 		"handed off":  {persistence.Awaiting, "", report.Broken, "Loop awaiting continuation: work (3 steps, 7.0s)"},
 	} {
 		run := persistence.Run{

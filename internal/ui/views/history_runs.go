@@ -44,7 +44,7 @@ type Group struct {
 func Groups(runs []persistence.Run) []Group {
 	by := map[string]*Group{}
 	for _, r := range runs {
-		name := inspect.OutcomeText(r)
+		name := inspect.Outcome(r)
 		if by[name] == nil {
 			by[name] = &Group{Outcome: name, All: len(runs)}
 		}

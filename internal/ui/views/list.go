@@ -69,7 +69,7 @@ func StatusObject(p *project.Project, store *project.Records, r persistence.Run)
 		pid = int64(r.Owner.PID)
 	}
 	m := value.NewMap(
-		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", ui.OrNull(string(r.Status)),
+		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", ui.OrNull(string(r.Status)), "outcome", inspect.Outcome(r),
 		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", OrNone(r.MaxSteps),
 		"started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt), "elapsed_ms", inspect.Elapsed(r).Milliseconds(),
 		"duration_ms", inspect.Elapsed(r).Milliseconds(),

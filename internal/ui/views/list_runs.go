@@ -55,13 +55,14 @@ func ListedObject(p *project.Project, store *project.Records, v *inspect.Vitals)
 type RunLine struct {
 	run, status, state, step, elapsed, idle, pid string
 	notes                                        []string
+	interrupted                                  bool // no process runs it
 }
 
 // LineOf is the line of a run in the list.
 func LineOf(v *inspect.Vitals) RunLine {
 	r := v.Run
 	l := RunLine{
-		run: string(r.ID), status: inspect.StatusWord(r), state: cmp.Or(r.State, "-"), step: inspect.StepText(r), elapsed: ShortTime(v.Elapsed()),
+		run: string(r.ID), status: v.StatusText(), state: cmp.Or(r.State, "-"), step: inspect.StepText(r), elapsed: ShortTime(v.Elapsed()),
 		idle: "?", pid: "-",
 	}
 	if v.Memory != nil {
@@ -86,8 +87,9 @@ func LineOf(v *inspect.Vitals) RunLine {
 	if project.Alive(r) && OutOfSight(r) {
 		l.notes = append(l.notes, project.Where(r.Owner))
 	}
-	if inspect.Wasted(r) {
-		l.notes = append(l.notes, inspect.HonestError(r))
+	l.interrupted = !project.Alive(r) && r.Status != persistence.Running && r.Status != persistence.Starting
+	if reason := inspect.Reason(r); l.interrupted && reason != "" && v.Wait == nil {
+		l.notes = append(l.notes, reason)
 	}
 	if n := len(r.Damage); n > 0 {
 		l.notes = append(l.notes, "damaged: "+r.Damage[0])
@@ -117,9 +119,19 @@ func ShortTime(d time.Duration) string {
 // leastState is how narrow the column of states gets.
 const leastState = 8
 
-// WriteRuns prints a table of runs. On a terminal of so many columns (0 = none) the names of states are cut so that a line
+// rank puts false before true.
+func rank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// WriteRuns prints a table of runs: those that are running or queued, and below them those that are interrupted. On a terminal of so many columns (0 = none) the names of states are cut so that a line
 // fits; if that is not enough the table goes without pids, and then without the time a run took.
 func WriteRuns(out io.Writer, lines []RunLine, width int) {
+	lines = slices.Clone(lines)
+	slices.SortStableFunc(lines, func(a, b RunLine) int { return cmp.Compare(rank(a.interrupted), rank(b.interrupted)) })
 	head := RunLine{run: "RUN", status: "STATUS", state: "STATE", step: "STEP", elapsed: "ELAPSED", idle: "IDLE", pid: "PID"}
 	columns := []func(*RunLine) *string{
 		func(l *RunLine) *string { return &l.run }, func(l *RunLine) *string { return &l.status }, func(l *RunLine) *string { return &l.state },
@@ -171,6 +183,9 @@ func WriteRuns(out io.Writer, lines []RunLine, width int) {
 	WriteTable(&b, rows)
 	i := 0
 	for line := range strings.Lines(b.String()) {
+		if i > 1 && all[i].interrupted && !all[i-1].interrupted {
+			fmt.Fprint(out, "\nInterrupted:\n")
+		}
 		fmt.Fprint(out, line)
 		for _, note := range all[i].notes {
 			if note = plain.Line(note); note == "" {

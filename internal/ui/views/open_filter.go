@@ -107,7 +107,7 @@ func (f *OpenFilter) has(status string) bool {
 func (f *OpenFilter) Keeps(v *inspect.Vitals) bool {
 	r := v.Run
 	switch {
-	case !f.has(inspect.StatusWord(r)):
+	case !f.has(inspect.StatusWord(r)) && !f.has(inspect.Outcome(r)):
 		return false
 	case f.Silent > 0:
 		return project.Alive(r) && !v.Waits() && v.Idle() >= f.Silent

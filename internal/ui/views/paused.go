@@ -26,7 +26,7 @@ func UnpausedText(page *Page, r persistence.Run) string {
 	if project.Alive(r) {
 		return fmt.Sprintf("Run %s (pid %d) is running.", r.ID, r.Owner.PID)
 	}
-	return fmt.Sprintf("Run %s is no longer paused, and %s. Go on with: %s", r.ID, inspect.StatusWord(r), page.Command("resume", string(r.ID)))
+	return fmt.Sprintf("Run %s is no longer paused, and %s. Resume with: %s", r.ID, inspect.Outcome(r), page.Command("resume", string(r.ID)))
 }
 
 // StoppedText says what became of a run that was asked to stop, and had so long to end before it was killed.
@@ -34,13 +34,13 @@ func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	r, pid := s.Run, s.Before.Owner.PID
 	switch {
 	case s.Killed:
-		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s: %s in state %s. Resume with: %s", r.ID, pid, humanize.Duration(grace), r.Status, r.State, page.Command("resume", string(r.ID)))
+		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s, in state %s. Resume with: %s", r.ID, pid, humanize.Duration(grace), r.State, page.Command("resume", string(r.ID)))
 	case project.Alive(r):
 		return fmt.Sprintf("Run %s (pid %d) begins no further item, and ends when those at work have ended. Stop it in the middle of them with: %s", r.ID, pid, page.Command("stop", string(r.ID)))
 	case r.Status.Resumable():
-		return fmt.Sprintf("Stopped %s (pid %d): %s in state %s. Resume with: %s", r.ID, pid, r.Status, r.State, page.Command("resume", string(r.ID)))
+		return fmt.Sprintf("Stopped %s (pid %d) in state %s. Resume with: %s", r.ID, pid, r.State, page.Command("resume", string(r.ID)))
 	}
-	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", r.ID, pid, r.Status, r.State)
+	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", r.ID, pid, inspect.Outcome(r), r.State)
 }
 
 // StoppedObject is the same for a program.

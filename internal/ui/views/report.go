@@ -58,7 +58,7 @@ func ReportFacts(p *project.Project, store *project.Records, r persistence.Run, 
 			facts = append(facts, [2]string{key, value})
 		}
 	}
-	add("Status", inspect.StatusWord(r))
+	add("Status", inspect.Outcome(r))
 	add("Reason", inspect.Reason(r))
 	if r.Reason == "" {
 		add("Error", inspect.HonestError(r))

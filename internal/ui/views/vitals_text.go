@@ -82,7 +82,9 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	page.row("Ended by", r.Ended)
 	page.row("Reason", inspect.Reason(r))
 	why := v.Why()
-	page.row("Why", why)
+	if inspect.Reason(r) == "" {
+		page.row("Why", why)
+	}
 	if why == "" || v.Ended() == nil {
 		page.row("Error", inspect.HonestError(r))
 	}
@@ -153,7 +155,7 @@ func (page *Page) next(v *inspect.Vitals) (word, command string) {
 // PrintBrief prints a run in two or three lines.
 func (page *Page) PrintBrief(v *inspect.Vitals) {
 	r := v.Run
-	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, inspect.StatusWord(r), v.WhereText(), v.StepsText(), humanize.Duration(v.Elapsed()))
+	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, v.StatusText(), v.WhereText(), v.StepsText(), humanize.Duration(v.Elapsed()))
 	if project.Alive(r) {
 		head += ", idle " + humanize.Duration(v.Idle())
 	}
