@@ -8,11 +8,11 @@ import (
 	"loops/internal/plain"
 )
 
-// The table fits on a screen of 80 columns as long as names do, and says the most that fits on a narrower one.
+// Interrupted runs stand below those that are running. The table fits on a screen of 80 columns as long as names do, and says the most that fits on a narrower one.
 func TestWriteRuns(t *testing.T) {
 	lines := []RunLine{
-		{"deploy-all-20261121T103405", "running", "implement>review>fix", "12/500", "1h02m", "4m05s", "1234567", []string{"waits for the rate limit of an agent host (state implement), until 2026-11-21 12:00:00 (4m05s left)"}},
-		{"fix-20261121T103405", "awaiting_continuation", "a", "3", "250ms", "3d04h", "-", nil},
+		{"fix-20261121T103405", "awaiting_continuation", "a", "3", "250ms", "3d04h", "-", nil, true},
+		{"deploy-all-20261121T103405", "running", "implement>review>fix", "12/500", "1h02m", "4m05s", "1234567", []string{"waits for the rate limit of an agent host (state implement), until 2026-11-21 12:00:00 (4m05s left)"}, false},
 	}
 	for _, c := range []struct {
 		width int
@@ -21,16 +21,22 @@ func TestWriteRuns(t *testing.T) {
 		{0, `RUN                         STATUS                 STATE                 STEP    ELAPSED  IDLE   PID
 deploy-all-20261121T103405  running                implement>review>fix  12/500  1h02m    4m05s  1234567
   waits for the rate limit of an agent host (state implement), until 2026-11-21 12:00:00 (4m05s left)
+
+Interrupted:
 fix-20261121T103405         awaiting_continuation  a                     3       250ms    3d04h  -
 `},
 		{100, `RUN                         STATUS                 STATE             STEP    ELAPSED  IDLE   PID
 deploy-all-20261121T103405  running                implement>revie…  12/500  1h02m    4m05s  1234567
   waits for the rate limit of an agent host (state implement), until 2026-11-21 12:00:00 (4m05s le…
+
+Interrupted:
 fix-20261121T103405         awaiting_continuation  a                 3       250ms    3d04h  -
 `},
 		{80, `RUN                         STATUS                 STATE           STEP    IDLE
 deploy-all-20261121T103405  running                implement>rev…  12/500  4m05s
   waits for the rate limit of an agent host (state implement), until 2026-11-2…
+
+Interrupted:
 fix-20261121T103405         awaiting_continuation  a               3       3d04h
 `},
 	} {
