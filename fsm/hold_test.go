@@ -37,7 +37,7 @@ func TestHeldRunsLoseNoTime(t *testing.T) {
 				held, got, later := waitCase(t, file, func(cfg *fsm.Config) { cfg.Held = holdFor(time.Hour, 3) })
 				n := 0
 				kept := slices.DeleteFunc(slices.Clone(held.events), func(e fsm.Event) bool {
-					if m := e.Get("message"); e.Kind != "note" || m != "paused" && m != "the run goes on" {
+					if m := e.Get("message"); e.Kind != "note" || m != "paused" && m != "the run continues" {
 						return false
 					}
 					n++

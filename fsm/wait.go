@@ -135,7 +135,7 @@ func (e *Executor) held(ctx context.Context) result {
 		e.rests()    // what a user holds is not at work
 		return again // to be stopped
 	}
-	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "the run goes on"}, Field{"paused_seconds", seconds(paused)})
+	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "the run continues"}, Field{"paused_seconds", seconds(paused)})
 	return pass
 }
 

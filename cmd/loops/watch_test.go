@@ -236,7 +236,7 @@ func watchKeys(t *testing.T, store string) {
 	w.see("Nothing was stopped.")
 	w.press("sy")
 	w.see("Stopped tick-")
-	w.see("user_stopped")
+	w.see("stopped by a user")
 	w.see("no active runs, 1 ended")
 	w.press("s")
 	w.see("✗ Nothing to stop")

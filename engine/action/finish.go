@@ -1,6 +1,7 @@
 package action
 
 import (
+	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -29,7 +30,7 @@ func (j *job) finish() (fsm.Result, error) {
 	if err := j.out.end(j.a.Keep); err != nil {
 		j.unwritable(err)
 	}
-	if err := j.err.end(false); err != nil {
+	if err := errors.Join(j.err.hide(), j.err.end(false)); err != nil {
 		j.unwritable(err)
 	}
 	res := fsm.Result{Bytes: j.out.total, File: j.out.path}

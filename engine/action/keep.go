@@ -139,6 +139,24 @@ func (k *keeper) end(always bool) error {
 	return k.settle.name(k.path)
 }
 
+// expose makes the file before the text is too long for memory, so that others can read it while it grows.
+func (k *keeper) expose() error {
+	if k.file != nil || k.create == nil || k.total == 0 {
+		return nil
+	}
+	return k.open()
+}
+
+// hide removes a file that holds no more than is kept, after which nothing more comes.
+func (k *keeper) hide() error {
+	if k.file == nil || k.total > int64(len(k.head)+len(k.tail)) {
+		return nil
+	}
+	err := errors.Join(k.flush(), k.file.Close(), os.Remove(k.path)) // whole first: others may have it open
+	k.file, k.create, k.path = nil, nil, ""
+	return err
+}
+
 // text returns the full text, or its head and tail around a line that says how much is missing and where it is.
 func (k *keeper) text() (text string, cut bool) {
 	var b strings.Builder

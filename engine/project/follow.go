@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/stderrtail"
 	"loops/persistence"
 )
 
@@ -23,24 +24,33 @@ type Follower struct {
 	ID    persistence.ID
 	After uint64 // the last event that was read
 
+	// Stderr is called by Follow with what actions write to standard error while they run: whole lines, joined by \n, before the
+	// event that their action is complete; nil = it is not wanted. Nothing is told of actions that were over before, or that take
+	// less than a moment.
+	Stderr func(text string)
+
 	track  persistence.Track // of a store that can go on reading where it stopped
 	upTo   uint64            // After, when track was used last
-	looked os.FileInfo       // the file of events when it was read last; nil = not read, or not in files
+	tail   stderrtail.Tail
+	looked os.FileInfo // the file of events when it was read last; nil = not read, or not in files
 }
 
 // Follow calls each for every event after f.After, also damaged ones, until the run goes on no more, and returns the
 // run as it is then. The error is that of ctx when that ends.
 func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.Event, error)) (persistence.Run, error) {
 	seen := time.Now()
+	defer func() { f.tail.Close(); f.tail.Dir = "" }()
 	for {
 		// Whether it goes on is asked before its events are read, so that none comes after the last look.
 		goesOn := Alive(r)
 		begun := time.Now()
+		f.readStderr()
 		err := f.Read(ctx, r, !goesOn, each)
 		r.Reading = nil // it is of the first look, and takes memory
 		if err != nil || !goesOn {
 			return r, err
 		}
+		f.tail.Dir = f.Store.Project.RunDir(f.ID) // what was over before is not asked for
 		select {
 		case <-ctx.Done():
 			return r, context.Cause(ctx)
@@ -60,6 +70,12 @@ func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.
 		if now = Current(now); len(now) > 0 {
 			r = now[0]
 		}
+	}
+}
+
+func (f *Follower) readStderr() {
+	if f.Stderr != nil && f.tail.Dir != "" {
+		f.tail.Read(f.Stderr)
 	}
 }
 
@@ -85,6 +101,12 @@ func (f *Follower) Read(ctx context.Context, r persistence.Run, last bool, each 
 		}
 		if err == nil {
 			f.After = e.Seq
+			switch {
+			case e.Kind == fsm.EventStateEnter && e.Depth == 0:
+				f.tail.Since = e.Time
+			case e.Kind == fsm.EventActionComplete:
+				f.readStderr()
+			}
 		}
 		each(e, err)
 	}

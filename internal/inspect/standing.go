@@ -22,7 +22,8 @@ type Vitals struct {
 	Resume   string // the command that goes on with the run; "" = it was not asked for
 	Unread   error  // why its journal cannot be read; nil = it can
 	Now      time.Time
-	Alive    bool // a process carries the run on
+	Stderr   time.Time // when an action that runs wrote to standard error last; zero = not known
+	Alive    bool      // a process carries the run on
 }
 
 // Waits reports whether a run is silent because it is to wait.
@@ -38,6 +39,9 @@ func (v *Vitals) Heard() time.Time {
 	at := v.Run.UpdatedAt
 	if e := v.Glance.Newest; e != nil && e.Time.After(at) {
 		at = e.Time
+	}
+	if v.Alive && v.Stderr.After(at) {
+		at = v.Stderr
 	}
 	return at
 }

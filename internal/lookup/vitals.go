@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/internal/stderrtail"
 	"loops/persistence"
 )
 
@@ -22,6 +23,7 @@ func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.
 	if !v.Alive {
 		return v
 	}
+	v.Stderr = stderrtail.Heard(f.Project.RunDir(r.ID))
 	if m := snapshotOf(ctx, f, v); m != nil {
 		v.Memory, v.Wait = m, m.Waiting()
 	}
@@ -59,6 +61,9 @@ func Vitals(ctx context.Context, f project.Finder, r persistence.Run, resume str
 		}
 	}
 	look(ctx, f, v, v.Glance.Add)
+	if v.Alive {
+		v.Stderr = stderrtail.Heard(f.Project.RunDir(r.ID))
+	}
 	rules := RulebookOf(ctx, f, r)
 	v.Rules, v.Loops = rules, rules.ranLoops(r, v.Memory)
 	v.Resume = resume

@@ -32,6 +32,8 @@ func (m *Model) content(p pane, r rect) (rows []row, focus int) {
 		switch {
 		case l.Bad:
 			st = Style{Colour: Red}
+		case l.Dim:
+			st = dim
 		case l.Head:
 			st = bold
 		}

@@ -67,6 +67,7 @@ type Line struct {
 	Text string
 	Head bool // names a step
 	Bad  bool
+	Dim  bool // of standard error, as it comes
 }
 
 // A View is all there is to show at one moment.

@@ -64,7 +64,7 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 		}
 	}
 	page := a.page()
-	return a.tail(ctx, f, run, o.after, o.follow, func(e fsm.Event) {
+	return a.tail(ctx, f, run, o.after, o.follow, nil, func(e fsm.Event) {
 		switch {
 		case o.json:
 			_, _ = a.out.Write(append(value.AppendJSON(nil, ui.EventObject(e)), '\n')) // a sink never fails

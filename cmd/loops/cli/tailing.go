@@ -13,12 +13,12 @@ import (
 // errUnread means that nobody reads any more what is printed.
 var errUnread = errors.New("nobody reads on")
 
-// tail calls each for the events of a run after a number, and with follow for those that are still to come, until the
-// run goes on no more or nobody reads on.
-func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, after uint64, follow bool, each func(fsm.Event)) error {
+// tail calls each for the events of a run after a number, and with follow for those that are still to come, until the run ends or its
+// reader is gone. With follow it calls stderr with what actions write to standard error meanwhile; nil = that is not wanted.
+func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, after uint64, follow bool, stderr func(text string), each func(fsm.Event)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in := project.Follower{Store: f.Store, ID: r.ID, After: after}
+	in := project.Follower{Store: f.Store, ID: r.ID, After: after, Stderr: stderr}
 	show := func(e fsm.Event, err error) {
 		if err != nil {
 			ui.Say(a.Err, "loops: %v; reading continues after it\n", err)

@@ -43,7 +43,7 @@ func killedStep(t *testing.T, dir string, inside bool) {
 		e(6000, d, "action_complete", f("exit_code", int64(0)), f("duration_ms", int64(400))),
 		e(6000, d, "evaluate", f("type", "exit_code"), f("verdict", "yes")), e(6000, d, "route", f("from", "work"), f("to", "rest")),
 		e(6000, d, "note", f("state", "rest"), f("message", "paused"), f("wait", fsm.WaitPaused)),
-		e(3_606_000, d, "note", f("state", "rest"), f("message", "the run goes on"), f("paused_seconds", 3600.0)))
+		e(3_606_000, d, "note", f("state", "rest"), f("message", "the run continues"), f("paused_seconds", 3600.0)))
 	if inside {
 		after = []fsm.Event{e(3_606_000, 1, "loop_complete", f("final_state", "rest"), f("terminated_by", fsm.EndTerminal)), e(3_606_000, 0, "route", f("from", "outer"), f("to", "done"))}
 	}

@@ -25,8 +25,10 @@ import (
 
 // Options choose what is written of the output of actions.
 type Options struct {
-	Name, State               string
+	State                     string
 	Follow, Stderr, Bare, Raw bool
+	Failed                    bool // only the last action that failed, with both streams
+	Several                   bool // of several runs: each line names its run and state
 }
 
 // A Printer prints the output of actions from the events of a run.
@@ -40,7 +42,13 @@ type Printer struct {
 	lanes map[string]*lane // by the path of the branch; "" is the run itself
 	last  *lane            // that something was printed of
 	items inspect.ItemKeys
+	heard bool  // since an action began, standard error was printed as it came
+	began *lane // of the action that began last
 	Acted bool
+
+	run    string
+	only   uint64 // the event that began the action which alone is printed; 0 = all are
+	failed uint64 // the same of the last action that failed
 }
 
 // A lane is what runs one after the other: the run itself, or a branch or an item beside others.
@@ -54,6 +62,8 @@ type lane struct {
 	title    string          // of that action
 	told     bool            // it was printed
 	begun    bool            // an action has not ended
+	start    uint64          // the event that began it
+	skip     bool            // it is not asked for
 }
 
 // lane returns that of an event.
@@ -109,19 +119,42 @@ func (l *Printer) Event(e fsm.Event) {
 	case fsm.EventActionStart:
 		l.end(n)
 		l.Acted, n.begun, n.told = true, true, false
+		n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
 		n.attempts++
+		l.heard, l.began = false, n
 		n.title = fmt.Sprintf("==> step %s, %s: %s", strings.Join(n.steps[:e.Depth+1], "."), n.path(e.Depth), plain.Cut(plain.Line(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
-		case l.Stderr:
+		case l.Stderr, n.skip:
 		case l.Follow:
 			l.print(n, inspect.Text(e.Get("line")))
 		default:
 			n.waits.WriteString(inspect.Text(e.Get("line")) + "\n")
 		}
 	case fsm.EventActionComplete:
+		if inspect.Text(e.Get("exit_code")) != "0" {
+			l.failed = n.start
+		}
 		l.complete(n, e)
 	}
+}
+
+// Live prints what an action wrote to standard error while it runs: whole lines, joined by \n. Whose it is where several run at once is
+// not known; it stands under the one that began last.
+func (l *Printer) Live(text string) {
+	if l.began == nil || !l.began.begun || l.Raw && !l.Stderr {
+		return
+	}
+	l.heard = true
+	l.said(l.began, text)
+}
+
+// said prints lines of standard error, marked where they stand among those of standard output.
+func (l *Printer) said(n *lane, text string) {
+	if !l.Stderr {
+		text = l.paint.Dim("! ") + strings.ReplaceAll(text, "\n", "\n"+l.paint.Dim("! "))
+	}
+	l.print(n, text)
 }
 
 // path names the states that lead to an action, and the branch before its own.
@@ -138,6 +171,8 @@ func (l *Printer) complete(n *lane, e fsm.Event) {
 	file := inspect.Text(e.Get("output_file"))
 	cutOff, _ := e.Get("output_truncated").(bool)
 	switch {
+	case n.skip:
+	case l.Stderr && l.heard:
 	case l.Stderr:
 		errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n")
 		if long := l.errorFile(n, e.Depth, file); len(errs) >= wholeStderr && l.copy(n, long) {
@@ -153,6 +188,12 @@ func (l *Printer) complete(n *lane, e fsm.Event) {
 	case cutOff && file != "":
 		l.flush(n)
 		l.print(n, "[all of this output was in "+l.p.Short(file)+", which is gone]")
+	}
+	if errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n"); (l.Follow || l.Failed) && !n.skip && !l.Stderr && !l.Raw && !l.heard && errs != "" {
+		l.flush(n)
+		if long := l.errorFile(n, e.Depth, file); l.Follow || len(errs) < wholeStderr || !l.copy(n, long) {
+			l.said(n, errs)
+		}
 	}
 	l.end(n)
 }
@@ -245,7 +286,7 @@ func (l *Printer) End() {
 
 func (l *Printer) end(n *lane) {
 	l.flush(n)
-	if n.begun && !n.told && !l.Stderr {
+	if n.begun && !n.told && !n.skip && !l.Stderr {
 		l.title(n) // it wrote nothing
 	}
 	n.begun, n.title = false, ""
@@ -260,7 +301,7 @@ func (l *Printer) flush(n *lane) {
 
 // title says whose output follows, where that was not said, or something else was printed since.
 func (l *Printer) title(n *lane) {
-	if n.title != "" && (!n.told || l.last != n) && !l.Bare && !l.Raw {
+	if n.title != "" && (!n.told || l.last != n) && !l.Bare && !l.Raw && !l.Several {
 		ui.SayLine(l.out, l.paint.Bold(n.title))
 	}
 	n.told, l.last = true, n
@@ -268,8 +309,12 @@ func (l *Printer) title(n *lane) {
 
 func (l *Printer) print(n *lane, lines string) {
 	l.title(n)
+	front := ""
+	if l.Several {
+		front = l.paint.Dim(l.run + " " + plain.Line(n.path(len(n.states)-1)) + ": ")
+	}
 	for line := range strings.SplitSeq(lines, "\n") {
-		l.line(line)
+		l.line(front + line)
 	}
 }
 
@@ -289,5 +334,5 @@ func (l *Printer) line(text string) { l.piece(text, true) }
 
 // New returns a printer of the output of the actions of a run, which is handed the events of the run in their order.
 func New(o Options, out io.Writer, p *project.Project, id persistence.ID, paint ui.Paint) *Printer {
-	return &Printer{Options: o, lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
+	return &Printer{Options: o, run: string(id), lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
 }

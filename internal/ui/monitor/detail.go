@@ -14,6 +14,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/plain"
+	"loops/internal/stderrtail"
 	"loops/internal/ui/views"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -36,7 +37,9 @@ type detail struct {
 	steps   []*stepRow
 	log     []watch.Line
 	damaged bool
-	live    bool // when it was looked at last
+	errs    stderrtail.Tail // of actions that run
+	heard   bool            // since an action began, standard error was logged as it came
+	live    bool            // when it was looked at last
 
 	loop    *fsm.Loop // nil = not known
 	note    string
@@ -83,7 +86,14 @@ func (d *detail) update(ctx context.Context, w *run) error {
 			d.note = "the loop is drawn from " + d.monitor.Project.Short(file) + " as it is now"
 		}
 	}
+	if d.shown != nil && d.live { // what was over before it was looked at is in the events
+		d.errs.Dir = d.monitor.Project.RunDir(w.ID)
+		d.errs.Read(d.stderr)
+	}
 	err := d.Read(ctx, w.Run, last, d.event)
+	if !d.live {
+		d.errs.Close()
+	}
 	if ctx.Err() != nil {
 		return nil // it goes on where it stands
 	}
@@ -108,6 +118,14 @@ func (d *detail) event(e fsm.Event, err error) {
 		row.add(e, cost)
 	}
 	d.write(e, visit)
+}
+
+// stderr logs what an action that runs wrote to standard error.
+func (d *detail) stderr(text string) {
+	d.changed, d.heard = true, true
+	for part := range strings.SplitSeq(text, "\n") {
+		d.line(watch.Line{Text: "stderr: " + part, Dim: true})
+	}
 }
 
 // row returns the row of a visit, which is made with its first event; nil before the first visit.
@@ -167,7 +185,12 @@ func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 		label, path = label+": ", " > "+label
 	}
 	switch e.Kind {
+	case fsm.EventStateEnter:
+		if e.Depth == 0 {
+			d.errs.Since = e.Time
+		}
 	case fsm.EventActionStart:
+		d.heard = false
 		if v == nil {
 			return
 		}
@@ -177,8 +200,11 @@ func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 			d.line(watch.Line{Text: label + part})
 		}
 	case fsm.EventActionComplete:
+		if d.errs.Dir != "" {
+			d.errs.Read(d.stderr)
+		}
 		code := inspect.Text(e.Get("exit_code"))
-		if errs := strings.TrimSpace(inspect.Text(e.Get("stderr_preview"))); errs != "" {
+		if errs := strings.TrimSpace(inspect.Text(e.Get("stderr_preview"))); errs != "" && !d.heard {
 			for part := range strings.SplitSeq(humanize.LastLines(errs, 8), "\n") {
 				d.line(watch.Line{Text: label + "stderr: " + part, Bad: code != "0"})
 			}

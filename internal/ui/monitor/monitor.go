@@ -271,11 +271,8 @@ func (w *run) end() (watch.Health, string) {
 		health = watch.Stopped
 	}
 	note := "ended " + humanize.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
-	if w.Ended != "" && w.Ended != fsm.EndTerminal && w.Ended != inspect.Outcome(w.Run) {
-		note += ": " + humanize.Words(w.Ended)
-	}
 	switch reason := inspect.Reason(w.Run); {
-	case reason != "" && w.Status != persistence.Completed:
+	case reason != "":
 		note += ": " + reason
 	case len(w.Damage) > 0:
 		note += "; damaged: " + w.Damage[0]

@@ -159,7 +159,7 @@ func TestWatchLook(t *testing.T) {
 		m.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "ask", Steps: 3, Error: "it\nbroke"}
 	}, fsm.Event{Kind: "loop_complete", Fields: []fsm.Field{{Key: "final_state", Value: "ask"}, {Key: "iterations", Value: int64(3)}, {Key: "terminated_by", Value: "error"}}})
 	c.close()
-	v = c.see(watch.Failed, "failed", "ask", "ended just now: error: it …", "")
+	v = c.see(watch.Failed, "failed", "ask", "ended just now: it …", "")
 	if last := v.Detail.Log[len(v.Detail.Log)-1]; !strings.HasPrefix(last.Text, "==> ended: ask") || v.Detail.Current != "" {
 		t.Errorf("the log ends with %q in %q", last.Text, v.Detail.Current)
 	}

@@ -12,6 +12,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/plain"
+	"loops/internal/stderrtail"
 	"loops/internal/ui"
 )
 
@@ -47,7 +48,9 @@ type Text struct {
 	state   string   // entered last, outside of sub-loops
 	output  string   // of the last action, for the end of a run that failed
 	errors  string
-	shown   bool // output and errors were printed already
+	shown   bool             // output and errors were printed already
+	heard   bool             // of the last action: what it wrote to standard error was shown as it came
+	tail    *stderrtail.Tail // of the run that this process carries, where that is shown; nil = it is not
 	costs   inspect.CostSheet
 }
 
@@ -74,6 +77,9 @@ func (p *Text) Header(h Header) {
 	p.max, p.name, p.base, p.begin, p.wake, p.explain = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake, h.Explain
 	if p.quiet {
 		return
+	}
+	if !h.Attached && (p.live != nil || p.verbose) {
+		p.tail = &stderrtail.Tail{Dir: h.RunDir, Since: time.Now()}
 	}
 	doing := "Running"
 	switch {
@@ -111,10 +117,10 @@ func (p *Text) Queued(q Queued) {
 	}
 }
 
-// Watch redraws the live line ten times a second while run runs.
+// Watch redraws the live line ten times a second while run runs, and shows what actions write to standard error.
 func (p *Text) Watch(run func()) {
 	defer p.out.Flush()
-	if p.live == nil {
+	if p.live == nil && p.tail == nil {
 		run()
 		return
 	}
@@ -129,7 +135,10 @@ func (p *Text) Watch(run func()) {
 				return
 			case now := <-tick.C:
 				p.mu.Lock()
-				p.live.draw(now, p.paint)
+				p.readStderr()
+				if p.live != nil {
+					p.live.draw(now, p.paint)
+				}
 				p.mu.Unlock()
 			}
 		}
@@ -138,8 +147,15 @@ func (p *Text) Watch(run func()) {
 	close(stop)
 	<-done
 	p.mu.Lock()
-	p.live.erase()
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	if p.live != nil {
+		p.live.erase()
+	}
+	p.readStderr()
+	if p.tail != nil {
+		p.tail.Close()
+		p.tail = nil
+	}
 }
 
 // Note implements [Printer].
@@ -290,93 +306,4 @@ func (p *Text) flushHead() {
 		p.print(more)
 	}
 	p.action = nil
-}
-
-func (p *Text) startAction(e fsm.Event, pad string) {
-	action := inspect.Text(e.Get("action"))
-	lines := []string{plain.Cut(plain.Line(humanize.FirstLine(action)), 100)}
-	if p.verbose {
-		lines = strings.Split(strings.TrimRight(action, "\n| "), "\n")
-		for i := range lines[1:] {
-			lines[i+1] = pad + Indent + "| " + lines[i+1]
-		}
-	}
-	switch {
-	case p.head != "":
-	case p.acted: // a second action in one state
-		p.head = pad + Indent + "also"
-	default: // after a wait
-		p.head = pad + Indent + "now"
-	}
-	p.acted = true
-	p.action = lines
-	if p.live == nil {
-		p.flushHead()
-		return
-	}
-	p.live.set(p.place+" > "+lines[0], e.Time)
-}
-
-func (p *Text) showOutput(pad, lines string) {
-	if p.live != nil {
-		lines = strings.TrimRight(lines, "\n \t")
-		p.live.last = plain.Line(plain.Uncoloured(lines[strings.LastIndexByte(lines, '\n')+1:]))
-		return
-	}
-	p.flushHead()
-	p.block(pad+Indent, lines)
-}
-
-// block prints lines of output, with their colours, and with something in front of each, in one write.
-func (p *Text) block(front, lines string) {
-	var b strings.Builder
-	for line := range strings.SplitSeq(lines, "\n") {
-		b.WriteString(front)
-		b.WriteString(plain.Colours(line))
-		b.WriteByte('\n')
-	}
-	io.WriteString(p.out, b.String()) //nolint:errcheck // a sink never fails
-}
-
-func (p *Text) endAction(e fsm.Event, pad string) {
-	p.flushHead()
-	if p.live != nil {
-		p.live.erase()
-		p.live.head = ""
-	}
-	ms, _ := e.Get("duration_ms").(int64)
-	line := "(" + humanize.Duration(time.Duration(ms)*time.Millisecond) + ")"
-	code := ui.ValueText(e.Get("exit_code"))
-	failed := code != "0" && code != ""
-	switch {
-	case code == "124":
-		line += " " + p.paint.Red("timed out")
-	case code == "1": // an ordinary no, as its verdict
-		line += " " + p.paint.Amber("exit: "+code)
-	case failed:
-		line += " " + p.paint.Red("exit: "+code)
-	}
-	switch {
-	case p.live == nil && (failed || p.verbose):
-		p.showErrors(pad)
-	case p.live != nil && p.output != "": // the live line had them one at a time
-		p.block(pad+Indent, humanize.LastLines(p.output, liveTail))
-	}
-	p.print(pad + Indent + line)
-	if skipped := inspect.Text(e.Get("skipped")); skipped != "" {
-		p.print(pad + Indent + p.paint.Amber("skipped of what the host printed: "+skipped))
-	}
-}
-
-// showErrors prints the end of what an action wrote to standard error.
-func (p *Text) showErrors(pad string) {
-	p.shown = true
-	text := strings.TrimSpace(p.errors)
-	if text == "" {
-		return
-	}
-	if !p.verbose {
-		text = humanize.LastLines(text, 10)
-	}
-	p.block(pad+Indent+"! ", text)
 }

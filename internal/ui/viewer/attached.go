@@ -59,6 +59,9 @@ func (v *Attached) Show(ctx context.Context, r persistence.Run, all bool) (persi
 		v.event(e)
 	}
 	v.past = nil
+	if t, ok := v.Print.(*progress.Text); ok {
+		v.Stderr = t.Stderr
+	}
 	v.Print.Watch(func() {
 		r, err = v.Follow(ctx, r, func(e fsm.Event, err error) {
 			if err != nil {

@@ -1,0 +1,144 @@
+// Package stderrtail reads what the actions of a run write to standard error while they run, from the files that the
+// runner keeps of it in the working folder of the run.
+package stderrtail
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	mostFiles = 64       // that are open at once: as many actions side by side are followed
+	mostRead  = 1 << 20  // bytes of one file in one look, so that one that writes without end lets others be read
+	longLine  = 64 << 10 // a longer line is handed on in pieces
+	settled   = 2 * time.Second
+)
+
+// A Tail reads the files of one run. The zero value with Dir set is ready. It is not safe for concurrent use.
+type Tail struct {
+	Dir   string    // the working folder of the run
+	Since time.Time // files that were written last before are of earlier actions, and are not read
+
+	listed time.Time // when the folder had changed last as it was listed
+	known  map[string]*followed
+}
+
+// A followed is one file.
+type followed struct {
+	f    *os.File // nil = not followed, or read to its end
+	part []byte   // of a line whose end is still to come
+}
+
+// Read calls each for what was written since the last call: whole lines without the last line end, joined by \n. What cannot be read is
+// left out: the records tell of each action what they keep of it when it ends.
+func (t *Tail) Read(each func(text string)) {
+	t.list()
+	for name, n := range t.known {
+		if n.f == nil {
+			continue
+		}
+		if ended := n.read(each); ended {
+			_ = n.f.Close()
+			n.f = nil
+			if _, err := os.Lstat(filepath.Join(t.Dir, "output", name)); err != nil {
+				delete(t.known, name) // another may get its name
+			}
+		}
+	}
+}
+
+// Close lets go of the files.
+func (t *Tail) Close() {
+	for _, n := range t.known {
+		if n.f != nil {
+			_ = n.f.Close()
+		}
+	}
+	t.known = nil
+}
+
+// list finds files that were not there before.
+func (t *Tail) list() {
+	dir := filepath.Join(t.Dir, "output")
+	info, err := os.Stat(dir)
+	if err != nil || info.ModTime().Equal(t.listed) && time.Since(t.listed) > settled {
+		return // a folder that changed a moment ago may change again within the same tick of its clock
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	t.listed = info.ModTime()
+	if t.known == nil {
+		t.known = map[string]*followed{}
+	}
+	open := 0
+	for _, n := range t.known {
+		if n.f != nil {
+			open++
+		}
+	}
+	for _, e := range entries {
+		if !isStderr(e) || t.known[e.Name()] != nil || open == mostFiles {
+			continue
+		}
+		n := &followed{}
+		t.known[e.Name()] = n
+		if info, err := e.Info(); err != nil || info.ModTime().Before(t.Since) {
+			continue
+		}
+		if n.f, err = os.Open(filepath.Join(dir, e.Name())); err == nil {
+			open++
+		}
+	}
+}
+
+// isStderr reports whether a file is one that the runner keeps standard error in.
+func isStderr(e fs.DirEntry) bool { return e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".err") }
+
+// read hands on what came, and reports whether the file was removed, so that nothing more comes.
+func (n *followed) read(each func(text string)) (ended bool) {
+	info, err := n.f.Stat()
+	gone := err != nil || removed(info) // asked before it is read: what is removed is whole
+	b, err := io.ReadAll(io.LimitReader(n.f, mostRead))
+	n.part = append(n.part, b...)
+	if i := bytes.LastIndexByte(n.part, '\n'); i >= 0 {
+		each(string(n.part[:i]))
+		n.part = n.part[:copy(n.part, n.part[i+1:])]
+	}
+	ended = err != nil || gone && len(b) < mostRead
+	if len(n.part) > longLine || ended && len(n.part) > 0 {
+		each(string(n.part))
+		n.part = n.part[:0]
+	}
+	return ended
+}
+
+// removed reports whether an open file has no name any more.
+func removed(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && s.Nlink == 0
+}
+
+// Heard is when an action of the run wrote to standard error last, as far as its file tells; zero = that is not known.
+func Heard(dir string) (at time.Time) {
+	entries, err := os.ReadDir(filepath.Join(dir, "output"))
+	if err != nil {
+		return at
+	}
+	for _, e := range entries {
+		if !isStderr(e) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+	}
+	return at
+}

@@ -1,0 +1,63 @@
+package stderrtail
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What actions write is read once, line by line, up to the moment their file is removed; files of earlier actions are not read.
+func TestTail(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "output")
+	tail := &Tail{Dir: dir}
+	t.Cleanup(tail.Close)
+	read := func(want ...string) {
+		t.Helper()
+		var got []string
+		tail.Read(func(text string) { got = append(got, text) })
+		if strings.Join(got, "|") != strings.Join(want, "|") {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	read() // there is no folder yet
+	check(os.Mkdir(out, 0o700))
+	old := filepath.Join(out, "000001-a.err")
+	check(os.WriteFile(old, []byte("of an earlier action\n"), 0o600))
+	check(os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)))
+	tail.Since = time.Now().Add(-time.Minute)
+	check(os.WriteFile(filepath.Join(out, "000002-b.out"), []byte("standard output\n"), 0o600))
+	f, err := os.Create(filepath.Join(out, "000002-b.err"))
+	check(err)
+	write := func(text string) { t.Helper(); _, err := f.WriteString(text); check(err) }
+	read()
+	write("one\ntwo\nthr")
+	read("one\ntwo")
+	read()
+	write("ee\n")
+	read("three")
+	write("last, without an end")
+	check(os.Remove(f.Name()))
+	read("last, without an end")
+	read()
+	check(f.Close())
+	f, err = os.Create(f.Name()) // the next one of that name
+	check(err)
+	write(strings.Repeat("x", longLine+1))
+	read(strings.Repeat("x", longLine+1))
+	check(f.Close())
+	if at := Heard(dir); time.Since(at) > time.Minute {
+		t.Errorf("heard at %v", at)
+	}
+	if at := Heard(t.TempDir()); !at.IsZero() {
+		t.Errorf("heard at %v of nothing", at)
+	}
+}
