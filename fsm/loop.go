@@ -3,6 +3,7 @@ package fsm
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"loops/fsm/expression"
@@ -154,10 +155,17 @@ type PromptSizeGuard struct {
 	WarnChars int // 50000 unless set; 0 = off
 }
 
+// Title is the first line of the description of a state, which says more to people than its script; "" = it has none.
+func (s *State) Title() string {
+	first, _, _ := strings.Cut(strings.TrimSpace(s.Description), "\n")
+	return strings.TrimSpace(first)
+}
+
 // A State is one node of a Loop.
 type State struct {
-	Name string
-	Pos  Pos // of its name
+	Name        string
+	Pos         Pos    // of its name
+	Description string // what it does, for people; "" = that is not said
 
 	Action     string     // text as written; "" counts as no action
 	ActionType string     // as written

@@ -70,6 +70,7 @@ func (d *decoder) state(s *stateDecl) {
 	b := s.b
 	s.open = d.open[b.at]
 	to := func(name string) string { return b.target(name) }
+	s.Description = b.text("description")
 	s.Action, s.ActionType, s.Params = b.text("action"), b.text("action_type"), b.mapping("params")
 	s.Timeout, s.Idle = b.duration("timeout"), b.duration("idle_timeout")
 	s.Capture, s.Append = b.text("capture"), b.text("append_to_messages")

@@ -216,6 +216,8 @@ func (g *Graph) next() [][]int {
 // does says in one line what a state does.
 func does(s *fsm.State) string {
 	switch {
+	case s.Title() != "":
+		return oneLine(s.Title())
 	case s.Loop != "":
 		return "loop " + oneLine(s.Loop)
 	case s.Terminal:

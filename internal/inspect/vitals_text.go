@@ -81,6 +81,20 @@ func (v *Vitals) WhereText() string {
 	return out
 }
 
+// ActionText says in one line what the action in flight does: the description of its state, else the beginning of the action itself.
+func (v *Vitals) ActionText() string {
+	e, m := v.Glance.Acting, v.Memory
+	for i := 0; i < e.Depth && m != nil; i++ {
+		m = single(m)
+	}
+	if l := v.Loops[m]; m != nil && l != nil && !insideBranch(*e) {
+		if st := l.States[m.Current]; st != nil && st.Title() != "" {
+			return st.Title()
+		}
+	}
+	return humanize.FirstLine(strings.TrimSpace(Text(e.Get("action"))))
+}
+
 // StepsText writes the step of a run, and those of the sub-loops that it is inside of.
 func (v *Vitals) StepsText() string {
 	out := StepText(v.Run)

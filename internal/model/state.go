@@ -10,6 +10,7 @@ import (
 
 func stateModel(s, def *fsm.State) *value.Map {
 	w := object{value.NewMap()}
+	w.text("description", s.Description, "")
 	if s.Call != nil {
 		w.m.Set("call", callModel(s.Call))
 	}

@@ -31,7 +31,8 @@ type Text struct {
 	paint          ui.Paint
 	live           *live // nil = none
 
-	max     int // steps
+	loop    *fsm.Loop // for what its states say of themselves; one that is attached has none
+	max     int       // steps
 	items   inspect.ItemKeys
 	name    string
 	wake    string        // command that ends a wait
@@ -74,6 +75,7 @@ func (p *Text) ShowLive(terminal *os.File, out io.Writer) {
 func (p *Text) Header(h Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.loop = h.Loop
 	p.max, p.name, p.base, p.begin, p.wake, p.explain = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake, h.Explain
 	if p.quiet {
 		return

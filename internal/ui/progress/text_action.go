@@ -34,7 +34,13 @@ func (p *Text) startAction(e fsm.Event, pad string) {
 		p.flushHead()
 		return
 	}
-	p.live.set(p.place+" > "+lines[0], e.Time)
+	what := lines[0]
+	if p.loop != nil && e.Depth == 0 {
+		if st := p.loop.States[p.state]; st != nil && st.Title() != "" {
+			what = plain.Line(st.Title())
+		}
+	}
+	p.live.set(p.place+" > "+what, e.Time)
 }
 
 func (p *Text) showOutput(pad, lines string) {

@@ -188,6 +188,8 @@ func MadeOf(p *project.Project, l *fsm.Loop) []string {
 func Does(s *fsm.State) string {
 	var out []string
 	switch {
+	case s.Title() != "" && !s.Terminal:
+		out = append(out, plain.Cut(plain.Line(s.Title()), previewWidth))
 	case s.Loop != "":
 		text := "runs loop " + s.Loop
 		if s.Worktree != "" {

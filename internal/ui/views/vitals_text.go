@@ -55,7 +55,7 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 		page.row("Idle", v.IdleText())
 	}
 	if d := v.Acting(); d > 0 {
-		page.row("Action", plain.Cut(humanize.FirstLine(strings.TrimSpace(inspect.Text(v.Glance.Acting.Get("action")))), 60)+"  (runs for "+humanize.Duration(d)+")")
+		page.row("Action", plain.Cut(v.ActionText(), 60)+"  (runs for "+humanize.Duration(d)+")")
 	}
 	page.row("Branches", v.BranchesText())
 	page.row("Items", v.ItemsText())
