@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -227,6 +228,9 @@ func TestServeTellsThatARunnerDied(t *testing.T) {
 	}
 	if _, page := s.ask("GET", "/p/shop/runs/"+run, "", ""); !strings.Contains(page, ">killed</span>") {
 		t.Errorf("the page does not show the run as killed:\n%s", page)
+	}
+	if _, home := s.ask("GET", "/", "", ""); !strings.Contains(home, fmt.Sprintf("its process (pid %d) is gone", status.PID)) {
+		t.Errorf("the list of runs does not say why:\n%s", home)
 	}
 }
 

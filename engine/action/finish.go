@@ -1,7 +1,6 @@
 package action
 
 import (
-	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -30,7 +29,8 @@ func (j *job) finish() (fsm.Result, error) {
 	if err := j.out.end(j.a.Keep); err != nil {
 		j.unwritable(err)
 	}
-	if err := errors.Join(j.err.hide(), j.err.end(false)); err != nil {
+	j.err.hide()
+	if err := j.err.end(false); err != nil {
 		j.unwritable(err)
 	}
 	res := fsm.Result{Bytes: j.out.total, File: j.out.path}

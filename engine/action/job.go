@@ -26,8 +26,8 @@ const (
 	restTime   = time.Millisecond
 )
 
-// exposeAfter is how long an action has run before its standard error is seen while it runs. Most are over by then, and need no file.
-const exposeAfter = 200 * time.Millisecond
+// showAfter is how long an action has run before its standard error is seen while it runs. Most are over by then, and need no file.
+const showAfter = 200 * time.Millisecond
 
 // mostSpare is how many scratches are kept while no action uses them: as many actions begin side by side without making a control group.
 const mostSpare = 8
@@ -178,8 +178,8 @@ func (j *job) run(ctx context.Context) (fsm.Result, error) {
 		if wait, ok := j.lines.due(j.now); ok && wait == 0 {
 			j.lines.pass()
 		}
-		if j.exposeIn() == 0 {
-			j.expose()
+		if j.showIn() == 0 {
+			j.err.show()
 		}
 		if !ready {
 			j.flush()
@@ -249,7 +249,7 @@ func (j *job) patience() int {
 	if len(j.out.wait) > 0 || len(j.err.wait) > 0 {
 		until(batchTime)
 	}
-	if wait := j.exposeIn(); wait >= 0 {
+	if wait := j.showIn(); wait >= 0 {
 		until(wait)
 	}
 	if j.r.adopting.Load() && !j.exited {
@@ -341,19 +341,12 @@ func (j *job) flush() {
 	}
 }
 
-// exposeIn returns when standard error goes to a file where others see it; below 0 = there is nothing to see, or it is there.
-func (j *job) exposeIn() time.Duration {
-	if j.err.total == 0 || j.err.file != nil || j.err.create == nil || j.a.Quiet || j.exited {
+// showIn returns when standard error goes to a file where others see it; below 0 = there is nothing to see, or that was done.
+func (j *job) showIn() time.Duration {
+	if j.err.total == 0 || j.err.file != nil || j.err.shown || j.err.create == nil || j.a.Quiet || j.exited {
 		return -1
 	}
-	return max(0, exposeAfter-j.now.Sub(j.began))
-}
-
-// expose shows standard error to others. Where that fails they do not see it, and the action is none the worse.
-func (j *job) expose() {
-	if err := j.err.expose(); err != nil {
-		j.err.create = nil
-	}
+	return max(0, showAfter-j.now.Sub(j.began))
 }
 
 func (j *job) unwritable(err error) {

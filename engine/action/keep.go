@@ -30,6 +30,7 @@ type keeper struct {
 	create func() (*os.File, error) // nil: no file
 	file   *os.File
 	path   string
+	shown  bool   // it was made for others to read while it grows
 	wait   []byte // not written yet
 	settle *settler
 }
@@ -70,7 +71,7 @@ func (k *keeper) add(b []byte) (err error) {
 // write writes to the file, in pieces that are not too small.
 func (k *keeper) write(b []byte) error {
 	if len(k.wait)+len(b) > batchSize {
-		if err := k.flush(); err != nil {
+		if err := k.flush(); err != nil || k.file == nil {
 			return err
 		}
 	}
@@ -82,14 +83,25 @@ func (k *keeper) write(b []byte) error {
 	return k.giveUp(err)
 }
 
-// giveUp closes the file for good if err is one.
+// giveUp closes the file if err is one, and makes no other. One that holds no more than is kept is removed instead: then nothing is lost,
+// and a longer text gets another.
 func (k *keeper) giveUp(err error) error {
-	if err != nil {
-		_ = k.file.Close()
-		k.file, k.create, k.wait = nil, nil, k.wait[:0]
+	if err == nil {
+		return nil
 	}
+	_ = k.file.Close()
+	k.wait = k.wait[:0]
+	if k.file = nil; k.shown && k.kept() {
+		_ = os.Remove(k.path)
+		k.path = ""
+		return nil
+	}
+	k.create = nil
 	return err
 }
+
+// kept reports whether all that came is held, so that it can do without a file.
+func (k *keeper) kept() bool { return k.total <= 2*int64(k.half) }
 
 // open creates the file and writes what came so far, none of which is missing yet.
 func (k *keeper) open() error {
@@ -139,22 +151,27 @@ func (k *keeper) end(always bool) error {
 	return k.settle.name(k.path)
 }
 
-// expose makes the file before the text is too long for memory, so that others can read it while it grows.
-func (k *keeper) expose() error {
-	if k.file != nil || k.create == nil || k.total == 0 {
-		return nil
+// show makes the file before the text is too long to be held, so that others can read it while it grows. Where that fails they cannot, and
+// the action is none the worse.
+func (k *keeper) show() {
+	create := k.create
+	k.shown = true
+	if k.open() != nil {
+		k.create = create
 	}
-	return k.open()
 }
 
 // hide removes a file that holds no more than is kept, after which nothing more comes.
-func (k *keeper) hide() error {
-	if k.file == nil || k.total > int64(len(k.head)+len(k.tail)) {
-		return nil
+func (k *keeper) hide() {
+	if k.file == nil || !k.kept() {
+		return
 	}
-	err := errors.Join(k.flush(), k.file.Close(), os.Remove(k.path)) // whole first: others may have it open
+	if _ = k.flush(); k.file == nil { // whole first: others may have it open
+		return
+	}
+	_ = k.file.Close()
+	_ = os.Remove(k.path)
 	k.file, k.create, k.path = nil, nil, ""
-	return err
 }
 
 // text returns the full text, or its head and tail around a line that says how much is missing and where it is.

@@ -48,3 +48,57 @@ func TestStandardErrorIsSeenWhileItIsWritten(t *testing.T) {
 		t.Error("an action that is over at once made a file")
 	}
 }
+
+// A disk that is full, or a folder that cannot be made, hides standard error while it is written. The action is none the worse, and a text
+// that is too long to be held gets its file all the same, whole and once.
+func TestStandardErrorThatCannotBeShown(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		first func(path string) (*os.File, error)
+	}{
+		{"no room", func(path string) (*os.File, error) {
+			if err := os.Symlink("/dev/full", path); err != nil {
+				return nil, err
+			}
+			return os.OpenFile(path, os.O_WRONLY, 0)
+		}},
+		{"no file", func(string) (*os.File, error) { return nil, os.ErrPermission }},
+	} {
+		dir, made := t.TempDir(), 0
+		var k keeper
+		k.reset(1000, 1000, func() (*os.File, error) {
+			if made++; made == 1 {
+				return c.first(filepath.Join(dir, "first"))
+			}
+			return os.Create(filepath.Join(dir, "second"))
+		}, &settler{})
+		add := func(text string) {
+			t.Helper()
+			if err := k.add([]byte(text)); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+		}
+		add("one\n")
+		k.show()
+		add("two\n")
+		if err := k.flush(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if text, cut := k.text(); text != "one\ntwo\n" || cut || k.path != "" {
+			t.Errorf("%s: %q, %v, %q", c.name, text, cut, k.path)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "first")); err == nil {
+			t.Errorf("%s: a file is left that holds nothing", c.name)
+		}
+		long := strings.Repeat("x", 1200)
+		add(long)
+		k.hide()
+		if err := k.flush(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, "second")); string(b) != "one\ntwo\n"+long || err != nil {
+			t.Errorf("%s: the file has %d bytes, %v", c.name, len(b), err)
+		}
+		_ = k.file.Close()
+	}
+}

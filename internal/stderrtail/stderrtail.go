@@ -26,6 +26,7 @@ type Tail struct {
 	Since time.Time // files that were written last before are of earlier actions, and are not read
 
 	listed time.Time // when the folder had changed last as it was listed
+	rest   time.Time // it is not listed again before
 	known  map[string]*followed
 }
 
@@ -35,15 +36,15 @@ type followed struct {
 	part []byte   // of a line whose end is still to come
 }
 
-// Read calls each for what was written since the last call: whole lines without the last line end, joined by \n. What cannot be read is
+// Read calls each for what was written to a file since the last call: whole lines without the last line end, joined by \n. What cannot be read is
 // left out: the records tell of each action what they keep of it when it ends.
-func (t *Tail) Read(each func(text string)) {
+func (t *Tail) Read(each func(file, text string)) {
 	t.list()
 	for name, n := range t.known {
 		if n.f == nil {
 			continue
 		}
-		if ended := n.read(each); ended {
+		if ended := n.read(func(text string) { each(name, text) }); ended {
 			_ = n.f.Close()
 			n.f = nil
 			if _, err := os.Lstat(filepath.Join(t.Dir, "output", name)); err != nil {
@@ -65,14 +66,21 @@ func (t *Tail) Close() {
 
 // list finds files that were not there before.
 func (t *Tail) list() {
+	if time.Now().Before(t.rest) {
+		return
+	}
 	dir := filepath.Join(t.Dir, "output")
 	info, err := os.Stat(dir)
 	if err != nil || info.ModTime().Equal(t.listed) && time.Since(t.listed) > settled {
 		return // a folder that changed a moment ago may change again within the same tick of its clock
 	}
+	begun := time.Now()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
+	}
+	if took := time.Since(begun); took > time.Millisecond {
+		t.rest = begun.Add(20 * took) // a folder of very many files takes its time
 	}
 	t.listed = info.ModTime()
 	if t.known == nil {
@@ -124,6 +132,36 @@ func (n *followed) read(each func(text string)) (ended bool) {
 func removed(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && s.Nlink == 0
+}
+
+// Said keeps the end of what was shown of each file, to tell what the record of an action adds to it. The zero value is ready.
+type Said struct{ ends map[string]string }
+
+// saidMost is how much of a text is kept, in bytes: more than the records keep.
+const saidMost = 16 << 10
+
+// Add takes a text that was shown of a file.
+func (s *Said) Add(file, text string) {
+	if s.ends == nil {
+		s.ends = map[string]string{}
+	}
+	if len(s.ends) >= 2*mostFiles { // of actions that never ended
+		clear(s.ends)
+	}
+	end := s.ends[file] + text + "\n"
+	s.ends[file] = end[max(0, len(end)-saidMost):]
+}
+
+// Covers reports whether the end of what an action wrote, as its record has it, was shown already. That counts for one action.
+func (s *Said) Covers(end string) bool {
+	end = strings.TrimSpace(end)
+	for file, shown := range s.ends {
+		if end != "" && strings.HasSuffix(strings.TrimSpace(shown), end) {
+			delete(s.ends, file)
+			return true
+		}
+	}
+	return false
 }
 
 // Heard is when an action of the run wrote to standard error last, as far as its file tells; zero = that is not known.

@@ -17,7 +17,7 @@ func TestTail(t *testing.T) {
 	read := func(want ...string) {
 		t.Helper()
 		var got []string
-		tail.Read(func(text string) { got = append(got, text) })
+		tail.Read(func(_, text string) { got = append(got, text) })
 		if strings.Join(got, "|") != strings.Join(want, "|") {
 			t.Fatalf("got %q, want %q", got, want)
 		}
@@ -59,5 +59,21 @@ func TestTail(t *testing.T) {
 	}
 	if at := Heard(t.TempDir()); !at.IsZero() {
 		t.Errorf("heard at %v of nothing", at)
+	}
+}
+
+// The record of an action adds nothing to what was shown of its file, and all to what was shown of another one.
+func TestSaid(t *testing.T) {
+	var s Said
+	s.Add("a", "one\ntwo")
+	s.Add("b", "other")
+	s.Add("a", "three")
+	for _, c := range []struct {
+		end  string
+		want bool
+	}{{"two\nother", false}, {"", false}, {"two\nthree", true}, {"two\nthree", false}, {"other\n", true}} {
+		if got := s.Covers(c.end); got != c.want {
+			t.Errorf("%q: %v, want %v", c.end, got, c.want)
+		}
 	}
 }

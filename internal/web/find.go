@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -100,11 +101,8 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 
 func rowOf(p Project, r persistence.Run) row {
 	reason := r.Message
-	if reason == "" && !project.Alive(r) {
-		reason = inspect.HonestError(r)
-	}
-	if reason == "" && !project.Alive(r) {
-		reason = inspect.Outcome(r)
+	if !project.Alive(r) {
+		reason = cmp.Or(reason, inspect.Reason(r), inspect.Outcome(r))
 	}
 	return row{
 		Project: p.Name, ID: string(r.ID), Loop: r.Loop, Status: inspect.Outcome(r), State: r.State, Step: inspect.StepText(r),

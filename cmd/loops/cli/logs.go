@@ -72,7 +72,7 @@ func runLogs(ctx context.Context, a *app, names []string, o actionlog.Options) e
 		out = ui.NewBatchedSink(ui.Verbatim(a.Out))
 		defer out.Flush()
 	}
-	acted, err := o.Show(out, p, runs, ui.Paint(a.coloured(a.Out)), func(r persistence.Run, stderr func(string), each func(fsm.Event)) error {
+	acted, err := o.Show(out, p, runs, ui.Paint(a.coloured(a.Out)), func(r persistence.Run, stderr func(file, text string), each func(fsm.Event)) error {
 		return a.tail(ctx, f, r, 0, o.Follow, stderr, each)
 	})
 	if err != nil {

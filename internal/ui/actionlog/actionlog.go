@@ -19,6 +19,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/plain"
+	"loops/internal/stderrtail"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -42,8 +43,8 @@ type Printer struct {
 	lanes map[string]*lane // by the path of the branch; "" is the run itself
 	last  *lane            // that something was printed of
 	items inspect.ItemKeys
-	heard bool  // since an action began, standard error was printed as it came
-	began *lane // of the action that began last
+	heard stderrtail.Said // what was printed of standard error as it came
+	began *lane           // of the action that began last
 	Acted bool
 
 	run    string
@@ -121,7 +122,7 @@ func (l *Printer) Event(e fsm.Event) {
 		l.Acted, n.begun, n.told = true, true, false
 		n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
 		n.attempts++
-		l.heard, l.began = false, n
+		l.began = n
 		n.title = fmt.Sprintf("==> step %s, %s: %s", strings.Join(n.steps[:e.Depth+1], "."), n.path(e.Depth), plain.Cut(plain.Line(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
@@ -139,22 +140,46 @@ func (l *Printer) Event(e fsm.Event) {
 	}
 }
 
-// Live prints what an action wrote to standard error while it runs: whole lines, joined by \n. Whose it is where several run at once is
-// not known; it stands under the one that began last.
-func (l *Printer) Live(text string) {
-	if l.began == nil || !l.began.begun || l.Raw && !l.Stderr {
+// Live prints what an action wrote to standard error while it runs: whole lines, joined by \n, of its file. Whose it is where several run
+// side by side is not known: it stands under the one of them that began last.
+func (l *Printer) Live(file, text string) {
+	if l.State != "" && (l.began == nil || !l.began.begun) || l.Raw && !l.Stderr {
 		return
 	}
-	l.heard = true
-	l.said(l.began, text)
+	n := l.began
+	if n == nil || !n.begun {
+		for _, other := range slices.Sorted(maps.Keys(l.lanes)) {
+			if l.lanes[other].begun {
+				n = l.lanes[other]
+			}
+		}
+	}
+	if n == nil {
+		return
+	}
+	l.heard.Add(file, text)
+	l.said(n, text)
 }
 
-// said prints lines of standard error, marked where they stand among those of standard output.
+// said prints lines of standard error.
 func (l *Printer) said(n *lane, text string) {
-	if !l.Stderr {
-		text = l.paint.Dim("! ") + strings.ReplaceAll(text, "\n", "\n"+l.paint.Dim("! "))
+	l.title(n)
+	front := l.front(n, true)
+	for line := range strings.SplitSeq(text, "\n") {
+		l.piece(front+line, true)
 	}
-	l.print(n, text)
+}
+
+// front is what stands in front of each line: of which run and state it is, where that is not in a line above, and a mark where
+// standard error stands among standard output.
+func (l *Printer) front(n *lane, stderr bool) (front string) {
+	if l.Several {
+		front = l.paint.Dim(l.run + " " + plain.Line(n.path(len(n.states)-1)) + ": ")
+	}
+	if stderr && !l.Stderr {
+		front += l.paint.Dim("! ")
+	}
+	return front
 }
 
 // path names the states that lead to an action, and the branch before its own.
@@ -172,30 +197,31 @@ func (l *Printer) complete(n *lane, e fsm.Event) {
 	cutOff, _ := e.Get("output_truncated").(bool)
 	switch {
 	case n.skip:
-	case l.Stderr && l.heard:
 	case l.Stderr:
-		errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n")
-		if long := l.errorFile(n, e.Depth, file); len(errs) >= wholeStderr && l.copy(n, long) {
-			errs = ""
-		}
-		if errs != "" {
-			l.print(n, errs)
-		}
+		l.errors(n, e, file)
 	case l.Follow && cutOff && file != "":
 		l.print(n, "[all of this output is in "+l.p.Short(file)+"]")
-	case !l.Follow && file != "" && l.copy(n, file):
+	case !l.Follow && file != "" && l.copy(n, file, false):
 		n.waits.Reset()
 	case cutOff && file != "":
 		l.flush(n)
 		l.print(n, "[all of this output was in "+l.p.Short(file)+", which is gone]")
 	}
-	if errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n"); (l.Follow || l.Failed) && !n.skip && !l.Stderr && !l.Raw && !l.heard && errs != "" {
+	if (l.Follow || l.Failed) && !n.skip && !l.Stderr && !l.Raw {
 		l.flush(n)
-		if long := l.errorFile(n, e.Depth, file); l.Follow || len(errs) < wholeStderr || !l.copy(n, long) {
-			l.said(n, errs)
-		}
+		l.errors(n, e, file)
 	}
 	l.end(n)
+}
+
+// errors prints what an action that has ended wrote to standard error, unless that was printed as it came: from its file, where that holds
+// more than the record.
+func (l *Printer) errors(n *lane, e fsm.Event, output string) {
+	errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n")
+	if errs == "" || l.heard.Covers(errs) || len(errs) >= wholeStderr && l.copy(n, l.errorFile(n, e.Depth, output), true) {
+		return
+	}
+	l.said(n, errs)
 }
 
 // wholeStderr is how long the end of what an action wrote to standard error has to be for there to be more of it.
@@ -214,7 +240,7 @@ func (l *Printer) errorFile(n *lane, depth int, output string) string {
 }
 
 // copy prints a file of the run. It reports false if there is none.
-func (l *Printer) copy(n *lane, path string) bool {
+func (l *Printer) copy(n *lane, path string, stderr bool) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.p.Dir, path)
 	}
@@ -227,7 +253,15 @@ func (l *Printer) copy(n *lane, path string) bool {
 	}
 	defer f.Close()
 	l.title(n)
-	if err := eachPiece(f, l.piece); err != nil {
+	front, begins := l.front(n, stderr), true
+	err = eachPiece(f, func(text string, ends bool) {
+		if begins {
+			text = front + text
+		}
+		l.piece(text, ends)
+		begins = ends
+	})
+	if err != nil {
 		l.print(n, "["+l.p.Short(path)+" cannot be read to its end: "+project.Cause(err).Error()+"]")
 	}
 	return true
@@ -309,12 +343,9 @@ func (l *Printer) title(n *lane) {
 
 func (l *Printer) print(n *lane, lines string) {
 	l.title(n)
-	front := ""
-	if l.Several {
-		front = l.paint.Dim(l.run + " " + plain.Line(n.path(len(n.states)-1)) + ": ")
-	}
+	front := l.front(n, false)
 	for line := range strings.SplitSeq(lines, "\n") {
-		l.line(front + line)
+		l.piece(front+line, true)
 	}
 }
 
@@ -328,9 +359,6 @@ func (l *Printer) piece(text string, ends bool) {
 	}
 	_, _ = io.WriteString(l.out, text) // a sink never fails
 }
-
-// line prints a line of output.
-func (l *Printer) line(text string) { l.piece(text, true) }
 
 // New returns a printer of the output of the actions of a run, which is handed the events of the run in their order.
 func New(o Options, out io.Writer, p *project.Project, id persistence.ID, paint ui.Paint) *Printer {

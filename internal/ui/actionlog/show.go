@@ -12,7 +12,7 @@ import (
 )
 
 // A Tail hands the events of a run to each in their order and, while that follows the run, what actions write to standard error to stderr.
-type Tail func(r persistence.Run, stderr func(text string), each func(fsm.Event)) error
+type Tail func(r persistence.Run, stderr func(file, text string), each func(fsm.Event)) error
 
 // Show writes the output of the actions of runs to out, side by side where they are followed, and reports for each whether there was an
 // action that was asked for.

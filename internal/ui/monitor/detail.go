@@ -38,7 +38,7 @@ type detail struct {
 	log     []watch.Line
 	damaged bool
 	errs    stderrtail.Tail // of actions that run
-	heard   bool            // since an action began, standard error was logged as it came
+	said    stderrtail.Said // what was logged of it
 	live    bool            // when it was looked at last
 
 	loop    *fsm.Loop // nil = not known
@@ -121,8 +121,9 @@ func (d *detail) event(e fsm.Event, err error) {
 }
 
 // stderr logs what an action that runs wrote to standard error.
-func (d *detail) stderr(text string) {
-	d.changed, d.heard = true, true
+func (d *detail) stderr(file, text string) {
+	d.changed = true
+	d.said.Add(file, text)
 	for part := range strings.SplitSeq(text, "\n") {
 		d.line(watch.Line{Text: "stderr: " + part, Dim: true})
 	}
@@ -190,7 +191,6 @@ func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 			d.errs.Since = e.Time
 		}
 	case fsm.EventActionStart:
-		d.heard = false
 		if v == nil {
 			return
 		}
@@ -204,7 +204,7 @@ func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 			d.errs.Read(d.stderr)
 		}
 		code := inspect.Text(e.Get("exit_code"))
-		if errs := strings.TrimSpace(inspect.Text(e.Get("stderr_preview"))); errs != "" && !d.heard {
+		if errs := strings.TrimSpace(inspect.Text(e.Get("stderr_preview"))); errs != "" && !d.said.Covers(errs) {
 			for part := range strings.SplitSeq(humanize.LastLines(errs, 8), "\n") {
 				d.line(watch.Line{Text: label + "stderr: " + part, Bad: code != "0"})
 			}

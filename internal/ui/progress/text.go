@@ -50,7 +50,7 @@ type Text struct {
 	output  string   // of the last action, for the end of a run that failed
 	errors  string
 	shown   bool             // output and errors were printed already
-	heard   bool             // of the last action: what it wrote to standard error was shown as it came
+	said    stderrtail.Said  // what was shown of standard error as it came
 	tail    *stderrtail.Tail // of the run that this process carries, where that is shown; nil = it is not
 	costs   inspect.CostSheet
 }

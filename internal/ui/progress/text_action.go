@@ -99,7 +99,7 @@ func (p *Text) endAction(e fsm.Event, pad string) {
 func (p *Text) showErrors(pad string) {
 	p.shown = true
 	text := strings.TrimSpace(p.errors)
-	if text == "" || p.heard {
+	if text == "" || p.said.Covers(text) {
 		return
 	}
 	if !p.verbose {
@@ -109,14 +109,14 @@ func (p *Text) showErrors(pad string) {
 }
 
 // Stderr shows what an action that runs wrote to standard error: whole lines, joined by \n.
-func (p *Text) Stderr(text string) {
+func (p *Text) Stderr(file, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stderr(text)
+	p.stderr(file, text)
 }
 
-func (p *Text) stderr(text string) {
-	p.heard = true
+func (p *Text) stderr(file, text string) {
+	p.said.Add(file, text)
 	switch {
 	case p.quiet:
 	case p.live != nil:

@@ -19,7 +19,7 @@ func (p *Text) remember(e fsm.Event) {
 			p.judged = inspect.Text(e.Get("verdict"))
 		}
 	case fsm.EventActionStart:
-		p.output, p.errors, p.shown, p.heard = "", "", false, false
+		p.output, p.errors, p.shown = "", "", false
 	case fsm.EventActionComplete:
 		p.output, p.errors = inspect.Text(e.Get("output_preview")), inspect.Text(e.Get("stderr_preview"))
 	}

@@ -119,26 +119,24 @@ func ShortTime(d time.Duration) string {
 // leastState is how narrow the column of states gets.
 const leastState = 8
 
-// rank puts false before true.
-func rank(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// WriteRuns prints a table of runs: those that are running or queued, and below them those that are interrupted. On a terminal of so many columns (0 = none) the names of states are cut so that a line
-// fits; if that is not enough the table goes without pids, and then without the time a run took.
+// WriteRuns prints a table of runs: those that are running or queued, and below them those that are interrupted. On a terminal of so many
+// columns (0 = none) the names of states are cut so that a line fits; if that is not enough the table goes without pids, and then without
+// the time a run took.
 func WriteRuns(out io.Writer, lines []RunLine, width int) {
-	lines = slices.Clone(lines)
-	slices.SortStableFunc(lines, func(a, b RunLine) int { return cmp.Compare(rank(a.interrupted), rank(b.interrupted)) })
 	head := RunLine{run: "RUN", status: "STATUS", state: "STATE", step: "STEP", elapsed: "ELAPSED", idle: "IDLE", pid: "PID"}
 	columns := []func(*RunLine) *string{
 		func(l *RunLine) *string { return &l.run }, func(l *RunLine) *string { return &l.status }, func(l *RunLine) *string { return &l.state },
 		func(l *RunLine) *string { return &l.step }, func(l *RunLine) *string { return &l.elapsed }, func(l *RunLine) *string { return &l.idle },
 		func(l *RunLine) *string { return &l.pid },
 	}
-	all := append([]RunLine{head}, lines...)
+	all := []RunLine{head}
+	for _, interrupted := range []bool{false, true} {
+		for _, l := range lines {
+			if l.interrupted == interrupted {
+				all = append(all, l)
+			}
+		}
+	}
 	for i := range all {
 		for _, c := range columns {
 			*c(&all[i]) = plain.Line(*c(&all[i]))

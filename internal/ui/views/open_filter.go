@@ -33,7 +33,8 @@ func (f *OpenFilter) Chooses() bool {
 	return f.Silent > 0 || f.Waiting || !f.Failed.IsZero() || len(f.Status) > 0
 }
 
-// OpenStatuses are those that --status of list knows, and whether a run with it is open.
+// OpenStatuses are those that --status of list knows, with the words that tell apart how runs of one status ended, and whether a run with it
+// is open.
 var OpenStatuses = []struct {
 	Name string
 	open bool
@@ -43,13 +44,22 @@ var OpenStatuses = []struct {
 	{string(persistence.UserStopped), true},
 	{string(persistence.Awaiting), true},
 	{string(persistence.Failed), true}, // because a rate limit lasted
+	{"capped", true},
+	{"stopped", true},
+	{"killed", true},
+	{"budget", true},
+	{"limited", true},
 	{StatusQueued, true},
 	{"unreadable", true},
 	{inspect.UnknownOwner, true},
 	{string(persistence.Starting), true},
+	{"stalled", false},
 	{string(persistence.TimedOut), false},
 	{string(persistence.Completed), false},
 }
+
+// badly are the statuses, and the words, of runs that ended badly.
+var badly = []string{string(persistence.Failed), string(persistence.TimedOut), string(persistence.Interrupted), "capped", "killed", "stalled", "budget", "limited"}
 
 // ParseSpan reads a time above 0.
 func ParseSpan(s string) (time.Duration, error) {
@@ -85,7 +95,7 @@ func (f *OpenFilter) Contradiction() error {
 		}
 		status := persistence.Status(name)
 		switch {
-		case !f.Failed.IsZero() && status != persistence.Failed && status != persistence.TimedOut && status != persistence.Interrupted:
+		case !f.Failed.IsZero() && !slices.Contains(badly, name):
 			return never("--failed-since and --status %s: no run is both; --failed-since lists failed, timed_out and interrupted", name)
 		case f.Silent > 0 && status != persistence.Running:
 			return never("--stuck and --status %s: no run is both, because only a running run can be stuck", name)
