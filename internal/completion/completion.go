@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 
+	"loops/internal/align"
+
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
@@ -234,7 +236,7 @@ func (s *Source) Steps(ctx context.Context, args []string, word string) (found [
 	if run.Step > completionSteps {
 		return found, true
 	}
-	steps := inspect.NewSteps(&inspect.Kinds{})
+	steps := align.NewSteps(&align.Kinds{})
 	if _, err := lookup.Path(ctx, *f, run, &inspect.Reader{Done: steps.Add}, func(error, string) {}); err != nil {
 		return found, true
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ type turn struct {
 	verdict, acted, printed, sub fsm.Event
 	mishap                       fsm.Event // something around the action went wrong, and no verdict came
 	times                        int
+	inner                        *Because // of the sub-loop that runs
+	inside                       string   // what decided in the one that ended
 }
 
 type streak struct {
@@ -45,6 +48,9 @@ func (b *Because) Add(e fsm.Event) {
 		return
 	}
 	now := &b.turns[0]
+	if e.Depth > 0 {
+		now.enclose(e)
+	}
 	switch e.Kind {
 	case fsm.EventActionOutput:
 		if strings.TrimSpace(str(e, "line")) != "" {
@@ -77,6 +83,23 @@ func (b *Because) Add(e fsm.Event) {
 	case fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventHostPressureAbort, fsm.EventHostBudgetExceeded:
 		b.limit = e
 	}
+}
+
+// enclose takes an event of the sub-loop that the state runs.
+func (t *turn) enclose(e fsm.Event) {
+	if t.inner == nil {
+		t.inner, t.inside = &Because{}, ""
+	}
+	e.Depth--
+	t.inner.Add(e)
+	if e.Kind != fsm.EventLoopComplete || e.Depth > 0 {
+		return
+	}
+	failure, _ := e.Get("failure_terminal").(bool)
+	if last := t.inner.decided(failure || str(e, "terminated_by") != fsm.EndTerminal); last != nil {
+		t.inside = ": " + last.text()
+	}
+	t.inner = nil
 }
 
 func (b *Because) enter(state string) {
@@ -230,7 +253,7 @@ func (t *turn) text() string {
 	case verdict == "" && t.mishap.Kind != "":
 		return "state " + t.state + ": " + plain.Cut(plain.Line(humanize.FirstLine(strings.TrimSuffix(str(t.mishap, "error"), "."))), quoteLength)
 	case verdict == "" && t.sub.Kind != "":
-		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"), str(t.sub, "terminated_by"), quotation(str(t.sub, "error")))
+		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"), str(t.sub, "terminated_by"), cmp.Or(quotation(str(t.sub, "error")), t.inside))
 	case verdict == "" && whole(t.acted, "exit_code") != 0:
 		return "the action of state " + t.state + " failed" + t.brackets()
 	case verdict == "":

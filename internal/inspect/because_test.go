@@ -26,6 +26,16 @@ func TestReasonOfAnEnd(t *testing.T) {
 		}
 		return events
 	}
+	inside := func(state string, events []fsm.Event, final, by string) []fsm.Event {
+		out := []fsm.Event{event(fsm.EventStateEnter, "state", state), {Kind: fsm.EventLoopStart, Depth: 1}}
+		for _, e := range events {
+			e.Depth++
+			out = append(out, e)
+		}
+		end := event(fsm.EventLoopComplete, "final_state", final, "terminated_by", by, "failure_terminal", final == "bad")
+		end.Depth = 1
+		return append(out, end)
+	}
 	loop := &fsm.Loop{MaxSteps: 9, MaxIterations: 2}
 	failed := fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "bad", Failure: true}
 	no := []any{"type", "default", "verdict", "no", "exit_code", int64(1)}
@@ -41,6 +51,20 @@ func TestReasonOfAnEnd(t *testing.T) {
 		{"a judge", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "reason", "no tests\nat all")}, failed, `state review said no (judge: "no tests …")`},
 		{"a judge that was overruled", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "verdict_without_evidence", "yes", "reason", "fine")}, failed, `state review said no (the judge said yes, but what it quoted is not in the output)`},
 		{"an action that nothing judged", [][]fsm.Event{visit("build", 2, "boom")}, failed, `the action of state build failed (exit 2: "boom")`},
+		{"a sub-loop", [][]fsm.Event{inside("outer", visit("test", 1, "2 failed", no...), "bad", "terminal")}, failed, `the sub-loop of state outer ended in bad [terminal]: state test said no (exit 1: "2 failed")`},
+		{
+			"a sub-loop in a sub-loop",
+			[][]fsm.Event{inside("outer", inside("inner", visit("test", 1, "2 failed", no...), "bad", "terminal"), "bad", "terminal")},
+			failed,
+			`the sub-loop of state outer ended in bad [terminal]: the sub-loop of state inner ended in bad [terminal]: state test said no (exit 1: "2 failed")`,
+		},
+		{"a sub-loop at its cap", [][]fsm.Event{inside("outer", visit("test", 1, "2 failed", no...), "test", "max_steps")}, failed, `the sub-loop of state outer ended in test [max_steps]: state test said no (exit 1: "2 failed")`},
+		{
+			"the second sub-loop of a state",
+			[][]fsm.Event{inside("outer", visit("test", 1, "first", no...), "bad", "terminal"), inside("outer", visit("test", 1, "second", no...), "bad", "terminal")},
+			failed,
+			`the sub-loop of state outer ended in bad [terminal]: state test said no (exit 1: "second")`,
+		},
 		{"a failure state at the start", nil, failed, "state bad is a failure state"},
 		{"a cap", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndMaxSteps, FinalState: "test"}, `the cap of 9 steps was reached (max_steps); last, state test said no (exit 1: "a")`},
 		{"passes", nil, fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, "the cap of 2 passes was reached (max_iterations)"},

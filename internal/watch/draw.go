@@ -40,15 +40,20 @@ var (
 func (m *Model) Draw(w, h int) *Screen {
 	w, h = max(w, 1), max(h, 1)
 	s := newScreen(w, h, m.ascii)
-	if m.mode == helping {
-		m.drawHelp(s)
+	if m.mode == helping || m.mode == reading {
+		m.drawPages(s)
 		return s
 	}
-	for p, r := range m.layout(w, h) {
+	note := m.note(w)
+	rects, band := m.layout(w, h, len(note))
+	for p, r := range rects {
 		m.drawn[p], m.heights[p] = nil, 0
 		if r.w > 0 && r.h > 0 {
 			m.drawPane(s, pane(p), r)
 		}
+	}
+	for i := range min(band.h, len(note)) {
+		s.putRow(note[i], band.x, band.y+i, band.x+band.w, 0, false)
 	}
 	if h >= 4 {
 		m.drawTitle(s)
@@ -92,6 +97,9 @@ func (m *Model) drawTitle(s *Screen) {
 	if n := len(m.view.Runs) - live - queued; n > 0 && s.Width >= narrow {
 		text += fmt.Sprintf(", %d ended", n)
 	}
+	if m.filter != "" {
+		text += fmt.Sprintf("  filter %s: %d of %d", m.filter, len(m.runs), len(m.view.Runs))
+	}
 	s.fill(0, 0, s.Width, reversed)
 	end := s.Width - len(clock) - 1
 	if end < len("loops watch") {
@@ -107,22 +115,29 @@ func (m *Model) drawFooter(s *Screen) {
 	y := s.Height - 1
 	switch {
 	case m.mode == asking:
-		question := "Stop " + m.confirm.Run + "?"
-		if len(m.confirm.Run) > s.Width-12 {
-			question = "Stop it?"
+		verb, means := "Stop", "It ends its action and can be resumed."
+		if m.confirm.Verb == Resume {
+			verb, means = "Resume", "It runs in the background."
+		}
+		question := verb + " " + m.confirm.Run + "?"
+		if len(question) > s.Width-5 {
+			question = verb + " it?"
 		}
 		s.fill(0, y, s.Width, reversed)
 		x := s.put(0, y, s.Width, question+" y/n", Style{Bold: true, Reverse: true}, true)
-		s.put(x, y, s.Width, "   It ends its action and can be resumed.", reversed, true)
+		s.put(x, y, s.Width, "   "+means, reversed, true)
 	case m.mode == searching:
-		s.fill(0, y, s.Width, plain)
-		text := "/" + m.input
-		if over := columns(printable(text)) - (s.Width - 1); over > 0 {
-			text = "…" + string([]rune(text)[min(over+1, len([]rune(text))):])
+		s.putInput(y, "/", m.input, "in "+strings.ToLower(paneNames[m.focus])+"   Enter finds, Esc leaves")
+	case m.mode == filtering:
+		s.putInput(y, "filter: ", m.input, "Enter keeps it, Esc clears it")
+	case m.mode == typing && m.confirm.Verb == Start:
+		s.putInput(y, "run: ", m.input, "NAME and its input   Enter starts it in the background, Esc leaves")
+	case m.mode == typing:
+		choices := ""
+		if r := m.run(); r != nil {
+			choices = printable(r.Choices)
 		}
-		x := s.put(0, y, s.Width-1, text, bold, false)
-		s.put(x, y, s.Width, " ", reversed, false)
-		s.put(x+3, y, s.Width, "in "+strings.ToLower(paneNames[m.focus])+"   Enter finds, Esc leaves", dim, true)
+		s.putInput(y, "answer: ", m.input, choices+"   Enter answers, Esc leaves")
 	case m.message != "" && (m.bad || m.view.Problem == ""):
 		s.say(m.message, m.bad)
 	case m.view.Problem != "":
@@ -130,6 +145,18 @@ func (m *Model) drawFooter(s *Screen) {
 	default:
 		m.drawKeys(s, y)
 	}
+}
+
+// putInput writes what is being typed in the last row, and what it is for.
+func (s *Screen) putInput(y int, label, input, means string) {
+	s.fill(0, y, s.Width, plain)
+	text := label + input
+	if over := columns(printable(text)) - (s.Width - 1); over > 0 {
+		text = "…" + string([]rune(text)[min(over+1, len([]rune(text))):])
+	}
+	x := s.put(0, y, s.Width-1, text, bold, false)
+	s.put(x, y, s.Width, " ", reversed, false)
+	s.put(x+3, y, s.Width, means, dim, true)
 }
 
 // say writes a message in the last row, or in a few more if it is long.
@@ -155,7 +182,20 @@ func (s *Screen) say(text string, failed bool) {
 func (m *Model) drawKeys(s *Screen, y int) {
 	x := 0
 	for _, k := range [][2]string{
-		{"?", "help"}, {"q", "quit"}, {"s", "stop"}, {"p", "pause"}, {"u", "unpause"}, {"r", "retry now"}, {"/", "search"}, {"Tab", "pane"}, {"Enter", "zoom"},
+		{"?", "help"},
+		{"q", "quit"},
+		{"s", "stop"},
+		{"R", "resume"},
+		{"a", "answer"},
+		{"e", "explain"},
+		{"L", "log"},
+		{"f", "filter"},
+		{"o", "order"},
+		{"S", "start"},
+		{"p", "pause"},
+		{"/", "search"},
+		{"Tab", "pane"},
+		{"Enter", "zoom"},
 	} {
 		if x+len(k[0])+1+len(k[1]) > s.Width {
 			return
@@ -222,10 +262,19 @@ func (m *Model) drawHeading(s *Screen, p pane, r rect) {
 	if m.scrolls[p].free && p != runsPane {
 		held = " (held)"
 	}
+	s.put(r.x, r.y, r.x+r.w, strings.Repeat("─", max(0, r.w)), dim, false)
+	switch {
+	case p == runsPane && len(m.runs) > 0:
+		s.put(r.x, r.y, r.x+r.w, mark, st, true)
+		m.runHeading(s, r, st)
+		return
+	case p == stepsPane && r.w > 30 && held == "":
+		s.put(r.x, r.y, r.x+r.w, mark+"Step ", st, true)
+		m.stepHeading(s, r, st)
+		return
+	}
 	if run := m.run(); p != runsPane && run != nil {
 		text += " " + squeeze(run.ID, r.w-columns(text)-len(held)-3)
 	}
-	text += held
-	x := s.put(r.x, r.y, r.x+r.w, text+" ", st, true)
-	s.put(x, r.y, r.x+r.w, strings.Repeat("─", max(0, r.x+r.w-x)), dim, false)
+	s.put(r.x, r.y, r.x+r.w, text+held+" ", st, true)
 }

@@ -41,18 +41,21 @@ func (m *Model) Press(k Key) Command {
 		return Command{Verb: Suspend}
 	}
 	switch m.mode {
-	case helping:
-		m.pressHelping(k)
+	case helping, reading:
+		m.pressReading(k)
 		return Command{}
-	case searching:
-		m.pressSearching(k)
-		return Command{}
+	case searching, filtering, typing:
+		return m.pressTyping(k)
 	case asking:
 		m.mode = normal
 		if k == "y" || k == "Y" {
 			return m.confirm
 		}
-		m.Say("Nothing was stopped.", false)
+		became := "stopped"
+		if m.confirm.Verb == Resume {
+			became = "resumed"
+		}
+		m.Say("Nothing was "+became+".", false)
 		return Command{}
 	}
 	m.message = ""
@@ -64,9 +67,15 @@ func (m *Model) pressNormal(k Key) Command {
 	case "q", "Q":
 		return Command{Verb: Quit}
 	case "?", "h":
-		m.mode, m.help = helping, 0
+		m.mode, m.pages = helping, pages{}
 	case "/":
 		m.mode, m.input = searching, ""
+	case "f":
+		m.mode, m.input = filtering, m.filter
+	case "o":
+		m.order = (m.order + 1) % orders
+		m.list()
+		m.Say("The runs are sorted by "+orderNames[m.order]+".", false)
 	case "n":
 		m.find(m.pattern, 1, false)
 	case "N":
@@ -80,12 +89,18 @@ func (m *Model) pressNormal(k Key) Command {
 	case Enter, "z":
 		m.zoomed = !m.zoomed
 	case Escape:
-		m.zoomed, m.pattern = false, ""
+		m.zoomed, m.pattern, m.filter = false, "", ""
+		m.list()
 	case "]", "J":
 		m.move(1)
 	case "[", "K":
 		m.move(-1)
-	case "s", "p", "u", "r":
+	case "S":
+		m.mode, m.input, m.confirm = typing, "", Command{Verb: Start}
+		if r := m.run(); r != nil {
+			m.input = r.Loop
+		}
+	case "s", "p", "u", "r", "R", "a", "e", "L", "E":
 		return m.act(k)
 	default:
 		m.scrollBy(k)
@@ -93,62 +108,60 @@ func (m *Model) pressNormal(k Key) Command {
 	return Command{}
 }
 
+// deeds are what keys do to the selected run.
+var deeds = map[Key]struct {
+	verb Verb
+	name string // what there is nothing to do with
+}{
+	"s": {Stop, "stop"}, "p": {Pause, "pause"}, "u": {Unpause, "unpause"}, "r": {Retry, "wake"}, "R": {Resume, "resume"}, "a": {Answer, "answer"},
+	"e": {Explain, "explain"}, "L": {Log, "read"}, "E": {Edit, "edit"},
+}
+
 // act is a key that does something to the selected run.
 func (m *Model) act(k Key) Command {
-	verb, name := Stop, "stop"
-	switch k {
-	case "p":
-		verb, name = Pause, "pause"
-	case "u":
-		verb, name = Unpause, "unpause"
-	case "r":
-		verb, name = Retry, "wake"
-	}
+	do := deeds[k]
 	r := m.run()
-	switch {
-	case r == nil:
-		m.Say("There is no run to "+name+".", true)
-		return Command{}
-	case r.Queued:
-		m.Say("Nothing to "+name+": "+r.ID+" waits in the queue and is no run yet; loops queue list tells who is there.", true)
-		return Command{}
-	case !r.Live && verb != Unpause:
-		m.Say("Nothing to "+name+": run "+r.ID+" is "+r.Status+".", true)
+	no := func(why string) Command {
+		m.Say("Cannot "+do.name+" "+why, true)
 		return Command{}
 	}
-	c := Command{verb, r.ID}
-	if verb == Stop {
+	if r == nil {
+		m.Say("There is no run to "+do.name+".", true)
+		return Command{}
+	}
+	c := Command{Verb: do.verb, Run: r.ID}
+	switch {
+	case do.verb == Edit:
+		c.Text = r.Loop
+		return c
+	case r.Queued:
+		return no(r.ID + ": it waits in the queue and is no run yet; loops queue list tells who is there.")
+	case do.verb == Resume && r.Live:
+		return no("run " + r.ID + ": it is running.")
+	case do.verb == Resume && !r.Resumable, (do.verb == Stop || do.verb == Pause || do.verb == Retry) && !r.Live:
+		return no("run " + r.ID + ": it is " + r.Status + ".")
+	case do.verb == Answer && r.Choices == "":
+		return no("run " + r.ID + ": it asks no question.")
+	case do.verb == Answer:
+		m.mode, m.input, m.confirm = typing, "", c
+		return Command{}
+	case do.verb == Stop, do.verb == Resume:
 		m.mode, m.confirm = asking, c
 		return Command{}
 	}
 	return c
 }
 
-func (m *Model) pressHelping(k Key) {
-	switch k {
-	case Down, "j":
-		m.help++
-	case Up, "k":
-		m.help = max(0, m.help-1)
-	case PageDown, " ":
-		m.help += 10
-	case PageUp:
-		m.help = max(0, m.help-10)
-	case Home, "g":
-		m.help = 0
-	default:
-		m.mode = normal
-	}
-}
-
-func (m *Model) pressSearching(k Key) {
+// pressTyping is a key while a search, a filter or the text of a command is typed.
+func (m *Model) pressTyping(k Key) Command {
 	switch k {
 	case Enter:
-		m.mode = normal
-		m.pattern = cmp.Or(m.input, m.pattern)
-		m.find(m.pattern, 1, true)
+		return m.entered()
 	case Escape:
-		m.mode = normal
+		if m.mode == filtering {
+			m.input = ""
+		}
+		defer func() { m.mode = normal }()
 	case CtrlU:
 		m.input = ""
 	case Backspace:
@@ -158,10 +171,31 @@ func (m *Model) pressSearching(k Key) {
 		_, n := utf8.DecodeLastRuneInString(m.input)
 		m.input = m.input[:len(m.input)-n]
 	default:
-		if !named(k) && len(m.input) < 200 {
+		if !named(k) && len(m.input) < 2000 {
 			m.input += string(k)
 		}
 	}
+	if m.mode == filtering {
+		m.filter = m.input
+		m.list()
+	}
+	return Command{}
+}
+
+// entered is what was typed.
+func (m *Model) entered() Command {
+	was := m.mode
+	m.mode = normal
+	switch text := strings.TrimSpace(m.input); {
+	case was == searching:
+		m.pattern = cmp.Or(m.input, m.pattern)
+		m.find(m.pattern, 1, true)
+	case was == typing && text != "":
+		c := m.confirm
+		c.Text = text
+		return c
+	}
+	return Command{}
 }
 
 // named reports whether a key types nothing.
@@ -169,8 +203,8 @@ func named(k Key) bool { return len(k) > 1 && k[0] < utf8.RuneSelf }
 
 // move selects a run that is so many below.
 func (m *Model) move(by int) {
-	if n := len(m.view.Runs); n > 0 {
-		m.pick(m.view.Runs[min(max(m.index()+by, 0), n-1)].ID)
+	if n := len(m.runs); n > 0 {
+		m.pick(m.runs[min(max(m.index()+by, 0), n-1)].ID)
 	}
 }
 
@@ -242,7 +276,7 @@ func (m *Model) find(pattern string, step int, here bool) {
 			continue
 		}
 		if m.focus == runsPane {
-			m.pick(m.view.Runs[k].ID)
+			m.pick(m.runs[k].ID)
 		} else {
 			s.row, s.found, s.free = k, k, true
 		}

@@ -28,16 +28,16 @@ func TestKeys(t *testing.T) {
 		{"Ctrl-C in a search", []Key{"/", CtrlC}, Command{Verb: Quit}, "fix", ""},
 		{"redraw", []Key{CtrlL}, Command{Verb: Redraw}, "fix", ""},
 		{"suspend", []Key{"?", CtrlZ}, Command{Verb: Suspend}, "fix", ""},
-		{"pause", []Key{"p"}, Command{Pause, "fix-20261121T103405"}, "fix", ""},
-		{"unpause", []Key{"u"}, Command{Unpause, "fix-20261121T103405"}, "fix", ""},
-		{"retry", []Key{"]", "r"}, Command{Retry, "review-20261121T103200"}, "review", ""},
+		{"pause", []Key{"p"}, Command{Verb: Pause, Run: "fix-20261121T103405"}, "fix", ""},
+		{"unpause", []Key{"u"}, Command{Verb: Unpause, Run: "fix-20261121T103405"}, "fix", ""},
+		{"retry", []Key{"]", "r"}, Command{Verb: Retry, Run: "review-20261121T103200"}, "review", ""},
 		{"stop asks", []Key{"s"}, Command{}, "fix", "Stop fix-20261121T103405? y/n"},
-		{"stop", []Key{"s", "y"}, Command{Stop, "fix-20261121T103405"}, "fix", ""},
+		{"stop", []Key{"s", "y"}, Command{Verb: Stop, Run: "fix-20261121T103405"}, "fix", ""},
 		{"stop, no", []Key{"s", Enter}, Command{}, "fix", "Nothing was stopped."},
 		{"stop, no, then y is no answer", []Key{"s", "n", "y"}, Command{}, "fix", ""},
 		{"stop what has ended", append(down, "s", "y"), Command{}, "nightly", ""},
-		{"stop what has ended says so", append(down, "s"), Command{}, "nightly", "✗ Nothing to stop: run nightly-20261121T095959 is completed."},
-		{"unpause what has ended", []Key{"G", "u"}, Command{Unpause, "broken-20261121T093000"}, "broken", ""},
+		{"stop what has ended says so", append(down, "s"), Command{}, "nightly", "✗ Cannot stop run nightly-20261121T095959: it is completed."},
+		{"unpause what has ended", []Key{"G", "u"}, Command{Verb: Unpause, Run: "broken-20261121T093000"}, "broken", ""},
 		{"search runs", []Key{"/", "D", "o", "c", Enter}, Command{}, "docs", ""},
 		{"search goes round", []Key{"G", "/", "f", "i", "x", Enter}, Command{}, "fix", ""},
 		{"search again", []Key{"/", "T", "0", "9", Enter, "n", "n"}, Command{}, "lint", ""},
@@ -47,9 +47,34 @@ func TestKeys(t *testing.T) {
 		{"search is fixed", []Key{"/", "x", Backspace, "d", CtrlU, "l", "i", "n", Enter}, Command{}, "lint", ""},
 		{"search is left", []Key{"/", "x", Escape}, Command{}, "fix", "? help"},
 		{"a search has no commands", []Key{"/", "q"}, Command{}, "fix", "/q"},
+		{"filter", []Key{"f", "D", "o", "c"}, Command{}, "docs", "filter: Doc"},
+		{"filter keeps words anywhere", []Key{"f", "f", "a", "i", "l", " ", "d", "o", Enter}, Command{}, "docs", "filter fail do: 1 of 7"},
+		{"filter is cleared", []Key{"f", "d", "o", "c", Enter, Escape}, Command{}, "docs", "▶ fix-"},
+		{"filter of nothing", []Key{"f", "q", "q", Enter}, Command{}, "fix", "No run matches qq."},
+		{"filter is left", []Key{"f", "d", "o", "c", Escape}, Command{}, "docs", "▶ fix-"},
+		{"by name", []Key{"o"}, Command{}, "fix", "sorted by name"},
+		{"by name, first", []Key{"o", "g"}, Command{}, "broken", "Run ▾"},
+		{"by elapsed time", []Key{"o", "o", "g", Down}, Command{}, "review", "Elapsed ▾"},
+		{"by cost", []Key{"o", "o", "o", "g"}, Command{}, "nightly", "Cost ▾"},
+		{"by time again", []Key{"o", "o", "o", "o", "g"}, Command{}, "fix", ""},
+		{"resume what runs", []Key{"R"}, Command{}, "fix", "✗ Cannot resume run fix-20261121T103405: it is running."},
+		{"resume what is completed", append(down, "R", "y"), Command{}, "nightly", ""},
+		{"resume asks", []Key{"G", Up, "R"}, Command{}, "lint", "Resume lint-20261121T094000? y/n   It runs in the background."},
+		{"resume", []Key{"G", Up, "R", "y"}, Command{Verb: Resume, Run: "lint-20261121T094000"}, "lint", ""},
+		{"resume, no", []Key{"G", Up, "R", "n"}, Command{}, "lint", "Nothing was resumed."},
+		{"start", []Key{"S", " ", "x", " ", "y", Enter}, Command{Verb: Start, Text: "fix x y"}, "fix", ""},
+		{"start another", []Key{"S", CtrlU, "g", "o"}, Command{}, "fix", "run: go"},
+		{"start nothing", []Key{"S", CtrlU, Enter}, Command{}, "fix", "? help"},
+		{"start is left", []Key{"S", Escape, "s"}, Command{}, "fix", "Stop fix-"},
+		{"answer what asks nothing", []Key{"a"}, Command{}, "fix", "✗ Cannot answer run fix-20261121T103405: it asks no question."},
+		{"answer asks for words", []Key{Down, Down, "a"}, Command{}, "deploy", "answer:    approve, reject"},
+		{"answer", []Key{Down, Down, "a", "n", "o", Enter}, Command{Verb: Answer, Run: "deploy-20261121T101500", Text: "no"}, "deploy", ""},
+		{"explain", []Key{"e"}, Command{Verb: Explain, Run: "fix-20261121T103405"}, "fix", ""},
+		{"log in a pager", append(down, "L"), Command{Verb: Log, Run: "nightly-20261121T095959"}, "nightly", ""},
+		{"loop in an editor", []Key{"E"}, Command{Verb: Edit, Run: "fix-20261121T103405", Text: "fix"}, "fix", ""},
 		{"help", []Key{"h"}, Command{}, "fix", "What the keys do"},
 		{"a key leaves help, and does nothing", []Key{"?", "q"}, Command{}, "fix", "? help"},
-		{"zoom", []Key{"3", Enter}, Command{}, "fix", "▸ Steps fix-20261121T103405 ─────────────────────────────────────"},
+		{"zoom", []Key{"3", Enter}, Command{}, "fix", "▸ Step State ────────────────────── Verdict ───"},
 		{"zoom and back", []Key{"3", Enter, Escape}, Command{}, "fix", "─ Graph"},
 		{"the graph is moved", []Key{"2", Down, Down}, Command{}, "fix", "(held)"},
 		{"the graph follows again", []Key{"2", Down, Down, "c"}, Command{}, "fix", "● ▶ check"},
@@ -78,12 +103,47 @@ func TestKeys(t *testing.T) {
 
 // TestNoRuns wants keys about a run to say that there is none.
 func TestNoRuns(t *testing.T) {
-	for _, k := range []Key{"s", "p", "u", "r"} {
+	for _, k := range []Key{"s", "p", "u", "r", "R", "a", "e", "L", "E"} {
 		m := New(false, "")
 		m.Show(View{Now: at("12:00:00")})
 		if c := m.Press(k); c != (Command{}) || !strings.Contains(strings.Join(m.Draw(80, 24).Lines(), "\n"), "There is no run to") {
 			t.Errorf("%s: %+v", k, c)
 		}
+	}
+}
+
+// TestRead wants a text on the whole screen, as often as it is moved, and the runs again after another key.
+func TestRead(t *testing.T) {
+	m := New(false, "")
+	m.Show(view(statuses, fixDetail("check")))
+	m.Read("docs-20261121T095000", "It failed.\n  Because a test that is told of in more words than there is room for in one row of this screen did.\n"+strings.Repeat("more\n", 40)+"end\n")
+	see := func(text string) {
+		t.Helper()
+		if s := strings.Join(m.Draw(40, 10).Lines(), "\n"); !strings.Contains(s, text) {
+			t.Errorf("no %q in\n%s", text, s)
+		}
+	}
+	see("docs-20261121T095000\n\nIt failed.\n  Because a test that is told of in more\n  words")
+	for range 10 {
+		m.Press(PageDown)
+		m.Draw(40, 10)
+	}
+	see("more\nend\narrows move")
+	m.Press("q")
+	see("▸▶ fix")
+}
+
+// TestSelect wants the cursor on a run that comes later.
+func TestSelect(t *testing.T) {
+	m := New(false, "")
+	m.Show(View{Runs: []Run{{ID: "a"}}})
+	m.Select("b")
+	if m.Selected() != "a" {
+		t.Errorf("on %s before it is there", m.Selected())
+	}
+	m.Show(View{Runs: []Run{{ID: "a"}, {ID: "b"}}})
+	if m.Selected() != "b" {
+		t.Errorf("on %s", m.Selected())
 	}
 }
 

@@ -8,11 +8,12 @@ const (
 	narrow = 64 // columns
 	wide   = 140
 	low    = 12 // rows
+	spare  = 8  // rows
 )
 
 // layout places the panes between the first row, which is a heading, and the last one, which is for messages. A pane
-// without room is empty.
-func (m *Model) layout(w, h int) (out [panes]rect) {
+// without room is empty. Below the list there are rows for what there is to say of the selected run, as many as note.
+func (m *Model) layout(w, h, note int) (out [panes]rect, band rect) {
 	body := rect{0, 1, w, h - 2}
 	if h < 4 {
 		body = rect{0, 0, w, h - 1} // no heading
@@ -20,17 +21,23 @@ func (m *Model) layout(w, h int) (out [panes]rect) {
 	if h == 1 {
 		body.h = 1
 	}
-	runs := len(m.view.Runs) + 1
+	runs := len(m.runs) + 1
+	note = min(note, h/3)
+	if h < spare {
+		note = 0
+	}
 	switch {
-	case m.zoomed || h < low || len(m.view.Runs) == 0:
+	case m.zoomed || h < low || len(m.runs) == 0:
 		at := m.focus
-		if len(m.view.Runs) == 0 {
+		if len(m.runs) == 0 {
 			at = runsPane
 		}
+		band = top(&body, note)
 		out[at] = body
 	case w < narrow:
 		// The list, and below it one of the others.
 		out[runsPane] = top(&body, min(runs, max(3, body.h/3)))
+		band = top(&body, note)
 		at := m.focus
 		if at == runsPane {
 			at = graphPane
@@ -38,17 +45,19 @@ func (m *Model) layout(w, h int) (out [panes]rect) {
 		out[at] = body
 	case w < wide:
 		out[runsPane] = top(&body, min(runs, max(4, body.h/3)))
+		band = top(&body, note)
 		middle := top(&body, body.h*3/5)
 		out[graphPane] = left(&middle, middle.w*11/20)
 		out[stepsPane] = middle
 		out[logPane] = body
 	default:
 		out[runsPane] = top(&body, min(runs, max(4, body.h/3)))
+		band = top(&body, note)
 		out[graphPane] = left(&body, body.w*9/20)
 		out[stepsPane] = top(&body, body.h/2)
 		out[logPane] = body
 	}
-	return out
+	return out, band
 }
 
 // top cuts rows off.

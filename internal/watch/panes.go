@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"slices"
 	"strings"
 
 	"loops/internal/diagram"
@@ -52,70 +51,6 @@ var marks = [...]struct {
 	Running: {"▶", good}, Waiting: {"~", amber}, Paused: {"‖", amber}, Completed: {"✓", good}, Failed: {"✗", bad}, Stopped: {"!", amber}, Unreadable: {"?", bad},
 }
 
-// runRows returns the list of runs: mark and name, and as much else as there is room for.
-func (m *Model) runRows(w int) []row {
-	if len(m.view.Runs) == 0 {
-		text := "No active runs. New ones appear here: loops run NAME, in another terminal."
-		if m.view.Now.IsZero() {
-			text = "reading…"
-		}
-		return wrapped(text, w)
-	}
-	name := 0
-	for _, r := range m.view.Runs {
-		name = max(name, columns(printable(r.ID)))
-	}
-	cells := []struct {
-		width int
-		text  func(Run) string
-	}{
-		{11, func(r Run) string { return r.Status }},
-		{12, func(r Run) string { return r.State }},
-		{7, func(r Run) string { return r.Step }},
-		{8, func(r Run) string { return r.Elapsed }},
-		{9, func(r Run) string { return r.Cost }},
-	}
-	switch {
-	case w >= 140:
-		cells[1].width, cells[2].width, cells[3].width = 24, 9, 10
-		name = min(name, 48)
-	case w >= narrow:
-		name = min(name, max(20, w-55))
-	case w >= 36:
-		cells = cells[:2]
-		name = min(name, w-25)
-		cells[1].width = w - 4 - name - 12
-	default:
-		cells = cells[:1]
-		name = min(name, max(8, w-16))
-	}
-	rows := make([]row, len(m.view.Runs))
-	for i, r := range m.view.Runs {
-		mark := marks[r.Health]
-		here, st := " ", plain
-		if r.ID == m.selected {
-			here, st = "▸", Style{Bold: true, Reverse: true}
-		} else if !r.Live && !r.Queued {
-			st = dim
-		}
-		status := mark.style
-		status.Reverse = st.Reverse
-		line := row{{here, st}, {mark.text + " ", status}, {padded(squeeze(r.ID, name), name+1), st}}
-		for k, c := range cells {
-			how := st
-			if k == 0 {
-				how = status
-			}
-			line = append(line, piece{padded(clip(printable(c.text(r)), c.width), c.width+1), how})
-		}
-		if len(cells) > 4 {
-			line = append(line, piece{r.Note, st})
-		}
-		rows[i] = line
-	}
-	return rows
-}
-
 // padded fills printable text up with blanks.
 func padded(s string, w int) string { return s + strings.Repeat(" ", max(0, w-columns(s))) }
 
@@ -141,10 +76,7 @@ const (
 
 // graphRows returns the drawing of the loop, and in which row the run is.
 func (m *Model) graphRows(d *Detail, r rect) (rows []row, focus int) {
-	if run := m.run(); run != nil && run.Note != "" {
-		rows = noted(marks[run.Health].text+" "+run.Note, r.w)
-	}
-	rows = append(rows, noted(d.Note, r.w)...)
+	rows = noted(d.Note, r.w)
 	g := d.Graph
 	if g == nil || len(g.Nodes) == 0 {
 		return append(rows, row{{"its loop is not known", dim}}), 0
@@ -215,23 +147,54 @@ func (m *Model) litColumn(rows []row, at, w int) int {
 	return 0
 }
 
+// Widths in the table of steps.
+const (
+	stepTook    = 8
+	stepCost    = 9
+	stepVerdict = 11
+)
+
+// stepWidths returns how wide the columns of the table of steps are: room is that of state and verdict together.
+func stepWidths(d *Detail, w int) (number, name, room int, cost bool) {
+	number = 4
+	for _, s := range d.Steps {
+		number = max(number, len(s.Number))
+		cost = cost || s.Cost != ""
+	}
+	number = min(number, 12)
+	room = w - number - 3 - stepTook - 1
+	if cost = cost && room > 30; cost {
+		room -= stepCost + 1
+	}
+	return number, min(max(room-stepVerdict-1, 6), 28), room, cost
+}
+
+// stepHeading writes the titles of the columns into the line above the table of steps.
+func (m *Model) stepHeading(s *Screen, r rect, st Style) {
+	d := m.detail()
+	if d == nil || len(d.Steps) == 0 {
+		return
+	}
+	number, name, room, cost := stepWidths(d, r.w)
+	titles := []column{{title: "State", width: 3 + number}, {title: "Verdict", width: name + 1}, {title: "Took", width: room - name}, {title: "Cost", width: stepTook + 1}}
+	if !cost {
+		titles = titles[:3]
+	}
+	x := r.x
+	for _, c := range titles {
+		if x += c.width; x+columns(c.title)+1 > r.x+r.w || c.title == "Verdict" && room-name <= len("Verdict") {
+			continue
+		}
+		s.put(x-1, r.y, r.x+r.w, " "+c.title+" ", st, false)
+	}
+}
+
 // stepRows returns the table of steps: number, state, verdict, where it led, time and cost, as there is room.
 func stepRows(d *Detail, w int) []row {
 	if len(d.Steps) == 0 {
 		return []row{{{"no step was taken yet", dim}}}
 	}
-	number := 4
-	for _, s := range d.Steps {
-		number = max(number, len(s.Number))
-	}
-	number = min(number, 12)
-	cost := slices.ContainsFunc(d.Steps, func(s Step) bool { return s.Cost != "" })
-	const took, paid, verdict = 8, 9, 11
-	room := w - number - 3 - took - 1
-	if cost = cost && room > 30; cost {
-		room -= paid + 1
-	}
-	name := min(max(room-verdict-1, 6), 28)
+	number, name, room, cost := stepWidths(d, w)
 	rows := make([]row, len(d.Steps))
 	for i, s := range d.Steps {
 		st, mark := plain, "  "
@@ -245,11 +208,11 @@ func stepRows(d *Detail, w int) []row {
 		if s.Left != "" && room-name > len(said)+len(s.Left)+2 {
 			said += ", " + s.Left
 		}
-		if s.To != "" && room-name > verdict+4 {
+		if s.To != "" && room-name > stepVerdict+4 {
 			said += " → " + s.To
 		}
 		text := mark + padded(clip(s.Number, number), number+1) + padded(clip(printable(s.State), name), name+1) +
-			padded(clip(printable(said), max(room-name-1, 0)), max(room-name, 0)) + padded(clip(s.Took, took), took+1)
+			padded(clip(printable(said), max(room-name-1, 0)), max(room-name, 0)) + padded(clip(s.Took, stepTook), stepTook+1)
 		if cost {
 			text += s.Cost
 		}

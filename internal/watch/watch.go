@@ -32,11 +32,16 @@ type Run struct {
 	Status  string // one or two words
 	Live    bool   // a process carries it on
 	Queued  bool   // it waits for its turn, and is no run yet
-	State   string
+	State   string // with those around it in sub-loops: "deploy > test"
 	Step    string // "3/50"
 	Elapsed string
 	Cost    string // "" = none
 	Note    string // what it waits for, or how it ended; "" = nothing to say
+
+	Lasted    time.Duration // what Elapsed says
+	Dollars   float64       // what Cost says
+	Choices   string        // what can be answered to its question; "" = it asks none
+	Resumable bool
 }
 
 // A Detail is what is known of one run beside its row.
@@ -92,12 +97,19 @@ const (
 	Pause
 	Unpause
 	Retry
+	Resume  // in the background
+	Start   // a loop in the background: Text is its name and, behind a blank, its input
+	Answer  // with Text
+	Explain // and read what it says with Read
+	Log     // in a pager, which has the terminal meanwhile
+	Edit    // the loop of the run, in an editor, which has the terminal meanwhile
 )
 
 // A Command is what the program is to do, to a run where the verb is about one.
 type Command struct {
 	Verb Verb
 	Run  string
+	Text string
 }
 
 // A pane is a part of the screen.
@@ -120,7 +132,10 @@ const (
 	normal mode = iota
 	helping
 	searching
+	filtering
+	typing // the Text of a command
 	asking
+	reading
 )
 
 // A scroll is which part of a pane is seen. A following pane shows what is newest: the state the run is in, the last step,
@@ -135,8 +150,10 @@ type scroll struct {
 type Model struct {
 	ascii bool
 	view  View
+	runs  []Run // of the view, those that the filter keeps, in their order
 
 	selected string
+	awaited  string // a run to select once it is among those shown; "" = none
 	focus    pane
 	zoomed   bool // the focused pane has all the room
 	scrolls  [panes]scroll
@@ -146,10 +163,12 @@ type Model struct {
 	graph graphDrawing // drawn last
 
 	mode    mode
-	help    int     // first line of the help that is shown
-	input   string  // of the search that is being typed
+	pages   pages   // the help, or another text
+	input   string  // that is being typed
 	pattern string  // of the search before
-	confirm Command // what is asked about
+	filter  string  // what the runs shown have in common; "" = all are shown
+	order   order   // of the runs
+	confirm Command // what is asked about, or typed for
 	message string
 	bad     bool // the message is of a failure
 }
@@ -159,28 +178,31 @@ func New(ascii bool, selected string) *Model { return &Model{ascii: ascii, selec
 
 // Show takes what is to be shown from now on. A selected run that is not among it gives way to its neighbour.
 func (m *Model) Show(v View) {
-	at := m.index()
 	m.view = v
-	if m.index() < 0 && len(v.Runs) > 0 {
-		m.pick(v.Runs[min(max(at, 0), len(v.Runs)-1)].ID)
-	}
+	m.list()
 }
 
 // Selected is the run the cursor is on, "" = none.
 func (m *Model) Selected() string { return m.selected }
+
+// Select moves the cursor to a run, which may come with a later View.
+func (m *Model) Select(id string) {
+	m.awaited = id
+	m.list()
+}
 
 // Say shows a message in the last line until the next key.
 func (m *Model) Say(text string, bad bool) { m.message, m.bad = text, bad }
 
 // index is the place of the selected run in the list, below 0 if it is not there.
 func (m *Model) index() int {
-	return slices.IndexFunc(m.view.Runs, func(r Run) bool { return r.ID == m.selected })
+	return slices.IndexFunc(m.runs, func(r Run) bool { return r.ID == m.selected })
 }
 
 // run is the selected run, or nil.
 func (m *Model) run() *Run {
 	if i := m.index(); i >= 0 {
-		return &m.view.Runs[i]
+		return &m.runs[i]
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"loops/internal/align"
+
 	"github.com/spf13/cobra"
 
 	"loops/internal/inspect"
@@ -50,7 +52,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	var kinds inspect.Kinds
+	var kinds align.Kinds
 	d := views.Comparison{All: o.all}
 	for i, name := range []string{o.a, o.b} {
 		run, err := lookup.OneRun(ctx, f, name)
@@ -60,7 +62,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 		if i == 1 && run.ID == d.Sides[0].Run.ID {
 			return usageError{fmt.Sprintf("%s and %s are the same run, %s", o.a, o.b, run.ID), "loops diff --help"}
 		}
-		d.Steps[i] = inspect.NewSteps(&kinds)
+		d.Steps[i] = align.NewSteps(&kinds)
 		if d.Sides[i], err = lookup.Path(ctx, f, run, &inspect.Reader{Done: d.Steps[i].Add}, a.damaged); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -76,7 +75,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return usageError{"--listen: expected an address and a port, such as 127.0.0.1:8080: " + err.Error(), "loops serve --help"}
 	}
-	if !isLoopback(host) && !o.insecure {
+	if !web.IsLoopback(host) && !o.insecure {
 		return usageError{"--listen " + o.listen + " can be reached from other machines, and nothing that is sent would be encrypted; listen on 127.0.0.1 behind a proxy with TLS, or add --insecure", "loops serve --help"}
 	}
 	ctx, stop := signal.NotifyContext(ctx, ends...)
@@ -88,35 +87,12 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	denyTerminal()
 	base := web.CleanBase(o.base)
 	options := web.Options{Projects: projects, Token: token, BasePath: base, User: cmp.Or(a.sender(), "web"), Audit: func(line string) { ui.SayLine(a.Err, line) }}
-	options.Hosts, options.AnyIP = servedHosts(l.Addr().String(), host, o.hosts)
+	options.Hosts, options.AnyIP = web.HostsOf(l.Addr().String(), host, o.hosts)
 	ui.SayLine(a.Out, "http://"+options.Hosts[0]+base+"/?token="+token)
 	if err := web.New(ctx, options).Serve(l); err != nil {
 		return failure(engine.Failed, "the server ended: %s", oneLine(err))
 	}
 	return nil
-}
-
-// servedHosts are the values of the header Host for which a server answers: first the one of the address that is printed. anyIP is its port
-// where each address of this machine is meant.
-func servedHosts(listening, host string, more []string) (hosts []string, anyIP string) {
-	_, port, _ := net.SplitHostPort(listening)
-	ip := net.ParseIP(host)
-	switch {
-	case isLoopback(host):
-		hosts = []string{listening, net.JoinHostPort("localhost", port), net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
-	case host == "" || ip != nil && ip.IsUnspecified():
-		anyIP = port
-		name, _ := os.Hostname()
-		hosts = []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("localhost", port), net.JoinHostPort(name, port)}
-	default:
-		hosts = []string{net.JoinHostPort(host, port), listening}
-	}
-	return append(hosts, more...), anyIP
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (a *app) serveToken() (string, error) {
@@ -152,7 +128,7 @@ func (a *app) servedProjects(dirs []string) ([]web.Project, error) {
 			name = fmt.Sprintf("%s-%d", filepath.Base(p.Dir), n)
 		}
 		taken[name] = true
-		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginWeb})
+		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached})
 	}
 	return all, nil
 }
@@ -168,8 +144,8 @@ func (s *served) webSession() (*web.Session, error) {
 	return &web.Session{Service: service, InWords: func(err error) error { return a.spoken(err, &said) }}, nil
 }
 
-// beginWeb has another process carry a run, as run -b does, and returns when it is on record.
-func (s *served) beginWeb(ctx context.Context, request engine.Request, words []string) (string, error) {
+// beginDetached has another process carry a run, as run -b does, and returns when it is on record.
+func (s *served) beginDetached(ctx context.Context, request engine.Request, words []string) (string, error) {
 	switch {
 	case request.Start != nil:
 		request.Start.Lock = projectLock

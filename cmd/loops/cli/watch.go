@@ -6,20 +6,18 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/jobcontrol"
 	"loops/engine"
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/dashboard"
 	"loops/internal/ui/monitor"
-	"loops/internal/watch"
 	"loops/persistence"
 )
 
@@ -45,8 +43,11 @@ func newWatchCommand(a *app) *cobra.Command {
 		Long: `watch shows the running runs, those in the queue and those that ended in the last ten minutes. Of the selected run it
 shows the graph, the steps and the end of the log. With NAME or RUN it begins there. Leaving it touches no run.
 
-Keys:
-` + watchKeys() + `
+Keys, all of which ? tells on the screen:
+  arrows select a run; Tab changes the pane, Enter zooms it, / searches it; q leaves
+  s stop, R resume, p pause, u unpause, r retry now, a answer, S start a loop
+  e explain, L log in $PAGER, E loop in $EDITOR, f filter, o order
+
 It needs no colours. In a locale without UTF-8 the screen is ASCII. Where the output is no terminal, or TERM is dumb, it
 prints a line for each change, until no run is running or queued. --once prints a line for each run, and ends.` +
 			exitMeanings(exitMeaning{exitOK, "left by q, or no run is running any more"}, exitMeaning{exitFailed, "the terminal cannot be used, or the answer could not be written out"},
@@ -73,15 +74,6 @@ prints a line for each change, until no run is running or queued. --once prints 
 	return cmd
 }
 
-// watchKeys is the list of keys for the help.
-func watchKeys() string {
-	var b strings.Builder
-	for _, k := range watch.Keys() {
-		fmt.Fprintf(&b, "  %s%s%s\n", k[0], strings.Repeat(" ", max(1, 16-plain.Width(k[0]))), k[1])
-	}
-	return b.String()
-}
-
 func runWatch(ctx context.Context, a *app, o watchOptions) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
@@ -101,10 +93,10 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	if a.watchesScreen(o) {
-		jobs := heedJobs()
-		defer jobs.release()
+		jobs := jobcontrol.Heed()
+		defer jobs.Release()
 		board := a.board(l, o, signals)
-		board.Jobs, board.Stop = jobs.signals, jobs.stop
+		board.Jobs, board.Stop = jobs.Signals, jobs.Stop
 		return a.watchExit(dashboard.Show(ctx, watchScreen{l, a}, board))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -127,7 +119,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 func (a *app) board(l *monitor.Monitor, o watchOptions, signals <-chan os.Signal) dashboard.Options {
 	f, _ := ui.Terminal(a.Out)
 	return dashboard.Options{
-		First: l.First(), Interval: o.interval, ASCII: a.watchASCII(), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
+		First: l.First(), Interval: o.interval, ASCII: ui.OnlyASCII(a.getenv), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
 		Explain: func(err error) string { _, text := explain(err); return text },
 	}
 }
@@ -151,21 +143,4 @@ func (a *app) watchesScreen(o watchOptions) bool {
 	_, is := ui.Terminal(a.Out)
 	kind, _ := a.getenv("TERM")
 	return is && !o.once && !o.json && kind != "dumb" && kind != ""
-}
-
-// watchASCII reports whether the locale has no more characters than ASCII.
-func (a *app) watchASCII() bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		v, _ := a.getenv(name)
-		if v == "" {
-			continue
-		}
-		_, set, named := strings.Cut(v, ".")
-		set, _, _ = strings.Cut(strings.ToLower(set), "@")
-		if named {
-			return set != "utf-8" && set != "utf8"
-		}
-		return v == "C" || v == "POSIX"
-	}
-	return false
 }

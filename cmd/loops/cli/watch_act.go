@@ -1,12 +1,20 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
+	"loops/internal/ui"
+	"loops/internal/ui/actionlog"
+	"loops/internal/ui/dashboard"
 	"loops/internal/ui/monitor"
 	"loops/internal/ui/views"
 	"loops/internal/watch"
@@ -19,8 +27,81 @@ type watchScreen struct {
 	app *app
 }
 
-// Act does to a run what stop, pause, unpause and retry-now do, and returns what they would have printed.
-func (l watchScreen) Act(ctx context.Context, c watch.Command) (string, error) {
+// Act does what stop, pause, unpause, retry-now, resume -b, run -b, answer and explain do, and returns what they would have printed.
+func (l watchScreen) Act(ctx context.Context, c watch.Command) (dashboard.Done, error) {
+	switch c.Verb {
+	case watch.Resume:
+		return l.begin(ctx, engine.Request{Resume: &engine.ResumeRequest{Run: c.Run}}, "resume", c.Run)
+	case watch.Start:
+		name, input, given := strings.Cut(c.Text, " ")
+		request, words := &engine.StartRequest{Loop: name}, []string{"run", "--", name}
+		if input = strings.TrimSpace(input); given && input != "" {
+			request.Input, words = &input, append(words, input)
+		}
+		return l.begin(ctx, engine.Request{Start: request}, words...)
+	case watch.Explain, watch.Answer:
+		return l.serve(ctx, c)
+	}
+	text, err := l.command(ctx, c)
+	return dashboard.Done{Text: text}, err
+}
+
+// begin has another process carry a run, as run -b does.
+func (l watchScreen) begin(ctx context.Context, request engine.Request, words ...string) (dashboard.Done, error) {
+	id, err := (&served{app: l.app}).beginDetached(ctx, request, words)
+	return dashboard.Done{Text: "Run " + id + " is running in the background.", Run: id}, err
+}
+
+// serve does what prints its answer.
+func (l watchScreen) serve(ctx context.Context, c watch.Command) (done dashboard.Done, err error) {
+	var said, printed bytes.Buffer
+	a := (&served{app: l.app}).asking(&said)
+	a.out = ui.NewSink(&printed)
+	s, err := a.service()
+	if err != nil {
+		return done, a.spoken(err, &said)
+	}
+	defer s.Close()
+	if c.Verb == watch.Explain {
+		story, err := s.Explain(ctx, c.Run, "")
+		if err != nil {
+			return done, a.spoken(err, &said)
+		}
+		views.PrintExplanation(a.out, story)
+		a.out.Flush()
+		return dashboard.Done{Page: printed.String()}, nil
+	}
+	given, err := s.Answer(ctx, c.Run, engine.Answer{Choice: c.Text, From: l.app.sender(), Known: l.app.identity(), Fields: map[string]string{}})
+	if err != nil {
+		return done, a.spoken(err, &said)
+	}
+	given.Print(ctx)
+	a.out.Flush()
+	return dashboard.Done{Text: oneLine(errors.New(printed.String()))}, nil
+}
+
+// Show has the log of a run in $PAGER, or its loop in $VISUAL or $EDITOR.
+func (l watchScreen) Show(ctx context.Context, c watch.Command, terminal *os.File) error {
+	programs := dashboard.Programs{Dir: l.app.Dir, Env: l.app.Env, Terminal: terminal}
+	if c.Verb == watch.Edit {
+		path, err := l.Project.Resolve(c.Text)
+		if err != nil {
+			return l.app.refused(err)
+		}
+		return programs.Edit(ctx, path)
+	}
+	return programs.Page(ctx, func(w io.Writer) error {
+		var said bytes.Buffer
+		a := (&served{app: l.app}).asking(&said)
+		a.out = ui.NewSink(w)
+		err := runLogs(ctx, a, []string{c.Run}, actionlog.Options{})
+		a.out.Flush()
+		return a.spoken(err, &said)
+	})
+}
+
+// command asks the process of a run for something, and returns what the command of that name would have printed.
+func (l watchScreen) command(ctx context.Context, c watch.Command) (string, error) {
 	found, err := l.Store.Runs(ctx, persistence.Query{ID: persistence.ID(c.Run)})
 	if err != nil {
 		return "", l.Store.Failed(err)

@@ -3,12 +3,14 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,11 +23,20 @@ import (
 
 // A Source knows what is shown, and does what keys ask for.
 type Source interface {
-	// View looks at the runs and returns what is to be shown, and whether it has changed since the last look. Another
-	// selection ends ctx.
+	// View looks at the runs and returns what is to be shown, and whether it has changed since the last look. The selected one is among
+	// them if it is recorded, even if it ended between two looks. Another selection ends ctx.
 	View(ctx context.Context, selected persistence.ID) (v watch.View, changed bool)
-	// Act does to a run what a key asks for, and returns what came of it in words. It may be called while View runs.
-	Act(ctx context.Context, c watch.Command) (string, error)
+	// Act does what a key asks for, and returns what came of it. It may be called while View runs.
+	Act(ctx context.Context, c watch.Command) (Done, error)
+	// Show runs a pager or an editor, which has the terminal. It may be called while View runs.
+	Show(ctx context.Context, c watch.Command, terminal *os.File) error
+}
+
+// Done is what came of a key.
+type Done struct {
+	Text string // in a few words
+	Page string // to be read on the whole screen; "" = nothing is
+	Run  string // to be selected: it was started; "" = none was
 }
 
 // Options are what is shown besides the runs, and how.
@@ -72,14 +83,16 @@ type board struct {
 	poke    chan struct{}       // look now
 	results chan result
 	crashes chan string // of a goroutine
-	busy    int         // keys whose work goes on
+	busy    int         // keys whose work is not done
 	leaving bool        // q was pressed while there is some
+	lent    atomic.Bool // a pager or an editor has the terminal
 }
 
 // A result is what came of a key, or of all of it.
 type result struct {
-	text string
-	err  error
+	Done
+	of  watch.Command
+	err error
 }
 
 // Show shows the runs on the terminal until a user leaves or a signal comes. Its error is a *ScreenError, a *SignalError or
@@ -143,7 +156,7 @@ func ShowOn(ctx context.Context, src Source, o Options, tty tcell.Tty) error {
 		return r.err
 	case text := <-ui.crashes:
 		panic(text)
-	case s := <-o.Signals:
+	case s := <-ui.signal(ctx):
 		cancel()
 		select {
 		case <-left:
@@ -222,11 +235,18 @@ func (ui *board) run(ctx context.Context) error {
 			ui.want(before)
 		case r := <-ui.results:
 			ui.busy--
-			text := r.text
+			text := r.Text
 			if r.err != nil {
 				text = ui.options.Explain(r.err)
 			}
 			ui.model.Say(text, r.err != nil)
+			if r.Page != "" {
+				ui.model.Read(r.of.Run, r.Page)
+			}
+			if r.Run != "" {
+				ui.model.Select(r.Run)
+				ui.ask(r.Run)
+			}
 			select {
 			case ui.poke <- struct{}{}:
 			default:
@@ -251,12 +271,15 @@ func (ui *board) run(ctx context.Context) error {
 
 // want has the looker look at the run that is selected, if it is not the one that was.
 func (ui *board) want(before string) {
-	id := ui.model.Selected()
-	if id == before {
-		return
+	if id := ui.model.Selected(); id != before {
+		ui.ask(id)
 	}
+}
+
+// ask has the looker look at a run next.
+func (ui *board) ask(id string) {
 	select {
-	case <-ui.wants: // nobody has taken it yet
+	case <-ui.wants: // it was not taken yet
 	default:
 	}
 	ui.wants <- persistence.ID(id)
@@ -290,6 +313,8 @@ func (ui *board) event(ctx context.Context, e tcell.Event) (leave bool, err erro
 			ui.redraw()
 		case watch.Suspend:
 			ui.suspend(0) // with the script that started it, if there is one
+		case watch.Log, watch.Edit:
+			ui.lend(ctx, c)
 		default:
 			ui.do(ctx, c)
 		}
@@ -299,15 +324,18 @@ func (ui *board) event(ctx context.Context, e tcell.Event) (leave bool, err erro
 
 // do begins what a key asks for, beside the screen.
 func (ui *board) do(ctx context.Context, c watch.Command) {
-	doing := map[watch.Verb]string{watch.Stop: "Stopping", watch.Pause: "Pausing", watch.Unpause: "Unpausing", watch.Retry: "Waking"}[c.Verb]
-	ui.model.Say(doing+" "+c.Run+" …", false)
+	doing := map[watch.Verb]string{
+		watch.Stop: "Stopping", watch.Pause: "Pausing", watch.Unpause: "Unpausing", watch.Retry: "Waking", watch.Resume: "Resuming", watch.Start: "Starting",
+		watch.Answer: "Answering", watch.Explain: "Explaining",
+	}[c.Verb]
+	ui.model.Say(doing+" "+cmp.Or(c.Run, c.Text)+" …", false)
 	ui.busy++
 	ui.leaving = false
 	go func() {
 		defer ui.guard()
-		text, err := ui.src.Act(ctx, c)
+		done, err := ui.src.Act(ctx, c)
 		select {
-		case ui.results <- result{text, err}:
+		case ui.results <- result{done, c, err}:
 		case <-ctx.Done():
 		}
 	}()

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"loops/engine/project"
@@ -42,6 +43,7 @@ type Monitor struct {
 type run struct {
 	persistence.Run
 	wait  *fsm.Wait // it waits for this; nil = it does not
+	path  []string  // the states it is in when its memory was read, those of sub-loops behind it; nil = not known
 	cost  inspect.Cost
 	asked bool      // it was asked to pause
 	ended time.Time // when it was seen to have; zero = it goes on
@@ -80,6 +82,13 @@ func (l *Monitor) look(ctx context.Context, selected persistence.ID) (changed bo
 	waiters, err := l.queue()
 	if err != nil {
 		return false, err
+	}
+	if selected != "" && l.runs[selected] == nil && !slices.ContainsFunc(waiters, func(w persistence.Waiter) bool { return queuedID(w) == string(selected) }) {
+		picked, err := l.Store.Runs(ctx, persistence.Query{ID: selected})
+		if err != nil {
+			return false, l.Store.Failed(err)
+		}
+		live = append(live, picked...)
 	}
 	changed = len(waiters) != len(l.waiters)
 	l.waiters = waiters
@@ -165,7 +174,10 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 	if m == nil {
 		return
 	}
-	w.wait = m.Waiting()
+	w.wait, w.path = m.Waiting(), nil
+	for _, level := range (&inspect.Vitals{Run: w.Run, Memory: m}).Levels() {
+		w.path = append(w.path, level.State)
+	}
 	w.cost = inspect.Cost{Prompts: m.Spent.Prompts, CostUSD: m.Spent.CostUSD, Unknown: m.Spent.Unpriced}
 }
 
@@ -233,7 +245,13 @@ func (l *Monitor) detailOf(ctx context.Context, w *run) (*watch.Detail, error) {
 func (w *run) row() watch.Run {
 	r := watch.Run{
 		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.Outcome(w.Run), State: w.State, Step: inspect.StepText(w.Run),
-		Elapsed: humanize.Seconds(w.elapsed()), Cost: w.paid(),
+		Elapsed: humanize.Seconds(w.elapsed()), Cost: w.paid(), Lasted: w.elapsed(), Dollars: w.cost.CostUSD, Resumable: w.Resumable,
+	}
+	if len(w.path) > 1 && w.path[0] == w.State {
+		r.State = strings.Join(w.path, " > ")
+	}
+	if w.wait != nil {
+		r.Choices = w.wait.Choices
 	}
 	switch w.Status {
 	case persistence.UserStopped:

@@ -250,4 +250,9 @@ func TestWatchCrash(t *testing.T) {
 }
 
 // Act implements [dashboard.Source].
-func (c *watchedCase) Act(context.Context, watch.Command) (string, error) { return "", nil }
+func (c *watchedCase) Act(context.Context, watch.Command) (dashboard.Done, error) {
+	return dashboard.Done{}, nil
+}
+
+// Show implements [dashboard.Source].
+func (c *watchedCase) Show(context.Context, watch.Command, *os.File) error { return nil }

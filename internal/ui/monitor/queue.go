@@ -14,20 +14,20 @@ import (
 	"loops/persistence"
 )
 
-// queuedID is what somebody in the queue goes by on the screen: it is no run yet, and two of one loop may wait.
+// queuedID names a waiter on the screen: it is no run yet, and two of one loop may wait.
 func queuedID(w persistence.Waiter) string {
 	return fmt.Sprintf("%s %.8s", cmp.Or(string(w.Resumes), w.Loop), w.ID)
 }
 
-// queuedRow is somebody in the queue in the list of runs.
+// queuedRow is a waiter in the list of runs.
 func queuedRow(p *project.Project, w persistence.Waiter) watch.Run {
 	return watch.Run{
 		ID: queuedID(w), Loop: w.Loop, Health: watch.Waiting, Status: views.StatusQueued, Queued: true, State: "-", Step: "-",
-		Elapsed: humanize.Seconds(time.Since(w.Since)), Note: "waits for " + views.ObstacleText(p, w),
+		Elapsed: humanize.Seconds(time.Since(w.Since)), Lasted: time.Since(w.Since), Note: "waits for " + views.ObstacleText(p, w),
 	}
 }
 
-// queuedDetail is what there is to see of somebody in the queue: the graph of the loop. nil = nobody there goes by that id.
+// queuedDetail is what there is to see of a waiter: the graph of its loop. nil = there is none of that id.
 func (l *Monitor) queuedDetail(id string) *watch.Detail {
 	i := slices.IndexFunc(l.waiters, func(w persistence.Waiter) bool { return queuedID(w) == id })
 	if i < 0 {

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/internal/align"
+
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/inspect"
 	"loops/internal/plain"
 )
 
@@ -42,7 +43,7 @@ func Steady(captured *value.Map) *value.Map {
 }
 
 // Came is what a step came to.
-func Came(s *inspect.Step) string {
+func Came(s *align.Step) string {
 	var parts []string
 	if s.Exited {
 		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
@@ -57,11 +58,11 @@ func Came(s *inspect.Step) string {
 }
 
 // Mark is the sign in front of a pair of steps.
-func Mark(p inspect.Pair) string {
+func Mark(p align.Pair) string {
 	switch {
-	case p.B == inspect.None:
+	case p.B == align.None:
 		return "<"
-	case p.A == inspect.None:
+	case p.A == align.None:
 		return ">"
 	case p.Same:
 		return "="

@@ -2,6 +2,7 @@ package views
 
 import (
 	"loops/fsm/value"
+	"loops/internal/align"
 	"loops/internal/inspect"
 	"loops/internal/ui"
 )
@@ -16,7 +17,7 @@ func PathObject(p *inspect.Path) *value.Map {
 }
 
 // StepObject is a step for a program; nil where there is none.
-func StepObject(s *inspect.Step) any {
+func StepObject(s *align.Step) any {
 	if s == nil {
 		return nil
 	}

@@ -1,4 +1,6 @@
-package inspect
+// Package align sets the steps of two runs beside each other, as many as possible next to one of the same state with the same result. It is
+// pure.
+package align
 
 // A Pair is a place of two paths: a step of each, or one of them alone.
 type Pair struct {

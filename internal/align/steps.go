@@ -1,13 +1,15 @@
-package inspect
+package align
 
 import (
 	"strconv"
 	"time"
+
+	"loops/internal/inspect"
 )
 
 // A Step is what is kept of a visit to be compared with others.
 type Step struct {
-	Number string // see [Visit.Number]
+	Number string // see [inspect.Visit.Number]
 	Kind
 	Took        time.Duration
 	First, Last uint64 // numbers of its first and last event
@@ -67,7 +69,7 @@ func (s *Steps) Len() int { return s.n }
 func (s *Steps) row(i int) *stepRow { return &s.chunks[i/stepChunk][i%stepChunk] }
 
 // Add takes a visit that is over.
-func (s *Steps) Add(v *Visit) {
+func (s *Steps) Add(v *inspect.Visit) {
 	for len(s.chunks)*stepChunk <= v.Index {
 		s.chunks = append(s.chunks, make([]stepRow, stepChunk))
 	}
@@ -77,9 +79,10 @@ func (s *Steps) Add(v *Visit) {
 		above = int32(v.Above[n-1].Index)
 	}
 	first, last := v.Span()
+	exit, exited := v.Exit()
 	*s.row(v.Index) = stepRow{
 		above: above, step: int32(v.Step), took: v.Took(), first: first, behind: uint32(last - first),
-		kind: s.kinds.number(Kind{Path: v.Path(), Verdict: v.Verdict(), To: v.To(), Exit: v.exit, Exited: v.exited}),
+		kind: s.kinds.number(Kind{Path: v.Path(), Verdict: v.Verdict(), To: v.To(), Exit: exit, Exited: exited}),
 	}
 }
 

@@ -1,11 +1,11 @@
-package cli
+package ui
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestWatchASCII(t *testing.T) {
+func TestOnlyASCII(t *testing.T) {
 	for _, c := range []struct {
 		env  string
 		want bool
@@ -22,8 +22,15 @@ func TestWatchASCII(t *testing.T) {
 		{"LANG=C LC_CTYPE=en_US.UTF-8", false},
 		{"LC_ALL= LANG=C", true},
 	} {
-		a := &app{IO: IO{Env: strings.Fields(c.env)}}
-		if got := a.watchASCII(); got != c.want {
+		getenv := func(name string) (string, bool) {
+			for _, kv := range strings.Fields(c.env) {
+				if v, ok := strings.CutPrefix(kv, name+"="); ok {
+					return v, true
+				}
+			}
+			return "", false
+		}
+		if got := OnlyASCII(getenv); got != c.want {
 			t.Errorf("%s: %v", c.env, got)
 		}
 	}

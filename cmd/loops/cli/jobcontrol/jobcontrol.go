@@ -1,0 +1,42 @@
+// Package jobcontrol is Ctrl-Z for a program that has the screen of a terminal.
+package jobcontrol
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// A Control hands the signals of job control to a screen, which must give the terminal back before it is stopped.
+type Control struct {
+	Signals chan os.Signal // SIGTSTP and SIGCONT, as they come
+}
+
+// Heed takes the signals of job control, until Release.
+func Heed() *Control {
+	j := &Control{make(chan os.Signal, 1)}
+	j.heed()
+	return j
+}
+
+func (j *Control) heed() { signal.Notify(j.Signals, syscall.SIGTSTP, syscall.SIGCONT) }
+
+// Release has the signals do what they do to other programs.
+func (j *Control) Release() { signal.Stop(j.Signals) }
+
+// Stop stops a process, or for 0 all of the group, and returns when a user lets it continue (fg).
+func (j *Control) Stop(pid int) {
+	j.Release()
+	defer j.heed()
+	on := make(chan os.Signal, 1)
+	signal.Notify(on, syscall.SIGCONT)
+	defer signal.Stop(on)
+	// SIGTSTP was once heeded here, and a Go program cannot have it do what it does to others after that. This stops alike.
+	if syscall.Kill(pid, syscall.SIGTTIN) == nil {
+		select {
+		case <-on:
+		case <-time.After(300 * time.Millisecond): // nobody could let it continue, so it was not stopped
+		}
+	}
+}
