@@ -87,6 +87,9 @@ type TreeEnded struct {
 	Other  bool // of a run that died earlier, which was cleaned up after
 }
 
+// Progress says how far Prune or Reconcile has come, which may take long: how many runs of how many.
+type Progress struct{ Done, Total int }
+
 // Reconciled says what was done about runs that were found dead when another one was about to begin.
 type Reconciled struct{ Changes []reconcile.Change }
 
@@ -146,6 +149,7 @@ func (n Said) about() persistence.ID       { return n.Run }
 func (n Ended) about() persistence.ID      { return n.Run }
 func (n TreeEnded) about() persistence.ID  { return n.Report.Run }
 func (n Reconciled) about() persistence.ID { return "" }
+func (n Progress) about() persistence.ID   { return "" }
 func (n Lost) about() persistence.ID       { return n.Run.ID }
 func (n Unpaused) about() persistence.ID   { return n.Run }
 func (n Missed) about() persistence.ID     { return n.Run }

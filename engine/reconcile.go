@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -78,7 +79,7 @@ func (e *Engine) Reconcile(ctx context.Context, ids ...persistence.ID) ([]reconc
 	if len(ids) > 0 {
 		changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return !slices.Contains(ids, c.ID) })
 	}
-	changes, err = reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p))
+	changes, err = e.apply(ctx, store, changes)
 	if err != nil {
 		err = store.Failed(err)
 	}
@@ -96,6 +97,44 @@ func (e *Engine) Reconcile(ctx context.Context, ids ...persistence.ID) ([]reconc
 		return changes, err
 	}
 	return changes, FinishTrees(ctx, e.p, e.o, store.Store, func(r TreeReport) { e.bus.tell(TreeEnded{r, true}) })
+}
+
+// atOnce is how many changes are applied between two tellings of how far it has come.
+const atOnce = 100
+
+// apply applies changes and tells how far it has come.
+func (e *Engine) apply(ctx context.Context, store *project.Records, changes []reconcile.Change) (done []reconcile.Change, _ error) {
+	if len(changes) <= atOnce {
+		return reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p))
+	}
+	// Those that need a second look wait for it together.
+	slices.SortStableFunc(changes, func(a, b reconcile.Change) int {
+		switch {
+		case a.Unsure == b.Unsure:
+			return 0
+		case a.Unsure:
+			return -1
+		}
+		return 1
+	})
+	var errs []error
+	for i, n := 0, 0; i < len(changes) && ctx.Err() == nil; i += n {
+		e.bus.tell(Progress{i, len(changes)})
+		for n = 0; i+n < len(changes) && (n < atOnce || changes[i+n].Unsure); {
+			n++
+		}
+		some, err := reconcile.Apply(ctx, store.Store, changes[i:i+n], ender(ctx, e.p))
+		if done = append(done, some...); err != nil {
+			errs = append(errs, err)
+		}
+		if errors.Is(err, persistence.ErrBusy) {
+			break // so it is for the others, each after a long wait
+		}
+	}
+	if ctx.Err() != nil {
+		errs = append(errs, context.Cause(ctx))
+	}
+	return done, errors.Join(errs...)
 }
 
 // PlanUnowned returns what TakeUnowned would change. It changes nothing.

@@ -98,10 +98,13 @@ func measure(ctx context.Context, store *project.Records, runs []Removed) (err e
 // remove removes runs and returns those that are gone by it. One that cannot be removed does not keep the others.
 func (e *Engine) remove(ctx context.Context, store *project.Records, todo []Removed) (gone []Removed, _ error) {
 	var errs []error
-	for _, t := range todo {
+	for i, t := range todo {
 		if ctx.Err() != nil {
 			errs = append(errs, context.Cause(ctx))
 			break
+		}
+		if len(todo) > 1 {
+			e.bus.tell(Progress{i, len(todo)})
 		}
 		err := store.Remove(ctx, t.Run.ID)
 		_, remains := errors.AsType[*persistence.RemainsError](err)

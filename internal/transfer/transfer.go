@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,13 +22,13 @@ import (
 )
 
 // Export writes a run with its working folder work into an archive at path, under another name first.
-func Export(ctx context.Context, path string, useZstd bool, store *project.Records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
+func Export(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
 	f, err := disk.CreateBeside(path)
 	if err != nil {
 		return w, 0, err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it has its name, or is of no use
-	w, err = bundle.Write(ctx, f, useZstd, store.Importer(), run, work)
+	w, err = bundle.Write(ctx, through(f), useZstd, store.Importer(), run, work)
 	err = errors.Join(err, f.Sync())
 	st, e := f.Stat()
 	if err = errors.Join(err, e, f.Chmod(0o600), f.Close()); err != nil {

@@ -1,6 +1,9 @@
 package ui
 
-import "strings"
+import (
+	"io"
+	"strings"
+)
 
 // OnlyASCII reports whether the locale that an environment names has no more characters than ASCII.
 func OnlyASCII(getenv func(string) (string, bool)) bool {
@@ -17,4 +20,13 @@ func OnlyASCII(getenv func(string) (string, bool)) bool {
 		return v == "C" || v == "POSIX"
 	}
 	return false
+}
+
+// BarWidth returns how many columns a bar on w may have; 0 = w is no terminal, or one that only takes lines.
+func BarWidth(w io.Writer, getenv func(string) (string, bool)) int {
+	f, is := Terminal(w)
+	if kind, _ := getenv("TERM"); !is || kind == "dumb" {
+		return 0
+	}
+	return Width(f)
 }

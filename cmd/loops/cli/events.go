@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/lookup"
@@ -40,7 +41,7 @@ out where to continue by "seq". Output of actions is left out of lines for peopl
 	}
 	flags := cmd.Flags()
 	flags.Uint64Var(&o.after, "after", 0, "only events after the one with this `NUMBER`")
-	alias(flags, "since", "after") // as earlier versions called it
+	sharedflags.Alias(flags, "since", "after") // as earlier versions called it
 	flags.BoolVarP(&o.follow, "follow", "f", false, "follow the run until it ends")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object a line")

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
@@ -16,12 +18,13 @@ import (
 	"loops/internal/lookup"
 	"loops/internal/transfer"
 	"loops/internal/ui"
+	"loops/internal/ui/meter"
 	"loops/persistence"
 )
 
 type exportOptions struct {
-	out         string
-	force, json bool
+	out                string
+	force, json, quiet bool
 }
 
 func newExportCommand(a *app) *cobra.Command {
@@ -49,6 +52,7 @@ printed.` +
 	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the id of the run and .tar.zst)")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace FILE if it is there")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
+	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
@@ -89,7 +93,10 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	if _, err := os.Lstat(path); err == nil && !o.force {
 		return failure(engine.Failed, "%s is there already; to replace it: --force", o.out)
 	}
-	written, size, err := transfer.Export(ctx, path, useZstd, store, run, filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID))))
+	shown := a.meter("Exporting", o.quiet || o.json, humanize.Bytes)
+	through := func(w io.Writer) io.Writer { return &meter.Stream{Writer: w, Meter: shown} }
+	written, size, err := transfer.Export(ctx, path, useZstd, through, store, run, filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID))))
+	shown.End()
 	if err != nil {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/internal/ui/views"
 
@@ -83,7 +84,7 @@ idempotent: false that was started, unless with --rerun.` + runExitCodes(exitMea
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.at, "at", "", "the `STEP` to do again: a number as history shows it, or last")
-	addContext(flags, &o.set)
+	sharedflags.Context(flags, &o.set)
 	flags.StringVar(&o.definition, "definition", "", "continue with the loop `FILE`, or with recorded: the loop as it was recorded with the run")
 	addOverrides(&o.over, flags)
 	flags.BoolVar(&o.rerun, "rerun", false, "do the step again although its state says idempotent: false")

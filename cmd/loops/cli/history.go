@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/service"
@@ -59,7 +60,7 @@ each event, whole.` +
 		},
 	}
 	flags := cmd.Flags()
-	addLimit(flags, &o.Limit, -1, "the newest `N` only, 0 = all (default 20 runs or 50 events)")
+	sharedflags.Limit(flags, &o.Limit, -1, "the newest `N` only, 0 = all (default 20 runs or 50 events)")
 	flags.StringVarP(&o.Event, "event", "e", "", "only events of this `KIND`")
 	flags.StringVarP(&o.State, "state", "s", "", "only events about this `STATE`, or runs that are, or ended, in it")
 	flags.StringVarP(&o.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")

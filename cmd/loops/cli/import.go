@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
@@ -18,12 +19,13 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/transfer"
 	"loops/internal/ui"
+	"loops/internal/ui/meter"
 	"loops/reconcile"
 )
 
 type importOptions struct {
-	maxSize string
-	json    bool
+	maxSize     string
+	json, quiet bool
 }
 
 func newImportCommand(a *app) *cobra.Command {
@@ -53,6 +55,7 @@ of little-loops can be imported into a database only.` +
 	flags := cmd.Flags()
 	flags.StringVar(&o.maxSize, "max-size", "4G", "refuse a file with more than `SIZE` in it")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
+	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
@@ -62,11 +65,14 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 		return err
 	}
 	path := a.at(arg)
+	var size int64
 	switch st, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return failure(engine.NotFound, "there is no file %s", arg)
 	case err == nil && !st.Mode().IsRegular():
 		return failure(engine.Failed, "%s is no regular file", arg)
+	case err == nil:
+		size = st.Size()
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -94,7 +100,9 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 		return err
 	}
 	defer done()
-	b, err := bundle.Open(ctx, file, dir, limit)
+	shown := a.meter("Importing", o.quiet || o.json, humanize.Bytes)
+	b, err := bundle.Open(ctx, &meter.Stream{Reader: file, Meter: shown, Total: size}, dir, limit)
+	shown.End()
 	if bad, ok := errors.AsType[*bundle.Error](err); ok {
 		return failure(engine.Failed, "%s was not imported: %v", arg, bad)
 	}

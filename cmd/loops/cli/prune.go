@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/internal/config"
 	"loops/internal/humanize"
@@ -19,9 +20,9 @@ import (
 const pruneHelp = "loops prune --help"
 
 type pruneOptions struct {
-	keepLast           int
-	olderThan, maxSize string
-	dryRun, json       bool
+	keepLast            int
+	olderThan, maxSize  string
+	dryRun, json, quiet bool
 }
 
 func newPruneCommand(a *app) *cobra.Command {
@@ -69,6 +70,7 @@ another store has one working folder and one log with the copy: prune removes th
 	flags.StringVar(&o.maxSize, "max-size", "", "remove the oldest until all take no more than `SIZE`: 500M, 2G")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would go, and remove nothing")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
+	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
@@ -99,7 +101,9 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy
 		return err
 	}
 	defer e.Close()
+	shown := watchProgress(e, a.meter("Removing runs", o.quiet || o.json, nil))
 	pruned, err := e.Prune(ctx, engine.PruneRequest{Policy: policy, DryRun: o.dryRun})
+	shown()
 	if errors.Is(err, engine.ErrNoPolicy) {
 		return usageError{"nothing says what may go: give --keep-last, --older-than or --max-size, or set retention in .loops/" + config.Name, pruneHelp}
 	}
@@ -116,4 +120,12 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy
 		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", humanize.Bytes(pruned.Bytes), limit, views.KeptText(pruned.Kept))
 	}
 	return errors.Join(err, views.TellPruned(a.page(), views.PruneShown{DryRun: o.dryRun, JSON: o.json}, *pruned, gone, finished))
+}
+
+// parseRoom reads a number of bytes: 512, 20M, 1.5G, 2GiB. The letters mean powers of 1024.
+func parseRoom(flag, s, see string) (int64, error) {
+	if n, ok := lookup.ParseSize(s); ok {
+		return n, nil
+	}
+	return 0, usageError{fmt.Sprintf("%s %q: expected a size such as 500M or 2G", flag, s), see}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
@@ -41,7 +42,7 @@ context value that is missing. Nothing is run.` +
 		},
 	}
 	flags := cmd.Flags()
-	addContext(flags, &o.context)
+	sharedflags.Context(flags, &o.context)
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 )
@@ -79,7 +80,7 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 		},
 	}
 	flags := cmd.Flags()
-	addContext(flags, &o.context)
+	sharedflags.Context(flags, &o.context)
 	addOverrides(&o.over, flags)
 	flags.Var(&o.extend, "extend", "raise limits that hold for the run by that much: "+engine.ExtendForms)
 	flags.BoolVarP(&o.background, "background", "b", false, "continue in a process and session of its own, and return when that is on record")

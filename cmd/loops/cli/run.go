@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/ui"
@@ -88,7 +89,7 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 		},
 	}
 	flags := cmd.Flags()
-	addContext(flags, &o.context)
+	sharedflags.Context(flags, &o.context)
 	addOverrides(&o.over, flags)
 	o.tree.addFlags(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/internal/dryrun"
 	"loops/internal/humanize"
@@ -64,8 +65,8 @@ A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states 
 	flags.StringVar(&o.Script, "script", "", "verdicts from `FILE`")
 	flags.Uint64Var(&o.Seed, "seed", 1, "verdicts by chance; the same `N` gives the same ones")
 	flags.IntVar(&o.Runs, "runs", 1, "make `N` runs by chance and count their ends")
-	addContext(flags, &o.Context)
-	addMaxSteps(flags, &o.MaxSteps)
+	sharedflags.Context(flags, &o.Context)
+	sharedflags.MaxSteps(flags, &o.MaxSteps)
 	flags.IntVar(&o.MaxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print how it would end, and not the way there")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "print whole actions")

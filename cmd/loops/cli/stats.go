@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui"
@@ -43,7 +44,7 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 		},
 	}
 	flags := cmd.Flags()
-	addLimit(flags, &o.limit, 0, "the newest `N` runs only, 0 = all")
+	sharedflags.Limit(flags, &o.limit, 0, "the newest `N` runs only, 0 = all")
 	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 2d) or a date")
 	flags.StringVar(&o.until, "until", "", "only runs that began before `WHEN`")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")

@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/transfer"
 	"loops/persistence"
 )
 
-type storeCopyOptions struct{ json bool }
+type storeCopyOptions struct{ json, quiet bool }
 
 func newStoreCopyCommand(a *app) *cobra.Command {
 	var o storeCopyOptions
@@ -39,6 +40,7 @@ FROM stays as it is. From then on a run should be resumed in one of the stores o
 		},
 	}
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array of the runs")
+	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
@@ -77,8 +79,11 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 	}
 	slices.Reverse(runs) // the oldest first: whoever stops it has a beginning
 	results := make([]transfer.Copied, 0, len(runs))
-	for _, r := range runs {
+	shown := a.meter("Copying runs", o.quiet || o.json, nil)
+	for i, r := range runs {
+		shown.Set(int64(i), int64(len(runs)))
 		results = append(results, transfer.Copy(ctx, from, to, r))
 	}
+	shown.End()
 	return transfer.TellCopied(a.page(), o.json, from, to, results)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
@@ -13,7 +14,7 @@ import (
 	"loops/reconcile"
 )
 
-type sweepOptions struct{ dryRun, json, unowned bool }
+type sweepOptions struct{ dryRun, json, quiet, unowned bool }
 
 func newSweepCommand(a *app) *cobra.Command {
 	var o sweepOptions
@@ -33,6 +34,7 @@ when they start, but for what was to be removed.` + exitCodes(exitOK, exitFailed
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
 	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "interrupt runs of little-loops, too, of which no pid is recorded: you know that they are dead")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
+	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
@@ -57,7 +59,9 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 				trees = append(trees, views.TreeLines(n.Report)...)
 			}
 		}))
+		shown := watchProgress(e, a.meter("Tidying up", o.quiet || o.json, nil))
 		changes, err = e.Reconcile(ctx)
+		shown()
 		if o.unowned && err == nil {
 			var more []reconcile.Change
 			more, err = e.TakeUnowned(ctx)

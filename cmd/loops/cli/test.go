@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/fsm"
 	"loops/internal/tryout"
@@ -52,7 +53,7 @@ that is done with --yes only.` + exitMeanings(
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.State, "state", "s", "", "`STATE` to do (default: the initial one)")
-	addContext(flags, &o.Context)
+	sharedflags.Context(flags, &o.Context)
 	flags.StringVar(&o.Stdin, "stdin", "", "take `FILE` as the output, and run nothing; - is standard input")
 	flags.IntVar(&o.ExitCode, "exit-code", 0, "with --stdin: exit `CODE` of the action")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "ask agents too")

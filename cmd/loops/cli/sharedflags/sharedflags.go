@@ -1,9 +1,10 @@
-package cli
+// Package sharedflags has the flags that mean the same wherever commands have them.
+package sharedflags
 
 import "github.com/spf13/pflag"
 
-// alias makes another name of a flag mean it too: one that little-loops or an earlier version has. Help shows the flag alone.
-func alias(flags *pflag.FlagSet, other, name string) {
+// Alias makes another name of a flag mean it too: one that little-loops or an earlier version has. Help shows the flag alone.
+func Alias(flags *pflag.FlagSet, other, name string) {
 	before := flags.GetNormalizeFunc()
 	flags.SetNormalizeFunc(func(f *pflag.FlagSet, given string) pflag.NormalizedName {
 		if given == other {
@@ -13,9 +14,9 @@ func alias(flags *pflag.FlagSet, other, name string) {
 	})
 }
 
-// addMaxSteps adds the flag for the cap on steps. Its short form -n works, as that of little-loops does, and is not shown: elsewhere
+// MaxSteps adds the flag for the cap on steps. Its short form -n works, as that of little-loops does, and is not shown: elsewhere
 // -n counts rows.
-func addMaxSteps(flags *pflag.FlagSet, to *int) {
+func MaxSteps(flags *pflag.FlagSet, to *int) {
 	flags.IntVar(to, "max-steps", 0, "cap on state entries, instead of the loop's `N`")
 	flags.VarP(short{flags.Lookup("max-steps")}, "n", "n", "the same as --max-steps `N`")
 	_ = flags.MarkHidden("n") // it is there
@@ -32,15 +33,20 @@ func (s short) Set(text string) error {
 	return s.of.Value.Set(text)
 }
 
-// addContext adds the flag for values of the context.
-func addContext(flags *pflag.FlagSet, to *[]string) {
+// Context adds the flag for values of the context.
+func Context(flags *pflag.FlagSet, to *[]string) {
 	flags.StringArrayVar(to, "context", nil, "set a context value, `KEY=VALUE` (repeatable); --set is the same")
-	alias(flags, "set", "context")
+	Alias(flags, "set", "context")
 }
 
-// addLimit adds the flag for how many rows are shown.
-func addLimit(flags *pflag.FlagSet, to *int, unset int, usage string) {
+// Limit adds the flag for how many rows are shown.
+func Limit(flags *pflag.FlagSet, to *int, unset int, usage string) {
 	flags.IntVarP(to, "limit", "n", unset, usage)
 	flags.Lookup("limit").DefValue = "0" // a number below 0 is no default to show
-	alias(flags, "tail", "limit")
+	Alias(flags, "tail", "limit")
+}
+
+// Quiet adds the flag of commands that may take long.
+func Quiet(flags *pflag.FlagSet, to *bool) {
+	flags.BoolVarP(to, "quiet", "q", false, "show no progress")
 }

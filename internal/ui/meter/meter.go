@@ -1,0 +1,104 @@
+// Package meter shows how far long work has come: on a terminal a bar with count, rate and the time that is left, elsewhere a line now and
+// then.
+package meter
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"loops/internal/humanize"
+	"loops/internal/plain"
+)
+
+const (
+	barAfter  = 500 * time.Millisecond // shorter work shows no bar
+	barEvery  = 100 * time.Millisecond
+	lineEvery = 10 * time.Second // which is when the first line comes, too
+	barWidth  = 24
+)
+
+// A Meter shows how far work has come. A nil Meter shows nothing. It is not safe for concurrent use.
+type Meter struct {
+	Out   io.Writer
+	What  string             // is done: "Removing runs"
+	Width int                // columns of the terminal; 0 = Out is none
+	ASCII bool               // the terminal has no other characters
+	Count func(int64) string // nil = as a number
+	Clock func() time.Time   // nil = time.Now
+
+	began, last time.Time
+	drawn       bool
+}
+
+// Set says that so much of total is done; a total of 0 is not known.
+func (m *Meter) Set(done, total int64) {
+	if m == nil {
+		return
+	}
+	now := time.Now
+	if m.Clock != nil {
+		now = m.Clock
+	}
+	at := now()
+	first, every := lineEvery, lineEvery
+	if m.Width > 0 {
+		first, every = barAfter, barEvery
+	}
+	switch {
+	case m.began.IsZero():
+		m.began, m.last = at, at
+		return
+	case at.Sub(m.began) < first, at.Sub(m.last) < every:
+		return
+	}
+	m.last = at
+	text := m.text(done, total, at.Sub(m.began))
+	if m.Width > 0 {
+		m.drawn = true
+		text = "\r" + plain.Cut(text, max(1, m.Width-1)) + "\x1b[K"
+	} else {
+		text += "\n"
+	}
+	_, _ = io.WriteString(m.Out, text) // progress that cannot be shown stops no work
+}
+
+// End takes the bar away.
+func (m *Meter) End() {
+	if m != nil && m.drawn {
+		_, _ = io.WriteString(m.Out, "\r\x1b[K")
+		m.drawn = false
+	}
+}
+
+func (m *Meter) text(done, total int64, took time.Duration) string {
+	count := m.Count
+	if count == nil {
+		count = func(n int64) string { return fmt.Sprint(n) }
+	}
+	rate := float64(done) / took.Seconds()
+	parts := []string{m.What}
+	if m.Width > 0 && total > 0 {
+		parts = append(parts, m.bar(done, total))
+	}
+	if total > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s", count(done), count(total)), fmt.Sprintf("%d%%", 100*min(done, total)/total))
+	} else {
+		parts = append(parts, count(done))
+	}
+	parts = append(parts, count(int64(rate))+"/s")
+	if left := time.Duration(float64(total-done) / max(rate, 1e-9) * float64(time.Second)); total > done && rate > 0 && left < 1000*time.Hour {
+		parts = append(parts, humanize.Seconds(left)+" left")
+	}
+	return strings.Join(parts, "  ")
+}
+
+func (m *Meter) bar(done, total int64) string {
+	full, empty := "█", "░"
+	if m.ASCII {
+		full, empty = "#", "-"
+	}
+	n := int(barWidth * min(done, total) / total)
+	return strings.Repeat(full, n) + strings.Repeat(empty, barWidth-n)
+}
