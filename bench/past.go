@@ -262,7 +262,7 @@ states:
   end: {terminal: true}
 `
 
-// resume is what it takes to go on with a run that died beside a long journal, above a bare spawn.
+// resume is what it takes to continue with a run that died beside a long journal, above a bare spawn.
 func (b *bench) resume() (float64, error) {
 	if b.grown == "" {
 		project, err := b.project(growLoop)

@@ -27,7 +27,7 @@ states:
   end: {terminal: true}
 `
 
-// watchShare is how much of one core loops watch takes on a terminal while many runs go on, in percent.
+// watchShare is how much of one core loops watch takes on a terminal while many runs are running, in percent.
 func (b *bench) watchShare(store string) (percent float64, err error) {
 	flags, err := b.store(store)
 	if err != nil {

@@ -30,7 +30,7 @@ func ConfigureAgents(p *project.Project, r *action.Runner, f project.Agents, c *
 	}
 }
 
-// checkHosts refuses a run for which somebody chose a host that nobody knows, and warns of hosts that its loop, or one
+// checkHosts refuses a run for which a user chose a host that nobody knows, and warns of hosts that its loop, or one
 // that it runs, will miss. given are the flags of this command line, and over those with what is recorded of the run.
 func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over project.Overrides, conf *config.Config, warn func(Text), see Operation) error {
 	r := &action.Runner{Dir: p.Dir, Env: e.actionEnv()}

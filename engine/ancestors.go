@@ -12,7 +12,7 @@ import (
 const EnvAncestors = "LOOPS_ANCESTORS"
 
 // inside returns what the environment says of the runs around this process, "" if there are none. A run in the background
-// is part of none: it goes on when the action that started it has ended.
+// is part of none: it continues when the action that started it has ended.
 func (e *Engine) inside() string { return Inside(e.o) }
 
 // Inside returns what the environment of a program says of the runs around it, "" if there are none.
@@ -31,7 +31,7 @@ func (e *Engine) ancestors(p *project.Project) []persistence.ID {
 	var ids []persistence.ID
 	for _, entry := range e.around() {
 		id, here := strings.CutPrefix(entry, mark)
-		if here || !strings.Contains(entry, "/") { // the program may have been replaced while the outer run goes on
+		if here || !strings.Contains(entry, "/") { // the program may have been replaced while the outer run continues
 			ids = append(ids, persistence.ID(id))
 		}
 	}

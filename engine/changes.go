@@ -7,21 +7,21 @@ import (
 	"loops/persistence"
 )
 
-// changes finds out whether what a run is made of changed since it began, and what to go on with.
+// changes finds out whether what a run is made of changed since it began, and what to continue with.
 type changes struct {
 	e   *Engine
 	p   *project.Project
 	run persistence.Run
 	def *project.Definition // that was recorded; nil = none, or it cannot be read
 
-	recorded bool // go on with that
-	force    bool // go on with what changed
+	recorded bool // continue with that
+	force    bool // continue with what changed
 	warn     Warn
 
 	inner map[string]*fsm.Loop // the sub-loops that the run stands in, by the branches that lead there
 }
 
-// loop returns the loop to go on with.
+// loop returns the loop to continue with.
 func (c *changes) loop() (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
@@ -82,7 +82,7 @@ func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapsh
 	return nil
 }
 
-// adopt writes down in the memory of a run which sub-loops it goes on with.
+// adopt writes down in the memory of a run which sub-loops it continues with.
 func (c *changes) adopt(memory *fsm.Snapshot, path string) {
 	for branch, m := range memory.Inside() {
 		at := path + "/" + branch
@@ -93,7 +93,7 @@ func (c *changes) adopt(memory *fsm.Snapshot, path string) {
 	}
 }
 
-// checkLoops refuses to go on with another definition than before, unless forced, and with one that lacks the state that the
+// checkLoops refuses to continue with another definition than before, unless forced, and with one that lacks the state that the
 // run is in. was is how it is recorded, if it is, and sha its checksum.
 func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha string) error {
 	file, id := c.p.Short(l.File), string(c.run.ID)
@@ -122,7 +122,7 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 		file, id, Lines{"  ", lines}, state, force, Do(OpResume, id, Setting{SetDefinition, "recorded"}))
 }
 
-// orRecorded is the end of a message that says that one can go on with what was recorded.
+// orRecorded is the end of a message that says that one can continue with what was recorded.
 func (c *changes) orRecorded() Text {
 	if c.def == nil || c.recorded {
 		return textf("")

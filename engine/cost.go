@@ -62,7 +62,7 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 
 func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.AllowUnknown }
 
-// RaisedLimit is what --budget needs to go on after a limit was reached: twice as much as was used, or no limit where a cost is unknown.
+// RaisedLimit is what --budget needs to continue after a limit was reached: twice as much as was used, or no limit where a cost is unknown.
 func RaisedLimit(e fsm.Event) string {
 	name := text(e.Get("limit"))
 	for _, l := range project.BudgetLimits {

@@ -30,7 +30,7 @@ type Refusal struct {
 func (e *Refusal) Error() string { return e.Text.String() }
 func (e *Refusal) Unwrap() error { return e.Err }
 
-// Remedies are the commands that a user can go on with, the most likely first.
+// Remedies are the commands that a user can continue with, the most likely first.
 func (e *Refusal) Remedies() []Remedy { return e.Text.remedies() }
 
 // Refuse returns a refusal of a kind. The texts among args are of others: only a face knows how to show them.

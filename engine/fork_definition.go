@@ -17,14 +17,14 @@ import (
 	"loops/persistence"
 )
 
-// A forkedLoop is the loop that a fork goes on with.
+// A forkedLoop is the loop that a fork continues with.
 type forkedLoop struct {
 	loop    *fsm.Loop
 	changes *changes
 	lines   []string // how it differs from what the other run was made of; nil = it does not
 }
 
-// forkDefinition reads the loop that a fork goes on with, and refuses one that cannot go on there.
+// forkDefinition reads the loop that a fork continues with, and refuses one that cannot continue there.
 func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *project.Records, from *forkPlace, o *ForkRequest) (*forkedLoop, error) {
 	run, def, folders := from.run, store.Definition(ctx, from.run.ID), movedSince(p, from.run, from.memory)
 	run.File = move.Path(run.File, folders)

@@ -46,7 +46,7 @@ func overLimits(l *fsm.Loop, m *fsm.Snapshot) []usedUp {
 	return out
 }
 
-// twice is an amount that is enough to go on where so much is used, as settings are written.
+// twice is an amount that is enough to continue where so much is used, as settings are written.
 func twice(used float64) string { return plainAmount(math.Round(2e6*used) / 1e6) }
 
 // checkLimits refuses a limit on the command line that is used up already, and a run that ended at a limit which holds
@@ -156,7 +156,7 @@ func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
 }
 
 // raise has o set the limits that hold in l, a loop with the overrides of the run in it, higher by what was asked for. It
-// returns what it did, a line each, and refuses what would not let the run go on.
+// returns what it did, a line each, and refuses what would not let the run continue.
 func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot, see Operation) (lines []Text, err error) {
 	limits := limitsInForce(l, m)
 	named := func(name, value string) any { // as it was given

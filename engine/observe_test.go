@@ -77,7 +77,7 @@ func TestObserverMisses(t *testing.T) {
 	}
 }
 
-// However many runs go on beside an observer that stands still, it has one notice waiting for each of them beyond its buffer.
+// However many runs are running beside an observer that stands still, it has one notice waiting for each of them beyond its buffer.
 func TestObserverMissesOfSeveralRuns(t *testing.T) {
 	release := make(chan struct{})
 	last := map[persistence.ID]uint64{} // what each run was told, or missed, up to

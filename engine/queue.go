@@ -118,7 +118,7 @@ func inTheWay(err error) bool {
 	return locked || behind
 }
 
-// shared returns what the runs around this one have locked, if there is somebody in the line for whom it matters.
+// shared returns what the runs around this one have locked, if there is a user in the line for whom it matters.
 func (t turn) shared(ctx context.Context, line []persistence.Waiter) (scope []string) {
 	if len(line) == 0 && !t.lock.Queue {
 		return nil
@@ -205,7 +205,7 @@ func (w *waiting) limited(ctx context.Context) (context.Context, context.CancelF
 	return context.WithDeadlineCause(ctx, w.began.Add(w.limit), errOver)
 }
 
-// takenOut is the error of somebody whose place is gone.
+// takenOut is the error of a user whose place is gone.
 func (w *waiting) takenOut() error {
 	if _, err := os.Stat(filepath.Dir(w.queue.LogPath(w.me.ID))); errors.Is(err, fs.ErrNotExist) {
 		return errQueueGone
@@ -255,7 +255,7 @@ func (w *waiting) pause(now time.Time) time.Duration {
 	return min(most, max(queuePollLeast, waited/10))
 }
 
-// look finds out whether somebody is still in the way, and calls take if not.
+// look finds out whether a waiter is still in the way, and calls take if not.
 func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, error)) (persistence.Journal, error) {
 	if ahead, n := w.place.Behind(w.shared); ahead != nil {
 		w.why = &BehindError{*ahead, n, ahead.Of(w.me.Scope)}
@@ -289,7 +289,7 @@ func (w *waiting) wait(err error) {
 	w.lost = err
 }
 
-// tell says for whom this process waits, where that is somebody else than before. It is an error to wait for oneself.
+// tell says for whom this process waits, where that is another process than before. It is an error to wait for oneself.
 func (w *waiting) tell(ctx context.Context) error {
 	o := Obstacle(w.why)
 	if o.Run == w.told.Run && o.Waiter == w.told.Waiter && w.told != (persistence.Obstacle{}) {
@@ -356,7 +356,7 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("%s: others wait for it: %d", e.As.Path, e.N)
 }
 
-// errTakenOut means that somebody took this process out of the queue.
+// errTakenOut means that a user took this process out of the queue.
 var errTakenOut = refuse(TakenOut, "taken out of the queue (%s); nothing was run", Do("queue remove", ""))
 
 // errQueueGone means that the queue was removed, and with it the project, or what is recorded of it.
@@ -373,12 +373,12 @@ func Obstacle(err error) persistence.Obstacle {
 	return persistence.Obstacle{}
 }
 
-// changedMeanwhile is the error of a resume that somebody else was quicker with.
+// changedMeanwhile is the error of a resume that another process was quicker with.
 func changedMeanwhile(id persistence.ID) error {
 	return refuse(Conflict, "run %s was resumed by another process while this command waited; nothing was done. Look at it: %s", id, Do(OpStatus, string(id)))
 }
 
-// asItWas refuses to go on with a run that somebody else resumed since it was looked at: what it remembers is another thing.
+// asItWas refuses to continue with a run that another process resumed since it was looked at: what it remembers is another thing.
 func asItWas(ctx context.Context, store *project.Records, run persistence.Run) error {
 	now, err := store.Runs(ctx, persistence.Query{ID: run.ID})
 	if err == nil && len(now) == 1 && now[0].Segment != run.Segment {

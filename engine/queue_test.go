@@ -108,7 +108,7 @@ func openIn(t *testing.T, dir string) *project.Project {
 	return p
 }
 
-// A resume that waited does not go on with what the run remembered before somebody else resumed it.
+// A resume that waited does not continue with what the run remembered before another process resumed it.
 func TestResumedMeanwhile(t *testing.T) {
 	m := persistence.NewMemory()
 	defer m.Close()

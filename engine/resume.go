@@ -216,7 +216,7 @@ func where(m *fsm.Snapshot) string {
 // RecentRuns is how many runs are looked at before all of them are.
 const RecentRuns = 100
 
-// pickResumable returns the run to go on with, or says why there is none.
+// pickResumable returns the run to continue with, or says why there is none.
 func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems bool) (persistence.Run, error) {
 	runs, err := f.Runs(ctx, arg, RecentRuns)
 	if err == nil && len(runs) == RecentRuns && !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.Resumable }) {
@@ -267,7 +267,7 @@ func checkInterrupted(lib fsm.Library, l *fsm.Loop, run persistence.Run, memory 
 		run.ID, state, Do(OpResume, string(run.ID), Setting{SetRerun, ""}), Do(OpResume, string(run.ID), Setting{SetFrom, "STATE"}))
 }
 
-// goTo makes a run go on in another state. What it did so far it remembers.
+// goTo makes a run continue in another state. What it did so far it remembers.
 func goTo(m *fsm.Snapshot, state string) {
 	if m.Previous = m.Current; m.Previous == state {
 		m.Previous = "" // this is not the machine's own next try
@@ -277,7 +277,7 @@ func goTo(m *fsm.Snapshot, state string) {
 	m.PendingRequest, m.PendingPayload = "", ""
 }
 
-// resumeContext returns the context to go on with: the recorded one, keys the loop file has and it lacks, and
+// resumeContext returns the context to continue with: the recorded one, keys the loop file has and it lacks, and
 // --context over both. The caps follow the flags.
 func resumeContext(p *project.Project, l *fsm.Loop, memory *fsm.Snapshot, o *ResumeRequest) (*value.Map, error) {
 	values := memory.Context.Clone()

@@ -257,7 +257,7 @@ type recording struct {
 	claim   func()          // closes mine
 	onTape  func()          // tells that the run is on record
 	because inspect.Because // what it needs to say why the run ended
-	limit   string          // what a budget needs for the run to go on, once a budget is used up
+	limit   string          // what a budget needs for the run to continue, once a budget is used up
 }
 
 func newRecording(j *job, r *Run) *recording {

@@ -129,7 +129,7 @@ func renamed(project spot, from, to string) *MovedError {
 	return m
 }
 
-// A MovedError means that a run cannot go on here because its folder is not here any more.
+// A MovedError means that a run cannot continue here because its folder is not here any more.
 type MovedError struct {
 	from, to string // to is "" where that is not known
 	project  string // where the project is now; "" = where it was, or it is not known

@@ -30,7 +30,7 @@ type runTree struct {
 	end  string
 	of   string // the run whose work tree it is, where that is another: this one does not end it
 
-	plan  *worktree.Plan // of a run that begins; nil = it goes on
+	plan  *worktree.Plan // of a run that begins; nil = it continues
 	hold  *worktree.Hold // nil = it was never used
 	guest io.Closer      // in the tree of another run; else nil
 	left  *TreeReport    // the run let go of it and can be resumed; else nil
@@ -178,7 +178,7 @@ func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable 
 	}
 }
 
-// A treeFailure is why a run has no work tree to go on in.
+// A treeFailure is why a run has no work tree to continue in.
 type treeFailure struct{ error }
 
 func (e treeFailure) Unwrap() error { return e.error }

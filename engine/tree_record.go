@@ -83,7 +83,7 @@ func (t *runTree) keep(spec *persistence.Spec) {
 	spec.Options.Set(treeOption, t.object())
 }
 
-// there refuses to go on with a run whose work tree is gone. begun says that its actions have been in it.
+// there refuses to continue with a run whose work tree is gone. begun says that its actions have been in it.
 func (t *runTree) there(ctx context.Context, p *project.Project, id persistence.ID, begun bool) error {
 	if t == nil || !begun || t.of != "" {
 		return nil
@@ -99,7 +99,7 @@ func (t *runTree) there(ctx context.Context, p *project.Project, id persistence.
 	return nil
 }
 
-// header puts the work tree into what is printed when a run begins or goes on.
+// header puts the work tree into what is printed when a run begins or continues.
 func (t *runTree) header(h *Header, p *project.Project) {
 	if t == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"loops/internal/golden"
 )
 
-// A run that was stopped inside a sub-loop that it is not to go on with any more went on with it as the next state
+// A run that was stopped inside a sub-loop that it is not to continue with any more continued with it as the next state
 // that runs a sub-loop, instead of the one that this state names.
 func TestAnotherStateRunsItsOwnSubloop(t *testing.T) {
 	for name, later := range map[string]func(*fsm.Loop, *fsm.Config){

@@ -31,7 +31,7 @@ var judgedFiles = map[string]string{
 //	FAILURE TEXT                       a failure of the host, by its class
 //	printed TEXT                       what the host printed, and no answer
 //	error TEXT                         it could not be asked
-//	stop VERDICT ...                   the same, and somebody asks the run to stop meanwhile
+//	stop VERDICT ...                   the same, and a user asks the run to stop meanwhile
 func (f *fake) judge(ctx context.Context, a fsm.Action) (fsm.Result, error) {
 	key := fmt.Sprintf("%s%s/%d", steps(a.Outer), a.State, a.Step)
 	if f.asked == nil {
@@ -98,7 +98,7 @@ func (f *fake) judge(ctx context.Context, a fsm.Action) (fsm.Result, error) {
 	return res, nil
 }
 
-// answered makes a new fake go on where an interrupted run stands.
+// answered makes a new fake continue where an interrupted run stands.
 func (f *fake) answered(s *fsm.Snapshot, outer string) {
 	if f.asked == nil {
 		f.asked = map[string]int{}

@@ -45,7 +45,7 @@ type circuitFile struct {
 const circuitStale = time.Hour
 
 // circuitPatience is how long a run waits for its turn to write. Others have the lock for a moment, unless they were
-// stopped just then; then the run goes on without.
+// stopped just then; then the run continues without.
 const circuitPatience = 2 * time.Second
 
 // Refused implements fsm.Circuit. A file that is missing, damaged or stale says nothing.

@@ -85,7 +85,7 @@ func TestCircuitOfManyRuns(t *testing.T) {
 	}
 }
 
-// The rate limit of one host stopped the prompts to another, and went on after the host had answered.
+// The rate limit of one host stopped the prompts to another, and continued after the host had answered.
 func TestCircuitOfOtherHosts(t *testing.T) {
 	before, now := time.Now().Add(-time.Minute), time.Now()
 	soon, late := now.Add(10*time.Minute).Truncate(time.Second).UTC(), now.Add(20*time.Minute).Truncate(time.Second).UTC()

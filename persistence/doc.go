@@ -7,7 +7,7 @@
 //
 // A [Journal] is one run that this process owns. The machine records every transition in it, as a batch of events with
 // the memory after them, before it does the next thing. The memory that was recorded last is what [Store.Resume] gives
-// back, and what the machine goes on from.
+// back, and what the machine continues from.
 //
 // What is asked of a run that another process may own is a [Command], which a [Controller] records for it: every store here is
 // one. The owner looks for commands and acts on them; the segment of a command keeps one that came too late from the next owner.

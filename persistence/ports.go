@@ -15,7 +15,7 @@ type Moment struct {
 	Memory *fsm.Snapshot // nil = nothing is known
 }
 
-// A Rewinder is a [Store] that knows what its runs remembered earlier. Nothing is changed by asking, and the run may go on
+// A Rewinder is a [Store] that knows what its runs remembered earlier. Nothing is changed by asking, and the run may continue
 // meanwhile.
 type Rewinder interface {
 	Store
@@ -50,7 +50,7 @@ type Track interface {
 	Events(ctx context.Context, last bool) iter.Seq2[fsm.Event, error]
 }
 
-// A Redefiner is a [Journal] that can be told, while a run goes on, what the run is made of: a state may run a loop
+// A Redefiner is a [Journal] that can be told, while a run is running, what the run is made of: a state may run a loop
 // whose name or text is not known before.
 type Redefiner interface {
 	Journal

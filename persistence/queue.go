@@ -29,14 +29,14 @@ type Queue struct {
 	patience time.Duration // instead of the constant, for tests
 }
 
-// ProjectQueue is the queue of the project whose .loops folder that is. Its folder is made when somebody waits.
+// ProjectQueue is the queue of the project whose .loops folder that is. Its folder is made when a waiter waits.
 func ProjectQueue(loops string) *Queue { return &Queue{dir: filepath.Join(loops, ".queue")} }
 
-// A Waiter is somebody who waits, or who asks whether he must.
+// A Waiter waits for a scope, or asks whether it must.
 type Waiter struct {
 	ID        string   // a uuid
 	Loop      string   // whose run it is about
-	Resumes   ID       // the run that is to go on; "" = a new one
+	Resumes   ID       // the run that is to continue; "" = a new one
 	Scope     []string // absolute and resolved; of little-loops: what it waits for
 	Singleton bool
 	Owner     Owner
@@ -47,7 +47,7 @@ type Waiter struct {
 	Foreign   bool      // of little-loops
 }
 
-// An Obstacle is what keeps somebody waiting: a run that has an overlapping scope, or somebody who came before.
+// An Obstacle is what keeps a waiter waiting: a run that has an overlapping scope, or a user who came before.
 type Obstacle struct {
 	Loop   string
 	Path   string    // of the other's scope that overlaps
@@ -56,7 +56,7 @@ type Obstacle struct {
 	Since  time.Time // when that one took the scope, or came
 }
 
-// ErrNotWaiting means that somebody's place in the queue was taken away.
+// ErrNotWaiting means that a waiter's place in the queue was taken away.
 var ErrNotWaiting = errors.New("it waits no longer")
 
 // Waiters returns those who wait now, in the order in which they came. It changes nothing.
@@ -95,7 +95,7 @@ func before(a, b Waiter) int { return cmp.Or(a.Since.Compare(b.Since), strings.C
 
 func (q *Queue) path(id string) string { return filepath.Join(q.dir, id+".json") }
 
-// waits reports whether somebody whose entry was read still waits.
+// waits reports whether a user whose entry was read still waits.
 func (q *Queue) waits(w Waiter) bool {
 	path := q.path(w.ID)
 	if !w.Foreign {
@@ -111,7 +111,7 @@ func (q *Queue) waits(w Waiter) bool {
 }
 
 // Blocking returns those of the line, in their order, who go before w. shared are the scopes of the runs around w, which
-// it shares: who waits for one of them, or for somebody who does, cannot go before w ends, and is passed over.
+// it shares: who waits for one of them, or for a user who does, cannot go before w ends, and is passed over.
 func Blocking(w Waiter, line []Waiter, shared []string) []Waiter {
 	var ahead, stuck []Waiter
 	around := Waiter{Scope: shared}
@@ -154,7 +154,7 @@ func Circle(w Waiter, o Obstacle, line []Waiter) bool {
 	return slices.ContainsFunc(w.Inside, func(id ID) bool { return id != "" && runs[id] })
 }
 
-// Of returns what w is to somebody who waits for him.
+// Of returns what w is to one that waits for it.
 func (w Waiter) Of(scope []string) Obstacle {
 	path, ok := Overlap(w.Scope, scope)
 	if !ok && len(w.Scope) > 0 {
@@ -163,7 +163,7 @@ func (w Waiter) Of(scope []string) Obstacle {
 	return Obstacle{Loop: w.Loop, Path: path, Waiter: w.ID, Since: w.Since}
 }
 
-// Join adds somebody to the end of the line. Owner must be this process. The entries of those who died are removed.
+// Join adds a waiter to the end of the line. Owner must be this process. The entries of those who died are removed.
 func (q *Queue) Join(ctx context.Context, w Waiter) (*Place, error) {
 	if err := disk.MakeFolder(filepath.Dir(q.dir), q.dir); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (q *Queue) Tidy(ctx context.Context) error {
 // queuePatience is how long a turn to change the queue is waited for.
 const queuePatience = 30 * time.Second
 
-// queueLogs is how long the log of somebody who waited in vain is kept.
+// queueLogs is how long the log of a user who waited in vain is kept.
 const queueLogs = 30 * 24 * time.Hour
 
 // tidy removes what the dead left behind. Called within exclusive, where nobody else writes.
@@ -226,7 +226,7 @@ func (q *Queue) tidy(dead []string) {
 	}
 }
 
-// LogPath returns where somebody who waits without a terminal writes what he has to say. It is kept for 30 days where he
+// LogPath returns where a waiter without a terminal writes what he has to say. It is kept for 30 days where he
 // waited in vain; who begins moves it to where the log of the run is.
 func (q *Queue) LogPath(id string) string { return filepath.Join(q.dir, id+".log") }
 
@@ -236,7 +236,7 @@ func (q *Queue) EntryPath(id string) string { return q.path(id) }
 // EntryInfo describes the file of a waiter, which its process has open as long as it waits.
 func (q *Queue) EntryInfo(id string) (fs.FileInfo, error) { return os.Stat(q.path(id)) }
 
-// Remove takes somebody's place away, who finds out by himself and ends. It is ErrNotWaiting where he does not wait any
+// Remove takes a waiter's place away, who finds out by himself and ends. It is ErrNotWaiting where he does not wait any
 // more, as he may have begun just now.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	path := q.path(id)

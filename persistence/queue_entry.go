@@ -14,7 +14,7 @@ import (
 	"loops/internal/disk"
 )
 
-// A queueEntry is the file of somebody who waits, as little-loops has it.
+// A queueEntry is the file of a waiter, as little-loops has it.
 type queueEntry struct {
 	ID      string       `json:"id"`
 	Loop    string       `json:"loopName"`
@@ -23,7 +23,7 @@ type queueEntry struct {
 	Ours    *queueOurs   `json:"loops,omitempty"` // that tool writes none
 }
 
-// A queueContext says whom somebody waits for.
+// A queueContext says whom a waiter waits for.
 type queueContext struct {
 	For   string   `json:"waitingFor"`
 	Scope []string `json:"scope"` // of whom it waits for

@@ -104,10 +104,10 @@ type Run struct {
 	Refused   bool   // it failed because a prompt failed for good (D28), so it can be resumed once the cause is removed
 
 	Owner        Owner     // zero where unknown
-	Held         bool      // somebody owns it: a live process on this host holds its lock, or its lease
+	Held         bool      // a process owns it: a live process on this host holds its lock, or its lease
 	Scope        []string  // what its owner locks, absolute and resolved; nil where nobody owns it
 	Leased       time.Time // until then, by the clock of the store, its owner keeps it without another word; zero = it has no lease
-	Lapsed       bool      // its owner may live, but let its lease run out: Resume finds out whether it goes on
+	Lapsed       bool      // its owner may live, but let its lease run out: Resume finds out whether it continues
 	Unsure       bool      // Lapsed, and the owner may be on this machine, out of sight: see SecondLooker
 	Archived     bool
 	Resumable    bool      // by its status and place; says nothing about a live owner
@@ -143,7 +143,7 @@ type Reading interface {
 	Events(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error]
 }
 
-// A Spec describes a run that is about to begin or to go on.
+// A Spec describes a run that is about to begin or to continue.
 type Spec struct {
 	Loop       string
 	File       string
@@ -258,7 +258,7 @@ var ErrName = errors.New("its name is too long")
 // ErrBusy means that another process has kept everybody from the store's locks for long. Nothing was changed.
 var ErrBusy = disk.ErrBusy
 
-// ErrRemoved means that somebody removed the records of a run while it went on.
+// ErrRemoved means that a user removed the records of a run while it was running.
 var ErrRemoved = errors.New("the file was removed")
 
 // An ArchiveError means that a run that ended, and is recorded whole, could not be moved to the archive. Store.Archive

@@ -127,7 +127,7 @@ func TestApply(t *testing.T) {
 	if len(plan) != 3 {
 		t.Fatalf("plan = %+v", plan)
 	}
-	// Somebody is quicker with c.
+	// Another process is quicker with c.
 	if err := s.Interrupt(t.Context(), c, now, "quicker"); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ states:
 `, forkedFiles, forkedFiles)
 
 // TestCrashOfFork kills a fork with SIGKILL at random moments: while it looks for its step, makes the run, copies the
-// working folder and goes on. There is no new run then, or one that can be resumed and has all of the files; what was
+// working folder and continues. There is no new run then, or one that can be resumed and has all of the files; what was
 // copied for one that is not there goes with the next fork.
 func TestCrashOfFork(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// cutHold is a loop whose run goes on until there is a file.
+// cutHold is a loop whose run continues until there is a file.
 const cutHold = `name: hold
 description: goes on until it is let go
 initial: hold
@@ -22,7 +22,7 @@ states:
   done: {terminal: true}
 `
 
-// cutWaiter waits in the queue while a run of that loop goes on.
+// cutWaiter waits in the queue while a run of that loop is running.
 const cutWaiter = `name: waiter
 description: wants what is held
 initial: a
@@ -44,13 +44,13 @@ states:
 // A cutCommand is a command that is cut short. Names of runs in its words are replaced by their ids.
 type cutCommand struct {
 	args    string
-	setUp   func(*testing.T, cutProject) // what has to be there before, or to go on
+	setUp   func(*testing.T, cutProject) // what has to be there before, or to continue
 	between func(*testing.T, cutProject) // before it is called again
 	again   string                       // what finishes it; "" = the same
 	codes   []float64                    // what that may exit with, but for 0
 	touches []string                     // runs that it may change
 	done    func(cutRun) bool            // reports whether it did its job, if it exits with 0
-	settled func(*testing.T, cutProject) // brings what goes on to its end, and looks at that
+	settled func(*testing.T, cutProject) // brings what happens to its end, and looks at that
 }
 
 // recorded reports whether the command has to do with what is recorded of runs.
@@ -159,7 +159,7 @@ var cutCommands = []cutCommand{
 	}},
 }
 
-// started starts a command that goes on, and waits until a file is there.
+// started starts a command that continues, and waits until a file is there.
 func (p cutProject) started(t *testing.T, name, file string, args ...string) {
 	t.Helper()
 	process := p.startInto(t, name+".said", args...)
@@ -182,7 +182,7 @@ func (p cutProject) await(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// endWith waits for a process that goes on, which must end with one of these codes.
+// endWith waits for a process that continues, which must end with one of these codes.
 func (c crashProcess) endWith(t *testing.T, codes ...float64) {
 	t.Helper()
 	if code := c.end(t, 0); !slices.Contains(codes, code) {
@@ -213,7 +213,7 @@ func (p cutProject) queued() string {
 	return strings.Join(entries, " ")
 }
 
-// stoppedHold reports whether the run does not go on, nor ended by itself.
+// stoppedHold reports whether the run does not continue, nor ended by itself.
 func stoppedHold(r cutRun) bool {
 	return !slices.Contains([]string{"", "running", "completed"}, r.statusOf("hold"))
 }
@@ -263,7 +263,7 @@ func pausing(t *testing.T, p cutProject) {
 	p.await(t, "the pause", func() bool { return p.stands(t) })
 }
 
-// pausedHold looks whether the run stands, and lets it go on.
+// pausedHold looks whether the run stands, and lets it continue.
 func pausedHold(t *testing.T, p cutProject) {
 	p.letGo(t)
 	p.await(t, "the pause", func() bool { return p.stands(t) || p.there("last.1") })

@@ -54,7 +54,7 @@ states:
 type cutProject struct {
 	crashDir
 	ids  map[string]string       // of its runs, by what the cases call them
-	live map[string]crashProcess // commands that go on, by their loop
+	live map[string]crashProcess // commands that continue, by their loop
 
 	server *cutServer // of PostgreSQL, on which its database is; nil = it records elsewhere
 }
@@ -432,7 +432,7 @@ func (p cutProject) after(t *testing.T) cutRun {
 	return cutRun{p, t, said, p.recorded(t)}
 }
 
-// quiet waits until no run in the background goes on.
+// quiet waits until no run in the background is running.
 func (p cutProject) quiet(t *testing.T) {
 	t.Helper()
 	s := p.open(t)

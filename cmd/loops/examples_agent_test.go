@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An agent that mends the package of the examples, and a judge that quotes a line of what it did. VERDICT and EVIDENCE
+// An agent that fixes the package of the examples, and a judge that quotes a line of what it did. VERDICT and EVIDENCE
 // are what the judge answers.
 const exampleClaude = `#!/bin/bash
 prompt=$(printf '%s ' "$@"; [ -t 0 ] || cat)

@@ -87,7 +87,7 @@ func (d crashDir) traced(t *testing.T, in interference, n int, args ...string) (
 	must(t, err)
 	defer stdin.Close()
 
-	runtime.LockOSThread() // only the thread that began may go on
+	runtime.LockOSThread() // only the thread that began may continue
 	defer runtime.UnlockOSThread()
 	pid, err := syscall.ForkExec(bin, append([]string{bin}, args...), &syscall.ProcAttr{
 		Dir: d.cwd, Env: d.env(bin), Files: []uintptr{stdin.Fd(), stderr.Fd(), stderr.Fd()},
@@ -155,7 +155,7 @@ func (tr *tracer) wait(late *atomic.Bool) (tid int, ws syscall.WaitStatus, err e
 				return tid, ws, err
 			}
 		}
-		if late.Load() { // the others go on, and would hold this one up
+		if late.Load() { // the others continue, and would hold this one up
 			for _, pid := range tr.groups {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -206,7 +206,7 @@ func (tr *tracer) run(late *atomic.Bool) (ended syscall.WaitStatus, err error) {
 	return ended, nil
 }
 
-// proceed lets a thread go on, to its next system call where these count.
+// proceed lets a thread continue, to its next system call where these count.
 func (tr *tracer) proceed(tid, pass int) error {
 	if tr.targeted(tid) {
 		return syscall.PtraceSyscall(tid, pass)

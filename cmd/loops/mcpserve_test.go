@@ -458,7 +458,7 @@ func TestMCPOutput(t *testing.T) {
 	}
 }
 
-// A run that an agent starts inside the action of another goes on when that action has ended, unless it ends with the
+// A run that an agent starts inside the action of another continues when that action has ended, unless it ends with the
 // server: only then it shares what the other has locked.
 func TestServeWithinAction(t *testing.T) {
 	t.Parallel()

@@ -213,7 +213,7 @@ func watchFrom(d slowRun, there, here world) {
 	}
 }
 
-// commanded has a run, whose owner cannot be seen, paused, let go on and stopped.
+// commanded has a run, whose owner cannot be seen, paused, let continue and stopped.
 func (d slowRun) commanded(owner *started, here world) {
 	d.t.Helper()
 	for _, c := range []struct{ verb, says string }{

@@ -19,9 +19,9 @@ import (
 //
 //	a block below a line `FILE`:         the file, written as it stands there
 //	a block ```console                   lines "$ COMMAND", each with what it prints; a line … stands for any others
-//	<!-- wait until: COMMAND -->         the page goes on when the command succeeds
+//	<!-- wait until: COMMAND -->         the page continues when the command succeeds
 //	<!-- quietly: COMMAND -->            a command that the page does not show
-//	<!-- in another terminal -->         the command below goes on beside the others; it is compared when the page ends
+//	<!-- in another terminal -->         the command below continues beside the others; it is compared when the page ends
 //	<!-- wait until it says: TEXT -->    that command has printed this
 //
 // Ids of runs, times, sizes and the like differ each time; they are compared by their form, and -update keeps those of
@@ -225,7 +225,7 @@ func (s *stage) await(line int, condition string) {
 	s.t.Fatalf("%s:%d: %s does not come true\n%s%s", s.path, line, condition, out, status)
 }
 
-// run runs a command, or starts one that goes on beside the others.
+// run runs a command, or starts one that continues beside the others.
 func (s *stage) run(one *terminal) {
 	s.learn()
 	one.cmd = s.shell(s.toReal(one.command))

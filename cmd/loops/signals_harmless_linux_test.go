@@ -41,7 +41,7 @@ func TestSignalsThatStopNothing(t *testing.T) {
 			}
 			run.signal(sig)
 			if strings.Contains(name, "CONT") {
-				time.Sleep(20 * time.Millisecond) // it need not have stopped, where nobody could let it go on
+				time.Sleep(20 * time.Millisecond) // it need not have stopped, where nobody could let it continue
 				run.signal(syscall.SIGCONT)
 			}
 			must(t, os.WriteFile(filepath.Join(d.dir, "go"), nil, 0o644))

@@ -303,7 +303,7 @@ func TestWatchHangs(t *testing.T) {
 	}
 }
 
-// TestWatchAppears wants a run that begins while watch goes on, another size, and Ctrl-Z to do no harm.
+// TestWatchAppears wants a run that begins while watch is running, another size, and Ctrl-Z to do no harm.
 func TestWatchAppears(t *testing.T) {
 	t.Parallel()
 	dir, env := watchProject(t, "dir")
@@ -338,7 +338,7 @@ func TestWatchAppears(t *testing.T) {
 		func() { must(t, w.cmd.Process.Signal(syscall.SIGTSTP)) }, // as from a shell, or kill -TSTP
 		func() { must(t, w.cmd.Process.Signal(syscall.SIGCONT)) }, // after kill -STOP, which cannot be seen
 	} {
-		stop() // nobody could let it go on, so it is not stopped
+		stop() // nobody could let it continue, so it is not stopped
 		took++
 		w.until("it has given the terminal back, and has it again", func() bool {
 			w.mu.Lock()

@@ -88,7 +88,7 @@ const stopShare = 5
 func (j *job) term() {
 	j.ending.termed = true
 	j.signalGroup(syscall.SIGTERM)
-	j.signalGroup(syscall.SIGCONT) // a stopped process sees TERM only when it goes on
+	j.signalGroup(syscall.SIGCONT) // a stopped process sees TERM only when it continues
 	if j.ending.kind == overdue {
 		return
 	}

@@ -39,8 +39,8 @@ const (
 // and not changed after that. Run and Force may be called concurrently.
 //
 // An action is over when its process has exited and its output was read until its end or until nothing more came
-// for DrainGrace. What it left running goes on, and can still write: its output is read and dropped until Close. Of a
-// call by ToolCall nothing goes on: what it left is ended.
+// for DrainGrace. What it left running continues, and can still write: its output is read and dropped until Close. Of a
+// call by ToolCall nothing continues: what it left is ended.
 // An action that is stopped or timed out is over when nothing of it is alive: its group and every process
 // with its marker get TERM, and KILL after Grace. Its process gets KILL when the program that runs it dies (Linux).
 //
@@ -202,7 +202,7 @@ func (r *Runner) Force() {
 	}
 }
 
-// Close lets go of what ended actions left behind: their processes go on, but get SIGPIPE if they print.
+// Close lets go of what ended actions left behind: their processes continue, but get SIGPIPE if they print.
 // It is called once, when no action runs any more.
 func (r *Runner) Close() error {
 	r.mu.Lock()

@@ -36,7 +36,7 @@ func (c *cleaner) feed(p []byte) []byte {
 				c.buf = append(c.buf, c.held[:size]...)
 				c.n = 0
 				k++
-			default: // p[k] does not go on with it and is looked at afresh
+			default: // p[k] does not continue with it and is looked at afresh
 				c.buf = append(c.buf, replacement...)
 				c.n = 0
 			}

@@ -237,7 +237,7 @@ func headText(m *value.Map, key string) string {
 	return s
 }
 
-// Definition returns what a run was begun, or last gone on, with; nil where that is not recorded, or cannot be read any
+// Definition returns what a run was begun, or last continued, with; nil where that is not recorded, or cannot be read any
 // more: then the checksum of its file must do.
 func (r *Records) Definition(ctx context.Context, id persistence.ID) *Definition {
 	d, _ := r.ReadDefinition(ctx, id)

@@ -11,7 +11,7 @@ import (
 	"loops/persistence"
 )
 
-// How often a follower looks for more, and for whether the run still goes on. A look that takes long is followed by a
+// How often a follower looks for more, and for whether the run is still running. A look that takes long is followed by a
 // rest three times as long.
 const (
 	followPause = 25 * time.Millisecond
@@ -30,19 +30,19 @@ type Follower struct {
 	// less than a moment.
 	Stderr func(file, text string)
 
-	track  persistence.Track // of a store that can go on reading where it stopped
+	track  persistence.Track // of a store that can continue reading where it stopped
 	upTo   uint64            // After, when track was used last
 	tail   stderrtail.Tail
 	looked os.FileInfo // the file of events when it was read last; nil = not read, or not in files
 }
 
-// Follow calls each for every event after f.After, also damaged ones, until the run goes on no more, and returns the
+// Follow calls each for every event after f.After, also damaged ones, until the run is not running any more, and returns the
 // run as it is then. The error is that of ctx when that ends.
 func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.Event, error)) (persistence.Run, error) {
 	seen := time.Now()
 	defer func() { f.tail.Close(); f.tail.Dir = "" }()
 	for {
-		// Whether it goes on is asked before its events are read, so that none comes after the last look.
+		// Whether it is running is asked before its events are read, so that none comes after the last look.
 		goesOn := Alive(r)
 		begun := time.Now()
 		f.readStderr()

@@ -131,7 +131,7 @@ func lastCommands(script string) (found []shellCommand) {
 // deciding are the commands of a list whose exit code can be that of the list: its last pipeline, and those before it that only
 // && follows.
 func deciding(l []shellCommand, pipefail bool) (found []shellCommand) {
-	piped := false // its output goes on
+	piped := false // its output continues
 	for i := len(l) - 1; i >= 0; i-- {
 		if !piped || pipefail {
 			found = append(found, l[i])

@@ -124,7 +124,7 @@ func TestChildOfInherited(t *testing.T) {
 		{"other", "three", "lib/three.yaml"},
 		{"other", "four", "four.yaml"},
 	} {
-		// Another loader must find the same: a run goes on in another process.
+		// Another loader must find the same: a run continues in another process.
 		got, err := (&Loader{Loops: dir}).Child(tt.name, load(t, l, filepath.Join(dir, tt.loop+".yaml")))
 		if err != nil || got != filepath.Join(dir, tt.want) {
 			t.Errorf("%s runs %s: %s, %v; want %s", tt.loop, tt.name, got, err, tt.want)

@@ -24,7 +24,7 @@ const (
 	WorktreeDiscard = "discard" // it goes, with its branch and whatever is in it
 )
 
-// A Notify is somebody who wants to know how runs end, or that they wait. Exactly one of Command, Desktop and URL is set.
+// A Notify is a user who wants to know how runs end, or that they wait. Exactly one of Command, Desktop and URL is set.
 type Notify struct {
 	On      []string      // which ends: completed, failed, interrupted, waiting, ...; empty = every end
 	Loops   []string      // names or patterns of loops; empty = all

@@ -29,7 +29,7 @@ func Unlinked(f *os.File) bool {
 	return syscall.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// SameContent reports whether two files are one or hold the same bytes; prefix allows b to go on after the end of a.
+// SameContent reports whether two files are one or hold the same bytes; prefix allows b to continue after the end of a.
 func SameContent(a, b string, prefix bool) bool {
 	sa, err := os.Lstat(a)
 	if err != nil {

@@ -154,7 +154,7 @@ func downgraded(name string, e Exit) *Failure {
 	said := lastLines(e.Stderr)
 	f := failed(0, said)
 	f.Exit = true
-	// Somebody ended it while it was cleaning up.
+	// A user ended it while it was cleaning up.
 	if f.Class == Other && (e.Code < 0 || e.Code == 128+9 || e.Code == 128+15) {
 		f.Class = Transient
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Quote shows a text of somebody else in a message: quoted, on one line, printable, not too long.
+// Quote shows a text from elsewhere in a message: quoted, on one line, printable, not too long.
 func Quote(s string) string { return fmt.Sprintf("%q", short(s)) }
 
 // Clip is Quote without the quotes.

@@ -86,7 +86,7 @@ func (s *CostSheet) used(v *Visit, get func(string) any, more func(*Cost)) {
 	case known:
 	case u.Total() > 0 && s.Prices != nil:
 		usd, known = s.Prices(Text(get("model")), u)
-	case u.Total() == 0: // nothing was used, if somebody says so
+	case u.Total() == 0: // nothing was used, if a user says so
 		known = Text(get("coverage")) == fsm.CoverageComplete || failure == fsm.FailMissing || failure == fsm.FailAuth || failure == fsm.FailModel
 	}
 	s.count(v, func(l *Cost) {

@@ -8,7 +8,7 @@ import (
 	"loops/fsm"
 )
 
-// TestCourse counts a run with a sub-loop that was interrupted and went on an hour later.
+// TestCourse counts a run with a sub-loop that was interrupted and continued an hour later.
 func TestCourse(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var course Course

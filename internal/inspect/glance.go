@@ -14,7 +14,7 @@ const (
 )
 
 // A Glance finds out from the newest events of a run, which are given to it newest first, what a person asks about one
-// that goes on. The zero Glance is ready. It is not safe for concurrent use.
+// that continues. The zero Glance is ready. It is not safe for concurrent use.
 type Glance struct {
 	Newest *fsm.Event // of all; nil = there is none
 	Acting *fsm.Event // the start of an action or judge of whose end nothing is recorded; nil = there is none

@@ -19,7 +19,7 @@ type Vitals struct {
 	Rules    Rulebook // nil = they were not asked for
 	Loops    LoopsByMemory
 	Limits   []Limit
-	Resume   string // the command that goes on with the run; "" = it was not asked for
+	Resume   string // the command that continues with the run; "" = it was not asked for
 	Unread   error  // why its journal cannot be read; nil = it can
 	Now      time.Time
 	Stderr   time.Time // when an action that runs wrote to standard error last; zero = not known

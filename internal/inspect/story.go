@@ -17,7 +17,7 @@ type Story struct {
 	Rules  Rulebook
 	Note   string // what there is to say about where the rules are from
 	Alive  bool   // a process carries the run on
-	Resume string // the command that goes on with it
+	Resume string // the command that continues with it
 	Wanted string // the step to explain: a number, "last", or "" for the whole run
 	Parts  []Part
 

@@ -61,7 +61,7 @@ func parseWhen(setting engine.Setting, see engine.Operation, now time.Time, ends
 	return time.Time{}, engine.Misuse(see, "%s: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21, 2026-11-21T10:34, today or yesterday", engine.Setting{Name: setting.Name, Value: strconv.Quote(s)})
 }
 
-// Holds reports whether a run went on in the period.
+// Holds reports whether a run continued in the period.
 func (p Period) Holds(r persistence.Run) bool {
 	if !p.Since.IsZero() && !r.StartedAt.After(p.Since) && !r.UpdatedAt.After(p.Since) {
 		return false

@@ -47,7 +47,7 @@ func Remember(ctx context.Context, f project.Finder, v *inspect.Vitals) {
 	}
 }
 
-// Vitals finds out all that status shows. resume is the command that goes on with the run.
+// Vitals finds out all that status shows. resume is the command that continues with the run.
 func Vitals(ctx context.Context, f project.Finder, r persistence.Run, resume string) *inspect.Vitals {
 	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}
 	missed(f, v, r.Unread)

@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long the calls that are under way have when the input ends. Whoever pipes requests into a server closes
-// its input at once and still reads the answers; an agent that is gone does not, and then no call should go on for long.
+// its input at once and still reads the answers; an agent that is gone does not, and then no call should continue for long.
 const patience = 5 * time.Second
 
 // An answering transport keeps the end of the input back until what was asked is answered.

@@ -23,7 +23,7 @@ const (
 	envDepth = "LOOPS_NOTIFY_DEPTH" // how many commands of notifications led to this one: each started a run of which the next was told
 )
 
-// mostDepth is how many commands may lead to one another, so that one that starts a run does not go on for ever.
+// mostDepth is how many commands may lead to one another, so that one that starts a run does not continue for ever.
 const mostDepth = 8
 
 // call runs a script of a person: the event is in its environment, and as a line of JSON on its standard input.

@@ -38,10 +38,10 @@ type Event struct {
 	Error    string     `json:"error,omitempty"`
 	Reason   string     `json:"reason,omitempty"` // why a run that has ended did so, in one line
 	Until    *time.Time `json:"until,omitempty"`  // of waiting
-	Resume   string     `json:"resume,omitempty"` // the command that goes on with the run
+	Resume   string     `json:"resume,omitempty"` // the command that continues with the run
 	Project  string     `json:"project"`          // its folder
 	Host     string     `json:"host"`             // name of the machine
-	Test     bool       `json:"test,omitempty"`   // nothing happened: somebody tries the delivery out
+	Test     bool       `json:"test,omitempty"`   // nothing happened: a user tries the delivery out
 }
 
 // mostText is how long the texts of an event may be, in bytes.

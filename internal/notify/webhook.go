@@ -89,7 +89,7 @@ func (s *Sender) post(t config.Notify, e Event, limit time.Duration) (attempts i
 	}
 }
 
-// never is the wait after an error that another attempt would not mend.
+// never is the wait after an error that another attempt would not fix.
 const never time.Duration = -1
 
 // attempt sends an event once. wait is how long the receiver wants not to be asked again, 0 if it does not say.

@@ -23,7 +23,7 @@ func End(ctx context.Context, ps []Identity, grace time.Duration) (ended int, er
 		if e := id.Signal(syscall.SIGTERM); e != nil {
 			err = e
 		}
-		// A stopped process sees TERM only when it goes on.
+		// A stopped process sees TERM only when it continues.
 		_ = id.Signal(syscall.SIGCONT)
 	}
 	left = await(ctx, left, grace)

@@ -55,7 +55,7 @@ func TakeOut(ctx context.Context, q *persistence.Queue, line []persistence.Waite
 	return removed, engine.Several(errs)
 }
 
-// takeOutOne takes somebody out of the queue and ends his process, and reports whether that has ended.
+// takeOutOne takes a waiter out of the queue and ends his process, and reports whether that has ended.
 func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (ended bool, err error) {
 	owner := reconcile.Identity(w.Owner)
 	if w.Foreign {
@@ -93,12 +93,12 @@ func entryHolder(q *persistence.Queue, id string, recorded proc.Identity) (owner
 	return recorded, true
 }
 
-// endWaiter sends TERM to somebody's process and waits until it has ended.
+// endWaiter sends TERM to a waiter's process and waits until it has ended.
 func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) error {
 	if err := owner.Signal(syscall.SIGTERM); err != nil {
 		return engine.Refuse(engine.Failed, "%s: its process cannot be ended: signal to pid %d: %v", views.ShortWaiter(w.ID), owner.PID, err)
 	}
-	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it goes on
+	_ = owner.Signal(syscall.SIGCONT) // one that was stopped (Ctrl-Z) sees TERM only when it continues
 	for limit := time.Now().Add(takeOutWait); time.Now().Before(limit); {
 		if alive, _ := owner.Alive(); !alive {
 			return nil

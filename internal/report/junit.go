@@ -32,7 +32,7 @@ type Run struct {
 	Facts    [][2]string    // more about it, for people
 	Graph    *diagram.Graph // of the loop, with the visits
 	Notes    []string       // what is damaged, or left out
-	Next     string         // the command that goes on with it; "" = none
+	Next     string         // the command that continues with it; "" = none
 }
 
 // JUnit writes a run as a test suite in which each state of its loops is a test: one that the run did not come to was

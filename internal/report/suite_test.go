@@ -24,7 +24,7 @@ func at(seconds float64, depth int, kind string, fields ...any) fsm.Event {
 	return e
 }
 
-// history is a run that checks, mends in a sub-loop, was resumed in between, and gives up.
+// history is a run that checks, fixes in a sub-loop, was resumed in between, and gives up.
 func history() []fsm.Event {
 	return []fsm.Event{
 		at(0, 0, "loop_start", "loop", "fix"),

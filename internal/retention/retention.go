@@ -19,7 +19,7 @@ type Policy struct {
 // A Run is one that is recorded, and what it takes.
 type Run struct {
 	persistence.Run
-	Live  bool  // somebody owns it, or may
+	Live  bool  // a process owns it, or may
 	Bytes int64 // see persistence.Store.Size
 }
 

@@ -22,7 +22,7 @@ type Log struct {
 	size int64
 }
 
-// Open goes on with the log at path, and makes it and its folder if need be. opened is told of each file that it begins, or goes on with.
+// Open continues with the log at path, and makes it and its folder if need be. opened is told of each file that it begins, or continues with.
 func Open(path string, most int64, keep int, opened func(*os.File) error) (*Log, error) {
 	l := &Log{Path: path, most: most, keep: keep, opened: opened}
 	if err := MakeFolder(path); err != nil {

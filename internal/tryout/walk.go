@@ -16,7 +16,7 @@ import (
 	"loops/internal/ui/views"
 )
 
-// A simulationPrinter prints the way of a simulation, as lines while it goes on or as JSON at its end.
+// A simulationPrinter prints the way of a simulation, as lines while it is running or as JSON at its end.
 type simulationPrinter struct {
 	d     *Desk
 	r     *Rehearsal

@@ -65,7 +65,7 @@ func helpRows(w int) []row {
 		row{{"! ended, can be resumed   ● the state the run is in", plain}})
 }
 
-// rows returns the text broken into rows. A line that begins with blanks goes on below where it begins.
+// rows returns the text broken into rows. A line that begins with blanks continues below where it begins.
 func (p *pages) rows(w int) []row {
 	if p.text == "" {
 		return helpRows(w)

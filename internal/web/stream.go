@@ -25,7 +25,7 @@ const (
 	watchedNow = 100              // newest runs whose changes are told
 )
 
-// A hub looks at the runs of all projects while somebody listens, and tells listeners when something is different. Each listener has the
+// A hub looks at the runs of all projects while a user listens, and tells listeners when something is different. Each listener has the
 // newest state or nothing: what it was too slow for is replaced, and it is told so. It may be used by several goroutines at once.
 type hub struct {
 	look func() map[string]string

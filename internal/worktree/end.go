@@ -136,7 +136,7 @@ func (h *Hold) remove(ctx context.Context, git Git, tip string, discard bool) (k
 }
 
 // finish finishes a removal, if there is one to be finished. A tree in which something was changed since it was found empty
-// is kept: who was to remove it may have been killed, and somebody have worked in it for hours.
+// is kept: who was to remove it may have been killed, and a user have worked in it for hours.
 func (t Tree) finish(ctx context.Context, git Git) (kept bool, err error) {
 	b, err := os.ReadFile(t.going())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -216,7 +216,7 @@ func Unfinished(ctx context.Context, git Git, project string) (left []*Hold, run
 		m.Tree.Path = path
 		h, e := m.Tree.hold(m.Run)
 		if e != nil {
-			continue // somebody was quicker
+			continue // Another process was quicker
 		}
 		left, runs = append(left, h), append(runs, m.Run)
 	}

@@ -11,7 +11,7 @@ import (
 // ignored has git leave the work trees alone in the checkout they lie in.
 const ignored = "# Work trees of git, each with files of its own.\n*\n"
 
-// Make makes the work tree of a run, or goes on in it. begun says that actions of the run have been in it: then one that is
+// Make makes the work tree of a run, or continues in it. begun says that actions of the run have been in it: then one that is
 // gone is not made again, because nobody knows what was in it. A *Refusal says what to do. What a Make that was killed left
 // half done, the next one of the same run does again.
 func (t Tree) Make(ctx context.Context, git Git, run string, begun bool) (*Hold, error) {

@@ -100,7 +100,7 @@ func (h *Hold) unready(ctx context.Context, git Git, project string) (why string
 	return "", nil
 }
 
-// undo takes back a merge of tip that git refused or stopped in, and says why it did. The merge of somebody else is not touched.
+// undo takes back a merge of tip that git refused or stopped in, and says why it did. The merge of another process is not touched.
 func (h *Hold) undo(ctx context.Context, git Git, project, tip string, refused error) (why string, err error) {
 	why = "git did not merge it: " + refused.Error()
 	conflicts, err := git(ctx, project, "diff", "--name-only", "--diff-filter=U")

@@ -27,7 +27,7 @@ type Meta struct {
 	More map[string]any `json:"more,omitempty"`
 }
 
-// A Checkpoint is all that a run needs to go on.
+// A Checkpoint is all that a run needs to continue.
 type Checkpoint struct {
 	Meta
 	Iteration int               `json:"iteration"`
@@ -89,7 +89,7 @@ type Store interface {
 	// Delete forgets the checkpoint of a run, durably. That there is none is no error.
 	Delete(ctx context.Context, run string) error
 	// ListInterrupted returns the runs that have a checkpoint, the newest first: at the start of a program, those
-	// that neither completed nor failed. It cannot know whether somebody is at work on one just now. A damaged
+	// that neither completed nor failed. It cannot know whether a process is at work on one just now. A damaged
 	// checkpoint hides no other.
 	ListInterrupted(ctx context.Context) ([]Interrupted, error)
 }

@@ -157,7 +157,7 @@ func dirState(n int) string {
 }
 
 // A process that is killed before any change of any file leaves what was there or what was to be, and the next one
-// goes on from there.
+// continues from there.
 func TestKilledAtEveryStep(t *testing.T) {
 	for n := 1; ; n++ {
 		root := filepath.Join(t.TempDir(), "runs")

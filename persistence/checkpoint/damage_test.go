@@ -68,7 +68,7 @@ func events(t testing.TB, d *Dir) string {
 }
 
 // Whatever byte the newest checkpoint ends at, and whichever bit of it is wrong, it is not believed: the one before is
-// given back, and the damage is told. The next Save goes on from there.
+// given back, and the damage is told. The next Save continues from there.
 func TestSpoiltCheckpoint(t *testing.T) {
 	d := openRuns(t)
 	must(t, d.Save(t.Context(), sample(1)))

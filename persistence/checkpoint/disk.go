@@ -196,7 +196,7 @@ func (d *disk) mkdir(dir string) error {
 	}
 	if err := os.Mkdir(dir, d.dirMode); err != nil {
 		if st, e := os.Stat(dir); e == nil && st.IsDir() {
-			return nil // somebody else made it just now
+			return nil // another process made it just now
 		}
 		return err
 	}
@@ -236,7 +236,7 @@ const (
 	lockShared                 // for reading; the file must be there
 )
 
-// errRetry means that somebody else has the lock, or removed the file just now.
+// errRetry means that another process has the lock, or removed the file just now.
 var errRetry = errors.New("again")
 
 func (d *disk) tryLock(path string, how lockMode) (*os.File, error) {

@@ -1,4 +1,4 @@
-// Package checkpoint lets a pipeline go on after a crash. It is the memory alone, for use in other programs: it needs
+// Package checkpoint lets a pipeline continue after a crash. It is the memory alone, for use in other programs: it needs
 // neither loops nor anything beyond the standard library.
 //
 // A [Checkpoint] is what a run must remember: who it is, its messages, its iteration and the phases it has completed. A

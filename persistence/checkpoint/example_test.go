@@ -28,7 +28,7 @@ func check(err error) {
 	}
 }
 
-// review is a pipeline of three phases. It goes on where an earlier process was killed.
+// review is a pipeline of three phases. It continues where an earlier process was killed.
 func review(ctx context.Context, store checkpoint.Store, crash string) error {
 	run := checkpoint.NewRun(store, checkpoint.Meta{Run: "review-17", Agent: "reviewer"}, 0)
 	c, err := run.Resume(ctx)
@@ -84,7 +84,7 @@ func ExamplePack() {
 	// Output: agent says: Not yet.
 }
 
-// At its start a program goes on with what was interrupted.
+// At its start a program continues with what was interrupted.
 func ExampleDir_ListInterrupted() {
 	dir, remove := tempDir()
 	defer remove()
@@ -111,7 +111,7 @@ func ExampleDir_ListInterrupted() {
 	fmt.Println(len(list), "left")
 	// Output:
 	// r1 of coder for #build: iteration 3, completed [plan]
-	// going on with: make the tests pass
+	// continuing with: make the tests pass
 	// 0 left
 }
 
@@ -159,7 +159,7 @@ func ExampleRun_Save() {
 	// iteration 1 saved: true <nil>
 	// iteration 2 saved: false <nil>
 	// iteration 3 saved: false <nil>
-	// goes on at iteration 4
+	// continues at iteration 4
 }
 
 // A run that has ended has no checkpoint any more, and a straggler cannot bring it back.
@@ -169,7 +169,7 @@ func ExampleRun_Fail() {
 	ctx := context.Background()
 	_, err := run.Save(ctx, &checkpoint.Checkpoint{Iteration: 1})
 	check(err)
-	check(run.Fail(ctx)) // going on would not help; Complete does the same after a success
+	check(run.Fail(ctx)) // continuing would not help; Complete does the same after a success
 
 	_, err = run.Save(ctx, &checkpoint.Checkpoint{Iteration: 2})
 	fmt.Println(errors.Is(err, checkpoint.ErrEnded), err)
@@ -243,7 +243,7 @@ func ExampleDir_Load_damaged() {
 	}
 	// Output:
 	// checkpoint.json is damaged: its checksum does not hold
-	// going on behind event 1
+	// continuing behind event 1
 	// done since: 2 sorted
 }
 

@@ -184,7 +184,7 @@ func (r *Run) over() error {
 // of the run stay.
 func (r *Run) Complete(ctx context.Context) error { return r.end(ctx) }
 
-// Fail is Complete for a run that failed in a way that going on cannot mend. A run that should be resumed at the
+// Fail is Complete for a run that failed in a way that continuing cannot fix. A run that should be resumed at the
 // next start calls neither.
 func (r *Run) Fail(ctx context.Context) error { return r.end(ctx) }
 

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// Stages keep the results of the stages of a script, so that a script that was killed goes on with the first stage
+// Stages keep the results of the stages of a script, so that a script that was killed continues with the first stage
 // that was not completed. They are the files of one folder: NAME.json holds the value of a stage, and manifest.json says
 // which stages count. Results are good for one day in UTC.
 //

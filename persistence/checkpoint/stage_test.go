@@ -61,7 +61,7 @@ func TestStages(t *testing.T) {
 	equal(t, string(b), `{"schema_version":1,"run_date":"2026-11-21","completed":["plan","fetch"]}`+"\n")
 	equal(t, beginText(t, s), begun(true, "2026-11-21", "plan", "fetch"))
 
-	// Past midnight in UTC, a script that has begun goes on, and the next one starts afresh.
+	// Past midnight in UTC, a script that has begun continues, and the next one starts afresh.
 	s.now = func() time.Time { return today.Add(time.Second).In(time.FixedZone("west", -9*3600)) }
 	must(t, s.Save(t.Context(), "late", []byte("1")))
 	_, err = s.Load(t.Context(), "fetch")
@@ -302,7 +302,7 @@ func TestParallelSaves(t *testing.T) {
 	}
 }
 
-// Somebody who keeps the lock is waited for, not for ever.
+// A user who keeps the lock is waited for, not for ever.
 func TestBusy(t *testing.T) {
 	s, _ := openStages(t)
 	must(t, s.Save(t.Context(), "x", []byte("1")))
@@ -417,7 +417,7 @@ func TestStagesKilledAtEveryStep(t *testing.T) {
 		if now := stageState(t, s); now != want || len(b.Completed) != len(strings.Fields(want)) {
 			t.Fatalf("killed at change %d behind step %d: %q, then Begin says %+v and there is %q, want %q", n, acked, got, b, now, want)
 		}
-		if got == want { // the script goes on
+		if got == want { // the script continues
 			must(t, play(stageScript, acked, func(op stageOp) error {
 				err := op.do(s)
 				if got := stageState(t, s); err == nil && got != op.state {

@@ -230,7 +230,7 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// A checkpoint that somebody copied to another run's folder is not that run's.
+// A checkpoint that a user copied to another run's folder is not that run's.
 func TestWrongRun(t *testing.T) {
 	d, root := mustOpen(t)
 	save(t, d, "r1", 1)

@@ -19,7 +19,7 @@ import (
 )
 
 // archive moves runs that this process has taken to the archive. Of those that would be built in one folder, as copies that
-// somebody made by hand would, one follows the other.
+// a user made by hand would, one follows the other.
 func (d *Store) archive(parcels ...*parcel) {
 	for len(parcels) > 0 {
 		var later []*parcel

@@ -164,7 +164,7 @@ func TestCrashWhileUnarchiving(t *testing.T) {
 	}
 }
 
-// Whatever byte the event file ends at, memory and events agree, and the run goes on from there.
+// Whatever byte the event file ends at, memory and events agree, and the run continues from there.
 func TestTornAtEveryByte(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -323,7 +323,7 @@ var lineSpoilers = map[string]func(lines [][]byte, n int) [][]byte{
 }
 
 // Whatever happens to one file of a run, nothing that was recorded before the place is lost, nothing is made up, nothing
-// is passed over in silence, and the run goes on.
+// is passed over in silence, and the run continues.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for _, archived := range []bool{false, true} {

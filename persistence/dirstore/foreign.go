@@ -88,7 +88,7 @@ func readEnding(path, current string) ending {
 	return at
 }
 
-// interrupted places a run that can go on.
+// interrupted places a run that can continue.
 func (l *loaded) interrupted(at ending) {
 	if at.routed {
 		// The tool routed the action it had killed: the state it names was never entered.

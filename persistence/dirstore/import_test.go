@@ -166,7 +166,7 @@ func TestCopyOfAnotherRun(t *testing.T) {
 	}
 }
 
-// A restless store has a run resumed by somebody while its history is read.
+// A restless store has a run resumed by a user while its history is read.
 type restless struct {
 	*Store
 	resume func()

@@ -58,7 +58,7 @@ func TestSweepClearsFilesBesideAFinishedArchive(t *testing.T) {
 	}
 }
 
-// Somebody copied the live files of a run by hand, so that many runs said they had one archive folder. A sweep
+// A user copied the live files of a run by hand, so that many runs said they had one archive folder. A sweep
 // built all of them in it at once: most failed, and what was archived could be a mixture.
 func TestSweepKeepsCopiesOfARunApart(t *testing.T) {
 	ctx, root := context.Background(), t.TempDir()

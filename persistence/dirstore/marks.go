@@ -123,7 +123,7 @@ func (d *Store) dropMarks() error {
 	return disk.Remove(d.marksPath())
 }
 
-// interrupted makes a run what its mark says of it, unless somebody owns it, or did since.
+// interrupted makes a run what its mark says of it, unless a process owns it, or did since.
 func (m mark) interrupted(r *persistence.Run) {
 	if r.Status == persistence.Running && !r.Held && !r.Foreign && m.ID == r.ID && m.Segment == r.Segment {
 		r.Status, r.Reconciled, r.Why = persistence.Interrupted, m.At, m.Why

@@ -141,7 +141,7 @@ func TestMarksTorn(t *testing.T) {
 }
 
 // A run that is marked can be resumed as it could before, and the mark is about the segment that died, not about the next one. A run that
-// somebody owns is not marked.
+// a process owns is not marked.
 func TestMarkedRunIsResumed(t *testing.T) {
 	d := open(t)
 	todo := died(t, d, 2)

@@ -73,7 +73,7 @@ func (j *journalReader) readLog(log *segment.Log) error {
 	return err
 }
 
-// readPart reads a full part. The first one that is read may go on from the state file.
+// readPart reads a full part. The first one that is read may continue from the state file.
 func (j *journalReader) readPart(p segment.Part, last uint64, first bool, state *value.Map) error {
 	f, err := disk.Open(p.Path, os.O_RDONLY)
 	switch {

@@ -184,7 +184,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A crash between any two steps of beginning a part loses nothing, and the run goes on from there.
+// A crash between any two steps of beginning a part loses nothing, and the run continues from there.
 func TestCrashWhileRotating(t *testing.T) {
 	steps := map[string]bool{}
 	for n := 1; n < 20; n++ {

@@ -99,7 +99,7 @@ func (p *script) until(n int64) (memory string, events int) {
 	return memory, events
 }
 
-// Whatever byte the journal of a run inside sub-loops ends at, it goes on at the last step that is whole, at any depth.
+// Whatever byte the journal of a run inside sub-loops ends at, it continues at the last step that is whole, at any depth.
 func TestTornInsideSubLoops(t *testing.T) {
 	t.Parallel()
 	for name, log := range map[string]int{"short logs": 1, "long logs": snapshot.LogFrom / 2} {

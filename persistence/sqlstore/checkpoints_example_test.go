@@ -11,7 +11,7 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// Checkpoints and events of a pipeline in a file of SQLite. What an earlier process was killed in goes on.
+// Checkpoints and events of a pipeline in a file of SQLite. What an earlier process was killed in continues.
 func ExampleOpenCheckpoints() {
 	dir, err := os.MkdirTemp("", "checkpoint-example-")
 	check(err)

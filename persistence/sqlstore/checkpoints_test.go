@@ -251,7 +251,7 @@ func TestCheckpointsClearedWhileRead(t *testing.T) {
 	}
 }
 
-// TestCheckpointsNoRoom: a full disk is told and changes nothing, and when there is room again all goes on.
+// TestCheckpointsNoRoom: a full disk is told and changes nothing, and when there is room again all continues.
 func TestCheckpointsNoRoom(t *testing.T) {
 	c := openCheckpoints(t, filepath.Join(t.TempDir(), "c.db"))
 	saveIteration(t, c, 1)
@@ -351,7 +351,7 @@ func TestCheckpointsOfTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestCheckpointsKilled: killed at any moment, what was acknowledged is there, whole, and the next process goes on.
+// TestCheckpointsKilled: killed at any moment, what was acknowledged is there, whole, and the next process continues.
 func TestCheckpointsKilled(t *testing.T) {
 	for range 10 {
 		path := filepath.Join(t.TempDir(), "c.db")

@@ -14,7 +14,7 @@ import (
 	"loops/persistence"
 )
 
-// TestFailover kills the primary with SIGKILL while runs are recorded, promotes its synchronous standby, and goes on
+// TestFailover kills the primary with SIGKILL while runs are recorded, promotes its synchronous standby, and continues
 // there. No step that was acknowledged is missing, and none is there twice.
 func TestFailover(t *testing.T) {
 	theServer(t)

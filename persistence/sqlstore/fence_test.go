@@ -179,7 +179,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 	})
 }
 
-// TestRemoved: somebody removed the run from the database while it went on.
+// TestRemoved: a user removed the run from the database while it was running.
 func TestRemoved(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, with(location(t), "lease=400ms"))

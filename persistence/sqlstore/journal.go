@@ -208,7 +208,7 @@ func (j *journal) fire() {
 	}
 }
 
-// flush saves what waits because somebody wants to read it.
+// flush saves what waits because a user wants to read it.
 func (j *journal) flush() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

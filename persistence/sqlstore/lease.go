@@ -49,7 +49,7 @@ func (s *Store) renew(ctx context.Context, run, epoch int64, given time.Time) (l
 			return false
 		case <-tick.C:
 		}
-		// The clock on the wall goes on while the machine sleeps, the other one when the one on the wall is set back.
+		// The clock on the wall advances while the machine sleeps, the other one when the one on the wall is set back.
 		age := max(time.Since(given), time.Now().Round(0).Sub(given.Round(0)))
 		if age < s.lease/3 {
 			continue

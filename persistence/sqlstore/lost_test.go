@@ -312,7 +312,7 @@ func holdLog(t *testing.T, s *sqlstore.Store) {
 	must(t, syscall.Kill(pid, syscall.SIGSTOP))
 }
 
-// TestServerDies: a run goes on over the death of the server, as soon as it is there again.
+// TestServerDies: a run continues over the death of the server, as soon as it is there again.
 func TestServerDies(t *testing.T) {
 	theServer(t)
 	own, err := pgtest.Start(t.Context())

@@ -236,7 +236,7 @@ func TestResultsOutliveTheProcess(t *testing.T) {
 	})
 }
 
-// TestDefinition: the text a run was begun with, and the one it goes on with.
+// TestDefinition: the text a run was begun with, and the one it continues with.
 func TestDefinition(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))

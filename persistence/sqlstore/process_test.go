@@ -23,7 +23,7 @@ import (
 )
 
 // This test binary is also the process that owns runs: with LOOPS_TEST_OWNER set it does what its value says, with the
-// words in LOOPS_TEST_WORDS, prints what happened, and goes on until its standard input ends.
+// words in LOOPS_TEST_WORDS, prints what happened, and continues until its standard input ends.
 const (
 	envOwner = "LOOPS_TEST_OWNER"
 	envWords = "LOOPS_TEST_WORDS"
@@ -212,7 +212,7 @@ func TestKilledWhileRecording(t *testing.T) {
 					acked = n
 				}
 			}
-			// Whether the save that was being answered counts is open until somebody takes the run over.
+			// Whether the save that was being answered counts is open until a process takes the run over.
 			j, memory, err := s.Resume(t.Context(), id, spec(self(t)))
 			must(t, err)
 			if n := whole(t, s, id); memory.Step < acked || memory.Step > acked+1 || n != 2*memory.Step {
@@ -227,7 +227,7 @@ func TestKilledWhileRecording(t *testing.T) {
 	})
 }
 
-// TestPausedOwner: an owner that was stopped for longer than its lease finds itself fenced off when it goes on.
+// TestPausedOwner: an owner that was stopped for longer than its lease finds itself fenced off when it continues.
 func TestPausedOwner(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		for _, name := range []string{"record", "wait"} {

@@ -77,7 +77,7 @@ type reading struct {
 	r *row
 }
 
-// Memory implements [persistence.Reading]: what the row names may be gone by now, because the run went on or was removed; then
+// Memory implements [persistence.Reading]: what the row names may be gone by now, because the run continued or was removed; then
 // the row is read again.
 func (r *reading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
 	m, err := r.s.remembered(ctx, r.r)
@@ -320,7 +320,7 @@ func (s *Store) damagedEvent(id persistence.ID, seq uint64, what string) error {
 	return &persistence.DamageError{File: fmt.Sprintf("%s: event %d of run %s", s.name, seq, id), Offset: -1, What: what}
 }
 
-// Definition returns the text of the loop file that a run was begun, or gone on, with last; nil where it is not
+// Definition returns the text of the loop file that a run was begun, or continued, with last; nil where it is not
 // recorded.
 func (s *Store) Definition(ctx context.Context, id persistence.ID) ([]byte, error) {
 	r, err := s.find(ctx, s.read, id, "")

@@ -9,7 +9,7 @@ import (
 	"loops/persistence"
 )
 
-// A sameFile is the file of a database that is open. SQLite would go on writing to one that has no name any more, and
+// A sameFile is the file of a database that is open. SQLite would continue writing to one that has no name any more, and
 // whatever it took there would be gone with this process.
 type sameFile struct {
 	path   string

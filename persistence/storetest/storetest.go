@@ -224,7 +224,7 @@ func (t *T) found(listed persistence.Run) {
 		switch runs := t.runs(c.q); {
 		case len(runs) > 1, c.want != (len(runs) == 1):
 			t.Errorf("%+v finds %d runs", c.q, len(runs))
-		case c.want && !listed.Held && !reflect.DeepEqual(runs[0], listed): // one that goes on may change in between
+		case c.want && !listed.Held && !reflect.DeepEqual(runs[0], listed): // one that continues may change in between
 			t.Errorf("%s is found as\n%+v\nand listed as\n%+v", listed.ID, runs[0], listed)
 		}
 	}

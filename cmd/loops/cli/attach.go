@@ -94,7 +94,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	return endedAs(*outcome)
 }
 
-// pickAttached returns the run to show: the one that goes on, or else the newest.
+// pickAttached returns the run to show: the one that is running, or else the newest.
 func pickAttached(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
 	live, newest, err := f.Live(ctx, arg)
 	if err != nil {

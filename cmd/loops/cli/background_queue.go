@@ -22,7 +22,7 @@ type backgroundWait struct {
 	Text string `json:"text"` // whom it waits for, for a person
 }
 
-// queuedInBackground says that a run in the background waits, and goes on waiting when this process has ended.
+// queuedInBackground says that a run in the background waits, and continues waiting when this process has ended.
 func (a *app) queuedInBackground(p *project.Project, c *handover.Process, start backgroundStart, caught string, view viewFlags) error {
 	switch {
 	case caught != "":
@@ -70,7 +70,7 @@ func (d *detached) openWaitLog(q engine.Queued) string {
 	return start.Log
 }
 
-// begun has the log of a run that waited go on where those of runs are.
+// begun has the log of a run that waited continue where those of runs are.
 func (d *detached) begun(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

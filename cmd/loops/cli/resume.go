@@ -18,7 +18,7 @@ type resumeOptions struct {
 	rerun   bool
 	retry   bool // the failed items of the list that the run stands in
 	extend  engine.Extend
-	from    string // state to go on in; "" = where the run stands
+	from    string // state to continue in; "" = where the run stands
 	view    viewFlags
 	lock    lockFlags
 

@@ -11,7 +11,7 @@ import (
 	"loops/internal/ui/views"
 )
 
-// newRulesTopic is "loops help rules". Its text is made when somebody asks.
+// newRulesTopic is "loops help rules". Its text is made when a user asks.
 func newRulesTopic(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "rules", Short: "What validate looks for"}
 	cmd.SetHelpFunc(func(*cobra.Command, []string) { views.PrintRules(a.out) })

@@ -16,7 +16,7 @@ import (
 type stops struct {
 	ch   chan os.Signal
 	usr1 chan os.Signal // a person wants the run to wait no longer
-	usr2 chan os.Signal // a person paused the run, or let it go on
+	usr2 chan os.Signal // a person paused the run, or let it continue
 }
 
 // ends are the signals that ask any command to end. Where nobody catches SIGQUIT (Ctrl-\), the Go runtime prints all

@@ -300,7 +300,7 @@ func eachPiece(r io.Reader, print func(piece string, ends bool)) error {
 // longestSequence is how long a sequence that sets a colour is at most, in bytes.
 const longestSequence = 40
 
-// beforeSequence cuts a text before the beginning of a sequence that may go on behind it.
+// beforeSequence cuts a text before the beginning of a sequence that may continue behind it.
 func beforeSequence(s string) (before, rest string) {
 	end := s[len(s)-min(len(s), longestSequence):]
 	i := strings.LastIndexByte(end, '\x1b')

@@ -23,7 +23,7 @@ func (l *Monitor) Begin(ctx context.Context, arg string) error {
 	return err
 }
 
-// pick returns the run to begin on: the newest that goes on, or else the newest.
+// pick returns the run to begin on: the newest that is running, or else the newest.
 func pick(ctx context.Context, f project.Finder, arg string) (persistence.Run, error) {
 	live, newest, err := f.Live(ctx, arg)
 	if err != nil {

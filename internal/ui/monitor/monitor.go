@@ -46,7 +46,7 @@ type run struct {
 	path  []string  // the states it is in when its memory was read, those of sub-loops behind it; nil = not known
 	cost  inspect.Cost
 	asked bool      // it was asked to pause
-	ended time.Time // when it was seen to have; zero = it goes on
+	ended time.Time // when it was seen to have; zero = it is running
 
 	read time.Time     // when its memory was
 	took time.Duration // to read it
@@ -161,7 +161,7 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 	rest := 3 * time.Second
 	switch {
 	case w.wait != nil:
-		rest = 0 // it goes on, most likely
+		rest = 0 // it continues, most likely
 	case selected:
 		rest = time.Second
 	}
@@ -208,7 +208,7 @@ func newestEnd(a, b *run) int {
 	return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(a.ID, b.ID))
 }
 
-// list returns the runs in order: those that go on, the newest first, then those that ended, the latest first.
+// list returns the runs in order: those that are running, the newest first, then those that ended, the latest first.
 func (l *Monitor) list() []*run {
 	all := make([]*run, 0, len(l.runs))
 	for _, w := range l.runs {

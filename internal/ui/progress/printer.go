@@ -11,7 +11,7 @@ import (
 
 // A Printer shows a run to whoever started it. Only Note may be called from another goroutine.
 type Printer interface {
-	// Queued is called before Header, when the run has to wait for others, and again when it waits for somebody else.
+	// Queued is called before Header, when the run has to wait for others, and again when it waits for another process.
 	Queued(q Queued)
 	// Header is called once, before the first event.
 	Header(h Header)
@@ -21,7 +21,7 @@ type Printer interface {
 	Event(e fsm.Event)
 	// Note says something to the person that is no part of the run's history.
 	Note(text string)
-	// Finish is called once, after the last event, with the command that goes on with the run ("" = none).
+	// Finish is called once, after the last event, with the command that continues with the run ("" = none).
 	Finish(o fsm.Outcome, resume string)
 	// Tree is called after Finish where the run is in a work tree, with what became of it.
 	Tree(t Tree)
@@ -42,7 +42,7 @@ func NoteLines(p Printer, front string, lines []string) {
 	}
 }
 
-// A Header is what is known when a run begins or goes on.
+// A Header is what is known when a run begins or continues.
 type Header struct {
 	Loop     *fsm.Loop
 	File     string // as a person would write it

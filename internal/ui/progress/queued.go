@@ -8,7 +8,7 @@ import (
 	"loops/persistence"
 )
 
-// A Queued is what is told of somebody who waits.
+// A Queued is what is told of a waiter.
 type Queued struct {
 	Waiter persistence.Waiter
 	For    persistence.Obstacle
@@ -18,7 +18,7 @@ type Queued struct {
 	Log    string // where a process in the background writes while it waits
 }
 
-// ObstacleObject is whom somebody waits for.
+// ObstacleObject is whom a waiter waits for.
 func ObstacleObject(o persistence.Obstacle) any {
 	return value.NewMap("loop", ui.OrNull(o.Loop), "instance_id", ui.OrNull(string(o.Run)), "queue_id", ui.OrNull(o.Waiter), "path", ui.OrNull(o.Path), "since", ui.Stamp(o.Since))
 }

@@ -27,7 +27,7 @@ type Attached struct {
 	said  map[string]bool // damage that was told
 }
 
-// Show shows a run until it goes on no more.
+// Show shows a run until it is not running any more.
 func (v *Attached) Show(ctx context.Context, r persistence.Run, all bool) (persistence.Run, error) {
 	v.said = map[string]bool{}
 	enter, entered := fsm.Event{}, runClock{}

@@ -1,4 +1,4 @@
-// Package viewer shows one run to its user while it goes on: a run that this process carries, as an observer of its engine, or one that
+// Package viewer shows one run to its user while it is running: a run that this process carries, as an observer of its engine, or one that
 // another process carries, from its records.
 package viewer
 

@@ -8,7 +8,7 @@ import (
 	"loops/internal/ui"
 )
 
-// PrintFork prints from where a fork would go on.
+// PrintFork prints from where a fork would continue.
 func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 	p, l, values, f := planned.Project, planned.Loop, planned.Values, planned.Fork
 	dir, own := f.Folder, f.Own

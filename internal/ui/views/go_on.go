@@ -9,7 +9,7 @@ import (
 	"loops/persistence"
 )
 
-// GoOn is the command that goes on with a run as it is recorded: with a higher limit if it ended at one.
+// GoOn is the command that continues with a run as it is recorded: with a higher limit if it ended at one.
 func GoOn(ctx context.Context, page *Page, store *project.Records, r persistence.Run) string {
 	if r.Ended != fsm.EndBudget {
 		return page.Remedy(engine.ResumeRemedy(r.Ended, string(r.ID), r.MaxSteps, 0))

@@ -10,7 +10,7 @@ import (
 // StatusQueued is what a run that waits in the queue shows as: it is no run yet, so no store knows the word.
 const StatusQueued = "queued"
 
-// EndedBadly reports whether a run ended so that somebody has to look at it: it failed, timed out, came to its cap or the end
+// EndedBadly reports whether a run ended so that a user has to look at it: it failed, timed out, came to its cap or the end
 // of its budget, or its process died. One that a person stopped did not.
 func EndedBadly(r persistence.Run) bool {
 	switch r.Status {

@@ -17,7 +17,7 @@ import (
 	"loops/persistence"
 )
 
-// FailedSince returns the runs that ended badly since then. One that went on for long may have begun before any other.
+// FailedSince returns the runs that ended badly since then. One that continued for long may have begun before any other.
 func FailedSince(ctx context.Context, store *project.Records, since time.Time) ([]persistence.Run, error) {
 	runs, err := store.Runs(ctx, persistence.Query{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // shortID is how many characters of an id in the queue people are shown.
 const shortID = 8
 
-// QueuePlace is which of those somebody is whose scopes overlap with his, from 1.
+// QueuePlace is which of those a waiter is whose scopes overlap with his, from 1.
 func QueuePlace(w persistence.Waiter, line []persistence.Waiter) int {
 	return 1 + len(persistence.Blocking(w, line, nil))
 }
@@ -28,7 +28,7 @@ func WaiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
 	)
 }
 
-// WaiterLoop names what somebody waits with. What is read of the queue anybody may have written.
+// WaiterLoop names what a waiter waits with. What is read of the queue anybody may have written.
 func WaiterLoop(w persistence.Waiter) string {
 	if w.Resumes != "" {
 		return plain.Line(w.Loop + " (resumes " + string(w.Resumes) + ")")

@@ -105,7 +105,7 @@ func plainNumber(v float64) any {
 	return float64(n) / 1000
 }
 
-// WaiterObject is somebody in the queue.
+// WaiterObject is a waiter.
 func WaiterObject(w persistence.Waiter) *value.Map {
 	f := w.For
 	return value.NewMap("id", w.ID, "loop", w.Loop, "instance_id", ui.OrNull(string(w.Resumes)), "pid", int64(w.Owner.PID), "host", ui.OrNull(w.Owner.Host),
@@ -113,7 +113,7 @@ func WaiterObject(w persistence.Waiter) *value.Map {
 		"for", value.NewMap("path", ui.OrNull(f.Path), "loop", ui.OrNull(f.Loop), "instance_id", ui.OrNull(string(f.Run)), "waiter", ui.OrNull(f.Waiter), "since", ui.Stamp(f.Since)))
 }
 
-// WaiterStatus is somebody in the queue in the place of a run.
+// WaiterStatus is a waiter in the place of a run.
 func WaiterStatus(p *project.Project, w persistence.Waiter) *value.Map {
 	m := value.NewMap("loop", w.Loop, "loop_name", w.Loop, "instance_id", ui.OrNull(string(w.Resumes)), "status", "queued", "alive", true,
 		"pid", int64(w.Owner.PID), "owner", ownerObject(w.Owner), "resumable", false)

@@ -43,12 +43,12 @@ func LeaseText(r persistence.Run) string {
 	}
 }
 
-// WaiterText says in one line that somebody waits in the queue.
+// WaiterText says in one line that a user waits in the queue.
 func WaiterText(p *project.Project, w persistence.Waiter) string {
 	return fmt.Sprintf("pid %d waits for %s, for %s", w.Owner.PID, ObstacleText(p, w), humanize.Duration(time.Since(w.Since)))
 }
 
-// ObstacleText is what somebody in the queue waits for.
+// ObstacleText is what a waiter waits for.
 func ObstacleText(p *project.Project, w persistence.Waiter) string {
 	o := w.For
 	path := plain.Line(cmp.Or(p.Short(o.Path), ShortScope(p, w), "its scope"))

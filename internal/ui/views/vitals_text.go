@@ -21,7 +21,7 @@ const (
 	rowLines  = 3  // of one value on a terminal
 )
 
-// row prints a line of status. On a terminal a long value goes on below, and is cut if it is very long.
+// row prints a line of status. On a terminal a long value continues below, and is cut if it is very long.
 func (page *Page) row(key, value string) {
 	if value = plain.Line(value); value == "" {
 		return

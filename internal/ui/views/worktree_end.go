@@ -57,7 +57,7 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 	return append(lines, treeHints(r, place)...)
 }
 
-// hints are the commands with which a person goes on with what a run left.
+// hints are the commands with which a person continues with what a run left.
 func treeHints(r engine.TreeReport, place string) (lines []string) {
 	s, git := r.State, treeGit(r)
 	if s.Files > 0 {

@@ -3,7 +3,7 @@
 //
 // It is a copy that may be missing, old or damaged at any time, and is never believed over the folders. The names hold as long as the
 // archive has the stamp it had when they were read, and what was read of a state file holds as long as the file has its stamp. A stamp
-// is only written down if the clock of the file system had gone on since: otherwise a later change might not show in it.
+// is only written down if the clock of the file system had advanced since: otherwise a later change might not show in it.
 //
 // Any number of processes may use one index. Who writes holds its flock, and who cannot get that leaves it. It is written in place: a
 // process that is killed meanwhile, or one that reads meanwhile, leaves or sees a file whose checksum does not hold, and that is none.
@@ -32,7 +32,7 @@ const (
 	mostFile    = 64 << 20
 )
 
-// Clocks of file systems go on in ticks: of at most 10 ms, or of up to two seconds where times are whole seconds.
+// Clocks of file systems advance in ticks: of at most 10 ms, or of up to two seconds where times are whole seconds.
 const (
 	tick       = 100 * time.Millisecond
 	coarseTick = 3 * time.Second
