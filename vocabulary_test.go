@@ -23,6 +23,8 @@ var vocabulary = []struct{ not, instead string }{
 	{`\bno way out\b`, "no transition"},
 	{`\bof room\b`, "free"},
 	{`\bTime of these\b`, "duration"},
+	{`\bsomebody\b`, "a user, a waiter, another process"},
+	{`\bmends\b`, "fixes"},
 }
 
 // TestVocabulary holds code, help and documentation to the words of docs/glossary.md.

@@ -29,12 +29,12 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 		return takenOver(run, fenced)
 	}
 	tell(Lost{run, err})
-	where, mend := ".loops", "Free or repair the disk"
+	where, remedy := ".loops", "Free or repair the disk"
 	if !store.Files && !errors.Is(err, fsm.ErrNoRoom) {
-		where, mend = store.Name, "See that the database has room and can be reached"
+		where, remedy = store.Name, "See that the database has room and can be reached"
 	}
 	if errors.Is(err, syscall.EMFILE) {
-		mend = "Let the program open more files (ulimit -n 256)"
+		remedy = "Let the program open more files (ulimit -n 256)"
 	}
 	id := string(run.ID)
 	var next Text
@@ -43,15 +43,15 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	case errors.Is(err, fsm.ErrMoved):
 		next = textf("Nothing recorded before is lost. Move it back, then: %s", Do(OpResume, id))
 	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):
-		next = textf("Nothing of it is on record, so it cannot be resumed. %s, then start anew with: %s", mend, Do(OpRun, run.Loop))
+		next = textf("Nothing of it is on record, so it cannot be resumed. %s, then start anew with: %s", remedy, Do(OpRun, run.Loop))
 	case errors.Is(lost, persistence.ErrNotFound):
 		next = textf("Its records were removed, so it cannot be resumed. Keep actions away from %s, then start anew with: %s", where, Do(OpRun, run.Loop))
 	case errors.Is(err, persistence.ErrRemoved):
 		next = textf("The history of the run is lost, but not what it remembers. Keep actions away from %s, then: %s", where, Do(OpResume, id))
 	case lost == nil && memory.Outcome != nil:
-		next = textf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s", persistence.StatusOf(*memory.Outcome), mend, Do(OpStatus, id))
+		next = textf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s", persistence.StatusOf(*memory.Outcome), remedy, Do(OpStatus, id))
 	default:
-		next = textf("Nothing recorded before is lost. %s, then: %s", mend, Do(OpResume, id))
+		next = textf("Nothing recorded before is lost. %s, then: %s", remedy, Do(OpResume, id))
 	}
 	return &Refusal{Kind: NotRecorded, Text: textf("run %s was stopped: %s\n%s", run.ID, humanize.OneLine(err), next), Err: err}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const commandedLoop = `name: commanded
-description: acts until somebody makes a file
+description: acts until a user makes a file
 initial: work
 max_steps: 1
 states:

@@ -129,7 +129,7 @@ func (o *overrun) Error() string {
 	}
 	if o.Unknown {
 		return fmt.Sprintf("the budget of %s limits cost_usd, and what a prompt cost is not known: "+
-			"give its model a price, go on without this limit, or set allow_unknown_cost: true", whose)
+			"give its model a price, continue without this limit, or set allow_unknown_cost: true", whose)
 	}
 	return fmt.Sprintf("the budget of %s is used up: %s %s of %s", whose, o.Name, amount(o.Spent), amount(o.Most))
 }

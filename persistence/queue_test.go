@@ -110,7 +110,7 @@ func TestBlocking(t *testing.T) {
 		{"who has no scope waits for nobody", newcomer(), []Waiter{at(1, "x", "/")}, nil, ""},
 		{"singletons of one loop", single(newcomer("/a"), "s"), []Waiter{single(at(1, "x", "/b"), "s"), single(at(2, "y", "/b"), "other"), at(3, "s", "/b")}, nil, "x"},
 		{"who waits for a run around it", newcomer("/a/1"), []Waiter{at(1, "x", "/a")}, []string{"/a"}, ""},
-		{"who waits for somebody who does", newcomer("/a", "/b"), []Waiter{at(1, "x", "/a", "/b"), at(2, "y", "/b"), at(3, "z", "/a/2")}, []string{"/a"}, ""},
+		{"who waits for one that does", newcomer("/a", "/b"), []Waiter{at(1, "x", "/a", "/b"), at(2, "y", "/b"), at(3, "z", "/a/2")}, []string{"/a"}, ""},
 		{"who waits for another run all the same", newcomer("/a", "/b"), []Waiter{at(1, "x", "/b"), at(2, "y", "/a")}, []string{"/a"}, "x"},
 	} {
 		var got []string
@@ -136,9 +136,9 @@ func TestCircle(t *testing.T) {
 		{"the other run waits for its own", inside("w", run("H"), "P"), []Waiter{inside("x", run("P"), "H")}, true},
 		{"it waits for a third", inside("w", run("H"), "P"), []Waiter{inside("x", run("I"), "H")}, false},
 		{"a third waits, too", inside("w", run("H"), "P"), []Waiter{inside("y", run("P"), "I"), inside("x", run("I"), "H")}, true},
-		{"behind somebody who waits for its own", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("x", run("P"))}, true},
-		{"behind somebody behind one", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("v", run("P")), inside("x", Obstacle{Waiter: "v"})}, true},
-		{"behind somebody who waits for another", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("x", run("H")), inside("z", run("P"))}, false},
+		{"behind a waiter who waits for its own", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("x", run("P"))}, true},
+		{"behind a waiter behind one", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("v", run("P")), inside("x", Obstacle{Waiter: "v"})}, true},
+		{"behind a waiter who waits for another", inside("w", Obstacle{Waiter: "x"}, "P"), []Waiter{inside("x", run("H")), inside("z", run("P"))}, false},
 		{"in no run", inside("w", run("H")), []Waiter{inside("x", run("P"), "H")}, false},
 		{"the outer of two", inside("w", run("H"), "P", "Q"), []Waiter{inside("x", run("P"), "G", "H")}, true},
 	} {

@@ -126,7 +126,7 @@ func (r *Runner) chooseHost(name string) (*host.Host, string, error) {
 	if err != nil {
 		where := "in PATH: install it, add the directory it is in to PATH"
 		if strings.Contains(h.Program, "/") {
-			where = "or may not be executed: mend its entry in the configuration"
+			where = "or may not be executed: fix its entry in the configuration"
 		}
 		return nil, "", fmt.Errorf("the agent host %s cannot be used: its program %s was not found %s, or choose another host (state key host, --host, LOOPS_HOST)", h.Name, h.Program, where)
 	}

@@ -208,7 +208,7 @@ func (s *lineScanner) goesOn(quote byte, end, next int) {
 		s.fail(end-1, "this ' ended the text; write '' for an apostrophe inside it, or use |")
 		return
 	}
-	s.fail(next, `the text goes on after the closing "; put all of it in single quotes or use |`)
+	s.fail(next, `the text continues after the closing "; put all of it in single quotes or use |`)
 }
 
 // flow scans a list [...] or a mapping {...} that begins at byte i, or continues there. It forgets the brackets where it
@@ -301,5 +301,5 @@ func (s *lineScanner) afterFlow(opener byte, i int) {
 	if rest == "" || rest[0] == '#' || rest[0] == ':' {
 		return
 	}
-	s.fail(len(s.line)-len(rest), "the text goes on after the closing bracket; put a text that begins with "+string(opener)+" in quotes or use |")
+	s.fail(len(s.line)-len(rest), "the text continues after the closing bracket; put a text that begins with "+string(opener)+" in quotes or use |")
 }

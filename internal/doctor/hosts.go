@@ -138,7 +138,7 @@ func (x *Examination) host(h *host.Host, v hostVersion, chosen bool) bool {
 	)}
 	switch {
 	case v.path == "" && declared:
-		f.Level, f.Text, f.Todo = Warning, "declared, but its program "+h.Program+" was not found", "install it, or mend its entry in .loops/config.yaml"
+		f.Level, f.Text, f.Todo = Warning, "declared, but its program "+h.Program+" was not found", "install it, or fix its entry in .loops/config.yaml"
 	case v.path == "":
 		f.Text = "not installed"
 	default:

@@ -126,7 +126,7 @@ func Tools(h *Host) []mcpserver.Tool {
 		},
 		{
 			Name: "events", Title: "Read the events of a run", ReadOnly: true,
-			About: "Reads the events of a run in their order, from one on: states entered, actions with their output, verdicts, routes, the end. Call it again with next_after to go on.",
+			About: "Reads the events of a run in their order, from one on: states entered, actions with their output, verdicts, routes, the end. Call it again with next_after to continue.",
 			Arguments: []mcpserver.Argument{
 				run,
 				{Name: "after", Kind: mcpserver.Number, Most: 1 << 52, About: "only events with a greater seq; 0 = from the beginning"},

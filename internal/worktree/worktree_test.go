@@ -128,12 +128,12 @@ func TestEnter(t *testing.T) {
 		t.Fatalf("nobody is in it: %v", err)
 	}
 	if _, err := Enter(path); err == nil {
-		t.Error("somebody entered a tree that goes")
+		t.Error("a user entered a tree that goes")
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := Enter(filepath.Join(path, "src")); err == nil {
-		t.Error("somebody entered what is no tree")
+		t.Error("a user entered what is no tree")
 	}
 }

@@ -160,7 +160,7 @@ func eachLine(r io.Reader, yield func(logLine) bool) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			// What is left is of an Append that never returned, unless it is as long as a whole line.
-			if l.unended = mend(b); !l.unended {
+			if l.unended = repair(b); !l.unended {
 				return nil
 			}
 		case err != nil:
@@ -188,8 +188,8 @@ func eachLine(r io.Reader, yield func(logLine) bool) error {
 	}
 }
 
-// mend makes the last byte of a line a line end, if all else of an event is there.
-func mend(b []byte) bool {
+// repair makes the last byte of a line a line end, if all else of an event is there.
+func repair(b []byte) bool {
 	if len(b) == 0 {
 		return false
 	}

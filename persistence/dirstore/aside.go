@@ -113,9 +113,9 @@ func (d *Store) appendFile(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// mend prepares the files of a run that was taken over for continuing: damaged lines are kept aside, an unfinished batch
+// repair prepares the files of a run that was taken over for continuing: damaged lines are kept aside, an unfinished batch
 // is cut off, and the index names all parts.
-func (d *Store) mend(files livePaths, l *loaded) error {
+func (d *Store) repair(files livePaths, l *loaded) error {
 	err := errors.Join(d.keepAside(files.aside, l), d.cutTail(files, l), segment.RepairIndex(files.parts))
 	if err == nil && l.before > 0 && !disk.Exists(files.events) { // a crash between two parts
 		err = disk.Write(files.events, nil)

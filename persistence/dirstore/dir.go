@@ -235,7 +235,7 @@ func (d *Store) goOn(t *taken, spec persistence.Spec, scope []string) (*journal,
 		}
 	}
 	files := d.live(t.id)
-	if err := d.mend(files, l); err != nil {
+	if err := d.repair(files, l); err != nil {
 		return nil, nil, err
 	}
 	spec.Loop = l.Loop

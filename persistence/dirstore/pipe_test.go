@@ -168,6 +168,6 @@ func soon(t *testing.T, f func()) {
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		t.Fatal("it waits for somebody at the other end")
+		t.Fatal("it waits for a user at the other end")
 	}
 }

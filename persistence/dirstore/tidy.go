@@ -123,7 +123,7 @@ func (d *Store) ending(t *taken, todo persistence.Tidying, m mark) (*value.Map, 
 			return nil, d.clear(t.id)
 		}
 	}
-	return lastFlat(l), errors.Join(t.restoreDefinition(l), d.mend(d.live(t.id), l))
+	return lastFlat(l), errors.Join(t.restoreDefinition(l), d.repair(d.live(t.id), l))
 }
 
 // lastFlat is the state file of a run that was read from its files and goes to the archive.

@@ -92,7 +92,7 @@ var sharing = []test{
 			t.Fatalf("error is %v, want a *ConflictError", err)
 		}
 	}},
-	{"what a run locks is told while somebody owns it", func(t *T) {
+	{"what a run locks is told while a user owns it", func(t *T) {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		if err == nil {
 			err = os.Symlink("src", filepath.Join(dir, "link"))

@@ -24,7 +24,7 @@ func newEventsCommand(a *app) *cobra.Command {
 		Use:   "events NAME|RUN",
 		Short: "Print the events of a run, also while it is running",
 		Long: `events prints all events of a run, oldest first, each with its number. NAME means the newest run of the loop. With --after
-it begins behind the event with that number; with -f it goes on until the run ends, or has no process any more. Ctrl-C ends
+it begins behind the event with that number; with -f it continues until the run ends, or has no process any more. Ctrl-C ends
 the command, not the run.
 
 With --json each event is a line of JSON, as run --json prints it, so that a program can read them as they come. It finds

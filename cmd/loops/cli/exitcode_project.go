@@ -39,7 +39,7 @@ func explainProject(err error) (code int, text string) {
 		case "retention":
 			then = "; nothing was removed"
 		case "store":
-			then = ", so where runs are recorded is not known; mend that, or say it with --store"
+			then = ", so where runs are recorded is not known; fix that, or say it with --store"
 		}
 		return kindCode(engine.Invalid), string(views.SettingsText(settings, then))
 	case errors.As(err, &catalog):

@@ -44,7 +44,7 @@ func addCompletion(root *cobra.Command) {
 		}
 		c.Short = "Print a script that completes commands in your shell"
 		c.Long = `completion prints a script that makes a shell complete commands, flags and what may stand behind them: loops, states and
-steps, runs (behind stop those that go on, behind resume those that can be resumed), formats and files.
+steps, runs (behind stop the running ones, behind resume those that can be resumed), formats and files.
 
 To have it in every new shell, once:
 

@@ -30,9 +30,9 @@ name prints with --json; lists are in an object, as the protocol wants one. The 
 where it stopped reading, and logs the end of what its actions wrote. The page of the language is the resource
 loops://language.
 
-A run that an agent starts is a process of its own. It goes on when the server ends, unless the agent asked for
+A run that an agent starts is a process of its own. It continues when the server ends, unless the agent asked for
 stop_with_server. Where the agent is itself part of the action of a run, only such a run shares what that one has locked:
-any other may go on when the action has ended. The server ends when its input does and what was asked is answered, which it
+any other may continue when the action has ended. The server ends when its input does and what was asked is answered, which it
 waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is no message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: `  claude mcp add loops -- loops -C /path/to/project mcp
   codex mcp add loops -- loops -C /path/to/project mcp`,

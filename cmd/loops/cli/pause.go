@@ -40,7 +40,7 @@ func newPauseCommand(a *app) *cobra.Command {
 		Short: "Pause a run before its next state",
 		Long: `pause has the run RUN, every running run of the loop NAME, or with --all every run of the project wait before the
 next state that it would enter. An action that runs is not interrupted: pause returns, and status says when the run
-stands. The time of a pause counts for no timeout. A run that is stopped or killed meanwhile goes on when
+stands. The time of a pause counts for no timeout. A run that is stopped or killed meanwhile continues when
 it is resumed: resume lifts the pause, and says so.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops pause fix
   loops pause --all

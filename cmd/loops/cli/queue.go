@@ -100,7 +100,7 @@ func newQueueRemoveCommand(a *app) *cobra.Command {
 		Short: "Remove a waiter",
 		Long: `remove takes the one with the id ID, or whose id begins so (4 characters at least), everybody of the loop NAME, or with
 --all everybody out of the queue, and ends the process that waits. Nothing of its run was begun then. One whose turn it was
-just now goes on, which is said. No other process is signalled: who waits is told from others by its lock, its pid and its
+just now continues, which is said. No other process is signalled: who waits is told from others by its lock, its pid and its
 start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops queue remove 28f714b9
   loops queue remove fix

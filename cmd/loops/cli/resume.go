@@ -41,13 +41,13 @@ as much as it says, which a later resume keeps. A run that timed out has ended: 
 A run that stands in a for_each continues with the items that lack an end; --retry-failed does those that failed again, too.
 
 An action that was interrupted runs again, unless its state says on_interrupted or idempotent: false. Then --rerun runs it
-again, and --from goes on in another state; LOOPS_ATTEMPT tells the action.
+again, and --from continues in another state; LOOPS_ATTEMPT tells the action.
 
 A run whose loop file, or that of a sub-loop it is in, changed since it began is refused, with what changed. Then --force
-goes on with the files as they are now, and --definition=recorded with the loop as it was recorded with the run, together
+continues with the files as they are now, and --definition=recorded with the loop as it was recorded with the run, together
 with the sub-loops that had been read until then.
 
-It locks the paths of the loop's scope as run does, and waits for them with --queue. With --background the run goes on in a
+It locks the paths of the loop's scope as run does, and waits for them with --queue. With --background the run continues in a
 process of its own, as it does with run --background.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, nothing to resume, or no database of runs there"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5

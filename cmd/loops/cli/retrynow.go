@@ -16,7 +16,7 @@ func newRetryNowCommand(a *app) *cobra.Command {
 		Use:   "retry-now NAME|RUN",
 		Short: "End the wait of a run now",
 		Long: `retry-now ends the wait that the run RUN is in, or those of every run of the loop NAME: for a rate limit, after a failure
-of an agent host, or between states. The run goes on at once, also on another machine that shares the database; loops
+of an agent host, or between states. The run continues at once, also on another machine that shares the database; loops
 status shows what it waits for.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops retry-now fix
   loops retry-now fix-20261121T103405`,

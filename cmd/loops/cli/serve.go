@@ -40,7 +40,7 @@ func newServeCommand(a *app) *cobra.Command {
 stop, pause, resume, extend and fork runs, answer their questions and send them events. The same is there for programs under
 /api/v1, with the objects that commands print with --json.
 
-The server owns no run: one that it starts goes on when the server ends. It listens on this machine only, and asks for the token
+The server owns no run: one that it starts continues when the server ends. It listens on this machine only, and asks for the token
 in the address, which holds while the server runs; LOOPS_SERVE_TOKEN, of 32 characters or more, has it keep one. A user who has
 the token may do all that you may do with loops in these projects. Beyond this machine it listens only with --insecure: what is
 sent can be read on the way, so put a proxy with TLS in front of it. Each write leaves a line on standard error.` + exitCodes(exitOK, exitFailed, exitUsage),

@@ -27,7 +27,7 @@ func newStageCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stage",
 		Short: "Record the stages of a script",
-		Long: `stage lets a script that was killed go on with the first stage that was not completed. The values of stages are files
+		Long: `stage lets a script that was killed continue with the first stage that was not completed. The values of stages are files
 of one directory (--dir or LOOPS_STAGE_DIR): NAME.json is what a stage has found out, manifest.json says which stages
 count. They are good for one day in UTC. What was saved is durable when the command ends; a kill at any moment leaves
 whole files. Scripts that run at once may save different stages.` + codes,
