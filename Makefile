@@ -7,7 +7,7 @@ CRASHES ?= 2000
 FUZZTIME ?= 10s
 TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestScriptPostgres)$$
 
-.PHONY: all help check build test race lint format tools golden generate bench release torture fuzz clean
+.PHONY: all help check build test race lint format tools golden generate bench release torture pictures fuzz clean
 
 all: build lint test
 
@@ -59,6 +59,9 @@ bin/nfpm: tools/release/go.mod tools/release/go.sum
 
 # What a person waits for: each test's name and what it says, without the thousands that only pass.
 quiet = sed -u -E '/^=== |^ *--- PASS: .*\/|^PASS$$/d'
+
+pictures: ## the pictures of the README, from real runs; needs chromium
+	go test ./cmd/loops -run 'TestPictures$$' -count=1 -pictures "$(CURDIR)/docs/pictures"
 
 torture: SHELL := bash
 torture: .SHELLFLAGS := -eo pipefail -c

@@ -55,7 +55,7 @@ type watching struct {
 func watchProject(t *testing.T, store string, loops ...string) (dir string, env []string) {
 	t.Helper()
 	bin := binary(t)
-	dir = t.TempDir()
+	dir = filepath.Join(t.TempDir(), "shop")
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	for _, kv := range cleanEnv(bin, dir) {
 		if !strings.HasPrefix(kv, "TERM=") {

@@ -66,9 +66,9 @@ func fixDetail(current string) *Detail {
 	return &Detail{
 		ID: "fix-20261121T103405", Graph: fixLoop(current, ""), Previous: "fix", Current: current,
 		Steps: []Step{
-			{Number: "1", State: "check", Verdict: "no", To: "fix", Took: "12s", Bad: true},
+			{Number: "1", State: "check", Verdict: "error", To: "fix", Took: "12s", Bad: true},
 			{Number: "2", State: "fix", To: "check", Took: "3m10s", Cost: "$0.2000"},
-			{Number: "3", State: "check", Verdict: "no", To: "fix", Took: "11s", Bad: true},
+			{Number: "3", State: "check", Verdict: "no", To: "fix", Took: "11s"},
 			{Number: "4", State: "fix", To: "check", Took: "2m02s", Cost: "$0.2210"},
 			{Number: "5", State: "check", Took: "5s"},
 		},

@@ -171,7 +171,7 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 		}
 	case fsm.EventEvaluate:
 		row.Verdict, row.Left = plain.Line(inspect.Text(e.Get("verdict"))), ""
-		row.Bad = row.Bad || row.Verdict == "error"
+		row.Bad = row.Verdict == "error" // an ordinary no is no failure
 	case fsm.EventRoute:
 		row.To = plain.Line(inspect.Text(e.Get("to")))
 	}
@@ -206,11 +206,11 @@ func (d *detail) write(e fsm.Event, v *inspect.Visit) {
 		code := inspect.Text(e.Get("exit_code"))
 		if errs := strings.TrimSpace(inspect.Text(e.Get("stderr_preview"))); errs != "" && !d.said.Covers(errs) {
 			for part := range strings.SplitSeq(humanize.LastLines(errs, 8), "\n") {
-				d.line(watch.Line{Text: label + "stderr: " + part, Bad: code != "0"})
+				d.line(watch.Line{Text: label + "stderr: " + part, Bad: code != "0" && code != "1"})
 			}
 		}
 		if code != "0" {
-			d.line(watch.Line{Text: label + "exit code " + code, Bad: true})
+			d.line(watch.Line{Text: label + "exit code " + code, Bad: code != "1"}) // 1 is an ordinary no
 		}
 	case fsm.EventActionError:
 		d.line(watch.Line{Text: label + inspect.Text(e.Get("error")), Bad: true})
