@@ -16,17 +16,6 @@ import (
 	"loops/internal/ui"
 )
 
-// A backgroundStart is what that process says when its run is on record, in one line.
-type backgroundStart struct {
-	ID    string `json:"instance_id"`
-	RunID string `json:"run_id"`
-	Loop  string `json:"loop"`
-	PID   int    `json:"pid"`
-	Log   string `json:"log"` // absolute; "" = its output cannot be kept
-
-	Queue *backgroundWait `json:"queue,omitempty"` // it waits for others first, and has no id yet
-}
-
 // checkBackground refuses what a run in the background cannot do.
 func checkBackground(background, dryRun bool, command string) error {
 	if background && dryRun {
@@ -81,7 +70,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request
 // await returns when the run is on record, and passes on what the process says until then. A signal that comes
 // meanwhile is passed to the process, and named in caught where the run was on record all the same. The error of a
 // process that ended before has its exit code; what it said was printed.
-func await(ctx context.Context, c *handover.Process, to io.Writer) (start backgroundStart, caught string, err error) {
+func await(ctx context.Context, c *handover.Process, to io.Writer) (start handover.Start, caught string, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)

@@ -16,14 +16,8 @@ import (
 	"loops/internal/ui/views"
 )
 
-// A backgroundWait is what a process says that has to wait for others before its run begins.
-type backgroundWait struct {
-	ID   string `json:"id"`   // of its place in the queue
-	Text string `json:"text"` // whom it waits for, for a person
-}
-
 // queuedInBackground says that a run in the background waits, and continues waiting when this process has ended.
-func (a *app) queuedInBackground(p *project.Project, c *handover.Process, start backgroundStart, caught string, view viewFlags) error {
+func (a *app) queuedInBackground(p *project.Project, c *handover.Process, start handover.Start, caught string, view viewFlags) error {
 	switch {
 	case caught != "":
 		ui.Say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
@@ -50,7 +44,7 @@ type waitLog struct {
 
 // openWaitLog says that the run has to wait for why, and from now on writes to a log of its own, whose path it returns.
 func (d *detached) openWaitLog(q engine.Queued) string {
-	start := backgroundStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &backgroundWait{q.Waiter.ID, views.WaitsFor(q.Why)}}
+	start := handover.Start{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &handover.Wait{ID: q.Waiter.ID, Text: views.WaitsFor(q.Why)}}
 	log, err := runlog.Open(q.Log, logSize, logKeep, crashTo)
 	if err == nil {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), humanize.Clock(d.began))
@@ -64,7 +58,7 @@ func (d *detached) openWaitLog(q engine.Queued) string {
 		d.use(log)
 	}
 	d.inQueue = &waitLog{start.Log, log}
-	start.tell(d.report)
+	start.Report(d.report)
 	_ = d.messages.Close()
 	_ = d.report.Close()
 	return start.Log

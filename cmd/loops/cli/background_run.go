@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -88,7 +87,7 @@ func carryWatched(ctx context.Context, a *app, h handover.Handover, report, mess
 	inner := handedApp(h, IO{In: a.In, Out: io.Discard, Err: messages, Env: a.Env})
 	inner.adopt = a.adopt
 	inner.onRecord = func(header progress.Header) {
-		startOf(header).tell(report)
+		startOf(header).Report(report)
 		_ = report.Close()
 	}
 	return inner.carryHandedOver(ctx, h)
@@ -101,15 +100,8 @@ func (a *app) carryHandedOver(ctx context.Context, h handover.Handover) int {
 }
 
 // startOf is what a process says of its run when that is on record.
-func startOf(h progress.Header) backgroundStart {
-	return backgroundStart{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
-}
-
-// tell writes what there is to say for the process that waits for it, which may be gone.
-func (s backgroundStart) tell(report io.Writer) {
-	if b, err := json.Marshal(s); err == nil {
-		_, _ = report.Write(append(b, '\n'))
-	}
+func startOf(h progress.Header) handover.Start {
+	return handover.Start{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
 }
 
 // Write adds to the log of the run.
@@ -154,7 +146,7 @@ func (d *detached) recorded(a *app, h progress.Header) {
 		start.Log = log.Path
 		d.use(log)
 	}
-	start.tell(d.report)
+	start.Report(d.report)
 	_ = d.messages.Close()
 	_ = d.report.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/complete"
 	"loops/cmd/loops/cli/helppage"
 	"loops/engine/project"
 	"loops/internal/completion"
@@ -54,16 +55,16 @@ func (a *app) isLoop(dir, name string) bool {
 }
 
 // loopsByName offers the loops that [app.byName] runs, once a letter is typed: before that, commands are what is looked for.
-func (a *app) loopsByName(root *cobra.Command) completer {
+func (a *app) loopsByName(root *cobra.Command) complete.Offer {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 || word == "" {
-			return nil, noFiles
+			return nil, complete.NoFiles
 		}
-		found, _ := found(noFiles, completion.New(a.project, a.engineOptions()).Loops)(cmd, args, word)
+		found, _ := complete.Found(complete.NoFiles, completion.New(a.project, a.engineOptions()).Loops)(cmd, args, word)
 		return slices.DeleteFunc(found, func(w cobra.Completion) bool {
 			name, _, _ := strings.Cut(w, "\t")
 			return isCommand(root, name)
-		}), noFiles
+		}), complete.NoFiles
 	}
 }
 

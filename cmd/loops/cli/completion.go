@@ -2,13 +2,12 @@ package cli
 
 import (
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/complete"
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/loopfile"
@@ -22,21 +21,8 @@ import (
 	"loops/persistence"
 )
 
-// A completer lists what may stand at a place of a command line: args are those before it, word is what is typed of it.
-// It finds nothing where something is wrong.
-type completer = cobra.CompletionFunc
-
 // completionWait is how long a shell waits for a database at most.
 const completionWait = time.Second
-
-// What a shell does besides showing what is noFiles.
-const (
-	noFiles     = cobra.ShellCompDirectiveNoFileComp                                     // nothing
-	inOrder     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder // keeps the order
-	noSpace     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace   // lets the word be continued
-	orFiles     = cobra.ShellCompDirectiveDefault                                        // offers files where nothing fits
-	onlyFolders = cobra.ShellCompDirectiveFilterDirs                                     // offers onlyFolders
-)
 
 // completing reports whether a command line asks what could stand in another one.
 func completing(args []string) bool {
@@ -48,18 +34,18 @@ func completing(args []string) bool {
 func (a *app) offerCompletions(root *cobra.Command) {
 	a.Err = io.Discard
 	root.InitDefaultHelpCmd()
-	places := a.places(root)
-	root.ValidArgsFunction = safe(a.loopsByName(root))
-	visitCommands(root, func(cmd *cobra.Command) {
-		if words := placesOf(cmd); len(words) > 0 {
-			cmd.ValidArgs, cmd.ValidArgsFunction = nil, safe(places.arguments(cmd, words))
+	offers := a.places(root)
+	root.ValidArgsFunction = complete.Safe(a.loopsByName(root))
+	complete.Visit(root, func(cmd *cobra.Command) {
+		if words := complete.PlacesOf(cmd); len(words) > 0 {
+			cmd.ValidArgs, cmd.ValidArgsFunction = nil, complete.Safe(offers.Arguments(cmd, words))
 		} else if !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
 			flags.VisitAll(func(f *pflag.Flag) {
-				if offer := places.flag(cmd, f); offer != nil {
-					_ = cmd.RegisterFlagCompletionFunc(f.Name, safe(offer)) // fails only where it was done before
+				if offer := offers.Flag(cmd, f); offer != nil {
+					_ = cmd.RegisterFlagCompletionFunc(f.Name, complete.Safe(offer)) // fails only where it was done before
 				}
 				_, f.Usage = pflag.UnquoteUsage(f) // a shell shows it
 			})
@@ -67,205 +53,49 @@ func (a *app) offerCompletions(root *cobra.Command) {
 	})
 }
 
-// safe leaves out what a shell would not take as a word: bash types what several words begin with as it is, and at the next
-// key expands what is typed. So a loop called $(...) would be run.
-func safe(offer completer) completer {
-	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		found, how := offer(cmd, args, word)
-		return slices.DeleteFunc(found, func(w cobra.Completion) bool {
-			text, _, _ := strings.Cut(w, "\t")
-			return !completion.Typable(text)
-		}), how
-	}
-}
-
-// visitCommands calls visit for root and all below it.
-func visitCommands(root *cobra.Command, visit func(*cobra.Command)) {
-	visit(root)
-	for _, c := range root.Commands() {
-		visitCommands(c, visit)
-	}
-}
-
-// placesOf returns the arguments of a command as its usage names them: NAME|RUN, STEP..., without brackets.
-func placesOf(cmd *cobra.Command) (words []string) {
-	flag := false
-	for _, w := range strings.Fields(cmd.Use)[1:] {
-		switch {
-		case flag:
-			flag = false
-		case strings.HasPrefix(w, "-"):
-			flag = true
-		default:
-			words = append(words, strings.Trim(w, "[]"))
-		}
-	}
-	return words
-}
-
-// places says what may stand in a place, by its name in the usage. The name of a command before it makes it a place of that
-// command alone; two dashes make it a flag.
-type places map[string]completer
-
-func (a *app) places(root *cobra.Command) places {
+func (a *app) places(root *cobra.Command) complete.Places {
 	from := completion.New(a.project, a.engineOptions())
-	runs := func(f completion.RunFilter) completer { return found(inOrder, from.Runs(f)) }
-	only := func(f completion.RunFilter) completer { return found(inOrder, from.RunsOnly(f)) }
-	words := func(of func(loopfile.Entry) []string) completer { return found(noFiles, from.LoopWords(of)) }
+	runs := func(f completion.RunFilter) complete.Offer { return complete.Found(complete.InOrder, from.Runs(f)) }
+	only := func(f completion.RunFilter) complete.Offer { return complete.Found(complete.InOrder, from.RunsOnly(f)) }
+	words := func(of func(loopfile.Entry) []string) complete.Offer {
+		return complete.Found(complete.NoFiles, from.LoopWords(of))
+	}
 	live, goOn := runs(completion.IsLive), runs(completion.IsResumable)
-	stores := foundOr(noSpace, noSpace, from.Stores)
-	limits := unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time=")
-	return places{
-		"NAME": found(noFiles, from.Loops), "PATH": files, "FOLDER": files, "FILE": files, "RUN": runs(completion.IsAny), "STATE": found(inOrder, from.States), "STEP": found(inOrder, from.Steps),
-		"INPUT": nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
-		"HOST": found(inOrder, from.Hosts), "KEY=VALUE": foundOr(noSpace, noSpace, from.ContextKeys), "LIMIT=N": unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
-		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": nothing,
-		"LEVEL": fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":  fixed(eventKinds...), "STATUS": listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
-		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": fixed(append(service.Tiers, allTiers)...), "PATTERN": fixed(starter.Names...),
-		"BRANCH": found(inOrder, from.Branches), "MODEL": nothing, "EFFORT": fixed("low", "medium", "high"), "N": nothing, "EXPR": nothing, "AGE": nothing, "WHEN": nothing, "SIZE": nothing, "TIME": nothing, "SECONDS": nothing, "COLUMNS": nothing, "DURATION": nothing, "DIR": someFolder,
-		"NUMBER": nothing, "CODE": nothing, "ADDR": fixed("127.0.0.1:8080"), "PREFIX": nothing, "AUTHORITY": nothing, "TEXT": nothing, "NAME=SCORE": nothing, "SERVER/TOOL": nothing, "JSON": nothing, "EVENT": nothing, "ADDRESS": nothing, "CHOICE": nothing, "NAME=TEXT": nothing,
+	stores := complete.FoundOr(complete.NoSpace, complete.NoSpace, from.Stores)
+	limits := complete.Unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time=")
+	return complete.Places{
+		"NAME": complete.Found(complete.NoFiles, from.Loops), "PATH": complete.Files, "FOLDER": complete.Files, "FILE": complete.Files, "RUN": runs(completion.IsAny), "STATE": complete.Found(complete.InOrder, from.States), "STEP": complete.Found(complete.InOrder, from.Steps),
+		"INPUT": complete.Nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
+		"HOST": complete.Found(complete.InOrder, from.Hosts), "KEY=VALUE": complete.FoundOr(complete.NoSpace, complete.NoSpace, from.ContextKeys), "LIMIT=N": complete.Unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
+		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": complete.Nothing,
+		"LEVEL": complete.Fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
+		"KIND":  complete.Fixed(eventKinds...), "STATUS": complete.Listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
+		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": complete.Fixed(append(service.Tiers, allTiers)...), "PATTERN": complete.Fixed(starter.Names...),
+		"BRANCH": complete.Found(complete.InOrder, from.Branches), "MODEL": complete.Nothing, "EFFORT": complete.Fixed("low", "medium", "high"), "N": complete.Nothing, "EXPR": complete.Nothing, "AGE": complete.Nothing, "WHEN": complete.Nothing, "SIZE": complete.Nothing, "TIME": complete.Nothing, "SECONDS": complete.Nothing, "COLUMNS": complete.Nothing, "DURATION": complete.Nothing, "DIR": complete.Folder,
+		"NUMBER": complete.Nothing, "CODE": complete.Nothing, "ADDR": complete.Fixed("127.0.0.1:8080"), "PREFIX": complete.Nothing, "AUTHORITY": complete.Nothing, "TEXT": complete.Nothing, "NAME=SCORE": complete.Nothing, "SERVER/TOOL": complete.Nothing, "JSON": complete.Nothing, "EVENT": complete.Nothing, "ADDRESS": complete.Nothing, "CHOICE": complete.Nothing, "NAME=TEXT": complete.Nothing,
 
-		"attach RUN": live, "attach NAME": nothing, "stop RUN": live, "stop NAME": nothing, "pause RUN": live, "pause NAME": nothing,
-		"unpause RUN": runs(completion.IsPaused), "unpause NAME": nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": nothing, "answer RUN": runs(completion.IsWaiting), "answer NAME": nothing, "signal RUN": goOn, "signal NAME": nothing, "resume RUN": goOn, "resume NAME": nothing,
-		"rm RUN": only(completion.IsEnded), "diff RUN": only(completion.IsAny), "history RUN": found(inOrder, from.RunsOfLoop),
-		"queue remove ID": found(noFiles, from.WaiterIDs), "queue remove NAME": nothing, "new NAME": nothing, "install NAME": found(noFiles, from.CatalogLoops), "stage save NAME": nothing, "stage load NAME": nothing,
+		"attach RUN": live, "attach NAME": complete.Nothing, "stop RUN": live, "stop NAME": complete.Nothing, "pause RUN": live, "pause NAME": complete.Nothing,
+		"unpause RUN": runs(completion.IsPaused), "unpause NAME": complete.Nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": complete.Nothing, "answer RUN": runs(completion.IsWaiting), "answer NAME": complete.Nothing, "signal RUN": goOn, "signal NAME": complete.Nothing, "resume RUN": goOn, "resume NAME": complete.Nothing,
+		"rm RUN": only(completion.IsEnded), "diff RUN": only(completion.IsAny), "history RUN": complete.Found(complete.InOrder, from.RunsOfLoop),
+		"queue remove ID": complete.Found(complete.NoFiles, from.WaiterIDs), "queue remove NAME": complete.Nothing, "new NAME": complete.Nothing, "install NAME": complete.Found(complete.NoFiles, from.CatalogLoops), "stage save NAME": complete.Nothing, "stage load NAME": complete.Nothing,
 
-		"--color": fixed("auto", "always", "never"), "--dir": someFolder, "--run-dir": someFolder, "--permissions": fixed("host", "skip"),
-		"--by": fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": fixed(engine.RecordedDefinition), "--group-by": fixed("outcome"),
-		"--worktree-end": fixed(treeEnds...), "graph --format": fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": fixed(formats...),
-		"run --format": fixed(runFormats...), "resume --format": fixed(runFormats...), "fork --format": fixed(runFormats...), "report --format": fixed("html", "junit", "markdown"),
-		"simulate --scenario": fixed(dryrun.Scenarios()...), "schema --json-output": fixed(jsonoutput.Commands()...),
+		"--color": complete.Fixed("auto", "always", "never"), "--dir": complete.Folder, "--run-dir": complete.Folder, "--permissions": complete.Fixed("host", "skip"),
+		"--by": complete.Fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": complete.Fixed(engine.RecordedDefinition), "--group-by": complete.Fixed("outcome"),
+		"--worktree-end": complete.Fixed(treeEnds...), "graph --format": complete.Fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": complete.Fixed(formats...),
+		"run --format": complete.Fixed(runFormats...), "resume --format": complete.Fixed(runFormats...), "fork --format": complete.Fixed(runFormats...), "report --format": complete.Fixed("html", "junit", "markdown"),
+		"simulate --scenario": complete.Fixed(dryrun.Scenarios()...), "schema --json-output": complete.Fixed(jsonoutput.Commands()...),
 	}
-}
-
-// found offers what is found in a project; how is what a shell does besides.
-func found(how cobra.ShellCompDirective, offer completion.Offer) completer {
-	return foundOr(how, noFiles, offer)
-}
-
-// foundOr is found with what a shell does where something is wrong.
-func foundOr(how, wrong cobra.ShellCompDirective, offer completion.Offer) completer {
-	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		words, ok := offer(cmd.Context(), args, word)
-		if !ok {
-			return nil, wrong
-		}
-		return words, how
-	}
-}
-
-// arguments completes the arguments of a command. The last one may be repeated where its name ends in dots.
-func (p places) arguments(cmd *cobra.Command, words []string) completer {
-	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		i := len(args)
-		if last := len(words) - 1; i > last && strings.HasSuffix(words[last], "...") {
-			i = last
-		}
-		if i >= len(words) {
-			return nil, noFiles
-		}
-		return p.of(cmd, words[i])(cmd, args, word)
-	}
-}
-
-// of returns what may stand in a place of a command; nil where the table does not know one of its names.
-func (p places) of(cmd *cobra.Command, name string) completer {
-	var all []completer
-	for one := range strings.SplitSeq(strings.TrimSuffix(name, "..."), "|") {
-		offer := p[strings.TrimPrefix(cmd.CommandPath(), "loops ")+" "+one]
-		if offer == nil {
-			offer = p[one]
-		}
-		if offer == nil {
-			return nil
-		}
-		all = append(all, offer)
-	}
-	return anyOf(all...)
-}
-
-// flag returns what a flag may be set to; nil where that is not known, or is true or false.
-func (p places) flag(cmd *cobra.Command, f *pflag.Flag) completer {
-	if f.Value.Type() == "bool" {
-		return nil
-	}
-	name, _ := pflag.UnquoteUsage(f)
-	for _, key := range []string{strings.TrimPrefix(cmd.CommandPath(), "loops ") + " --" + f.Name, "--" + f.Name} {
-		if offer := p[key]; offer != nil {
-			return offer
-		}
-	}
-	return p.of(cmd, name)
-}
-
-// anyOf offers what any of them does, and files if one of them does.
-func anyOf(all ...completer) completer {
-	if len(all) == 1 {
-		return all[0]
-	}
-	return func(cmd *cobra.Command, args []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-		does, noFile := cobra.ShellCompDirectiveDefault, noFiles
-		for _, one := range all {
-			more, how := one(cmd, args, word)
-			found = append(found, more...)
-			noFile &= how
-			does |= how &^ noFiles
-		}
-		return found, does | noFile
-	}
-}
-
-// fixed offers these words, in this order.
-func fixed(words ...string) completer {
-	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return completion.StartingWith(word, words), inOrder
-	}
-}
-
-// unfinished offers the beginnings of words.
-func unfinished(words ...string) completer {
-	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return completion.StartingWith(word, words), noSpace
-	}
-}
-
-// listed offers these words, also behind a comma.
-func listed(words ...string) completer {
-	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		before, last := "", word
-		if i := strings.LastIndexByte(word, ','); i >= 0 {
-			before, last = word[:i+1], word[i+1:]
-		}
-		found := completion.StartingWith(last, words)
-		for i := range found {
-			found[i] = before + found[i]
-		}
-		return found, inOrder
-	}
-}
-
-func nothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, noFiles
-}
-
-func files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, orFiles
-}
-
-func someFolder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, onlyFolders
 }
 
 // commands offers the names of commands, and those of the commands below them.
-func commands(root *cobra.Command) completer {
+func commands(root *cobra.Command) complete.Offer {
 	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && args[0] == "rule" {
-			return completion.StartingWith(word, ruleNames()), noFiles
+			return completion.StartingWith(word, ruleNames()), complete.NoFiles
 		}
 		cmd, rest, err := root.Find(args)
 		if err != nil || len(rest) > 0 {
-			return nil, noFiles
+			return nil, complete.NoFiles
 		}
 		var words []string
 		for _, c := range cmd.Commands() {
@@ -273,15 +103,15 @@ func commands(root *cobra.Command) completer {
 				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
 			}
 		}
-		return completion.StartingWith(word, words), noFiles
+		return completion.StartingWith(word, words), complete.NoFiles
 	}
 }
 
 // topics offers what there is help about besides commands.
-func topics(root *cobra.Command) completer {
+func topics(root *cobra.Command) complete.Offer {
 	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
-			return nil, noFiles
+			return nil, complete.NoFiles
 		}
 		words := []string{cobra.CompletionWithDesc("rule", "What one rule of validate means")}
 		for _, c := range root.Commands() {
@@ -289,7 +119,7 @@ func topics(root *cobra.Command) completer {
 				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
 			}
 		}
-		return completion.StartingWith(word, words), noFiles
+		return completion.StartingWith(word, words), complete.NoFiles
 	}
 }
 

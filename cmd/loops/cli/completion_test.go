@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"loops/cmd/loops/cli/complete"
 )
 
 // Every argument and every flag of every command has something to offer, be it nothing on purpose.
@@ -16,18 +18,18 @@ func TestEveryPlaceIsCompleted(t *testing.T) {
 	root.InitDefaultHelpCmd()
 	places := a.places(root)
 	args, flags := 0, 0
-	visitCommands(root, func(cmd *cobra.Command) {
+	complete.Visit(root, func(cmd *cobra.Command) {
 		if cmd.Hidden { // no person types it
 			return
 		}
-		for _, word := range placesOf(cmd) {
-			if args++; places.of(cmd, word) == nil {
+		for _, word := range complete.PlacesOf(cmd) {
+			if args++; places.Of(cmd, word) == nil {
 				t.Errorf("%s: nobody knows what may stand for %s; say it in places (completion.go)", cmd.CommandPath(), word)
 			}
 		}
 		visit := func(f *pflag.Flag) {
 			flags++
-			if f.Value.Type() == "bool" || places.flag(cmd, f) != nil {
+			if f.Value.Type() == "bool" || places.Flag(cmd, f) != nil {
 				return
 			}
 			name, _ := pflag.UnquoteUsage(f)
@@ -47,14 +49,14 @@ func TestPlacesAreUsed(t *testing.T) {
 	root := newRootCommand(a, "")
 	root.InitDefaultHelpCmd()
 	used := map[string]bool{}
-	visitCommands(root, func(cmd *cobra.Command) {
+	complete.Visit(root, func(cmd *cobra.Command) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "loops ")
 		note := func(word string) {
 			for one := range strings.SplitSeq(strings.TrimSuffix(word, "..."), "|") {
 				used[one], used[path+" "+one] = true, true
 			}
 		}
-		for _, word := range placesOf(cmd) {
+		for _, word := range complete.PlacesOf(cmd) {
 			note(word)
 		}
 		visit := func(f *pflag.Flag) {
@@ -78,14 +80,14 @@ func TestOfferedWordsAreInTheUsage(t *testing.T) {
 	root := newRootCommand(a, "")
 	places := a.places(root)
 	seen := 0
-	visitCommands(root, func(cmd *cobra.Command) {
+	complete.Visit(root, func(cmd *cobra.Command) {
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			switch f.Name {
 			case "format", "by", "durability", "permissions", "definition", "group-by", "scenario", "budget":
 			default:
 				return
 			}
-			words, _ := places.flag(cmd, f)(cmd, nil, "")
+			words, _ := places.Flag(cmd, f)(cmd, nil, "")
 			if len(words) == 0 {
 				t.Errorf("%s --%s offers nothing", cmd.CommandPath(), f.Name)
 			}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"loops/cmd/loops/cli/complete"
 )
 
 // values are the places of arguments at which a text stands, which may be empty, and not the name of something.
@@ -15,7 +17,7 @@ var values = []string{"INPUT", "JSON"}
 // refuseEmpty has every command below root refuse names that are empty. A script that writes loops rm "$RUN" where RUN is not
 // set means no run, and above all not the newest one.
 func refuseEmpty(root *cobra.Command) {
-	visitCommands(root, func(cmd *cobra.Command) {
+	complete.Visit(root, func(cmd *cobra.Command) {
 		check := cmd.Args
 		if check == nil {
 			if cmd.HasSubCommands() {
@@ -41,7 +43,7 @@ func refuseEmpty(root *cobra.Command) {
 
 // emptyArgument is the error of the first argument that is empty and stands for a name.
 func emptyArgument(cmd *cobra.Command, args []string) error {
-	places := placesOf(cmd)
+	places := complete.PlacesOf(cmd)
 	for i, arg := range args {
 		place := "an argument"
 		if len(places) > 0 {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"loops/cmd/loops/cli/complete"
 )
 
 // loops rm "$UNSET" removed the newest run. Whatever the command, an empty name is a mistake, at every place and for every
@@ -26,12 +28,12 @@ func TestEmptyNames(t *testing.T) {
 		}
 	}
 	arguments, flags := 0, 0
-	visitCommands(newRootCommand(&app{}, ""), func(cmd *cobra.Command) {
+	complete.Visit(newRootCommand(&app{}, ""), func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		if !cmd.Runnable() || cmd.HasSubCommands() || path[0] == "help" {
 			return // it takes no names
 		}
-		places := placesOf(cmd)
+		places := complete.PlacesOf(cmd)
 		filled := make([]string, len(places))
 		for i := range filled {
 			filled[i] = "x"

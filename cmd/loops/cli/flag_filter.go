@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/complete"
 	"loops/engine"
 	"loops/internal/ui"
 	"loops/internal/ui/filter"
@@ -14,7 +15,7 @@ import (
 
 // addFilters gives the commands with --json the flags --jq and --template, which imply it.
 func addFilters(a *app, root *cobra.Command) {
-	visitCommands(root, func(cmd *cobra.Command) {
+	complete.Visit(root, func(cmd *cobra.Command) {
 		asJSON, run := cmd.Flags().Lookup("json"), cmd.RunE
 		if asJSON == nil || asJSON.Value.Type() != "bool" || run == nil {
 			return

@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/complete"
 	"loops/internal/jsonoutput"
 )
 
 func TestEveryJSONHasASchema(t *testing.T) {
 	var have []string
-	visitCommands(newRootCommand(&app{}, ""), func(cmd *cobra.Command) {
+	complete.Visit(newRootCommand(&app{}, ""), func(cmd *cobra.Command) {
 		if f := cmd.Flags().Lookup("json"); f != nil && f.Value.Type() == "bool" && cmd.Runnable() {
 			have = append(have, strings.TrimPrefix(cmd.CommandPath(), "loops "))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/complete"
 	"loops/engine"
 	"loops/internal/lookup"
 	"loops/internal/ui/views"
@@ -35,7 +36,7 @@ func listStatuses(cmd *cobra.Command, args []string, word string) ([]cobra.Compl
 			names = append(names, s.Name)
 		}
 	}
-	return listed(names...)(cmd, args, word)
+	return complete.Listed(names...)(cmd, args, word)
 }
 
 const seeList = "loops list --help"

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"loops/cmd/loops/cli/complete"
+	"loops/cmd/loops/cli/manpages"
 )
 
 // Every command that people type has a page, and no page has a line that roff would take for something else.
@@ -57,8 +60,8 @@ func TestManPages(t *testing.T) {
 		}
 	}
 	root := newRootCommand(&app{}, "")
-	visitCommands(root, func(cmd *cobra.Command) {
-		if name := manName(cmd); !cmd.Hidden && !cmd.IsAdditionalHelpTopicCommand() && !seen[name] {
+	complete.Visit(root, func(cmd *cobra.Command) {
+		if name := manpages.Name(cmd); !cmd.Hidden && !cmd.IsAdditionalHelpTopicCommand() && !seen[name] {
 			t.Errorf("%s has no page", name)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/handover"
 	"loops/internal/mcpserver"
 	"loops/internal/mcptools"
 	"loops/internal/tryout"
@@ -58,7 +59,7 @@ func runMCP(ctx context.Context, a *app) error {
 	s := &served{app: a}
 	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Run: s.run, Resume: s.resume, Known: a.identity()}), Resources: mcptools.Resources}
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
-	s.stopBound()
+	s.runs.Stop(engine.StopGrace)
 	if err != nil {
 		return failure(engine.Failed, "the conversation with the agent ended: %s", oneLine(err))
 	}
@@ -68,7 +69,7 @@ func runMCP(ctx context.Context, a *app) error {
 // A served is what the tools of one server share.
 type served struct {
 	app  *app
-	runs startedRuns
+	runs handover.Children // that end with the server
 }
 
 // asking returns the invocation that a call is. What it has to say besides its answer is written to said.

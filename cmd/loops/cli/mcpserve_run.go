@@ -6,11 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,27 +15,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/handover"
-	"loops/internal/humanize"
 	"loops/internal/mcpserver"
 	"loops/internal/mcptools"
 )
-
-// recordWait is how long a run may take until it is on record. A database can be slow.
-const recordWait = time.Minute
-
-// A startedRun is a run that an agent started: a process of this program.
-type startedRun struct {
-	process *os.Process
-	ended   chan struct{} // closed when the process has
-	code    int           // of its end; valid when ended is closed, as is
-	said    []byte        // the end of what it said
-}
-
-// startedRuns are the runs that end with the server. It may be used by several goroutines at once.
-type startedRuns struct {
-	mu    sync.Mutex
-	bound []*startedRun // guarded by mu
-}
 
 // run starts a run, in a process of its own.
 func (s *served) run(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
@@ -120,7 +98,7 @@ func (s *served) begin(ctx context.Context, v mcpserver.Values, request engine.R
 		timer := time.NewTimer(time.Duration(wait) * time.Second)
 		defer timer.Stop()
 		select {
-		case <-r.ended:
+		case <-r.Ended:
 		case <-timer.C:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("the call was cancelled; run %s is still running", info.ID)
@@ -128,102 +106,40 @@ func (s *served) begin(ctx context.Context, v mcpserver.Values, request engine.R
 	}
 	ended := false
 	select {
-	case <-r.ended:
+	case <-r.Ended:
 		ended = true
 	default:
 	}
 	status, err := s.statusOf(ctx, info.ID)
 	if err != nil {
-		return nil, fmt.Errorf("run %s was started (pid %d), but how it stands cannot be told: %w", info.ID, r.process.Pid, err)
+		return nil, fmt.Errorf("run %s was started (pid %d), but how it stands cannot be told: %w", info.ID, r.Process.Pid, err)
 	}
-	answer := value.NewMap("instance_id", info.ID, "run_id", info.RunID, "pid", int64(r.process.Pid), "ended", ended, "status", status)
+	answer := value.NewMap("instance_id", info.ID, "run_id", info.RunID, "pid", int64(r.Process.Pid), "ended", ended, "status", status)
 	if ended {
-		answer.Set("exit_code", int64(r.code))
-		answer.Set("exit_meaning", exitText(r.code))
-		if text := bytes.TrimSpace(r.said); len(text) > 0 {
-			answer.Set("notes", said(string(text), r.code))
+		code, text := r.End()
+		answer.Set("exit_code", int64(code))
+		answer.Set("exit_meaning", exitText(code))
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			answer.Set("notes", said(string(text), code))
 		}
 	}
 	return value.AppendJSON(nil, answer), nil
 }
 
 // start starts a run and returns when it is on record. bound has it end with this server, and log has what it says kept as run -b does.
-func (s *served) start(ctx context.Context, request engine.Request, words []string, bound, log bool) (*startedRun, backgroundStart, error) {
+func (s *served) start(ctx context.Context, request engine.Request, words []string, bound, log bool) (*handover.Child, handover.Start, error) {
 	p, err := s.app.project()
 	if err != nil {
-		return nil, backgroundStart{}, err
+		return nil, handover.Start{}, err
 	}
 	h := s.app.handOver(p, viewFlags{json: true}, request)
 	h.Words, h.Log = s.command(words...), log
-	c, err := h.Spawn(s.runEnv(bound))
-	if err != nil {
-		return nil, backgroundStart{}, fmt.Errorf("a process for the run cannot be started: %w", err)
+	c, start, err := h.Begin(ctx, s.runEnv(bound))
+	if early, ok := errors.AsType[*handover.EarlyError](err); ok {
+		return nil, start, errors.New(said(string(early.Said), early.Code))
 	}
-	r := &startedRun{process: c.Cmd.Process, ended: make(chan struct{})}
-	recorded := make(chan backgroundStart, 1)
-	go r.watch(c, recorded) // until the run ends, or this process
-
-	ctx, cancel := context.WithTimeout(ctx, recordWait)
-	defer cancel()
-	select {
-	case start, ok := <-recorded:
-		if ok {
-			if bound {
-				s.runs.bind(r)
-			}
-			return r, start, nil
-		}
-		<-r.ended
-		return nil, start, errors.New(said(string(r.said), r.code))
-	case <-ctx.Done():
-		_ = r.process.Signal(syscall.SIGTERM) // before it is on record that undoes it
-		return nil, backgroundStart{}, fmt.Errorf("the run was not on record within %s and was stopped", humanize.Duration(recordWait))
+	if err == nil && bound {
+		s.runs.Add(c)
 	}
-}
-
-// watch tells when the run is on record, and reads what its process says until it has ended.
-func (r *startedRun) watch(c *handover.Process, recorded chan<- backgroundStart) {
-	defer close(r.ended)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		defer close(recorded)
-		var start backgroundStart
-		if json.NewDecoder(c.Report).Decode(&start) == nil { // what ends without a line was refused
-			recorded <- start
-		}
-		_ = c.Report.Close()
-	}()
-	tail := &mcptools.LastBytes{Most: 8 << 10}
-	_, _ = io.Copy(tail, c.Messages)
-	<-read
-	r.said, r.code = tail.Kept, c.Wait()
-	_ = c.Messages.Close()
-}
-
-func (s *startedRuns) bind(r *startedRun) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bound = append(s.bound, r)
-}
-
-// stopBound stops the runs that are to end with the server, and waits for them as long as loops stop does.
-func (s *served) stopBound() {
-	s.runs.mu.Lock()
-	defer s.runs.mu.Unlock()
-	for _, r := range s.runs.bound {
-		select {
-		case <-r.ended:
-		default:
-			_ = r.process.Signal(syscall.SIGTERM) // it may end just now
-		}
-	}
-	limit := time.After(engine.StopGrace)
-	for _, r := range s.runs.bound {
-		select {
-		case <-r.ended:
-		case <-limit:
-			return
-		}
-	}
+	return c, start, err
 }

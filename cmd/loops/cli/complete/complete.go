@@ -1,0 +1,187 @@
+// Package complete offers shells what may stand at a place of a command line: what each place is called in the usage of a command, and
+// how offers are combined. It knows no command of its own.
+package complete
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"loops/internal/completion"
+)
+
+// An Offer lists what may stand at a place of a command line: args are those before it, word is what is typed of it.
+// It finds nothing where something is wrong.
+type Offer = cobra.CompletionFunc
+
+// What a shell does besides showing what is NoFiles.
+const (
+	NoFiles     = cobra.ShellCompDirectiveNoFileComp                                     // nothing
+	InOrder     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder // keeps the order
+	NoSpace     = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace   // lets the word be continued
+	orFiles     = cobra.ShellCompDirectiveDefault                                        // offers files where nothing fits
+	onlyFolders = cobra.ShellCompDirectiveFilterDirs                                     // offers onlyFolders
+)
+
+// Safe leaves out what a shell would not take as a word: bash types what several words begin with as it is, and at the next
+// key expands what is typed. So a loop called $(...) would be run.
+func Safe(offer Offer) Offer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		found, how := offer(cmd, args, word)
+		return slices.DeleteFunc(found, func(w cobra.Completion) bool {
+			text, _, _ := strings.Cut(w, "\t")
+			return !completion.Typable(text)
+		}), how
+	}
+}
+
+// Visit calls visit for root and all below it.
+func Visit(root *cobra.Command, visit func(*cobra.Command)) {
+	visit(root)
+	for _, c := range root.Commands() {
+		Visit(c, visit)
+	}
+}
+
+// PlacesOf returns the arguments of a command as its usage names them: NAME|RUN, STEP..., without brackets.
+func PlacesOf(cmd *cobra.Command) (words []string) {
+	flag := false
+	for _, w := range strings.Fields(cmd.Use)[1:] {
+		switch {
+		case flag:
+			flag = false
+		case strings.HasPrefix(w, "-"):
+			flag = true
+		default:
+			words = append(words, strings.Trim(w, "[]"))
+		}
+	}
+	return words
+}
+
+// Places says what may stand in a place, by its name in the usage. The name of a command before it makes it a place of that
+// command alone; two dashes make it a flag.
+type Places map[string]Offer
+
+// Found offers what is found in a project; how is what a shell does besides.
+func Found(how cobra.ShellCompDirective, offer completion.Offer) Offer {
+	return FoundOr(how, NoFiles, offer)
+}
+
+// FoundOr is Found with what a shell does where something is wrong.
+func FoundOr(how, wrong cobra.ShellCompDirective, offer completion.Offer) Offer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		words, ok := offer(cmd.Context(), args, word)
+		if !ok {
+			return nil, wrong
+		}
+		return words, how
+	}
+}
+
+// Arguments completes the arguments of a command. The last one may be repeated where its name ends in dots.
+func (p Places) Arguments(cmd *cobra.Command, words []string) Offer {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		i := len(args)
+		if last := len(words) - 1; i > last && strings.HasSuffix(words[last], "...") {
+			i = last
+		}
+		if i >= len(words) {
+			return nil, NoFiles
+		}
+		return p.Of(cmd, words[i])(cmd, args, word)
+	}
+}
+
+// Of returns what may stand in a place of a command; nil where the table does not know one of its names.
+func (p Places) Of(cmd *cobra.Command, name string) Offer {
+	var all []Offer
+	for one := range strings.SplitSeq(strings.TrimSuffix(name, "..."), "|") {
+		offer := p[strings.TrimPrefix(cmd.CommandPath(), "loops ")+" "+one]
+		if offer == nil {
+			offer = p[one]
+		}
+		if offer == nil {
+			return nil
+		}
+		all = append(all, offer)
+	}
+	return AnyOf(all...)
+}
+
+// Flag returns what a flag may be set to; nil where that is not known, or is true or false.
+func (p Places) Flag(cmd *cobra.Command, f *pflag.Flag) Offer {
+	if f.Value.Type() == "bool" {
+		return nil
+	}
+	name, _ := pflag.UnquoteUsage(f)
+	for _, key := range []string{strings.TrimPrefix(cmd.CommandPath(), "loops ") + " --" + f.Name, "--" + f.Name} {
+		if offer := p[key]; offer != nil {
+			return offer
+		}
+	}
+	return p.Of(cmd, name)
+}
+
+// AnyOf offers what any of them does, and files if one of them does.
+func AnyOf(all ...Offer) Offer {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return func(cmd *cobra.Command, args []string, word string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+		does, noFile := cobra.ShellCompDirectiveDefault, NoFiles
+		for _, one := range all {
+			more, how := one(cmd, args, word)
+			found = append(found, more...)
+			noFile &= how
+			does |= how &^ NoFiles
+		}
+		return found, does | noFile
+	}
+}
+
+// Fixed offers these words, in this order.
+func Fixed(words ...string) Offer {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return completion.StartingWith(word, words), InOrder
+	}
+}
+
+// Unfinished offers the beginnings of words.
+func Unfinished(words ...string) Offer {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return completion.StartingWith(word, words), NoSpace
+	}
+}
+
+// Listed offers these words, also behind a comma.
+func Listed(words ...string) Offer {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before, last := "", word
+		if i := strings.LastIndexByte(word, ','); i >= 0 {
+			before, last = word[:i+1], word[i+1:]
+		}
+		found := completion.StartingWith(last, words)
+		for i := range found {
+			found[i] = before + found[i]
+		}
+		return found, InOrder
+	}
+}
+
+// Nothing offers nothing, and no files either.
+func Nothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, NoFiles
+}
+
+// Files offers files.
+func Files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, orFiles
+}
+
+// Folder offers folders.
+func Folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, onlyFolders
+}

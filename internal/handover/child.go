@@ -1,0 +1,160 @@
+package handover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"loops/internal/humanize"
+)
+
+// recordWait is how long a run may take until it is on record. A database can be slow.
+const recordWait = time.Minute
+
+// keptMessages is how many bytes of what a process said last are kept.
+const keptMessages = 8 << 10
+
+// A Start is what the process of a run reports when the run is on record, in one line of JSON.
+type Start struct {
+	ID    string `json:"instance_id"`
+	RunID string `json:"run_id"`
+	Loop  string `json:"loop"`
+	PID   int    `json:"pid"`
+	Log   string `json:"log"` // absolute; "" = its output cannot be kept
+
+	Queue *Wait `json:"queue,omitempty"` // it waits for other runs first, and has no id yet
+}
+
+// A Wait is what a process reports that has to wait for other runs before its run begins.
+type Wait struct {
+	ID   string `json:"id"`   // of its place in the queue
+	Text string `json:"text"` // whom it waits for, for a person
+}
+
+// Report writes the line for the process that waits for it, which may have ended.
+func (s Start) Report(to io.Writer) {
+	if b, err := json.Marshal(s); err == nil {
+		_, _ = to.Write(append(b, '\n'))
+	}
+}
+
+// A Child is a run that a process of this program carries, watched until it ends.
+type Child struct {
+	Process *os.Process
+	Ended   <-chan struct{} // closed when the process has ended
+
+	code int    // of its end; valid when Ended is closed, as is
+	said []byte // the end of what it said
+}
+
+// End returns the exit code of a process that has ended and the end of what it said.
+func (c *Child) End() (code int, said []byte) {
+	<-c.Ended
+	return c.code, c.said
+}
+
+// An EarlyError is the end of a process before its run was on record.
+type EarlyError struct {
+	Code int
+	Said []byte // why, in lines; may be empty
+}
+
+func (e *EarlyError) Error() string { return string(e.Said) }
+
+// Begin spawns a process for the run and returns when the run is on record. A process that ends before that is an [EarlyError]; one
+// that takes longer than a minute, or than ctx allows, is told to stop, which undoes what it began.
+func (h Handover) Begin(ctx context.Context, env []string) (*Child, Start, error) {
+	p, err := h.Spawn(env)
+	if err != nil {
+		return nil, Start{}, fmt.Errorf("a process for the run cannot be started: %w", err)
+	}
+	ended := make(chan struct{})
+	c := &Child{Process: p.Cmd.Process, Ended: ended}
+	recorded := make(chan Start, 1)
+	go c.watch(p, recorded, ended) // until the run ends, or this process
+
+	ctx, cancel := context.WithTimeout(ctx, recordWait)
+	defer cancel()
+	select {
+	case start, ok := <-recorded:
+		if ok {
+			return c, start, nil
+		}
+		code, said := c.End()
+		return nil, start, &EarlyError{code, said}
+	case <-ctx.Done():
+		_ = c.Process.Signal(syscall.SIGTERM) // before it is on record that undoes it
+		return nil, Start{}, errors.New("the run was not on record within " + humanize.Duration(recordWait) + " and was stopped")
+	}
+}
+
+// watch passes on that the run is on record, and reads what its process says until it has ended.
+func (c *Child) watch(p *Process, recorded chan<- Start, ended chan<- struct{}) {
+	defer close(ended)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer close(recorded)
+		var start Start
+		if json.NewDecoder(p.Report).Decode(&start) == nil { // what ends without a line was refused
+			recorded <- start
+		}
+		_ = p.Report.Close()
+	}()
+	tail := &tail{}
+	_, _ = io.Copy(tail, p.Messages)
+	<-read
+	c.said, c.code = tail.kept, p.Wait()
+	_ = p.Messages.Close()
+}
+
+// A tail keeps the end of what is written to it.
+type tail struct{ kept []byte }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.kept = append(t.kept, b...)
+	if over := len(t.kept) - keptMessages; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(b), nil
+}
+
+// Children are runs that end with this process. It may be used by several goroutines at once.
+type Children struct {
+	mu  sync.Mutex
+	all []*Child // guarded by mu
+}
+
+// Add has a run end with this process.
+func (s *Children) Add(c *Child) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, c)
+}
+
+// Stop tells all of them to stop, and waits for their end, altogether as long as grace.
+func (s *Children) Stop(grace time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.all {
+		select {
+		case <-c.Ended:
+		default:
+			_ = c.Process.Signal(syscall.SIGTERM) // it may end just now
+		}
+	}
+	limit := time.After(grace)
+	for _, c := range s.all {
+		select {
+		case <-c.Ended:
+		case <-limit:
+			return
+		}
+	}
+}
