@@ -188,7 +188,8 @@ func (b *Because) broken(o fsm.Outcome) string {
 	case o.Error == "":
 		return b.lastly("an error in state " + o.FinalState)
 	}
-	return "state " + o.FinalState + ": " + strings.TrimSuffix(o.Error, ".")
+	// A template that cannot be worked out names its state itself.
+	return "state " + o.FinalState + ": " + strings.TrimSuffix(strings.TrimPrefix(o.Error, "in state "+o.FinalState+": "), ".")
 }
 
 // lastly adds what the newest visit came to.

@@ -69,6 +69,7 @@ func TestReasonOfAnEnd(t *testing.T) {
 		{"a cap", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndMaxSteps, FinalState: "test"}, `the cap of 9 steps was reached (max_steps); last, state test said no (exit 1: "a")`},
 		{"passes", nil, fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, "the cap of 2 passes was reached (max_iterations)"},
 		{"no transition", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: NoTransition}, `state test has no transition for verdict no (exit 1: "a")`},
+		{"a template that cannot be worked out", [][]fsm.Event{visit("test", 0, "a")}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: "in state test: ${f} is not a template"}, "state test: ${f} is not a template"},
 		{"another error", nil, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: "it\x1b[31m broke\nbadly"}, `state test: it\x1b[31m broke …`},
 		{"a signal", nil, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "test", Signal: "SIGTERM"}, "stopped by SIGTERM in state test"},
 		{"a user", nil, fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"}, "stopped by a user in state test"},
