@@ -64,7 +64,7 @@ var arrows = map[string][]string{
 	"loops/cmd/loops/cli/sharedflags": {"github.com/spf13/pflag"},
 	"loops/cmd/loops/cli/helppage":    {"loops/internal/humanize", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"loops/internal/baseline":         {"loops/engine", "loops/engine/action", "loops/engine/project", "loops/fsm", "loops/internal/inspect", "loops/internal/humanize", "loops/persistence"},
-	"loops/internal/mcptools":         {"loops/docs", "loops/engine", "loops/engine/project", "loops/fsm", "loops/fsm/value", "loops/internal/check", "loops/internal/dryrun", "loops/internal/humanize", "loops/internal/lookup", "loops/internal/mcpserver", "loops/internal/service", "loops/internal/tryout", "loops/internal/ui", "loops/internal/ui/actionlog", "loops/internal/ui/views", "loops/persistence"},
+	"loops/internal/mcptools":         {"loops/docs", "loops/engine", "loops/engine/project", "loops/fsm", "loops/fsm/value", "loops/internal/check", "loops/internal/dryrun", "loops/internal/handover", "loops/internal/humanize", "loops/internal/lookup", "loops/internal/mcpserver", "loops/internal/service", "loops/internal/tryout", "loops/internal/ui", "loops/internal/ui/actionlog", "loops/internal/ui/views", "loops/persistence"},
 	"loops/internal/stderrtail":       {},
 	"loops/internal/ui/meter":         {"loops/internal/humanize", "loops/internal/plain"},
 	"loops/internal/align":            {"loops/internal/inspect"},

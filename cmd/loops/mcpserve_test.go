@@ -273,7 +273,7 @@ func TestMCPMistakes(t *testing.T) {
 	}{
 		{"run", map[string]any{"name": "quik"}, `did you mean quick?`},
 		{"run", map[string]any{"name": "bad"}, "nowhere"},
-		{"run", map[string]any{"name": "quick", "permissions": "all"}, `--permissions "all": expected skip or host`},
+		{"run", map[string]any{"name": "quick", "permissions": "all"}, `permissions "all": expected skip or host`},
 		{"run", map[string]any{"name": "-x"}, "-x"},
 		{"run", map[string]any{"name": "quick", "wait_seconds": -1}, "wait_seconds: expected a whole number from 0 to 3600, not -1"},
 		{"status", map[string]any{"run": "quick"}, "quick has no recorded run"},

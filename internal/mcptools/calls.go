@@ -9,6 +9,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/check"
+	"loops/internal/handover"
 	"loops/internal/mcpserver"
 	"loops/internal/service"
 	"loops/internal/tryout"
@@ -25,9 +26,12 @@ type Session struct {
 
 // A Host is the program that the tools act through.
 type Host struct {
-	Session     func() (*Session, error)
-	Run, Resume answer
-	Known       []string // the names by which it is known whose agent this is; nil = it is not
+	Session func() (*Session, error)
+	// Begin has another process carry a run, and returns when it is on record. words are a command line that asks for the same, for messages;
+	// a run that is bound ends with this program.
+	Begin func(ctx context.Context, request engine.Request, words []string, bound bool) (*handover.Child, handover.Start, error)
+	Ended func(code int, said string) (meaning, notes string) // what the exit code of such a process means, and what it said, if anything, for an agent
+	Known []string                                            // the names by which it is known whose agent this is; nil = it is not
 }
 
 // asked returns a tool that has its answer from a session.

@@ -78,7 +78,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "ended", Type: "boolean"},
 				{Name: "status", Type: "object", About: "as loops status ID --json"},
 			},
-			Call: h.Run,
+			Call: h.run,
 		},
 		{
 			Name: "resume", Title: "Resume a run", Destructive: true,
@@ -94,7 +94,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "stop_with_server", Kind: mcpserver.Flag, About: "stop the run when this server ends"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "run_id", Type: "string"}, {Name: "pid", Type: "integer"}, {Name: "ended", Type: "boolean"}, {Name: "status", Type: "object", About: "as loops status ID --json"}},
-			Call:   h.Resume,
+			Call:   h.resume,
 		},
 		{
 			Name: "status", Title: "Show a run's status", ReadOnly: true,

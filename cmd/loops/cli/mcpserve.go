@@ -57,7 +57,7 @@ func runMCP(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Run: s.run, Resume: s.resume, Known: a.identity()}), Resources: mcptools.Resources}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity()}), Resources: mcptools.Resources}
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.runs.Stop(engine.StopGrace)
 	if err != nil {
@@ -93,23 +93,6 @@ func (s *served) session() (*mcptools.Session, error) {
 		return a.desk()
 	}
 	return &mcptools.Session{Service: service, Checks: a.checks(), Desk: desk, InWords: inWords}, nil
-}
-
-// statusOf returns how a run stands.
-func (s *served) statusOf(ctx context.Context, run string) (any, error) {
-	session, err := s.session()
-	if err != nil {
-		return nil, err
-	}
-	defer session.Close()
-	status, err := session.Status(ctx, run)
-	if err == nil {
-		err = status.Unread()
-	}
-	if err != nil {
-		return nil, session.InWords(err)
-	}
-	return status.Object(), nil
 }
 
 // spoken is an error in the words in which the command says it, after what it has said already.
