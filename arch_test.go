@@ -119,6 +119,8 @@ var arrows = map[string][]string{
 		"loops/persistence/sqlstore",
 		"loops/reconcile",
 	},
+	"loops/engine/dispatch":        {"loops/fsm", "loops/persistence"},
+	"loops/engine/dispatch/riverq": {"loops/engine/dispatch", "loops/persistence", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	"loops/engine/notifier": {
 		"loops/engine",
 		"loops/engine/action",

@@ -29,6 +29,7 @@ const (
 	Awaiting    Status = "awaiting_continuation"
 	UserStopped Status = "user_stopped"
 	Starting    Status = "starting" // never recorded: a live process of little-loops is about to record a run
+	Queued      Status = "queued"   // submitted for workers, of which none has begun it
 )
 
 // Resumable reports whether a run with this status can be resumed.

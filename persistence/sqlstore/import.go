@@ -153,6 +153,7 @@ func (s *Store) drop(ctx context.Context, tx *sql.Tx, run int64) error {
 		`DELETE FROM texts WHERE run = ?`,
 		`DELETE FROM places WHERE run = ?`,
 		`DELETE FROM commands WHERE run = ?`,
+		`DELETE FROM placements WHERE run = ?`,
 	} {
 		if _, err := tx.ExecContext(ctx, s.q(text), run); err != nil {
 			return err

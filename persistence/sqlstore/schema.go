@@ -88,6 +88,31 @@ var migrations = []string{
 		PRIMARY KEY (run, n)
 	) {clustered};
 	ALTER TABLE leases ADD COLUMN segment {bigint} NOT NULL DEFAULT 0`,
+	// Runs that were submitted for workers, and what workers say of themselves. at is the earliest time to begin or to continue, heard the last command
+	// that a run had when it was taken.
+	`CREATE TABLE placements (
+		run {bigint} PRIMARY KEY,
+		queue {text} NOT NULL,
+		key {text} NOT NULL,
+		priority {bigint} NOT NULL,
+		at {bigint} NOT NULL,
+		labels {text} NOT NULL,
+		files {text} NOT NULL,
+		hash {text} NOT NULL,
+		request {text} NOT NULL,
+		submitted_at {bigint} NOT NULL,
+		open {bigint} NOT NULL,
+		tries {bigint} NOT NULL,
+		heard {bigint} NOT NULL DEFAULT 0,
+		note {text} NOT NULL
+	);
+	CREATE INDEX placements_open ON placements (queue, key, priority, submitted_at, run) WHERE open = 1;
+	CREATE TABLE workers (
+		id {text} PRIMARY KEY,
+		body {text} NOT NULL,
+		heard_at {bigint} NOT NULL,
+		lease {bigint} NOT NULL
+	)`,
 }
 
 // A VersionError means that a database was made by a newer program.

@@ -72,7 +72,7 @@ func (s *Store) takeOver(ctx context.Context, id persistence.ID, spec persistenc
 		if err := s.stay(ctx, tx, r, place); err != nil {
 			return err
 		}
-		return s.own(ctx, tx, r, r.Segment+1, spec, scope)
+		return errors.Join(s.hear(ctx, tx, r.n), s.own(ctx, tx, r, r.Segment+1, spec, scope))
 	})
 	if err != nil {
 		return nil, nil, err

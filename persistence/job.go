@@ -1,0 +1,99 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"loops/fsm"
+)
+
+// A Job is what is recorded of a run beside the run itself when it is submitted for workers. The run is the truth about what became of it; a Job
+// says who may carry it, and when.
+type Job struct {
+	Run      ID
+	Queue    string    // whose workers may carry it
+	Key      string    // runs of one key share a limit, and keys take turns; "" is a key like others
+	Priority int       // 1 is first, 4 is last
+	At       time.Time // not before; zero = at once
+	Labels   []string  // a worker must have all of them; sorted
+	Files    string    // how the files of the project get to the worker: FilesPinned …
+	Hash     string    // of the definition that was submitted; a worker whose definition has another one refuses the run
+	Request  []byte    // what is asked for, as JSON of the engine
+}
+
+// How the files of a project get to a worker.
+const (
+	FilesPinned = "pinned" // they do not: the worker is in a checkout of its own that has them
+	FilesGit    = "git"    // through a remote of git
+	FilesShared = "shared" // by a mount that all workers have
+)
+
+// A Placed run is one that was submitted, as it stands now.
+type Placed struct {
+	Job
+	State   Run
+	Open    bool          // workers are to carry it until it has ended; false = they are done with it
+	Tries   int           // how often a worker had to leave it without progress
+	Note    string        // what a worker that left it said last; "" = nothing
+	Waits   bool          // it is parked, its time has not come, and nothing was asked of it since
+	Claimed bool          // a lease holds for it, whoever has it
+	Age     time.Duration // since it was submitted
+}
+
+// A Finding is what a worker knows of a submitted run that it leaves.
+type Finding struct {
+	Open  bool          // workers are still to carry it
+	Again bool          // there was no progress; false begins to count anew
+	After time.Duration // not before this time from now; 0 = at once, or, where the run is parked, only when something is asked of it
+	Note  string        // for users; "" = nothing
+}
+
+// A WorkerState is what a worker says of itself from time to time.
+type WorkerState struct {
+	ID        string        `json:"id"`
+	Host      string        `json:"host"`
+	PID       int           `json:"pid"`
+	Queue     string        `json:"queue"`
+	Labels    []string      `json:"labels"`
+	Slots     int           `json:"slots"`
+	Runs      []ID          `json:"runs"`
+	Version   string        `json:"version"`
+	LastError string        `json:"last_error"`
+	Since     time.Time     `json:"since"`
+	Draining  bool          `json:"draining"`
+	Silent    time.Duration `json:"-"` // since it was heard of
+	Lease     time.Duration `json:"-"` // how long it may be silent
+}
+
+// Gone reports whether a worker has been silent for so long that others take its runs over.
+func (w WorkerState) Gone() bool { return w.Silent > w.Lease }
+
+// A Placer is a [Store] that records runs for workers on other machines: PostgreSQL. Its methods may be called concurrently, also by several
+// processes.
+type Placer interface {
+	Store
+	// Submit records a run that nobody owns as [Queued], with its job and what it remembers as it begins. It is durable on return. What it is
+	// placed with is the caller's to tell a queue.
+	Submit(ctx context.Context, spec Spec, memory *fsm.Snapshot, j Job) (Run, error)
+	// Begin gives a queued run to the caller, as Create does a new one. A live owner is a *HeldError; a run that is not queued any more is a
+	// *NotResumableError, an unknown one ErrNotFound.
+	Begin(ctx context.Context, id ID, spec Spec) (Journal, error)
+	// Withdraw ends a queued run that nobody has begun, as stopped by its user. It is a *NotResumableError where the run is not queued any more.
+	Withdraw(ctx context.Context, id ID) error
+	// Placed returns submitted runs: the one with the id, or all open ones where id is "". Of each queue and key at most most of those that nobody owns
+	// come, in the order they are to begin; 0 = all.
+	Placed(ctx context.Context, id ID, most int) ([]Placed, error)
+	// Found records what a worker knows of a run that it leaves.
+	Found(ctx context.Context, id ID, f Finding) error
+	// Beat records what a worker says of itself; silence for longer than lease means that it is gone. Away removes it.
+	Beat(ctx context.Context, w WorkerState, lease time.Duration) error
+	Away(ctx context.Context, worker string) error
+	// Workers returns the workers that were heard of within a day, those that are gone too.
+	Workers(ctx context.Context) ([]WorkerState, error)
+	// LeaseTime is how long a run is safe from being taken over while its owner is not heard of.
+	LeaseTime() time.Duration
+}
+
+// ErrNoWorkers means that runs cannot be submitted for workers, because they are not recorded in PostgreSQL.
+var ErrNoWorkers = errors.New("workers share runs through PostgreSQL: give --store postgres://USER@HOST/NAME, or set LOOPS_STORE")

@@ -1,0 +1,217 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/persistence"
+	"loops/persistence/sqlstore"
+)
+
+func submitted(t testing.TB, s *sqlstore.Store, j persistence.Job) persistence.Run {
+	t.Helper()
+	m := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhasePending, Current: "s1", StartedAt: began, Context: value.NewMap("a", "b"), Captured: value.NewMap()}
+	sp := spec(persistence.Owner{})
+	sp.StartedAt = time.Now()
+	r, err := s.Submit(t.Context(), sp, m, j)
+	must(t, err)
+	return r
+}
+
+func placed(t testing.TB, s *sqlstore.Store, id persistence.ID) persistence.Placed {
+	t.Helper()
+	all, err := s.Placed(t.Context(), id, 0)
+	must(t, err)
+	if len(all) != 1 {
+		t.Fatalf("run %s is placed %d times", id, len(all))
+	}
+	return all[0]
+}
+
+// TestQueuedRun follows a submitted run from one process to another.
+func TestQueuedRun(t *testing.T) {
+	at := postgres(t)
+	submitter, worker := opened(t, at), opened(t, at)
+	r := submitted(t, submitter, persistence.Job{Queue: "default", Key: "k", Priority: 2, Labels: []string{"gpu"}, Files: persistence.FilesPinned, Hash: "h", Request: []byte(`{"loop":"fix"}`)})
+	runs, err := worker.Runs(t.Context(), persistence.Query{ID: r.ID})
+	must(t, err)
+	if len(runs) != 1 || runs[0].Status != persistence.Queued || runs[0].Held || runs[0].Resumable || runs[0].State != "s1" || len(runs[0].Damage) > 0 {
+		t.Fatalf("listed: %+v", runs)
+	}
+	m, err := worker.Snapshot(t.Context(), r.ID)
+	must(t, err)
+	if v, _ := m.Context.Get("a"); m.Current != "s1" || v != "b" {
+		t.Errorf("its memory: %+v", m)
+	}
+	p := placed(t, worker, r.ID)
+	if p.Queue != "default" || p.Key != "k" || p.Priority != 2 || fmt.Sprint(p.Labels) != "[gpu]" || p.Hash != "h" || string(p.Request) != `{"loop":"fix"}` || !p.Open || p.Claimed {
+		t.Errorf("placed: %+v", p)
+	}
+	if _, _, err := worker.Resume(t.Context(), r.ID, spec(persistence.Owner{PID: 1})); !errors.As(err, new(*persistence.NotResumableError)) {
+		t.Errorf("resumed although it has not begun: %v", err)
+	}
+	j, err := worker.Begin(t.Context(), r.ID, spec(faraway))
+	must(t, err)
+	if _, err := submitter.Begin(t.Context(), r.ID, spec(faraway)); !errors.As(err, new(*persistence.HeldError)) {
+		t.Errorf("begun twice: %v", err)
+	}
+	if err := submitter.Withdraw(t.Context(), r.ID); !errors.As(err, new(*persistence.HeldError)) {
+		t.Errorf("withdrawn although it began: %v", err)
+	}
+	if p := placed(t, submitter, r.ID); !p.Claimed || p.State.Status != persistence.Queued {
+		t.Errorf("taken, nothing recorded: %+v", p)
+	}
+	must(t, j.Close(t.Context())) // as if it died here
+	j, err = worker.Begin(t.Context(), r.ID, spec(faraway))
+	must(t, err)
+	must(t, j.Record(t.Context(), step(1)))
+	if p := placed(t, submitter, r.ID); p.State.Status != persistence.Running || !p.Open {
+		t.Errorf("running: %+v", p)
+	}
+	last := step(2)
+	last.Snapshot.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal}
+	must(t, j.Record(t.Context(), last))
+	must(t, j.Close(t.Context()))
+	if p := placed(t, submitter, r.ID); p.State.Status != persistence.Completed || p.Claimed {
+		t.Errorf("ended: %+v", p)
+	}
+	if _, err := worker.Begin(t.Context(), r.ID, spec(faraway)); !errors.As(err, new(*persistence.NotResumableError)) {
+		t.Errorf("begun again: %v", err)
+	}
+	must(t, submitter.Remove(t.Context(), r.ID))
+	if all, err := submitter.Placed(t.Context(), "", 0); err != nil || len(all) != 0 {
+		t.Errorf("after it was removed: %v, %v", all, err)
+	}
+}
+
+var faraway = persistence.Owner{Host: "faraway", Boot: "b", PID: 7, Start: 1}
+
+// TestWithdrawn: a queued run that its user stops is never begun, and of those who withdraw and begin at once one wins.
+func TestWithdrawn(t *testing.T) {
+	at := postgres(t)
+	one, two := opened(t, at), opened(t, at)
+	for range 10 {
+		r := submitted(t, one, persistence.Job{Queue: "default", Priority: 3})
+		var begun, withdrawn error
+		var j persistence.Journal
+		var wg sync.WaitGroup
+		wg.Go(func() { j, begun = two.Begin(t.Context(), r.ID, spec(faraway)) })
+		wg.Go(func() { withdrawn = one.Withdraw(t.Context(), r.ID) })
+		wg.Wait()
+		if (begun == nil) == (withdrawn == nil) {
+			t.Fatalf("begun: %v, withdrawn: %v", begun, withdrawn)
+		}
+		if begun == nil {
+			must(t, j.Close(t.Context()))
+			must(t, one.Withdraw(t.Context(), r.ID))
+		}
+		if p := placed(t, one, r.ID); p.State.Status != persistence.UserStopped || p.Open || p.Claimed || p.State.Ended != fsm.EndUserStopped {
+			t.Fatalf("withdrawn: %+v", p)
+		}
+	}
+}
+
+// TestPlacedInOrder: of each key the first come by their priority, and those whose time has not come are last.
+func TestPlacedInOrder(t *testing.T) {
+	s := opened(t, postgres(t))
+	names := map[persistence.ID]string{}
+	add := func(name string, j persistence.Job) {
+		j.Queue = "default"
+		names[submitted(t, s, j).ID] = name
+	}
+	add("a late", persistence.Job{Key: "a", Priority: 1, At: time.Now().Add(time.Hour)})
+	add("a low", persistence.Job{Key: "a", Priority: 4})
+	add("a first", persistence.Job{Key: "a", Priority: 3})
+	add("a second", persistence.Job{Key: "a", Priority: 3})
+	add("b", persistence.Job{Key: "b", Priority: 3})
+	all, err := s.Placed(t.Context(), "", 2)
+	must(t, err)
+	var got []string
+	for _, p := range all {
+		got = append(got, names[p.Run])
+	}
+	if want := "a first, a second, b"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+	all, err = s.Placed(t.Context(), "", 0)
+	must(t, err)
+	if len(all) != 5 || names[all[0].Run] != "a late" || time.Until(all[0].At) < 59*time.Minute {
+		t.Errorf("all of them: %+v", all)
+	}
+}
+
+// TestFound: what a worker says of a run that it leaves, with a text that no database takes.
+func TestFound(t *testing.T) {
+	s := opened(t, postgres(t))
+	r := submitted(t, s, persistence.Job{Queue: "default"})
+	for range 2 {
+		must(t, s.Found(t.Context(), r.ID, persistence.Finding{Open: true, Again: true, After: time.Hour, Note: "no\x00\xff!"}))
+	}
+	if p := placed(t, s, r.ID); p.Tries != 2 || p.Note != "no??!" || time.Until(p.At) < 59*time.Minute || !p.Open {
+		t.Errorf("left twice: %+v", p)
+	}
+	must(t, s.Found(t.Context(), r.ID, persistence.Finding{}))
+	if p := placed(t, s, r.ID); p.Tries != 0 || p.Note != "" || p.Open {
+		t.Errorf("done: %+v", p)
+	}
+}
+
+// TestParkedHears: a run that is parked waits until a command comes that it did not have when it was taken.
+func TestParkedHears(t *testing.T) {
+	s := opened(t, postgres(t))
+	r := submitted(t, s, persistence.Job{Queue: "default"})
+	j, err := s.Begin(t.Context(), r.ID, spec(faraway))
+	must(t, err)
+	parked := step(1)
+	parked.Snapshot.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndParked}
+	must(t, j.Record(t.Context(), parked))
+	must(t, j.Close(t.Context()))
+	if p := placed(t, s, r.ID); !p.Waits {
+		t.Fatalf("parked: %+v", p)
+	}
+	_, err = s.Send(t.Context(), r.ID, persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment})
+	must(t, err)
+	if p := placed(t, s, r.ID); p.Waits {
+		t.Fatalf("a signal came: %+v", p)
+	}
+	j, _, err = s.Resume(t.Context(), r.ID, spec(faraway))
+	must(t, err)
+	must(t, j.Record(t.Context(), parked))
+	must(t, j.Close(t.Context()))
+	if p := placed(t, s, r.ID); !p.Waits {
+		t.Fatalf("parked again: %+v", p)
+	}
+}
+
+// TestWorkers: a worker that is silent for its lease is gone, and one that says goodbye is not listed.
+func TestWorkers(t *testing.T) {
+	s := opened(t, postgres(t))
+	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "a", Host: "h", Slots: 2}, time.Hour))
+	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "b", Slots: 1}, time.Hour))
+	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "b", Slots: 3}, time.Nanosecond))
+	time.Sleep(10 * time.Millisecond)
+	all, err := s.Workers(t.Context())
+	must(t, err)
+	if len(all) != 2 || all[0].Gone() || all[0].Host != "h" || !all[1].Gone() || all[1].Slots != 3 {
+		t.Fatalf("%+v", all)
+	}
+	must(t, s.Away(t.Context(), "a"))
+	if all, err := s.Workers(t.Context()); err != nil || len(all) != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+}
+
+// TestSubmitNeedsPostgres: a file of SQLite is one machine's.
+func TestSubmitNeedsPostgres(t *testing.T) {
+	s := opened(t, "sqlite:"+t.TempDir()+"/runs.db")
+	_, err := s.Submit(t.Context(), spec(persistence.Owner{}), &fsm.Snapshot{Captured: value.NewMap()}, persistence.Job{Queue: "default"})
+	if !errors.Is(err, persistence.ErrNoWorkers) || !strings.Contains(err.Error(), "--store postgres://") {
+		t.Errorf("submitted into SQLite: %v", err)
+	}
+}
