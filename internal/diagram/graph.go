@@ -17,6 +17,9 @@ type Graph struct {
 	Nodes []Node // in file order
 	Edges []Edge
 
+	// Address makes a state of a picture a link; nil = it is none.
+	Address func(state string) string
+
 	index map[string]int
 }
 

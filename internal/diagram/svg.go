@@ -208,6 +208,13 @@ func (d *drawing) svgItem(b *strings.Builder, i int, lines []string, tops []int)
 	if n.Unreachable || n.Template || n.Unknown {
 		classes = append(classes, "shaky")
 	}
+	if n.Current {
+		classes = append(classes, "now")
+	}
+	if d.g.Address != nil {
+		fmt.Fprintf(b, "<a href=\"%s\">", escape(d.g.Address(n.Name)))
+		defer b.WriteString("</a>\n")
+	}
 	fmt.Fprintf(b, "<g class=\"%s\"><title>%s</title>", strings.Join(classes, " "), escape(printable(n.Name)))
 	left := x - it.width/2
 	fmt.Fprintf(b, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", left, y, it.width, boxHeight(lines))

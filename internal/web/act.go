@@ -107,6 +107,7 @@ type act func(r *http.Request, p Project, s *Session, f fields, user string) (do
 func acts() map[string]act {
 	return map[string]act{
 		"start": start, "resume": resume, "fork": fork, "stop": stop, "pause": pause, "unpause": unpause, "extend": extend, "answer": answer, "signal": signal,
+		"retry-now": retryNow, "remove": remove,
 	}
 }
 
@@ -135,7 +136,11 @@ func (s *Server) write(verb string) http.HandlerFunc {
 			if strings.HasPrefix(r.URL.Path, "/api/") {
 				writeJSON(w, http.StatusOK, d.object)
 			} else {
-				http.Redirect(w, r, s.runAddress(p.Name, d.run), http.StatusSeeOther)
+				to := s.BasePath + "/"
+				if d.run != "" {
+					to = s.runAddress(p.Name, d.run)
+				}
+				http.Redirect(w, r, to, http.StatusSeeOther)
 			}
 			return nil
 		})
@@ -238,6 +243,33 @@ func unpause(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, 
 		return done{}, err
 	}
 	return done{value.NewMap("unpaused", told.UnpauseObjects()), run}, nil
+}
+
+func retryNow(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
+	run := r.PathValue("run")
+	woken := []any{}
+	if err := s.Wake(r.Context(), run, func(e engine.Effect) { woken = append(woken, string(e.Before.ID)) }); err != nil {
+		return done{}, err
+	}
+	return done{value.NewMap("woken", woken), run}, nil
+}
+
+// remove removes the record of a run for good. That it can be resumed is no obstacle: the page asked before.
+func remove(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {
+	run := r.PathValue("run")
+	if f["confirm"] != run {
+		return done{}, engine.Refuse(engine.Usage, "confirm: expected the id of the run, because its record cannot be brought back")
+	}
+	e, err := s.Engine()
+	if err != nil {
+		return done{}, err
+	}
+	defer e.Close()
+	gone, err := e.Remove(r.Context(), engine.RemoveRequest{Runs: []string{run}, Force: true})
+	if err != nil {
+		return done{}, err
+	}
+	return done{object: value.NewMap("removed", len64(gone))}, nil
 }
 
 func extend(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {

@@ -60,12 +60,20 @@ var templates = sync.OnceValue(func() *template.Template {
 		"plain": harmless,
 		"clock": humanize.Clock,
 		"do":    newButton,
-		"inc":   func(n int) int { return n + 1 },
-		"dec":   func(n int) int { return n - 1 },
-		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"nav":   func() [][3]string { return navigation },
+		"sparks": func(base string, l loopRow) any {
+			return struct {
+				Base string
+				loopRow
+			}{base, l}
+		},
+		"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	})
 	return template.Must(t.ParseFS(files, "templates/*.html"))
 })
+
+// navigation is what the pages have in their head: the name of a page, its address and its label.
+var navigation = [][3]string{{"home", "/", "Runs"}, {"loops", "/loops", "Loops"}}
 
 // harmless shows texts of others on several lines with what acts on a terminal, or turns the direction of writing, made visible.
 func harmless(text string) string {

@@ -45,7 +45,10 @@ type Server struct {
 	session string // the value of the cookie
 	hub     hub
 	streams chan struct{} // a place for each stream
-	done    <-chan struct{}
+
+	chronicles chronicles // of the runs that pages show
+	spent      spent
+	done       <-chan struct{}
 }
 
 // Limits of what a request may be and take.

@@ -1,39 +1,78 @@
 // Keeps a page as it is now. One tab of a browser holds the stream of what changes and tells the others; a page whose runs
-// changed is fetched again, and the parts of it that differ take the place of the old ones. Without this script all pages
-// can be read and all forms sent.
+// changed is fetched again, and the parts of it that differ take the place of the old ones. Links inside a run swap its
+// parts in the same manner, and long lists of steps are fetched as they come into view. Without this script all pages can
+// be read and all forms sent.
 "use strict";
 (() => {
   const base = document.body.dataset.base;
   const live = document.getElementById("live");
   const channel = new BroadcastChannel("loops" + base);
-  let waiting = 0, busy = false, again = false;
+  let waiting = 0, busy = false, again = false, wanted = 0;
 
-  function say(text) { if (live.textContent !== text) live.textContent = text; }
+  function say(text) {
+    if (live.textContent !== text) live.textContent = text;
+    live.classList.toggle("on", text === "live");
+  }
 
   // inUse reports whether the user is at work in a part of the page, which stays as it is then.
   function inUse(part) {
-    return part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select, button, summary, a") || part.querySelector("details.do[open]");
+    const at = document.activeElement;
+    const selection = getSelection();
+    return part.contains(at) && at.matches("input, textarea, select, button, summary") || part.querySelector("details.do[open]") ||
+      selection && !selection.isCollapsed && part.contains(selection.anchorNode);
   }
 
-  function swap(text) {
-    const fresh = new DOMParser().parseFromString(text, "text/html");
+  const atEnd = (e) => e.scrollHeight - e.scrollTop - e.clientHeight < 30;
+  function showEnd() {
+    for (const e of document.querySelectorAll("[data-tail]")) e.scrollTop = e.scrollHeight;
+  }
+
+  // place returns how to find a focused link again after its part was replaced.
+  function place(part) {
+    const at = document.activeElement;
+    if (!part.contains(at) || at === part) return () => {};
+    const links = [...part.querySelectorAll("a, [tabindex]")];
+    const n = links.indexOf(at), href = at.getAttribute("href");
+    return () => {
+      const now = [...part.querySelectorAll("a, [tabindex]")];
+      const next = href && now.find((a) => a.getAttribute("href") === href) || now[Math.min(n, now.length - 1)];
+      if (next) next.focus({ preventScroll: true });
+    };
+  }
+
+  function swap(fresh) {
     for (const part of document.querySelectorAll("[data-swap]")) {
       const next = fresh.getElementById(part.id);
       if (!next || next.innerHTML === part.dataset.was || inUse(part)) continue;
-      const open = new Set([...part.querySelectorAll("details[data-keep][open]")].map((d) => d.dataset.keep));
+      if (part.dataset.was === undefined && next.innerHTML === part.innerHTML) { part.dataset.was = next.innerHTML; continue; }
+      const open = new Set([...part.querySelectorAll("details[open]")].map((d) => d.textContent));
+      const refocus = place(part), end = part.dataset.tail !== undefined && atEnd(part);
       part.dataset.was = next.innerHTML;
+      for (const name of ["first", "all", "again"]) {
+        if (next.dataset[name] === undefined) delete part.dataset[name]; else part.dataset[name] = next.dataset[name];
+      }
       part.replaceChildren(...next.childNodes);
-      for (const d of part.querySelectorAll("details[data-keep]")) d.open = open.has(d.dataset.keep);
+      for (const d of part.querySelectorAll("details")) if (open.has(d.textContent)) d.open = true;
+      refocus();
+      if (end) part.scrollTop = part.scrollHeight;
     }
+    listSteps();
+    if (document.querySelector("[data-again]")) setTimeout(later, 600);
+  }
+
+  async function get(href) {
+    const answer = await fetch(href, { credentials: "same-origin" });
+    if (answer.status === 401) { say("The server was started again: open the address that it printed."); return null; }
+    return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
   }
 
   async function refresh() {
     if (busy) { again = true; return; }
     busy = true;
+    const asked = wanted;
     try {
-      const answer = await fetch(location.href, { credentials: "same-origin" });
-      if (answer.status === 401) say("The server was started again: open the address that it printed.");
-      else if (answer.ok) { swap(await answer.text()); say("live"); }
+      const fresh = await get(location.href);
+      if (fresh && asked === wanted) { swap(fresh); say("live"); }
     } catch { say("not connected"); } finally {
       busy = false;
       if (again) { again = false; later(); }
@@ -42,6 +81,95 @@
 
   function later() {
     if (!waiting) waiting = setTimeout(() => { waiting = 0; refresh(); }, 150);
+  }
+
+  // go shows another part of the same run without the rest of the page jumping.
+  async function go(href, push) {
+    const asked = ++wanted;
+    let fresh = null;
+    try { fresh = await get(href); } catch { /* the browser says so itself */ }
+    if (asked !== wanted) return;
+    if (!fresh) { location.href = href; return; }
+    const main = document.getElementById("main"), y = scrollY;
+    if (push) history.pushState(null, "", href);
+    main.replaceChildren(...fresh.getElementById("main").childNodes);
+    document.title = fresh.title;
+    scrollTo(0, y);
+    ready();
+    const told = new URL(href, location.href).hash === "#told" && document.getElementById("told");
+    if (told) { told.focus({ preventScroll: true }); if (innerWidth <= 1100) told.scrollIntoView(); }
+  }
+  document.addEventListener("click", (e) => {
+    const a = e.target.closest("a");
+    if (!a || e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+    const href = a.href && a.href.baseVal !== undefined ? new URL(a.href.baseVal, location.href).href : a.href;
+    if (!href || a.hasAttribute("download") || !document.getElementById("tabs")) return;
+    const to = new URL(href);
+    if (to.origin !== location.origin || to.pathname !== location.pathname || !to.search && to.hash) return;
+    e.preventDefault();
+    go(href, true);
+  });
+  addEventListener("popstate", () => { if (document.getElementById("tabs")) go(location.href, false); });
+
+  // listSteps puts an empty place for each window of older steps below the newest; it is filled when it comes into view.
+  const seen = new IntersectionObserver((entries) => {
+    for (const e of entries) if (e.isIntersecting) fill(e.target); else empty(e.target);
+  }, { rootMargin: "800px" });
+
+  function listSteps() {
+    const newest = document.getElementById("steps");
+    if (!newest || newest.dataset.still !== undefined) return;
+    const chunk = Number(newest.dataset.chunk), first = Number(newest.dataset.first);
+    if (!first) return;
+    let list = document.getElementById("older");
+    if (!list) {
+      list = document.createElement("table");
+      list.id = "older";
+      list.className = "runs steps";
+      newest.after(list);
+      const pages = document.getElementById("pages");
+      if (pages) pages.hidden = true;
+    }
+    const top = list.firstElementChild ? Number(list.firstElementChild.dataset.until) : 0;
+    for (let until = top + chunk; until <= first; until += chunk) {
+      const body = document.createElement("tbody");
+      body.dataset.until = until;
+      list.prepend(body);
+      empty(body);
+      seen.observe(body);
+    }
+  }
+
+  function empty(body) {
+    if (body.dataset.empty !== undefined) return;
+    const row = document.querySelector("#steps tbody tr"), n = Number(document.getElementById("steps")?.dataset.chunk || 0);
+    const high = body.offsetHeight > 60 ? body.offsetHeight : n * (row ? row.offsetHeight : 29);
+    body.dataset.empty = "";
+    const tr = document.createElement("tr"), td = document.createElement("td");
+    td.colSpan = 7;
+    td.style.height = high + "px";
+    tr.append(td);
+    body.replaceChildren(tr);
+  }
+
+  async function fill(body) {
+    if (body.dataset.empty === undefined || body.dataset.busy !== undefined) return;
+    body.dataset.busy = "";
+    const to = new URL(location.href);
+    to.searchParams.delete("step");
+    to.searchParams.set("tab", "steps");
+    to.searchParams.set("until", body.dataset.until);
+    try {
+      const rows = (await get(to.href))?.querySelectorAll("#steps tbody tr");
+      if (rows && rows.length) { delete body.dataset.empty; body.replaceChildren(...rows); }
+    } catch { /* it is tried again when it comes into view */ }
+    delete body.dataset.busy;
+  }
+
+  function ready() {
+    listSteps();
+    showEnd();
+    if (document.querySelector("[data-again]")) setTimeout(later, 600);
   }
 
   function concerns(changed) {
@@ -72,5 +200,7 @@
       connect();
     });
   }
+  setInterval(() => { if (!document.hidden && document.querySelector("[data-alive]")) later(); }, 5000); // times pass without news
+  ready();
   if (document.querySelector("[data-watch]")) navigator.locks.request("loops" + base, lead);
 })();

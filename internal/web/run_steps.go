@@ -1,0 +1,321 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/humanize"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/model"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// A stepsPart is a window of the steps of a run, and one of them in full.
+type stepsPart struct {
+	Rows         []stepRow // newest first
+	First, All   int       // how many steps are before the window, and how many there are
+	Chunk        int
+	State        string // only its steps
+	States       []tab
+	Whole        string // address of all of them, without a filter
+	Newer, Older string
+	Told         *toldStep
+}
+
+// A stepRow is one visit of a state.
+type stepRow struct {
+	Number, State, Verdict, To, By, Took, Apart, Exit, Class, Address string
+	Over, Chosen                                                      bool
+}
+
+func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Session, f project.Finder, run persistence.Run) error {
+	part := &stepsPart{State: r.FormValue("state"), Chunk: shownSteps}
+	page.Steps = part
+	wanted := r.FormValue("step")
+	until := int(min(number(r, "until", 0), len64max)) //nolint:gosec // it was made small
+	var steps []step
+	var told step
+	found := false
+	ready, err := s.chronicle(r.Context(), p, f, run, func(c *chronicle) {
+		page.addNote(c.damage)
+		for _, name := range c.account.Order {
+			part.States = append(part.States, tab{Label: name, Count: c.account.Visits(name), Here: name == part.State, Address: page.To + query("tab", "steps", "state", name)})
+		}
+		if wanted != "" {
+			told, found = c.find(wanted)
+		}
+		if until == 0 { // the newest two hundred at least, from a place where all windows begin
+			_, _, all := c.window(part.State, 0, 0)
+			until = all
+			steps, part.First, part.All = c.window(part.State, 0, all-max(0, (all-1)/shownSteps-1)*shownSteps)
+			return
+		}
+		steps, part.First, part.All = c.window(part.State, until, shownSteps)
+	})
+	if err != nil {
+		return err
+	}
+	if page.Again = !ready; page.Again {
+		steps = newestSteps(r.Context(), f, run)
+		part.All = run.Step
+		part.First = max(0, part.All-len(steps))
+	}
+	for _, s := range slices.Backward(steps) {
+		row := s.row()
+		row.Address, row.Chosen = page.To+query("tab", "steps", "step", s.number, "state", part.State), s.number == wanted
+		part.Rows = append(part.Rows, row)
+	}
+	at := func(n int) string {
+		return page.To + query("tab", "steps", "state", part.State, "until", strconv.Itoa(n))
+	}
+	part.Whole = page.To + query("tab", "steps")
+	if part.First > 0 {
+		part.Older = at(part.First)
+	}
+	if last := part.First + len(steps); last < part.All {
+		part.Newer = at(min(last+shownSteps, part.All))
+	}
+	if wanted == "" {
+		return nil
+	}
+	if !found && ready {
+		return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s", run.ID, humanize.Quote(wanted), humanize.Count(run.Step, "step"))
+	}
+	part.Told, err = tellStep(r.Context(), page, session, f, run, told, wanted)
+	return err
+}
+
+func (s step) row() stepRow {
+	r := stepRow{Number: s.number, State: s.path, Verdict: s.verdict, To: s.to, By: s.by, Took: humanize.Duration(s.took), Apart: s.apart, Class: s.Class(), Over: s.over}
+	if s.exited {
+		r.Exit = strconv.Itoa(int(s.exit))
+	}
+	return r
+}
+
+// newestSteps are the last steps of a run, read from its end: as many as a window holds, however many there are.
+func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []step {
+	var events []fsm.Event
+	entered := 0
+	_ = f.Store.Newest(ctx, run.ID, func(e fsm.Event) bool { // what cannot be read is missing in the window, and told with the whole
+		events = append(events, e)
+		if e.Kind == fsm.EventStateEnter && e.Depth == 0 {
+			entered++
+		}
+		return entered < shownSteps
+	})
+	c := &chronicle{account: inspect.NewAccount(nil), words: map[string]string{}}
+	c.account.Reader.Done = c.keep
+	for _, e := range slices.Backward(events) {
+		c.account.Take(e)
+	}
+	for _, v := range c.account.Reader.Open() {
+		c.keep(v)
+	}
+	return slices.DeleteFunc(c.steps, func(s step) bool { return s.path == "" })
+}
+
+// A toldStep is all there is to say about a step.
+type toldStep struct {
+	stepRow
+	Said           []string
+	Action         string
+	Prompt         bool
+	Out, Err       template.HTML
+	Live           bool
+	Judged         []judged
+	Cost           string
+	Tokens         string
+	Changes        []change
+	Remembered     string // why the memory around the step is not known
+	Before         []valueRow
+	Explain        string // the command
+	Newer, Older   string // addresses of the steps beside it
+	ForkAt, ForkBy string
+}
+
+// A judged is one evaluation.
+type judged struct {
+	By, Verdict string
+	Lines       []string
+}
+
+// A change is a value that a step changed.
+type change struct{ Key, Was, Now string }
+
+// A valueRow is a value of the memory.
+type valueRow struct {
+	Key, Text string
+	Plain     bool // a text or number of the context, which a fork may change
+}
+
+// tellStep reads one step: its events, and the memory on both sides of it.
+func tellStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string) (*toldStep, error) {
+	t := &toldStep{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), "--step", wanted), ForkAt: wanted}
+	if n, err := strconv.Atoi(s.number); err == nil {
+		t.Newer = page.To + query("tab", "steps", "step", strconv.Itoa(n+1))
+		if n >= run.Step {
+			t.Newer = ""
+		}
+		if n > 1 {
+			t.Older = page.To + query("tab", "steps", "step", strconv.Itoa(n-1))
+		}
+	}
+	t.ForkBy = session.Page.Command("fork", "-b", "--at="+wanted, string(run.ID))
+	prices, err := f.Project.Pricer()
+	if err != nil {
+		return nil, err
+	}
+	sheet := inspect.CostSheet{Prices: prices}
+	var visit *inspect.Visit
+	reader := &inspect.Reader{Keep: true, Done: func(v *inspect.Visit) {
+		if first, _ := v.Span(); first == s.first {
+			visit = v
+		}
+	}}
+	var out, errs strings.Builder
+	read := 0
+	for e, err := range f.Store.EventsOf(ctx, run, max(1, s.first)-1) {
+		if err != nil || s.last > 0 && e.Seq > s.last && s.over {
+			break
+		}
+		sheet.AddTo(reader.Add(e), e)
+		if read++; e.Depth != int(s.depth) {
+			continue
+		}
+		t.take(e, &out, &errs)
+	}
+	reader.Close()
+	if s.depth == 0 && visit != nil {
+		rules := lookup.RulebookOf(ctx, f, run)
+		for _, said := range inspect.Explain(visit, rules.Main()) {
+			t.Said = append(t.Said, said.Text)
+		}
+	} else if story, err := session.Explain(ctx, string(run.ID), wanted); err == nil { // what it ran inside decides about it
+		for _, part := range story.Parts {
+			if part.Visit != nil {
+				for _, said := range part.Said {
+					t.Said = append(t.Said, said.Text)
+				}
+			}
+		}
+	}
+	t.Out, t.Err, t.Live = coloured(cut(out.String())), coloured(cut(errs.String())), !s.over && project.Alive(run)
+	if t.Live && errs.Len() == 0 {
+		t.Err = coloured(liveStderr(f, run))
+	}
+	if sheet.Asked() {
+		t.Cost, t.Tokens = sheet.Total.Text(), humanize.Tokens(sheet.Total.Tokens())
+	}
+	t.addChanges(ctx, f, run, s)
+	return t, nil
+}
+
+// take keeps what an event of the step says.
+func (t *toldStep) take(e fsm.Event, out, errs *strings.Builder) {
+	switch e.Kind {
+	case fsm.EventActionStart:
+		t.Action, t.Prompt = cut(value.Text(e.Get("action"))), e.Get("is_prompt") == true
+	case fsm.EventActionOutput:
+		if out.Len() <= shownOutput {
+			out.WriteString(value.Text(e.Get("line")) + "\n")
+		}
+	case fsm.EventActionComplete:
+		if text, _ := e.Get("stderr_preview").(string); text != "" {
+			errs.WriteString(text + "\n")
+		}
+		if text, _ := e.Get("output_preview").(string); out.Len() == 0 {
+			out.WriteString(text)
+		}
+	case fsm.EventEvaluate:
+		t.Judged = append(t.Judged, judged{By: value.Text(e.Get("type")), Verdict: value.Text(e.Get("verdict")), Lines: inspect.VerdictLines(e)})
+	}
+}
+
+// addChanges reads what the run remembered before the step and behind it.
+func (t *toldStep) addChanges(ctx context.Context, f project.Finder, run persistence.Run, s step) {
+	rewinder, ok := f.Store.Store.(persistence.Rewinder)
+	if !ok || s.first == 0 {
+		t.Remembered = "The memory of earlier steps is not on record."
+		return
+	}
+	before, at, err := rewinder.Around(ctx, run.ID, s.first)
+	after := at
+	if err == nil && s.last > s.first {
+		_, after, err = rewinder.Around(ctx, run.ID, s.last)
+	}
+	if before.Memory == nil {
+		before = at // the first step: the memory it began with
+	}
+	if err != nil && !errors.Is(err, persistence.ErrNotFound) {
+		t.Remembered = "The memory around this step cannot be read: " + err.Error()
+		return
+	}
+	if before.Memory == nil || after.Memory == nil {
+		t.Remembered = "The memory around this step is not on record."
+		return
+	}
+	t.Before = valuesOf(before.Memory, true)
+	for _, part := range []struct {
+		name     string
+		was, now *value.Map
+	}{{"context.", before.Memory.Context, after.Memory.Context}, {"captured.", before.Memory.Captured, after.Memory.Captured}} {
+		was, now := views.OrEmpty(part.was), views.OrEmpty(part.now)
+		for _, key := range model.Union(was, now) {
+			x, first := was.Get(key)
+			y, second := now.Get(key)
+			if first && second && model.Same(x, y) {
+				continue
+			}
+			c := change{Key: part.name + key}
+			if first {
+				c.Was = valueText(x)
+			}
+			if second {
+				c.Now = valueText(y)
+			}
+			t.Changes = append(t.Changes, c)
+		}
+	}
+}
+
+func valueText(v any) string {
+	text, ok := v.(string)
+	if !ok {
+		text = string(value.AppendJSON(nil, v))
+	}
+	return cut(text)
+}
+
+// valuesOf are the values of a memory.
+func valuesOf(m *fsm.Snapshot, contextOnly bool) (all []valueRow) {
+	for _, part := range []struct {
+		name string
+		m    *value.Map
+	}{{"context", m.Context}, {"captured", m.Captured}} {
+		if part.m == nil || contextOnly && part.name != "context" {
+			continue
+		}
+		for key, v := range part.m.All() {
+			_, isMap := v.(*value.Map)
+			_, isList := v.([]any)
+			row := valueRow{part.name + "." + key, valueText(v), part.name == "context" && !isMap && !isList && key != "run_dir"}
+			if contextOnly {
+				row.Key = key
+			}
+			all = append(all, row)
+		}
+	}
+	return all
+}
