@@ -75,6 +75,7 @@ var arrows = map[string][]string{
 	"loops/internal/ui/meter":         {"loops/internal/humanize", "loops/internal/plain"},
 	"loops/internal/align":            {"loops/internal/inspect"},
 	"loops/internal/runlog":           {"loops/internal/disk"},
+	"loops/internal/gitref":           {"loops/internal/worktree"},
 	"loops/internal/handover":         {"loops/engine", "loops/internal/humanize"},
 	"loops/internal/scores":           {"loops/engine", "loops/engine/project", "loops/fsm/policy", "loops/fsm/value", "loops/internal/plain", "loops/internal/ui"},
 	"loops/internal/transfer":         {"loops/engine", "loops/engine/project", "loops/fsm/value", "loops/internal/bundle", "loops/internal/disk", "loops/internal/humanize", "loops/internal/ui", "loops/internal/ui/views", "loops/persistence"},

@@ -33,6 +33,9 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	if !store.Files && !errors.Is(err, fsm.ErrNoRoom) {
 		where, remedy = store.Name, "See that the database has room and can be reached"
 	}
+	if _, is := errors.AsType[*FilesError](err); is {
+		where, remedy = "its files", "See that their repository can be reached and pushed to"
+	}
 	if errors.Is(err, syscall.EMFILE) {
 		remedy = "Let the program open more files (ulimit -n 256)"
 	}

@@ -35,6 +35,9 @@ type Options struct {
 	// spawn does. nil = as [Remedy.String] does, which is no command line.
 	Command func(Remedy) string
 
+	// Files returns what keeps the files of a run where a later owner finds them; nil, or nil for a run, is nothing: they stay in their folder.
+	Files func(persistence.ID) Files
+
 	// ToolCall returns how actions call tools of MCP servers; nil = they cannot.
 	ToolCall func(dir string) action.ToolCall
 }

@@ -163,7 +163,8 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	r.runner = e.runner(j, site)
 	r.header = e.header(j, r.runner)
 	seen, next := newRecording(j, r), &successor{}
-	executor := start(e.config(j, r, site, seen, next))
+	kept := e.keeping(j, r)
+	executor := start(e.config(j, r, site, seen, next, kept))
 	j.tell(Began{j.header})
 	r.retain = e.retain(r.id, j.tell)
 	if r.hold.held() != nil {
@@ -216,16 +217,17 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 }
 
 // config is what the machine of a run works with.
-func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor) fsm.Config {
+func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping) fsm.Config {
 	verify, _ := e.getenv(EnvVerify)
 	return fsm.Config{
 		Run:        fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1},
 		Loop:       j.loop,
-		Runner:     r.runner,
+		Runner:     kept.runner(r.runner),
 		Recorder:   j.journal,
 		Files:      action.Files{Dir: j.project.WorkDir(), There: site.there},
 		Dir:        j.project.WorkDir(),
-		Prepare:    j.tree.prepare(j.project, r.id, j.begun, j.durable()),
+		Prepare:    kept.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())),
+		Keep:       kept.keep(),
 		Library:    j.library,
 		MemoryUsed: proc.MemoryUsed,
 		Getenv:     e.getenv,

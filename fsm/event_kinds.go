@@ -10,5 +10,5 @@ var EventKinds = []string{
 	EventRateLimitExhausted, EventRateLimitStorm, EventActionRetry, EventActionRetriesSpent, EventAPIErrorRetry, EventAPIErrorExhausted, EventInfraRetry,
 	EventInfraRetryExhausted, EventHandoffDetected, EventHandoffSpawned, EventHostSubprocRSS, EventHostBudgetExceeded, EventHostPressure,
 	EventHostPressureAbort, EventHostPressureRelieved, EventHostCooldown, EventWorktree, EventWorktreeAttached,
-	EventWorktreeDetached, EventWorktreeMerged, EventWorktreeError, EventLogTruncated,
+	EventWorktreeDetached, EventWorktreeMerged, EventWorktreeError, EventFiles, EventLogTruncated,
 }

@@ -73,5 +73,7 @@ const (
 	EventWorktreeMerged   = "branch_worktree_merged"     // state, of, commit: what a branch of parallel changed was merged
 	EventWorktreeError    = "sub_loop_worktree_error"    // branch, error: there is none to run in
 
+	EventFiles = "files_kept" // commit: what the files of the run were when what follows was recorded
+
 	EventLogTruncated = "log_truncated" // nothing: it stands for events of a sub-loop that are left out
 )

@@ -49,6 +49,7 @@ type Config struct {
 	// makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx has ended.
 	// It has to be repeatable: it is called again when the run is resumed.
 	Prepare func(ctx context.Context) (Event, error)
+	Keep    Keep // keeps what actions did to files where a later owner of the run finds it; nil = nothing does
 	// Spawn starts an agent that is asked to resume the run, and returns the pid of its process: it is how a loop with on_handoff:
 	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
 	// the text of the handoff. The agent does not begin before the run was let go of. Nil: nothing can be started, and the run only ends.

@@ -97,6 +97,11 @@ type Runner interface {
 	Run(ctx context.Context, a Action, out func(text string)) (Result, error)
 }
 
+// A Keep is called before anything but output is recorded, and keeps files as they are. An event that it returns is recorded with that, so that
+// memory and files never disagree. Its error ends the run as a failed Record does. Branches of the run may be at work meanwhile; it is
+// never called concurrently.
+type Keep func(ctx context.Context) (ev Event, changed bool, err error)
+
 // ErrNoRoom is the error of a Runner that could not write down what an action needs, and of Files, where the disk is full
 // or broken.
 var ErrNoRoom = errors.New("the disk is full or broken")

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,9 @@ func (e *Executor) record(ctx context.Context, checkpoint bool) bool {
 }
 
 func (e *Executor) write(ctx context.Context, b *Batch) bool {
+	if !e.keepFiles(ctx, b) {
+		return false
+	}
 	// A stop must not keep the end of the run from being recorded.
 	if err := e.cfg.Recorder.Record(context.WithoutCancel(ctx), b); err != nil {
 		e.broken = err
@@ -67,6 +71,23 @@ func (e *Executor) write(ctx context.Context, b *Batch) bool {
 	}
 	clear(b.Events)
 	b.Events, b.Snapshot, b.Checkpoint = b.Events[:0], nil, false
+	return true
+}
+
+// keepFiles has files kept before what depends on them is recorded. Of a batch their event is the first.
+func (e *Executor) keepFiles(ctx context.Context, b *Batch) bool {
+	if e.cfg.Keep == nil || e.parent != nil || b.Snapshot == nil && !b.Checkpoint {
+		return true
+	}
+	ev, changed, err := e.cfg.Keep(ctx)
+	if err != nil {
+		e.broken = err
+		return false
+	}
+	if changed {
+		ev.Time = time.Now()
+		b.Events = slices.Insert(b.Events, 0, ev)
+	}
 	return true
 }
 

@@ -51,6 +51,14 @@ type Leased interface {
 	Lost() <-chan struct{}
 }
 
+// A Numbered is a [Journal] whose owners have numbers, which grow from owner to owner: what an owner leaves elsewhere can be told by
+// them from what an earlier one does.
+type Numbered interface {
+	Journal
+	// Epoch is the number of this owner.
+	Epoch() int64
+}
+
 // A SecondLooker is a [Store] in which the lease of an owner may have run out although it is alive, out of sight on this
 // machine: the machine slept, or its clock was set. Such a [Run] is Unsure. Resume looks twice by itself.
 type SecondLooker interface {

@@ -73,6 +73,9 @@ func (j *journal) Run() persistence.Run {
 	return j.run
 }
 
+// Epoch implements [persistence.Numbered].
+func (j *journal) Epoch() int64 { return j.next.epoch }
+
 // Put implements [snapshot.Texts] for the encoder: a large text is saved with what names it.
 func (j *journal) Put(name, text string) error {
 	if !j.known[name] {

@@ -201,7 +201,7 @@ func (p *Text) Event(e fsm.Event) {
 	p.remember(e)
 	p.costs.Add(e)
 	p.max = inspect.Raised(e, &fsm.Loop{MaxSteps: p.max}).MaxSteps
-	if p.quiet || e.Kind == fsm.EventCheckpoint || e.Kind == fsm.EventWorktree { // which only the records need, or the header told
+	if p.quiet || e.Kind == fsm.EventCheckpoint || e.Kind == fsm.EventWorktree || e.Kind == fsm.EventFiles { // which only the records need, or the header told
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)

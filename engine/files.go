@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// Files keeps the files of one run where a later owner of the run finds them. Its methods are called one at a time.
+type Files interface {
+	// Claim brings the files to the state that was recorded last ("" = none was: they are as they begin), and makes this process the one that
+	// keeps them: what an owner with a lower epoch keeps from then on is refused.
+	Claim(ctx context.Context, epoch int64, recorded string) error
+	// Keep returns what names the state that the files are in. It is kept when Keep returns.
+	Keep(ctx context.Context) (state string, err error)
+}
+
+// A FilesError means that the files of a run could not be kept where a later owner finds them, so that the run stopped before
+// anything was recorded that depends on them.
+type FilesError struct{ Err error }
+
+func (e *FilesError) Error() string { return "its files could not be kept: " + e.Err.Error() }
+
+func (e *FilesError) Unwrap() error { return e.Err }
+
+// filesPatience is how long a run that is to stop waits for its files to be kept.
+const filesPatience = 10 * time.Second
+
+// A keeping has the files of a run kept before what actions did to them counts as done. A nil keeping keeps nothing.
+type keeping struct {
+	files Files
+	store persistence.Store
+	id    persistence.ID
+	epoch int64
+
+	claimed bool   // used by the goroutine of the machine, as the next two
+	last    string // the state that was recorded last
+	seen    int64  // how many begins and ends of actions it holds
+
+	turns atomic.Int64 // begins and ends of actions
+	busy  atomic.Int64 // actions at work
+}
+
+func (e *Engine) keeping(j *job, r *Run) *keeping {
+	if e.o.Files == nil {
+		return nil
+	}
+	files := e.o.Files(r.id)
+	if files == nil {
+		return nil
+	}
+	k := &keeping{files: files, store: j.store.Store, id: r.id, epoch: int64(j.journal.Run().Segment) + 1}
+	if n, ok := j.journal.(persistence.Numbered); ok {
+		k.epoch = n.Epoch()
+	}
+	return k
+}
+
+// A countedRunner counts what may change files.
+type countedRunner struct {
+	*action.Runner
+	k *keeping
+}
+
+// Run implements [fsm.Runner].
+func (r countedRunner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
+	r.k.busy.Add(1)
+	r.k.turns.Add(1)
+	defer func() {
+		r.k.turns.Add(1)
+		r.k.busy.Add(-1)
+	}()
+	return r.Runner.Run(ctx, a, out)
+}
+
+func (k *keeping) runner(r *action.Runner) fsm.Runner {
+	if k == nil {
+		return r
+	}
+	return countedRunner{r, k}
+}
+
+// prepare fits fsm.Config.Prepare: the files are claimed when it is on record that this process has the run.
+func (k *keeping) prepare(more func(context.Context) (fsm.Event, error)) func(context.Context) (fsm.Event, error) {
+	if k == nil {
+		return more
+	}
+	return func(ctx context.Context) (fsm.Event, error) {
+		if more != nil {
+			return fsm.Event{}, &FilesError{errors.New("those of a run that is in a work tree of its own do not travel; start it without a work tree")}
+		}
+		recorded, err := RecordedFiles(ctx, k.store, k.id)
+		if err != nil {
+			return fsm.Event{}, err
+		}
+		if err := k.files.Claim(ctx, k.epoch, recorded); err != nil {
+			return fsm.Event{}, &FilesError{err}
+		}
+		k.claimed = true
+		if k.last, err = k.files.Keep(ctx); err != nil {
+			return fsm.Event{}, &FilesError{err}
+		}
+		return filesEvent(k.last), nil
+	}
+}
+
+func filesEvent(state string) fsm.Event {
+	return fsm.Event{Kind: fsm.EventFiles, Fields: []fsm.Field{{Key: "commit", Value: state}}}
+}
+
+// keep fits fsm.Config.Keep.
+func (k *keeping) keep() fsm.Keep {
+	if k == nil {
+		return nil
+	}
+	return func(ctx context.Context) (fsm.Event, bool, error) {
+		turns := k.turns.Load()
+		if !k.claimed || turns == k.seen && k.busy.Load() == 0 {
+			return fsm.Event{}, false, nil
+		}
+		ctx, done := beyondStop(ctx)
+		defer done()
+		state, err := k.files.Keep(ctx)
+		if err != nil {
+			return fsm.Event{}, false, &FilesError{err}
+		}
+		k.seen = turns
+		if state == k.last {
+			return fsm.Event{}, false, nil
+		}
+		k.last = state
+		return filesEvent(state), true, nil
+	}
+}
+
+// beyondStop returns a context that lives for filesPatience when ctx has ended, because what a run did before it was stopped is kept;
+// not where the run was lost to another process.
+func beyondStop(ctx context.Context) (longer context.Context, done func()) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	late := time.AfterFunc(time.Hour, func() { cancel(context.Cause(ctx)) })
+	late.Stop()
+	unwatch := context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), errLost) {
+			cancel(errLost)
+			return
+		}
+		late.Reset(filesPatience)
+	})
+	return longer, func() {
+		unwatch()
+		late.Stop()
+		cancel(nil)
+	}
+}
+
+// RecordedFiles returns the state of the files of a run that was recorded last; "" = none was.
+func RecordedFiles(ctx context.Context, store persistence.Store, id persistence.ID) (state string, err error) {
+	tail, ok := store.(persistence.Tailer)
+	if !ok {
+		for ev, err := range store.Events(ctx, id, 0) {
+			if err != nil && !project.IsDamage(err) {
+				return "", err
+			}
+			if ev.Kind == fsm.EventFiles {
+				state, _ = ev.Get("commit").(string)
+			}
+		}
+		return state, nil
+	}
+	for ev, err := range tail.Tail(ctx, id) {
+		if err != nil {
+			return "", err
+		}
+		if ev.Kind == fsm.EventFiles {
+			state, _ = ev.Get("commit").(string)
+			return state, nil
+		}
+	}
+	return "", nil
+}

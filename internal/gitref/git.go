@@ -1,0 +1,90 @@
+package gitref
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"loops/internal/worktree"
+)
+
+// Git runs git in a directory with further variables in its environment, and returns what it printed on standard output, without the last
+// line end. What git refused is a *worktree.GitError, and worktree.ErrNoGit means that there is none. It may be called by
+// several goroutines at once.
+type Git func(ctx context.Context, dir string, env []string, args ...string) (string, error)
+
+// foreign are the beginnings of variables by which a git around this process would tie ours to its repository.
+var foreign = []string{
+	"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_PREFIX=", "GIT_COMMON_DIR=", "GIT_OBJECT_DIRECTORY=",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_NAMESPACE=", "GIT_GRAFT_FILE=", "GIT_SHALLOW_FILE=", "GIT_REPLACE_REF_BASE=",
+	"GIT_IMPLICIT_WORK_TREE=", "GIT_LITERAL_PATHSPECS=", "GIT_GLOB_PATHSPECS=", "GIT_NOGLOB_PATHSPECS=", "GIT_ICASE_PATHSPECS=",
+}
+
+// Command returns a Git that starts the program git with an environment. It asks nobody for a password: the commands have no
+// terminal.
+func Command(env []string) Git {
+	base := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return slices.ContainsFunc(foreign, func(name string) bool { return strings.HasPrefix(kv, name) })
+	})
+	base = append(base, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	return func(ctx context.Context, dir string, env []string, args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir, cmd.Env = dir, append(slices.Clip(base), env...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal, and with all it starts in one group
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		cmd.WaitDelay = 5 * time.Second
+		var out, said strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &said
+		err := cmd.Run()
+		exit, ended := errors.AsType[*exec.ExitError](err)
+		switch {
+		case ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		case errors.Is(err, exec.ErrNotFound):
+			return "", worktree.ErrNoGit
+		case ended:
+			return "", &worktree.GitError{Command: command(args), Code: exit.ExitCode(), Text: text(said.String())}
+		case err != nil:
+			return "", err
+		}
+		return strings.TrimSuffix(out.String(), "\n"), nil
+	}
+}
+
+// command is the word that says what git was to do.
+func command(args []string) string {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "-c":
+			i++
+		case !strings.HasPrefix(args[i], "-"):
+			return args[i]
+		}
+	}
+	return ""
+}
+
+// text is what git said, on one line, without its advice.
+func text(said string) string {
+	var words []string
+	for line := range strings.Lines(said) {
+		if !strings.HasPrefix(line, "hint:") {
+			words = append(words, strings.Fields(line)...)
+		}
+	}
+	t := strings.Join(words, " ")
+	if len(t) > 400 {
+		t = strings.ToValidUTF8(t[:400], "") + "…"
+	}
+	return t
+}
+
+// isGitError reports whether git itself refused.
+func isGitError(err error) bool {
+	_, is := errors.AsType[*worktree.GitError](err)
+	return is
+}

@@ -1,0 +1,202 @@
+package gitref
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"loops/internal/worktree"
+)
+
+// A Mirror is a bare repository on this machine with what a remote has. Its methods may be called by several processes at once.
+type Mirror struct {
+	Remote string // its URL, as the settings of the worker have it
+	Dir    string // the bare repository
+	Trees  string // the folder of the work trees
+
+	git Git
+}
+
+// Open returns the mirror of a remote in a folder of this machine, and makes it where there is none. Nothing is fetched yet.
+func Open(ctx context.Context, git Git, folder, remote string) (*Mirror, error) {
+	if remote == "" || strings.HasPrefix(remote, "-") {
+		return nil, fmt.Errorf("%q is no address of a repository", remote)
+	}
+	sum := sha256.Sum256([]byte(remote))
+	name := hex.EncodeToString(sum[:8])
+	m := &Mirror{Remote: remote, Dir: filepath.Join(folder, "mirrors", name+".git"), Trees: filepath.Join(folder, "trees", name), git: git}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(m.Dir), 0o700), os.MkdirAll(m.Trees, 0o700)); err != nil {
+		return nil, err
+	}
+	return m, m.alone(ctx, func() error {
+		if _, err := os.Stat(filepath.Join(m.Dir, "loops")); err == nil {
+			return nil
+		}
+		if _, err := git(ctx, folder, nil, "init", "-q", "--bare", m.Dir); err != nil { // again, where it was cut short
+			return err
+		}
+		for _, set := range [][2]string{{"remote.origin.url", remote}, {"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"}, {"gc.auto", "0"}} {
+			if _, err := git(ctx, m.Dir, nil, "config", set[0], set[1]); err != nil {
+				return err
+			}
+		}
+		return os.WriteFile(filepath.Join(m.Dir, "loops"), []byte(remote+"\n"), 0o600)
+	})
+}
+
+// alone does f while no other process changes what the mirror knows of the remote.
+func (m *Mirror) alone(ctx context.Context, f func() error) error {
+	file, err := os.OpenFile(m.Dir+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // lets go of the lock
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f()
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return &os.PathError{Op: "flock", Path: file.Name(), Err: err}
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+var plain = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// refName is the name of a run as part of a ref and of a path.
+func refName(run string) string {
+	return plain.ReplaceAllStringFunc(run, func(s string) string {
+		var b strings.Builder
+		for _, c := range []byte(s) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+		return b.String()
+	})
+}
+
+// Ref is the ref that holds the files of a run, here and on the remote.
+func Ref(run string) string { return "refs/loops/" + refName(run) }
+
+// theirs is the ref in the mirror that says what the remote had last at the ref of a run.
+func theirs(run string) string { return "refs/remotes/loops/" + refName(run) }
+
+// A NoCommitError means that a commit is neither here nor on the remote.
+type NoCommitError struct{ Commit, Remote string }
+
+func (e *NoCommitError) Error() string {
+	return fmt.Sprintf("commit %.12s is not on %s; push it there", e.Commit, e.Remote)
+}
+
+var hash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// fetch gets what there is of a run, and the branches if its commit is not among it.
+func (m *Mirror) fetch(ctx context.Context, run, commit string) error {
+	if !hash.MatchString(commit) {
+		return fmt.Errorf("%q is no full name of a commit", commit)
+	}
+	return m.alone(ctx, func() error {
+		if m.has(ctx, commit) {
+			return nil
+		}
+		for _, refs := range []string{"+" + Ref(run) + "*:" + theirs(run) + "*", "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"} {
+			if _, err := m.git(ctx, m.Dir, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--end-of-options", m.Remote, refs); err != nil {
+				return &AwayError{m.Remote, err}
+			}
+			if m.has(ctx, commit) {
+				return nil
+			}
+		}
+		return &NoCommitError{commit, m.Remote}
+	})
+}
+
+// has reports whether a commit is here.
+func (m *Mirror) has(ctx context.Context, commit string) bool {
+	_, err := m.git(ctx, m.Dir, nil, "cat-file", "-e", commit+"^{commit}")
+	return err == nil
+}
+
+// remoteTip returns what the remote has at the ref of a run; "" = nothing.
+func (m *Mirror) remoteTip(ctx context.Context, run string) (string, error) {
+	out, err := m.git(ctx, m.Dir, nil, "ls-remote", "--end-of-options", m.Remote, Ref(run))
+	if err != nil {
+		return "", &AwayError{m.Remote, err}
+	}
+	for line := range strings.Lines(out) {
+		if tip, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && ref == Ref(run) {
+			return tip, nil
+		}
+	}
+	return "", nil
+}
+
+// An AwayError means that the remote could not be asked, or did not answer in time.
+type AwayError struct {
+	Remote string
+	Err    error
+}
+
+func (e *AwayError) Error() string {
+	return fmt.Sprintf("the repository %s cannot be reached: %v", e.Remote, e.Err)
+}
+
+func (e *AwayError) Unwrap() error { return e.Err }
+
+// Forget deletes the refs of a run on the remote and here, and its work trees that no process uses. That there are none is no error.
+func (m *Mirror) Forget(ctx context.Context, run string) error {
+	tip, err := m.remoteTip(ctx, run)
+	if err != nil {
+		return err
+	}
+	if tip != "" {
+		if _, err := m.git(ctx, m.Dir, nil, "push", "-q", "--no-verify", "--force-with-lease="+Ref(run)+":"+tip, "--end-of-options", m.Remote, ":"+Ref(run)); err != nil {
+			return fmt.Errorf("delete %s on %s: %w", Ref(run), m.Remote, err)
+		}
+	}
+	return m.alone(ctx, func() error {
+		for n := 1; n <= mostTrees; n++ {
+			t := m.place(run, n)
+			lock, err := t.lock()
+			if err != nil || lock == nil {
+				continue // a process uses it
+			}
+			if _, err := os.Lstat(t.Dir); err == nil {
+				_, err = m.git(ctx, m.Dir, nil, "worktree", "remove", "-f", "-f", t.Dir)
+				if isGitError(err) {
+					err = os.RemoveAll(t.Dir)
+				}
+				if err != nil {
+					lock.Close()
+					return err
+				}
+			}
+			_ = os.Remove(lock.Name()) // under its lock
+			lock.Close()
+		}
+		if _, err := m.git(ctx, m.Dir, nil, "worktree", "prune"); err != nil {
+			return err
+		}
+		refs, err := m.git(ctx, m.Dir, nil, "for-each-ref", "--format=%(refname)", Ref(run), theirs(run), left(run),
+			"refs/heads/"+worktree.Prefix+refName(run), "refs/heads/"+worktree.Prefix+refName(run)+".*")
+		for ref := range strings.Lines(refs) {
+			if _, e := m.git(ctx, m.Dir, nil, "update-ref", "-d", strings.TrimSpace(ref)); e != nil {
+				err = errors.Join(err, e)
+			}
+		}
+		return err
+	})
+}
