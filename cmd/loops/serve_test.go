@@ -19,12 +19,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/access"
 )
 
 // A webServer is loops serve as its users have it.
 type webServer struct {
 	t      *testing.T
 	dir    string
+	state  string // $XDG_STATE_HOME
 	base   string // http://127.0.0.1:PORT
 	token  string
 	client *http.Client // has the cookie
@@ -60,7 +63,8 @@ func startServe(t *testing.T, dir string, args ...string) *webServer {
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	s := &webServer{t: t, dir: dir, said: &bytes.Buffer{}}
 	s.cmd = exec.Command(binary(t), append([]string{"-C", dir, "serve"}, args...)...)
-	s.cmd.Dir, s.cmd.Stderr = dir, s.said
+	s.cmd.Dir, s.cmd.Stderr, s.state = dir, s.said, t.TempDir()
+	s.cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state)
 	out, err := s.cmd.StdoutPipe()
 	must(t, err)
 	must(t, s.cmd.Start())
@@ -274,6 +278,8 @@ func TestServeRefuses(t *testing.T) {
 		{name: "a start of a loop above", method: "POST", path: "/p/shop/start", body: "loop=../../x.yaml", want: 404},
 		{name: "a start of a loop elsewhere", method: "POST", path: "/p/shop/start", body: "loop=/etc/passwd", want: 404},
 		{name: "no such verb", method: "POST", path: "/p/shop/runs/x/explode", want: 404},
+		{name: "the token in the address of the API", path: "/api/v1/runs?token=" + s.token + "x", anonymous: true, want: 401},
+		{name: "the token twice", path: "/?token=" + s.token + "&token=x", anonymous: true, want: 401},
 		{name: "health", path: "/healthz", anonymous: true, want: 200},
 	} {
 		method := c.method
@@ -342,13 +348,32 @@ func many(t *testing.T, s *webServer) {
 	}
 }
 
-// TestServeListensNowhereElseUnasked refuses addresses that other machines reach.
+// TestServeListensNowhereElseUnasked refuses addresses that other machines reach, unless users sign in and what is sent is encrypted.
 func TestServeListensNowhereElseUnasked(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "10.0.0.1:0"} {
-		cmd := exec.Command(binary(t), "-C", t.TempDir(), "serve", "--listen", address)
-		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "--insecure") {
-			t.Errorf("--listen %s: %v\n%s", address, err, out)
+	dir := t.TempDir()
+	users := filepath.Join(dir, "users")
+	must(t, access.SetUser(users, "ada", "correct horse", access.Author))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--listen", "0.0.0.0:0"}, "--auth"},
+		{[]string{"--listen", ":0", "--insecure"}, "--auth"},
+		{[]string{"--listen", "[::]:0", "--auth", users}, "--insecure"},
+		{[]string{"--listen", "10.0.0.1:0", "--trust-header", "X-User", "--trust-from", "10.0.0.2"}, "--insecure"},
+		{[]string{"--trust-header", "X-User"}, "--trust-from"},
+		{[]string{"--trust-from", "10.0.0.2"}, "--trust-header"},
+		{[]string{"--trust-header", "X-User", "--trust-from", "all"}, "10.0.0.0/24"},
+		{[]string{"--trust-header", "X-User", "--trust-from", "10.0.0.2", "--trust-role", "root"}, "viewer, operator, author"},
+		{[]string{"--tls-cert", users}, "go together"},
+		{[]string{"--tls-cert", users, "--tls-key", users}, "--tls-cert, --tls-key"},
+		{[]string{"--auth", filepath.Join(dir, "none")}, "no such file"},
+		{[]string{"--base-path", "/../x"}, "--base-path"},
+	} {
+		cmd := exec.Command(binary(t), append([]string{"-C", dir, "serve"}, c.args...)...)
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), c.want) {
+			t.Errorf("serve %v: %v\n%s", c.args, err, out)
 		}
 	}
 }

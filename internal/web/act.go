@@ -16,6 +16,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/access"
 	"loops/internal/humanize"
 	"loops/internal/service"
 )
@@ -111,29 +112,31 @@ func acts() map[string]act {
 	}
 }
 
-// write answers a write, of which each leaves a line for an audit. verb is "" where the address has it.
+// writes returns the addresses of what is done to a run, below a pattern.
+func (s *Server) writes(below string) []route {
+	var all []route
+	for _, verb := range slices.Sorted(maps.Keys(acts())) {
+		if verb != "start" {
+			all = append(all, allow(access.Operator, below+verb, s.write(verb)))
+		}
+	}
+	return all
+}
+
+// write answers a write, of which each leaves a line for an audit.
 func (s *Server) write(verb string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		verb := verb
-		if verb == "" {
-			verb = r.PathValue("verb")
-		}
-		do, ok := acts()[verb]
-		if !ok {
-			s.refuse(w, r, http.StatusNotFound, "nothing of that name can be done to a run")
-			return
-		}
 		s.with(w, r, func(p Project, session *Session) error {
 			f, err := readFields(r)
 			var d done
 			if err == nil {
-				d, err = do(r, p, session, f, s.User)
+				d, err = acts()[verb](r, p, session, f, userOf(r).Name)
 			}
 			s.audit(r, p, verb, d.run, err)
 			if err != nil {
 				return err
 			}
-			if strings.HasPrefix(r.URL.Path, "/api/") {
+			if ofAPI(r) {
 				writeJSON(w, http.StatusOK, d.object)
 			} else {
 				to := s.BasePath + "/"
@@ -156,7 +159,7 @@ func (s *Server) audit(r *http.Request, p Project, verb, run string, err error) 
 	if err != nil {
 		became = "refused"
 	}
-	s.Audit(fmt.Sprintf("%s %s %s project=%s %s run=%s %s", time.Now().UTC().Format(time.RFC3339), r.RemoteAddr, strconv.Quote(s.User), strconv.Quote(p.Name), verb, strconv.Quote(run), became))
+	s.Audit(fmt.Sprintf("%s %s %s project=%s %s run=%s %s", time.Now().UTC().Format(time.RFC3339), r.RemoteAddr, strconv.Quote(userOf(r).Name), strconv.Quote(p.Name), verb, strconv.Quote(run), became))
 }
 
 func (s *Server) runAddress(project, run string) string {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/access"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/service"
@@ -25,25 +25,27 @@ const (
 )
 
 // api answers programs, with the objects that commands print with --json.
-func (s *Server) api() http.Handler {
-	mux := http.NewServeMux()
+func (s *Server) api() []route {
 	const run = "/api/v1/projects/{project}/runs/{run}"
-	mux.HandleFunc("GET /api/v1/projects", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, ui.List(s.Projects, func(p Project) any { return value.NewMap("name", p.Name, "dir", p.Dir) }))
-	})
-	mux.HandleFunc("GET /api/v1/stream", s.stream)
-	mux.HandleFunc("GET /api/v1/runs", s.listRuns)
-	mux.HandleFunc("GET /api/v1/projects/{project}/loops", s.object(loops))
-	mux.HandleFunc("GET "+run, s.object(status))
-	mux.HandleFunc("GET "+run+"/explain", s.object(explain))
-	mux.HandleFunc("GET "+run+"/events", s.object(events))
-	mux.HandleFunc("GET "+run+"/stream", s.streamRun)
-	mux.HandleFunc("POST /api/v1/projects/{project}/runs", s.write("start"))
-	mux.HandleFunc("POST "+run+"/{verb}", s.write(""))
-	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, http.StatusNotFound, "there is no such address; those that there are: docs/serve.md")
-	})
-	return mux
+	all := []route{
+		allow(access.Viewer, "GET /api/v1/projects", s.listProjects),
+		allow(access.Viewer, "GET /api/v1/stream", s.stream),
+		allow(access.Viewer, "GET /api/v1/runs", s.listRuns),
+		allow(access.Viewer, "GET /api/v1/projects/{project}/loops", s.object(loops)),
+		allow(access.Viewer, "GET "+run, s.object(status)),
+		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)),
+		allow(access.Viewer, "GET "+run+"/events", s.object(events)),
+		allow(access.Viewer, "GET "+run+"/stream", s.streamRun),
+		allow(access.Operator, "POST /api/v1/projects/{project}/runs", s.write("start")),
+		allow(access.Viewer, "/api/v1/", func(w http.ResponseWriter, r *http.Request) {
+			s.refuse(w, r, http.StatusNotFound, "there is no such address; those that there are: docs/serve.md")
+		}),
+	}
+	return append(all, s.writes("POST "+run+"/")...)
+}
+
+func (s *Server) listProjects(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, ui.List(s.Projects, func(p Project) any { return value.NewMap("name", p.Name, "dir", p.Dir) }))
 }
 
 // object answers with what ask returns for the project that the address names.
@@ -186,7 +188,7 @@ func writeJSON(w http.ResponseWriter, status int, o any) {
 
 // refuse says why a request is not answered, as an object or as a page.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
-	if strings.HasPrefix(r.URL.Path, "/api/") {
+	if ofAPI(r) {
 		writeJSON(w, status, value.NewMap("error", why))
 		return
 	}

@@ -1,34 +1,46 @@
 package web
 
 import (
-	"crypto/rand"
-	"crypto/subtle"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"loops/internal/access"
 )
 
 // policy is what a page may load: what this server has, and no code or style in the page itself.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// NewToken returns a word that nobody can guess.
-func NewToken() string { return rand.Text() + rand.Text() }
+// An Access is how users are known. One way is set at least.
+type Access struct {
+	Token *access.Token // whoever has it is Owner
+	Owner access.User
+	Users *access.Users // sign in with a password
+	Proxy *access.Proxy // names them
 
-// guard answers only requests for this server, from its own pages, by users who have the token.
+	sessions access.Sessions
+	attempts access.Allowance // of a client to sign in
+	guesses  access.Allowance // of the password of one user
+	requests access.Allowance // of a client
+	proven   proven
+}
+
+// prepare sets the limits.
+func (a *Access) prepare() {
+	a.attempts.Burst, a.attempts.Every = 20, 6*time.Second
+	a.guesses.Burst, a.guesses.Every = 5, 30*time.Second
+	a.requests.Burst, a.requests.Every = 1000, 5*time.Millisecond
+}
+
+// guard answers only requests for this server, from its own pages, and not too many of one client. Who may ask for what: see routes.
 func (s *Server) guard(next http.Handler) http.Handler {
-	origins := http.NewCrossOriginProtection()
-	inner := origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case s.exchange(w, r):
-		case !s.known(r) && !strings.HasPrefix(r.URL.Path, "/assets/"): // which hold nothing of a project
-			s.refuse(w, r, http.StatusUnauthorized, "open the address that loops serve printed: it has the token that this server asks for")
-		default:
-			next.ServeHTTP(w, r)
-		}
-	}))
+	inner := http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -38,14 +50,26 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		if r.TLS != nil {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		if !s.answers(r.Host) {
 			http.Error(w, "this server does not answer for that host; use the address that loops serve printed, or name the host with --allow-host", http.StatusMisdirectedRequest)
+			return
+		}
+		if wait, ok := s.Access.requests.Take(s.client(r)); !ok {
+			tooMany(w, wait)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // a recorder of a test has none
 		inner.ServeHTTP(w, r)
 	})
+}
+
+func tooMany(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+	http.Error(w, "too many requests; ask again later", http.StatusTooManyRequests)
 }
 
 // answers reports whether a value of the header Host is one of this server. A name that was made to point here by others is none.
@@ -57,37 +81,104 @@ func (s *Server) answers(host string) bool {
 	return s.AnyIP != "" && err == nil && port == s.AnyIP && net.ParseIP(ip) != nil
 }
 
+// client is for whom requests are counted: behind a proxy each user, else each address.
+func (s *Server) client(r *http.Request) string {
+	if p := s.Access.Proxy; p != nil {
+		if user, ok := p.User(r); ok {
+			return "user " + user.Name
+		}
+	}
+	return access.ClientOf(r.RemoteAddr)
+}
+
 func (s *Server) cookie() string {
 	_, port, _ := net.SplitHostPort(s.Hosts[0])
 	return "loops-" + port // cookies are shared by all ports of a host
 }
 
-// exchange turns a token in the address into a cookie, and sends the browser to the address without it.
-func (s *Server) exchange(w http.ResponseWriter, r *http.Request) bool {
-	query := r.URL.Query()
-	if r.Method != http.MethodGet || !same(query.Get("token"), s.Token) {
-		return false
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, word string) {
+	c := &http.Cookie{Name: s.cookie(), Value: word, Path: s.BasePath + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil}
+	if word == "" {
+		c.MaxAge = -1
 	}
-	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.session, Path: s.BasePath + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
-	query.Del("token")
-	to := url.URL{Path: s.BasePath + "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: query.Encode()}
-	http.Redirect(w, r, to.String(), http.StatusSeeOther)
-	return true
+	http.SetCookie(w, c)
 }
 
-// known reports whether a request comes from a user who had the token.
-func (s *Server) known(r *http.Request) bool {
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return same(bearer, s.Token)
+// identify returns who sent a request. An error says what is wrong with what was sent to prove it.
+func (s *Server) identify(r *http.Request) (access.User, error) {
+	anyone := access.User{Role: access.Anyone}
+	a := s.Access
+	if a.Proxy != nil {
+		user, ok := a.Proxy.User(r)
+		if !ok {
+			return anyone, nil
+		}
+		return user, nil
+	}
+	switch given := r.Header["Authorization"]; len(given) {
+	case 0:
+	case 1:
+		return s.proves(r, given[0])
+	default:
+		return anyone, errors.New("the header Authorization is there twice")
 	}
 	for _, c := range r.CookiesNamed(s.cookie()) {
-		if same(c.Value, s.session) {
-			return true
+		if a.Token != nil && access.Same(c.Value, access.CookieOf(a.Token.Word())) {
+			return a.Owner, nil
+		}
+		if user, version, ok := a.sessions.Find(c.Value); ok && a.holds(&user, version) {
+			return user, nil
 		}
 	}
-	return false
+	return anyone, nil
 }
 
-func same(given, wanted string) bool {
-	return given != "" && subtle.ConstantTimeCompare([]byte(given), []byte(wanted)) == 1
+// holds reports whether a session holds still: its user is in the file, with the password and the role that they began it with.
+func (a *Access) holds(user *access.User, version string) bool {
+	if a.Users == nil {
+		return true
+	}
+	now, is, ok := a.Users.Find(user.Name)
+	*user = now
+	return ok && is == version
+}
+
+// proves returns whom a header Authorization names: of a program, which keeps no cookie.
+func (s *Server) proves(r *http.Request, given string) (access.User, error) {
+	a, anyone := s.Access, access.User{Role: access.Anyone}
+	if bearer, is := strings.CutPrefix(given, "Bearer "); is && a.Token != nil {
+		if access.Same(bearer, a.Token.Word()) {
+			return a.Owner, nil
+		}
+		return anyone, errors.New("the token is not the one of this server; loops serve token prints it")
+	}
+	if name, password, is := r.BasicAuth(); is && a.Users != nil {
+		user, err := s.checkPassword(r, name, password)
+		if err != nil {
+			return anyone, err
+		}
+		return user, nil
+	}
+	return anyone, errors.New("the header Authorization names no user of this server")
+}
+
+// unknown answers a request of a user who has not signed in: a browser is sent to where that is done.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	mode := r.Header.Get("Sec-Fetch-Mode")
+	switch {
+	case s.Access.Proxy != nil:
+		s.refuse(w, r, http.StatusUnauthorized, "this server knows users by a proxy; open the address of that")
+	case s.Access.Users == nil:
+		s.refuse(w, r, http.StatusUnauthorized, "open the address that loops serve printed: it has the token that this server asks for (loops serve token prints it again)")
+	case r.Method == http.MethodGet && !ofAPI(r) && (mode == "" || mode == "navigate"):
+		to := url.URL{Path: s.BasePath + "/signin", RawQuery: url.Values{"to": {r.URL.RequestURI()}}.Encode()}
+		http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	default:
+		s.refuse(w, r, http.StatusUnauthorized, "sign in first")
+	}
+}
+
+// tell writes a line for an audit of what is no write of a project.
+func (s *Server) tell(r *http.Request, what, of string) {
+	s.Audit(fmt.Sprintf("%s %s %s %s %s", time.Now().UTC().Format(time.RFC3339), r.RemoteAddr, strconv.Quote(userOf(r).Name), what, strconv.Quote(of)))
 }

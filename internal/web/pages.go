@@ -11,37 +11,42 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/loopfile"
+	"loops/internal/access"
 	"loops/internal/service"
 )
 
 // pages answers browsers.
-func (s *Server) pages() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.home)
-	mux.HandleFunc("GET /loops", s.loopsPage)
-	mux.HandleFunc("GET /p/{project}/loop", s.loopPage)
-	mux.HandleFunc("GET /p/{project}/start", s.startPage)
-	mux.HandleFunc("POST /p/{project}/start", s.write("start"))
-	mux.HandleFunc("GET /p/{project}/runs/{run}", s.runPage)
-	mux.HandleFunc("GET /p/{project}/runs/{run}/report", s.reportFile)
-	mux.HandleFunc("POST /p/{project}/runs/{run}/{verb}", s.write(""))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, http.StatusNotFound, "there is no such page")
-	})
-	return mux
+func (s *Server) pages() []route {
+	all := []route{
+		allow(access.Viewer, "GET /{$}", s.home),
+		allow(access.Viewer, "GET /loops", s.loopsPage),
+		allow(access.Viewer, "GET /p/{project}/loop", s.loopPage),
+		allow(access.Operator, "GET /p/{project}/start", s.startPage),
+		allow(access.Operator, "POST /p/{project}/start", s.write("start")),
+		allow(access.Viewer, "GET /p/{project}/runs/{run}", s.runPage),
+		allow(access.Viewer, "GET /p/{project}/runs/{run}/report", s.reportFile),
+		allow(access.Viewer, "/", func(w http.ResponseWriter, r *http.Request) {
+			s.refuse(w, r, http.StatusNotFound, "there is no such page")
+		}),
+	}
+	return append(all, s.writes("POST /p/{project}/runs/{run}/")...)
 }
 
 // A frame is what every page is drawn in.
 type frame struct {
 	Base, Title, Here string
 	Many              bool // there are several projects
+	User              access.User
+	Signs             bool // users sign in, and out
+	Operates          bool // the user may act on runs
 	Data              any
 }
 
 // render writes a page. It is drawn whole first: half a page that ends in an error is none.
-func (s *Server) render(w http.ResponseWriter, _ *http.Request, name, title string, data any) {
+func (s *Server) render(w http.ResponseWriter, r *http.Request, name, title string, data any) {
 	var b bytes.Buffer
-	if err := templates().ExecuteTemplate(&b, name, frame{s.BasePath, title, name, len(s.Projects) > 1, data}); err != nil {
+	f := frame{s.BasePath, title, name, len(s.Projects) > 1, userOf(r), s.Access.Users != nil, may(r, access.Operator), data}
+	if err := templates().ExecuteTemplate(&b, name, f); err != nil {
 		http.Error(w, "the page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/access"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -100,6 +101,9 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 	}
 	page.addHead(v)
 	page.addCan(session, v)
+	if !may(r, access.Operator) {
+		page.Can = nil
+	}
 	page.addQuestion(ctx, f, v.Run)
 	if err := s.addTab(ctx, r, page, p, session, f, v); err != nil {
 		return nil, err

@@ -4,10 +4,12 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"loops/engine"
@@ -31,18 +33,17 @@ type Project struct {
 // Options are what a server is made of.
 type Options struct {
 	Projects []Project
-	Token    string       // whoever has it may read and write
+	Access   *Access      // how users are known
 	BasePath string       // "" or "/loops": what stands before each address
 	Hosts    []string     // the values of the header Host that are answered, exactly
 	AnyIP    string       // a port with which each address of IP is answered, too; "" = none is
-	User     string       // who is recorded as the sender of what is done here
-	Audit    func(string) // takes a line for each write
+	TLS      *tls.Config  // nil = nothing is encrypted
+	Audit    func(string) // takes a line for each write, and for each attempt to sign in
 }
 
 // A Server answers requests. Make it with [New].
 type Server struct {
 	Options
-	session string // the value of the cookie
 	hub     hub
 	streams chan struct{} // a place for each stream
 
@@ -53,19 +54,19 @@ type Server struct {
 
 // Limits of what a request may be and take.
 const (
-	maxHeader      = 64 << 10
-	maxBody        = 1 << 20
-	maxStreams     = 64
-	maxConnections = 256
-	headerTime     = 5 * time.Second
-	bodyTime       = 30 * time.Second
-	answerTime     = 2 * time.Minute
-	idleTime       = 2 * time.Minute
+	maxHeader  = 64 << 10
+	maxBody    = 1 << 20
+	maxStreams = 64
+	headerTime = 5 * time.Second
+	bodyTime   = 30 * time.Second
+	answerTime = 2 * time.Minute
+	idleTime   = 2 * time.Minute
 )
 
 // New returns a server that works until ctx ends.
 func New(ctx context.Context, o Options) *Server {
-	s := &Server{Options: o, session: NewToken(), streams: make(chan struct{}, maxStreams), done: ctx.Done()}
+	s := &Server{Options: o, streams: make(chan struct{}, maxStreams), done: ctx.Done()}
+	s.Access.prepare()
 	s.hub.look = func() map[string]string { return s.digest(ctx) }
 	return s
 }
@@ -74,7 +75,7 @@ func New(ctx context.Context, o Options) *Server {
 func (s *Server) Serve(l net.Listener) error {
 	server := &http.Server{
 		Handler: s.Handler(), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
-		ErrorLog: nil,
+		TLSConfig: s.TLS, ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is theirs to see
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -84,7 +85,18 @@ func (s *Server) Serve(l net.Listener) error {
 		_ = server.Shutdown(ctx) // what takes longer is cut off
 		ended <- server.Close()
 	}()
-	if err := server.Serve(&limited{Listener: l, places: make(chan struct{}, maxConnections)}); err != http.ErrServerClosed { //nolint:errorlint // it is returned as it is
+	var most func(string) bool
+	if p := s.Access.Proxy; p != nil {
+		most = p.Trusts
+	}
+	from := newLimited(l, most)
+	var err error
+	if s.TLS != nil {
+		err = server.ServeTLS(from, "", "")
+	} else {
+		err = server.Serve(from)
+	}
+	if err != http.ErrServerClosed { //nolint:errorlint // it is returned as it is
 		return err
 	}
 	return <-ended
@@ -92,15 +104,9 @@ func (s *Server) Serve(l net.Listener) error {
 
 // Handler returns what answers, behind all that guards it.
 func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
-	page, api := s.pages(), s.api()
-	mux.Handle("/api/v1/", api)
-	mux.HandleFunc("GET /assets/{name}", serveAsset)
-	mux.Handle("/", page)
-	guarded := s.guard(mux)
 	root := http.NewServeMux()
 	root.HandleFunc("GET "+s.BasePath+"/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	root.Handle(s.BasePath+"/", http.StripPrefix(s.BasePath, guarded))
+	root.Handle(s.BasePath+"/", http.StripPrefix(s.BasePath, s.guard(s.exchange(s.mux()))))
 	return root
 }
 
@@ -120,32 +126,4 @@ func CleanBase(path string) string {
 		return ""
 	}
 	return "/" + path
-}
-
-// A limited listener has so many connections at once, and lets others wait.
-type limited struct {
-	net.Listener
-	places chan struct{}
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	l.places <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &placed{Conn: c, leave: func() { <-l.places }}, nil
-}
-
-type placed struct {
-	net.Conn
-	once  sync.Once
-	leave func()
-}
-
-func (c *placed) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(c.leave)
-	return err
 }

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"os/signal"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
+	"loops/internal/access"
 	"loops/internal/ui"
 	"loops/internal/web"
 )
@@ -20,15 +20,9 @@ import (
 // envServeToken has a server keep its token over a restart.
 const envServeToken = "LOOPS_SERVE_TOKEN"
 
-// shortestToken is how long a token of that variable is at least.
-const shortestToken = 32
-
 type serveOptions struct {
-	dirs     []string
-	listen   string
-	insecure bool
-	base     string
-	hosts    []string
+	web.Settings
+	dirs []string
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -41,69 +35,67 @@ stop, pause, resume, extend and fork runs, answer their questions and send them 
 /api/v1, with the objects that commands print with --json.
 
 The server owns no run: one that it starts continues when the server ends. It listens on this machine only, and asks for the token
-in the address, which holds while the server runs; LOOPS_SERVE_TOKEN, of 32 characters or more, has it keep one. A user who has
-the token may do all that you may do with loops in these projects. Beyond this machine it listens only with --insecure: what is
-sent can be read on the way, so put a proxy with TLS in front of it. Each write leaves a line on standard error.` + exitCodes(exitOK, exitFailed, exitUsage),
+in the address, which holds while the server runs (serve token prints it again, or replaces it); LOOPS_SERVE_TOKEN, of 32 characters
+or more, has it keep one. A user who has the token may do all that you may do with loops in these projects.
+
+Beyond this machine it listens only if it is told who may (--auth, or --trust-header behind a proxy) and encrypts what is sent
+(--tls-cert and --tls-key, or --insecure where something else does). A user is a viewer, who reads, an operator, who starts, stops
+and answers runs too, or an author, who changes loops too. Each write leaves a line on standard error, with the user.` + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: `  loops serve
   loops serve --dir ~/api --dir ~/web --listen 127.0.0.1:9000
-  loops serve --base-path /loops --allow-host ci.example.org`,
-		Args: arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, o) },
+  loops serve --listen :8443 --auth users --tls-cert cert.pem --tls-key key.pem
+  loops serve --base-path /loops --allow-host ci.example.org --trust-header X-Forwarded-User --trust-from 127.0.0.1`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, &o) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.dirs, "dir", "C", nil, "serve the project in `DIR`; may be given several times (default: the project here)")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "listen on `ADDR`; port 0 is any that is free")
-	flags.BoolVar(&o.insecure, "insecure", false, "listen beyond this machine although nothing is encrypted")
-	flags.StringVar(&o.base, "base-path", "", "serve below `PREFIX`, as a proxy passes it on")
-	flags.StringArrayVar(&o.hosts, "allow-host", nil, "answer requests for `AUTHORITY` too, such as the name of a proxy, with its port if it has one")
+	flags.StringVar(&o.Listen, "listen", "127.0.0.1:0", "listen on `ADDR`; port 0 is any that is free")
+	flags.StringVar(&o.Auth, "auth", "", "let in users of `FILE`, with their passwords and roles; see serve passwd")
+	flags.StringVar(&o.Header, "trust-header", "", "let in whom the header `NAME` names, which a proxy sets")
+	flags.StringArrayVar(&o.From, "trust-from", nil, "where that proxy is: an address or `NETWORK`; may be given several times")
+	flags.StringVar(&o.Role, "trust-role", "viewer", "the `ROLE` of whom it names, unless --auth says more: viewer, operator or author")
+	flags.StringVar(&o.Cert, "tls-cert", "", "encrypt with the certificate in `FILE`, which is read again when it changes")
+	flags.StringVar(&o.Key, "tls-key", "", "and with its key in `FILE`")
+	flags.BoolVar(&o.Insecure, "insecure", false, "listen beyond this machine although nothing is encrypted")
+	flags.StringVar(&o.BasePath, "base-path", "", "serve below `PREFIX`, as a proxy passes it on")
+	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "answer requests for `AUTHORITY` too, such as the name of a proxy, with its port if it has one")
+	cmd.AddCommand(newServePasswdCommand(a), newServeTokenCommand(a))
 	return cmd
 }
 
-func runServe(ctx context.Context, a *app, o serveOptions) error {
+func runServe(ctx context.Context, a *app, o *serveOptions) error {
 	projects, err := a.servedProjects(o.dirs)
 	if err != nil {
 		return err
 	}
-	token, err := a.serveToken()
-	if err != nil {
-		return err
+	o.Token, _ = a.getenv(envServeToken)
+	for _, file := range []*string{&o.Auth, &o.Cert, &o.Key} {
+		if *file != "" {
+			*file = a.at(*file)
+		}
 	}
-	if strings.ContainsAny(o.base, " {}?#%\\\"<>") || strings.Contains(o.base, "..") {
-		return usageError{"--base-path: expected a path such as /loops", "loops serve --help"}
-	}
-	host, _, err := net.SplitHostPort(o.listen)
-	if err != nil {
-		return usageError{"--listen: expected an address and a port, such as 127.0.0.1:8080: " + err.Error(), "loops serve --help"}
-	}
-	if !web.IsLoopback(host) && !o.insecure {
-		return usageError{"--listen " + o.listen + " can be reached from other machines, and nothing that is sent would be encrypted; listen on 127.0.0.1 behind a proxy with TLS, or add --insecure", "loops serve --help"}
-	}
+	o.StateDir, o.Owner = access.StateDir(a.getenv), cmp.Or(a.sender(), "web")
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
-	if err != nil {
-		return failure(engine.Failed, "cannot listen: %s", oneLine(err))
+	post, err := o.Open(ctx)
+	if wrong, is := errors.AsType[*web.WrongSettingsError](err); is {
+		return usageError{wrong.Why, "loops serve --help"}
 	}
+	if err != nil {
+		return failure(engine.Failed, "%s", oneLine(err))
+	}
+	defer post.Close()
 	denyTerminal()
-	base := web.CleanBase(o.base)
-	options := web.Options{Projects: projects, Token: token, BasePath: base, User: cmp.Or(a.sender(), "web"), Audit: func(line string) { ui.SayLine(a.Err, line) }}
-	options.Hosts, options.AnyIP = web.HostsOf(l.Addr().String(), host, o.hosts)
-	ui.SayLine(a.Out, "http://"+options.Hosts[0]+base+"/?token="+token)
-	if err := web.New(ctx, options).Serve(l); err != nil {
+	if post.Note != "" {
+		ui.SayLine(a.Err, "loops: "+post.Note)
+	}
+	post.Options.Projects, post.Options.Audit = projects, func(line string) { ui.SayLine(a.Err, line) }
+	ui.SayLine(a.Out, post.Address)
+	if err := web.New(ctx, post.Options).Serve(post.Listener); err != nil {
 		return failure(engine.Failed, "the server ended: %s", oneLine(err))
 	}
 	return nil
-}
-
-func (a *app) serveToken() (string, error) {
-	token, ok := a.getenv(envServeToken)
-	if !ok || token == "" {
-		return web.NewToken(), nil
-	}
-	if len(token) < shortestToken {
-		return "", usageError{fmt.Sprintf("%s has %d characters; expected %d or more that nobody can guess", envServeToken, len(token), shortestToken), "loops help environment"}
-	}
-	return token, nil
 }
 
 // servedProjects are the projects in folders, or the one of this command line, with names that differ.

@@ -1,0 +1,160 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// command runs the program with a line of input, and returns what it printed.
+func (s *webServer) command(input string, args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command(binary(s.t), args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = s.dir, append(os.Environ(), "XDG_STATE_HOME="+s.state), strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("loops %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestServeTokenRotates replaces the token of a running server: the old one and its cookie let in no more. When the server ends, its file is gone.
+func TestServeTokenRotates(t *testing.T) {
+	t.Parallel()
+	s := startServe(t, serveDir(t), "--base-path", "/deep/loops")
+	s.base += "/deep/loops"
+	if told := strings.TrimSpace(s.command("", "serve", "token")); told != s.base+"/?token="+s.token {
+		t.Errorf("serve token prints %s", told)
+	}
+	fresh := strings.TrimSpace(s.command("", "serve", "token", "--rotate"))
+	if status, _ := s.ask("GET", "/api/v1/runs", "", ""); status != http.StatusUnauthorized {
+		t.Errorf("the cookie of before: %d", status)
+	}
+	a, err := s.client.Get(fresh)
+	must(t, err)
+	must(t, a.Body.Close())
+	if status, _ := s.ask("GET", "/api/v1/runs", "", ""); status != http.StatusOK {
+		t.Errorf("with the new address: %d", status)
+	}
+	must(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	must(t, s.cmd.Wait())
+	if left, err := filepath.Glob(filepath.Join(s.state, "loops/serve/*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+// certify writes a certificate for this machine, and returns it.
+func certify(t *testing.T, dir string, serial int64) *x509.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "loops"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	must(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "cert.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	c, err := x509.ParseCertificate(der)
+	must(t, err)
+	return c
+}
+
+// TestServeSignsInOverTLS serves beyond this machine, to users with passwords: an operator starts a run and is its sender, a viewer may not, and a
+// certificate that changes is taken without a restart.
+func TestServeSignsInOverTLS(t *testing.T) {
+	t.Parallel()
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), askLoop)
+	s := &webServer{t: t, dir: dir, state: t.TempDir(), said: &bytes.Buffer{}}
+	s.command("correct horse\n", "serve", "passwd", "users", "ada", "--role", "operator")
+	s.command("battery staple\n", "serve", "passwd", "users", "bob", "--role", "viewer")
+	if told := s.command("", "serve", "passwd", "users"); told != "ada operator\nbob viewer\n" {
+		t.Errorf("the users are listed as %q", told)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(certify(t, dir, 1))
+	s.cmd = exec.Command(binary(t), "serve", "--listen", "0.0.0.0:0", "--auth", "users", "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+	s.cmd.Dir, s.cmd.Stderr, s.cmd.Env = dir, s.said, append(os.Environ(), "XDG_STATE_HOME="+s.state)
+	out, err := s.cmd.StdoutPipe()
+	must(t, err)
+	must(t, s.cmd.Start())
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		_ = s.cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	must(t, err)
+	s.base = strings.TrimSuffix(strings.TrimSpace(line), "/")
+	if !strings.HasPrefix(s.base, "https://127.0.0.1:") {
+		t.Fatalf("the server prints %s", line)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}
+	s.client = &http.Client{Transport: transport, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	as := func(name, password, method, path, body string) (int, string) {
+		r, err := http.NewRequest(method, s.base+path, strings.NewReader(body))
+		must(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		if name != "" {
+			r.SetBasicAuth(name, password)
+		}
+		return s.do(s.client, r)
+	}
+	if status, _ := as("", "", "GET", "/", ""); status != http.StatusSeeOther {
+		t.Errorf("a page before signing in: %d", status)
+	}
+	if status, text := as("bob", "battery staple", "POST", "/api/v1/projects/shop/runs", `{"loop": "asks"}`); status != http.StatusForbidden {
+		t.Errorf("a viewer starts a run: %d %s", status, text)
+	}
+	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs", `{"loop": "asks"}`); status != http.StatusOK {
+		t.Errorf("an operator starts a run: %d %s", status, text)
+	}
+	var run string
+	for end := time.Now().Add(time.Minute); run == "" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if _, text := as("bob", "battery staple", "GET", "/api/v1/projects/shop/runs/asks", ""); strings.Contains(text, `"waiting"`) {
+			_, after, _ := strings.Cut(text, `"instance_id": "`)
+			run, _, _ = strings.Cut(after, `"`)
+		}
+	}
+	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusOK || !strings.Contains(text, `"by": "ada"`) {
+		t.Errorf("the answer: %d %s", status, text)
+	}
+	if !strings.Contains(s.said.String(), `"ada" project="shop" answer run="`+run+`" done`) || !strings.Contains(s.said.String(), `"bob" refused "POST `) {
+		t.Errorf("the lines about writes: %s", s.said)
+	}
+	second := certify(t, dir, 2)
+	pool = x509.NewCertPool()
+	pool.AddCert(second)
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+	var last error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		var a *http.Response
+		if a, last = s.client.Get(s.base + "/healthz"); last == nil {
+			must(t, a.Body.Close())
+			break
+		}
+	}
+	if last != nil {
+		t.Errorf("a new certificate is not taken: %v", last)
+	}
+}

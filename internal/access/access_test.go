@@ -1,0 +1,217 @@
+package access
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+// TestUsers adds, changes and removes users, beside lines that are not theirs.
+func TestUsers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users")
+	for _, bad := range []struct {
+		name, password string
+		role           Role
+		want           string
+	}{
+		{"ada", "", Author, "has a role and a password"},
+		{"ada", "long enough", Nobody, "has a role and a password"},
+		{"ada", "short", Author, "expected 10 or more"},
+		{"a:b", "long enough", Author, "is no name of a user"},
+		{"", "long enough", Author, "is no name of a user"},
+		{"a b", "long enough", Author, "is no name of a user"},
+	} {
+		if err := SetUser(path, bad.name, bad.password, bad.role); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("SetUser %q %q: %v", bad.name, bad.password, err)
+		}
+	}
+	if err := SetUser(path, "ada", "long enough", Author); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v %v", info, err)
+	}
+	old, err := bcrypt.GenerateFromPassword([]byte("of htpasswd"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("# those of the night\nbob:viewer:" + string(old) + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	u, err := OpenUsers(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(name, password string, want bool) {
+		t.Helper()
+		user, _, ok := u.Check(name, password)
+		if ok != want || ok && user.Name != name {
+			t.Errorf("Check %s %s: %v %v", name, password, user, ok)
+		}
+	}
+	check("ada", "long enough", true)
+	check("bob", "of htpasswd", true)
+	check("bob", "long enough", false)
+	check("eve", "long enough", false)
+	check("ada", "", false)
+	if err := SetUser(path, "ada", "another one", Nobody); err != nil {
+		t.Fatal(err)
+	}
+	check("ada", "long enough", false)
+	check("ada", "another one", true)
+	if err := SetUser(path, "bob", "", Operator); err != nil {
+		t.Fatal(err)
+	}
+	check("bob", "of htpasswd", true)
+	if err := RemoveUser(path, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	check("ada", "another one", false)
+	if err := RemoveUser(path, "ada"); err == nil {
+		t.Error("a user is removed twice")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), "# those of the night\nbob:operator:$2") {
+		t.Errorf("the file: %v\n%s", err, text)
+	}
+	listed, err := Listed(path)
+	if err != nil || len(listed) != 1 || listed[0] != (User{"bob", Operator}) {
+		t.Errorf("Listed: %v %v", listed, err)
+	}
+	if err := os.WriteFile(path, []byte("broken\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("bob", "of htpasswd", false) // what cannot be read lets nobody in
+}
+
+// TestUsersRefused reads files that must not let users in.
+func TestUsersRefused(t *testing.T) {
+	good, err := HashPassword("long enough")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"":                                 "no user is in it",
+		"ada:author":                       ":1: expected NAME:ROLE:HASH",
+		"ada:boss:" + good:                 "is no role; expected viewer, operator, author",
+		"ada:author:secret":                "no hash of argon2id or bcrypt",
+		"ada:author:" + good[:40]:          "no hash of argon2id",
+		"ada:author:$2a$31$" + good:        "its cost is 31",
+		"ada:author:*\nada:viewer:" + good: ":2: ",
+		"ada:author:" + strings.Replace(good, "m=19456", "m=99999999", 1): "too much time or memory",
+		"ada:author:" + strings.Replace(good, "t=2", "t=0", 1):            "too much time or memory",
+	} {
+		path := filepath.Join(t.TempDir(), "users")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenUsers(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(path, []byte("ada:author:"+good+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenUsers(path); err == nil || !strings.Contains(err.Error(), "others may change it") {
+		t.Errorf("a file that others may change: %v", err)
+	}
+}
+
+// TestSessionsEnd: a session ends when it is not used, and when it is old.
+func TestSessionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Sessions
+		idle, used := s.Begin(User{"ada", Author}, "v"), s.Begin(User{"bob", Viewer}, "v")
+		begun := time.Now()
+		for time.Since(begun) < sessionAge {
+			if _, _, ok := s.Find(used); !ok {
+				t.Fatalf("after %s a session that is used is over", time.Since(begun))
+			}
+			time.Sleep(sessionIdle - time.Minute)
+		}
+		if _, _, ok := s.Find(idle); ok {
+			t.Error("a session that was not used holds")
+		}
+		time.Sleep(sessionIdle)
+		if _, _, ok := s.Find(used); ok {
+			t.Error("an old session holds")
+		}
+		first := s.Begin(User{"ada", Author}, "v")
+		for range mostOpen {
+			time.Sleep(time.Millisecond)
+			s.Begin(User{"eve", Viewer}, "v")
+		}
+		if _, _, ok := s.Find(first); ok || len(s.open) > mostOpen {
+			t.Errorf("%d sessions are open", len(s.open))
+		}
+	})
+}
+
+// TestAllowance: so many at once, then one in a time; what is given back does not count, and memory is bounded.
+func TestAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := Allowance{Burst: 2, Every: time.Second}
+		take := func(key string, want bool) {
+			t.Helper()
+			if wait, ok := a.Take(key); ok != want || !ok && (wait <= 0 || wait > time.Second) {
+				t.Errorf("take %s: %v %v", key, wait, ok)
+			}
+		}
+		take("a", true)
+		take("a", true)
+		take("a", false)
+		take("b", true)
+		a.Return("a")
+		take("a", true)
+		take("a", false)
+		time.Sleep(time.Second)
+		take("a", true)
+		take("a", false)
+		for i := range 3 * mostKept {
+			a.Take(string(rune(i)))
+		}
+		if len(a.used) > mostKept {
+			t.Errorf("%d keys are kept", len(a.used))
+		}
+	})
+}
+
+// TestTokensOfServersThatAreGone: what a killed server left names no server.
+func TestTokensOfServersThatAreGone(t *testing.T) {
+	dir := t.TempDir()
+	k, err := KeepToken(dir, "http://127.0.0.1:1/", NewWord())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := KeepToken(dir, "http://127.0.0.1:1/", NewWord()); err == nil {
+		t.Error("two servers have one address")
+	}
+	if all, err := Tokens(dir, "", false); err != nil || len(all) != 1 || all[0].URL() != "http://127.0.0.1:1/?token="+k.Word() {
+		t.Errorf("one is running: %v %v", all, err)
+	}
+	if err := k.lock.Close(); err != nil { // as the system does when a process is killed
+		t.Fatal(err)
+	}
+	if all, err := Tokens(dir, "", false); err == nil {
+		t.Errorf("none is running: %v", all)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}

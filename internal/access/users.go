@@ -1,0 +1,257 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"loops/internal/disk"
+	"loops/internal/humanize"
+)
+
+// longestName is how many bytes the name of a user has at most.
+const longestName = 64
+
+// An entry is a line of a file of users: NAME:ROLE:HASH.
+type entry struct {
+	User
+	hash string
+}
+
+// Users are those of a file, which is read again when it has changed. They may be used by several goroutines at once.
+type Users struct {
+	path string
+
+	mu    sync.Mutex
+	stamp disk.Stamp // guarded by mu: of what all was read from
+	all   []entry    // guarded by mu
+	err   error      // guarded by mu: why there are none
+}
+
+// OpenUsers reads a file of users. It is refused where others may change it, and where no user is in it.
+func OpenUsers(path string) (*Users, error) {
+	u := &Users{path: path}
+	all, err := u.now()
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s: no user is in it; add one: loops serve passwd %s NAME --role author", path, path)
+	}
+	return u, err
+}
+
+// now returns the users as they are. A file that cannot be read has none: what it said before does not hold any more.
+func (u *Users) now() ([]entry, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	path := u.path
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	stamp, _, ok := disk.StampOf(path)
+	if ok && stamp == u.stamp {
+		return u.all, u.err
+	}
+	u.all, u.err = readUsers(u.path)
+	u.stamp = stamp
+	return u.all, u.err
+}
+
+func readUsers(path string) ([]entry, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("%s: others may change it (mode %04o); forbid that: chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var all []entry
+	for i, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		e, err := parseEntry(line)
+		if err == nil && slices.ContainsFunc(all, func(o entry) bool { return o.Name == e.Name }) {
+			err = fmt.Errorf("%s is in it twice", humanize.Quote(e.Name))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func parseEntry(line string) (entry, error) {
+	parts := strings.SplitN(line, ":", 3)
+	if len(parts) != 3 {
+		return entry{}, errors.New("expected NAME:ROLE:HASH")
+	}
+	if err := checkName(parts[0]); err != nil {
+		return entry{}, err
+	}
+	role, err := ParseRole(parts[1])
+	if err == nil && parts[2] != noPassword {
+		_, err = parseHash(parts[2])
+	}
+	return entry{User{parts[0], role}, parts[2]}, err
+}
+
+// noPassword stands in the place of the hash of a user who cannot sign in with a password: a proxy vouches for them.
+const noPassword = "*"
+
+func checkName(name string) error {
+	if name == "" || len(name) > longestName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == ':' }) || strings.HasPrefix(name, "#") {
+		return fmt.Errorf("%s is no name of a user; expected up to %d characters without spaces and colons", humanize.Quote(name), longestName)
+	}
+	return nil
+}
+
+// Find returns a user by name, and what changes when their password or role does.
+func (u *Users) Find(name string) (user User, version string, ok bool) {
+	all, _ := u.now()
+	for _, e := range all {
+		if e.Name == name {
+			return e.User, e.Role.String() + e.hash, true
+		}
+	}
+	return User{}, "", false
+}
+
+// Check returns the user with a name and a password. It takes as long for a name that is not there.
+func (u *Users) Check(name, password string) (user User, version string, ok bool) {
+	user, version, ok = u.Find(name)
+	hash := strings.TrimPrefix(version, user.Role.String())
+	if !ok || hash == noPassword {
+		hash, ok = nobodysHash(), false
+	}
+	h, err := parseHash(hash)
+	if err != nil || len(password) > 1024 {
+		return User{}, "", false
+	}
+	if !h.holds(password) || !ok {
+		return User{}, "", false
+	}
+	return user, version, true
+}
+
+// nobodysHash is compared with where there is no user.
+var nobodysHash = sync.OnceValue(func() string {
+	h, _ := HashPassword(NewWord()) //nolint:errcheck // it is long enough
+	return h
+})
+
+// Listed returns the users of a file, in its order.
+func Listed(path string) ([]User, error) {
+	all, err := readUsers(path)
+	var users []User
+	for _, e := range all {
+		users = append(users, e.User)
+	}
+	return users, err
+}
+
+// SetUser adds a user to a file, or changes them; an empty password leaves theirs, and a role of [Nobody] their role. The file is made with mode 0600
+// if need be, and is there whole at each moment; other lines stay as they are.
+func SetUser(path, name, password string, role Role) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return editUser(path, name, func(was *entry) (string, error) {
+		var e entry
+		if was != nil {
+			e = *was
+		} else if password == "" || role < Viewer {
+			return "", fmt.Errorf("%s is not in %s yet; a new user has a role and a password", humanize.Quote(name), path)
+		}
+		if e.Name = name; role >= Viewer {
+			e.Role = role
+		}
+		if password != "" {
+			hash, err := HashPassword(password)
+			if err != nil {
+				return "", err
+			}
+			e.hash = hash
+		}
+		return fmt.Sprintf("%s:%s:%s", e.Name, e.Role, e.hash), nil
+	})
+}
+
+// RemoveUser takes a user out of a file. Their sessions end with it.
+func RemoveUser(path, name string) error {
+	return editUser(path, name, func(was *entry) (string, error) {
+		if was == nil {
+			return "", fmt.Errorf("%s is not in %s", humanize.Quote(name), path)
+		}
+		return "", nil
+	})
+}
+
+// editUser replaces the line of a user by what edit returns; "" removes it.
+func editUser(path, name string, edit func(was *entry) (string, error)) error {
+	all, err := readUsers(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = []byte("# NAME:ROLE:HASH, a line for each user of loops serve; change it with loops serve passwd\n"), nil
+	}
+	if err != nil {
+		return err
+	}
+	var was *entry
+	if i := slices.IndexFunc(all, func(e entry) bool { return e.Name == name }); i >= 0 {
+		was = &all[i]
+	}
+	line, err := edit(was)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), name+":") })
+	switch {
+	case at < 0:
+		lines = append(lines, line)
+	case line == "":
+		lines = slices.Delete(lines, at, at+1)
+	default:
+		lines[at] = line
+	}
+	return writePrivate(path, []byte(strings.Join(lines, "\n")+"\n"))
+}
+
+// writePrivate writes a file of mode 0600, whole or not at all. One that a link leads to is written in its place.
+func writePrivate(path string, text []byte) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	tmp, err := disk.CreateBeside(path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // it was renamed, or is of no use
+	_, err = tmp.Write(text)
+	if err == nil {
+		err = tmp.Chmod(disk.FileMode)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if shut := tmp.Close(); err == nil {
+		err = shut
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"loops/internal/access"
+)
+
+// A route is an address that is answered, for those who may. Routes are made by [allow] only, so that none is without a role; one that has the
+// zero role is for no user.
+type route struct {
+	pattern string // as [http.ServeMux] has it, without the base path
+	least   access.Role
+	answer  http.HandlerFunc
+}
+
+// allow returns a route for users who have a role, or one that may more.
+func allow(least access.Role, pattern string, answer http.HandlerFunc) route {
+	return route{pattern: pattern, least: least, answer: answer}
+}
+
+// routes are all addresses that are answered.
+func (s *Server) routes() []route {
+	return slices.Concat(s.entrance(), s.api(), s.pages())
+}
+
+// mux answers at all routes, each for users who may. This is the one place that lets a request in.
+func (s *Server) mux() http.Handler {
+	mux := http.NewServeMux()
+	for _, one := range s.routes() {
+		mux.HandleFunc(one.pattern, func(w http.ResponseWriter, r *http.Request) {
+			user, err := s.identify(r)
+			r = r.WithContext(context.WithValue(r.Context(), userKey{}, user))
+			switch {
+			case err != nil && one.least != access.Anyone:
+				s.refuse(w, r, http.StatusUnauthorized, err.Error())
+			case user.Role.May(one.least):
+				one.answer(w, r)
+			case user.Role == access.Anyone:
+				s.unknown(w, r)
+			default:
+				s.tell(r, "refused", one.pattern)
+				s.refuse(w, r, http.StatusForbidden, "this is for users with the role "+one.least.String()+"; yours is "+user.Role.String())
+			}
+		})
+	}
+	return mux
+}
+
+type userKey struct{}
+
+// userOf returns who sent a request.
+func userOf(r *http.Request) access.User {
+	user, ok := r.Context().Value(userKey{}).(access.User)
+	if !ok {
+		return access.User{Role: access.Anyone}
+	}
+	return user
+}
+
+// may reports whether the user of a request has a role, for pages that show what can be done.
+func may(r *http.Request, least access.Role) bool { return userOf(r).Role.May(least) }
+
+// ofAPI reports whether a program asks.
+func ofAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }

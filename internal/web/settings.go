@@ -1,0 +1,178 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"loops/internal/access"
+	"loops/internal/humanize"
+)
+
+// shortestToken is how long a token that a user chose is at least.
+const shortestToken = 32
+
+// Settings are where a server listens and how users are known, as a command line says it.
+type Settings struct {
+	Listen   string // an address and a port, of which 0 is any
+	BasePath string
+	Hosts    []string // that are answered, too
+	Insecure bool     // it may listen beyond this machine although nothing is encrypted
+	Cert     string   // file; "" = nothing is encrypted
+	Key      string
+	Auth     string   // a file of users; "" = none
+	Header   string   // of a proxy that names the user; "" = none
+	From     []string // where the proxy is
+	Role     string   // of the users that it names
+	Token    string   // "" = a new one
+	StateDir string   // where the token is kept; "" = nowhere
+	Owner    string   // whom the token stands for
+}
+
+// A WrongSettingsError says what settings do not go together or cannot be read.
+type WrongSettingsError struct{ Why string }
+
+func (e *WrongSettingsError) Error() string { return e.Why }
+
+func wrong(format string, args ...any) error {
+	return &WrongSettingsError{fmt.Sprintf(format, args...)}
+}
+
+// A Post is a place where a server can work: it listens already. The caller closes it.
+type Post struct {
+	Listener net.Listener
+	Options  Options
+	Address  string // to open; with the token, where there is one
+	Note     string // what does not work
+}
+
+// Close stops listening.
+func (p *Post) Close() {
+	_ = p.Listener.Close()
+	if p.Options.Access.Token != nil {
+		p.Options.Access.Token.Close()
+	}
+}
+
+// check refuses what does not go together.
+func (s *Settings) check() (host string, err error) {
+	host, _, err = net.SplitHostPort(s.Listen)
+	beyond := !IsLoopback(host)
+	switch {
+	case err != nil:
+		return "", wrong("--listen: expected an address and a port, such as 127.0.0.1:8080: %v", err)
+	case strings.ContainsAny(s.BasePath, " {}?#%\\\"<>") || strings.Contains(s.BasePath, ".."):
+		return "", wrong("--base-path: expected a path such as /loops")
+	case (s.Cert == "") != (s.Key == ""):
+		return "", wrong("--tls-cert and --tls-key go together")
+	case s.Token != "" && len(s.Token) < shortestToken:
+		return "", wrong("LOOPS_SERVE_TOKEN has %s; expected %d or more that nobody can guess", humanize.Count(len(s.Token), "character"), shortestToken)
+	case s.Header == "" && len(s.From) > 0:
+		return "", wrong("--trust-from says where the proxy is whose header --trust-header names; add that")
+	case beyond && s.Auth == "" && s.Header == "":
+		return "", wrong("--listen %s can be reached from other machines, where a token in an address is not enough: say who may with --auth FILE (loops serve passwd writes it), or with --trust-header behind a proxy", s.Listen)
+	case beyond && s.Cert == "" && !s.Insecure:
+		return "", wrong("--listen %s can be reached from other machines, and nothing that is sent would be encrypted; add --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy with TLS, or add --insecure", s.Listen)
+	}
+	return host, nil
+}
+
+// Open listens. An error is a [WrongSettingsError], or says why that is not possible.
+func (s *Settings) Open(ctx context.Context) (*Post, error) {
+	host, err := s.check()
+	if err != nil {
+		return nil, err
+	}
+	o := Options{BasePath: CleanBase(s.BasePath), Access: &Access{Owner: access.User{Name: s.Owner, Role: access.Author}}}
+	scheme := "http"
+	if s.Cert != "" {
+		scheme = "https"
+		c := &certificate{cert: s.Cert, key: s.Key}
+		if _, err := c.get(nil); err != nil {
+			return nil, wrong("--tls-cert, --tls-key: %v", err)
+		}
+		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	}
+	if s.Auth != "" {
+		if o.Access.Users, err = access.OpenUsers(s.Auth); err != nil {
+			return nil, wrong("--auth: %v", err)
+		}
+	}
+	if s.Header != "" {
+		if o.Access.Proxy, err = access.NewProxy(s.Header, s.From, s.Role, o.Access.Users); err != nil {
+			return nil, &WrongSettingsError{err.Error()}
+		}
+		o.Access.Users = nil // it has the roles of those that the proxy names, and no passwords
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w", err)
+	}
+	o.Hosts, o.AnyIP = HostsOf(l.Addr().String(), host, s.Hosts)
+	p := &Post{Listener: l, Options: o, Address: scheme + "://" + o.Hosts[0] + o.BasePath + "/"}
+	if o.Access.Users == nil && o.Access.Proxy == nil {
+		p.keepToken(s)
+	}
+	return p, nil
+}
+
+func (p *Post) keepToken(s *Settings) {
+	word := s.Token
+	if word == "" {
+		word = access.NewWord()
+	}
+	t, err := access.KeepToken(s.StateDir, p.Address, word)
+	if err != nil {
+		p.Note = fmt.Sprintf("the token is not kept in a file, so that loops serve token does not find this server: %v", err)
+	}
+	p.Options.Access.Token = t
+	p.Address = access.Running{Address: p.Address, Token: word}.URL()
+}
+
+// A certificate is read again when its files have changed. It may be used by several goroutines at once.
+type certificate struct {
+	cert, key string
+
+	mu     sync.Mutex
+	now    *tls.Certificate // guarded by mu
+	looked time.Time        // guarded by mu
+	stamp  [2]time.Time     // guarded by mu
+}
+
+// certificateEvery is how often is looked whether the files have changed.
+const certificateEvery = time.Second
+
+// get returns the certificate. One that cannot be read does not take the place of one that could.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now != nil && time.Since(c.looked) < certificateEvery {
+		return c.now, nil
+	}
+	c.looked = time.Now()
+	var stamp [2]time.Time
+	var errs [2]error
+	for i, file := range []string{c.cert, c.key} {
+		info, err := os.Stat(file)
+		if errs[i] = err; err == nil {
+			stamp[i] = info.ModTime()
+		}
+	}
+	err := errors.Join(errs[:]...)
+	if err == nil && (c.now == nil || stamp != c.stamp) {
+		var fresh tls.Certificate
+		if fresh, err = tls.LoadX509KeyPair(c.cert, c.key); err == nil {
+			c.now, c.stamp = &fresh, stamp
+		}
+	}
+	if c.now != nil {
+		return c.now, nil
+	}
+	return nil, err
+}
