@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -26,22 +27,54 @@ const (
 
 // api answers programs, with the objects that commands print with --json.
 func (s *Server) api() []route {
-	const run = "/api/v1/projects/{project}/runs/{run}"
+	const project, run = "/api/v1/projects/{project}", "/api/v1/projects/{project}/runs/{run}"
+	format := parameter{"format", "svg, mermaid or dot; svg if it is absent", "string"}
+	after := parameter{"after", "the number of an event: those behind it", "integer"}
 	all := []route{
-		allow(access.Viewer, "GET /api/v1/projects", s.listProjects),
-		allow(access.Viewer, "GET /api/v1/stream", s.stream),
-		allow(access.Viewer, "GET /api/v1/runs", s.listRuns),
-		allow(access.Viewer, "GET /api/v1/projects/{project}/loops", s.object(loops)),
-		allow(access.Viewer, "GET "+run, s.object(status)),
-		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)),
-		allow(access.Viewer, "GET "+run+"/events", s.object(events)),
-		allow(access.Viewer, "GET "+run+"/stream", s.streamRun),
-		allow(access.Operator, "POST /api/v1/projects/{project}/runs", s.write("start")),
+		allow(access.Viewer, "GET /api/v1/openapi.json", s.document).told(operation{says: "This document", kind: "application/json"}),
+		allow(access.Viewer, "GET /api/v1/projects", s.listProjects).told(operation{says: "The projects", answer: "projects"}),
+		allow(access.Viewer, "GET /api/v1/stream", s.stream).told(operation{says: "Which runs differ from what was told before: a message runs with the list changed", kind: eventStream}),
+		allow(access.Viewer, "GET /api/v1/runs", s.listRuns).told(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
+			{"status", "a status or an outcome", "string"},
+			{"loop", "the name in its file", "string"},
+			{"label", "of its loop", "string"},
+			{"q", "a text in the id, the state or the reason", "string"},
+			{"project", "its name", "string"},
+			{"since", "an age or a date", "string"},
+			{"until", "an age or a date", "string"},
+			{"waits", "1: only runs that ask a person", "string"},
+			{"page", "from 0", "integer"},
+		}}),
+		allow(access.Viewer, "GET "+project+"/loops", s.object(loops)).told(operation{says: "The loops of a project", answer: "loops"}),
+		allow(access.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).told(operation{says: "A loop as its file says", answer: "definition"}),
+		allow(access.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).told(operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),
+		allow(access.Viewer, "GET "+project+"/questions", s.object(questions)).told(operation{says: "Open questions", answer: "questions", query: []parameter{{"run", "only those of a run", "string"}}}),
+		allow(access.Viewer, "GET "+project+"/queue", s.object(queue)).told(operation{says: "Who waits in the queue", answer: "queue"}),
+		allow(access.Viewer, "GET "+run, s.object(status)).told(operation{says: "How a run stands", answer: "status"}),
+		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)).told(operation{says: "Why a run stands where it does, or what became of a step", answer: "explanation", query: []parameter{{"step", "a number, or a path such as 3.2, or last", "string"}}}),
+		allow(access.Viewer, "GET "+run+"/events", s.object(events)).told(operation{says: "Events of a run", answer: "events", query: []parameter{after, {"limit", "how many at most, up to 2000", "integer"}}}),
+		allow(access.Viewer, "GET "+run+"/cost", s.object(cost)).told(operation{says: "What a run used, state by state", answer: "cost"}),
+		allow(access.Viewer, "GET "+run+"/diff", s.diff).told(operation{says: "A run beside another", answer: "comparison", query: []parameter{{"with", "the other run", "string"}}}),
+		allow(access.Viewer, "GET "+run+"/graph", s.runGraph).told(operation{says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml", query: []parameter{format}}),
+		allow(access.Viewer, "GET "+run+"/report", s.reportFile).told(operation{says: "A page about a run, in one file", kind: "text/html"}),
+		allow(access.Viewer, "GET "+run+"/stream", s.streamRun).told(operation{says: "Events of a run as they are recorded; Last-Event-ID continues", kind: eventStream, query: []parameter{after}}),
+		allow(access.Operator, "POST "+project+"/runs", s.write("start")).told(operation{says: "Starts a run, which another process carries", body: "start", answer: "begun"}),
 		allow(access.Viewer, "/api/v1/", func(w http.ResponseWriter, r *http.Request) {
-			s.refuse(w, r, http.StatusNotFound, "there is no such address; those that there are: docs/serve.md")
+			s.refuse(w, r, http.StatusNotFound, "there is no such address; those that there are: /api/v1/openapi.json")
 		}),
 	}
-	return append(all, s.writes("POST "+run+"/")...)
+	for _, one := range s.writes("POST " + run + "/") {
+		verb := one.pattern[strings.LastIndex(one.pattern, "/")+1:]
+		all = append(all, one.told(operation{says: verbs[verb][0], body: verb, answer: verbs[verb][1]}))
+	}
+	return all
+}
+
+// verbs are what is said of the writes to a run, and what they answer with.
+var verbs = map[string][2]string{
+	"answer": {"Answers the question of a run", "answered"}, "extend": {"Raises limits of a run", "extended"}, "fork": {"Begins a new run from a step of this one", "begun"},
+	"pause": {"Has a run wait before its next state", "paused"}, "remove": {"Removes the record of a run for good", "removed"}, "resume": {"Continues a run, which another process carries", "begun"},
+	"retry-now": {"Ends the wait of a run", "woken"}, "signal": {"Sends an event to a run", "sent"}, "stop": {"Stops a run", "stopped"}, "unpause": {"Lets a paused run continue", "unpaused"},
 }
 
 func (s *Server) listProjects(w http.ResponseWriter, _ *http.Request) {
@@ -85,6 +118,9 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	}
 	if _, is := errors.AsType[*project.NoRunError](err); is {
+		return http.StatusNotFound
+	}
+	if _, is := errors.AsType[*project.NoDatabaseError](err); is {
 		return http.StatusNotFound
 	}
 	if _, is := errors.AsType[*http.MaxBytesError](err); is {
@@ -207,6 +243,9 @@ func (s *Server) openAll(ctx context.Context, each func(Project, project.Finder)
 		f, err := session.Finder(ctx)
 		if err == nil {
 			err = each(p, f)
+		}
+		if _, none := errors.AsType[*project.NoDatabaseError](err); none {
+			err = nil // nothing was recorded yet
 		}
 		if err != nil {
 			err = session.InWords(err)

@@ -15,11 +15,18 @@ type route struct {
 	pattern string // as [http.ServeMux] has it, without the base path
 	least   access.Role
 	answer  http.HandlerFunc
+	tells   *operation // what the document of the API says of it; nil = it is no part of that
 }
 
 // allow returns a route for users who have a role, or one that may more.
 func allow(least access.Role, pattern string, answer http.HandlerFunc) route {
 	return route{pattern: pattern, least: least, answer: answer}
+}
+
+// told returns a route of the API, with what its document says of it.
+func (r route) told(o operation) route {
+	r.tells = &o
+	return r
 }
 
 // routes are all addresses that are answered.

@@ -2,15 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
-
-	"loops/internal/align"
 
 	"github.com/spf13/cobra"
-
-	"loops/internal/inspect"
-	"loops/internal/lookup"
-	"loops/internal/ui/views"
 )
 
 type diffOptions struct {
@@ -46,32 +39,16 @@ second run was there. The runs need not differ: that, too, exits with 0.` +
 }
 
 func runDiff(ctx context.Context, a *app, o diffOptions) error {
-	_, store, err := a.open(ctx)
+	s, err := a.service()
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	f := store.Finder()
-	var kinds align.Kinds
-	d := views.Comparison{All: o.all}
-	for i, name := range []string{o.a, o.b} {
-		run, err := lookup.OneRun(ctx, f, name)
-		if err != nil {
-			return err
-		}
-		if i == 1 && run.ID == d.Sides[0].Run.ID {
-			return usageError{fmt.Sprintf("%s and %s are the same run, %s", o.a, o.b, run.ID), "loops diff --help"}
-		}
-		d.Steps[i] = align.NewSteps(&kinds)
-		if d.Sides[i], err = lookup.Path(ctx, f, run, &inspect.Reader{Done: d.Steps[i].Add}, a.damaged); err != nil {
-			return err
-		}
-		if d.Memory[i], err = store.MemoryOf(ctx, run); err != nil {
-			d.Notes = append(d.Notes, fmt.Sprintf("What run %s had captured cannot be read: %v", run.ID, err))
-		}
+	defer s.Close()
+	d, err := s.Compare(ctx, o.a, o.b)
+	if err != nil {
+		return err
 	}
-	d.Compare()
-	if o.json {
+	if d.All = o.all; o.json {
 		return d.WriteJSON(a.out)
 	}
 	return d.Print(a.page())

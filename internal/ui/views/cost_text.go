@@ -15,14 +15,19 @@ import (
 // CostOfRun shows what a run used, state by state.
 func (page *Page) CostOfRun(r persistence.Run, sheet *inspect.CostSheet, asJSON bool) error {
 	if asJSON {
-		m := ui.CostObject(&sheet.Total, "instance_id", string(r.ID))
-		m.Set("loop", r.Loop)
-		m.Set("status", ui.OrNull(string(r.Status)))
-		m.Set("states", ui.List(sheet.Order, func(name string) any { return ui.CostObject(sheet.Line(name), "state", name) }))
-		return ui.WriteJSON(page.Out, m)
+		return ui.WriteJSON(page.Out, RunCostObject(r, sheet))
 	}
 	ui.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.Outcome(r), humanize.Duration(inspect.Elapsed(r)))
 	return ui.WriteCosts(page.Out, sheet, "STATE")
+}
+
+// RunCostObject is what a run used, state by state, as an object.
+func RunCostObject(r persistence.Run, sheet *inspect.CostSheet) *value.Map {
+	m := ui.CostObject(&sheet.Total, "instance_id", string(r.ID))
+	m.Set("loop", r.Loop)
+	m.Set("status", ui.OrNull(string(r.Status)))
+	m.Set("states", ui.List(sheet.Order, func(name string) any { return ui.CostObject(sheet.Line(name), "state", name) }))
+	return m
 }
 
 // CostOfRuns shows what runs used, run by run, and what was wasted.

@@ -1,0 +1,126 @@
+package main_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"loops/internal/jsonoutput"
+)
+
+// checkAnswer holds an answer of the API to its type, strictly: a key that the type lacks is a mistake.
+func (s *webServer) checkAnswer(name, text string) {
+	s.t.Helper()
+	i := slices.IndexFunc(jsonoutput.Answers, func(o jsonoutput.Output) bool { return o.Command == name })
+	schema, err := jsonoutput.Answers[i].Schema()
+	must(s.t, err)
+	resolved, err := schema.Resolve(nil)
+	must(s.t, err)
+	var o any
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		s.t.Errorf("%s is no JSON: %v\n%.500s", name, err, text)
+		return
+	}
+	if err := resolved.Validate(o); err != nil {
+		s.t.Errorf("an answer is not of the type %s: %v\n%.2000s", name, err, text)
+	}
+}
+
+// TestServeAPIAnswersAsItSays asks for all that programs can ask for, of runs in files and in SQLite, and holds each answer to the document of the API.
+func TestServeAPIAnswersAsItSays(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"", "sqlite://runs.db"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			dir := serveDir(t)
+			must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+			writeText(t, filepath.Join(dir, ".loops/count.yaml"), countLoop)
+			writeText(t, filepath.Join(dir, ".loops/asks.yaml"), askLoop)
+			if store != "" {
+				writeText(t, filepath.Join(dir, ".loops/config.yaml"), "store: "+store+"\n")
+			}
+			s := startServe(t, dir)
+			asked := map[string]bool{}
+			ask := func(method, path, body, name string) string {
+				t.Helper()
+				kind := ""
+				if method == http.MethodPost {
+					kind = "application/json"
+				}
+				status, text := s.ask(method, path, kind, body)
+				if status != http.StatusOK && name != "error" {
+					t.Errorf("%s %s: %d %.500s", method, path, status, text)
+				}
+				if name != "" {
+					s.checkAnswer(name, text)
+				}
+				asked[name] = true
+				return text
+			}
+			const all = "/api/v1/projects/shop"
+			first := s.post("/runs", `{"loop": "count", "field": {"goal": 2}}`)["instance_id"].(string)
+			s.until(first, `"completed"`)
+			second := s.post("/runs", `{"loop": "count", "field": {"goal": 1}}`)["instance_id"].(string)
+			s.until(second, `"completed"`)
+			asks := s.post("/runs", `{"loop": "asks"}`)["instance_id"].(string)
+			s.until(asks, `"waiting"`)
+			ask("GET", "/api/v1/projects", "", "projects")
+			ask("GET", "/api/v1/runs", "", "runs")
+			ask("GET", "/api/v1/runs?waits=1&project=shop", "", "runs")
+			ask("GET", all+"/loops", "", "loops")
+			ask("GET", all+"/loops/count", "", "definition")
+			if text := ask("GET", all+"/questions", "", "questions"); !strings.Contains(text, "Is it good?") {
+				t.Errorf("the question is not there: %s", text)
+			}
+			ask("GET", all+"/queue", "", "queue")
+			for _, run := range []string{first, asks} {
+				ask("GET", all+"/runs/"+run, "", "status")
+				ask("GET", all+"/runs/"+run+"/explain", "", "explanation")
+				ask("GET", all+"/runs/"+run+"/events?limit=3", "", "events")
+				ask("GET", all+"/runs/"+run+"/cost", "", "cost")
+			}
+			ask("GET", all+"/runs/"+first+"/diff?with="+second, "", "comparison")
+			ask("GET", all+"/runs/"+first+"/diff?with="+first, "", "error")
+			ask("GET", all+"/runs/"+first+"/diff", "", "error")
+			for path, want := range map[string]string{
+				"/loops/count/graph": "<svg", "/loops/count/graph?format=dot": "digraph", "/runs/" + first + "/graph": "<svg", "/runs/" + first + "/graph?format=mermaid": "check",
+				"/runs/" + first + "/report": "<html",
+			} {
+				if text := ask("GET", all+path, "", ""); !strings.Contains(text, want) {
+					t.Errorf("%s is without %s: %.300s", path, want, text)
+				}
+			}
+			ask("GET", all+"/loops/..%2f..%2fx/graph", "", "error")
+			ask("GET", all+"/loops/none", "", "error")
+			ask("POST", all+"/runs/"+asks+"/extend", `{"limits": "steps=5"}`, "extended")
+			ask("POST", all+"/runs/"+asks+"/pause", `{}`, "paused")
+			ask("POST", all+"/runs/"+asks+"/unpause", `{}`, "unpaused")
+			ask("POST", all+"/runs/"+asks+"/signal", `{"event": "tick", "data": "{\"n\": 1}"}`, "sent")
+			ask("POST", all+"/runs/"+asks+"/answer", `{"choice": "good"}`, "answered")
+			s.until(asks, `"completed"`)
+			var forked struct {
+				ID string `json:"instance_id"`
+			}
+			must(t, json.Unmarshal([]byte(ask("POST", all+"/runs/"+asks+"/fork", `{"at": "1"}`, "begun")), &forked))
+			third := forked.ID
+			s.until(third, `"waiting"`)
+			ask("POST", all+"/runs/"+third+"/stop", `{}`, "stopped")
+			ask("POST", all+"/runs/"+third+"/resume", `{}`, "begun")
+			s.until(third, `"waiting"`)
+			ask("POST", all+"/runs/"+third+"/stop", `{}`, "stopped")
+			ask("POST", all+"/runs/"+third+"/remove", `{"confirm": "`+third+`"}`, "removed")
+			for _, o := range jsonoutput.Answers {
+				if !asked[o.Command] && o.Command != "woken" { // no run waits for a time here
+					t.Errorf("no answer of the type %s was looked at", o.Command)
+				}
+			}
+			if status, text := s.ask("GET", "/api/v1/openapi.json", "", ""); status != http.StatusOK || !strings.Contains(text, `"openapi": "3.1.0"`) {
+				t.Errorf("the document: %d %.200s", status, text)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package jsonoutput
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Answers are what the API of serve answers with, by name; Requests what it takes. Where a command prints the same object, its type is the same.
+var Answers = []Output{
+	{"projects", "the projects that are served", of[[]servedProject]()},
+	{"runs", "a page of the runs of all projects, newest first", of[servedRuns]()},
+	{"loops", "the loops of a project, as `list` prints them", of[[]listed]()},
+	{"definition", "a loop, as `show` prints it; `loops schema` has its schema", of[map[string]any]()},
+	{"status", "how a run stands, as `status` prints it; a shorter object for a waiter in the queue", append(of[status](), of[queuedStatus]()...)},
+	{"explanation", "why a run stands where it does, as `explain` prints it", of[explanation]()},
+	{"events", "events of a run, in their order", of[servedEvents]()},
+	{"cost", "what a run used, as `cost` prints it", of[runCostByState]()},
+	{"comparison", "two runs step by step, as `diff` prints it", of[comparison]()},
+	{"questions", "questions that are open, as `answer` prints them", of[[]question]()},
+	{"queue", "waiters, as `queue list` prints them", of[[]waiter]()},
+	{"begun", "a run that another process carries", of[begun]()},
+	{"stopped", "what became of the runs, as `stop` prints it", of[wereStopped]()},
+	{"paused", "what became of the runs, as `pause` prints it", of[werePaused]()},
+	{"unpaused", "what became of the runs, as `unpause` prints it", of[wereUnpaused]()},
+	{"extended", "what became of the runs, as `extend` prints it", of[wereExtended]()},
+	{"woken", "the runs whose wait ended", of[wereWoken]()},
+	{"removed", "how many records were removed", of[wereRemoved]()},
+	{"answered", "the question that was answered, as `answer` prints it", of[answered]()},
+	{"sent", "the event that was sent, as `signal` prints it", of[sent]()},
+	{"error", "why a request was not answered", of[refused]()},
+}
+
+// Requests are the bodies that the API of serve takes, by name.
+var Requests = []Output{
+	{"start", "which loop is started, and with what", of[askStart]()},
+	{"resume", "how a run continues", of[askResume]()},
+	{"fork", "where a new run begins", of[askFork]()},
+	{"stop", "when a run stops", of[askStop]()},
+	{"pause", "nothing", of[struct{}]()},
+	{"unpause", "nothing", of[struct{}]()},
+	{"retry-now", "nothing", of[struct{}]()},
+	{"extend", "by how much limits are raised", of[askExtend]()},
+	{"answer", "what is answered", of[askAnswer]()},
+	{"signal", "an event", of[askSignal]()},
+	{"remove", "that it is meant", of[askRemove]()},
+}
+
+// Component returns the schema of one of a list of outputs as a part of another document. strict refuses keys that it does not know.
+func Component(all []Output, name string, strict bool) (json.RawMessage, error) {
+	i := slices.IndexFunc(all, func(o Output) bool { return o.Command == name })
+	if i < 0 {
+		return nil, fmt.Errorf("nothing is called %q", name)
+	}
+	s, err := all[i].Schema()
+	if err != nil {
+		return nil, err
+	}
+	if s.Schema, s.ID, s.Title = "", "", ""; !strict {
+		open(s)
+	}
+	return json.Marshal(s)
+}
+
+type servedProject struct {
+	Name string `json:"name" jsonschema:"in addresses"`
+	Dir  string `json:"dir" jsonschema:"absolute"`
+}
+
+type servedRuns struct {
+	Runs []servedRun `json:"runs"`
+	More bool        `json:"more" jsonschema:"whether there is another page"`
+}
+
+type servedRun struct {
+	run
+	Project string `json:"project"`
+	Alive   bool   `json:"alive" jsonschema:"whether it is running"`
+}
+
+type servedEvents struct {
+	Instance string  `json:"instance_id" jsonschema:"the id of the run"`
+	Events   []event `json:"events"`
+	Next     int     `json:"next_after" jsonschema:"for after, to read on"`
+	More     bool    `json:"more" jsonschema:"whether there are more now"`
+}
+
+type begun struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+}
+
+type wereStopped struct {
+	Stopped []any `json:"stopped"`
+}
+
+type werePaused struct {
+	Paused []paused `json:"paused"`
+}
+
+type wereUnpaused struct {
+	Unpaused []unpaused `json:"unpaused"`
+}
+
+type wereExtended struct {
+	Extended []extended `json:"extended"`
+}
+
+type wereWoken struct {
+	Woken []string `json:"woken" jsonschema:"the ids of the runs"`
+}
+
+type wereRemoved struct {
+	Removed int `json:"removed"`
+}
+
+type refused struct {
+	Error string `json:"error"`
+}
+
+type askStart struct {
+	Loop  string         `json:"loop" jsonschema:"its name in the project"`
+	Input string         `json:"input,omitempty" jsonschema:"a text, or an object of JSON"`
+	Field map[string]any `json:"field,omitempty" jsonschema:"values of parameters and of the context, by name"`
+}
+
+type askResume struct {
+	Field  map[string]any `json:"field,omitempty" jsonschema:"values of the context, by name"`
+	Rerun  bool           `json:"rerun,omitempty" jsonschema:"do the action again that was cut short, though its result is known"`
+	Force  bool           `json:"force,omitempty" jsonschema:"though the definition differs"`
+	Limits string         `json:"limits,omitempty" jsonschema:"by how much limits are raised, as steps=20"`
+}
+
+type askFork struct {
+	At    string         `json:"at,omitempty" jsonschema:"a step; last if it is absent"`
+	Set   string         `json:"set,omitempty" jsonschema:"a line KEY=VALUE for each value of the context"`
+	Field map[string]any `json:"field,omitempty" jsonschema:"values of the context, by name"`
+}
+
+type askStop struct {
+	AfterItem bool `json:"after_item,omitempty" jsonschema:"when the items that are at work have ended"`
+}
+
+type askExtend struct {
+	Limits string `json:"limits" jsonschema:"as steps=20,cost=1,wall=30m"`
+}
+
+type askAnswer struct {
+	Choice string         `json:"choice"`
+	Field  map[string]any `json:"field,omitempty" jsonschema:"values of the fields of the question, by name"`
+}
+
+type askSignal struct {
+	Event string `json:"event" jsonschema:"its name"`
+	Data  string `json:"data,omitempty" jsonschema:"JSON"`
+}
+
+type askRemove struct {
+	Confirm string `json:"confirm" jsonschema:"the id of the run"`
+}

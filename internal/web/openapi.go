@@ -1,0 +1,108 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"loops/internal/access"
+	"loops/internal/jsonoutput"
+)
+
+const eventStream = "text/event-stream"
+
+// An operation is what the document of the API says of a route.
+type operation struct {
+	says   string
+	query  []parameter
+	body   string // of [jsonoutput.Requests]; "" = none
+	answer string // of [jsonoutput.Answers]; "" = it is no object
+	kind   string // of an answer that is no object
+}
+
+// A parameter stands in the query, and may be absent.
+type parameter struct{ name, about, kind string }
+
+var placeOf = regexp.MustCompile(`\{([a-z]+)\}`)
+
+// OpenAPI returns the document of the API: OpenAPI 3.1, made of its routes and of the Go types of its objects.
+func OpenAPI() ([]byte, error) {
+	type object = map[string]any
+	paths, schemas := object{}, object{}
+	use := func(all []jsonoutput.Output, prefix, name string) (object, error) {
+		text, err := jsonoutput.Component(all, name, false)
+		schemas[prefix+name] = text
+		return object{"$ref": "#/components/schemas/" + prefix + name}, err
+	}
+	refused, err := use(jsonoutput.Answers, "", "error")
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range new(Server).api() {
+		o := one.tells
+		if o == nil {
+			continue
+		}
+		method, path, _ := strings.Cut(one.pattern, " ")
+		var parameters []object
+		for _, m := range placeOf.FindAllStringSubmatch(path, -1) {
+			parameters = append(parameters, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
+		}
+		for _, p := range o.query {
+			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": object{"type": p.kind}})
+		}
+		content := object{o.kind: object{}}
+		if o.answer != "" {
+			ref, err := use(jsonoutput.Answers, "", o.answer)
+			if err != nil {
+				return nil, err
+			}
+			content = object{"application/json": object{"schema": ref}}
+		}
+		op := object{
+			"summary": o.says, "operationId": strings.ToLower(method) + strings.NewReplacer("/api/v1/", "_", "/", "_", "{", "", "}", "", ".", "_", "-", "_").Replace(path),
+			"description": "For users with the role " + one.least.String() + ".",
+			"responses":   object{"200": object{"description": "It was done.", "content": content}, "default": object{"description": "It was not done.", "content": object{"application/json": object{"schema": refused}}}},
+		}
+		if len(parameters) > 0 {
+			op["parameters"] = parameters
+		}
+		if o.body != "" {
+			ref, err := use(jsonoutput.Requests, "ask-", o.body)
+			if err != nil {
+				return nil, err
+			}
+			op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": ref}}}
+		}
+		at, _ := paths[path].(object)
+		if at == nil {
+			at = object{}
+			paths[path] = at
+		}
+		at[strings.ToLower(method)] = op
+	}
+	text, err := json.MarshalIndent(object{
+		"openapi":  "3.1.0",
+		"info":     object{"title": "loops serve", "version": fmt.Sprint(jsonoutput.Version), "description": "Runs and loops of projects. Keys are added; none is removed, and none changes its type."},
+		"security": []object{{"token": []string{}}, {"password": []string{}}},
+		"paths":    paths,
+		"components": object{"schemas": schemas, "securitySchemes": object{
+			"token":    object{"type": "http", "scheme": "bearer", "description": "The token in the address that loops serve prints; its user is an " + access.Author.String() + "."},
+			"password": object{"type": "http", "scheme": "basic", "description": "A user of the file of --auth."},
+		}},
+	}, "", " ")
+	return append(text, '\n'), err
+}
+
+// document answers with the document. Addresses in it are without the base path.
+func (s *Server) document(w http.ResponseWriter, r *http.Request) {
+	text, err := OpenAPI()
+	if err != nil {
+		s.refuse(w, r, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, _ = w.Write(text) // whoever asked may be gone
+}
