@@ -62,7 +62,11 @@ func (g *Graph) drawn(styled bool) string {
 	width := d.place(svgGap, 1, false) + 2*svgMargin
 	tops, heights, height := d.rows(labels)
 	// The size is that of the drawing, and a page may make it smaller.
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="loop-graph" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`+"\n", width, height)
+	role := "img"
+	if g.Address != nil {
+		role = "group" // nothing inside a picture can be used
+	}
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="loop-graph" role="%s" width="%d" height="%d" viewBox="0 0 %[2]d %[3]d">`+"\n", role, width, height)
 	fmt.Fprintf(&b, "<title>%s</title>\n", escape(g.heading()))
 	paper, arrow := ` class="paper"`, ` class="arrow"`
 	if styled {

@@ -21,6 +21,9 @@ import (
 	"loops/persistence"
 )
 
+// memoryInline is how many steps a run has at most whose steps are shown with what they changed: stores find that from the beginning on.
+const memoryInline = 5000
+
 // A stepsPart is a window of the steps of a run, and one of them in full.
 type stepsPart struct {
 	Rows         []stepRow // newest first
@@ -92,7 +95,7 @@ func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Se
 	if !found && ready {
 		return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s", run.ID, humanize.Quote(wanted), humanize.Count(run.Step, "step"))
 	}
-	part.Told, err = tellStep(r.Context(), page, session, f, run, told, wanted)
+	part.Told, err = tellStep(r.Context(), page, session, f, run, told, wanted, r.FormValue("memory") != "")
 	return err
 }
 
@@ -138,6 +141,7 @@ type toldStep struct {
 	Cost           string
 	Tokens         string
 	Changes        []change
+	Remember       string // address of the page with them: of a long run they take seconds; "" = they are here
 	Remembered     string // why the memory around the step is not known
 	Before         []valueRow
 	Explain        string // the command
@@ -161,7 +165,7 @@ type valueRow struct {
 }
 
 // tellStep reads one step: its events, and the memory on both sides of it.
-func tellStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string) (*toldStep, error) {
+func tellStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string, memory bool) (*toldStep, error) {
 	t := &toldStep{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), "--step", wanted), ForkAt: wanted}
 	if n, err := strconv.Atoi(s.number); err == nil {
 		t.Newer = page.To + query("tab", "steps", "step", strconv.Itoa(n+1))
@@ -217,6 +221,10 @@ func tellStep(ctx context.Context, page *runPage, session *Session, f project.Fi
 	}
 	if sheet.Asked() {
 		t.Cost, t.Tokens = sheet.Total.Text(), humanize.Tokens(sheet.Total.Tokens())
+	}
+	if run.Step > memoryInline && !memory {
+		t.Remember = page.To + query("tab", "steps", "step", wanted, "memory", "1")
+		return t, nil
 	}
 	t.addChanges(ctx, f, run, s)
 	return t, nil

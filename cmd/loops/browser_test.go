@@ -1,0 +1,321 @@
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"loops/internal/needs"
+)
+
+const shipLoop = `name: ship
+description: Asks before it ships
+labels: [shop]
+initial: look
+states:
+  look: {action: "printf '\\033[32mok\\033[0m\\n'; echo careful >&2; [ \"$LOOPS_CONTEXT_MOOD\" != bad ]", capture: seen, on_yes: ask, on_no: done}
+  ask:
+    ask: {question: 'Ship it?', choices: [good, bad]}
+    route: {good: done, bad: held}
+  done: {terminal: true}
+  held: {terminal: true, failure: true}
+context: {mood: fine, place: a}
+scope: ['${context.place}']
+`
+
+// tickLoop has as many steps as a page must be able to scroll through, and does nothing in them.
+const tickLoop = `name: long
+initial: tick
+max_steps: 100000
+max_edge_revisits: 1000000
+states:
+  tick: {next: tock}
+  tock: {next: tick}
+  done: {terminal: true}
+`
+
+// A browser is Chromium with one page of a server. It belongs to one goroutine.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+	s   *webServer
+}
+
+// startChromium starts a browser for all pages of a test.
+func startChromium(t *testing.T) context.Context {
+	t.Helper()
+	path := needs.Command(t, "chromium")
+	profile := serveDir(t) // the browser may still write there when it was ended
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.WSURLReadTimeout(time.Minute))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancelBrowser := chromedp.NewContext(ctx)
+	t.Cleanup(cancelBrowser)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("chromium does not start: %v", err)
+	}
+	return ctx
+}
+
+// page opens a page of a server, in a window that shares no cookies with the others.
+func (s *webServer) page(t *testing.T, chromium context.Context, path string) *browser {
+	t.Helper()
+	direct := cdp.WithExecutor(chromium, chromedp.FromContext(chromium).Browser)
+	cookies, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(direct)
+	must(t, err)
+	window, err := target.CreateTarget("about:blank").WithBrowserContextID(cookies).WithNewWindow(true).Do(direct)
+	must(t, err)
+	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithTargetID(window))
+	t.Cleanup(cancel)
+	ctx, stop := context.WithTimeout(ctx, 3*time.Minute)
+	t.Cleanup(stop)
+	b := &browser{t, ctx, s}
+	b.do(chromedp.EmulateViewport(1280, 900))
+	b.open(path)
+	return b
+}
+
+func (b *browser) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.t.Fatalf("%v\n%s", err, b.text())
+	}
+}
+
+// open goes to a page. The token is in each address, as in the one that is printed.
+func (b *browser) open(path string) {
+	b.t.Helper()
+	sep := "?"
+	if strings.Contains(path, "?") {
+		sep = "&"
+	}
+	b.do(chromedp.Navigate(b.s.base + path + sep + "token=" + b.s.token))
+}
+
+// text is what the page says now.
+func (b *browser) text() (text string) {
+	_ = chromedp.Run(b.ctx, chromedp.Evaluate(`document.body.innerText`, &text)) // it is for a message
+	return text
+}
+
+// sees waits until an expression of JavaScript is true, and returns how long that took.
+func (b *browser) sees(expression string) time.Duration {
+	b.t.Helper()
+	begun := time.Now()
+	var ok bool
+	for time.Since(begun) < 30*time.Second {
+		if err := chromedp.Run(b.ctx, chromedp.Evaluate(expression, &ok)); err == nil && ok {
+			return time.Since(begun)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.t.Fatalf("the page does not come to %s:\n%s", expression, b.text())
+	return 0
+}
+
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.do(chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
+}
+
+func stands(word string) string {
+	return fmt.Sprintf(`document.querySelector("h1 .status")?.textContent === %q`, word)
+}
+
+// browserProject is a project with the loops of these tests, and a server of it.
+func browserProject(t *testing.T) *webServer {
+	t.Helper()
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	for name, text := range map[string]string{"count": countLoop, "ship": shipLoop, "long": tickLoop} {
+		writeText(t, filepath.Join(dir, ".loops", name+".yaml"), text)
+	}
+	return startServe(t, dir)
+}
+
+// TestPagesInABrowser does in Chromium what users do: it starts, answers, forks and scrolls, by mouse and by keyboard.
+func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
+	chromium := startChromium(t)
+	s := browserProject(t)
+	started := 0
+	start := func(t *testing.T) string { // of a run that has a place for itself, and asks
+		t.Helper()
+		started++
+		run, _ := s.post("/runs", fmt.Sprintf(`{"loop": "ship", "field": {"place": "p%d"}}`, started))["instance_id"].(string)
+		s.until(run, `"waiting"`)
+		return run
+	}
+
+	t.Run("a run is started from the form, after a dry run, and seen to end", func(t *testing.T) {
+		b := s.page(t, chromium, "/p/shop/start?loop=count")
+		b.do(chromedp.SendKeys(`[name="field.goal"]`, "2", chromedp.ByQuery))
+		b.click(`button[name=dry]`)
+		b.sees(`document.getElementById("walk")?.innerText.includes("It would end in done")`)
+		b.click(`button.go`)
+		b.sees(`location.pathname.includes("/runs/count-")`)
+		b.sees(stands("completed"))
+		b.sees(`[...document.querySelectorAll("#graph text")].some((t) => t.textContent.includes("3 visits"))`)
+		b.sees(`document.querySelectorAll("#timeline rect").length >= 2`)
+	})
+
+	t.Run("a run whose process is killed shows that", func(t *testing.T) {
+		run := start(t)
+		b := s.page(t, chromium, "/p/shop/runs/"+run)
+		b.sees(stands("running"))
+		b.sees(`document.getElementById("live").textContent === "live"`)
+		var now struct {
+			PID int `json:"pid"`
+		}
+		must(t, json.Unmarshal([]byte(s.until(run, `"alive": true`)), &now))
+		must(t, syscall.Kill(now.PID, syscall.SIGKILL))
+		t.Logf("shown after %v", b.sees(stands("killed")))
+		b.sees(`document.querySelector(".lead").textContent.includes("is gone")`)
+	})
+
+	t.Run("a question is answered on a telephone", func(t *testing.T) {
+		run := start(t)
+		b := s.page(t, chromium, "/")
+		b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+		b.open("/?waits=person")
+		b.sees(`document.documentElement.scrollWidth <= 390`)
+		b.click(`a[href$="` + run + `"]`)
+		b.sees(`document.documentElement.scrollWidth <= 390 && document.querySelector("#ask button").getBoundingClientRect().bottom < 844`)
+		b.click(`button[value=good]`)
+		b.sees(stands("completed"))
+	})
+
+	t.Run("a step is forked with another value", func(t *testing.T) {
+		run := start(t)
+		b := s.page(t, chromium, "/p/shop/runs/"+run+"?tab=steps")
+		b.click(`#steps a[href*="step=1"]`)
+		b.sees(`document.querySelector("#told .out .f2")?.textContent === "ok" && document.getElementById("told").innerText.includes("captured.seen")`)
+		b.click(`.fork summary`)
+		b.do(chromedp.SendKeys(`[name="field.mood"]`, "bad", chromedp.ByQuery), chromedp.SendKeys(`[name="field.place"]`, "else", chromedp.ByQuery))
+		b.click(`.fork button`)
+		b.sees(`location.pathname.includes("/runs/ship-") && !location.pathname.endsWith("` + run + `")`)
+		b.sees(stands("completed"))
+		b.click(`#tabs a[href$="tab=related"]`)
+		b.sees(`document.getElementById("related")?.innerText.includes("` + run + `, step 1")`)
+	})
+
+	t.Run("of two browsers one answer wins", func(t *testing.T) {
+		run := start(t)
+		first, second := s.page(t, chromium, "/p/shop/runs/"+run), s.page(t, chromium, "/p/shop/runs/"+run)
+		second.do(chromedp.Evaluate(`document.getElementById("ask").removeAttribute("data-swap")`, nil)) // it still shows the question
+		first.click(`button[value=good]`)
+		first.sees(stands("completed"))
+		second.click(`button[value=bad]`)
+		second.sees(`document.body.innerText.includes("asks nothing: it is completed")`)
+		second.open("/p/shop/runs/" + run)
+		second.sees(stands("completed"))
+	})
+
+	t.Run("everything can be done with the keyboard", func(t *testing.T) {
+		run := start(t)
+		b := s.page(t, chromium, "/?q="+run)
+		press := func(until, key string) {
+			t.Helper()
+			for range 60 {
+				var there bool
+				b.do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate("!!("+until+")", &there))
+				if there {
+					b.do(chromedp.KeyEvent(key))
+					return
+				}
+			}
+			t.Fatalf("the tab key does not come to %s\n%s", until, b.text())
+		}
+		press(`document.activeElement.href?.endsWith("/runs/`+run+`")`, kb.Enter)
+		b.sees(stands("running"))
+		press(`document.activeElement.textContent === "Extend" && getComputedStyle(document.activeElement).outlineStyle === "solid"`, kb.Enter)
+		b.sees(`document.querySelector("[name=limits]").checkVisibility()`)
+		press(`document.activeElement.href?.endsWith("tab=logs")`, kb.Enter)
+		b.sees(`document.getElementById("log")?.innerText.includes("careful")`)
+		b.open("/p/shop/runs/" + run)
+		press(`document.activeElement.value === "good"`, kb.Enter)
+		b.sees(stands("completed"))
+	})
+
+	t.Run("a run of 100,000 steps is scrolled through", func(t *testing.T) {
+		cmd := exec.Command(binary(t), "-C", s.dir, "run", "-q", "--no-lock", "long")
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState == nil || !strings.Contains(string(out), "100000 steps") {
+			t.Fatalf("loops run long: %v\n%s", err, out)
+		}
+		b := s.page(t, chromium, "/?loop=long")
+		begun := time.Now()
+		b.click(`td.id a`)
+		b.sees(`document.querySelector("#graph svg") !== null`)
+		var size int
+		b.do(chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].decodedBodySize`, &size))
+		t.Logf("the first page has %d bytes, and was there after %v", size, time.Since(begun))
+		if size > 300<<10 {
+			t.Errorf("the page has %d bytes", size)
+		}
+		b.sees(`document.querySelector("#tabs a[href$='tab=steps']") !== null && (document.querySelector("[data-again]") === null)`)
+		b.click(`#tabs a[href$="tab=steps"]`)
+		b.sees(`document.querySelector("#steps tbody tr a")?.textContent === "100000"`)
+		b.do(chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight / 2)`, nil))
+		b.sees(`[...document.querySelectorAll("#older tr a")].some((a) => Math.abs(Number(a.textContent) - 50000) < 2500)`)
+		b.do(chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight)`, nil))
+		b.sees(`scrollTo(0, document.body.scrollHeight), [...document.querySelectorAll("#older tr a")].some((a) => a.textContent === "1")`)
+		b.sees(`document.querySelectorAll("#older tr").length < 3000`) // what was scrolled past is let go of
+	})
+
+	t.Run("the page reconnects when the server was started again", func(t *testing.T) {
+		s := browserProject(t)
+		b := s.page(t, chromium, "/")
+		b.sees(`document.getElementById("live").textContent === "live"`)
+		must(t, s.cmd.Process.Signal(syscall.SIGTERM))
+		must(t, s.cmd.Wait())
+		b.sees(`document.getElementById("live").textContent === "not connected"`)
+		b.s = startServe(t, s.dir, "--listen", strings.TrimPrefix(s.base, "http://"))
+		b.sees(`document.getElementById("live").textContent.includes("started again")`)
+		b.open("/")
+		b.sees(`document.getElementById("live").textContent === "live"`)
+	})
+
+	t.Run("axe-core finds nothing serious, light and dark", func(t *testing.T) {
+		axe, err := os.ReadFile("../../internal/hosttest/testdata/node_modules/axe-core/axe.min.js")
+		if err != nil {
+			needs.Skip(t, "axe-core: npm --prefix internal/hosttest/testdata run setup")
+		}
+		run := start(t)
+		b := s.page(t, chromium, "/")
+		of := "/p/shop/runs/" + run
+		for _, path := range []string{
+			"/", "/?q=none", "/loops", "/p/shop/loop?loop=ship", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", of + "?tab=logs", of + "?tab=context",
+			of + "?tab=definition", of + "?tab=events", of + "?tab=related", "/nothing",
+		} {
+			b.open(path)
+			b.do(chromedp.Evaluate(string(axe), nil))
+			for scheme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast", "link-in-text-block"]`} { // only they depend on it
+				b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+				var found []struct {
+					ID, Impact, Help string
+					Nodes            []struct{ HTML, FailureSummary string }
+				}
+				b.do(chromedp.Evaluate(`axe.run({resultTypes: ["violations"]`+rules+`}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical"))`, &found,
+					func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+				for _, v := range found {
+					t.Errorf("%s, %s: %s (%s): %s\n%+v", path, scheme, v.ID, v.Impact, v.Help, v.Nodes[0])
+				}
+			}
+		}
+	})
+}
