@@ -190,7 +190,7 @@ func start(r *http.Request, p Project, _ *Session, f fields, _ string) (done, er
 
 // inside refuses a loop that is named by a path out of the project: a command line may run any file, a page those of its project.
 func inside(loop string) error {
-	if filepath.IsLocal(loop) {
+	if filepath.IsLocal(loop) && !strings.ContainsRune(loop, 0) {
 		return nil
 	}
 	return engine.Refuse(engine.NotFound, "there is no loop %s in this project", humanize.Quote(loop))
