@@ -23,6 +23,7 @@ const (
 	writeTime  = 20 * time.Second // of one message; a reader that takes longer is cut off and comes back
 	burst      = 500              // events that a reader gets at once; behind more than that it is told that it missed some
 	watchedNow = 100              // newest runs whose changes are told
+	passTime   = 2 * time.Second  // that events are read for before some are sent, so that a reader of a run that is quicker than its reader has news all the same
 )
 
 // A hub looks at the runs of all projects while a user listens, and tells listeners when something is different. Each listener has the
@@ -227,7 +228,7 @@ func (s *Server) follow(ctx context.Context, o outlet, f project.Finder, run per
 	}
 	for {
 		now, err := f.Exactly(ctx, string(run.ID)) // before its events: what is said before it ended is read
-		events, missed := newest(f.Store.EventsOf(ctx, run, after))
+		events, missed := newest(f.Store.EventsOf(ctx, run, after), time.Now().Add(passTime))
 		if missed > 0 && !o.send("", "skipped", value.NewMap("events", int64(missed))) {
 			return
 		}
@@ -242,7 +243,7 @@ func (s *Server) follow(ctx context.Context, o outlet, f project.Finder, run per
 			o.send("", "gone", value.NewMap("error", err.Error()))
 			return
 		case !project.Alive(now) && len(events) == 0:
-			o.send("", "end", value.NewMap("status", inspect.StatusWord(now)))
+			o.send("", "end", value.NewMap("status", inspect.StatusWord(now), "outcome", inspect.Outcome(now)))
 			return
 		case time.Since(beat) > beatEvery:
 			if beat = time.Now(); !o.beat() {
@@ -259,8 +260,9 @@ func (s *Server) follow(ctx context.Context, o outlet, f project.Finder, run per
 	}
 }
 
-// newest returns the last events, and how many before those were left out: memory does not grow with a reader that is slow.
-func newest(all func(func(fsm.Event, error) bool)) (last []fsm.Event, missed int) {
+// newest returns the last events of those that can be read until a time, and how many before those were left out: memory does not grow with a
+// reader that is slow.
+func newest(all func(func(fsm.Event, error) bool), until time.Time) (last []fsm.Event, missed int) {
 	for e, err := range all {
 		if project.IsDamage(err) {
 			continue
@@ -269,7 +271,9 @@ func newest(all func(func(fsm.Event, error) bool)) (last []fsm.Event, missed int
 			break
 		}
 		if last = append(last, e); len(last) == 2*burst {
-			last, missed = append(last[:0], last[burst:]...), missed+burst
+			if last, missed = append(last[:0], last[burst:]...), missed+burst; time.Now().After(until) {
+				break
+			}
 		}
 	}
 	if over := len(last) - burst; over > 0 && missed > 0 {
