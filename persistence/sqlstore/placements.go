@@ -37,15 +37,33 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 		return persistence.Run{}, err
 	}
 	body := string(snapshot.AppendSum(whole, 0))
+	labels, err := json.Marshal(j.Labels)
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	at := int64(0)
+	if !j.At.IsZero() {
+		at = j.At.UnixMilli()
+	}
+	begins := func() *row {
+		return &row{Run: persistence.Run{
+			Loop: spec.Loop, Status: persistence.Queued, State: memory.Current, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
+			File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Log: s.name,
+		}}
+	}
+	if only, err := s.ownsNothing(ctx); err != nil {
+		return persistence.Run{}, s.explained(err)
+	} else if only {
+		r := begins()
+		err := s.submitByFunction(ctx, r, spec.Definition, body, texts.rows, j, string(labels), at)
+		return r.Run, err
+	}
 	var r *row
 	err = s.changeDurably(ctx, func(tx *sql.Tx) error {
 		if err := s.d.serialise(ctx, tx); err != nil {
 			return err
 		}
-		r = &row{Run: persistence.Run{
-			Loop: spec.Loop, Status: persistence.Queued, State: memory.Current, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
-			File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Log: s.name,
-		}}
+		r = begins()
 		if err := s.reserve(ctx, tx, r); err != nil {
 			return err
 		}
@@ -63,14 +81,6 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 		}
 		if _, err := tx.ExecContext(ctx, s.q(saveMemory), r.n, 0, nil, body); err != nil {
 			return err
-		}
-		labels, err := json.Marshal(j.Labels)
-		if err != nil {
-			return err
-		}
-		at := int64(0)
-		if !j.At.IsZero() {
-			at = j.At.UnixMilli()
 		}
 		_, err = tx.ExecContext(ctx, s.q(`INSERT INTO placements (run, queue, key, priority, at, labels, files, hash, request, submitted_at, open, tries, note)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {now}, 1, 0, '')`),

@@ -16,12 +16,21 @@ import (
 
 func submitted(t testing.TB, s *sqlstore.Store, j persistence.Job) persistence.Run {
 	t.Helper()
+	r, err := submit(t, s, j)
+	must(t, err)
+	return r
+}
+
+func submit(t testing.TB, s *sqlstore.Store, j persistence.Job) (persistence.Run, error) {
 	m := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhasePending, Current: "s1", StartedAt: began, Context: value.NewMap("a", "b"), Captured: value.NewMap()}
 	sp := spec(persistence.Owner{})
 	sp.StartedAt = time.Now()
-	r, err := s.Submit(t.Context(), sp, m, j)
-	must(t, err)
-	return r
+	return s.Submit(t.Context(), sp, m, j)
+}
+
+func trySubmit(t testing.TB, s *sqlstore.Store, j persistence.Job) error {
+	_, err := submit(t, s, j)
+	return err
 }
 
 func placed(t testing.TB, s *sqlstore.Store, id persistence.ID) persistence.Placed {
