@@ -20,7 +20,7 @@ other's scopes. What an action of a run starts is recorded in the same store as 
 func newStoreCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Explain where runs are recorded, and copy them",
+		Short: "Explain where runs are recorded, copy them, and say who may",
 		Long:  storeHelp + exitCodes(exitOK, exitUsage),
 		Example: `  loops run fix --store sqlite:.loops/runs.db
   LOOPS_STORE=postgres://me@db.example/runs loops list --running
@@ -28,6 +28,6 @@ func newStoreCommand(a *app) *cobra.Command {
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStoreCopyCommand(a))
+	cmd.AddCommand(newStoreCopyCommand(a), a.addStore(newStoreRolesCommand(a)))
 	return cmd
 }
